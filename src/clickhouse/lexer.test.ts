@@ -1,0 +1,39 @@
+import { describe, expect, test } from "vitest";
+import { tokenize } from "./lexer.ts";
+import { identifier, literal } from "./sql.ts";
+
+const texts = (sql: string) => tokenize(sql).map((token) => token.text);
+
+describe("lexer", () => {
+  test("comments and strings never produce words", () => {
+    expect(texts("select /* INTO OUTFILE */ 1 -- infile\n, 'from infile'")).toEqual([
+      "select",
+      "1",
+      ",",
+      "'from infile'",
+    ]);
+  });
+  test("a quote is ended neither by an escape nor by doubling", () => {
+    expect(tokenize("'a\\'b''c' x").map((t) => t.value)).toEqual(["a'b'c", "x"]);
+  });
+  test("literal and identifier round-trip any content through the lexer", () => {
+    for (const text of ["it's", "\\", "\\'", "a\nb", "``", "\0", "'; DROP TABLE t; --"]) {
+      expect(tokenize(literal(text))).toMatchObject([{ kind: "string", value: text }]);
+      if (!/[\n\0]/.test(text))
+        expect(tokenize(identifier(text))).toMatchObject([{ kind: "quotedIdentifier", value: text }]);
+    }
+  });
+  test("parameters, operators and numbers", () => {
+    expect(texts("{a:Array(String)}::x->y<=1.5e3 0xff .5")).toEqual([
+      "{a:Array(String)}",
+      "::",
+      "x",
+      "->",
+      "y",
+      "<=",
+      "1.5e3",
+      "0xff",
+      ".5",
+    ]);
+  });
+});

@@ -1,0 +1,161 @@
+/**
+ * Splits a ClickHouse SQL text into tokens, following the engine's own lexical rules: comments (`--`, `#!`, `# `,
+ * nested-free block comments), strings with backslash and doubled-quote escapes, quoted identifiers, numbers, heredocs.
+ * Guards (no INFILE, no second statement, no table function) look at tokens and never search text.
+ */
+
+export type TokenKind =
+  | "word"
+  | "quotedIdentifier"
+  | "string"
+  | "number"
+  | "parameter"
+  | "punctuation"
+  | "unterminated";
+
+export type Token = {
+  readonly kind: TokenKind;
+  /** The source text of the token. */
+  readonly text: string;
+  /** Identifier or string content with escapes resolved; same as `text` for other kinds. */
+  readonly value: string;
+  /** Offsets into the source, end exclusive. */
+  readonly start: number;
+  readonly end: number;
+};
+
+const wordStart = /[A-Za-z_$\u0080-\uffff]/;
+const wordPart = /[A-Za-z0-9_$\u0080-\uffff]/;
+const operators = ["<=>", "->", "::", "||", "<=", ">=", "==", "!=", "<>", "@@"];
+
+/** Every token up to the end of the text; comments and white space are left out. Total: never throws. */
+export function tokenize(sql: string): Token[] {
+  const tokens: Token[] = [];
+  for (let at = 0; at < sql.length; ) {
+    const next = skipSpace(sql, at);
+    if (next >= sql.length) break;
+    const token = nextToken(sql, next);
+    tokens.push(token);
+    at = token.end;
+  }
+  return tokens;
+}
+
+/** The first token at or after `from`, or undefined at the end. Lets a caller stop before inline data begins. */
+export function tokenAt(sql: string, from: number): Token | undefined {
+  const start = skipSpace(sql, from);
+  return start >= sql.length ? undefined : nextToken(sql, start);
+}
+
+/** True for an unquoted word equal to `word`, whatever its case. */
+export function isWord(token: Token | undefined, word: string): boolean {
+  return token?.kind === "word" && token.text.toUpperCase() === word.toUpperCase();
+}
+
+export function isPunctuation(token: Token | undefined, text: string): boolean {
+  return token?.kind === "punctuation" && token.text === text;
+}
+
+function skipSpace(sql: string, from: number): number {
+  let at = from;
+  for (;;) {
+    while (at < sql.length && isSpace(sql.charCodeAt(at))) at += 1;
+    if (sql.startsWith("--", at) || sql.startsWith("#!", at) || sql.startsWith("# ", at)) {
+      const end = sql.indexOf("\n", at);
+      at = end < 0 ? sql.length : end + 1;
+    } else if (sql.startsWith("/*", at)) {
+      const end = sql.indexOf("*/", at + 2);
+      if (end < 0) return at;
+      at = end + 2;
+    } else return at;
+  }
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || (code >= 0x09 && code <= 0x0d) || code === 0xa0 || code === 0xfeff || code === 0x3000;
+}
+
+function nextToken(sql: string, start: number): Token {
+  const char = sql[start] as string;
+  if (char === "'") return quoted(sql, start, "'", "string");
+  if (char === "`" || char === '"') return quoted(sql, start, char, "quotedIdentifier");
+  if (sql.startsWith("/*", start)) return token("unterminated", sql, start, sql.length);
+  if (char === "$") {
+    const heredoc = /^\$([A-Za-z0-9_]*)\$/.exec(sql.slice(start, start + 130));
+    if (heredoc) {
+      const close = sql.indexOf(heredoc[0], start + heredoc[0].length);
+      if (close >= 0) {
+        const end = close + heredoc[0].length;
+        return {
+          kind: "string",
+          text: sql.slice(start, end),
+          value: sql.slice(start + heredoc[0].length, close),
+          start,
+          end,
+        };
+      }
+    }
+  }
+  if (char === "{") {
+    const parameter = /^\{\s*[A-Za-z_][A-Za-z0-9_]*\s*:[^{}]*\}/.exec(sql.slice(start, start + 1000));
+    if (parameter) return token("parameter", sql, start, start + parameter[0].length);
+  }
+  if (/[0-9]/.test(char) || (char === "." && /[0-9]/.test(sql[start + 1] ?? ""))) return number(sql, start);
+  if (wordStart.test(char)) {
+    let end = start + 1;
+    while (end < sql.length && wordPart.test(sql[end] as string)) end += 1;
+    return token("word", sql, start, end);
+  }
+  const operator = operators.find((op) => sql.startsWith(op, start));
+  return token("punctuation", sql, start, start + (operator?.length ?? 1));
+}
+
+function quoted(sql: string, start: number, quote: string, kind: TokenKind): Token {
+  let value = "";
+  for (let at = start + 1; at < sql.length; at += 1) {
+    const char = sql[at] as string;
+    if (char === "\\" && at + 1 < sql.length) {
+      at += 1;
+      value += resolveEscape(sql[at] as string);
+    } else if (char === quote) {
+      if (sql[at + 1] !== quote) return { kind, text: sql.slice(start, at + 1), value, start, end: at + 1 };
+      at += 1;
+      value += quote;
+    } else value += char;
+  }
+  return token("unterminated", sql, start, sql.length);
+}
+
+function resolveEscape(char: string): string {
+  const escapes: Record<string, string> = {
+    n: "\n",
+    t: "\t",
+    r: "\r",
+    b: "\b",
+    f: "\f",
+    "0": "\0",
+    a: "\x07",
+    v: "\v",
+  };
+  return escapes[char] ?? char;
+}
+
+function number(sql: string, start: number): Token {
+  const match =
+    /^(0[xX][0-9a-fA-F]+|0[bB][01]+|[0-9][0-9_]*(\.[0-9_]*)?([eE][+-]?[0-9]+)?|\.[0-9]+([eE][+-]?[0-9]+)?)/.exec(
+      sql.slice(start, start + 400),
+    );
+  let end = start + (match?.[0].length ?? 1);
+  // `1abc` is one word for the engine (an identifier may start with a digit), so it must not hide a word here.
+  let kind: TokenKind = "number";
+  while (end < sql.length && wordPart.test(sql[end] as string)) {
+    end += 1;
+    kind = "word";
+  }
+  return token(kind, sql, start, end);
+}
+
+function token(kind: TokenKind, sql: string, start: number, end: number): Token {
+  const text = sql.slice(start, end);
+  return { kind, text, value: text, start, end };
+}

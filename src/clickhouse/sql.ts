@@ -1,0 +1,25 @@
+/** Writing values and names into ClickHouse SQL. Everything that is not a constant of ours goes through these. */
+
+/** A string literal. Escapes what the engine's lexer treats specially, so no content can end the literal. */
+export function literal(value: string): string {
+  let out = "'";
+  for (const char of value) {
+    if (char === "\\" || char === "'") out += `\\${char}`;
+    else if (char === "\0") out += "\\0";
+    else if (char === "\n") out += "\\n";
+    else if (char === "\r") out += "\\r";
+    else if (char === "\t") out += "\\t";
+    else out += char;
+  }
+  return `${out}'`;
+}
+
+/** A quoted identifier. */
+export function identifier(name: string): string {
+  return `\`${name.replaceAll("\\", "\\\\").replaceAll("`", "\\`")}\``;
+}
+
+/** `database`.`table`, both quoted. */
+export function tableName(database: string, table: string): string {
+  return `${identifier(database)}.${identifier(table)}`;
+}

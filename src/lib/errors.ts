@@ -1,0 +1,137 @@
+/**
+ * One error type and one code table. A message is public: it may reach any caller, so it names fields and states,
+ * never secrets, file paths or SQL of ours. The private reason travels as `cause` and is only ever logged.
+ * `docs/errors.md` is generated from the table.
+ */
+
+export type Issue = { readonly path: string; readonly message: string };
+
+type CodeRow = {
+  /** HTTP status on both interfaces. */
+  readonly status: number;
+  /** First word of the `error` sentence on interface A, as the public relative writes it. */
+  readonly word: string;
+  /** Whether the same request may succeed later without a change by the caller. */
+  readonly retryable: boolean;
+  /** What the operator should do. */
+  readonly help: string;
+};
+
+export const errorCodes = {
+  BAD_REQUEST: row(400, "BAD_REQUEST", false, "Correct the fields named in `issues` and send the request again."),
+  INVALID_JSON: row(400, "BAD_REQUEST", false, "Send one well-formed JSON document."),
+  FILTER_INVALID: row(
+    400,
+    "BAD_REQUEST",
+    false,
+    "Correct the filter at the position given; see docs/filter-language.md.",
+  ),
+  UNKNOWN_COLUMN: row(400, "BAD_REQUEST", false, "Use a column of the table; the message names near matches."),
+  SOURCE_UNREACHABLE: row(
+    400,
+    "BAD_REQUEST",
+    true,
+    "Check the address, DNS, firewall and TLS settings of the pipe's source.",
+  ),
+  SOURCE_UNAUTHORIZED: row(
+    400,
+    "BAD_REQUEST",
+    false,
+    "Check the credentials and permissions given for the pipe's source.",
+  ),
+  SOURCE_INVALID: row(
+    400,
+    "BAD_REQUEST",
+    false,
+    "Correct the source description; the message names the part that was not found or not readable.",
+  ),
+  DESTINATION_INVALID: row(
+    400,
+    "BAD_REQUEST",
+    false,
+    "Correct the destination table, its columns or the field mappings.",
+  ),
+  UNAUTHORIZED: row(
+    401,
+    "UNAUTHORIZED",
+    false,
+    "Send valid credentials; check that the key is enabled and not expired.",
+  ),
+  FORBIDDEN: row(403, "FORBIDDEN", false, "Use a key whose role may do this."),
+  NOT_FOUND: row(404, "NOT_FOUND", false, "Check the ids; ids of other organizations are reported as not found."),
+  METHOD_NOT_ALLOWED: row(405, "METHOD_NOT_ALLOWED", false, "Use one of the methods in the `Allow` header."),
+  CONFLICT: row(
+    409,
+    "CONFLICT",
+    true,
+    "Wait for the transition in progress, or bring the object into one of the states named.",
+  ),
+  PAYLOAD_TOO_LARGE: row(413, "PAYLOAD_TOO_LARGE", false, "Send a smaller body."),
+  UNSUPPORTED_MEDIA_TYPE: row(415, "UNSUPPORTED_MEDIA_TYPE", false, "Send `Content-Type: application/json`."),
+  QUERY_FAILED: row(
+    422,
+    "UNPROCESSABLE",
+    false,
+    "The engine understood the query but could not run it; the message says why.",
+  ),
+  SERVICE_NOT_RUNNING: row(
+    424,
+    "FAILED_DEPENDENCY",
+    true,
+    "Start the service, or wake it with the `awake` command, and try again.",
+  ),
+  TOO_MANY_REQUESTS: row(429, "TOO_MANY_REQUESTS", true, "Wait for the time in the rate limit headers."),
+  INTERNAL: row(500, "INTERNAL_ERROR", true, "Look up the request id in the server's log."),
+  OVERLOADED: row(503, "UNAVAILABLE", true, "Send fewer requests at a time, or give the service more memory."),
+  SERVICE_UNAVAILABLE: row(
+    503,
+    "UNAVAILABLE",
+    true,
+    "The service is stopped or failed; start it and look at its state.",
+  ),
+  TIMEOUT: row(504, "TIMEOUT", true, "Ask for a shorter range or a coarser granularity, or raise the limit."),
+} satisfies Record<string, CodeRow>;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly issues: readonly Issue[] | undefined;
+
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; issues?: readonly Issue[] } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "AppError";
+    this.code = code;
+    this.issues = options.issues;
+  }
+
+  get status(): number {
+    return errorCodes[this.code].status;
+  }
+
+  get retryable(): boolean {
+    return errorCodes[this.code].retryable;
+  }
+}
+
+/** The sentence a caller may see: an AppError's own message, a fixed one for anything unexpected. */
+export function publicMessage(error: unknown): string {
+  return error instanceof AppError ? error.message : "An unexpected error occurred.";
+}
+
+/** For logs only: the message and the chain of causes on one line. */
+export function describeError(error: unknown): string {
+  const parts: string[] = [];
+  for (
+    let e: unknown = error;
+    e !== undefined && e !== null && parts.length < 5;
+    e = e instanceof Error ? e.cause : undefined
+  ) {
+    parts.push(e instanceof Error ? e.message || e.name : String(e));
+  }
+  return parts.join(": ");
+}
+
+function row(status: number, word: string, retryable: boolean, help: string): CodeRow {
+  return { status, word, retryable, help };
+}

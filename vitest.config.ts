@@ -1,0 +1,28 @@
+// Two projects: `fast` needs nothing but node (part of `npm run check`); `real` starts engines, brokers and
+// servers on loopback. A suite whose peer cannot be had prints why it is skipped.
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    reporters: ["default"],
+    projects: [
+      {
+        test: {
+          name: "fast",
+          include: ["src/**/*.test.ts", "test/fast/**/*.test.ts"],
+          exclude: ["**/*.real.test.ts", "node_modules/**"],
+          testTimeout: 10_000,
+        },
+      },
+      {
+        test: {
+          name: "real",
+          include: ["src/**/*.real.test.ts", "test/real/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          maxWorkers: 2,
+        },
+      },
+    ],
+  },
+});
