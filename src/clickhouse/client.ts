@@ -1,0 +1,145 @@
+/**
+ * A ClickHouse HTTP client over a unix socket or a URL. Bytes stay bytes: callers get the response stream, or text
+ * or rows when they ask for them. Engine errors become `ClickHouseError` with the engine's code.
+ */
+import { randomUUID } from "node:crypto";
+import { Agent, type IncomingMessage, request } from "node:http";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
+
+export type ClickHouseAddress = {
+  /** Either a unix socket of an engine host ... */
+  readonly socketPath?: string;
+  /** ... or host and port of a ClickHouse HTTP endpoint. */
+  readonly host?: string;
+  readonly port?: number;
+  readonly user?: string;
+  readonly password?: string;
+};
+
+export type QueryOptions = {
+  readonly database?: string;
+  readonly queryId?: string;
+  readonly settings?: Readonly<Record<string, string | number | boolean>>;
+  /** Bound as `{name:Type}` parameters, already in the engine's text form. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** Data of an INSERT; the statement then travels in the URL. */
+  readonly body?: Buffer | Readable;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+};
+
+export type Summary = {
+  readonly readRows: number;
+  readonly readBytes: number;
+  readonly writtenRows: number;
+  readonly writtenBytes: number;
+};
+
+export class ClickHouseError extends Error {
+  /** The engine's numeric error code; 0 when the answer carried none. */
+  readonly code: number;
+  readonly httpStatus: number;
+
+  constructor(code: number, httpStatus: number, message: string) {
+    super(message);
+    this.name = "ClickHouseError";
+    this.code = code;
+    this.httpStatus = httpStatus;
+  }
+}
+
+export class ClickHouseClient {
+  readonly #address: ClickHouseAddress;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+
+  constructor(address: ClickHouseAddress) {
+    this.#address = address;
+  }
+
+  /** Runs a statement and reads the whole answer as text. */
+  async text(sql: string, options: QueryOptions = {}): Promise<string> {
+    const response = await this.stream(sql, options);
+    return await text(response);
+  }
+
+  /** Runs a query and returns its rows as objects (`FORMAT JSONEachRow`, 64-bit integers as strings). */
+  async rows<Row = Record<string, unknown>>(sql: string, options: QueryOptions = {}): Promise<Row[]> {
+    const settings = { output_format_json_quote_64bit_integers: 1, ...options.settings, default_format: "JSONEachRow" };
+    const body = await this.text(sql, { ...options, settings });
+    return body
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as Row);
+  }
+
+  /** Runs a statement that returns nothing, and reports what it read and wrote. */
+  async command(sql: string, options: QueryOptions = {}): Promise<Summary> {
+    const response = await this.stream(sql, { ...options, settings: { wait_end_of_query: 1, ...options.settings } });
+    const summary = parseSummary(response.headers["x-clickhouse-summary"]);
+    await text(response);
+    return summary;
+  }
+
+  /** Runs a statement; the returned message is the response body as it arrives. Throws on an engine error. */
+  async stream(sql: string, options: QueryOptions = {}): Promise<IncomingMessage> {
+    const response = await this.#send(sql, options);
+    if (response.statusCode === 200) return response;
+    const body = await text(response);
+    const code = Number(response.headers["x-clickhouse-exception-code"] ?? /^Code: (\d+)/.exec(body)?.[1] ?? 0);
+    throw new ClickHouseError(code, response.statusCode ?? 0, body.trim().slice(0, 4000));
+  }
+
+  /** Drops idle connections. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #send(sql: string, options: QueryOptions): Promise<IncomingMessage> {
+    const query = new URLSearchParams();
+    query.set("query_id", options.queryId ?? randomUUID());
+    if (options.database !== undefined) query.set("database", options.database);
+    for (const [name, value] of Object.entries(options.settings ?? {})) query.set(name, settingText(value));
+    for (const [name, value] of Object.entries(options.params ?? {})) query.set(`param_${name}`, value);
+    if (options.body !== undefined) query.set("query", sql);
+    const { socketPath, host, port, user, password } = this.#address;
+    const headers: Record<string, string> = { ...options.headers };
+    if (user !== undefined) headers["X-ClickHouse-User"] = user;
+    if (password !== undefined) headers["X-ClickHouse-Key"] = password;
+    return await new Promise<IncomingMessage>((resolve, reject) => {
+      const outgoing = request({
+        ...(socketPath === undefined ? { host, port } : { socketPath }),
+        method: "POST",
+        path: `/?${query}`,
+        headers,
+        agent: this.#agent,
+        signal: options.signal,
+      });
+      outgoing.on("response", resolve);
+      outgoing.on("error", reject);
+      if (options.body === undefined) outgoing.end(sql);
+      else if (Buffer.isBuffer(options.body)) outgoing.end(options.body);
+      else pipeline(options.body, outgoing).catch(reject);
+    });
+  }
+}
+
+function settingText(value: string | number | boolean): string {
+  return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
+}
+
+function parseSummary(header: string | string[] | undefined): Summary {
+  let fields: Record<string, string> = {};
+  try {
+    fields = JSON.parse(String(header ?? "{}")) as Record<string, string>;
+  } catch {
+    // A foreign server may send no summary or a broken one; counters are then zero.
+  }
+  return {
+    readRows: Number(fields.read_rows ?? 0),
+    readBytes: Number(fields.read_bytes ?? 0),
+    writtenRows: Number(fields.written_rows ?? 0),
+    writtenBytes: Number(fields.written_bytes ?? 0),
+  };
+}
