@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import autocannon from "autocannon";
+import { serve } from "../test/support/serve.ts";
 import { type BenchResult, median, round } from "./bench.ts";
-import { serve } from "./serve.ts";
 
 export const description =
   "authenticated pipe list: requests/s against a bare node:http server that answers the same bytes";
