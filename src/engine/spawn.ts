@@ -16,6 +16,8 @@ export type EngineHostOptions = {
   readonly logLevel?: string;
   /** How long the engine may take to open the data directory (default 60 s). */
   readonly readyTimeoutMs?: number;
+  /** Told the pid as soon as there is a process, before the engine answers: for a pid file. */
+  readonly onSpawn?: (pid: number) => void;
 };
 
 export type EngineHostProcess = {
@@ -39,6 +41,7 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
     // biome-ignore lint/style/noProcessEnv: the child needs the parent's environment and one variable more.
     env: { ...process.env, UV_THREADPOOL_SIZE: String(sessions + 16) },
   });
+  if (child.pid !== undefined) options.onSpawn?.(child.pid);
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
     child.once("error", () => resolve({ code: -1, signal: null }));
