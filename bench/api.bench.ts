@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import autocannon from "autocannon";
@@ -22,6 +23,7 @@ export async function run(): Promise<BenchResult> {
     response.writeHead(200, { "content-type": "application/json; charset=utf-8", "content-length": bytes.length });
     response.end(bytes);
   }).listen(0, "127.0.0.1");
+  await once(bare, "listening");
   const bareUrl = `http://127.0.0.1:${(bare.address() as AddressInfo).port}/`;
 
   const ours: autocannon.Result[] = [];

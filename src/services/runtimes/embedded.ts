@@ -37,6 +37,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
       socketPath: this.#socketPath(service.id, runDir),
       maxMemoryBytes: Math.floor(Math.min(service.max_replica_memory_gb * 2 ** 30, totalmem() * 0.9)),
       sessions: this.#sessions,
+      compileCacheDir: join(this.#dataDir, "cache", "code"),
       onSpawn: (pid: number) => recordProcess(pidFile, pid),
     });
     return {
