@@ -134,5 +134,6 @@ export const chartSourceOperations = {
     summary: "Deletes a source",
     access: "developer",
     params: source,
+    result: z.object({}),
   }),
 };

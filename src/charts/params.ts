@@ -27,6 +27,6 @@ export class Params {
 const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\\0" };
 
 /** Parameters travel in the engine's TSV text form: one field, these characters escaped. */
-function escapeText(value: string): string {
+export function escapeText(value: string): string {
   return value.replace(/[\\\t\n\r\0]/g, (char) => escapes[char] as string);
 }
