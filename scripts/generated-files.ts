@@ -12,7 +12,11 @@ export function generatedFiles(): Record<string, string> {
   const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
     version: string;
   };
-  const document = openApiDocument({ management: managementOperations, observability: observabilityOperations, version });
+  const document = openApiDocument({
+    management: managementOperations,
+    observability: observabilityOperations,
+    version,
+  });
   return {
     "openapi.json": `${JSON.stringify(document, null, 2)}\n`,
     "docs/errors.md": errors(),
