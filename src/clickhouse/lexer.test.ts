@@ -37,3 +37,22 @@ describe("lexer", () => {
     ]);
   });
 });
+
+describe("the guard sees the words that the engine sees", () => {
+  // Each text was run on the engine: it finds INTO OUTFILE (or a second statement) behind the comment or quote.
+  test.each([
+    ["a nested comment", "select 1 /* /* */ ' */ into outfile 'x' --'"],
+    ["a comment with slashes", "select 1 // '\n into outfile 'x' --'"],
+    ["curly quotes", "select ‘ ' ’ into outfile 'x' --'"],
+    ["curly identifier quotes", "select “ ' ” into outfile 'x' --'"],
+    ["a wide space", "select 1 into\u2003outfile 'x'"],
+    ["a hexadecimal string", "select x'41' into outfile 'x'"],
+    ["a heredoc", "select $a$ ' $a$ into outfile 'x' --'"],
+  ])("behind %s", (_, sql) => {
+    const words = tokenize(sql).filter((token) => token.kind === "word");
+    expect(words.map((token) => token.text)).toContain("outfile");
+  });
+  test("an unclosed nested comment hides the rest, as for the engine", () => {
+    expect(tokenize("select /* /* */ 1").at(-1)?.kind).toBe("unterminated");
+  });
+});

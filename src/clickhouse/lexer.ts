@@ -1,6 +1,7 @@
 /**
- * Splits a ClickHouse SQL text into tokens, following the engine's own lexical rules: comments (`--`, `#!`, `# `,
- * nested-free block comments), strings with backslash and doubled-quote escapes, quoted identifiers, numbers, heredocs.
+ * Splits a ClickHouse SQL text into tokens, following the engine's own lexical rules: comments (`--`, `//`, `#!`, `# `,
+ * nested block comments), strings with backslash and doubled-quote escapes, curly quotes, quoted identifiers, numbers,
+ * heredocs. Bare words are ASCII, and any other character outside quotes parts two words, as it does for the engine.
  * Guards (no INFILE, no second statement, no table function) look at tokens and never search text.
  */
 
@@ -24,8 +25,13 @@ export type Token = {
   readonly end: number;
 };
 
-const wordStart = /[A-Za-z_$\u0080-\uffff]/;
-const wordPart = /[A-Za-z0-9_$\u0080-\uffff]/;
+const wordStart = /[A-Za-z_$]/;
+const wordPart = /[A-Za-z0-9_$]/;
+const lineComments = ["--", "//", "#!", "# "];
+const curlyQuotes: Readonly<Record<string, { close: string; kind: TokenKind }>> = {
+  "\u2018": { close: "\u2019", kind: "string" },
+  "\u201c": { close: "\u201d", kind: "quotedIdentifier" },
+};
 const operators = ["<=>", "->", "::", "||", "<=", ">=", "==", "!=", "<>", "@@"];
 
 /** Every token up to the end of the text; comments and white space are left out. Total: never throws. */
@@ -60,25 +66,59 @@ function skipSpace(sql: string, from: number): number {
   let at = from;
   for (;;) {
     while (at < sql.length && isSpace(sql.charCodeAt(at))) at += 1;
-    if (sql.startsWith("--", at) || sql.startsWith("#!", at) || sql.startsWith("# ", at)) {
+    if (lineComments.some((start) => sql.startsWith(start, at))) {
       const end = sql.indexOf("\n", at);
       at = end < 0 ? sql.length : end + 1;
     } else if (sql.startsWith("/*", at)) {
-      const end = sql.indexOf("*/", at + 2);
+      const end = blockCommentEnd(sql, at);
       if (end < 0) return at;
-      at = end + 2;
+      at = end;
     } else return at;
   }
 }
 
+/** Where the block comment that starts at `start` ends, or -1. Block comments nest. */
+function blockCommentEnd(sql: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at + 1 < sql.length; ) {
+    const pair = sql.slice(at, at + 2);
+    if (pair === "/*") depth += 1;
+    else if (pair === "*/") depth -= 1;
+    at += pair === "/*" || pair === "*/" ? 2 : 1;
+    if (depth === 0) return at;
+  }
+  return -1;
+}
+
 function isSpace(code: number): boolean {
-  return code === 0x20 || (code >= 0x09 && code <= 0x0d) || code === 0xa0 || code === 0xfeff || code === 0x3000;
+  if (code < 0x80) return code === 0x20 || (code >= 0x09 && code <= 0x0d);
+  return code === 0x85 || code === 0xa0 || code === 0x180e || isWideSpace(code);
+}
+
+function isWideSpace(code: number): boolean {
+  return (code >= 0x2000 && code <= 0x200d) || [0x2028, 0x2029, 0x202f, 0x205f, 0x2060, 0x3000, 0xfeff].includes(code);
 }
 
 function nextToken(sql: string, start: number): Token {
   const char = sql[start] as string;
   if (char === "'") return quoted(sql, start, "'", "string");
   if (char === "`" || char === '"') return quoted(sql, start, char, "quotedIdentifier");
+  const curly = curlyQuotes[char];
+  if (curly) {
+    const close = sql.indexOf(curly.close, start + 1);
+    if (close < 0) return token("unterminated", sql, start, sql.length);
+    return {
+      kind: curly.kind,
+      text: sql.slice(start, close + 1),
+      value: sql.slice(start + 1, close),
+      start,
+      end: close + 1,
+    };
+  }
+  if (/[xXbB]/.test(char) && sql[start + 1] === "'") {
+    const bits = /^(?:[xX]'[0-9A-Fa-f]*'|[bB]'[01]*')/.exec(sql.slice(start));
+    return token(bits ? "string" : "unterminated", sql, start, bits ? start + bits[0].length : sql.length);
+  }
   if (sql.startsWith("/*", start)) return token("unterminated", sql, start, sql.length);
   if (char === "$") {
     const heredoc = /^\$([A-Za-z0-9_]*)\$/.exec(sql.slice(start, start + 130));

@@ -1,0 +1,270 @@
+/**
+ * Runs one HTTP request on the engine: a connection of its own, a slot, the statement, and the bytes in and out. A
+ * client that goes away takes its query with it, and an upload that breaks off never becomes a shorter insert.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
+import { isWord, tokenize } from "../clickhouse/lexer.ts";
+import { identifier, literal } from "../clickhouse/sql.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Engine } from "./engine.ts";
+import { runInsert } from "./insert.ts";
+import type { Connection } from "./native.ts";
+import { emptySummary, Reply, type ReplyFacts, type Summary } from "./reply.ts";
+import { type QueryRequest, readRequest } from "./request.ts";
+import { runSelect } from "./select.ts";
+import type { Slot, Slots } from "./slots.ts";
+import { type InsertStatement, readInsert, readStatement, type Statement, tagSetting } from "./statement.ts";
+import { Upload } from "./upload.ts";
+
+/** The part of a body that must hold the head of an INSERT. */
+const headBytes = 1_048_576;
+/** The longest statement without inline data. */
+const maxStatementBytes = 64 * 1_048_576;
+
+export type ServerFacts = Omit<ReplyFacts, "queryId">;
+
+/** Everything that the steps of one query share. */
+export type Run = {
+  readonly engine: Engine;
+  readonly connection: Connection;
+  readonly slot: Slot;
+  readonly request: QueryRequest;
+  readonly reply: Reply;
+  /** Statements to run in front of the client's, each ending in `;`. */
+  readonly prefix: string;
+  /** Aborts when the client goes away or somebody replaces the query. */
+  readonly signal: AbortSignal;
+};
+
+export class Executor {
+  readonly #engine: Engine;
+  readonly #slots: Slots;
+  readonly #facts: ServerFacts;
+  readonly #logger: Logger;
+  readonly #running = new Map<string, AbortController>();
+
+  constructor(options: { engine: Engine; slots: Slots; facts: ServerFacts; logger: Logger }) {
+    this.#engine = options.engine;
+    this.#slots = options.slots;
+    this.#facts = options.facts;
+    this.#logger = options.logger;
+  }
+
+  /** Answers one request. Never rejects. */
+  async serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    let request: QueryRequest;
+    try {
+      request = readRequest(message);
+    } catch (error) {
+      new Reply(response, { ...this.#facts, queryId: "" }, 0).fail(this.#asException(error));
+      return;
+    }
+    const reply = new Reply(response, { ...this.#facts, queryId: request.queryId }, request.bufferBytes);
+    const gone = new AbortController();
+    response.on("close", () => gone.abort(clickHouseException("QUERY_WAS_CANCELLED", "The client went away.")));
+    const upload = new Upload(Buffer.from(request.urlQuery === "" ? "" : `${request.urlQuery}\n`), message);
+    try {
+      const { statement, data } = await readBody(upload);
+      const summary = await this.#run(request, reply, statement, data ? upload : undefined, gone);
+      reply.finish(summary);
+    } catch (error) {
+      if (response.destroyed) return;
+      await upload.discard(maxStatementBytes).catch(() => {});
+      reply.fail(this.#asException(error));
+    }
+  }
+
+  async #run(
+    request: QueryRequest,
+    reply: Reply,
+    statement: Statement,
+    upload: Upload | undefined,
+    gone: AbortController,
+  ): Promise<Summary> {
+    this.#register(request, gone);
+    try {
+      const slot = await this.#slots.take(gone.signal);
+      try {
+        const connection = this.#engine.connect(trustedSettings(request));
+        try {
+          const run = {
+            engine: this.#engine,
+            connection,
+            slot,
+            request,
+            reply,
+            prefix: prefixOf(request),
+            signal: gone.signal,
+          };
+          return await runStatement(run, statement, upload);
+        } finally {
+          this.#engine.close(connection);
+        }
+      } finally {
+        this.#slots.give(slot);
+      }
+    } finally {
+      this.#running.delete(request.queryId);
+    }
+  }
+
+  #register(request: QueryRequest, gone: AbortController): void {
+    if (this.#running.has(request.queryId)) {
+      throw clickHouseException(
+        "QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING",
+        `Query with id = ${request.queryId} is already running.`,
+      );
+    }
+    this.#running.set(request.queryId, gone);
+  }
+
+  #asException(error: unknown): ClickHouseException {
+    if (error instanceof ClickHouseException) return error;
+    this.#logger.error({ err: error }, "request failed");
+    return clickHouseException("UNKNOWN_EXCEPTION", "The request failed inside the server.", { cause: error });
+  }
+}
+
+/** Reads the statement from URL and body. `data` is true when insert data follows in the upload. */
+async function readBody(upload: Upload): Promise<{ statement: Statement; data: boolean }> {
+  for (let want = 1; ; want = upload.held.length + 1) {
+    await upload.hold(want);
+    const text = upload.held.toString();
+    const insert = readInsert(text, upload.ended);
+    if (insert === undefined || (insert === "incomplete" && upload.ended)) break;
+    if (insert !== "incomplete") {
+      upload.drop(byteOffset(upload.held, text, insert.dataStart));
+      return { statement: insert, data: true };
+    }
+    if (upload.held.length > headBytes) {
+      throw clickHouseException("QUERY_IS_TOO_LARGE", "The head of the INSERT is larger than 1 MiB.");
+    }
+  }
+  await upload.hold(maxStatementBytes);
+  if (!upload.ended) throw clickHouseException("QUERY_IS_TOO_LARGE", "The statement is larger than 64 MiB.");
+  const text = upload.held.toString();
+  byteOffset(upload.held, text, text.length);
+  return { statement: readStatement(text), data: false };
+}
+
+/** Characters to bytes; the bytes up to there must be valid UTF-8, or the engine would see another text than we. */
+function byteOffset(bytes: Buffer, text: string, chars: number): number {
+  const head = Buffer.from(text.slice(0, chars));
+  if (head.includes(0) || !head.equals(bytes.subarray(0, head.length))) {
+    throw clickHouseException("SYNTAX_ERROR", "Syntax error: the statement is not valid UTF-8 text.");
+  }
+  return head.length;
+}
+
+/** Settings that a client cannot change: how KILL QUERY finds the query, and read-only mode. */
+function trustedSettings(request: QueryRequest): [string, string][] {
+  const settings: [string, string][] = [[tagSetting, request.queryId]];
+  if (request.readonly !== 0) settings.push(["readonly", String(request.readonly)]);
+  return settings;
+}
+
+function prefixOf(request: QueryRequest): string {
+  const assignments = [
+    ...request.settings.map(([name, value]) => `${name} = ${literal(value)}`),
+    ...request.params.map(([name, value]) => `param_${name} = ${literal(value)}`),
+  ];
+  const use = request.database === undefined ? "" : `USE ${identifier(request.database)};`;
+  return assignments.length === 0 ? use : `${use}SET ${assignments.join(", ")};`;
+}
+
+async function runStatement(run: Run, statement: Statement, upload: Upload | undefined): Promise<Summary> {
+  const { engine, request } = run;
+  const plain = plainText(statement);
+  const { statementCount, queryClass } = await engine.classify(plain);
+  if (statementCount > 1) throw clickHouseException("SYNTAX_ERROR", "Syntax error: multi-statements are not allowed.");
+  const parses = queryClass !== 4;
+  const kill = killWhenAborted(run);
+  try {
+    if (statement.kind === "insert" && upload !== undefined) return await runInsert(run, statement, upload, kill);
+    const format = statementFormat(statement) ?? request.defaultFormat ?? "TabSeparated";
+    run.reply.setFormat(format);
+    if (statement.kind === "select" && parses && queryClass === 0) return await runSelect(run, statement, format);
+    return await runOther(run, plain, parses, statement);
+  } finally {
+    kill.stop();
+  }
+}
+
+/** The client's statement as the engine's parser should see it for a check. */
+function plainText(statement: Statement): string {
+  if (statement.kind === "insert") return `${statement.target} ${statement.settings} FORMAT ${insertFormat(statement)}`;
+  return statement.kind === "select" ? statement.before + statement.after : statement.text;
+}
+
+export function insertFormat(statement: InsertStatement): string {
+  if (!/^[A-Za-z0-9_]+$/.test(statement.format)) {
+    throw clickHouseException("UNKNOWN_FORMAT", `Unknown format ${statement.format}`);
+  }
+  return statement.format;
+}
+
+function statementFormat(statement: Statement): string | undefined {
+  return statement.kind === "insert" ? undefined : statement.format;
+}
+
+/** Everything that is neither a SELECT nor carries data. Results are small, and are read as one buffer. */
+async function runOther(run: Run, text: string, parses: boolean, statement: Statement): Promise<Summary> {
+  const { engine, connection, request, reply } = run;
+  const format = request.defaultFormat ?? "TabSeparated";
+  if (!parses) {
+    // Alone, so that positions in the message count from the client's own text.
+    if (run.prefix !== "") await engine.query(connection, run.prefix, format);
+    await engine.query(connection, text, format);
+    return emptySummary;
+  }
+  if (
+    isWord(
+      tokenize(text.slice(0, 4000)).find((token) => token.text !== "("),
+      "INSERT",
+    ) ||
+    statement.kind === "insert"
+  ) {
+    const written = await engine.write(connection, run.prefix + text);
+    return {
+      ...emptySummary,
+      writtenRows: written.rowsWritten,
+      writtenBytes: written.bytesWritten,
+      resultRows: written.rowsWritten,
+    };
+  }
+  const result = await engine.query(connection, run.prefix + text, format);
+  if (result.bytes.length > 0) reply.write(result.bytes);
+  return { ...emptySummary, readRows: result.rowsRead, readBytes: result.bytesRead };
+}
+
+export type KillSwitch = {
+  /** Resolves once the engine has marked the query cancelled, or when the query is over. */
+  readonly marked: () => Promise<void>;
+  stop(): void;
+};
+
+/** From the signal's abort on, tells the engine again and again until the query is over. */
+function killWhenAborted(run: Run): KillSwitch {
+  let over = false;
+  let marking: Promise<void> | undefined;
+  const mark = async () => {
+    while (!over && !(await run.engine.kill(run.request.queryId).catch(() => false))) await delay(50);
+  };
+  const onAbort = () => {
+    marking ??= mark();
+  };
+  if (run.signal.aborted) onAbort();
+  else run.signal.addEventListener("abort", onAbort);
+  return {
+    marked: async () => {
+      onAbort();
+      await marking;
+    },
+    stop: () => {
+      over = true;
+      run.signal.removeEventListener("abort", onAbort);
+    },
+  };
+}

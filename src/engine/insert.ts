@@ -1,0 +1,89 @@
+/**
+ * An INSERT with data in the request. A body that is complete after a few MiB is spooled to memory, so it is inserted
+ * whole or not at all. A longer one streams through a named pipe, and when its sender breaks off, the pipe is closed
+ * only after the engine has marked the query cancelled: the rows in hand are dropped, as by a server.
+ */
+import { once } from "node:events";
+import { unlink, writeFile } from "node:fs/promises";
+import type { Socket } from "node:net";
+import { literal } from "../clickhouse/sql.ts";
+import { insertFormat, type KillSwitch, type Run } from "./executor.ts";
+import { openWriter } from "./fifo.ts";
+import type { Summary } from "./reply.ts";
+import type { InsertStatement } from "./statement.ts";
+import type { Upload } from "./upload.ts";
+
+/** Bodies up to this size are received before the insert starts. */
+const spoolBytes = 4 * 1_048_576;
+
+export async function runInsert(
+  run: Run,
+  statement: InsertStatement,
+  upload: Upload,
+  kill: KillSwitch,
+): Promise<Summary> {
+  await upload.hold(spoolBytes);
+  run.signal.throwIfAborted();
+  const written = upload.ended
+    ? await insertSpooled(run, statement, upload)
+    : await insertStreamed(run, statement, upload, kill);
+  return {
+    readRows: written.rowsWritten,
+    readBytes: written.bytesWritten,
+    writtenRows: written.rowsWritten,
+    writtenBytes: written.bytesWritten,
+    resultRows: written.rowsWritten,
+  };
+}
+
+function insertSql(run: Run, statement: InsertStatement, path: string): string {
+  const from = `FROM INFILE ${literal(path)}`;
+  return `${run.prefix}${statement.target} ${from} ${statement.settings} FORMAT ${insertFormat(statement)}`;
+}
+
+async function insertSpooled(run: Run, statement: InsertStatement, upload: Upload) {
+  const path = run.slot.spoolPath;
+  await writeFile(path, upload.held, { mode: 0o600 });
+  try {
+    return await run.engine.write(run.connection, insertSql(run, statement, path));
+  } finally {
+    await unlink(path);
+  }
+}
+
+async function insertStreamed(run: Run, statement: InsertStatement, upload: Upload, kill: KillSwitch) {
+  let over = false;
+  const insert = run.engine.write(run.connection, insertSql(run, statement, run.slot.inPath)).finally(() => {
+    over = true;
+  });
+  // Awaited below; until then its rejection is not unhandled.
+  insert.catch(() => {});
+  const writer = await openWriter(run.slot.inPath, () => over);
+  if (writer === undefined) return await insert;
+  writer.on("error", () => writer.destroy());
+  let failure: unknown;
+  try {
+    for await (const chunk of upload.rest()) {
+      if (writer.destroyed || over) break;
+      if (!writer.write(chunk)) await drained(writer);
+    }
+  } catch (error) {
+    failure = error;
+    await kill.marked();
+  }
+  writer.end();
+  const result = await insert;
+  if (failure !== undefined) throw failure;
+  return result;
+}
+
+/** Waits for room in the pipe, or for its end: the engine closes it when the insert fails. */
+async function drained(writer: Socket): Promise<void> {
+  const waited = new AbortController();
+  const { signal } = waited;
+  try {
+    await Promise.race([once(writer, "drain", { signal }), once(writer, "close", { signal })]);
+  } finally {
+    waited.abort();
+  }
+}

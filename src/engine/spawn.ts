@@ -1,0 +1,106 @@
+/** Starts an engine host and keeps hold of it: it becomes ready or the promise rejects, and it never stays behind. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+export type EngineHostOptions = {
+  readonly dataDir: string;
+  /** Unix socket to listen on; its folder is created private. */
+  readonly socketPath: string;
+  /** Pipes, spool files and configuration; emptied at start. Best on a memory file system. */
+  readonly runDir: string;
+  readonly maxMemoryBytes: number;
+  /** Queries that may run at the same time (default 32). */
+  readonly sessions?: number;
+  readonly displayName?: string;
+  readonly backupsAllowedPath?: string;
+  readonly logLevel?: string;
+  /** How long the engine may take to open the data directory (default 60 s). */
+  readonly readyTimeoutMs?: number;
+};
+
+export type EngineHostProcess = {
+  readonly pid: number;
+  readonly socketPath: string;
+  readonly version: string;
+  /** Resolves when the process has ended, for whatever reason. */
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  /** SIGTERM, and SIGKILL after `graceMs`. Resolves when the process is gone. */
+  stop(graceMs: number): Promise<void>;
+};
+
+const hostFile = fileURLToPath(new URL("./host.ts", import.meta.url));
+const stderrTailBytes = 8_000;
+
+export async function spawnEngineHost(options: EngineHostOptions): Promise<EngineHostProcess> {
+  const sessions = options.sessions ?? 32;
+  const child = spawn(process.execPath, [hostFile, ...argumentsOf(options, sessions)], {
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    // Every running query holds a thread of libuv's pool; the rest is for KILL QUERY, files and compression.
+    // biome-ignore lint/style/noProcessEnv: the child needs the parent's environment and one variable more.
+    env: { ...process.env, UV_THREADPOOL_SIZE: String(sessions + 16) },
+  });
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+    child.once("error", () => resolve({ code: -1, signal: null }));
+  });
+  const tail = stderrTail(child);
+  const version = await ready(child, exited, tail, options.readyTimeoutMs ?? 60_000);
+  return {
+    pid: child.pid as number,
+    socketPath: options.socketPath,
+    version,
+    exited,
+    stop: async (graceMs) => {
+      child.kill("SIGTERM");
+      const timer = setTimeout(() => child.kill("SIGKILL"), graceMs);
+      await exited;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function argumentsOf(options: EngineHostOptions, sessions: number): string[] {
+  const given: Record<string, string | undefined> = {
+    "data-dir": options.dataDir,
+    socket: options.socketPath,
+    "run-dir": options.runDir,
+    "max-memory-bytes": String(options.maxMemoryBytes),
+    sessions: String(sessions),
+    "display-name": options.displayName,
+    "backups-allowed-path": options.backupsAllowedPath,
+    "log-level": options.logLevel,
+  };
+  return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]));
+}
+
+/** The last bytes of stderr, which also go to our own. */
+function stderrTail(child: ChildProcess): () => string {
+  let text = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    text = (text + chunk.toString()).slice(-stderrTailBytes);
+    process.stderr.write(chunk);
+  });
+  return () => text;
+}
+
+async function ready(
+  child: ChildProcess,
+  exited: Promise<unknown>,
+  tail: () => string,
+  timeoutMs: number,
+): Promise<string> {
+  return await new Promise<string>((resolve, reject) => {
+    const fail = (reason: string) => {
+      clearTimeout(timer);
+      child.kill("SIGKILL");
+      reject(new Error(`the engine host ${reason}: ${tail().trim()}`));
+    };
+    const timer = setTimeout(() => fail(`was not ready after ${timeoutMs} ms`), timeoutMs);
+    child.on("message", (message: { type?: string; version?: string }) => {
+      if (message.type !== "ready") return;
+      clearTimeout(timer);
+      resolve(message.version ?? "");
+    });
+    void exited.then(() => fail("ended before it was ready"));
+  });
+}
