@@ -21,6 +21,10 @@ export class AnswerCache<V> {
     return entry.value;
   }
 
+  has(key: string): boolean {
+    return (this.#entries.get(key)?.expiresAt ?? 0) > this.#options.now();
+  }
+
   /** Keeps a value of about `size` bytes, unless it alone would fill a quarter of the room. */
   set(key: string, value: V, size: number): void {
     const old = this.#entries.get(key);

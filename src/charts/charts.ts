@@ -16,7 +16,9 @@ import { at, badRequest, engineError } from "./errors.ts";
 import { planEvents } from "./events.ts";
 import { type Formula, parseFormula } from "./formula.ts";
 import { TokenGate } from "./gate.ts";
-import type { Cell, PlanInput, QueryPlan, Series } from "./plan.ts";
+import { planHistogram } from "./metrics/histogram.ts";
+import { planGauge, planSum } from "./metrics/scalars.ts";
+import type { Cell, QueryPlan, Series, TimeRange } from "./plan.ts";
 import {
   fillGaps,
   limitGroups,
@@ -27,7 +29,8 @@ import {
   refuseTooMany,
   withFormula,
 } from "./rows.ts";
-import { sourceRecord } from "./sources.ts";
+import type { TableSchema } from "./schema.ts";
+import { sourceRecord, type Target, targetOf } from "./sources.ts";
 import { type TableState, Tables } from "./table.ts";
 import { isTimeZone } from "./timezone.ts";
 
@@ -79,9 +82,20 @@ const cacheTtlMs = 60_000;
 const maxKeptRows = 50_000;
 
 type Kept = { readonly body: readonly string[]; readonly rollups: readonly string[] };
-type Work = { readonly source: SourceRecord; readonly table: string; readonly series: readonly Series[] };
-type Prepared = Work & TableState & { readonly client: ClickHouseClient; release(): void };
-type Asked = { readonly request: SeriesRequest; readonly range: PlanInput["range"]; readonly buckets: Buckets };
+type Work = Target & { readonly source: SourceRecord; readonly series: readonly Series[] };
+type Leased = Work & { readonly client: ClickHouseClient; release(): void };
+type Asked = {
+  readonly request: SeriesRequest;
+  readonly range: TimeRange;
+  readonly buckets: Buckets;
+  readonly formula: Formula | undefined;
+};
+type Ran = PlanResult & { readonly plan: QueryPlan };
+
+const planners = { events: planEvents, gauge: planGauge, sum: planSum, histogram: planHistogram };
+
+/** The engine host's own read-only mode; a server elsewhere goes by the setting. */
+const readOnly = { "X-Millrace-Readonly": "2" };
 
 export class Charts {
   readonly #deps: ChartDeps;
@@ -106,51 +120,72 @@ export class Charts {
     const leave = await this.#gate.enter(caller.credentialId, caller.signal);
     const abort = childOf(caller.signal);
     const timer = setTimeout(() => abort.abort(outOfTime()), this.#deps.limits.timeMs + graceMs);
-    const prepared: Prepared[] = [];
+    const leased: Leased[] = [];
     try {
-      await together(
-        works.map(async (work) => prepared.push(await this.#prepare(work, abort.signal))),
-        abort.abort,
-      );
-      return await this.#answer({ request, range, buckets }, formula, { caller, prepared, abort });
+      const lease = async (work: Work) =>
+        leased.push({ ...work, ...(await this.#deps.clientFor(work.source.serviceId, abort.signal)) });
+      await together(works.map(lease), abort.abort);
+      return await this.#answer({ request, range, buckets, formula }, caller, leased, abort);
+    } catch (error) {
+      throw unlessAborted(error, abort.signal);
     } finally {
-      for (const { release } of prepared) release();
+      for (const { release } of leased) release();
       clearTimeout(timer);
       abort[Symbol.dispose]();
       leave();
     }
   }
 
-  async #answer(
-    asked: Asked,
-    formula: Formula | undefined,
-    { caller, prepared, abort }: { caller: Caller; prepared: readonly Prepared[]; abort: ChildAbort },
-  ): Promise<Outcome> {
-    const { request, buckets } = asked;
-    const key = cacheKey(request, caller, prepared);
-    const etag = key === undefined ? undefined : `"${key}"`;
-    if (etag !== undefined && caller.known.includes(etag)) return { body: undefined, etag, cached: true, rollups: [] };
-    const kept = key === undefined ? undefined : this.#cache.get(key);
-    if (kept !== undefined) return { ...kept, etag, cached: true };
-    const ran = await together(
-      prepared.map((one) => this.#run(one, asked, abort.signal)),
-      abort.abort,
-    );
-    const answer = shape(ran, request, buckets, formula);
+  /**
+   * Answers from what is kept, when the tables did not change since; otherwise asks the engine for the rows and, at the
+   * same time, whether the tables are still as remembered.
+   */
+  async #answer(asked: Asked, caller: Caller, leased: readonly Leased[], abort: ChildAbort): Promise<Outcome> {
+    const states = () =>
+      together(
+        leased.map((work) => this.#state(work, abort.signal)),
+        abort.abort,
+      );
+    const remembered = leased.map((work) => this.#tables.remembered(placeOf(work)));
+    const known = remembered.every((state) => state !== undefined) ? remembered : undefined;
+    const expected = known && cacheKey(asked.request, caller, leased, known);
+    const mayBeKept = expected !== undefined && (caller.known.includes(tagOf(expected)) || this.#cache.has(expected));
+    if (known === undefined || mayBeKept) {
+      const now = await states();
+      const key = cacheKey(asked.request, caller, leased, now);
+      if (key !== undefined && caller.known.includes(tagOf(key))) {
+        return { body: undefined, etag: tagOf(key), cached: true, rollups: [] };
+      }
+      const kept = key === undefined ? undefined : this.#cache.get(key);
+      if (kept !== undefined) return { ...kept, etag: tagOf(key as string), cached: true };
+      return this.#finish(await this.#runAll(asked, leased, now, abort), asked, caller, key);
+    }
+    // A failed query may be the fault of a remembered schema that is out of date: judged when the states are known.
+    const [tried, now] = await Promise.all([settle(this.#runAll(asked, leased, known, abort)), states()]);
+    const same = now.every((state, i) => state.schema === known[i]?.schema);
+    if (!same) return this.#finish(await this.#runAll(asked, leased, now, abort), asked, caller, undefined);
+    // Kept only if no row changed since before the query began: then its answer is of this version or a later one,
+    // and a later one is never asked for under this key again.
+    const key = cacheKey(asked.request, caller, leased, now);
+    return this.#finish(tried(), asked, caller, key === expected ? key : undefined);
+  }
+
+  #finish(ran: readonly Ran[], asked: Asked, caller: Caller, key: string | undefined): Outcome {
+    const answer = shape(ran, asked);
     const rollups = ran.flatMap(({ plan }) => (plan.rollup === undefined ? [] : [plan.rollup]));
-    const body = write(answer, caller.format, request, buckets);
+    const body = write(answer, caller.format, asked.request, asked.buckets);
     if (key === undefined || ran.some(({ plan }) => plan.volatile))
       return { body, etag: undefined, cached: false, rollups };
-    if (answer.rows.length > maxKeptRows) return { body, etag, cached: false, rollups };
+    if (answer.rows.length > maxKeptRows) return { body, etag: tagOf(key), cached: false, rollups };
     const pieces = [...body];
     const size = pieces.reduce((sum, piece) => sum + piece.length, 1000);
     this.#cache.set(key, { body: pieces, rollups }, size);
-    return { body: pieces, etag, cached: false, rollups };
+    return { body: pieces, etag: tagOf(key), cached: false, rollups };
   }
 
   /** Series of one table together, in the order in which the tables first appear. */
   async #works(request: SeriesRequest, organizationId: string): Promise<Work[]> {
-    const works = new Map<string, { source: SourceRecord; table: string; series: Series[] }>();
+    const works = new Map<string, Work & { series: Series[] }>();
     const found = new Map<string, SourceRecord>();
     for (const [index, item] of request.series.entries()) {
       let source = found.get(item.sourceId);
@@ -160,52 +195,50 @@ export class Charts {
         source = sourceRecord(row);
         found.set(item.sourceId, source);
       }
-      const table = source.from.tableName;
-      const key = `${source.id} ${table}`;
-      const work = works.get(key) ?? { source, table, series: [] };
+      const target = targetOf(source, item, index);
+      const key = `${source.id} ${target.metric} ${target.table}`;
+      const work = works.get(key) ?? { source, ...target, series: [] };
       work.series.push({ index, item });
       works.set(key, work);
     }
     return [...works.values()];
   }
 
-  async #prepare(work: Work, signal: AbortSignal): Promise<Prepared> {
-    const { source, table } = work;
-    const { client, release } = await this.#deps.clientFor(source.serviceId, signal);
+  async #state(work: Leased, signal: AbortSignal): Promise<TableState> {
     try {
-      const place = { serviceId: source.serviceId, database: source.from.databaseName, table };
-      return { ...work, client, release, ...(await this.#tables.state(client, place, signal)) };
+      return await this.#tables.state(work.client, placeOf(work), signal);
     } catch (error) {
-      release();
-      throw engineErrorUnlessAborted(error, signal);
+      throw engineError(error, false);
     }
   }
 
-  async #run(
-    work: Prepared,
-    { request, range, buckets }: Asked,
-    signal: AbortSignal,
-  ): Promise<PlanResult & { plan: QueryPlan }> {
-    const { client, schema, source, series } = work;
-    const plan = await planEvents({
+  #runAll(asked: Asked, leased: readonly Leased[], states: readonly TableState[], abort: ChildAbort): Promise<Ran[]> {
+    const run = (work: Leased, i: number) => this.#run(asked, work, (states[i] as TableState).schema, abort.signal);
+    return together(leased.map(run));
+  }
+
+  async #run(asked: Asked, work: Leased, schema: TableSchema, signal: AbortSignal): Promise<Ran> {
+    const { client, source, series } = work;
+    const plan = await planners[work.metric ?? "events"]({
       source,
       schema,
       series,
-      range,
-      buckets,
-      typesOf: (expressions, params) => this.#tables.typesOf(client, schema, expressions, params, signal),
+      range: asked.range,
+      buckets: asked.buckets,
+      typesOf: (expressions, params) => this.#tables.typesOf(client, schema, { expressions, params }, signal),
     });
     try {
       const text = await client.text(`${plan.sql}\nLIMIT ${maxRows + 1}\nFORMAT JSONCompact`, {
         params: plan.params.values(),
         settings: this.#settings(),
+        headers: readOnly,
         signal,
       });
       const rows = plan.read(readRows(text));
-      refuseTooMany(rows.length * (request.fill === "none" ? 1 : 0));
+      refuseTooMany(rows.length);
       return { series, rows, plan };
     } catch (error) {
-      throw engineErrorUnlessAborted(error, signal, plan.fromCaller);
+      throw engineError(error, plan.fromCaller);
     }
   }
 
@@ -225,13 +258,13 @@ export class Charts {
   }
 }
 
-/** Waits for all; the first failure aborts the others and is thrown when they have ended. */
-async function together<T>(promises: readonly Promise<T>[], abort: (reason?: unknown) => void): Promise<T[]> {
+/** Waits for all to end; the first failure is told to `abort` at once and thrown at the end. */
+async function together<T>(promises: readonly Promise<T>[], abort?: (reason: unknown) => void): Promise<T[]> {
   let failed: { error: unknown } | undefined;
   for (const promise of promises) {
     promise.catch((error) => {
       failed ??= { error };
-      abort(error);
+      abort?.(error);
     });
   }
   const settled = await Promise.allSettled(promises);
@@ -243,11 +276,32 @@ function outOfTime(): AppError {
   return new AppError("TIMEOUT", "the query took longer than allowed");
 }
 
-function engineErrorUnlessAborted(error: unknown, signal: AbortSignal, fromCaller = false): unknown {
-  if (!signal.aborted) return engineError(error, fromCaller);
+/** What a failure means once the request was given up: the reason for giving up. */
+function unlessAborted(error: unknown, signal: AbortSignal): unknown {
+  if (!signal.aborted || error === signal.reason) return error;
   return signal.reason instanceof AppError
     ? signal.reason
     : new AppError("SERVICE_UNAVAILABLE", "the caller went away");
+}
+
+/** Waits for the end without throwing; the returned function gives the value or throws the error. */
+async function settle<T>(promise: Promise<T>): Promise<() => T> {
+  try {
+    const value = await promise;
+    return () => value;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
+function placeOf({ source, table }: Work) {
+  return { serviceId: source.serviceId, database: source.from.databaseName, table };
+}
+
+function tagOf(key: string): string {
+  return `"${key}"`;
 }
 
 function readRows(text: string): Cell[][] {
@@ -259,19 +313,19 @@ function readRows(text: string): Cell[][] {
 }
 
 /** Everything an answer depends on besides the time at which it is asked for; undefined when that cannot be told. */
-function cacheKey(request: SeriesRequest, caller: Caller, works: readonly Prepared[]): string | undefined {
-  if (works.some(({ version }) => version === undefined)) return undefined;
-  const sources = works.map(({ source, table, version }) => [source.id, source.updatedAt, table, version]).sort();
+function cacheKey(
+  request: SeriesRequest,
+  caller: Caller,
+  works: readonly Work[],
+  states: readonly TableState[],
+): string | undefined {
+  if (states.some(({ version }) => version === undefined)) return undefined;
+  const sources = works.map(({ source, table }, i) => [source.id, source.updatedAt, table, states[i]?.version]);
   const all = JSON.stringify([caller.organizationId, caller.format, request, sources]);
   return createHash("sha256").update(all).digest("base64url");
 }
 
-function shape(
-  ran: readonly PlanResult[],
-  request: SeriesRequest,
-  buckets: Buckets,
-  formula: Formula | undefined,
-): Answer {
+function shape(ran: readonly PlanResult[], { request, buckets, formula }: Asked): Answer {
   let rows = mergePlans(ran, request.series);
   let columns = request.series.map((_, i) => `series_${i}`);
   const groups = request.series[0]?.groupBy.length ?? 0;

@@ -13,7 +13,13 @@ import type { TableSchema } from "./schema.ts";
 
 export type Expression = { readonly sql: string; readonly type: ColumnType; readonly volatile: boolean };
 
-export type ConditionOf = { readonly sql: string | undefined; readonly volatile: boolean };
+export type ConditionOf = {
+  /** For WHERE: as written, so that indexes can be used. Undefined when every row is meant. */
+  readonly sql: string | undefined;
+  /** For aggregates: 1 or 0, never NULL. */
+  readonly flag: string;
+  readonly volatile: boolean;
+};
 
 /** The condition of a series, undefined for one without a filter. */
 export function conditionOf(
@@ -23,15 +29,21 @@ export function conditionOf(
 ): ConditionOf {
   const { item, index } = series;
   const path = `series.${index}.where`;
+  const all = { sql: undefined, flag: "1", volatile: false };
+  if (item.where.trim() === "") return all;
   if (item.whereLanguage === "sql") {
-    if (item.where.trim() === "") return { sql: undefined, volatile: false };
     const emitted = at(path, () => emitExpression(item.where, input.schema, params));
-    return { sql: `(${emitted.sql})`, volatile: emitted.volatile };
+    const sql = `(${emitted.sql})`;
+    return { sql, flag: `ifNull(${sql} != 0, false)`, volatile: emitted.volatile };
   }
   const { schema, source, buckets } = input;
   const implicit = implicitText(source.implicitColumnExpression ?? source.bodyExpression, schema, params);
-  const sql = at(path, () => compileFilter(parseFilter(item.where), { schema, params, zone: buckets.zone, implicit }));
-  return { sql, volatile: false };
+  const condition = at(path, () => {
+    return compileFilter(parseFilter(item.where), { schema, params, zone: buckets.zone, implicit });
+  });
+  if (condition === undefined) return all;
+  const { sql, nullable } = condition;
+  return { sql, flag: nullable ? `ifNull(${sql}, false)` : sql, volatile: false };
 }
 
 function implicitText(text: string | undefined, schema: TableSchema, params: Params): Operand[] {

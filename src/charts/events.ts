@@ -2,9 +2,17 @@
  * The query for series over rows: logs, spans and any table. All series of one source are one pass: each is an
  * aggregate with its own condition, and the conditions together stand in WHERE, so that indexes prune.
  */
-import { tableName } from "../clickhouse/sql.ts";
+import { identifier, tableName } from "../clickhouse/sql.ts";
 import { type ColumnType, isNumeric } from "../clickhouse/types.ts";
-import { conditionOf, type Expression, groupExpressions, inRange, rowTime, withTypes } from "./conditions.ts";
+import {
+  type ConditionOf,
+  conditionOf,
+  type Expression,
+  groupExpressions,
+  inRange,
+  rowTime,
+  withTypes,
+} from "./conditions.ts";
 import { at, badRequest } from "./errors.ts";
 import { emitExpression } from "./expression/emit.ts";
 import { Params } from "./params.ts";
@@ -17,6 +25,7 @@ import {
   readInteger,
   type Series,
 } from "./plan.ts";
+import type { TableSchema } from "./schema.ts";
 
 /** Plans one query for all the series. Throws AppError for what the caller got wrong. */
 export async function planEvents(input: PlanInput): Promise<QueryPlan> {
@@ -26,21 +35,24 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   const fields = await fieldsOf(input, params);
   const groups = await groupExpressions(input, params);
   const time = await rowTime(input, params);
-  const distinct = [...new Set(conditions.map(({ sql }) => sql))];
-  const shared = distinct.length === 1;
-  const aggregates = series.map((one, i) =>
-    aggregate(one, fields[i], time.finest.sql, shared ? undefined : (conditions[i]?.sql ?? "true")),
-  );
-  const where = [inRange(time, range.startMs, range.endMs, buckets.zone, params)];
-  if (shared && distinct[0] !== undefined) where.push(distinct[0]);
-  else if (!distinct.includes(undefined)) where.push(`(${distinct.join(" OR ")})`);
+  const shared = new Set(conditions.map(({ sql }) => sql)).size === 1;
+  const aggregates = series.map((one, i) => {
+    return aggregate(one, fields[i], time.finest.sql, shared ? undefined : (conditions[i] as ConditionOf));
+  });
+  const { where, having } = placeConditions(conditions, {
+    shared,
+    schema,
+    readsMore: groups.length > 0 || fields.some((field) => field !== undefined),
+  });
   const keys = [buckets.sql(time.finest.sql, time.finest.type), ...groups.map(({ sql }) => sql)];
   const names = keys.map((_, i) => `${alias(schema.columns)}${i}`);
+  const bounds = inRange(time, range.startMs, range.endMs, buckets.zone, params);
   const sql = [
     `SELECT ${keys.map((key, i) => `${key} AS ${names[i]}`).join(", ")}, ${aggregates.map(({ sql }) => sql).join(", ")}`,
     `FROM ${tableName(schema.database, schema.table)}`,
-    `WHERE ${where.join(" AND ")}`,
+    `WHERE ${[bounds, ...where].join(" AND ")}`,
     `GROUP BY ${names.join(", ")}`,
+    ...(having === undefined ? [] : [`HAVING ${having}`]),
     `ORDER BY ${names.join(", ")}`,
   ].join("\n");
   const kinds = aggregates.map(({ kind }) => kind);
@@ -53,6 +65,23 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
     fromCaller: true,
     rollup: undefined,
   };
+}
+
+/**
+ * Where the conditions of the series stand. In WHERE when an index may prune by them, or when rows that meet none need
+ * not be read further; otherwise each is evaluated once, inside its aggregate, and buckets that met none are dropped.
+ */
+function placeConditions(
+  conditions: readonly ConditionOf[],
+  { shared, schema, readsMore }: { shared: boolean; schema: TableSchema; readsMore: boolean },
+): { where: string[]; having: string | undefined } {
+  const distinct = [...new Set(conditions.map(({ sql }) => sql))];
+  if (distinct.includes(undefined)) return { where: [], having: undefined };
+  if (shared) return { where: distinct as string[], having: undefined };
+  const prunes = distinct.every((sql) => schema.indexed.some((name) => sql?.includes(identifier(name))));
+  if (prunes || readsMore) return { where: [`(${distinct.join(" OR ")})`], having: undefined };
+  const counted = [...new Set(conditions.map(({ flag }) => `sum(${flag}) > 0`))];
+  return { where: [], having: counted.join(" OR ") };
 }
 
 function readRow(row: readonly Cell[], groups: readonly Expression[], kinds: readonly CellKind[]) {
@@ -105,14 +134,18 @@ function aggregate(
   series: Series,
   field: Expression | undefined,
   time: string,
-  condition: string | undefined,
+  condition: ConditionOf | undefined,
 ): Aggregate {
   const { item, index } = series;
+  const filtered = condition?.sql === undefined ? undefined : condition.flag;
   if (item.aggFn === "count" || field === undefined) {
-    return { sql: condition === undefined ? "count()" : `countIf(${condition})`, kind: "number" };
+    // The sum of a flag is what countIf returns, and a third faster.
+    return { sql: filtered === undefined ? "count()" : `sum(${filtered})`, kind: "number" };
   }
-  const call = (name: string, args: string, orNull = false) =>
-    condition === undefined ? `${name}(${args})` : `${name}${orNull ? "OrNull" : ""}If(${args}, ${condition})`;
+  const call = (name: string, args: string, orNull = false) => {
+    const suffix = orNull && condition !== undefined ? "OrNull" : "";
+    return filtered === undefined ? `${name}${suffix}(${args})` : `${name}${suffix}If(${args}, ${filtered})`;
+  };
   if (item.aggFn === "count_distinct") return { sql: call("uniqExact", field.sql), kind: "number" };
   if (item.aggFn === "any") {
     const kind = isNumeric(field.type) ? "number" : "raw";
@@ -134,14 +167,8 @@ function aggregate(
     case "last_value":
       return { sql: call("argMax", `${value.sql}, ${time}`, true), kind: "number" };
     default: {
-      const level = (item.level ?? 0.5).toString();
-      return {
-        sql:
-          condition === undefined
-            ? `quantile(${level})(${value.sql})`
-            : `quantileIf(${level})(${value.sql}, ${condition})`,
-        kind: "number",
-      };
+      const name = `quantile${filtered === undefined ? "" : "If"}(${item.level ?? 0.5})`;
+      return { sql: `${name}(${filtered === undefined ? value.sql : `${value.sql}, ${filtered}`})`, kind: "number" };
     }
   }
 }

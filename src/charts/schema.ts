@@ -1,4 +1,5 @@
 /** The columns of one table, and how a name given by a caller is found among them. */
+import { tokenize } from "../clickhouse/lexer.ts";
 import { type ColumnType, parseType } from "../clickhouse/types.ts";
 import { FilterError } from "./filter/syntax.ts";
 
@@ -10,6 +11,8 @@ export type TableSchema = {
   readonly columns: ReadonlyMap<string, Column>;
   /** Expressions of skip indexes, as the engine prints them. */
   readonly indexExpressions: readonly string[];
+  /** Columns that occur in the sorting key or in a skip index: a condition on one of them may prune. */
+  readonly indexed: readonly string[];
 };
 
 export function tableSchema(
@@ -17,12 +20,15 @@ export function tableSchema(
   table: string,
   columns: readonly { name: string; type: string }[],
   indexExpressions: readonly string[] = [],
+  sortingKey = "",
 ): TableSchema {
+  const words = new Set([sortingKey, ...indexExpressions].flatMap((text) => tokenize(text).map(({ value }) => value)));
   return {
     database,
     table,
     columns: new Map(columns.map(({ name, type }) => [name, { name, type: parseType(type) }])),
     indexExpressions,
+    indexed: columns.map(({ name }) => name).filter((name) => words.has(name)),
   };
 }
 

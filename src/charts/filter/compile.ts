@@ -11,8 +11,8 @@ export type FilterContext = TestContext & {
 };
 
 /** The condition of a filter, or undefined for one that matches every row. Throws FilterError. */
-export function compileFilter(node: FilterNode, context: FilterContext): string | undefined {
-  return node.kind === "all" ? undefined : compile(node, context).sql;
+export function compileFilter(node: FilterNode, context: FilterContext): Condition | undefined {
+  return node.kind === "all" ? undefined : grouped(compile(node, context));
 }
 
 function compile(node: FilterNode, context: FilterContext): Condition {
@@ -59,15 +59,11 @@ function implicitTest(test: ValueTest, context: FilterContext): Condition {
  * A bare word or phrase is found as whole words, whatever its case: `error` finds "Error: x" and not "errors". Its
  * letter-and-digit runs must be words of the text, and the text must contain it as typed.
  */
-function searchText(sql: string, test: ValueTest, { params, schema }: FilterContext): string {
+function searchText(sql: string, test: ValueTest, { params }: FilterContext): string {
   if (test.kind !== "word" && test.kind !== "exact") throw new FilterError("a comparison needs a field", test.at);
   if (test.kind === "word" && plainText(test.pieces) === undefined) return matches(sql, test.pieces, params);
   const plain = test.kind === "exact" ? test.text : (plainText(test.pieces) as string);
-  const lowered = schema.indexExpressions.some((expression) => expression === `lower(${sql.replaceAll("`", "")})`);
-  const hasWord = (word: string) =>
-    lowered
-      ? `hasToken(lower(${sql}), ${params.bind(word.toLowerCase(), "String")})`
-      : `hasTokenCaseInsensitive(${sql}, ${params.bind(word, "String")})`;
+  const hasWord = (word: string) => `hasToken(lower(${sql}), ${params.bind(word.toLowerCase(), "String")})`;
   // The engine's words are runs of ASCII letters and digits and of anything beyond ASCII, whose case it does not fold.
   const words = (plain.match(/[A-Za-z0-9\u0080-\uffff]+/g) ?? []).filter((word) => /^[A-Za-z0-9]+$/.test(word));
   const parts = [...new Set(words)].map(hasWord);
