@@ -1,8 +1,9 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import autocannon from "autocannon";
+import { serve } from "../test/support/serve.ts";
 import { type BenchResult, median, round } from "./bench.ts";
-import { serve } from "./serve.ts";
 
 export const description =
   "authenticated pipe list: requests/s against a bare node:http server that answers the same bytes";
@@ -22,6 +23,7 @@ export async function run(): Promise<BenchResult> {
     response.writeHead(200, { "content-type": "application/json; charset=utf-8", "content-length": bytes.length });
     response.end(bytes);
   }).listen(0, "127.0.0.1");
+  await once(bare, "listening");
   const bareUrl = `http://127.0.0.1:${(bare.address() as AddressInfo).port}/`;
 
   const ours: autocannon.Result[] = [];

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { query, runningService, serve, until } from "../test/support/serve.ts";
 import { type BenchResult, percentile, round } from "./bench.ts";
-import { type BenchService, runningService, serve, until } from "./serve.ts";
 
 export const description = "first query on an idle service, against the same query on a running one; idle memory";
 
@@ -10,14 +10,14 @@ export async function run(): Promise<BenchResult> {
   // A minute of idleTimeoutMinutes lasts 20 ms here, so that a service idles 100 ms after its last query.
   await using served = await serve({ env: { MILLRACE_IDLE_MINUTE_MS: "20" } });
   const service = await runningService(served, { idleTimeoutMinutes: 5 });
-  await ask(service, "CREATE TABLE t (a UInt64, b String) ORDER BY a");
-  await ask(service, "INSERT INTO t SELECT number, toString(number) FROM numbers(1000000)");
+  await query(service, "CREATE TABLE t (a UInt64, b String) ORDER BY a");
+  await query(service, "INSERT INTO t SELECT number, toString(number) FROM numbers(1000000)");
   const cold: number[] = [];
   const warm: number[] = [];
   for (let i = 0; i < wakes; i += 1) {
     await until("idle", async () => (await served.api.getService({ params: service.params })).state === "idle");
-    cold.push(await timed(() => ask(service, "SELECT count() FROM t")));
-    warm.push(await timed(() => ask(service, "SELECT count() FROM t")));
+    cold.push(await timed(() => query(service, "SELECT count() FROM t")));
+    warm.push(await timed(() => query(service, "SELECT count() FROM t")));
   }
   const memory = await idleMemory();
   const row = (name: string, samples: number[]) => ({
@@ -41,7 +41,7 @@ export async function run(): Promise<BenchResult> {
 async function idleMemory(): Promise<{ controlPlaneMb: number; engineMb: number }> {
   await using fresh = await serve();
   const service = await runningService(fresh, { idleScaling: false });
-  await ask(service, "SELECT 1");
+  await query(service, "SELECT 1");
   const pidFile = `${fresh.dataDir}/services/${service.id}/engine.pid`;
   const { pid } = JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number };
   return { controlPlaneMb: residentMb(fresh.process.pid as number), engineMb: residentMb(pid) };
@@ -50,17 +50,6 @@ async function idleMemory(): Promise<{ controlPlaneMb: number; engineMb: number 
 function residentMb(pid: number): number {
   const kb = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Math.round(Number(kb) / 1024);
-}
-
-async function ask(service: BenchService, sql: string): Promise<string> {
-  const response = await fetch(`http://${service.host}:${service.port}/`, {
-    method: "POST",
-    body: sql,
-    headers: { "X-ClickHouse-User": "default", "X-ClickHouse-Key": service.password },
-  });
-  const text = await response.text();
-  if (response.status !== 200) throw new Error(text);
-  return text;
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Operation } from "../api/operation.ts";
+import { type ChildAbort, childOf } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Authenticator, Principal } from "./auth.ts";
@@ -132,7 +133,15 @@ async function serve(
   const body = operation.body && validate(operation.body, readBody(request), "body");
   const abort = abortOnClose(request, options.signal);
   try {
-    const context: Context = { ...principal, requestId: request.id, signal: abort.signal };
+    const context: Context = {
+      organizationId: principal.organizationId,
+      role: principal.role,
+      credentialId: principal.credentialId,
+      requestId: request.id,
+      get signal() {
+        return abort.signal();
+      },
+    };
     const result = await handler({ params: request.params, query, body } as never, context, reply);
     if (reply.sent || name === "observability") return result;
     return { status: 200, requestId: request.id, ...(operation.result === undefined ? {} : { result }) };
@@ -164,18 +173,26 @@ function countRequest(limiter: RateLimiter, name: Interface, principal: Principa
   throw new AppError("TOO_MANY_REQUESTS", `More than ${limit} requests in ${windowSeconds} s with this credential.`);
 }
 
-/** A signal that aborts when the client disconnects before the answer, or when the server stops. */
-function abortOnClose(request: FastifyRequest, parent: AbortSignal): { signal: AbortSignal; release(): void } {
-  const controller = new AbortController();
-  const abort = () => controller.abort();
+/**
+ * A signal that aborts when the client disconnects before the answer, or when the server stops. Made when it is first
+ * asked for: most handlers never wait.
+ */
+function abortOnClose(request: FastifyRequest, parent: AbortSignal): { signal(): AbortSignal; release(): void } {
+  let child: ChildAbort | undefined;
   const { socket } = request.raw;
-  socket.once("close", abort);
-  parent.addEventListener("abort", abort);
+  const onClose = () => child?.abort(new Error("the client went away"));
   return {
-    signal: controller.signal,
+    signal: () => {
+      if (child === undefined) {
+        child = childOf(parent);
+        if (socket.destroyed) onClose();
+        else socket.once("close", onClose);
+      }
+      return child.signal;
+    },
     release: () => {
-      socket.off("close", abort);
-      parent.removeEventListener("abort", abort);
+      socket.off("close", onClose);
+      child?.[Symbol.dispose]();
     },
   };
 }

@@ -33,14 +33,26 @@ export function openDatabase(file: string): Database {
   migrate(writer);
   const reader = new Connection(file);
   let tail: Promise<unknown> = Promise.resolve();
+  // This process is the only writer, so what was read stays true until the next write.
+  const answers = new Map<string, readonly unknown[]>();
+  const read = <Row>(sql: string, params: SqlValue[]): Row[] => {
+    const question = `${sql}\0${JSON.stringify(params, printable)}`;
+    let rows = answers.get(question);
+    if (rows === undefined) {
+      if (answers.size >= maxAnswers) answers.clear();
+      rows = reader.all(sql, params).map((row) => Object.freeze(row));
+      answers.set(question, rows);
+    }
+    return [...rows] as Row[];
+  };
   const exclusively = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = tail.then(work);
+    const result = tail.then(work).finally(() => answers.clear());
     tail = result.catch(() => {});
     return result;
   };
   return {
-    all: async (sql, ...params) => reader.all(sql, params),
-    get: async (sql, ...params) => reader.get(sql, params),
+    all: async (sql, ...params) => read(sql, params),
+    get: async <Row>(sql: string, ...params: SqlValue[]) => read<Row>(sql, params)[0],
     run: (sql, ...params) => exclusively(async () => writer.run(sql, params)),
     transaction: (body) => exclusively(() => inTransaction(writer, body)),
     close: () => {
@@ -49,6 +61,13 @@ export function openDatabase(file: string): Database {
       lock.close();
     },
   };
+}
+
+/** Questions remembered at a time; each holds the rows of one answer. */
+const maxAnswers = 500;
+
+function printable(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
 }
 
 async function inTransaction<T>(connection: Connection, body: (tx: Queries) => Promise<T>): Promise<T> {

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type ApiClient, createApiClient } from "../src/api/client.ts";
-import type { Credentials } from "../src/bootstrap.ts";
+import { type ApiClient, createApiClient } from "../../src/api/client.ts";
+import type { Credentials } from "../../src/bootstrap.ts";
 
 export type Served = AsyncDisposable & {
   readonly dataDir: string;
@@ -22,7 +22,7 @@ export async function serve(
   options: { dataDir?: string; env?: Record<string, string>; keepData?: boolean } = {},
 ): Promise<Served> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "millrace-serve-"));
-  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+  const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
   const child = spawn(process.execPath, [main, "serve", "--data-dir", dataDir, "--port", "0"], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, MILLRACE_LOG_LEVEL: "warn", ...options.env },
@@ -87,4 +87,16 @@ export async function runningService(served: Served, body: object = {}): Promise
   await until("the service runs", async () => (await served.api.getService({ params })).state === "running");
   const endpoint = created.service.endpoints[0] as { host: string; port: number };
   return { id: created.service.id, params, host: endpoint.host, port: endpoint.port, password: created.password };
+}
+
+/** Runs a statement as the service's `default` user through its endpoint; throws the engine's error text. */
+export async function query(service: BenchService, sql: string): Promise<string> {
+  const response = await fetch(`http://${service.host}:${service.port}/`, {
+    method: "POST",
+    body: sql,
+    headers: { "X-ClickHouse-User": "default", "X-ClickHouse-Key": service.password },
+  });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`${response.status}: ${text}`);
+  return text.trimEnd();
 }
