@@ -1,38 +1,9 @@
-/** The data of the chart benchmarks: log rows of one day, made by the engine itself, and an engine host to hold them. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { ClickHouseClient } from "../src/clickhouse/client.ts";
-import { spawnEngineHost } from "../src/engine/spawn.ts";
+/** The data of the chart benchmarks: log rows of one day, made by the engine itself. */
+import type { ClickHouseClient } from "../src/clickhouse/client.ts";
 
 /** 2024-05-01T00:00:00Z. */
 export const dayStartMs = 1_714_521_600_000;
 export const dayEndMs = dayStartMs + 86_400_000 - 1;
-
-export type BenchEngine = AsyncDisposable & { readonly client: ClickHouseClient; readonly socketPath: string };
-
-/** An engine host in a temporary directory, which goes away with it. */
-export async function startEngine(options: { maxMemoryBytes?: number } = {}): Promise<BenchEngine> {
-  const dir = mkdtempSync(join(tmpdir(), "millrace-charts-"));
-  const socketPath = join(dir, "sock", "engine");
-  const host = await spawnEngineHost({
-    dataDir: join(dir, "data"),
-    runDir: join(dir, "run"),
-    socketPath,
-    maxMemoryBytes: options.maxMemoryBytes ?? 4 * 2 ** 30,
-    sessions: 16,
-  });
-  const client = new ClickHouseClient({ socketPath });
-  return {
-    client,
-    socketPath,
-    [Symbol.asyncDispose]: async () => {
-      client.close();
-      await host.stop(2000);
-      rmSync(dir, { recursive: true, force: true });
-    },
-  };
-}
 
 /** `bench.logs`: 40 services, 5 levels, 200 hosts, text bodies, a map of attributes and a duration. */
 export async function loadLogs(client: ClickHouseClient, rows: number): Promise<void> {
