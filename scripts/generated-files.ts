@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { openApiDocument } from "../src/api/openapi.ts";
-import { managementOperations } from "../src/api/operations.ts";
+import { managementOperations, observabilityOperations } from "../src/api/operations.ts";
 import { environmentName, settings } from "../src/config.ts";
 import { errorCodes } from "../src/lib/errors.ts";
 
@@ -12,7 +12,11 @@ export function generatedFiles(): Record<string, string> {
   const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
     version: string;
   };
-  const document = openApiDocument({ management: managementOperations, observability: {}, version });
+  const document = openApiDocument({
+    management: managementOperations,
+    observability: observabilityOperations,
+    version,
+  });
   return {
     "openapi.json": `${JSON.stringify(document, null, 2)}\n`,
     "docs/errors.md": errors(),

@@ -6,13 +6,16 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { createServer as createNetServer } from "node:net";
 import { join, resolve } from "node:path";
 import { openApiDocument } from "./api/openapi.ts";
-import { managementOperations } from "./api/operations.ts";
+import { managementOperations, observabilityOperations } from "./api/operations.ts";
 import { ensureCredentials, writeCredentials } from "./bootstrap.ts";
+import { Charts, type ClientFor } from "./charts/charts.ts";
 import { ClickHouseClient } from "./clickhouse/client.ts";
 import type { Config } from "./config.ts";
 import { Gateway } from "./gateway/gateway.ts";
 import { Authenticator } from "./http/auth.ts";
 import { backupHandlers } from "./http/handlers/backups.ts";
+import { chartSourceHandlers } from "./http/handlers/chart-sources.ts";
+import { chartHandlers } from "./http/handlers/charts.ts";
 import { organizationHandlers } from "./http/handlers/organizations.ts";
 import { serviceHandlers } from "./http/handlers/services.ts";
 import { processSamples, serviceSamples } from "./http/metrics.ts";
@@ -26,6 +29,7 @@ import { ServiceAccess } from "./services/access.ts";
 import { ServicesReconciler } from "./services/reconciler.ts";
 import type { RunningEngine } from "./services/runtime.ts";
 import { EmbeddedRuntime } from "./services/runtimes/embedded.ts";
+import { ChartSourceStore } from "./store/chart-sources.ts";
 import { CredentialStore } from "./store/credentials.ts";
 import { openDatabase } from "./store/database.ts";
 import { OrganizationStore } from "./store/organizations.ts";
@@ -100,6 +104,19 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
     body: () => openListeners(gateway, services, config.host),
   });
 
+  const chartSources = new ChartSourceStore(db);
+  const charts = new Charts({
+    sources: chartSources,
+    clientFor: chartClients(access),
+    limits: {
+      timeMs: config.chartTimeoutSeconds * 1000,
+      memoryBytes: config.chartMemoryMb * 2 ** 20,
+      rowsToRead: config.chartMaxRowsRead,
+      runningPerToken: config.chartsPerToken,
+      waitingPerToken: 256,
+    },
+  });
+
   const loops = [servicesLoop, gatewayLoop];
   const pokeAll = () => {
     for (const loop of loops) loop.poke();
@@ -133,12 +150,16 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
         ...backupHandlers({ services }),
       },
     },
-    observability: { operations: {}, handlers: {} },
+    observability: {
+      operations: observabilityOperations,
+      handlers: { ...chartHandlers(charts), ...chartSourceHandlers({ sources: chartSources, services }) },
+    },
     extend: (instance) =>
       addPages(instance, {
         version,
         operations: managementOperations,
-        openApi: () => openApiDocument({ management: managementOperations, observability: {}, version }),
+        openApi: () =>
+          openApiDocument({ management: managementOperations, observability: observabilityOperations, version }),
         loops: () => loops.map((loop) => loop.status()),
         samples: async () => [
           ...(await serviceSamples(services)),
@@ -162,6 +183,17 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   writeCredentials(credentialsFile, { ...issued, baseUrl, observabilityBaseUrl: baseUrl });
   logger.info({ baseUrl, dataDir }, "ready");
   return { baseUrl, credentialsFile, stopped: stopWhenAborted(signal, closers) };
+}
+
+/** Charts reach a service past the gateway: they carry no user of it, wake it, and count as its activity. */
+function chartClients(access: ServiceAccess): ClientFor {
+  const clients = new Map<string, ClickHouseClient>();
+  return async (serviceId, signal) => {
+    const { socketPath, release } = await access.acquire(serviceId, signal);
+    const client = clients.get(socketPath) ?? new ClickHouseClient({ socketPath });
+    clients.set(socketPath, client);
+    return { client, release };
+  };
 }
 
 async function stopWhenAborted(signal: AbortSignal, closers: Closers): Promise<void> {

@@ -23,6 +23,10 @@ export const settings = {
   rateWindowSeconds: positive.default(10).describe("Length of the rate window"),
   loginFailureLimit: positive.default(60).describe("Failed logins per minute and address before 429"),
   engineSessions: positive.default(16).describe("Queries that one service runs at the same time"),
+  chartTimeoutSeconds: positive.default(30).describe("Longest time of one chart query"),
+  chartMemoryMb: positive.default(2048).describe("Most memory of one chart query, in MiB"),
+  chartMaxRowsRead: positive.default(10_000_000_000).describe("Most rows that one chart query may read"),
+  chartsPerToken: positive.default(8).describe("Charts of one token that run at the same time; others wait"),
   idleMinuteMs: positive.default(60_000).describe("Length of a minute of idleTimeoutMinutes; shortened in tests"),
 };
 
