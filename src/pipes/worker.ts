@@ -6,6 +6,7 @@ import { childOf } from "../lib/abort.ts";
 import { AppError, describeError } from "../lib/errors.ts";
 import { sourceKinds } from "../sources/registry.ts";
 import type { Connector, SourceContext, SourceKind } from "../sources/source.ts";
+import { windowStatements } from "./destination.ts";
 import { createRejector } from "./error-table.ts";
 import { createInserter } from "./insert.ts";
 import type { Job, ToWorker } from "./protocol.ts";
@@ -49,6 +50,8 @@ async function run(job: Job, scrub: (text: string) => string): Promise<void> {
   });
   await link.report({ type: "phase", phase: "Setup" });
   for (const statement of job.setup) await inserter.command(statement);
+  const { database, table } = job.destination;
+  for (const statement of await windowStatements(database, table, inserter.query)) await inserter.command(statement);
   const context: SourceContext = {
     pipeId: job.pipeId,
     epoch: job.epoch,
