@@ -9,19 +9,25 @@ type U64 = { hi: number; lo: number };
 const k0: U64 = { hi: 0xc3a5c85c, lo: 0x97cb3127 };
 const k1: U64 = { hi: 0xb492b66f, lo: 0xbe98f273 };
 const k2: U64 = { hi: 0x9ae16a3b, lo: 0x2f90404f };
-const k3: U64 = { hi: 0xc949c7de, lo: 0xfb7d4ff1 };
+const k3: U64 = { hi: 0xc949d7c7, lo: 0x509e6557 };
 const kMul: U64 = { hi: 0x9ddfea08, lo: 0xeb382d69 };
 
 /** The 16 bytes as they stand in front of a compressed block. */
 export function cityHash128(data: Buffer): Buffer {
-  const [low, high] = data.length >= 16 ? hashLong(data) : seeded(data, 0, data.length, k0, k1);
+  const [low, high] = hash(data);
   const out = Buffer.allocUnsafe(16);
   put(out, 0, low);
   put(out, 8, high);
   return out;
 }
 
-function hashLong(data: Buffer): [U64, U64] {
+function hash(data: Buffer): [U64, U64] {
+  const { length } = data;
+  if (length < 8) return seeded(data, 0, length, k0, k1);
+  if (length < 16) {
+    const low = xor(get(data, 0), mul({ hi: 0, lo: length }, k0));
+    return seeded(data, 0, 0, low, xor(get(data, length - 8), k1));
+  }
   return seeded(data, 16, data.length - 16, xor(get(data, 0), k3), get(data, 8));
 }
 
@@ -135,13 +141,8 @@ function weak(data: Buffer, at: number, seedA: U64, seedB: U64): [U64, U64] {
 }
 
 function hash16(u: U64, v: U64): U64 {
-  let a = mul(xor(u, v), kMul);
-  a = xor(a, { hi: 0, lo: a.hi >>> 15 });
-  return finish(mul(xor(v, shift47(a)), kMul));
-
-  function finish(b: U64): U64 {
-    return mul(xor(b, shift47(b)), kMul);
-  }
+  const a = shiftMix(mul(xor(u, v), kMul));
+  return mul(shiftMix(mul(xor(v, a), kMul)), kMul);
 }
 
 function shift47(a: U64): U64 {
