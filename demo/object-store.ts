@@ -25,7 +25,7 @@ export type ObjectStore = {
 };
 
 export async function startObjectStore(): Promise<ObjectStore> {
-  const app = buildApp();
+  const app = buildApp({ logger: false });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const endpoint = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   const credentials = { accessKeyId: accessKey.accessKeyId, secretAccessKey: accessKey.secretKey };
