@@ -7,6 +7,14 @@ import { createServer as createNetServer } from "node:net";
 import { join, resolve } from "node:path";
 import { openApiDocument } from "./api/openapi.ts";
 import { managementOperations, observabilityOperations } from "./api/operations.ts";
+import { rescan } from "./backups/catalogue.ts";
+import { FileWorker } from "./backups/file-worker.ts";
+import { BackupJobs } from "./backups/jobs.ts";
+import type { EngineLease } from "./backups/make.ts";
+import { backupSamples } from "./backups/metrics.ts";
+import { BackupPlace, placeOptions } from "./backups/place.ts";
+import { BackupsReconciler } from "./backups/reconciler.ts";
+import { defaultPeriodHours, defaultRetentionHours } from "./backups/schedule.ts";
 import { ensureCredentials, writeCredentials } from "./bootstrap.ts";
 import { Charts, type ClientFor } from "./charts/charts.ts";
 import { ClickHouseClient } from "./clickhouse/client.ts";
@@ -32,12 +40,16 @@ import { ServiceAccess } from "./services/access.ts";
 import { ServicesReconciler } from "./services/reconciler.ts";
 import type { RunningEngine } from "./services/runtime.ts";
 import { EmbeddedRuntime } from "./services/runtimes/embedded.ts";
+import { LendingRuntime } from "./services/runtimes/lending.ts";
+import { BackupStore } from "./store/backups.ts";
 import { ChartSourceStore } from "./store/chart-sources.ts";
 import { CredentialStore } from "./store/credentials.ts";
 import { openDatabase } from "./store/database.ts";
 import { Ledger } from "./store/ledger.ts";
 import { OrganizationStore } from "./store/organizations.ts";
+import { PipeSnapshots } from "./store/pipe-snapshots.ts";
 import { PipeStore } from "./store/pipes.ts";
+import { RestoreStore } from "./store/restores.ts";
 import { loadOrCreateKey, Sealer } from "./store/secrets.ts";
 import { type ServiceRow, ServiceStore } from "./store/services.ts";
 
@@ -82,9 +94,21 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   const ledger = new Ledger(db);
 
   const access = new ServiceAccess(services);
+  const place = new BackupPlace(placeOptions(config, dataDir));
+  const runtime = new LendingRuntime(
+    new EmbeddedRuntime({
+      dataDir,
+      sessions: config.engineSessions,
+      backupPathOf: (serviceId) => place.stagingOf(serviceId),
+    }),
+    async (serviceId) => {
+      const restore = await restores.unfilled(serviceId);
+      return restore && ((engine) => backupJobs.fill(restore, engine.socketPath, signal));
+    },
+  );
   const reconciler = new ServicesReconciler({
     services,
-    runtime: new EmbeddedRuntime({ dataDir, sessions: config.engineSessions }),
+    runtime,
     access,
     logger,
     idleMinuteMs: config.idleMinuteMs,
@@ -132,7 +156,40 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   });
   const pipesLoop = new Loop({ name: "pipes", everyMs: 1_000, logger, body: () => supervisor.pass() });
 
-  const loops = [servicesLoop, gatewayLoop, pipesLoop];
+  const backups = new BackupStore(db);
+  const restores = new RestoreStore(db);
+  const fileWorker = new FileWorker();
+  const backupJobs = new BackupJobs({
+    backups,
+    restores,
+    pipes: new PipeSnapshots(db, sealer),
+    ledger,
+    place,
+    worker: fileWorker,
+    dataDir,
+    engine: engineLender(services, access, runtime),
+    maxChain: config.backupChainLength,
+    logger,
+  });
+  const backupsReconciler = new BackupsReconciler({
+    backups,
+    restores,
+    services,
+    jobs: backupJobs,
+    logger,
+    poke: () => backupsLoop.poke(),
+    hourMs: config.backupHourMs,
+    checkHours: config.backupCheckHours,
+    onBackup: () => {},
+  });
+  const backupsLoop = new Loop({
+    name: "backups",
+    everyMs: 1_000,
+    logger,
+    body: (stopping) => backupsReconciler.pass(stopping),
+  });
+
+  const loops = [servicesLoop, gatewayLoop, pipesLoop, backupsLoop];
   const pokeAll = () => {
     for (const loop of loops) loop.poke();
   };
@@ -161,6 +218,8 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
           allocatePort: () => freePort(config.host),
           lastActivityAt: (id) => access.lastActivityAt(id),
           poke: pokeAll,
+          backups,
+          restores,
         }),
         ...pipeHandlers({
           services,
@@ -169,7 +228,20 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
           gauges: (id) => supervisor.gauges(id),
           poke: () => pipesLoop.poke(),
         }),
-        ...backupHandlers({ services }),
+        ...backupHandlers({
+          services,
+          backups,
+          restores,
+          role: { arn: config.backupIamRoleArn, sessionName: config.backupIamRoleSessionName },
+          defaults: { periodHours: defaultPeriodHours, retentionHours: defaultRetentionHours },
+          plannedFacts: () => backupJobs.plannedFacts(),
+          retention: (serviceId) => backupsReconciler.retention(serviceId),
+          rescan: async (heir, waiting) => {
+            const known = new Set((await organizations.list()).map((row) => row.id));
+            return await rescan({ place, backups }, { isKnown: (id) => known.has(id), heir }, waiting);
+          },
+          poke: () => backupsLoop.poke(),
+        }),
       },
     },
     observability: {
@@ -186,6 +258,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
         samples: async () => [
           ...(await serviceSamples(services)),
           ...(await pipeSamples(pipes, (id) => supervisor.gauges(id))),
+          ...(await backupSamples(backups)),
           ...processSamples(loops.map((loop) => loop.status())),
         ],
         authenticator,
@@ -198,6 +271,8 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   const running = loops.map((loop) => loop.run(signal));
   closers.add("services", () => reconciler.close());
   closers.add("pipes", () => supervisor.close());
+  closers.add("file worker", () => fileWorker.close());
+  closers.add("backups", () => backupsReconciler.close());
   closers.add("loops", () => Promise.all(running));
   await server.listen({ host: config.host, port: config.port });
   closers.add("http", () => server.close());
@@ -207,6 +282,19 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   writeCredentials(credentialsFile, { ...issued, baseUrl, observabilityBaseUrl: baseUrl });
   logger.info({ baseUrl, dataDir }, "ready");
   return { baseUrl, credentialsFile, stopped: stopWhenAborted(signal, closers) };
+}
+
+/** Backups wake an idle service and count as its activity; a stopped one's engine is borrowed and serves nobody. */
+function engineLender(services: ServiceStore, access: ServiceAccess, runtime: LendingRuntime) {
+  return async (serviceId: string, signal: AbortSignal): Promise<EngineLease> => {
+    const row = await services.find(serviceId);
+    if (row?.desired_state === "stopped" && row.state === "stopped") {
+      const lent = await runtime.lend(row);
+      if (lent !== undefined) return lent;
+    }
+    const { socketPath, release } = await access.acquire(serviceId, signal);
+    return { socketPath, release: async () => release() };
+  };
 }
 
 /** Charts reach a service past the gateway: they carry no user of it, wake it, and count as its activity. */

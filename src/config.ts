@@ -27,12 +27,46 @@ export const settings = {
   chartMemoryMb: positive.default(2048).describe("Most memory of one chart query, in MiB"),
   chartMaxRowsRead: positive.default(10_000_000_000).describe("Most rows that one chart query may read"),
   chartsPerToken: positive.default(8).describe("Charts of one token that run at the same time; others wait"),
+  backupDir: z.string().min(1).optional().describe("Directory of backups, default: `backups` in dataDir"),
+  backupBucket: z
+    .string()
+    .regex(/^s3:\/\/[^/]+(\/.*)?$/, { error: "must look like s3://bucket/prefix" })
+    .optional()
+    .describe("S3-compatible bucket of backups, as s3://bucket/prefix; used instead of backupDir"),
+  backupBucketEndpoint: z.url().optional().describe("Address of the bucket's server where it is not AWS"),
+  backupBucketRegion: z.string().min(1).default("us-east-1").describe("Region of the bucket"),
+  backupAccessKeyId: z.string().min(1).optional().describe("Key of the bucket; default: the AWS credential chain"),
+  backupSecretAccessKey: z.string().min(1).optional().describe("Secret of the bucket's key"),
+  backupIamRoleArn: z.string().default("").describe("Role that the credential chain assumes, shown in backup records"),
+  backupIamRoleSessionName: z.string().default("").describe("Session name of that role, shown in backup records"),
+  backupEncryptionKey: z.base64().optional().describe("32 bytes in base64 that encrypt backups before they are stored"),
+  backupChainLength: positive.default(7).describe("Backups in a chain: one full and the increments upon it"),
+  backupCheckHours: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(168)
+    .describe("Hours after which stored backups are read again and the newest is restored for a trial; 0: never"),
+  backupHourMs: positive.default(3_600_000).describe("Length of an hour of backup periods; shortened in tests"),
   idleMinuteMs: positive.default(60_000).describe("Length of a minute of idleTimeoutMinutes; shortened in tests"),
 };
 
-const schema = z.object(settings).refine((value) => (value.tlsCert === undefined) === (value.tlsKey === undefined), {
-  error: "tlsCert and tlsKey belong together",
-});
+const schema = z
+  .object(settings)
+  .refine((value) => (value.tlsCert === undefined) === (value.tlsKey === undefined), {
+    error: "tlsCert and tlsKey belong together",
+  })
+  .refine((value) => (value.backupAccessKeyId === undefined) === (value.backupSecretAccessKey === undefined), {
+    error: "backupAccessKeyId and backupSecretAccessKey belong together",
+  })
+  .refine((value) => value.backupDir === undefined || value.backupBucket === undefined, {
+    error: "backupDir and backupBucket exclude each other",
+  })
+  .refine((value) => is32Bytes(value.backupEncryptionKey), { error: "backupEncryptionKey must be 32 bytes in base64" });
+
+function is32Bytes(base64: string | undefined): boolean {
+  return base64 === undefined || Buffer.from(base64, "base64").length === 32;
+}
 
 export type Config = z.output<typeof schema>;
 

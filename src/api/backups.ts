@@ -1,26 +1,222 @@
-/** Backups: the record of the contract (A4). */
+/** Backups: the record of the contract (A4), and our extensions: making, configuring, checking and restoring them. */
 import { z } from "zod";
-import { operation, timestamp, uuid } from "./operation.ts";
+import { operation, plainText, timestamp, uuid } from "./operation.ts";
 
 export const backupRecord = z.object({
   id: uuid,
   serviceId: z.string(),
   startedAt: timestamp,
-  finishedAt: timestamp.optional(),
-  sizeInBytes: z.int(),
-  durationInSeconds: z.number(),
+  finishedAt: timestamp.optional().describe("Only when the backup is finished"),
+  sizeInBytes: z.int().describe("Bytes stored by this backup itself, without the ones it builds upon"),
+  durationInSeconds: z.number().describe("While in progress: seconds since the start"),
   backupName: z.string(),
-  bucket: z.object({ bucketPath: z.string(), iamRoleArn: z.string(), iamRoleSessionName: z.string() }).optional(),
+  bucket: z
+    .object({ bucketPath: z.string(), iamRoleArn: z.string(), iamRoleSessionName: z.string() })
+    .optional()
+    .describe("Only for backups in a bucket"),
+  status: z.enum(["done", "error", "in_progress"]),
+  type: z.enum(["full", "incremental"]),
+  verification: z.enum(["pending", "passed", "failed"]),
 });
+
+export const backupDetails = backupRecord.extend({
+  error: z.string().optional().describe("Why the backup failed"),
+  baseBackupId: uuid.optional().describe("The backup that this one builds upon"),
+  restoresBytes: z.int().describe("Bytes of everything that the backup restores"),
+  encrypted: z.boolean(),
+  trigger: z.enum(["schedule", "request"]),
+  verifiedAt: timestamp.optional().describe("Last check of the files"),
+  deepVerifiedAt: timestamp.optional().describe("Last trial restore without a finding"),
+  checkRequested: z.enum(["manifest", "deep"]).optional().describe("A check that was asked for and is not over"),
+  problems: z.array(z.string()).describe("What the last check found, by file"),
+});
+
+export const backupConfiguration = z.object({
+  backupPeriodInHours: z.int(),
+  backupRetentionPeriodInHours: z.int(),
+  backupStartTime: z.string().nullable().describe("HH:MM in UTC; when set, one backup a day at that time"),
+});
+
+const hours = (values: readonly number[]) =>
+  z.int().refine((value) => values.includes(value), { error: `must be one of ${values.join(", ")}` });
+
+const configurationBody = z
+  .strictObject({
+    backupPeriodInHours: hours([6, 8, 12, 16, 20, 24, 36, 48]).nullish(),
+    backupRetentionPeriodInHours: z
+      .int()
+      .refine((value) => value >= 24 && value <= 1080 && value % 24 === 0, {
+        error: "must be whole days: a multiple of 24 from 24 to 1080",
+      })
+      .nullish(),
+    backupStartTime: z
+      .string()
+      .regex(/^([01]\d|2[0-3]):[0-5]\d$/, { error: "must be HH:MM, in UTC" })
+      .nullish(),
+  })
+  .refine((body) => Object.keys(body).length > 0, { error: "must change at least one member" })
+  .refine((body) => body.backupStartTime == null || body.backupPeriodInHours == null, {
+    path: ["backupPeriodInHours"],
+    error: "cannot be given together with backupStartTime, which means one backup a day",
+  });
+
+export const restoreRecord = z.object({
+  id: uuid,
+  backupId: uuid,
+  serviceId: uuid.describe("The service that receives the data"),
+  scope: z.enum(["service", "database", "table"]),
+  sourceDatabase: z.string().optional(),
+  sourceTable: z.string().optional(),
+  targetDatabase: z.string().optional(),
+  targetTable: z.string().optional(),
+  status: z.enum(["queued", "in_progress", "done", "error"]),
+  progress: z.object({ doneBytes: z.int(), totalBytes: z.int() }).describe("Bytes fetched and restored"),
+  error: z.string().optional(),
+  notes: z.array(z.string()).describe("What to know afterwards, for example about each pipe"),
+  createdAt: timestamp,
+  finishedAt: timestamp.optional(),
+});
+
+const identifier = plainText(1, 206);
+
+const restoreBody = z
+  .strictObject({
+    database: identifier.describe("Database in the backup"),
+    table: identifier.optional().describe("One table of it; the whole database when omitted"),
+    targetServiceId: uuid.optional().describe("Service that receives the data; the backup's own when omitted"),
+    targetDatabase: identifier.describe("Must not exist for a database; is created for a table when missing"),
+    targetTable: identifier.optional().describe("Must not exist; the name in the backup when omitted"),
+    force: z.boolean().optional().describe("Also from a backup that is not verified or is damaged"),
+  })
+  .refine((body) => body.table !== undefined || body.targetTable === undefined, {
+    path: ["targetTable"],
+    error: "needs table",
+  });
+
+const retentionEntry = z.object({
+  backupId: uuid,
+  backupName: z.string(),
+  keep: z.boolean(),
+  reason: z.string(),
+});
+
+const organization = z.object({ organizationId: uuid });
+const service = organization.extend({ serviceId: uuid });
+const backup = service.extend({ backupId: uuid });
+const serviceRoot = "/v1/organizations/{organizationId}/services/{serviceId}";
+const root = `${serviceRoot}/backups`;
+const tag = { tag: "Backups" } as const;
 
 export const backupOperations = {
   listBackups: operation({
+    ...tag,
     method: "GET",
-    path: "/v1/organizations/{organizationId}/services/{serviceId}/backups",
-    tag: "Backups",
+    path: root,
     summary: "Lists the backups of a service, newest first",
     access: "read",
-    params: z.object({ organizationId: uuid, serviceId: uuid }),
+    params: service,
     result: z.array(backupRecord),
+  }),
+  createBackup: operation({
+    ...tag,
+    method: "POST",
+    path: root,
+    summary: "Makes a backup now; 409 while one is queued or in progress",
+    access: "developer",
+    params: service,
+    result: backupRecord,
+  }),
+  getBackup: operation({
+    ...tag,
+    method: "GET",
+    path: `${root}/{backupId}`,
+    summary: "Gets a backup with its chain, problems and checks",
+    access: "read",
+    params: backup,
+    result: backupDetails,
+  }),
+  verifyBackup: operation({
+    ...tag,
+    method: "POST",
+    path: `${root}/{backupId}/verify`,
+    summary: "Checks a backup soon: every file, and with `deep` by a trial restore",
+    access: "developer",
+    params: backup,
+    body: z.strictObject({ deep: z.boolean().optional() }),
+    result: backupDetails,
+  }),
+  restoreBackup: operation({
+    ...tag,
+    method: "POST",
+    path: `${root}/{backupId}/restore`,
+    summary: "Restores one database or table under another name; a whole service is restored by creating one",
+    access: "admin",
+    params: backup,
+    body: restoreBody,
+    result: restoreRecord,
+  }),
+  listRestores: operation({
+    ...tag,
+    method: "GET",
+    path: `${serviceRoot}/restores`,
+    summary: "Lists the restores into a service, newest first",
+    access: "read",
+    params: service,
+    result: z.array(restoreRecord),
+  }),
+  getRestore: operation({
+    ...tag,
+    method: "GET",
+    path: `${serviceRoot}/restores/{restoreId}`,
+    summary: "Gets a restore with its progress",
+    access: "read",
+    params: service.extend({ restoreId: uuid }),
+    result: restoreRecord,
+  }),
+  getBackupConfiguration: operation({
+    ...tag,
+    method: "GET",
+    path: `${serviceRoot}/backupConfiguration`,
+    summary: "Gets the backup schedule of a service",
+    access: "read",
+    params: service,
+    result: backupConfiguration,
+  }),
+  updateBackupConfiguration: operation({
+    ...tag,
+    method: "PATCH",
+    path: `${serviceRoot}/backupConfiguration`,
+    summary: "Changes the backup schedule; null resets a member to its default",
+    access: "admin",
+    params: service,
+    body: configurationBody,
+    result: backupConfiguration,
+  }),
+  previewRetention: operation({
+    ...tag,
+    method: "GET",
+    path: `${serviceRoot}/backupRetention`,
+    summary: "Lists what retention keeps and removes now, with reasons, without removing anything",
+    access: "read",
+    params: service,
+    result: z.array(retentionEntry),
+  }),
+  listAllBackups: operation({
+    ...tag,
+    method: "GET",
+    path: "/v1/organizations/{organizationId}/backups",
+    summary: "Lists all backups of the organization, also of deleted services, newest first",
+    access: "read",
+    params: organization,
+    result: z.array(backupRecord),
+  }),
+  rescanBackups: operation({
+    ...tag,
+    method: "POST",
+    path: "/v1/organizations/{organizationId}/backups/rescan",
+    summary: "Rebuilds the catalogue from the backup location; removes what interrupted runs left there a day ago",
+    access: "admin",
+    params: organization,
+    result: z.object({ adopted: z.int(), removed: z.int(), unreadable: z.array(z.string()) }),
   }),
 };

@@ -99,16 +99,30 @@ const scalingMembers = {
 const name = plainText(1, 50).regex(/\S/, { error: "must not be blank" });
 const releaseChannel = z.enum(["slow", "default", "fast"]);
 
-const createBody = z.strictObject({
-  name,
-  provider: z.enum(["local", "aws", "gcp", "azure"]).optional(),
-  region: plainText(1, 50).optional(),
-  ...scalingMembers,
-  ipAccessList: z.array(ipAccess).max(200).optional(),
-  tags: z.array(tag).max(50).optional(),
-  releaseChannel: releaseChannel.optional(),
-  isReadonly: z.literal(false, { error: "read-only services need a cluster; use a read-only user instead" }).optional(),
-});
+const createBody = z
+  .strictObject({
+    name,
+    provider: z.enum(["local", "aws", "gcp", "azure"]).optional(),
+    region: plainText(1, 50).optional(),
+    ...scalingMembers,
+    ipAccessList: z.array(ipAccess).max(200).optional(),
+    tags: z.array(tag).max(50).optional(),
+    releaseChannel: releaseChannel.optional(),
+    isReadonly: z
+      .literal(false, { error: "read-only services need a cluster; use a read-only user instead" })
+      .optional(),
+    backupId: uuid.optional().describe("Fills the service with everything in this backup before it runs"),
+    restorePipes: z
+      .enum(["none", "stopped", "running"])
+      .optional()
+      .describe(
+        "With backupId: whether the pipes in the backup are recreated, and whether they start; default stopped",
+      ),
+    force: z.boolean().optional().describe("With backupId: also from a backup that is not verified or is damaged"),
+  })
+  .refine((body) => body.backupId !== undefined || (body.restorePipes === undefined && body.force === undefined), {
+    error: "restorePipes and force need backupId",
+  });
 
 const listChange = <T extends z.ZodType>(item: T) =>
   z.strictObject({ add: z.array(item).max(200).optional(), remove: z.array(item).max(200).optional() });

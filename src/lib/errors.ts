@@ -79,6 +79,12 @@ export const errorCodes = {
     false,
     "The engine understood the query but could not run it; the message says why.",
   ),
+  BACKUP_UNUSABLE: row(
+    422,
+    "UNPROCESSABLE",
+    false,
+    "Verify the backup and read its problems; restore another one, or send `force` to restore what is there.",
+  ),
   SERVICE_NOT_RUNNING: row(
     424,
     "FAILED_DEPENDENCY",

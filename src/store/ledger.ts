@@ -20,14 +20,45 @@ export type Confirmation = {
   readonly counts: Readonly<Record<string, number>>;
 };
 
+/** Pipes kept from beginning batches, so that positions and tables can be read as one. */
+export type Hold = Disposable & {
+  /** Of the held pipes, those with a batch that was begun and is not confirmed. */
+  unsettled(): Promise<ReadonlySet<string>>;
+};
+
 export class Ledger {
   readonly #db: Database;
+  /** Per held pipe, what its callers wait for. */
+  readonly #held = new Map<string, Promise<void>>();
 
   constructor(db: Database) {
     this.#db = db;
   }
 
+  /**
+   * Keeps these pipes from beginning batches until disposed; batches in hand go on and are confirmed. A hold lives in
+   * memory only, and must be short: the pipes' readers wait.
+   */
+  hold(pipeIds: readonly string[]): Hold {
+    const released = Promise.withResolvers<void>();
+    for (const id of pipeIds) this.#held.set(id, released.promise);
+    return {
+      // In the writers' line, behind every `begin` that got through before the hold.
+      unsettled: () =>
+        this.#db.transaction(async (tx) => {
+          const rows = await tx.all<{ pipe_id: string }>("SELECT DISTINCT pipe_id FROM pipe_intents");
+          return new Set(rows.map((row) => row.pipe_id).filter((id) => pipeIds.includes(id)));
+        }),
+      [Symbol.dispose]: () => {
+        for (const id of pipeIds) if (this.#held.get(id) === released.promise) this.#held.delete(id);
+        released.resolve();
+      },
+    };
+  }
+
+  /** Saves the intent; waits first while the pipe is held. */
   async begin(pipeId: string, intent: Intent): Promise<void> {
+    for (let held = this.#held.get(pipeId); held !== undefined; held = this.#held.get(pipeId)) await held;
     await this.#db.run(
       `INSERT INTO pipe_intents (pipe_id, batch_id, lane, intent, created_at) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (pipe_id, batch_id) DO NOTHING`,

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { ServiceState } from "../api/services.ts";
-import type { Database } from "./database.ts";
+import type { Database, Queries } from "./database.ts";
 
 export type DesiredServiceState = "running" | "stopped" | "deleted";
 
@@ -48,6 +48,8 @@ export type NewService = {
   readonly tags: readonly { key: string; value?: string | undefined }[];
   readonly releaseChannel: string | undefined;
   readonly passwordSha256: string;
+  /** What has to be there from the service's first moment, in the same transaction. */
+  readonly alongside?: (tx: Queries, serviceId: string) => Promise<void>;
 };
 
 export type ServiceChange = {
@@ -97,6 +99,7 @@ export class ServiceStore {
         service.passwordSha256,
         now,
       );
+      await service.alongside?.(tx, id);
     });
     return id;
   }

@@ -15,10 +15,12 @@ import { RateLimiter } from "../../src/http/rate-limit.ts";
 import { createServer } from "../../src/http/server.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { createLogger } from "../../src/lib/logger.ts";
+import { BackupStore } from "../../src/store/backups.ts";
 import { CredentialStore } from "../../src/store/credentials.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import { OrganizationStore } from "../../src/store/organizations.ts";
 import { PipeStore } from "../../src/store/pipes.ts";
+import { RestoreStore } from "../../src/store/restores.ts";
 import { Sealer } from "../../src/store/secrets.ts";
 import { ServiceStore } from "../../src/store/services.ts";
 
@@ -34,6 +36,8 @@ export type Api = AsyncDisposable & {
   readonly server: FastifyInstance;
   readonly organizationId: string;
   readonly services: ServiceStore;
+  readonly backups: BackupStore;
+  readonly restores: RestoreStore;
   readonly pipes: PipeStore;
   readonly credentials: CredentialStore;
   readonly organizations: OrganizationStore;
@@ -55,6 +59,8 @@ export async function startApi(
   const organizations = new OrganizationStore(db);
   const credentials = new CredentialStore(db);
   const services = new ServiceStore(db);
+  const backups = new BackupStore(db);
+  const restores = new RestoreStore(db);
   const pipes = new PipeStore(db, new Sealer(Buffer.alloc(32, 7)));
   const organization = await organizations.create("Test");
   const { row, secret } = await credentials.createKey({
@@ -86,6 +92,8 @@ export async function startApi(
           allocatePort: async () => port++,
           lastActivityAt: () => undefined,
           poke: () => {},
+          backups,
+          restores,
         }),
         ...pipeHandlers({
           services,
@@ -96,7 +104,17 @@ export async function startApi(
           gauges: () => ({ lagMs: 5 }),
           poke: () => {},
         }),
-        ...backupHandlers({ services }),
+        ...backupHandlers({
+          services,
+          backups,
+          restores,
+          role: { arn: "", sessionName: "" },
+          defaults: { periodHours: 24, retentionHours: 24 },
+          plannedFacts: () => ({ location: JSON.stringify({ kind: "local", root: dir }), encrypted: 0 }),
+          retention: async () => [],
+          rescan: async () => ({ adopted: 0, removed: 0, unreadable: [] }),
+          poke: () => {},
+        }),
       },
     },
     observability: { operations: {}, handlers: {} },
@@ -115,6 +133,8 @@ export async function startApi(
     server,
     organizationId: organization.id,
     services,
+    backups,
+    restores,
     pipes,
     credentials,
     organizations,

@@ -1,18 +1,149 @@
-/** Backups of a service. */
+/** Backups: handlers read rows and write what is asked for; the backups room carries it out. */
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
+import { newBackupOf } from "../../backups/reconciler.ts";
+import { assertRestorable } from "../../backups/restorable.ts";
+import type { Verdict } from "../../backups/retention.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { ServiceStore } from "../../store/services.ts";
+import type { BackupRow, BackupStore } from "../../store/backups.ts";
+import type { RestoreStore } from "../../store/restores.ts";
+import type { ServiceRow, ServiceStore } from "../../store/services.ts";
+import {
+  type BackupDefaults,
+  type BucketRole,
+  backupDetailsOf,
+  backupRecordOf,
+  configurationOf,
+  restoreRecordOf,
+} from "../backup-view.ts";
 import type { Context } from "../context.ts";
 
-export function backupHandlers(deps: {
-  services: ServiceStore;
-}): Pick<Handlers<ManagementOperations, Context>, "listBackups"> {
+export type BackupDeps = {
+  readonly services: ServiceStore;
+  readonly backups: BackupStore;
+  readonly restores: RestoreStore;
+  readonly role: BucketRole;
+  readonly defaults: BackupDefaults;
+  /** Where the next backup will go. */
+  readonly plannedFacts: () => { location: string; encrypted: number };
+  readonly retention: (serviceId: string) => Promise<Verdict[]>;
+  readonly rescan: (
+    organizationId: string,
+    signal: AbortSignal,
+  ) => Promise<{ adopted: number; removed: number; unreadable: string[] }>;
+  /** Asks the backups loop to look now. */
+  readonly poke: () => void;
+};
+
+type Names = Extract<keyof ManagementOperations, `${string}${"Backup" | "Restore" | "Retention"}${string}`>;
+type Of<Params> = { params: Params };
+type ServiceParams = { organizationId: string; serviceId: string };
+type BackupParams = ServiceParams & { backupId: string };
+
+export function backupHandlers(deps: BackupDeps): Pick<Handlers<ManagementOperations, Context>, Names> {
+  const { backups, restores, role } = deps;
   return {
     listBackups: async ({ params }) => {
-      const service = await deps.services.findIn(params.organizationId, params.serviceId);
-      if (service === undefined) throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
-      // This version makes no backups yet; the list is truthfully empty.
-      return [];
+      const rows = await backups.listIn(await knownService(deps, params));
+      return rows.map((row) => backupRecordOf(row, role));
+    },
+    createBackup: async ({ params }) => {
+      const service = await liveService(deps, params);
+      if (service.state === "provisioning") {
+        throw new AppError("CONFLICT", "The service is still being provisioned; there is nothing to back up yet.");
+      }
+      const id = await backups.request({ ...newBackupOf(service, deps.plannedFacts()), trigger: "request" });
+      if (id === undefined) throw new AppError("CONFLICT", "A backup of this service is in progress already.");
+      deps.poke();
+      return backupRecordOf((await backups.find(id)) as BackupRow, role);
+    },
+    getBackup: async (input) => backupDetailsOf(await findBackup(deps, input), role),
+    verifyBackup: async (input) => {
+      const row = await findBackup(deps, input);
+      if (row.status !== "done") throw new AppError("CONFLICT", "Only a backup that is done can be verified.");
+      await backups.wantCheck(row.id, input.body.deep === true ? "deep" : "manifest");
+      deps.poke();
+      return backupDetailsOf(await findBackup(deps, input), role);
+    },
+    restoreBackup: async (input) => {
+      const { body, params } = input;
+      const backup = await findBackup(deps, input);
+      const forced = body.force === true;
+      assertRestorable(backup, forced);
+      const target = await liveService(deps, { ...params, serviceId: body.targetServiceId ?? params.serviceId });
+      const id = await restores.request({
+        backup_id: backup.id,
+        service_id: target.id,
+        scope: body.table === undefined ? "database" : "table",
+        source_database: body.database,
+        source_table: body.table ?? null,
+        target_database: body.targetDatabase,
+        target_table: body.table === undefined ? null : (body.targetTable ?? body.table),
+        forced: Number(forced),
+        pipes: "none",
+      });
+      deps.poke();
+      return restoreRecordOf(found(await restores.findIn(target.id, id), "Restore", id));
+    },
+    listRestores: async ({ params }) => {
+      const service = await liveService(deps, params);
+      return (await restores.listIn(service.id)).map(restoreRecordOf);
+    },
+    getRestore: async ({ params }) => {
+      const service = await liveService(deps, params);
+      return restoreRecordOf(found(await restores.findIn(service.id, params.restoreId), "Restore", params.restoreId));
+    },
+    getBackupConfiguration: async ({ params }) => {
+      const service = await liveService(deps, params);
+      return configurationOf(await backups.configuration(service.id), deps.defaults);
+    },
+    updateBackupConfiguration: async ({ params, body }) => {
+      const service = await liveService(deps, params);
+      const now = await backups.configuration(service.id);
+      const changed = {
+        periodHours: body.backupPeriodInHours === undefined ? now.periodHours : body.backupPeriodInHours,
+        retentionHours:
+          body.backupRetentionPeriodInHours === undefined ? now.retentionHours : body.backupRetentionPeriodInHours,
+        startTime: body.backupStartTime === undefined ? now.startTime : body.backupStartTime,
+      };
+      // Each of the two says when; the one given last is meant.
+      if (body.backupStartTime != null) changed.periodHours = null;
+      if (body.backupPeriodInHours != null) changed.startTime = null;
+      await backups.setConfiguration(service.id, changed);
+      deps.poke();
+      return configurationOf(changed, deps.defaults);
+    },
+    previewRetention: async ({ params }) => {
+      const verdicts = await deps.retention(await knownService(deps, params));
+      return verdicts.map(({ row, keep, reason }) => ({ backupId: row.id, backupName: row.name, keep, reason }));
+    },
+    listAllBackups: async ({ params }) =>
+      (await backups.listInOrganization(params.organizationId)).map((row) => backupRecordOf(row, role)),
+    rescanBackups: async ({ params }, context) => {
+      const result = await deps.rescan(params.organizationId, context.signal);
+      deps.poke();
+      return result;
     },
   };
+}
+
+async function liveService(deps: BackupDeps, params: ServiceParams): Promise<ServiceRow> {
+  return found(await deps.services.findIn(params.organizationId, params.serviceId), "Service", params.serviceId);
+}
+
+/** Id of a service that exists, or of one that is gone and has backups left. */
+async function knownService(deps: BackupDeps, params: ServiceParams): Promise<string> {
+  if ((await deps.services.findIn(params.organizationId, params.serviceId)) !== undefined) return params.serviceId;
+  const rows = await deps.backups.listIn(params.serviceId);
+  if (rows.some((row) => row.organization_id === params.organizationId)) return params.serviceId;
+  throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
+}
+
+async function findBackup(deps: BackupDeps, { params }: Of<BackupParams>): Promise<BackupRow> {
+  const row = found(await deps.backups.findIn(params.organizationId, params.backupId), "Backup", params.backupId);
+  return found(row.service_id === params.serviceId ? row : undefined, "Backup", params.backupId);
+}
+
+function found<T>(value: T | undefined, what: string, id: string): T {
+  if (value === undefined) throw new AppError("NOT_FOUND", `${what} ${id} does not exist.`);
+  return value;
 }

@@ -2,9 +2,12 @@
 
 import { withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
+import { assertRestorable } from "../../backups/restorable.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
+import type { BackupStore } from "../../store/backups.ts";
+import type { PipesChoice, RestoreStore } from "../../store/restores.ts";
 import { newSecret, sha256Hex } from "../../store/secrets.ts";
-import type { ServiceRow, ServiceStore } from "../../store/services.ts";
+import type { NewService, ServiceRow, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
 import { defaultMemoryGb, type EndpointFacts, serviceDetailsOf, serviceRecordOf } from "../service-view.ts";
 
@@ -18,6 +21,8 @@ export type ServiceDeps = {
   readonly lastActivityAt: (serviceId: string) => number | undefined;
   /** Asks the reconciler and the gateway to look now. */
   readonly poke: () => void;
+  readonly backups: BackupStore;
+  readonly restores: RestoreStore;
 };
 
 const deletable = ["provisioning", "starting", "awaking", "idle", "stopped", "degraded", "failed"];
@@ -39,6 +44,7 @@ export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOper
     createService: async ({ params, body }) => {
       const sizes = memorySizes(body);
       refuseReplicas(body.numReplicas);
+      const fill = await fillFrom(deps, params.organizationId, body);
       const password = newSecret();
       const id = await services.create({
         organizationId: params.organizationId,
@@ -55,6 +61,7 @@ export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOper
         tags: body.tags ?? [],
         releaseChannel: body.releaseChannel,
         passwordSha256: sha256Hex(password),
+        ...(fill === undefined ? {} : { alongside: fill }),
       });
       deps.poke();
       return { service: details(await find({ ...params, serviceId: id })), password };
@@ -142,6 +149,21 @@ export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOper
       deps.poke();
       return undefined;
     },
+  };
+}
+
+type FillBody = { backupId?: string | undefined; restorePipes?: PipesChoice | undefined; force?: boolean | undefined };
+
+/** Asks for the new service to be filled from a backup; refuses a backup that is not fit for it. */
+async function fillFrom(deps: ServiceDeps, organizationId: string, body: FillBody): Promise<NewService["alongside"]> {
+  if (body.backupId === undefined) return undefined;
+  const backup = await deps.backups.findIn(organizationId, body.backupId);
+  if (backup === undefined) throw new AppError("NOT_FOUND", `Backup ${body.backupId} does not exist.`);
+  assertRestorable(backup, body.force === true);
+  return async (tx, serviceId) => {
+    const pipes = body.restorePipes ?? "stopped";
+    const forced = Number(body.force === true);
+    await deps.restores.request({ backup_id: backup.id, service_id: serviceId, scope: "service", forced, pipes }, tx);
   };
 }
 

@@ -19,10 +19,13 @@ const maxSocketPath = 100;
 export class EmbeddedRuntime implements ServiceRuntime {
   readonly #dataDir: string;
   readonly #sessions: number;
+  readonly #backupPathOf: (serviceId: string) => string;
 
-  constructor(options: { dataDir: string; sessions: number }) {
+  /** `backupPathOf`: the only folder where a service's engine may write backups and read them. */
+  constructor(options: { dataDir: string; sessions: number; backupPathOf: (serviceId: string) => string }) {
     this.#dataDir = options.dataDir;
     this.#sessions = options.sessions;
+    this.#backupPathOf = options.backupPathOf;
   }
 
   async start(service: ServiceRow): Promise<RunningEngine> {
@@ -37,6 +40,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
       socketPath: this.#socketPath(service.id, runDir),
       maxMemoryBytes: Math.floor(Math.min(service.max_replica_memory_gb * 2 ** 30, totalmem() * 0.9)),
       sessions: this.#sessions,
+      backupsAllowedPath: this.#backupPathOf(service.id),
       compileCacheDir: join(this.#dataDir, "cache", "code"),
       onSpawn: (pid: number) => recordProcess(pidFile, pid),
     });

@@ -1,0 +1,75 @@
+/** Rebuilds the catalogue from what lies at the location: for the day when the metadata is lost. */
+import type { BackupRow, BackupStore } from "../store/backups.ts";
+import { BadManifest, type Manifest, manifestName, readManifest, servicesFolder, storedBytes } from "./manifest.ts";
+import type { BackupPlace } from "./place.ts";
+import { MissingFile } from "./storage.ts";
+
+/** A folder without a manifest is being written, or was left by a run that was killed: after this time it is garbage. */
+const garbageAfterMs = 24 * 3_600_000;
+
+export type Rescan = { readonly adopted: number; readonly removed: number; readonly unreadable: string[] };
+
+/**
+ * Adds every backup of the location that the catalogue does not know. Backups of organizations that do not exist here
+ * (`isKnown` says no) go to `heir`, or are left alone without one. Adopted backups count as restorable only after a check,
+ * which follows by itself.
+ */
+export async function rescan(
+  deps: { place: BackupPlace; backups: BackupStore },
+  owner: { isKnown: (organizationId: string) => boolean; heir: string | undefined },
+  signal: AbortSignal,
+): Promise<Rescan> {
+  const { place, backups } = deps;
+  const storage = place.current;
+  const known = new Map((await backups.listAll()).map((row) => [`${row.service_id}/${row.name}`, row]));
+  const folders = Map.groupBy(await storage.list(servicesFolder, signal), ({ key }) =>
+    key.split("/").slice(0, 3).join("/"),
+  );
+  let adopted = 0;
+  let removed = 0;
+  const unreadable: string[] = [];
+  for (const [path, files] of folders) {
+    const folder = `${path}/`;
+    if (known.has(folder.slice(servicesFolder.length, -1))) continue;
+    if (!files.some((file) => file.key === folder + manifestName)) {
+      const youngest = Math.max(...files.map((file) => file.modifiedAt.getTime()));
+      if (Date.now() - youngest < garbageAfterMs) continue;
+      await storage.removeAll(folder, signal);
+      removed += 1;
+      continue;
+    }
+    try {
+      const manifest = await readManifest(storage, folder, place.encryptionKey, signal);
+      const organizationId = owner.isKnown(manifest.organizationId) ? manifest.organizationId : owner.heir;
+      if (organizationId === undefined) continue;
+      const manifestBytes = files.find((file) => file.key === folder + manifestName)?.size ?? 0;
+      await backups.insert(rowOf(manifest, organizationId, place, manifestBytes));
+      adopted += 1;
+    } catch (error) {
+      if (!(error instanceof BadManifest || error instanceof MissingFile)) throw error;
+      unreadable.push(error.message);
+    }
+  }
+  return { adopted, removed, unreadable };
+}
+
+function rowOf(manifest: Manifest, organizationId: string, place: BackupPlace, manifestBytes: number) {
+  return {
+    id: manifest.id,
+    organization_id: organizationId,
+    service_id: manifest.service.id,
+    service_name: manifest.service.name,
+    name: manifest.name,
+    trigger: manifest.trigger,
+    status: "done",
+    type: manifest.type,
+    base_id: manifest.chain.at(-1)?.id ?? null,
+    location: JSON.stringify(place.location),
+    // A sealed manifest opens only with the key; a plain one is one of a plain backup.
+    encrypted: manifest.files.some((file) => file.stored.endsWith(file.path)) ? 0 : 1,
+    started_at: manifest.startedAt,
+    finished_at: manifest.finishedAt,
+    size_bytes: storedBytes(manifest) + manifestBytes,
+    total_bytes: manifest.totalBytes,
+  } satisfies Partial<BackupRow>;
+}

@@ -1,0 +1,139 @@
+/** Checks of stored backups: every file against its manifest, and a trial restore in an engine of its own. */
+import { rm } from "node:fs/promises";
+import { totalmem } from "node:os";
+import { join } from "node:path";
+import { ClickHouseClient, ClickHouseError } from "../clickhouse/client.ts";
+import { spawnEngineHost } from "../engine/spawn.ts";
+import { eachOf } from "../lib/parallel.ts";
+import type { BackupRow } from "../store/backups.ts";
+import { type Chain, readChain, stageChain } from "./chain.ts";
+import { DamagedFile, type Mover, storedProblem } from "./files.ts";
+import { BadManifest, backupFolder } from "./manifest.ts";
+import { fillEngine } from "./refill.ts";
+import { MissingFile } from "./storage.ts";
+
+const maxProblems = 20;
+const parallelFiles = 4;
+const stopGraceMs = 5_000;
+
+/**
+ * Sizes and checksums of every file of the backup and of the chain below it. The files of members in `trusted` are only
+ * looked for, with their sizes: they were read in full not long ago. Empty: nothing is wrong.
+ */
+export async function checkFiles(
+  mover: Mover,
+  row: BackupRow,
+  trusted: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const found = await chainOrProblem(mover, row, signal);
+  if (typeof found === "string") return [found];
+  const problems: string[] = [];
+  for (const { folder, manifest } of found) {
+    const listed = await mover.storage.list(folder, signal);
+    const sizes = new Map(listed.map((file) => [file.key, file.size]));
+    await eachOf(manifest.files, parallelFiles, async (file) => {
+      signal.throwIfAborted();
+      const key = folder + file.stored;
+      const size = sizes.get(key);
+      let problem: string | undefined;
+      if (size === undefined) problem = "is missing";
+      else if (size !== file.size) problem = `has ${size} bytes instead of ${file.size}`;
+      else if (!trusted.has(manifest.id)) problem = await storedProblem(mover, key, file, signal);
+      if (problem !== undefined) problems.push(`${key} ${problem}`);
+    });
+  }
+  return shortened(problems.sort());
+}
+
+export type ScratchOptions = {
+  /** Removed before and after. */
+  readonly folder: string;
+  readonly compileCacheDir: string;
+};
+
+/** Restores everything into a scratch engine, checks every table there, and counts its rows. Empty: nothing is wrong. */
+export async function checkDeep(
+  mover: Mover,
+  row: BackupRow,
+  scratch: ScratchOptions,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const found = await chainOrProblem(mover, row, signal);
+  if (typeof found === "string") return [found];
+  await rm(scratch.folder, { recursive: true, force: true, maxRetries: 3 });
+  try {
+    return shortened(await tryRestore(mover, found, scratch, signal));
+  } catch (error) {
+    if (error instanceof DamagedFile) return [error.message];
+    if (error instanceof ClickHouseError) return [`the trial restore failed: ${error.message}`];
+    throw error;
+  } finally {
+    await rm(scratch.folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+async function tryRestore(mover: Mover, chain: Chain, scratch: ScratchOptions, signal: AbortSignal): Promise<string[]> {
+  const staging = join(scratch.folder, "staging");
+  const path = await stageChain(mover, chain, staging, { forced: false, onStaged: () => {} }, signal);
+  const host = await spawnEngineHost({
+    dataDir: join(scratch.folder, "data"),
+    runDir: join(scratch.folder, "run"),
+    socketPath: join(scratch.folder, "http"),
+    maxMemoryBytes: Math.floor(totalmem() / 4),
+    sessions: 4,
+    backupsAllowedPath: staging,
+    compileCacheDir: scratch.compileCacheDir,
+  });
+  const client = new ClickHouseClient({ socketPath: host.socketPath });
+  try {
+    const manifest = (chain.at(-1) as Chain[number]).manifest;
+    const problems = await fillEngine(client, path, manifest, { resume: false, onProgress: () => {} }, signal);
+    return [...problems, ...(await damagedTables(client, manifest.tables, signal))];
+  } finally {
+    client.close();
+    await host.stop(stopGraceMs);
+  }
+}
+
+/** CHECK TABLE reads every part and compares the engine's own checksums: it finds what was damaged before the backup. */
+async function damagedTables(
+  client: ClickHouseClient,
+  tables: readonly { database: string; table: string }[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (tables.length === 0) return [];
+  try {
+    const settings = { check_query_single_value_result: 0 };
+    const rows = await client.rows<{
+      database: string;
+      table: string;
+      part_path: string;
+      is_passed: number;
+      message: string;
+    }>("CHECK ALL TABLES", { settings, signal });
+    return rows
+      .filter((row) => Number(row.is_passed) !== 1)
+      .map((row) => `table ${row.database}.${row.table}, part ${row.part_path}: ${row.message}`);
+  } catch (error) {
+    if (error instanceof ClickHouseError) return [`CHECK TABLE: ${error.message}`];
+    throw error;
+  }
+}
+
+async function chainOrProblem(mover: Mover, row: BackupRow, signal: AbortSignal): Promise<Chain | string> {
+  try {
+    const chain = await readChain(mover, row.service_id, row.name, signal);
+    const own = chain.at(-1) as Chain[number];
+    if (own.manifest.id !== row.id) return `${backupFolder(row.service_id, row.name)} holds another backup`;
+    return chain;
+  } catch (error) {
+    if (error instanceof MissingFile || error instanceof BadManifest) return error.message;
+    throw error;
+  }
+}
+
+function shortened(problems: string[]): string[] {
+  if (problems.length <= maxProblems) return problems;
+  return [...problems.slice(0, maxProblems), `... and ${problems.length - maxProblems} more`];
+}

@@ -1,0 +1,176 @@
+/** The engine's own backups: its statements, and the `.backup` file that lists what a backup holds. */
+import { readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ClickHouseClient } from "../clickhouse/client.ts";
+import { identifier, literal, tableName } from "../clickhouse/sql.ts";
+
+export const engineIndex = ".backup";
+
+/** BACKUP and RESTORE are for us only: the gateway never passes this header on. */
+export const trusted = { "x-millrace-internal": "1" } as const;
+
+export type IndexEntry = {
+  readonly name: string;
+  readonly size: number;
+  readonly checksum: string;
+  /** The file of this backup that holds the bytes; undefined when they are in a base. */
+  readonly storedAs: string | undefined;
+};
+
+/** Takes a snapshot of every database into `target`, an empty place below the allowed path. */
+export async function backupAll(
+  client: ClickHouseClient,
+  target: { path: string; basePath: string | undefined; operationId: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const base = target.basePath === undefined ? [] : [`base_backup = File(${literal(target.basePath)})`];
+  const settings = [`id = ${literal(target.operationId)}`, ...base].join(", ");
+  await client.command(
+    `BACKUP ALL EXCEPT DATABASES system, information_schema, INFORMATION_SCHEMA
+     TO File(${literal(target.path)}) SETTINGS ${settings}`,
+    { headers: trusted, signal },
+  );
+}
+
+/**
+ * True from the moment when the engine has chosen what belongs to the backup: it writes the first file only after every
+ * table's parts are held. Before that there is nothing but its lock.
+ */
+export async function snapshotTaken(path: string): Promise<boolean> {
+  const names = await readdir(path).catch(() => []);
+  return names.some((name) => name !== ".lock");
+}
+
+export type RestoreWhat =
+  | { readonly kind: "all" }
+  | { readonly kind: "database"; readonly from: string; readonly to: string }
+  | { readonly kind: "table"; readonly from: readonly [string, string]; readonly to: readonly [string, string] };
+
+/** `structureOnly` makes empty tables; `intoExisting` fills those. */
+export async function restoreFrom(
+  client: ClickHouseClient,
+  path: string,
+  what: RestoreWhat,
+  options: { operationId: string; structureOnly?: boolean; intoExisting?: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  const settings = [
+    `id = ${literal(options.operationId)}`,
+    // The embedded engine's `default` database has an engine of its own that no other database can have.
+    "allow_different_database_def = 1",
+    ...(options.structureOnly === true ? ["structure_only = 1"] : []),
+    ...(options.intoExisting === true ? ["allow_non_empty_tables = 1"] : []),
+  ];
+  const sql = `RESTORE ${subject(what)} FROM File(${literal(path)}) SETTINGS ${settings.join(", ")}`;
+  await client.command(sql, { headers: trusted, signal });
+}
+
+function subject(what: RestoreWhat): string {
+  if (what.kind === "all") return "ALL";
+  if (what.kind === "database") return `DATABASE ${identifier(what.from)} AS ${identifier(what.to)}`;
+  return `TABLE ${tableName(...what.from)} AS ${tableName(...what.to)}`;
+}
+
+/** Bytes that a running BACKUP or RESTORE has read so far, of how many. */
+export async function operationProgress(client: ClickHouseClient, id: string): Promise<[number, number] | undefined> {
+  const [row] = await client.rows<{ done: string; total: string }>(
+    `SELECT bytes_read AS done, total_size AS total FROM system.backups WHERE id = ${literal(id)}`,
+  );
+  return row && [Number(row.done), Number(row.total)];
+}
+
+/** SQL functions as statements that create them again. */
+export async function userFunctions(client: ClickHouseClient): Promise<string[]> {
+  const rows = await client.rows<{ sql: string }>(
+    "SELECT create_query AS sql FROM system.functions WHERE origin = 'SQLUserDefined' ORDER BY name",
+  );
+  return rows.map((row) => row.sql);
+}
+
+/** Creates functions that are not there yet; some may use others, so the order is found by trying. */
+export async function createFunctions(client: ClickHouseClient, functions: readonly string[], signal: AbortSignal) {
+  let left = [...functions];
+  for (let before = left.length + 1; left.length > 0 && left.length < before; ) {
+    before = left.length;
+    const failed: string[] = [];
+    for (const sql of left) {
+      const guarded = sql.replace(/^CREATE FUNCTION (?!IF NOT EXISTS)/, "CREATE FUNCTION IF NOT EXISTS ");
+      await client.command(guarded, { signal }).catch(() => failed.push(sql));
+    }
+    left = failed;
+  }
+  if (left.length > 0) throw new Error(`${left.length} SQL functions cannot be created: ${left[0]}`);
+}
+
+export async function readIndex(folder: string): Promise<IndexEntry[]> {
+  const xml = await readFile(join(folder, engineIndex), "utf8");
+  return [...xml.matchAll(/<file>(.*?)<\/file>/gs)].map(([, body = ""]) => {
+    const tag = (name: string) => {
+      const found = new RegExp(`<${name}>(.*?)</${name}>`, "s").exec(body)?.[1];
+      return found === undefined ? undefined : unescapeXml(found);
+    };
+    const name = tag("name") ?? "";
+    const size = Number(tag("size") ?? 0);
+    const inBase = tag("use_base") === "true" || Number(tag("base_size") ?? 0) > 0 || size === 0;
+    return { name, size, checksum: tag("checksum") ?? "", storedAs: inBase ? undefined : (tag("data_file") ?? name) };
+  });
+}
+
+/** Lets the backup in `folder` find its base in `basePath`, wherever it was when the backup was made. */
+export async function relocateBase(folder: string, basePath: string): Promise<void> {
+  const file = join(folder, engineIndex);
+  const xml = await readFile(file, "utf8");
+  const here = `<base_backup>${escapeXml(`File(${literal(basePath)})`)}</base_backup>`;
+  // A new file, never a change in place: this one may be a hard link to the stored backup. A replacer function, because a
+  // `$` in the path means nothing here.
+  await writeFile(
+    `${file}.new`,
+    xml.replace(/<base_backup>.*?<\/base_backup>/s, () => here),
+    { mode: 0o600 },
+  );
+  await rename(`${file}.new`, file);
+}
+
+/** Row counts that the files of a backup state, by checksum: contents of tiny files that are one number. */
+export async function numbersIn(folder: string, entries: readonly IndexEntry[]): Promise<Record<string, number>> {
+  const numbers: Record<string, number> = {};
+  for (const { size, checksum, storedAs } of entries) {
+    if (storedAs === undefined || size > 20 || checksum in numbers) continue;
+    const text = (await readFile(join(folder, storedAs), "utf8")).trim();
+    if (/^\d{1,15}$/.test(text)) numbers[checksum] = Number(text);
+  }
+  return numbers;
+}
+
+/** Rows per table, summed over `count.txt` of every part (or of the table itself, for engines without parts). */
+export function tableRows(entries: readonly IndexEntry[], counts: Readonly<Record<string, number>>) {
+  const tables = new Map<string, { database: string; table: string; rows: number | null }>();
+  const table = (database: string, name: string) => {
+    const key = `${database}/${name}`;
+    const known = tables.get(key) ?? { database: decodeName(database), table: decodeName(name), rows: 0 };
+    tables.set(key, known);
+    return known;
+  };
+  for (const { name, checksum } of entries) {
+    const [top, database = "", third = "", ...rest] = name.split("/");
+    if (top === "metadata" && rest.length === 0 && third.endsWith(".sql")) table(database, third.slice(0, -4));
+    if (top !== "data" || rest.at(-1) !== "count.txt" || rest.length > 2) continue;
+    const known = table(database, third);
+    const rows = counts[checksum];
+    known.rows = rows === undefined || known.rows === null ? null : known.rows + rows;
+  }
+  return [...tables.values()];
+}
+
+/** The engine writes every byte of a name that is not a word character as `%XX`. */
+export function decodeName(name: string): string {
+  return decodeURIComponent(name);
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+function unescapeXml(text: string): string {
+  return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&amp;", "&");
+}

@@ -1,0 +1,68 @@
+/** The thread that works on whole files. Started with the first task; it ends after a while without one. */
+import { Worker } from "node:worker_threads";
+import type { FileFacts, FileTask } from "./file-work.ts";
+
+type Answer = { id: number; facts?: FileFacts; error?: { message: string; code?: string } };
+type Waiting = { resolve: (facts: FileFacts) => void; reject: (error: Error) => void };
+
+const restMs = 10_000;
+
+export class FileWorker {
+  #worker: Worker | undefined;
+  #rest: NodeJS.Timeout | undefined;
+  #next = 0;
+  readonly #waiting = new Map<number, Waiting>();
+
+  /** Size and SHA-256; with `sync`, the file's bytes are on the disk afterwards. */
+  hash(path: string, sync = false): Promise<FileFacts> {
+    return this.#run({ op: "hash", path, sync });
+  }
+
+  /** Encrypts into `target`, which is on the disk afterwards; the facts are those of the target. */
+  seal(path: string, target: string, key: Uint8Array, name: string): Promise<FileFacts> {
+    return this.#run({ op: "seal", path, target, key, name });
+  }
+
+  /** Decrypts into `target`. Rejects when the file was changed, cut off, or encrypted with another key or name. */
+  unseal(path: string, target: string, key: Uint8Array, name: string): Promise<FileFacts> {
+    return this.#run({ op: "unseal", path, target, key, name });
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#rest);
+    await this.#worker?.terminate();
+  }
+
+  #run(task: FileTask): Promise<FileFacts> {
+    clearTimeout(this.#rest);
+    this.#worker ??= this.#start();
+    const id = this.#next++;
+    return new Promise<FileFacts>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker?.postMessage({ id, task });
+    });
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL("./file-work.ts", import.meta.url));
+    worker.unref();
+    worker.on("message", ({ id, facts, error }: Answer) => {
+      const waiting = this.#waiting.get(id);
+      this.#waiting.delete(id);
+      if (facts !== undefined) waiting?.resolve(facts);
+      else waiting?.reject(Object.assign(new Error(error?.message), { code: error?.code }));
+      if (this.#waiting.size === 0) this.#rest = setTimeout(() => void worker.terminate(), restMs).unref();
+    });
+    worker.on("error", (error) => this.#failAll(error));
+    worker.on("exit", () => {
+      if (this.#worker === worker) this.#worker = undefined;
+      this.#failAll(new Error("the file worker ended"));
+    });
+    return worker;
+  }
+
+  #failAll(error: Error): void {
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+}

@@ -1,0 +1,259 @@
+/** The work of the backups room, one method per kind of job. A job that throws has written down why. */
+import { join } from "node:path";
+import { ClickHouseError } from "../clickhouse/client.ts";
+import { AppError, describeError, publicMessage } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { BackupRow, BackupStore, CheckDepth } from "../store/backups.ts";
+import type { Ledger } from "../store/ledger.ts";
+import type { PipeSnapshots } from "../store/pipe-snapshots.ts";
+import type { RestoreRow, RestoreStore } from "../store/restores.ts";
+import type { ServiceRow } from "../store/services.ts";
+import { checkDeep, checkFiles } from "./check.ts";
+import type { FileWorker } from "./file-worker.ts";
+import type { Mover } from "./files.ts";
+import { type EngineLease, makeBackup } from "./make.ts";
+import { backupFolder, type Manifest, manifestName, readManifest } from "./manifest.ts";
+import type { BackupPlace } from "./place.ts";
+import { assertRestorable } from "./restorable.ts";
+import { removePart, restorePart, restoreService } from "./restore.ts";
+import { backupName, chooseBase } from "./schedule.ts";
+import type { Location } from "./storage.ts";
+
+const progressEveryMs = 500;
+
+export type JobDeps = {
+  readonly backups: BackupStore;
+  readonly restores: RestoreStore;
+  readonly pipes: PipeSnapshots;
+  readonly ledger: Ledger;
+  readonly place: BackupPlace;
+  readonly worker: FileWorker;
+  readonly dataDir: string;
+  /** The service's engine: woken when idle, started without serving when stopped. */
+  readonly engine: (serviceId: string, signal: AbortSignal) => Promise<EngineLease>;
+  readonly maxChain: number;
+  readonly logger: Logger;
+};
+
+export class BackupJobs {
+  readonly #deps: JobDeps;
+
+  constructor(deps: JobDeps) {
+    this.#deps = deps;
+  }
+
+  /** What a new backup row says before it begins. */
+  plannedFacts(): { location: string; encrypted: number } {
+    const { place } = this.#deps;
+    return { location: JSON.stringify(place.location), encrypted: place.encryptionKey === undefined ? 0 : 1 };
+  }
+
+  /** Makes the backup of a row that exists, checks its files, and writes the outcome into the row. */
+  async backup(row: BackupRow, service: ServiceRow, signal: AbortSignal): Promise<void> {
+    const { backups, place, logger } = this.#deps;
+    place.clearStaging(service.id);
+    const base = await this.#base(service.id, signal);
+    const type = base === undefined ? "full" : "incremental";
+    const startedAt = new Date().toISOString();
+    const facts = {
+      ...this.plannedFacts(),
+      name: backupName(startedAt, type, row.id),
+      type,
+      base_id: base?.id ?? null,
+      started_at: startedAt,
+    } as const;
+    await backups.begin(row.id, facts);
+    const begun: BackupRow = { ...row, ...facts, status: "in_progress" };
+    try {
+      const { manifest, sizeBytes } = await this.#make(begun, service, base, signal);
+      const finishedAt = manifest.finishedAt;
+      await backups.finish(row.id, {
+        finished_at: finishedAt,
+        size_bytes: sizeBytes,
+        total_bytes: manifest.totalBytes,
+      });
+      logger.info({ serviceId: service.id, backupId: row.id, type, sizeBytes }, "backup made");
+    } catch (error) {
+      logger.warn({ err: error, serviceId: service.id, backupId: row.id }, "backup failed");
+      await this.#removeWhatIsThere(begun, signal);
+      await backups.fail(row.id, new Date().toISOString(), reasonOf(error, signal));
+      return;
+    } finally {
+      place.clearStaging(service.id);
+    }
+    await this.check({ ...begun, status: "done" }, "manifest", signal);
+  }
+
+  /** Checks a backup and writes the result; a damaged one takes down the ones that need it. */
+  async check(row: BackupRow, depth: CheckDepth, signal: AbortSignal): Promise<void> {
+    const { backups, logger, dataDir } = this.#deps;
+    const begunAt = new Date().toISOString();
+    const mover = this.#moverOf(row);
+    const rows = await backups.listIn(row.service_id);
+    // What was read in full and found whole has its own turn; here it is enough that it is there.
+    const passed = new Set(rows.filter((other) => other.verification === "passed").map((other) => other.id));
+    passed.delete(row.id);
+    let problems = await checkFiles(mover, row, passed, signal);
+    if (problems.length === 0 && depth === "deep") {
+      const scratch = { folder: join(dataDir, "scratch", row.id), compileCacheDir: join(dataDir, "cache", "code") };
+      problems = await checkDeep(mover, row, scratch, signal);
+    }
+    const verification = problems.length === 0 ? ("passed" as const) : ("failed" as const);
+    const at = new Date().toISOString();
+    await backups.recordCheck(row.id, { verification, problems, deep: depth === "deep", begunAt }, at);
+    logger[problems.length === 0 ? "info" : "error"]({ backupId: row.id, depth, problems }, "backup checked");
+    if (problems.length === 0) return;
+    for (const other of dependentsOf(rows, row.id)) {
+      const because = [`it needs ${row.name}, which is damaged: ${problems[0]}`];
+      await backups.recordCheck(other.id, { verification: "failed", problems: because, deep: false, begunAt }, at);
+    }
+  }
+
+  /** Restores a database or table into a service that runs, and writes the outcome into the row. */
+  async restorePart(restore: RestoreRow, signal: AbortSignal): Promise<void> {
+    const { restores, place, logger } = this.#deps;
+    let lease: EngineLease | undefined;
+    try {
+      const backup = await this.#backupOf(restore);
+      place.clearStaging(restore.service_id);
+      lease = await this.#deps.engine(restore.service_id, signal);
+      if (restore.status === "in_progress") await removePart(lease.socketPath, restore);
+      await restores.begin(restore.id);
+      await restorePart(this.#restoreDeps(restore, backup, lease.socketPath), restore, backup, signal);
+      await restores.finish(restore.id, null, []);
+    } catch (error) {
+      // Stopping the program is no outcome: the next start takes the restore up again.
+      if (signal.aborted) throw error;
+      logger.warn({ err: error, restoreId: restore.id }, "restore failed");
+      await restores.finish(restore.id, reasonOf(error, signal), []);
+    } finally {
+      await lease?.release();
+    }
+  }
+
+  /** Fills a new service's engine, which serves nobody yet. Throws with the reason after writing it into the row. */
+  async fill(restore: RestoreRow, socketPath: string, signal: AbortSignal): Promise<void> {
+    const { restores, logger } = this.#deps;
+    try {
+      const backup = await this.#backupOf(restore);
+      await restores.begin(restore.id);
+      const notes = await restoreService(this.#restoreDeps(restore, backup, socketPath), restore, backup, signal);
+      await restores.finish(restore.id, null, notes);
+      logger.info({ serviceId: restore.service_id, backupId: backup.id }, "service restored");
+    } catch (error) {
+      if (!signal.aborted) await restores.finish(restore.id, reasonOf(error, signal), []);
+      throw error instanceof AppError ? error : new Error(`restore: ${reasonOf(error, signal)}`, { cause: error });
+    }
+  }
+
+  /** Removes a backup: from the first step on it is no backup any more, and a repeated call goes on where one ended. */
+  async remove(row: BackupRow, signal: AbortSignal): Promise<void> {
+    await this.#deps.backups.markDeleting(row.id);
+    await this.#removeStored(row, signal);
+    await this.#deps.backups.remove(row.id);
+    this.#deps.logger.info({ backupId: row.id, name: row.name }, "backup removed");
+  }
+
+  /** A backup that a dead process was making: ends as failed, and nothing of it stays. */
+  async bury(row: BackupRow, signal: AbortSignal): Promise<void> {
+    this.#deps.place.clearStaging(row.service_id);
+    await this.#deps.backups.fail(
+      row.id,
+      new Date().toISOString(),
+      "interrupted: Millrace ended while it was being made",
+    );
+    await this.#removeWhatIsThere(row, signal);
+  }
+
+  async #make(row: BackupRow, service: ServiceRow, base: Manifest | undefined, signal: AbortSignal) {
+    const { backups, pipes, ledger, place, engine } = this.#deps;
+    let stored = 0;
+    let noted = 0;
+    const onStored = (bytes: number) => {
+      stored += bytes;
+      if (Date.now() - noted < progressEveryMs) return;
+      noted = Date.now();
+      void backups.progress(row.id, stored).catch(() => {});
+    };
+    const deps = {
+      mover: this.#moverOf(row),
+      ledger,
+      pipes,
+      staging: place.stagingOf(service.id),
+      engine: (aborted: AbortSignal) => engine(service.id, aborted),
+      onStored,
+    };
+    return await makeBackup(deps, row, service, base, signal);
+  }
+
+  /** The manifest of the backup to build upon; when it cannot be read, the next backup is a full one. */
+  async #base(serviceId: string, signal: AbortSignal): Promise<Manifest | undefined> {
+    const rows = await this.#deps.backups.listIn(serviceId);
+    const row = chooseBase(rows, { ...this.plannedFacts(), maxChain: this.#deps.maxChain });
+    if (row === undefined) return undefined;
+    const mover = this.#moverOf(row);
+    try {
+      return await readManifest(mover.storage, backupFolder(serviceId, row.name), mover.encryptionKey, signal);
+    } catch (error) {
+      this.#deps.logger.warn({ err: error, backupId: row.id }, "base not readable: making a full backup");
+      return undefined;
+    }
+  }
+
+  #moverOf(row: BackupRow): Mover {
+    const { place, worker } = this.#deps;
+    const storage = place.storageOf(JSON.parse(row.location) as Location);
+    return { storage, worker, encryptionKey: row.encrypted === 1 ? place.encryptionKey : undefined };
+  }
+
+  async #backupOf(restore: RestoreRow): Promise<BackupRow> {
+    const backup = await this.#deps.backups.find(restore.backup_id);
+    if (backup === undefined) throw new AppError("NOT_FOUND", `Backup ${restore.backup_id} does not exist any more.`);
+    assertRestorable(backup, restore.forced === 1);
+    return backup;
+  }
+
+  #restoreDeps(restore: RestoreRow, backup: BackupRow, socketPath: string) {
+    let noted = 0;
+    return {
+      mover: this.#moverOf(backup),
+      pipes: this.#deps.pipes,
+      staging: this.#deps.place.stagingOf(restore.service_id),
+      socketPath,
+      onProgress: (doneBytes: number, totalBytes: number) => {
+        if (Date.now() - noted < progressEveryMs) return;
+        noted = Date.now();
+        void this.#deps.restores.progress(restore.id, doneBytes, totalBytes).catch(() => {});
+      },
+    };
+  }
+
+  /** Of a failed backup. Where the location cannot be reached now, retention does it with the failed record. */
+  async #removeWhatIsThere(row: BackupRow, signal: AbortSignal): Promise<void> {
+    await this.#removeStored(row, signal).catch((error) => {
+      this.#deps.logger.warn({ err: error, backupId: row.id }, "files of a failed backup not removed yet");
+    });
+  }
+
+  /** The manifest first: what is left after a kill is garbage that nobody takes for a backup. */
+  async #removeStored(row: BackupRow, signal: AbortSignal): Promise<void> {
+    if (row.name === "") return;
+    const storage = this.#deps.place.storageOf(JSON.parse(row.location) as Location);
+    const folder = backupFolder(row.service_id, row.name);
+    await storage.remove(folder + manifestName, signal);
+    await storage.removeAll(folder, signal);
+  }
+}
+
+function dependentsOf(rows: readonly BackupRow[], id: string): BackupRow[] {
+  const direct = rows.filter((row) => row.base_id === id && row.status === "done");
+  return direct.flatMap((row) => [row, ...dependentsOf(rows, row.id)]);
+}
+
+/** What the record says. The engine's own words are about the user's tables; anything else stays in the log. */
+function reasonOf(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) return "interrupted: Millrace was stopped";
+  if (error instanceof AppError) return publicMessage(error);
+  if (error instanceof ClickHouseError) return error.message.slice(0, 1000);
+  return describeError(error).slice(0, 1000);
+}

@@ -1,0 +1,138 @@
+/**
+ * Makes one backup: snapshot with the engine into the staging folder, store every file, and write the manifest last. It
+ * throws when it cannot, and leaves it to the caller to remove what is there.
+ */
+import { mkdirSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { ClickHouseClient } from "../clickhouse/client.ts";
+import type { BackupRow } from "../store/backups.ts";
+import type { Ledger } from "../store/ledger.ts";
+import type { PipeSnapshot, PipeSnapshots } from "../store/pipe-snapshots.ts";
+import type { ServiceRow } from "../store/services.ts";
+import {
+  backupAll,
+  engineIndex,
+  numbersIn,
+  readIndex,
+  snapshotTaken,
+  tableRows,
+  userFunctions,
+} from "./engine-backup.ts";
+import { fetchFile, type Mover, storeFolder } from "./files.ts";
+import { backupFolder, encodeManifest, type Manifest, manifestFormat, manifestName, storedBytes } from "./manifest.ts";
+import { withPositions } from "./positions.ts";
+
+/** Beside the engine's own files: the pipes with their positions. */
+export const pipesFile = "millrace/pipes.json";
+
+/** A running engine, ours until released. */
+export type EngineLease = { readonly socketPath: string; release(): Promise<void> };
+
+export type MakeDeps = {
+  readonly mover: Mover;
+  readonly ledger: Ledger;
+  readonly pipes: PipeSnapshots;
+  /** Empty and below the engine's allowed path. */
+  readonly staging: string;
+  readonly engine: (signal: AbortSignal) => Promise<EngineLease>;
+  readonly onStored: (bytes: number) => void;
+};
+
+export async function makeBackup(
+  deps: MakeDeps,
+  row: BackupRow,
+  service: ServiceRow,
+  base: Manifest | undefined,
+  signal: AbortSignal,
+): Promise<{ manifest: Manifest; sizeBytes: number }> {
+  const { mover } = deps;
+  const target = join(deps.staging, "backup");
+  const snapshot = await takeSnapshot(deps, row, service, base, target, signal);
+  const entries = await readIndex(target);
+  const counts = { ...base?.counts, ...(await numbersIn(target, entries)) };
+  mkdirSync(join(target, "millrace"), { recursive: true, mode: 0o700 });
+  await writeFile(join(target, pipesFile), JSON.stringify(snapshot.pipes), { mode: 0o600 });
+  const folder = backupFolder(service.id, row.name);
+  const files = await storeFolder(mover, target, { folder, backupId: row.id }, deps.onStored, signal);
+  const manifest: Manifest = {
+    format: manifestFormat,
+    id: row.id,
+    name: row.name,
+    type: row.type,
+    trigger: row.trigger,
+    chain: base === undefined ? [] : [...base.chain, { id: base.id, name: base.name }],
+    organizationId: service.organization_id,
+    startedAt: row.started_at,
+    finishedAt: new Date().toISOString(),
+    engineVersion: service.database_version,
+    service: {
+      id: service.id,
+      name: service.name,
+      minReplicaMemoryGb: service.min_replica_memory_gb,
+      maxReplicaMemoryGb: service.max_replica_memory_gb,
+      idleScaling: service.idle_scaling === 1,
+      idleTimeoutMinutes: service.idle_timeout_minutes,
+    },
+    functions: snapshot.functions,
+    tables: tableRows(entries, counts),
+    counts,
+    totalBytes: entries.reduce((sum, entry) => sum + entry.size, 0),
+    files,
+  };
+  const bytes = encodeManifest(manifest, mover.encryptionKey);
+  await mover.storage.putWhole(folder + manifestName, bytes, signal);
+  return { manifest, sizeBytes: storedBytes(manifest) + bytes.length };
+}
+
+type Snapshot = { readonly pipes: PipeSnapshot[]; readonly functions: string[] };
+
+/** Everything that needs the engine; it is released before the files are stored. */
+async function takeSnapshot(
+  deps: MakeDeps,
+  row: BackupRow,
+  service: ServiceRow,
+  base: Manifest | undefined,
+  target: string,
+  signal: AbortSignal,
+): Promise<Snapshot> {
+  const basePath = base && (await stageBase(deps, base, service.id, signal));
+  const lease = await deps.engine(signal);
+  const client = new ClickHouseClient({ socketPath: lease.socketPath });
+  try {
+    const functions = await userFunctions(client);
+    const pipes = await withPositions(
+      deps,
+      service.id,
+      async (taken) => {
+        const running = backupAll(client, { path: target, basePath, operationId: row.id }, signal);
+        await Promise.all([running, tellWhenTaken(target, running, taken)]);
+      },
+      signal,
+    );
+    return { pipes, functions };
+  } finally {
+    client.close();
+    await lease.release();
+  }
+}
+
+/** To tell what has changed, the engine needs no more of the base than its list of files. */
+async function stageBase(deps: MakeDeps, base: Manifest, serviceId: string, signal: AbortSignal): Promise<string> {
+  const index = base.files.find((file) => file.path === engineIndex);
+  if (index === undefined) throw new Error(`backup ${base.name} has no ${engineIndex}`);
+  const path = join(deps.staging, "base");
+  await fetchFile(deps.mover, backupFolder(serviceId, base.name), base, index, join(path, engineIndex), signal);
+  return path;
+}
+
+async function tellWhenTaken(path: string, running: Promise<void>, taken: () => void): Promise<void> {
+  let over = false;
+  const end = () => {
+    over = true;
+  };
+  running.then(end, end);
+  while (!over && !(await snapshotTaken(path))) await delay(5);
+  taken();
+}

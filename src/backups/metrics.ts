@@ -1,0 +1,46 @@
+/** Backups in the metrics: what an operator wants to be woken for. */
+import type { BackupRow, BackupStore } from "../store/backups.ts";
+
+type Sample = {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+};
+
+/** Per service that has backups: damaged ones, failed attempts on record, bytes, and the time of the newest good one. */
+export async function backupSamples(backups: BackupStore): Promise<Sample[]> {
+  const rows = (await backups.listAll()).filter((row) => row.status !== "deleting");
+  return [...Map.groupBy(rows, (row) => row.service_id)].flatMap(([service, own]) => {
+    const labels = { organization: own[0]?.organization_id ?? "", service };
+    const done = own.filter((row) => row.status === "done");
+    const good = done.filter((row) => row.verification === "passed");
+    const sample = (name: string, help: string, value: number) => ({ name, help, labels, value });
+    return [
+      sample("Backup_Verification_Failed", "Backups whose last check found damage.", damaged(done)),
+      sample("Backup_Failed", "Attempts on record that ended without a backup.", failures(own)),
+      sample(
+        "Backup_Stored_Bytes",
+        "Bytes stored by all backups.",
+        done.reduce((sum, row) => sum + row.size_bytes, 0),
+      ),
+      sample(
+        "Backup_LastVerified_Timestamp",
+        "End of the newest backup that passed its check, seconds since 1970.",
+        latest(good),
+      ),
+    ];
+  });
+}
+
+function damaged(done: readonly BackupRow[]): number {
+  return done.filter((row) => row.verification === "failed").length;
+}
+
+function failures(rows: readonly BackupRow[]): number {
+  return rows.filter((row) => row.status === "error").length;
+}
+
+function latest(good: readonly BackupRow[]): number {
+  return Math.max(0, ...good.map((row) => Date.parse(row.finished_at ?? row.started_at) / 1000));
+}

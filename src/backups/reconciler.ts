@@ -1,0 +1,184 @@
+/**
+ * Makes what is asked for and what is due: backups, checks, restores, removals. One job per service at a time, a few at a
+ * time altogether; jobs run beside the loop and poke it when they are over. Only this room writes states of backups.
+ */
+import { Backoff } from "../lib/backoff.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { BackupConfiguration, BackupRow, BackupStore } from "../store/backups.ts";
+import type { RestoreRow, RestoreStore } from "../store/restores.ts";
+import type { ServiceRow, ServiceStore } from "../store/services.ts";
+import type { BackupJobs } from "./jobs.ts";
+import { retentionVerdicts } from "./retention.ts";
+import { type Clock, defaultRetentionHours, nextDueAt } from "./schedule.ts";
+
+const parallelJobs = 2;
+
+export type BackupsOptions = {
+  readonly backups: BackupStore;
+  readonly restores: RestoreStore;
+  readonly services: ServiceStore;
+  readonly jobs: BackupJobs;
+  readonly logger: Logger;
+  readonly poke: () => void;
+  readonly hourMs: number;
+  /** Hours after which a backup's files are read again, and the newest backup is restored for a trial; 0: never. */
+  readonly checkHours: number;
+  /** Called when a service's backup has been made: the metadata follows it. */
+  readonly onBackup: () => void;
+};
+
+type Lane = { readonly rows: BackupRow[]; readonly restores: RestoreRow[]; readonly service: ServiceRow | undefined };
+
+export class BackupsReconciler {
+  readonly #options: BackupsOptions;
+  readonly #running = new Map<string, Promise<void>>();
+  /** Services whose last job could not even write down how it ended: a bucket that is away, for example. */
+  readonly #paused = new Map<string, { until: number; backoff: Backoff }>();
+  #recovered = false;
+
+  constructor(options: BackupsOptions) {
+    this.#options = options;
+  }
+
+  /** One pass over all services, also those that are gone and have backups left. */
+  async pass(signal: AbortSignal): Promise<void> {
+    if (!this.#recovered) await this.#recover(signal);
+    const { backups, restores, services } = this.#options;
+    const rows = Map.groupBy(await backups.listAll(), (row) => row.service_id);
+    const open = Map.groupBy(await restores.listOpen(), (row) => row.service_id);
+    const live = new Map((await services.listAll()).map((row) => [row.id, row]));
+    for (const id of new Set([...live.keys(), ...rows.keys()])) {
+      if (this.#running.size >= parallelJobs) return;
+      if (this.#running.has(id) || (this.#paused.get(id)?.until ?? 0) > Date.now()) continue;
+      const lane = { rows: rows.get(id) ?? [], restores: open.get(id) ?? [], service: live.get(id) };
+      const job = await this.#nextJob(id, lane, signal);
+      if (job !== undefined) this.#start(id, job);
+    }
+  }
+
+  /** Waits for the jobs in hand, which end because the signal has aborted. */
+  async close(): Promise<void> {
+    await Promise.all(this.#running.values());
+  }
+
+  /** What retention would do now with the backups of a service. */
+  async retention(serviceId: string) {
+    const { backups, services, hourMs } = this.#options;
+    const rows = (await backups.listAll()).filter((row) => row.service_id === serviceId);
+    const service = await services.find(serviceId);
+    return retentionVerdicts(rows, {
+      retentionMs: retentionMs(await backups.configuration(serviceId), hourMs),
+      serviceExists: service !== undefined && service.desired_state !== "deleted",
+      now: Date.now(),
+    });
+  }
+
+  /** Rows in progress belong to a process that is gone: nobody else writes here. */
+  async #recover(signal: AbortSignal): Promise<void> {
+    const { backups, jobs, logger } = this.#options;
+    for (const row of await backups.listAll()) {
+      if (row.status !== "in_progress") continue;
+      logger.warn({ backupId: row.id, serviceId: row.service_id }, "backup was interrupted");
+      await jobs.bury(row, signal);
+    }
+    this.#recovered = true;
+  }
+
+  async #nextJob(id: string, lane: Lane, signal: AbortSignal): Promise<(() => Promise<void>) | undefined> {
+    const { jobs } = this.#options;
+    const { rows, service } = lane;
+    const half = rows.find((row) => row.status === "deleting");
+    if (half !== undefined) return () => jobs.remove(half, signal);
+    const exists = service !== undefined && service.desired_state !== "deleted";
+    if (exists) {
+      const restore = lane.restores.find((row) => row.scope === "database" || row.scope === "table");
+      if (restore !== undefined) return () => jobs.restorePart(restore, signal);
+      const backup = rows.find((row) => row.status === "queued");
+      if (backup !== undefined) return () => this.#backup(backup, service, signal);
+    }
+    const wanted = rows.find(
+      (row) => row.status === "done" && (row.check_wanted !== null || row.verification === "pending"),
+    );
+    if (wanted !== undefined) return () => jobs.check(wanted, wanted.check_wanted ?? "manifest", signal);
+    if (exists && (await this.#isDue(service, rows))) return () => this.#scheduled(service, signal);
+    const old = (await this.retention(id)).find((verdict) => !verdict.keep && verdict.row.status !== "queued");
+    if (old !== undefined) return () => jobs.remove(old.row, signal);
+    return this.#nextCheck(rows, signal);
+  }
+
+  async #isDue(service: ServiceRow, rows: readonly BackupRow[]): Promise<boolean> {
+    // A service being filled from a backup has nothing of its own yet.
+    if (service.database_version === "" || (await this.#options.restores.unfilled(service.id)) !== undefined)
+      return false;
+    const configuration = await this.#options.backups.configuration(service.id);
+    return nextDueAt(rows, configuration, service.created_at, this.#clock()) <= Date.now();
+  }
+
+  async #scheduled(service: ServiceRow, signal: AbortSignal): Promise<void> {
+    const { backups, jobs } = this.#options;
+    const id = await backups.request({
+      ...newBackupOf(service, jobs.plannedFacts()),
+      trigger: "schedule",
+    });
+    const row = id === undefined ? undefined : await backups.find(id);
+    if (row !== undefined) await this.#backup(row, service, signal);
+  }
+
+  async #backup(row: BackupRow, service: ServiceRow, signal: AbortSignal): Promise<void> {
+    await this.#options.jobs.backup(row, service, signal);
+    this.#options.onBackup();
+  }
+
+  /** Old findings are looked at again: the newest backup by a trial restore, the others by reading their files. */
+  #nextCheck(rows: readonly BackupRow[], signal: AbortSignal): (() => Promise<void>) | undefined {
+    const { jobs, checkHours } = this.#options;
+    if (checkHours === 0) return undefined;
+    const stale = (at: string | null) => at === null || Date.now() - Date.parse(at) > checkHours * this.#options.hourMs;
+    const done = rows.filter((row) => row.status === "done" && row.verification !== "failed");
+    const newest = done.at(-1);
+    // Once per cadence and service, whichever backup it was: each new one would otherwise start its own trial.
+    if (newest !== undefined && done.every((row) => stale(row.deep_verified_at))) {
+      return () => jobs.check(newest, "deep", signal);
+    }
+    const unread = done.find((row) => stale(row.verified_at));
+    return unread && (() => jobs.check(unread, "manifest", signal));
+  }
+
+  #clock(): Clock {
+    return { now: Date.now(), hourMs: this.#options.hourMs };
+  }
+
+  #start(id: string, job: () => Promise<void>): void {
+    const running = job()
+      .then(() => void this.#paused.delete(id))
+      .catch((error) => {
+        const backoff = this.#paused.get(id)?.backoff ?? new Backoff({ baseMs: 1_000, capMs: 60_000 });
+        this.#paused.set(id, { until: Date.now() + backoff.next(), backoff });
+        this.#options.logger.error({ err: error, serviceId: id }, "backup job failed");
+      })
+      .finally(() => {
+        this.#running.delete(id);
+        this.#options.poke();
+      });
+    this.#running.set(id, running);
+  }
+}
+
+/** A row for a backup that was asked for now; what it becomes is decided when it begins. */
+export function newBackupOf(service: ServiceRow, facts: { location: string; encrypted: number }) {
+  return {
+    organization_id: service.organization_id,
+    service_id: service.id,
+    service_name: service.name,
+    name: "",
+    status: "queued",
+    type: "full",
+    base_id: null,
+    started_at: new Date().toISOString(),
+    ...facts,
+  } as const;
+}
+
+function retentionMs(configuration: BackupConfiguration, hourMs: number): number {
+  return (configuration.retentionHours ?? defaultRetentionHours) * hourMs;
+}

@@ -1,0 +1,21 @@
+/** Whether a backup may be restored. */
+import { AppError } from "../lib/errors.ts";
+import type { BackupRow } from "../store/backups.ts";
+
+/** Fails with the reason that a caller may see, unless the backup is whole and nothing speaks against it. */
+export function assertRestorable(backup: BackupRow, forced: boolean): void {
+  if (backup.status !== "done") {
+    const why = backup.status === "error" ? `it failed (${backup.error})` : "it is not finished";
+    throw new AppError("CONFLICT", `Backup ${backup.id} cannot be restored: ${why}.`);
+  }
+  if (forced || backup.verification === "passed") return;
+  const problems = JSON.parse(backup.problems) as string[];
+  const why =
+    backup.verification === "pending"
+      ? "it has not been verified yet; wait for its verification"
+      : `its verification failed: ${problems.slice(0, 3).join("; ")}`;
+  throw new AppError(
+    "BACKUP_UNUSABLE",
+    `Backup ${backup.id} cannot be restored: ${why}. \`force\` restores what is there.`,
+  );
+}

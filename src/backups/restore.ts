@@ -1,0 +1,223 @@
+/** Carries out restores: everything into a new service, or one database or table into a service that runs. */
+
+import { createReadStream } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { ClickHouseClient } from "../clickhouse/client.ts";
+import { identifier, literal, tableName } from "../clickhouse/sql.ts";
+import { AppError } from "../lib/errors.ts";
+import type { BackupRow } from "../store/backups.ts";
+import { type PipeSnapshot, type PipeSnapshots, pipeSnapshotSchema } from "../store/pipe-snapshots.ts";
+import type { RestoreRow } from "../store/restores.ts";
+import { type Chain, readChain, stageChain } from "./chain.ts";
+import { createFunctions, restoreFrom } from "./engine-backup.ts";
+import { DamagedFile, type Mover } from "./files.ts";
+import { pipesFile } from "./make.ts";
+import { BadManifest, type Manifest, storedBytes } from "./manifest.ts";
+import { refusalOf } from "./positions.ts";
+import { fillEngine, watched } from "./refill.ts";
+import { MissingFile } from "./storage.ts";
+
+export type RestoreDeps = {
+  readonly mover: Mover;
+  readonly pipes: PipeSnapshots;
+  /** Below the allowed path of the engine that restores. Removed afterwards. */
+  readonly staging: string;
+  readonly socketPath: string;
+  readonly onProgress: (doneBytes: number, totalBytes: number) => void;
+};
+
+/**
+ * Fills a new and empty engine with everything, and writes the pipes of the backup into the service. Returns notes for the
+ * operator. Throws AppError with what is wrong; the engine's data is then to be thrown away.
+ */
+export async function restoreService(
+  deps: RestoreDeps,
+  restore: RestoreRow,
+  backup: BackupRow,
+  signal: AbortSignal,
+): Promise<string[]> {
+  return await withStaged(deps, restore, backup, signal, async ({ client, path, chain, done, report }) => {
+    const { manifest } = chain.at(-1) as Chain[number];
+    const options = { resume: true, onProgress: (bytes: number) => report(done + bytes) };
+    const problems = await fillEngine(client, path, manifest, options, signal);
+    if (problems.length > 0 && restore.forced === 0) {
+      throw new AppError("BACKUP_UNUSABLE", `The restored data is not what was backed up: ${problems.join("; ")}`);
+    }
+    return [...problems, ...(await restorePipes(deps, restore, await readPipes(path)))];
+  });
+}
+
+/** Restores one database or table of a backup under another name, which must be free, all of it or nothing. */
+export async function restorePart(
+  deps: RestoreDeps,
+  restore: RestoreRow,
+  backup: BackupRow,
+  signal: AbortSignal,
+): Promise<string[]> {
+  return await withStaged(deps, restore, backup, signal, async ({ client, path, chain, done, report }) => {
+    const { manifest } = chain.at(-1) as Chain[number];
+    assertContained(manifest, restore);
+    await createFunctions(client, manifest.functions, signal);
+    const onProgress = (bytes: number) => report(done + bytes);
+    if (restore.scope === "database") await restoreDatabase(client, path, restore, onProgress, signal);
+    else await restoreTable(client, path, restore, onProgress, signal);
+    return [];
+  });
+}
+
+/** Removes what a killed restore of a part may have left behind in a running engine. */
+export async function removePart(socketPath: string, restore: RestoreRow): Promise<void> {
+  const client = new ClickHouseClient({ socketPath });
+  try {
+    const target = restore.target_database as string;
+    if (restore.scope === "database") await dropOurs(client, target, restore);
+    else await client.command(`DROP TABLE IF EXISTS ${tableName(target, halfDone(restore))}`);
+  } finally {
+    client.close();
+  }
+}
+
+type Staged = {
+  readonly client: ClickHouseClient;
+  readonly path: string;
+  readonly chain: Chain;
+  /** Bytes fetched so far; the engine's own come on top. */
+  readonly done: number;
+  readonly report: (doneBytes: number) => void;
+};
+
+async function withStaged(
+  deps: RestoreDeps,
+  restore: RestoreRow,
+  backup: BackupRow,
+  signal: AbortSignal,
+  body: (staged: Staged) => Promise<string[]>,
+): Promise<string[]> {
+  const folder = join(deps.staging, `restore-${restore.id}`);
+  await rm(folder, { recursive: true, force: true });
+  const client = new ClickHouseClient({ socketPath: deps.socketPath });
+  try {
+    const chain = await readChain(deps.mover, backup.service_id, backup.name, signal);
+    const stored = chain.reduce((sum, { manifest }) => sum + storedBytes(manifest), 0);
+    const total = stored + (chain.at(-1) as Chain[number]).manifest.totalBytes;
+    let fetched = 0;
+    const onStaged = (bytes: number) => {
+      fetched += bytes;
+      deps.onProgress(fetched, total);
+    };
+    const path = await stageChain(deps.mover, chain, folder, { forced: restore.forced === 1, onStaged }, signal);
+    const report = (doneBytes: number) => deps.onProgress(Math.min(doneBytes, total), total);
+    return await body({ client, path, chain, done: stored, report });
+  } catch (error) {
+    if (error instanceof DamagedFile || error instanceof MissingFile || error instanceof BadManifest) {
+      throw new AppError("BACKUP_UNUSABLE", `The backup is damaged: ${error.message}`, { cause: error });
+    }
+    throw error;
+  } finally {
+    client.close();
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+function assertContained(manifest: Manifest, restore: RestoreRow): void {
+  const { source_database: database, source_table: table } = restore;
+  const found = manifest.tables.some(
+    (candidate) => candidate.database === database && (table === null || candidate.table === table),
+  );
+  if (found) return;
+  const name = table === null ? `database ${database}` : `table ${database}.${table}`;
+  throw new AppError("NOT_FOUND", `The backup holds no ${name}.`);
+}
+
+/** The database is ours from its first moment: its comment says so, also to the pass that cleans up after a kill. */
+async function restoreDatabase(
+  client: ClickHouseClient,
+  path: string,
+  restore: RestoreRow,
+  onProgress: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const target = restore.target_database as string;
+  await dropOurs(client, target, restore);
+  if ((await client.text(`EXISTS DATABASE ${identifier(target)}`)).trim() === "1") {
+    throw new AppError("CONFLICT", `The database ${target} exists already in the service.`);
+  }
+  await client.command(`CREATE DATABASE ${identifier(target)} COMMENT ${literal(comment(restore))}`, { signal });
+  const what = { kind: "database", from: restore.source_database as string, to: target } as const;
+  const operationId = `${restore.id}-${Date.now()}`;
+  try {
+    await watched(client, operationId, onProgress, () => restoreFrom(client, path, what, { operationId }, signal));
+  } catch (error) {
+    await dropOurs(client, target, restore).catch(() => {});
+    throw error;
+  }
+  await client.command(`ALTER DATABASE ${identifier(target)} MODIFY COMMENT ''`, { signal });
+}
+
+/** Under a name of ours first, then renamed: the engine refuses the new name when it is taken meanwhile. */
+async function restoreTable(
+  client: ClickHouseClient,
+  path: string,
+  restore: RestoreRow,
+  onProgress: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const database = restore.target_database as string;
+  const table = restore.target_table as string;
+  if ((await client.text(`EXISTS TABLE ${tableName(database, table)}`)).trim() === "1") {
+    throw new AppError("CONFLICT", `The table ${database}.${table} exists already in the service.`);
+  }
+  await client.command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`, { signal });
+  const half = [database, halfDone(restore)] as const;
+  const drop = () => client.command(`DROP TABLE IF EXISTS ${tableName(...half)}`);
+  await drop();
+  const from = [restore.source_database as string, restore.source_table as string] as const;
+  const operationId = `${restore.id}-${Date.now()}`;
+  try {
+    await watched(client, operationId, onProgress, () =>
+      restoreFrom(client, path, { kind: "table", from, to: half }, { operationId }, signal),
+    );
+    await client.command(`RENAME TABLE ${tableName(...half)} TO ${tableName(database, table)}`, { signal });
+  } catch (error) {
+    await drop().catch(() => {});
+    throw error;
+  }
+}
+
+async function dropOurs(client: ClickHouseClient, database: string, restore: RestoreRow): Promise<void> {
+  const [row] = await client.rows<{ comment: string }>(
+    `SELECT comment FROM system.databases WHERE name = ${literal(database)}`,
+  );
+  if (row?.comment === comment(restore)) await client.command(`DROP DATABASE ${identifier(database)}`);
+}
+
+function comment(restore: RestoreRow): string {
+  return `being restored by Millrace (${restore.id})`;
+}
+
+function halfDone(restore: RestoreRow): string {
+  return `_restore_${restore.id.replaceAll("-", "")}`;
+}
+
+async function readPipes(path: string): Promise<PipeSnapshot[]> {
+  const bytes = await buffer(createReadStream(join(path, pipesFile)));
+  return pipeSnapshotSchema.array().parse(JSON.parse(bytes.toString("utf8")));
+}
+
+async function restorePipes(deps: RestoreDeps, restore: RestoreRow, snapshots: readonly PipeSnapshot[]) {
+  if (restore.scope === "rebuild") {
+    await deps.pipes.rewind(restore.service_id, snapshots);
+    return snapshots.flatMap((pipe) => {
+      const against = refusalOf(pipe);
+      return against === undefined ? [] : [`Pipe ${pipe.name}: ${against}`];
+    });
+  }
+  if (restore.pipes === "none") return [];
+  const made = await deps.pipes.recreate(restore.service_id, snapshots, restore.pipes === "running", refusalOf);
+  return made.map(({ name, against }) => {
+    if (against !== undefined) return `Pipe ${name} was recreated stopped. ${against}`;
+    return `Pipe ${name} was recreated and ${restore.pipes === "running" ? "runs on" : "can be started"} from its position in the backup.`;
+  });
+}

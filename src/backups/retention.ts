@@ -1,0 +1,46 @@
+/** Which backups may go. Pure: rows in, decisions out. */
+import type { BackupRow } from "../store/backups.ts";
+
+export type Verdict = { readonly row: BackupRow; readonly keep: boolean; readonly reason: string };
+
+/**
+ * Decides about all backups of one service. A backup is kept while it is younger than the retention, while it is the
+ * newest one that can be restored of a service that still exists, or while a kept one or a running one needs it. Verdicts to
+ * remove come in an order in which no remaining backup ever lacks its base.
+ */
+export function retentionVerdicts(
+  rows: readonly BackupRow[],
+  options: { retentionMs: number; serviceExists: boolean; now: number },
+): Verdict[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const reasons = new Map<string, string>();
+  const keep = (row: BackupRow, reason: string) => {
+    if (!reasons.has(row.id)) reasons.set(row.id, reason);
+    for (let base = baseOf(byId, row); base !== undefined; base = baseOf(byId, base)) {
+      if (!reasons.has(base.id)) reasons.set(base.id, `${row.name} needs it`);
+    }
+  };
+  const newestFirst = [...rows].sort((a, b) => (a.started_at < b.started_at ? 1 : -1));
+  if (options.serviceExists) {
+    const good = newestFirst.find((row) => row.status === "done" && row.verification !== "failed");
+    if (good !== undefined) keep(good, "newest backup that can be restored");
+  }
+  for (const row of newestFirst) {
+    if (row.status === "queued" || row.status === "in_progress") keep(row, "in progress");
+    else if (row.status !== "deleting" && age(row, options.now) < options.retentionMs)
+      keep(row, "within the retention");
+  }
+  return newestFirst.map((row) => {
+    const reason = row.status === "deleting" ? undefined : reasons.get(row.id);
+    return { row, keep: reason !== undefined, reason: reason ?? "older than the retention" };
+  });
+}
+
+/** Since its end: a backup that took long is kept as long as one that was quick. */
+function age(row: BackupRow, now: number): number {
+  return now - Date.parse(row.finished_at ?? row.started_at);
+}
+
+function baseOf(byId: ReadonlyMap<string, BackupRow>, row: BackupRow): BackupRow | undefined {
+  return row.base_id === null ? undefined : byId.get(row.base_id);
+}

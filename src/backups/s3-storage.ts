@@ -1,0 +1,141 @@
+/**
+ * Backups in an S3-compatible bucket. Files travel in parts, each with a checksum the server compares; credentials are the
+ * configured key or the SDK's own chain, and never reach a statement of the engine.
+ */
+import { open, stat } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+} from "@aws-sdk/client-s3";
+import { type BackupStorage, type Location, MissingFile, type StoredFile } from "./storage.ts";
+
+export type S3Keys = { readonly accessKeyId: string; readonly secretAccessKey: string };
+
+/** Below the smallest request limit seen among S3-compatible servers, above the 5 MiB minimum of a part. */
+const partBytes = 8 * 2 ** 20;
+const maxParts = 10_000;
+
+export class S3Storage implements BackupStorage {
+  readonly location: Location & { readonly kind: "s3" };
+  readonly #client: S3Client;
+
+  constructor(location: Location & { readonly kind: "s3" }, keys: S3Keys | undefined) {
+    this.location = location;
+    this.#client = new S3Client({
+      region: location.region,
+      ...(location.endpoint === undefined ? {} : { endpoint: location.endpoint, forcePathStyle: true }),
+      ...(keys === undefined ? {} : { credentials: keys }),
+      maxAttempts: 4,
+      requestHandler: { connectionTimeout: 5_000, socketTimeout: 60_000 },
+    });
+  }
+
+  async putFile(key: string, path: string, signal: AbortSignal): Promise<void> {
+    const { size } = await stat(path);
+    const file = await open(path, "r");
+    try {
+      if (size <= partBytes) return await this.putWhole(key, await file.readFile(), signal);
+      await this.#putParts(key, file, Math.max(partBytes, Math.ceil(size / maxParts)), signal);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async settle(): Promise<void> {}
+
+  async putWhole(key: string, bytes: Buffer, signal: AbortSignal): Promise<void> {
+    await this.#client.send(new PutObjectCommand({ ...this.#target(key), Body: bytes }), { abortSignal: signal });
+  }
+
+  async read(key: string, signal: AbortSignal): Promise<Readable> {
+    try {
+      const answer = await this.#client.send(new GetObjectCommand(this.#target(key)), { abortSignal: signal });
+      return answer.Body as Readable;
+    } catch (error) {
+      if ((error as Error).name === "NoSuchKey") throw new MissingFile(key);
+      throw error;
+    }
+  }
+
+  async list(prefix: string, signal: AbortSignal): Promise<StoredFile[]> {
+    const { bucket, prefix: root } = this.location;
+    const files: StoredFile[] = [];
+    for (let token: string | undefined, more = true; more; ) {
+      const page = await this.#client.send(
+        new ListObjectsV2Command({ Bucket: bucket, Prefix: root + prefix, ContinuationToken: token }),
+        { abortSignal: signal },
+      );
+      for (const { Key = "", Size = 0, LastModified = new Date(0) } of page.Contents ?? []) {
+        files.push({ key: Key.slice(root.length), size: Size, modifiedAt: LastModified });
+      }
+      token = page.NextContinuationToken;
+      more = page.IsTruncated === true && token !== undefined;
+    }
+    return files;
+  }
+
+  async removeAll(prefix: string, signal: AbortSignal): Promise<void> {
+    await this.#abortUploads(prefix, signal);
+    for (const { key } of await this.list(prefix, signal)) await this.remove(key, signal);
+  }
+
+  async remove(key: string, signal: AbortSignal): Promise<void> {
+    await this.#client.send(new DeleteObjectCommand(this.#target(key)), { abortSignal: signal });
+  }
+
+  pathOf(): undefined {
+    return undefined;
+  }
+
+  #target(key: string) {
+    return { Bucket: this.location.bucket, Key: this.location.prefix + key };
+  }
+
+  async #putParts(key: string, file: Awaited<ReturnType<typeof open>>, size: number, signal: AbortSignal) {
+    const target = this.#target(key);
+    const options = { abortSignal: signal };
+    const { UploadId } = await this.#client.send(new CreateMultipartUploadCommand(target), options);
+    try {
+      const parts: { PartNumber: number; ETag: string | undefined }[] = [];
+      const buffer = Buffer.allocUnsafe(size);
+      for (;;) {
+        const { bytesRead } = await file.read(buffer, 0, size, parts.length * size);
+        if (bytesRead === 0) break;
+        const PartNumber = parts.length + 1;
+        const Body = buffer.subarray(0, bytesRead);
+        const { ETag } = await this.#client.send(
+          new UploadPartCommand({ ...target, UploadId, PartNumber, Body }),
+          options,
+        );
+        parts.push({ PartNumber, ETag });
+      }
+      const MultipartUpload = { Parts: parts };
+      await this.#client.send(new CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload }), options);
+    } catch (error) {
+      await this.#client.send(new AbortMultipartUploadCommand({ ...target, UploadId })).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Parts of uploads that a killed process left behind cost money and show in no listing. */
+  async #abortUploads(prefix: string, signal: AbortSignal): Promise<void> {
+    const { bucket, prefix: root } = this.location;
+    const options = { abortSignal: signal };
+    const found = await this.#client
+      .send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: root + prefix }), options)
+      // Some compatible servers cannot list uploads; those expire them by a lifecycle rule.
+      .catch(() => ({ Uploads: [] }));
+    for (const { Key, UploadId } of found.Uploads ?? []) {
+      await this.#client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId }), options);
+    }
+  }
+}

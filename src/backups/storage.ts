@@ -1,0 +1,42 @@
+/** Where backups are kept: a directory or a bucket, seen as files under keys with `/`. */
+import type { Readable } from "node:stream";
+
+export type Location =
+  | { readonly kind: "local"; readonly root: string }
+  | {
+      readonly kind: "s3";
+      readonly bucket: string;
+      /** Ends in `/` unless it is empty. */
+      readonly prefix: string;
+      readonly endpoint?: string;
+      readonly region: string;
+    };
+
+export type StoredFile = { readonly key: string; readonly size: number; readonly modifiedAt: Date };
+
+export interface BackupStorage {
+  readonly location: Location;
+  /** Stores a file; `path` may be moved away. It is durable once `settle` of its folder has resolved. */
+  putFile(key: string, path: string, signal: AbortSignal): Promise<void>;
+  /** Makes everything below the key durable. */
+  settle(folder: string): Promise<void>;
+  /** Stores a small file in one step: it is there whole and durable, or not at all. */
+  putWhole(key: string, bytes: Buffer, signal: AbortSignal): Promise<void>;
+  /** Throws `MissingFile` when there is none. */
+  read(key: string, signal: AbortSignal): Promise<Readable>;
+  /** Files whose key begins with the prefix, which ends in `/`. */
+  list(prefix: string, signal: AbortSignal): Promise<StoredFile[]>;
+  /** Removes everything below the prefix, which ends in `/`; what is not there is no error. */
+  removeAll(prefix: string, signal: AbortSignal): Promise<void>;
+  /** Removes one file; what is not there is no error. */
+  remove(key: string, signal: AbortSignal): Promise<void>;
+  /** A path of this machine for a file, where the storage has one. */
+  pathOf(key: string): string | undefined;
+}
+
+export class MissingFile extends Error {
+  constructor(key: string) {
+    super(`${key} is missing`);
+    this.name = "MissingFile";
+  }
+}

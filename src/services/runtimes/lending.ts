@@ -1,0 +1,91 @@
+/**
+ * A runtime around another one, which lets somebody else use a service's engine while nobody is served by it: to fill a new
+ * service before its first query, and to read a stopped one. At most one engine of a service runs at any time.
+ */
+import type { ServiceRow } from "../../store/services.ts";
+import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
+
+/** Fills the engine of a new service; throws when it cannot. */
+export type Filler = (engine: RunningEngine) => Promise<void>;
+
+export type LentEngine = { readonly socketPath: string; release(): Promise<void> };
+
+export class LendingRuntime implements ServiceRuntime {
+  readonly #inner: ServiceRuntime;
+  readonly #fillerFor: (serviceId: string) => Promise<Filler | undefined>;
+  /** Per service, the end of what was begun last. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #live = new Set<string>();
+
+  /** `fillerFor`: what has to fill the service before it serves, or undefined. */
+  constructor(inner: ServiceRuntime, fillerFor: (serviceId: string) => Promise<Filler | undefined>) {
+    this.#inner = inner;
+    this.#fillerFor = fillerFor;
+  }
+
+  start(service: ServiceRow): Promise<RunningEngine> {
+    return this.#inTurn(service.id, async () => {
+      const fill = await this.#fillerFor(service.id);
+      // What a killed attempt has filled in is not known: every attempt begins with nothing.
+      if (fill !== undefined) await this.#inner.remove(service.id);
+      const engine = await this.#startInner(service);
+      try {
+        await fill?.(engine);
+        return engine;
+      } catch (error) {
+        await engine.stop();
+        throw error;
+      }
+    });
+  }
+
+  remove(serviceId: string): Promise<void> {
+    return this.#inTurn(serviceId, () => this.#inner.remove(serviceId));
+  }
+
+  /**
+   * Starts the engine of a service that is not running, for one user; starting or removing the service waits until it is
+   * released, which ends it. Undefined when the service's engine runs already.
+   */
+  lend(service: ServiceRow): Promise<LentEngine | undefined> {
+    const given = Promise.withResolvers<LentEngine | undefined>();
+    const turn = this.#inTurn(service.id, async () => {
+      if (this.#live.has(service.id)) return given.resolve(undefined);
+      const engine = await this.#startInner(service);
+      await new Promise<void>((released) => {
+        given.resolve({
+          socketPath: engine.socketPath,
+          release: async () => {
+            released();
+            await turn;
+          },
+        });
+      });
+      await engine.stop();
+    });
+    turn.catch(given.reject);
+    return given.promise;
+  }
+
+  async #startInner(service: ServiceRow): Promise<RunningEngine> {
+    const engine = await this.#inner.start(service);
+    this.#live.add(service.id);
+    const ended = engine.ended.then((how) => {
+      this.#live.delete(service.id);
+      return how;
+    });
+    return { ...engine, ended };
+  }
+
+  #inTurn<T>(serviceId: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(serviceId) ?? Promise.resolve();
+    const mine = before.then(work);
+    const settled = mine.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#turns.set(serviceId, settled);
+    void settled.then(() => this.#turns.get(serviceId) === settled && this.#turns.delete(serviceId));
+    return mine;
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * The catalogue of backups and the requests around it. Requests (`queued` rows, `check_wanted`, configurations) are
+ * written by the HTTP edge; everything else by the backups reconciler alone. Only one control plane writes here, so a row
+ * that is `in_progress` when a process starts belongs to a dead one.
+ */
+import { randomUUID } from "node:crypto";
+import type { Database } from "./database.ts";
+
+/** `queued`: asked for; `deleting`: being removed by retention, and shown nowhere. */
+export type BackupStatus = "queued" | "in_progress" | "done" | "error" | "deleting";
+export type BackupType = "full" | "incremental";
+export type Verification = "pending" | "passed" | "failed";
+export type CheckDepth = "manifest" | "deep";
+
+export type BackupRow = {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly service_id: string;
+  readonly service_name: string;
+  readonly name: string;
+  readonly trigger: "schedule" | "request";
+  readonly status: BackupStatus;
+  readonly type: BackupType;
+  readonly base_id: string | null;
+  /** JSON of a `Location`. */
+  readonly location: string;
+  readonly encrypted: number;
+  readonly started_at: string;
+  readonly finished_at: string | null;
+  /** Bytes stored by this backup itself. */
+  readonly size_bytes: number;
+  /** Bytes of everything that the backup restores, its chain included. */
+  readonly total_bytes: number;
+  readonly error: string | null;
+  readonly verification: Verification;
+  readonly verified_at: string | null;
+  readonly deep_verified_at: string | null;
+  /** JSON list of sentences, each naming a file. */
+  readonly problems: string;
+  readonly check_wanted: CheckDepth | null;
+  readonly check_wanted_at: string | null;
+};
+
+export type NewBackup = Pick<
+  BackupRow,
+  | "organization_id"
+  | "service_id"
+  | "service_name"
+  | "name"
+  | "trigger"
+  | "status"
+  | "type"
+  | "base_id"
+  | "location"
+  | "encrypted"
+  | "started_at"
+> &
+  Partial<BackupRow>;
+
+/** null: the default applies. */
+export type BackupConfiguration = {
+  readonly periodHours: number | null;
+  readonly retentionHours: number | null;
+  readonly startTime: string | null;
+};
+
+export type CheckResult = {
+  readonly verification: Verification;
+  readonly problems: readonly string[];
+  readonly deep: boolean;
+  readonly begunAt: string;
+};
+
+const unset: BackupConfiguration = { periodHours: null, retentionHours: null, startTime: null };
+
+export class BackupStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Inserts a row; one with a known id replaces nothing and is ignored. Returns the id. */
+  async insert(backup: NewBackup): Promise<string> {
+    const row = { id: randomUUID(), ...backup };
+    const columns = Object.keys(row);
+    await this.#db.run(
+      `INSERT INTO backups (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})
+       ON CONFLICT (id) DO NOTHING`,
+      ...Object.values(row),
+    );
+    return row.id;
+  }
+
+  /** Inserts a queued row unless the service has one that is queued or in progress: returns undefined then. */
+  async request(backup: NewBackup): Promise<string | undefined> {
+    const id = randomUUID();
+    const row = { ...backup, id };
+    const columns = Object.keys(row);
+    const added = await this.#db.run(
+      `INSERT INTO backups (${columns.join(", ")}) SELECT ${columns.map(() => "?").join(", ")}
+       WHERE NOT EXISTS (SELECT 1 FROM backups WHERE service_id = ? AND status IN ('queued', 'in_progress'))`,
+      ...Object.values(row),
+      backup.service_id,
+    );
+    return added === 1 ? id : undefined;
+  }
+
+  find(id: string): Promise<BackupRow | undefined> {
+    return this.#db.get("SELECT * FROM backups WHERE id = ? AND status <> 'deleting'", id);
+  }
+
+  findIn(organizationId: string, id: string): Promise<BackupRow | undefined> {
+    return this.#db.get(
+      "SELECT * FROM backups WHERE id = ? AND organization_id = ? AND status <> 'deleting'",
+      id,
+      organizationId,
+    );
+  }
+
+  /** Newest first; without those being removed. */
+  listIn(serviceId: string): Promise<BackupRow[]> {
+    return this.#db.all(
+      "SELECT * FROM backups WHERE service_id = ? AND status <> 'deleting' ORDER BY started_at DESC, id",
+      serviceId,
+    );
+  }
+
+  listInOrganization(organizationId: string): Promise<BackupRow[]> {
+    return this.#db.all(
+      "SELECT * FROM backups WHERE organization_id = ? AND status <> 'deleting' ORDER BY started_at DESC, id",
+      organizationId,
+    );
+  }
+
+  /** Everything, also what is being removed; oldest first. */
+  listAll(): Promise<BackupRow[]> {
+    return this.#db.all("SELECT * FROM backups ORDER BY started_at, id");
+  }
+
+  async begin(
+    id: string,
+    facts: Pick<BackupRow, "name" | "type" | "base_id" | "location" | "encrypted" | "started_at">,
+  ) {
+    await this.#set(id, { ...facts, status: "in_progress" });
+  }
+
+  /** While it runs: the bytes stored so far. */
+  async progress(id: string, sizeBytes: number): Promise<void> {
+    await this.#set(id, { size_bytes: sizeBytes });
+  }
+
+  async finish(id: string, facts: { finished_at: string; size_bytes: number; total_bytes: number }): Promise<void> {
+    await this.#set(id, { ...facts, status: "done", error: null });
+  }
+
+  /** Ended without a backup: nothing of it is stored. */
+  async fail(id: string, finishedAt: string, error: string): Promise<void> {
+    await this.#set(id, { status: "error", finished_at: finishedAt, error, size_bytes: 0, check_wanted: null });
+  }
+
+  async markDeleting(id: string): Promise<void> {
+    await this.#set(id, { status: "deleting" });
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#db.run("DELETE FROM backups WHERE id = ?", id);
+  }
+
+  /** Asks for a check; one that is asked for already is not made shallower. */
+  async wantCheck(id: string, depth: CheckDepth): Promise<void> {
+    await this.#db.run(
+      `UPDATE backups SET check_wanted_at = ?,
+         check_wanted = CASE check_wanted WHEN 'deep' THEN 'deep' ELSE ? END WHERE id = ?`,
+      ...[new Date().toISOString(), depth, id],
+    );
+  }
+
+  /** Meets what was asked for before the check began; a request that came meanwhile stays. */
+  async recordCheck(id: string, result: CheckResult, at: string): Promise<void> {
+    await this.#db.run(
+      "UPDATE backups SET check_wanted = NULL WHERE id = ? AND check_wanted_at < ?",
+      ...[id, result.begunAt],
+    );
+    await this.#set(id, {
+      verification: result.verification,
+      problems: JSON.stringify(result.problems),
+      verified_at: at,
+      ...(result.deep && result.verification === "passed" ? { deep_verified_at: at } : {}),
+    });
+  }
+
+  async configuration(serviceId: string): Promise<BackupConfiguration> {
+    const row = await this.#db.get<{ period_hours: number; retention_hours: number; start_time: string }>(
+      "SELECT * FROM backup_configurations WHERE service_id = ?",
+      serviceId,
+    );
+    if (row === undefined) return unset;
+    return { periodHours: row.period_hours, retentionHours: row.retention_hours, startTime: row.start_time };
+  }
+
+  async setConfiguration(serviceId: string, value: BackupConfiguration): Promise<void> {
+    await this.#db.run(
+      `INSERT INTO backup_configurations (service_id, period_hours, retention_hours, start_time) VALUES (?, ?, ?, ?)
+       ON CONFLICT (service_id) DO UPDATE SET period_hours = excluded.period_hours,
+         retention_hours = excluded.retention_hours, start_time = excluded.start_time`,
+      ...[serviceId, value.periodHours, value.retentionHours, value.startTime],
+    );
+  }
+
+  async #set(id: string, columns: Partial<Record<keyof BackupRow, string | number | null>>): Promise<void> {
+    const sets = Object.keys(columns).map((column) => `${column} = ?`);
+    await this.#db.run(`UPDATE backups SET ${sets.join(", ")} WHERE id = ?`, ...Object.values(columns), id);
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Pipes with their positions as plain values: captured with a backup, and written again for a restored service. Secrets stay
+ * sealed; they open only with the key of the installation that sealed them.
+ */
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import type { Database, Queries } from "./database.ts";
+import type { Sealer } from "./secrets.ts";
+
+const text = z.string();
+
+export const pipeSnapshotSchema = z.object({
+  id: text,
+  name: text,
+  source_kind: text,
+  source: text,
+  source_secrets: text.nullable(),
+  destination: text,
+  roles: text.nullable(),
+  field_mappings: text,
+  scaling: text,
+  settings: text,
+  epoch: z.int(),
+  checkpoints: z.array(z.object({ lane: text, checkpoint: text })),
+  marks: z.array(z.object({ mark_key: text, mark: text })),
+  counters: z.array(z.object({ name: text, value: z.number() })),
+  /** Batches that were neither surely in nor surely out of the tables: then the positions are not exact. */
+  unsettled: z.array(text),
+});
+export type PipeSnapshot = z.output<typeof pipeSnapshotSchema>;
+
+/** `against`: why it must not simply go on from its captured position. */
+export type RestoredPipe = { readonly id: string; readonly name: string; readonly against: string | undefined };
+
+const definition = [
+  ...["name", "source_kind", "source", "source_secrets", "destination", "roles", "field_mappings", "scaling"],
+  "settings",
+] as const;
+
+export class PipeSnapshots {
+  readonly #db: Database;
+  readonly #sealer: Sealer;
+
+  constructor(db: Database, sealer: Sealer) {
+    this.#db = db;
+    this.#sealer = sealer;
+  }
+
+  /** Ids of the service's pipes, and whether each is asked to run. */
+  async listIn(serviceId: string): Promise<{ id: string; running: boolean }[]> {
+    const rows = await this.#db.all<{ id: string; desired_state: string }>(
+      "SELECT id, desired_state FROM pipes WHERE service_id = ? AND desired_state <> 'deleted'",
+      serviceId,
+    );
+    return rows.map((row) => ({ id: row.id, running: row.desired_state === "running" }));
+  }
+
+  /** All pipes of a service with their positions, as of one moment. */
+  capture(serviceId: string): Promise<PipeSnapshot[]> {
+    return this.#db.transaction(async (tx) => {
+      const pipes = await tx.all<Record<string, string | number | null> & { id: string }>(
+        `SELECT id, epoch, ${definition.join(", ")} FROM pipes WHERE service_id = ? AND desired_state <> 'deleted'
+         ORDER BY created_at, id`,
+        serviceId,
+      );
+      const snapshots: unknown[] = [];
+      for (const pipe of pipes) {
+        const of = <Row>(columns: string, table: string) =>
+          tx.all<Row>(`SELECT ${columns} FROM ${table} WHERE pipe_id = ?`, pipe.id);
+        const intents = await of<{ batch_id: string }>("batch_id", "pipe_intents");
+        snapshots.push({
+          ...pipe,
+          checkpoints: await of("lane, checkpoint", "pipe_checkpoints"),
+          marks: await of("mark_key, mark", "pipe_marks"),
+          counters: await of("name, value", "pipe_counters"),
+          unsettled: intents.map((row) => row.batch_id),
+        });
+      }
+      return pipeSnapshotSchema.array().parse(snapshots);
+    });
+  }
+
+  /**
+   * Writes the pipes into another service under new ids. Every batch's token derives from id and epoch, so no token of the
+   * original suppresses a row of the copy. Repeating the call after a crash makes no second copy. Pipes are made stopped
+   * unless `run` and `refusal` has nothing against it; one whose secrets cannot be opened here is always refused.
+   */
+  recreate(
+    serviceId: string,
+    snapshots: readonly PipeSnapshot[],
+    run: boolean,
+    refusal: (pipe: PipeSnapshot) => string | undefined,
+  ): Promise<RestoredPipe[]> {
+    return this.#db.transaction(async (tx) => {
+      await tx.run("DELETE FROM pipes WHERE service_id = ?", serviceId);
+      const made: RestoredPipe[] = [];
+      for (const pipe of snapshots) {
+        const id = randomUUID();
+        const { sealed, lost } = this.#reseal(pipe, id);
+        const against = lost
+          ? "Its secrets cannot be opened with this installation's key: set them again, then start it."
+          : refusal(pipe);
+        const starts = run && against === undefined;
+        const columns = { ...pick(pipe), source_secrets: sealed };
+        const names = Object.keys(columns);
+        const now = new Date().toISOString();
+        await tx.run(
+          `INSERT INTO pipes (id, service_id, ${names.join(", ")}, desired_state, state, last_error, epoch, created_at,
+             updated_at) VALUES (?, ?, ${names.map(() => "?").join(", ")}, ?, ?, ?, ?, ?, ?)`,
+          ...[id, serviceId, ...Object.values(columns), starts ? "running" : "stopped"],
+          ...[starts ? "Provisioning" : "Stopped", against ?? null, pipe.epoch + 1, now, now],
+        );
+        await writePositions(tx, id, pipe);
+        made.push({ id, name: pipe.name, against });
+      }
+      return made;
+    });
+  }
+
+  /**
+   * Sets the positions of a service's own pipes back to those of a backup, under a new epoch; pipes that are younger than
+   * the backup start over.
+   */
+  rewind(serviceId: string, snapshots: readonly PipeSnapshot[]): Promise<void> {
+    return this.#db.transaction(async (tx) => {
+      const pipes = await tx.all<{ id: string }>("SELECT id FROM pipes WHERE service_id = ?", serviceId);
+      for (const { id } of pipes) {
+        for (const table of ["pipe_checkpoints", "pipe_intents", "pipe_marks", "pipe_counters"]) {
+          await tx.run(`DELETE FROM ${table} WHERE pipe_id = ?`, id);
+        }
+        const snapshot = snapshots.find((candidate) => candidate.id === id);
+        if (snapshot !== undefined) await writePositions(tx, id, snapshot);
+        await tx.run("UPDATE pipes SET epoch = epoch + 1, generation = generation + 1 WHERE id = ?", id);
+      }
+    });
+  }
+
+  #reseal(pipe: PipeSnapshot, id: string): { sealed: string | null; lost: boolean } {
+    if (pipe.source_secrets === null) return { sealed: null, lost: false };
+    try {
+      return { sealed: this.#sealer.seal(this.#sealer.open(pipe.source_secrets, pipe.id), id), lost: false };
+    } catch {
+      // Sealed by another installation, or with a key that was changed since.
+      return { sealed: null, lost: true };
+    }
+  }
+}
+
+function pick(pipe: PipeSnapshot) {
+  return Object.fromEntries(definition.map((name) => [name, pipe[name]])) as Pick<
+    PipeSnapshot,
+    (typeof definition)[number]
+  >;
+}
+
+async function writePositions(tx: Queries, id: string, pipe: PipeSnapshot): Promise<void> {
+  const now = new Date().toISOString();
+  for (const { lane, checkpoint } of pipe.checkpoints) {
+    await tx.run(
+      "INSERT INTO pipe_checkpoints (pipe_id, lane, checkpoint, updated_at) VALUES (?, ?, ?, ?)",
+      ...[id, lane, checkpoint, now],
+    );
+  }
+  for (const { mark_key, mark } of pipe.marks) {
+    await tx.run("INSERT INTO pipe_marks (pipe_id, mark_key, mark) VALUES (?, ?, ?)", id, mark_key, mark);
+  }
+  for (const { name, value } of pipe.counters) {
+    await tx.run("INSERT INTO pipe_counters (pipe_id, name, value) VALUES (?, ?, ?)", id, name, value);
+  }
+}
