@@ -11,6 +11,7 @@ import { rescan } from "./backups/catalogue.ts";
 import { FileWorker } from "./backups/file-worker.ts";
 import { BackupJobs } from "./backups/jobs.ts";
 import type { EngineLease } from "./backups/make.ts";
+import { MetadataBackups } from "./backups/metadata.ts";
 import { backupSamples } from "./backups/metrics.ts";
 import { BackupPlace, placeOptions } from "./backups/place.ts";
 import { BackupsReconciler } from "./backups/reconciler.ts";
@@ -82,11 +83,11 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
 
   const db = openDatabase(join(dataDir, "millrace.db"));
   closers.add("store", () => db.close());
-  const sealer = new Sealer(
+  const secretKey =
     config.secretKey === undefined
       ? loadOrCreateKey(join(dataDir, "secret.key"))
-      : Buffer.from(config.secretKey, "base64"),
-  );
+      : Buffer.from(config.secretKey, "base64");
+  const sealer = new Sealer(secretKey);
   const organizations = new OrganizationStore(db);
   const credentials = new CredentialStore(db);
   const services = new ServiceStore(db);
@@ -180,7 +181,10 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
     poke: () => backupsLoop.poke(),
     hourMs: config.backupHourMs,
     checkHours: config.backupCheckHours,
-    onBackup: () => {},
+    onBackup: () => {
+      metadataBackups.want();
+      metadataLoop.poke();
+    },
   });
   const backupsLoop = new Loop({
     name: "backups",
@@ -189,7 +193,24 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
     body: (stopping) => backupsReconciler.pass(stopping),
   });
 
-  const loops = [servicesLoop, gatewayLoop, pipesLoop, backupsLoop];
+  const metadataBackups = new MetadataBackups({
+    db,
+    place,
+    worker: fileWorker,
+    dataDir,
+    secretKey: secretKey.toString("base64"),
+    version,
+    hourMs: config.backupHourMs,
+    logger,
+  });
+  const metadataLoop = new Loop({
+    name: "metadata backups",
+    everyMs: 30_000,
+    logger,
+    body: (stopping) => metadataBackups.pass(stopping),
+  });
+
+  const loops = [servicesLoop, gatewayLoop, pipesLoop, backupsLoop, metadataLoop];
   const pokeAll = () => {
     for (const loop of loops) loop.poke();
   };

@@ -1,8 +1,11 @@
 /** The binary: parses the command line, installs signal handlers, and is the only place that ends the process. */
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { Command } from "commander";
 import { z } from "zod";
 import { startApp } from "./app.ts";
+import { restoreMetadata } from "./backups/disaster.ts";
+import { BackupPlace, placeOptions } from "./backups/place.ts";
 import { type Config, environmentName, loadConfig, settings } from "./config.ts";
 import { describeError } from "./lib/errors.ts";
 import { createLogger } from "./lib/logger.ts";
@@ -13,23 +16,43 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 
 const program = new Command("millrace").description("Self-hosted data service manager").version(version);
 const serve = program.command("serve", { isDefault: true }).description("Runs the API, the services and the pipes");
-for (const [name, schema] of Object.entries(settings)) {
-  const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const fallback = schema instanceof z.ZodDefault ? ` (default: ${String(schema.def.defaultValue)})` : "";
-  serve.option(`--${flag} <value>`, `${schema.description ?? ""}${fallback} [env ${environmentName(name)}]`);
+addSettings(serve).action(async (flags: Record<string, string>) => await run(readConfig(flags)));
+
+const restore = program
+  .command("restore-metadata")
+  .description("After a disaster: brings metadata and services back from the backup location into an empty --data-dir")
+  .option("--name <name>", "Metadata backup to take (default: the newest)");
+addSettings(restore).action(async (flags: Record<string, string>) => {
+  const config = readConfig(flags);
+  const dataDir = resolve(config.dataDir);
+  const place = new BackupPlace(placeOptions(config, dataDir));
+  const options = { place, dataDir, name: flags.name, tell: console.log, signal: new AbortController().signal };
+  await restoreMetadata(options).catch((error) => {
+    console.error(`millrace: ${describeError(error)}`);
+    process.exit(1);
+  });
+  process.exit(0);
+});
+
+await program.parseAsync();
+
+function addSettings(command: Command): Command {
+  for (const [name, schema] of Object.entries(settings)) {
+    const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const fallback = schema instanceof z.ZodDefault ? ` (default: ${String(schema.def.defaultValue)})` : "";
+    command.option(`--${flag} <value>`, `${schema.description ?? ""}${fallback} [env ${environmentName(name)}]`);
+  }
+  return command;
 }
-serve.action(async (flags: Record<string, string>) => {
-  let config: Config;
+
+function readConfig(flags: Record<string, string>): Config {
   try {
-    config = loadConfig(flags);
+    return loadConfig(flags);
   } catch (error) {
     console.error(`millrace: ${describeError(error)}`);
     process.exit(2);
   }
-  await run(config);
-});
-
-await program.parseAsync();
+}
 
 async function run(config: Config): Promise<void> {
   const logger = createLogger(config.logLevel);

@@ -10,7 +10,8 @@ const garbageAfterMs = 24 * 3_600_000;
 export type Rescan = { readonly adopted: number; readonly removed: number; readonly unreadable: string[] };
 
 /**
- * Adds every backup of the location that the catalogue does not know. Backups of organizations that do not exist here
+ * Adds every backup of the location that the catalogue does not know, and notes the new place of those that were moved here
+ * from another one. Backups of organizations that do not exist here
  * (`isKnown` says no) go to `heir`, or are left alone without one. Adopted backups count as restorable only after a check,
  * which follows by itself.
  */
@@ -21,6 +22,7 @@ export async function rescan(
 ): Promise<Rescan> {
   const { place, backups } = deps;
   const storage = place.current;
+  const here = JSON.stringify(place.location);
   const known = new Map((await backups.listAll()).map((row) => [`${row.service_id}/${row.name}`, row]));
   const folders = Map.groupBy(await storage.list(servicesFolder, signal), ({ key }) =>
     key.split("/").slice(0, 3).join("/"),
@@ -30,7 +32,11 @@ export async function rescan(
   const unreadable: string[] = [];
   for (const [path, files] of folders) {
     const folder = `${path}/`;
-    if (known.has(folder.slice(servicesFolder.length, -1))) continue;
+    const row = known.get(folder.slice(servicesFolder.length, -1));
+    if (row !== undefined) {
+      if (row.status === "done" && row.location !== here) await backups.relocate(row.id, here);
+      continue;
+    }
     if (!files.some((file) => file.key === folder + manifestName)) {
       const youngest = Math.max(...files.map((file) => file.modifiedAt.getTime()));
       if (Date.now() - youngest < garbageAfterMs) continue;

@@ -67,7 +67,7 @@ export async function storeFolder(
 export async function fetchFile(
   mover: Mover,
   folder: string,
-  manifest: Manifest,
+  manifest: Pick<Manifest, "id">,
   file: ManifestFile,
   target: string,
   signal: AbortSignal,
@@ -146,7 +146,7 @@ async function linkOrCopy(source: string, target: string): Promise<void> {
 export async function fetchUnchecked(
   mover: Mover,
   folder: string,
-  manifest: Manifest,
+  manifest: Pick<Manifest, "id">,
   file: ManifestFile,
   target: string,
   signal: AbortSignal,

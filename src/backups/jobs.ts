@@ -209,7 +209,9 @@ export class BackupJobs {
   async #backupOf(restore: RestoreRow): Promise<BackupRow> {
     const backup = await this.#deps.backups.find(restore.backup_id);
     if (backup === undefined) throw new AppError("NOT_FOUND", `Backup ${restore.backup_id} does not exist any more.`);
-    assertRestorable(backup, restore.forced === 1);
+    // A rebuilt service's backup was found and checked by the command that asked for this; a restore checks it again.
+    const rebuilds = restore.scope === "rebuild" && backup.verification === "pending";
+    assertRestorable(backup, restore.forced === 1 || rebuilds);
     return backup;
   }
 

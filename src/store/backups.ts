@@ -159,6 +159,19 @@ export class BackupStore {
     await this.#set(id, { status: "error", finished_at: finishedAt, error, size_bytes: 0, check_wanted: null });
   }
 
+  /**
+   * After a disaster: forgets what was under way when the metadata was copied. It may have been finished since, and is then
+   * found at the location. Only while no control plane runs.
+   */
+  async forgetUnfinished(): Promise<void> {
+    await this.#db.run("DELETE FROM backups WHERE status IN ('queued', 'in_progress')");
+  }
+
+  /** The backup was found at another location than noted. It counts as unchecked there. */
+  async relocate(id: string, location: string): Promise<void> {
+    await this.#set(id, { location, verification: "pending" });
+  }
+
   async markDeleting(id: string): Promise<void> {
     await this.#set(id, { status: "deleting" });
   }

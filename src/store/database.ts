@@ -20,6 +20,8 @@ export interface Queries {
 export interface Database extends Queries {
   /** Runs the body's statements as one atomic, serialised unit; an exception rolls all of it back. */
   transaction<T>(body: (tx: Queries) => Promise<T>): Promise<T>;
+  /** Writes a consistent copy into a file that does not exist yet. */
+  snapshotTo(file: string): Promise<void>;
   close(): void;
 }
 
@@ -55,6 +57,7 @@ export function openDatabase(file: string): Database {
     get: async <Row>(sql: string, ...params: SqlValue[]) => read<Row>(sql, params)[0],
     run: (sql, ...params) => exclusively(async () => writer.run(sql, params)),
     transaction: (body) => exclusively(() => inTransaction(writer, body)),
+    snapshotTo: (file) => exclusively(async () => void writer.run("VACUUM INTO ?", [file])),
     close: () => {
       reader.close();
       writer.close();

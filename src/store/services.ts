@@ -157,6 +157,15 @@ export class ServiceStore {
     await this.#db.run(`UPDATE services SET state = ?, state_message = ?${clear} WHERE id = ?`, state, message, id);
   }
 
+  /** After a disaster: no engine has run on this machine yet. Only while no control plane runs. */
+  async beginAgain(id: string): Promise<void> {
+    await this.#db.run(
+      `UPDATE services SET state = CASE desired_state WHEN 'running' THEN 'provisioning' ELSE 'stopped' END,
+         state_message = NULL, wake_requested = 0 WHERE id = ?`,
+      id,
+    );
+  }
+
   /** Written by the services reconciler only: what it learned from a started engine. */
   async setEngineFacts(id: string, facts: { databaseVersion: string }): Promise<void> {
     await this.#db.run("UPDATE services SET database_version = ? WHERE id = ?", facts.databaseVersion, id);

@@ -24,19 +24,7 @@ export class LendingRuntime implements ServiceRuntime {
   }
 
   start(service: ServiceRow): Promise<RunningEngine> {
-    return this.#inTurn(service.id, async () => {
-      const fill = await this.#fillerFor(service.id);
-      // What a killed attempt has filled in is not known: every attempt begins with nothing.
-      if (fill !== undefined) await this.#inner.remove(service.id);
-      const engine = await this.#startInner(service);
-      try {
-        await fill?.(engine);
-        return engine;
-      } catch (error) {
-        await engine.stop();
-        throw error;
-      }
-    });
+    return this.#inTurn(service.id, () => this.#startFilled(service));
   }
 
   remove(serviceId: string): Promise<void> {
@@ -51,7 +39,7 @@ export class LendingRuntime implements ServiceRuntime {
     const given = Promise.withResolvers<LentEngine | undefined>();
     const turn = this.#inTurn(service.id, async () => {
       if (this.#live.has(service.id)) return given.resolve(undefined);
-      const engine = await this.#startInner(service);
+      const engine = await this.#startFilled(service);
       await new Promise<void>((released) => {
         given.resolve({
           socketPath: engine.socketPath,
@@ -65,6 +53,20 @@ export class LendingRuntime implements ServiceRuntime {
     });
     turn.catch(given.reject);
     return given.promise;
+  }
+
+  async #startFilled(service: ServiceRow): Promise<RunningEngine> {
+    const fill = await this.#fillerFor(service.id);
+    // What a killed attempt has filled in is not known: every attempt begins with nothing.
+    if (fill !== undefined) await this.#inner.remove(service.id);
+    const engine = await this.#startInner(service);
+    try {
+      await fill?.(engine);
+      return engine;
+    } catch (error) {
+      await engine.stop();
+      throw error;
+    }
   }
 
   async #startInner(service: ServiceRow): Promise<RunningEngine> {

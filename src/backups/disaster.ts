@@ -1,0 +1,101 @@
+/**
+ * From nothing but the backup location to a working installation: the metadata, the catalogue, and for every service its
+ * newest whole backup, which fills it when it starts.
+ */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { BackupStore } from "../store/backups.ts";
+import { type Database, openDatabase } from "../store/database.ts";
+import { OrganizationStore } from "../store/organizations.ts";
+import { PipeSnapshots } from "../store/pipe-snapshots.ts";
+import { RestoreStore } from "../store/restores.ts";
+import { Sealer } from "../store/secrets.ts";
+import { ServiceStore } from "../store/services.ts";
+import { rescan } from "./catalogue.ts";
+import { checkFiles } from "./check.ts";
+import { FileWorker } from "./file-worker.ts";
+import { fetchMetadata, listMetadata } from "./metadata.ts";
+import type { BackupPlace } from "./place.ts";
+
+export type DisasterOptions = {
+  readonly place: BackupPlace;
+  /** Without metadata: it is created when it does not exist. */
+  readonly dataDir: string;
+  /** The newest when undefined. */
+  readonly name: string | undefined;
+  readonly tell: (line: string) => void;
+  readonly signal: AbortSignal;
+};
+
+/** Throws, with the data directory as it was, when the metadata backup cannot be used. */
+export async function restoreMetadata(options: DisasterOptions): Promise<void> {
+  const { place, dataDir, tell, signal } = options;
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const worker = new FileWorker();
+  try {
+    const name = options.name ?? (await listMetadata(place, signal))[0];
+    if (name === undefined) throw new Error("the backup location holds no metadata backup");
+    const { createdAt, hasKey } = await fetchMetadata({ place, worker, dataDir }, name, signal);
+    tell(`Metadata of ${createdAt} (${name}) is in ${dataDir}.`);
+    const db = openDatabase(join(dataDir, "millrace.db"));
+    try {
+      await prepareServices(db, worker, options);
+    } finally {
+      db.close();
+    }
+    if (!hasKey) {
+      tell(
+        "The key that opens stored secrets is not in the backup: put the old secret.key into the data directory, or",
+      );
+      tell("give it as secretKey, before the start. Without it, pipes need their credentials again.");
+    }
+    tell(`Start with: npm start -- serve --data-dir ${dataDir}`);
+  } finally {
+    await worker.close();
+  }
+}
+
+async function prepareServices(db: Database, worker: FileWorker, options: DisasterOptions): Promise<void> {
+  const { place, tell, signal } = options;
+  const backups = new BackupStore(db);
+  const restores = new RestoreStore(db);
+  const services = new ServiceStore(db);
+  await backups.forgetUnfinished();
+  const known = new Set((await new OrganizationStore(db).list()).map((row) => row.id));
+  const found = await rescan({ place, backups }, { isKnown: (id) => known.has(id), heir: undefined }, signal);
+  tell(`${found.adopted} backups younger than the metadata were found.`);
+  for (const line of found.unreadable) tell(`Not readable: ${line}`);
+  for (const service of await services.listAll()) {
+    if (service.desired_state === "deleted") continue;
+    await services.beginAgain(service.id);
+    if ((await restores.unfilled(service.id)) !== undefined) continue;
+    const backup = await newestWhole(backups, worker, service.id, options);
+    if (backup === undefined) {
+      // Its tables are gone: pipes that went on from their positions would leave a gap.
+      await new PipeSnapshots(db, new Sealer(Buffer.alloc(32))).rewind(service.id, []);
+      tell(`Service ${service.name} (${service.id}) has no usable backup: it starts empty, and its pipes start over.`);
+      continue;
+    }
+    await restores.request({
+      backup_id: backup.id,
+      service_id: service.id,
+      scope: "rebuild",
+      forced: 0,
+      pipes: "none",
+    });
+    tell(`Service ${service.name} (${service.id}) will be filled from ${backup.name}.`);
+  }
+}
+
+async function newestWhole(backups: BackupStore, worker: FileWorker, serviceId: string, options: DisasterOptions) {
+  const { place, tell, signal } = options;
+  for (const row of await backups.listIn(serviceId)) {
+    if (row.status !== "done") continue;
+    const storage = place.storageOf(JSON.parse(row.location));
+    const mover = { storage, worker, encryptionKey: row.encrypted === 1 ? place.encryptionKey : undefined };
+    const problems = await checkFiles(mover, row, new Set(), signal);
+    if (problems.length === 0) return row;
+    tell(`Backup ${row.name} is damaged: ${problems[0]}`);
+  }
+  return undefined;
+}
