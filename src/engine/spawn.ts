@@ -16,6 +16,10 @@ export type EngineHostOptions = {
   readonly logLevel?: string;
   /** How long the engine may take to open the data directory (default 60 s). */
   readonly readyTimeoutMs?: number;
+  /** Where Node keeps compiled code, so that the next start is faster. */
+  readonly compileCacheDir?: string;
+  /** Told the pid as soon as there is a process, before the engine answers: for a pid file. */
+  readonly onSpawn?: (pid: number) => void;
 };
 
 export type EngineHostProcess = {
@@ -36,9 +40,9 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   const child = spawn(process.execPath, [hostFile, ...argumentsOf(options, sessions)], {
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     // Every running query holds a thread of libuv's pool; the rest is for KILL QUERY, files and compression.
-    // biome-ignore lint/style/noProcessEnv: the child needs the parent's environment and one variable more.
-    env: { ...process.env, UV_THREADPOOL_SIZE: String(sessions + 16) },
+    env: environmentOf(options, sessions),
   });
+  if (child.pid !== undefined) options.onSpawn?.(child.pid);
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
     child.once("error", () => resolve({ code: -1, signal: null }));
@@ -56,6 +60,17 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
       await exited;
       clearTimeout(timer);
     },
+  };
+}
+
+/** The parent's environment without our own settings, which may hold secrets and mean nothing to a host. */
+function environmentOf(options: EngineHostOptions, sessions: number): NodeJS.ProcessEnv {
+  // biome-ignore lint/style/noProcessEnv: inherited by the child, not read as configuration.
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("MILLRACE_"));
+  return {
+    ...Object.fromEntries(inherited),
+    UV_THREADPOOL_SIZE: String(sessions + 16),
+    ...(options.compileCacheDir === undefined ? {} : { NODE_COMPILE_CACHE: options.compileCacheDir }),
   };
 }
 

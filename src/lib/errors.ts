@@ -4,7 +4,12 @@
  * `docs/errors.md` is generated from the table.
  */
 
-export type Issue = { readonly path: string; readonly message: string };
+export type Issue = {
+  readonly path: string;
+  readonly message: string;
+  /** Offset of the mistake in the text at `path`, in UTF-16 units, where it is known. */
+  readonly position?: number;
+};
 
 type CodeRow = {
   /** HTTP status on both interfaces. */

@@ -1,0 +1,227 @@
+/**
+ * The main job on real data, with nothing but npm: a local S3 server, a database service, two pipes with live progress,
+ * and charts. Stays running until Ctrl-C; `--once` ends after the charts.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type ApiClient, createApiClient } from "../src/api/client.ts";
+import { Closers } from "../src/lib/closers.ts";
+import { createLogger } from "../src/lib/logger.ts";
+import { accessKey, arrivals, bucket, type ObjectStore, startObjectStore } from "./object-store.ts";
+import { type Credentials, startServer } from "./server.ts";
+import { chart, heading, type Point, progress, say } from "./terminal.ts";
+
+const once = process.argv.includes("--once");
+const data = fileURLToPath(new URL("../data/", import.meta.resolve("vega-datasets")));
+const columns = [
+  { name: "date", type: "DateTime64(3, 'UTC')" },
+  { name: "delay", type: "Int32" },
+  { name: "distance", type: "Int32" },
+  { name: "origin", type: "LowCardinality(String)" },
+  { name: "destination", type: "LowCardinality(String)" },
+];
+const stopping = new AbortController();
+const closers = new Closers(createLogger("warn"));
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopping.abort());
+
+try {
+  await demo();
+} catch (error) {
+  if (!stopping.signal.aborted) {
+    console.error(error);
+    process.exitCode = 1;
+  }
+} finally {
+  progress("Stopping ...", false);
+  await closers.closeAll();
+  progress("Everything is stopped and removed.", true);
+}
+process.exit();
+
+async function demo(): Promise<void> {
+  const started = performance.now();
+  const dataDir = mkdtempSync(join(tmpdir(), "millrace-demo-"));
+  closers.add("data", () => rmSync(dataDir, { recursive: true, force: true }));
+  heading("Starting Millrace, a local S3 server and a database service");
+  const [server, store] = await Promise.all([startServer(dataDir), startObjectStore()]);
+  closers.add("object store", () => store.close());
+  closers.add("server", () => server.stop());
+  const { credentials } = server;
+  const api = createApiClient(credentials);
+  const organizationId = credentials.organizationId;
+  const created = await api.createService({ params: { organizationId }, body: { name: "Demo" } });
+  const serviceId = created.service.id;
+  const params = { organizationId, serviceId };
+  const uploaded = store.putFile("history/flights-3m.parquet", join(data, "flights-3m.parquet"));
+  await waitFor(async () => (await api.getService({ params })).state === "running");
+  const bytes = await uploaded;
+  say(`  service ${serviceId} is running; ${(bytes / 1e6).toFixed(1)} MB of Parquet wait in s3://${bucket}`);
+
+  heading("Pipe 1: three million flights of 2001, Parquet, one-shot");
+  await loadHistory(api, params, store);
+  heading("Pipe 2: new flights every second, newline-delimited JSON, continuous");
+  const { ended } = await feedArrivals(api, params, store);
+  closers.add("arrivals", () => ended);
+
+  const sources = await createSources(credentials, serviceId);
+  await drawHistory(credentials, sources.history);
+  await drawArrivals(credentials, sources.arrivals);
+  say(`\nDone in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
+  explain(credentials, created.service.endpoints[0]?.port ?? 0, created.password, serviceId);
+  if (once) return stopping.abort();
+  while (!stopping.signal.aborted) {
+    await delay(10_000, undefined, { signal: stopping.signal });
+    await drawArrivals(credentials, sources.arrivals);
+  }
+}
+
+type Params = { organizationId: string; serviceId: string };
+
+function flightPipe(
+  name: string,
+  url: string,
+  table: string,
+  more: { format: "Parquet" | "JSONEachRow"; isContinuous: boolean },
+) {
+  return {
+    name,
+    source: { objectStorage: { type: "s3" as const, url, authentication: "IAM_USER" as const, accessKey, ...more } },
+    destination: {
+      database: "default",
+      table,
+      managedTable: true,
+      tableDefinition: { engine: { type: "MergeTree" as const }, sortingKey: ["origin", "date"] },
+      columns,
+    },
+    fieldMappings: columns.map(({ name: field }) => ({ sourceField: field, destinationField: field })),
+    settings: { object_storage_polling_interval_ms: 500 },
+  };
+}
+
+async function loadHistory(api: ApiClient, params: Params, store: ObjectStore): Promise<void> {
+  const url = `${store.endpoint}/${bucket}/history/*.parquet`;
+  const body = flightPipe("Flights of 2001", url, "flights", { format: "Parquet", isContinuous: false });
+  const started = performance.now();
+  const pipe = await api.createPipe({ params, body });
+  for (;;) {
+    const now = await api.getPipe({ params: { ...params, pipeId: pipe.id } });
+    const final = now.state === "Completed" || now.state === "Failed";
+    const rows = (now.progress.sentRows ?? 0).toLocaleString("en-US");
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    progress(`  ${now.state.padEnd(12)} ${rows} rows, ${now.progress.filesLoaded ?? 0} files, ${seconds} s`, final);
+    if (now.state === "Failed") throw new Error(`the pipe failed: ${now.lastError}`);
+    if (final) return;
+    await delay(100, undefined, { signal: stopping.signal });
+  }
+}
+
+/** Starts the continuous pipe, watches ten files arrive, and keeps feeding in the background. */
+async function feedArrivals(api: ApiClient, params: Params, store: ObjectStore): Promise<{ ended: Promise<void> }> {
+  const url = `${store.endpoint}/${bucket}/arrivals/*.ndjson`;
+  const body = flightPipe("Arriving flights", url, "arrivals", { format: "JSONEachRow", isContinuous: true });
+  const pipe = await api.createPipe({ params, body });
+  let files = 0;
+  const ended = (async () => {
+    for (const text of arrivals(join(data, "flights-20k.json"), 500)) {
+      if (stopping.signal.aborted) return;
+      await store.put(`arrivals/${String(files).padStart(8, "0")}.ndjson`, text);
+      files += 1;
+      await delay(files < 12 ? 300 : 1000, undefined, { signal: stopping.signal }).catch(() => {});
+    }
+  })();
+  for (;;) {
+    const now = await api.getPipe({ params: { ...params, pipeId: pipe.id } });
+    const loaded = now.progress.filesLoaded ?? 0;
+    const rows = (now.progress.sentRows ?? 0).toLocaleString("en-US");
+    progress(`  ${now.state.padEnd(12)} ${rows} rows, ${loaded} of ${files} files that arrived so far`, loaded >= 10);
+    if (loaded >= 10) return { ended };
+    await delay(100, undefined, { signal: stopping.signal });
+  }
+}
+
+async function observe(credentials: Credentials, path: string, body: unknown): Promise<unknown> {
+  const response = await fetch(new URL(path, credentials.observabilityBaseUrl), {
+    method: "POST",
+    headers: { authorization: `Bearer ${credentials.accessToken}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const answer = (await response.json()) as { data?: unknown; message?: string };
+  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${answer.message}`);
+  return answer.data;
+}
+
+async function createSources(credentials: Credentials, serviceId: string) {
+  const create = async (name: string, tableName: string) => {
+    const body = {
+      name,
+      kind: "table",
+      serviceId,
+      from: { databaseName: "default", tableName },
+      timestampValueExpression: "date",
+    };
+    return ((await observe(credentials, "/api/v2/sources", body)) as { id: string }).id;
+  };
+  return {
+    history: await create("Flights of 2001", "flights"),
+    arrivals: await create("Arriving flights", "arrivals"),
+  };
+}
+
+async function series(credentials: Credentials, request: object): Promise<Point[]> {
+  const rows = (await observe(credentials, "/api/v2/charts/series", request)) as Record<string, number>[];
+  return rows.map((row) => ({ time: row.ts_bucket ?? 0, value: row["series_0.data"] ?? 0 }));
+}
+
+async function drawHistory(credentials: Credentials, sourceId: string): Promise<void> {
+  const points = await series(credentials, {
+    startTime: Date.UTC(2001, 0, 1),
+    endTime: Date.UTC(2001, 5, 30),
+    granularity: "2d",
+    series: [{ sourceId, aggFn: "count", where: "delay:>60", groupBy: [] }],
+  });
+  chart("Flights more than an hour late, per two days (POST /api/v2/charts/series)", points);
+}
+
+async function drawArrivals(credentials: Credentials, sourceId: string): Promise<void> {
+  const now = Date.now();
+  const rows = (await observe(credentials, "/api/v2/charts/series", {
+    startTime: now - 300_000,
+    endTime: now,
+    granularity: "30s",
+    series: [{ sourceId, aggFn: "count", where: "", groupBy: [] }],
+  })) as Record<string, number>[];
+  heading("Rows that arrived, per 30 seconds");
+  for (const row of rows) {
+    const value = row["series_0.data"] ?? 0;
+    say(
+      `  ${new Date(row.ts_bucket ?? 0).toISOString().slice(11, 19)}  ${"█".repeat(Math.ceil(value / 500))} ${value}`,
+    );
+  }
+}
+
+function explain(credentials: Credentials, port: number, password: string, serviceId: string): void {
+  const { baseUrl, organizationId, keyId, keySecret, accessToken } = credentials;
+  const service = `${baseUrl}/v1/organizations/${organizationId}/services/${serviceId}`;
+  heading("What to try next");
+  say(`  API pages          ${baseUrl}/docs     metrics  ${baseUrl}/metrics
+  organization       ${organizationId}
+  API key            ${keyId}:${keySecret}
+  access token       ${accessToken}
+  database           http://127.0.0.1:${port}  user default  password ${password}
+
+  # ask the database
+  curl -u 'default:${password}' 'http://127.0.0.1:${port}/' --data 'SELECT origin, count() AS flights FROM flights GROUP BY origin ORDER BY flights DESC LIMIT 5 FORMAT PrettyCompact'
+  # look at the pipes
+  curl -u '${keyId}:${keySecret}' '${service}/pipes'
+  # stop the service and start it again: the rows stay
+  curl -u '${keyId}:${keySecret}' -X PATCH -H 'Content-Type: application/json' -d '{"command":"stop"}' '${service}/state'`);
+  if (!once) say("\nCtrl-C stops everything and removes the demo's data.");
+}
+
+async function waitFor(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await delay(50, undefined, { signal: stopping.signal });
+}

@@ -1,0 +1,31 @@
+/**
+ * `npm run soak -- NAME`: runs one long test. It prints what it found and ends with status 1 when a guarantee broke.
+ * A soak file `NAME.soak.ts` exports `description` and `run`, which throws on the first broken guarantee.
+ */
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+type SoakModule = { readonly description: string; run(): Promise<Record<string, string | number>> };
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const names = readdirSync(here)
+  .filter((file) => file.endsWith(".soak.ts"))
+  .map((file) => file.slice(0, -".soak.ts".length))
+  .sort();
+
+const name = process.argv[2];
+if (name === undefined || !names.includes(name)) {
+  console.error(`usage: npm run soak -- NAME\nsoak tests: ${names.join(", ")}`);
+  process.exit(2);
+}
+
+const module = (await import(`./${name}.soak.ts`)) as SoakModule;
+console.log(`# ${name}: ${module.description}`);
+try {
+  console.log(JSON.stringify({ soak: name, ok: true, ...(await module.run()) }));
+  process.exit(0);
+} catch (error) {
+  console.error(error);
+  console.log(JSON.stringify({ soak: name, ok: false }));
+  process.exit(1);
+}

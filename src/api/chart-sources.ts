@@ -1,0 +1,139 @@
+/** Sources of charts (interface B): what table a series reads and how. The words are the public relative's. */
+import { z } from "zod";
+import { metricTypes } from "./charts.ts";
+import { operation, plainText, timestamp, uuid } from "./operation.ts";
+
+export const sourceKinds = ["log", "trace", "metric", "table"] as const;
+
+const expression = plainText(1, 4096);
+const tableName = plainText(1, 206);
+
+export const rollup = z.object({
+  databaseName: tableName,
+  tableName,
+  timestampColumn: plainText(1, 200).describe("Start of the rollup's own buckets"),
+  minGranularity: z.enum(["1s", "30s", "1m", "5m", "10m", "15m", "30m", "1h", "2h", "6h", "12h", "1d"]),
+  dimensionColumns: z.string().max(4096).default("").describe("Comma list of columns copied from the source's table"),
+  minDate: timestamp.optional().describe("The rollup is complete from this time on"),
+  aggregatedColumns: z
+    .array(
+      z.object({
+        aggFn: z.enum(["count", "sum", "min", "max", "avg", "count_distinct"]),
+        sourceColumn: plainText(1, 200).optional().describe("Column that was aggregated; absent for count"),
+        mvColumn: plainText(1, 200).describe("Column of the rollup that holds the result or its state"),
+      }),
+    )
+    .min(1)
+    .max(100),
+});
+
+const metricTables = z
+  .object(Object.fromEntries(metricTypes.map((type) => [type, tableName.optional()])) as MetricTablesShape)
+  .refine((tables) => Object.values(tables).some((name) => name !== undefined), {
+    error: "name the table of at least one of gauge, sum and histogram",
+  });
+type MetricTablesShape = Record<(typeof metricTypes)[number], z.ZodOptional<typeof tableName>>;
+
+const members = {
+  name: plainText(1, 256),
+  kind: z.enum(sourceKinds),
+  serviceId: uuid.optional().describe("The service that holds the table"),
+  connection: uuid.optional().describe("Another word for serviceId"),
+  from: z.object({ databaseName: tableName, tableName: z.string().max(206).default("") }),
+  timestampValueExpression: expression
+    .optional()
+    .describe("Time of a row: a column or SQL expression, or a comma list of them. Metrics: TimeUnix when absent"),
+  implicitColumnExpression: expression.optional().describe("Text that bare words of a filter are searched in"),
+  defaultTableSelectExpression: z.string().max(4096).optional(),
+  bodyExpression: expression.optional(),
+  serviceNameExpression: expression.optional(),
+  severityTextExpression: expression.optional(),
+  durationExpression: expression.optional(),
+  resourceAttributesExpression: expression.optional(),
+  eventAttributesExpression: expression.optional(),
+  sampleRateExpression: expression.optional().describe("Each row stands for this many"),
+  section: z.string().max(256).optional(),
+  disabled: z.boolean().optional(),
+  metricTables: metricTables.optional(),
+  materializedViews: z.array(rollup).max(20).optional().describe("Rollups of the table, used when the answer is equal"),
+};
+
+export const sourceBody = z.object(members).superRefine((body, context) => {
+  const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
+  if (body.serviceId === undefined && body.connection === undefined) fail("serviceId", "name the service");
+  if (body.serviceId !== undefined && body.connection !== undefined && body.serviceId !== body.connection) {
+    fail("connection", "serviceId and connection differ");
+  }
+  if (body.kind === "metric") {
+    if (body.metricTables === undefined) fail("metricTables", "a metric source names its tables here");
+  } else {
+    if (body.from.tableName === "") fail("from.tableName", "name the table");
+    if (body.timestampValueExpression === undefined) fail("timestampValueExpression", "name the time of a row");
+  }
+});
+
+export const sourceRecord = z.object({
+  id: uuid,
+  ...members,
+  serviceId: uuid,
+  connection: uuid,
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+export type SourceBody = z.output<typeof sourceBody>;
+export type SourceRecord = z.output<typeof sourceRecord>;
+export type Rollup = z.output<typeof rollup>;
+
+const source = z.object({ id: z.string().min(1).max(100) });
+const shared = { tag: "Sources" } as const;
+
+export const chartSourceOperations = {
+  listSources: operation({
+    ...shared,
+    method: "GET",
+    path: "/api/v2/sources",
+    summary: "Lists the sources of charts",
+    access: "read",
+    params: z.object({}),
+    result: z.object({ data: z.array(sourceRecord) }),
+  }),
+  createSource: operation({
+    ...shared,
+    method: "POST",
+    path: "/api/v2/sources",
+    summary: "Creates a source",
+    access: "developer",
+    params: z.object({}),
+    body: sourceBody,
+    result: z.object({ data: sourceRecord }),
+  }),
+  getSource: operation({
+    ...shared,
+    method: "GET",
+    path: "/api/v2/sources/{id}",
+    summary: "Gets a source",
+    access: "read",
+    params: source,
+    result: z.object({ data: sourceRecord }),
+  }),
+  replaceSource: operation({
+    ...shared,
+    method: "PUT",
+    path: "/api/v2/sources/{id}",
+    summary: "Replaces a source",
+    access: "developer",
+    params: source,
+    body: sourceBody,
+    result: z.object({ data: sourceRecord }),
+  }),
+  deleteSource: operation({
+    ...shared,
+    method: "DELETE",
+    path: "/api/v2/sources/{id}",
+    summary: "Deletes a source",
+    access: "developer",
+    params: source,
+    result: z.object({}),
+  }),
+};

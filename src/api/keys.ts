@@ -1,0 +1,127 @@
+/** API keys (interface A, Basic) and access tokens (interface B, Bearer). Secrets are shown once, at creation. */
+import { z } from "zod";
+import { operation, plainText, timestamp, uuid } from "./operation.ts";
+
+export const keyRoles = ["admin", "developer", "read_only"] as const;
+export type KeyRole = (typeof keyRoles)[number];
+
+const credentialState = z.enum(["enabled", "disabled"]);
+const role = z.array(z.enum(keyRoles)).length(1, { error: "must name exactly one role" });
+const expireAt = timestamp.nullable().describe("When the credential stops working; null means never");
+
+export const keyRecord = z.object({
+  id: uuid,
+  name: z.string(),
+  state: credentialState,
+  roles: role,
+  keySuffix: z.string().describe("The last four characters of the key id"),
+  createdAt: timestamp,
+  expireAt: expireAt.optional(),
+  usedAt: timestamp.optional().describe("Last use, to the minute; absent means never"),
+});
+
+export const tokenRecord = z.object({
+  id: uuid,
+  name: z.string(),
+  state: credentialState,
+  tokenSuffix: z.string(),
+  createdAt: timestamp,
+  expireAt: expireAt.optional(),
+  usedAt: timestamp.optional(),
+});
+
+const organization = z.object({ organizationId: uuid });
+const key = organization.extend({ keyId: uuid });
+const token = organization.extend({ tokenId: uuid });
+const shared = { tag: "Keys", access: "admin" } as const;
+
+export const keyOperations = {
+  listKeys: operation({
+    ...shared,
+    method: "GET",
+    path: "/v1/organizations/{organizationId}/keys",
+    summary: "Lists API keys",
+    params: organization,
+    result: z.array(keyRecord),
+  }),
+  createKey: operation({
+    ...shared,
+    method: "POST",
+    path: "/v1/organizations/{organizationId}/keys",
+    summary: "Creates an API key; the only answer that shows its secret",
+    params: organization,
+    body: z.strictObject({
+      name: plainText(1, 100),
+      roles: role,
+      state: credentialState.optional(),
+      expireAt: expireAt.optional(),
+    }),
+    result: z.object({ key: keyRecord, keyId: z.string(), keySecret: z.string() }),
+  }),
+  getKey: operation({
+    ...shared,
+    method: "GET",
+    path: "/v1/organizations/{organizationId}/keys/{keyId}",
+    summary: "Gets an API key",
+    params: key,
+    result: keyRecord,
+  }),
+  updateKey: operation({
+    ...shared,
+    method: "PATCH",
+    path: "/v1/organizations/{organizationId}/keys/{keyId}",
+    summary: "Renames, enables, disables or re-roles an API key, or changes its expiry",
+    params: key,
+    body: z.strictObject({
+      name: plainText(1, 100).optional(),
+      roles: role.optional(),
+      state: credentialState.optional(),
+      expireAt: expireAt.optional(),
+    }),
+    result: keyRecord,
+  }),
+  deleteKey: operation({
+    ...shared,
+    method: "DELETE",
+    path: "/v1/organizations/{organizationId}/keys/{keyId}",
+    summary: "Deletes an API key, except the one that makes this request",
+    params: key,
+  }),
+  listAccessTokens: operation({
+    ...shared,
+    method: "GET",
+    path: "/v1/organizations/{organizationId}/accessTokens",
+    summary: "Lists the access tokens of the chart interface",
+    params: organization,
+    result: z.array(tokenRecord),
+  }),
+  createAccessToken: operation({
+    ...shared,
+    method: "POST",
+    path: "/v1/organizations/{organizationId}/accessTokens",
+    summary: "Creates an access token for the chart interface; the only answer that shows it",
+    params: organization,
+    body: z.strictObject({ name: plainText(1, 100), expireAt: expireAt.optional() }),
+    result: z.object({ token: tokenRecord, accessToken: z.string() }),
+  }),
+  updateAccessToken: operation({
+    ...shared,
+    method: "PATCH",
+    path: "/v1/organizations/{organizationId}/accessTokens/{tokenId}",
+    summary: "Renames, enables or disables an access token, or changes its expiry",
+    params: token,
+    body: z.strictObject({
+      name: plainText(1, 100).optional(),
+      state: credentialState.optional(),
+      expireAt: expireAt.optional(),
+    }),
+    result: tokenRecord,
+  }),
+  deleteAccessToken: operation({
+    ...shared,
+    method: "DELETE",
+    path: "/v1/organizations/{organizationId}/accessTokens/{tokenId}",
+    summary: "Deletes an access token",
+    params: token,
+  }),
+};

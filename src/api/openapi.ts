@@ -1,0 +1,137 @@
+/** The OpenAPI 3.1 document of both interfaces, made from the operation tables. */
+import { z } from "zod";
+import { errorCodes } from "../lib/errors.ts";
+import type { Operation } from "./operation.ts";
+
+type Document = Record<string, unknown>;
+
+export function openApiDocument(tables: {
+  management: Record<string, Operation>;
+  observability: Record<string, Operation>;
+  version: string;
+}): Document {
+  const paths: Record<string, Record<string, Document>> = {};
+  const add = (name: "management" | "observability", table: Record<string, Operation>) => {
+    for (const [operationId, operation] of Object.entries(table)) {
+      paths[operation.path] ??= {};
+      (paths[operation.path] as Record<string, Document>)[operation.method.toLowerCase()] = operationDocument(
+        name,
+        operationId,
+        operation,
+      );
+    }
+  };
+  add("management", tables.management);
+  add("observability", tables.observability);
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "Millrace",
+      version: tables.version,
+      description:
+        "Interface A (`/v1`) manages services, pipes and backups; interface B (`/api/v2`) serves chart series.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    tags: [...new Set(Object.values({ ...tables.management, ...tables.observability }).map((o) => o.tag))].map(
+      (name) => ({
+        name,
+      }),
+    ),
+    paths,
+    components: { securitySchemes, schemas: { ErrorA: errorA, ErrorB: errorB } },
+  };
+}
+
+const securitySchemes = {
+  basic: { type: "http", scheme: "basic", description: "Key id and key secret." },
+  bearer: { type: "http", scheme: "bearer", description: "An access token." },
+};
+
+const codes = { type: "string", enum: Object.keys(errorCodes) };
+const issues = {
+  type: "array",
+  items: {
+    type: "object",
+    properties: { path: { type: "string" }, message: { type: "string" } },
+    required: ["path", "message"],
+  },
+};
+
+const errorA = {
+  type: "object",
+  properties: {
+    status: { type: "integer" },
+    requestId: { type: "string", format: "uuid" },
+    error: { type: "string", description: "`CODE_WORD: sentence`" },
+    code: codes,
+    issues,
+  },
+  required: ["status", "requestId", "error", "code"],
+};
+
+const errorB = {
+  type: "object",
+  properties: { message: { type: "string" }, error: { type: "string" }, code: codes, issues },
+  required: ["message", "error", "code"],
+};
+
+function operationDocument(name: "management" | "observability", operationId: string, operation: Operation): Document {
+  const managed = name === "management";
+  return {
+    operationId,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: `Least role: \`${operation.access}\`.`,
+    security: [managed ? { basic: [] } : { bearer: [] }],
+    parameters: [...parameters("path", operation.params), ...parameters("query", operation.query)],
+    ...(operation.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { "application/json": { schema: jsonSchema(operation.body, "input") } },
+          },
+        }),
+    responses: {
+      200: { description: "Success", content: { "application/json": { schema: success(managed, operation) } } },
+      default: {
+        description: "Error",
+        content: { "application/json": { schema: { $ref: `#/components/schemas/${managed ? "ErrorA" : "ErrorB"}` } } },
+      },
+    },
+  };
+}
+
+function success(managed: boolean, operation: Operation): Document {
+  const result = operation.result === undefined ? undefined : jsonSchema(operation.result, "output");
+  if (!managed) return result ?? {};
+  return {
+    type: "object",
+    properties: {
+      status: { type: "integer", const: 200 },
+      requestId: { type: "string", format: "uuid" },
+      ...(result === undefined ? {} : { result }),
+    },
+    required: ["status", "requestId", ...(result === undefined ? [] : ["result"])],
+  };
+}
+
+function parameters(where: "path" | "query", schema: z.ZodObject | undefined): Document[] {
+  if (schema === undefined) return [];
+  const { properties = {}, required = [] } = jsonSchema(schema, "input") as {
+    properties?: Record<string, Document>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: where,
+    required: where === "path" || required.includes(name),
+    schema: property,
+  }));
+}
+
+function jsonSchema(schema: z.ZodType, io: "input" | "output"): Document {
+  const { $schema: _, ...document } = z.toJSONSchema(schema, { io, unrepresentable: "any" }) as Document;
+  return document;
+}

@@ -1,0 +1,63 @@
+/**
+ * What an HTTP operation is: plain data. Server, validation, OpenAPI, typed client and command line all derive from the
+ * tables in `operations.ts`. Nothing here does I/O.
+ */
+import { z } from "zod";
+
+/** Least role that may call the operation: `read` < `developer` < `admin`. */
+export type Access = "read" | "developer" | "admin";
+
+export type Operation = {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Path with `{name}` parameters; every name stands in `params`. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly access: Access;
+  readonly params: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  /** Absent: the answer carries no `result`. */
+  readonly result?: z.ZodType;
+};
+
+/** The input a handler receives: what the schemas made of the request. */
+export type Input<O extends Operation> = {
+  readonly params: z.output<O["params"]>;
+  readonly query: O["query"] extends z.ZodType ? z.output<O["query"]> : undefined;
+  readonly body: O["body"] extends z.ZodType ? z.output<O["body"]> : undefined;
+};
+
+/** What the caller of the typed client passes. */
+export type ClientInput<O extends Operation> = {
+  readonly params: z.input<O["params"]>;
+} & (O["query"] extends z.ZodType ? { readonly query?: z.input<O["query"]> } : unknown) &
+  (O["body"] extends z.ZodType ? { readonly body: z.input<O["body"]> } : unknown);
+
+export type Result<O extends Operation> = O["result"] extends z.ZodType ? z.input<O["result"]> : undefined;
+
+/** Keeps literal types while checking the shape. */
+export function operation<const O extends Operation>(value: O): O {
+  return value;
+}
+
+export const uuid = z.uuid({ error: "must be a uuid" });
+
+/** Text without control characters (NUL, newlines ...), which have no place in names and identifiers. */
+export function plainText(min: number, max: number) {
+  return z
+    .string()
+    .min(min)
+    .max(max)
+    .refine((value) => !/[\u0000-\u001f\u007f]/.test(value), { error: "must not contain control characters" });
+}
+
+export const timestamp = z.iso.datetime({ offset: true }).describe("ISO 8601 UTC time");
+
+/** Removes members that are null, at every depth of plain objects: clients send null for "not set". */
+export function withoutNulls<T>(value: T): T {
+  if (Array.isArray(value)) return value.map((item) => withoutNulls(item)) as T;
+  if (value === null || typeof value !== "object") return value;
+  const kept = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member)])) as T;
+}

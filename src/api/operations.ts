@@ -1,0 +1,31 @@
+/** The two tables of operations: A (management, enveloped) and B (observability, bare). */
+import { backupOperations } from "./backups.ts";
+import { chartSourceOperations } from "./chart-sources.ts";
+import { chartOperations } from "./charts.ts";
+import { keyOperations } from "./keys.ts";
+import type { Input, Operation, Result } from "./operation.ts";
+import { organizationOperations } from "./organizations.ts";
+import { pipeOperations } from "./pipes.ts";
+import { serviceOperations } from "./services.ts";
+
+export const managementOperations = {
+  ...organizationOperations,
+  ...keyOperations,
+  ...serviceOperations,
+  ...pipeOperations,
+  ...backupOperations,
+};
+
+export type ManagementOperations = typeof managementOperations;
+
+export const observabilityOperations = {
+  ...chartOperations,
+  ...chartSourceOperations,
+};
+
+export type ObservabilityOperations = typeof observabilityOperations;
+
+/** A handler per operation: a missing one does not compile. */
+export type Handlers<Table extends Record<string, Operation>, Context> = {
+  readonly [Name in keyof Table]: (input: Input<Table[Name]>, context: Context) => Promise<Result<Table[Name]>>;
+};

@@ -1,0 +1,38 @@
+/** Organizations: the owners of services, keys and tokens. An extension of ours; one key sees one organization. */
+import { z } from "zod";
+import { operation, plainText, timestamp, uuid } from "./operation.ts";
+
+export const organizationRecord = z.object({ id: uuid, name: z.string(), createdAt: timestamp });
+
+const one = z.object({ organizationId: uuid });
+
+export const organizationOperations = {
+  listOrganizations: operation({
+    method: "GET",
+    path: "/v1/organizations",
+    tag: "Organizations",
+    summary: "Lists the organization of the key",
+    access: "read",
+    params: z.object({}),
+    result: z.array(organizationRecord),
+  }),
+  getOrganization: operation({
+    method: "GET",
+    path: "/v1/organizations/{organizationId}",
+    tag: "Organizations",
+    summary: "Gets an organization",
+    access: "read",
+    params: one,
+    result: organizationRecord,
+  }),
+  updateOrganization: operation({
+    method: "PATCH",
+    path: "/v1/organizations/{organizationId}",
+    tag: "Organizations",
+    summary: "Renames an organization",
+    access: "admin",
+    params: one,
+    body: z.strictObject({ name: plainText(1, 50) }),
+    result: organizationRecord,
+  }),
+};

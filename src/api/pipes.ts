@@ -1,0 +1,244 @@
+/** Ingestion pipes: create and list (A2, A3) and our extensions around them. */
+import { z } from "zod";
+import { sourceKinds } from "../sources/registry.ts";
+import { operation, plainText, timestamp, uuid } from "./operation.ts";
+
+/** The relative's words; see `docs/states.md`. */
+export const pipeStates = [
+  "Unknown",
+  "Provisioning",
+  "Setup",
+  "Snapshot",
+  "Running",
+  "Degraded",
+  "Pausing",
+  "Paused",
+  "Stopping",
+  "Stopped",
+  "Modifying",
+  "Resync",
+  "Completed",
+  "Failed",
+  "InternalError",
+] as const;
+export type PipeState = (typeof pipeStates)[number];
+
+/** Bounds of the public relative; `null` means "not set". */
+export const pipeSettings = z.strictObject({
+  streaming_max_insert_wait_ms: z.int().min(500).max(60_000).nullish(),
+  object_storage_concurrency: z.int().min(1).max(35).nullish(),
+  object_storage_polling_interval_ms: z.int().min(100).max(3_600_000).nullish(),
+  object_storage_max_insert_bytes: z.int().min(10_485_760).max(53_687_091_200).nullish(),
+  object_storage_max_file_count: z.int().min(1).max(10_000).nullish(),
+  database_max_threads: z.int().min(0).max(64).nullish(),
+  database_max_insert_threads: z.int().min(0).max(16).nullish(),
+  database_min_insert_block_size_bytes: z.int().min(0).max(10_737_418_240).nullish(),
+  database_max_download_threads: z.int().min(0).max(32).nullish(),
+  database_parallel_distributed_insert_select: z.int().min(0).max(2).nullish(),
+  object_storage_use_cluster_function: z.boolean().nullish(),
+  database_parallel_view_processing: z.boolean().nullish(),
+});
+export type PipeSettings = { [K in keyof z.output<typeof pipeSettings>]?: number | boolean };
+
+export const scaling = z.strictObject({
+  replicas: z.int().min(1).max(40).nullish(),
+  concurrency: z.int().min(0).max(34).nullish(),
+  replicaCpuMillicores: z.int().min(125).max(2000).nullish(),
+  replicaMemoryGb: z.number().min(0.5).max(8).nullish(),
+});
+
+const columnName = z.string().min(1).max(256);
+const fieldMapping = z.strictObject({ sourceField: z.string().min(1).max(1024), destinationField: columnName });
+const column = z.strictObject({ name: columnName, type: z.string().min(1).max(4096) });
+
+export const tableDefinition = z.strictObject({
+  engine: z
+    .strictObject({
+      type: z.enum(["MergeTree", "ReplacingMergeTree", "SummingMergeTree", "Null"]).nullish(),
+      versionColumnId: columnName.nullish(),
+      columnIds: z.array(columnName).max(1000).nullish(),
+    })
+    .nullish(),
+  sortingKey: z.array(columnName).max(100).nullish(),
+  partitionBy: z.string().max(1024).nullish(),
+  primaryKey: z.string().max(1024).nullish(),
+});
+
+const tableIdentifier = plainText(1, 206);
+
+const destination = z.strictObject({
+  database: tableIdentifier.nullish(),
+  table: tableIdentifier.nullish(),
+  managedTable: z.boolean().nullish(),
+  tableDefinition: tableDefinition.nullish(),
+  columns: z.array(column).max(10_000).nullish(),
+  roles: z.array(plainText(1, 128)).max(100).nullish(),
+});
+
+const kinds = sourceKinds;
+
+const source = z.strictObject({
+  messageBroker: allowingNulls(kinds.messageBroker.request).nullish(),
+  objectStorage: allowingNulls(kinds.objectStorage.request).nullish(),
+  managedStream: allowingNulls(kinds.managedStream.request).nullish(),
+  relationalDb: allowingNulls(kinds.relationalDb.request).nullish(),
+  validateSamples: z.boolean().nullish(),
+});
+
+const name = plainText(1, 255).regex(/\S/, { error: "must not be blank" });
+
+export const createPipeBody = z.strictObject({
+  name,
+  source,
+  destination,
+  fieldMappings: z.array(fieldMapping).max(10_000).nullish(),
+  scaling: scaling.nullish(),
+  settings: pipeSettings.nullish(),
+});
+
+const patchBody = z.strictObject({
+  name: name.nullish(),
+  source: z
+    .strictObject({
+      messageBroker: allowingNulls(kinds.messageBroker.request.partial()).nullish(),
+      objectStorage: allowingNulls(kinds.objectStorage.request.partial()).nullish(),
+      managedStream: allowingNulls(kinds.managedStream.request.partial()).nullish(),
+      relationalDb: allowingNulls(kinds.relationalDb.request.partial()).nullish(),
+      validateSamples: z.boolean().nullish(),
+    })
+    .nullish(),
+  destination: z.strictObject({ columns: z.array(column).max(10_000) }).nullish(),
+  fieldMappings: z.array(fieldMapping).max(10_000).nullish(),
+  settings: pipeSettings.nullish(),
+});
+
+/** What responses show of a source: the members that were sent, without the secret ones. */
+const shownSource = z.object({
+  messageBroker: z.record(z.string(), z.unknown()).optional(),
+  objectStorage: z.record(z.string(), z.unknown()).optional(),
+  managedStream: z.record(z.string(), z.unknown()).optional(),
+  relationalDb: z.record(z.string(), z.unknown()).optional(),
+});
+
+export const pipeRecord = z.object({
+  id: uuid,
+  serviceId: uuid,
+  name: z.string(),
+  state: z.enum(pipeStates),
+  scaling,
+  source: shownSource,
+  destination: destination.omit({ roles: true }),
+  fieldMappings: z.array(fieldMapping),
+  settings: pipeSettings,
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+export const pipeDetails = pipeRecord.extend({
+  lastError: z.string().optional().describe("Why the pipe is Degraded or Failed"),
+  progress: z
+    .record(z.string(), z.number())
+    .describe("Counters since the pipe was created and gauges of the running worker (rows, bytes, files, errors, lag)"),
+});
+
+const serviceParams = z.object({ organizationId: uuid, serviceId: uuid });
+const pipeParams = serviceParams.extend({ pipeId: uuid });
+const root = "/v1/organizations/{organizationId}/services/{serviceId}/pipes";
+const tag = { tag: "Pipes" } as const;
+
+export const pipeOperations = {
+  createPipe: operation({
+    ...tag,
+    method: "POST",
+    path: root,
+    summary: "Creates a pipe from a source to a destination table and starts it",
+    access: "developer",
+    params: serviceParams,
+    body: createPipeBody,
+    result: pipeRecord,
+  }),
+  listPipes: operation({
+    ...tag,
+    method: "GET",
+    path: root,
+    summary: "Lists the pipes of a service",
+    access: "read",
+    params: serviceParams,
+    result: z.array(pipeRecord),
+  }),
+  getPipe: operation({
+    ...tag,
+    method: "GET",
+    path: `${root}/{pipeId}`,
+    summary: "Gets a pipe with its progress and last error",
+    access: "read",
+    params: pipeParams,
+    result: pipeDetails,
+  }),
+  updatePipe: operation({
+    ...tag,
+    method: "PATCH",
+    path: `${root}/{pipeId}`,
+    summary: "Changes name, credentials, columns, mappings or settings",
+    access: "developer",
+    params: pipeParams,
+    body: patchBody,
+    result: pipeRecord,
+  }),
+  deletePipe: operation({
+    ...tag,
+    method: "DELETE",
+    path: `${root}/{pipeId}`,
+    summary: "Deletes a pipe; its destination table stays",
+    access: "developer",
+    params: pipeParams,
+  }),
+  updatePipeState: operation({
+    ...tag,
+    method: "PATCH",
+    path: `${root}/{pipeId}/state`,
+    summary: "Starts, stops or resyncs a pipe",
+    access: "developer",
+    params: pipeParams,
+    body: z.strictObject({ command: z.enum(["start", "stop", "resync"]) }),
+    result: pipeRecord,
+  }),
+  updatePipeScaling: operation({
+    ...tag,
+    method: "PATCH",
+    path: `${root}/{pipeId}/scaling`,
+    summary: "Changes replicas, concurrency or replica size",
+    access: "developer",
+    params: pipeParams,
+    body: scaling.refine((body) => Object.keys(body).length > 0, { error: "must change at least one member" }),
+    result: pipeRecord,
+  }),
+  getPipeSettings: operation({
+    ...tag,
+    method: "GET",
+    path: `${root}/{pipeId}/settings`,
+    summary: "Gets the settings that were set",
+    access: "read",
+    params: pipeParams,
+    result: pipeSettings,
+  }),
+  updatePipeSettings: operation({
+    ...tag,
+    method: "PUT",
+    path: `${root}/{pipeId}/settings`,
+    summary: "Merges settings: omitted members keep their value, null resets one to its default",
+    access: "developer",
+    params: pipeParams,
+    body: pipeSettings.refine((body) => Object.keys(body).length > 0, { error: "must set at least one member" }),
+    result: pipeSettings,
+  }),
+};
+
+/** Clients send null for "not set": every optional member of a kind accepts it. */
+function allowingNulls<S extends z.ZodObject>(schema: S): S {
+  const shape = Object.entries(schema.shape).map(([key, member]) => [
+    key,
+    member instanceof z.ZodOptional ? (member.unwrap() as z.ZodType).nullish() : member,
+  ]);
+  return z.strictObject(Object.fromEntries(shape)) as unknown as S;
+}

@@ -1,0 +1,252 @@
+/** Database services: the record of the contract (A1) and our extensions around it. */
+import { isIP } from "node:net";
+import { z } from "zod";
+import { operation, plainText, timestamp, uuid } from "./operation.ts";
+
+/** The relative's words; `docs/states.md` says which of them occur here and what each asks of an operator. */
+export const serviceStates = [
+  "provisioning",
+  "starting",
+  "running",
+  "stopping",
+  "stopped",
+  "idle",
+  "awaking",
+  "degraded",
+  "failed",
+  "terminating",
+] as const;
+export type ServiceState = (typeof serviceStates)[number];
+
+const endpoint = z.object({
+  protocol: z.enum(["http", "https"]),
+  host: z.string(),
+  port: z.int(),
+  username: z.string(),
+});
+
+export const ipAccess = z.strictObject({
+  source: z
+    .string()
+    .max(64)
+    .refine(isAddressOrRange, { error: "must be an IP address or a CIDR range, such as 10.0.0.0/8" }),
+  description: plainText(0, 255).optional().default(""),
+});
+
+const memoryGb = z
+  .int()
+  .min(1)
+  .max(356)
+  .refine((gb) => gb === 1 || gb === 2 || gb % 4 === 0, { error: "must be 1, 2 or a multiple of 4, at most 356" });
+
+const tag = z.strictObject({
+  key: z.string().regex(/^[a-zA-Z0-9._-]{1,128}$/, { error: "must be 1 to 128 of a-z, A-Z, 0-9, '.', '_', '-'" }),
+  value: z
+    .string()
+    .regex(/^[a-zA-Z0-9._-]{0,256}$/, { error: "must be at most 256 of a-z, A-Z, 0-9, '.', '_', '-'" })
+    .optional(),
+});
+
+/** Exactly the members of the contract's service record; the ones that mean nothing here stay absent. */
+export const serviceRecord = z.object({
+  id: uuid,
+  name: z.string(),
+  databaseVersion: z.string(),
+  endpoints: z.array(endpoint),
+  minTotalMemoryGb: z.int(),
+  maxTotalMemoryGb: z.int(),
+  minReplicaMemoryGb: z.int(),
+  maxReplicaMemoryGb: z.int(),
+  numReplicas: z.int(),
+  idleScaling: z.boolean(),
+  idleTimeoutMinutes: z.int(),
+  ipAccessList: z.array(z.object({ source: z.string(), description: z.string() })),
+  createdAt: timestamp,
+  encryptionKey: z.string().optional(),
+  encryptionAssumedRoleIdentifier: z.string().optional(),
+  iamRole: z.string().optional(),
+  privateEndpointIds: z.array(z.string()),
+  availablePrivateEndpointIds: z.array(z.string()),
+  dataWarehouseId: z.string(),
+  isPrimary: z.boolean(),
+  isReadonly: z.boolean(),
+  byocId: z.string().optional(),
+  hasTransparentDataEncryption: z.boolean(),
+  transparentDataEncryptionKeyId: z.string().optional(),
+  encryptionRoleId: z.string().optional(),
+});
+
+export const serviceDetails = serviceRecord.extend({
+  state: z.enum(serviceStates),
+  stateMessage: z.string().optional().describe("Why the service is in this state, when it is not the one asked for"),
+  provider: z.string(),
+  region: z.string(),
+  releaseChannel: z.string().optional(),
+  tags: z.array(z.object({ key: z.string(), value: z.string().optional() })),
+  idle: z
+    .object({ lastQueryAt: timestamp.optional(), idleAt: timestamp.optional() })
+    .describe("Last query seen, and when the service goes idle if no other follows"),
+});
+
+const scalingMembers = {
+  minReplicaMemoryGb: memoryGb.optional(),
+  maxReplicaMemoryGb: memoryGb.optional(),
+  numReplicas: z.int().min(1).max(20).optional(),
+  idleScaling: z.boolean().optional(),
+  idleTimeoutMinutes: z.int().min(5).max(10_080).optional(),
+};
+
+const name = plainText(1, 50).regex(/\S/, { error: "must not be blank" });
+const releaseChannel = z.enum(["slow", "default", "fast"]);
+
+const createBody = z.strictObject({
+  name,
+  provider: z.enum(["local", "aws", "gcp", "azure"]).optional(),
+  region: plainText(1, 50).optional(),
+  ...scalingMembers,
+  ipAccessList: z.array(ipAccess).max(200).optional(),
+  tags: z.array(tag).max(50).optional(),
+  releaseChannel: releaseChannel.optional(),
+  isReadonly: z.literal(false, { error: "read-only services need a cluster; use a read-only user instead" }).optional(),
+});
+
+const listChange = <T extends z.ZodType>(item: T) =>
+  z.strictObject({ add: z.array(item).max(200).optional(), remove: z.array(item).max(200).optional() });
+
+const patchBody = z.strictObject({
+  name: name.optional(),
+  ipAccessList: listChange(ipAccess).optional().describe("`remove` is carried out before `add`"),
+  tags: listChange(tag).optional(),
+  releaseChannel: releaseChannel.optional(),
+});
+
+const sha256Base64 = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, { error: "must be base64(sha256(password))" });
+
+export const userRecord = z.object({ name: z.string(), readonly: z.boolean(), createdAt: timestamp });
+
+const organization = z.object({ organizationId: uuid });
+const service = organization.extend({ serviceId: uuid });
+const user = service.extend({ userName: z.string().min(1).max(64) });
+const root = "/v1/organizations/{organizationId}/services";
+const tagName = { tag: "Services" } as const;
+
+export const serviceOperations = {
+  listServices: operation({
+    ...tagName,
+    method: "GET",
+    path: root,
+    summary: "Lists services",
+    access: "read",
+    params: organization,
+    result: z.array(serviceDetails),
+  }),
+  createService: operation({
+    ...tagName,
+    method: "POST",
+    path: root,
+    summary: "Creates a service and starts it; the only answer that shows its password",
+    access: "admin",
+    params: organization,
+    body: createBody,
+    result: z.object({ service: serviceDetails, password: z.string() }),
+  }),
+  getService: operation({
+    ...tagName,
+    method: "GET",
+    path: `${root}/{serviceId}`,
+    summary: "Gets a service with its state",
+    access: "read",
+    params: service,
+    result: serviceDetails,
+  }),
+  updateService: operation({
+    ...tagName,
+    method: "PATCH",
+    path: `${root}/{serviceId}`,
+    summary: "Changes name, access list, tags or release channel",
+    access: "admin",
+    params: service,
+    body: patchBody,
+    result: serviceDetails,
+  }),
+  deleteService: operation({
+    ...tagName,
+    method: "DELETE",
+    path: `${root}/{serviceId}`,
+    summary: "Deletes a service with its data and pipes; it must not be running",
+    access: "admin",
+    params: service,
+  }),
+  updateServiceState: operation({
+    ...tagName,
+    method: "PATCH",
+    path: `${root}/{serviceId}/state`,
+    summary: "Starts, stops or wakes a service",
+    access: "developer",
+    params: service,
+    body: z.strictObject({ command: z.enum(["start", "stop", "awake"]) }),
+    result: serviceRecord,
+  }),
+  updateServiceScaling: operation({
+    ...tagName,
+    method: "PATCH",
+    path: `${root}/{serviceId}/replicaScaling`,
+    summary: "Changes memory limits and idling",
+    access: "admin",
+    params: service,
+    body: z
+      .strictObject(scalingMembers)
+      .refine((body) => Object.keys(body).length > 0, { error: "must change at least one member" }),
+    result: serviceDetails,
+  }),
+  updateServicePassword: operation({
+    ...tagName,
+    method: "PATCH",
+    path: `${root}/{serviceId}/password`,
+    summary: "Sets the password of the `default` user: generated and returned, or given as a hash",
+    access: "admin",
+    params: service,
+    body: z.strictObject({ newPasswordHash: sha256Base64.optional(), newDoubleSha1Hash: z.string().optional() }),
+    result: z.object({ password: z.string().optional() }),
+  }),
+  listServiceUsers: operation({
+    ...tagName,
+    method: "GET",
+    path: `${root}/{serviceId}/users`,
+    summary: "Lists the database users of a service",
+    access: "read",
+    params: service,
+    result: z.array(userRecord),
+  }),
+  createServiceUser: operation({
+    ...tagName,
+    method: "POST",
+    path: `${root}/{serviceId}/users`,
+    summary: "Creates a database user; the only answer that shows its password",
+    access: "admin",
+    params: service,
+    body: z.strictObject({
+      name: z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/, {
+        error: "must start with a letter and have at most 64 of a-z, A-Z, 0-9, '_', '.', '-'",
+      }),
+      readonly: z.boolean().optional(),
+    }),
+    result: z.object({ user: userRecord, password: z.string() }),
+  }),
+  deleteServiceUser: operation({
+    ...tagName,
+    method: "DELETE",
+    path: `${root}/{serviceId}/users/{userName}`,
+    summary: "Deletes a database user other than `default`",
+    access: "admin",
+    params: user,
+  }),
+};
+
+function isAddressOrRange(value: string): boolean {
+  const [address, bits, ...rest] = value.split("/");
+  const version = isIP(address ?? "");
+  if (version === 0 || rest.length > 0) return false;
+  if (bits === undefined) return true;
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
+}

@@ -1,0 +1,283 @@
+/**
+ * The composition root: reads top to bottom, stops in reverse order. The only place that constructs things of one room
+ * for another.
+ */
+import { mkdirSync, readFileSync } from "node:fs";
+import { createServer as createNetServer } from "node:net";
+import { join, resolve } from "node:path";
+import { openApiDocument } from "./api/openapi.ts";
+import { managementOperations, observabilityOperations } from "./api/operations.ts";
+import { ensureCredentials, writeCredentials } from "./bootstrap.ts";
+import { Charts, type ClientFor } from "./charts/charts.ts";
+import { ClickHouseClient } from "./clickhouse/client.ts";
+import type { Config } from "./config.ts";
+import { Gateway } from "./gateway/gateway.ts";
+import { Authenticator } from "./http/auth.ts";
+import { backupHandlers } from "./http/handlers/backups.ts";
+import { chartSourceHandlers } from "./http/handlers/chart-sources.ts";
+import { chartHandlers } from "./http/handlers/charts.ts";
+import { organizationHandlers } from "./http/handlers/organizations.ts";
+import { pipeHandlers } from "./http/handlers/pipes.ts";
+import { serviceHandlers } from "./http/handlers/services.ts";
+import { processSamples, serviceSamples } from "./http/metrics.ts";
+import { addPages } from "./http/pages.ts";
+import { RateLimiter } from "./http/rate-limit.ts";
+import { createServer } from "./http/server.ts";
+import { Closers } from "./lib/closers.ts";
+import type { Logger } from "./lib/logger.ts";
+import { Loop } from "./lib/loop.ts";
+import { pipeSamples } from "./pipes/metrics.ts";
+import { PipesSupervisor } from "./pipes/supervisor.ts";
+import { ServiceAccess } from "./services/access.ts";
+import { ServicesReconciler } from "./services/reconciler.ts";
+import type { RunningEngine } from "./services/runtime.ts";
+import { EmbeddedRuntime } from "./services/runtimes/embedded.ts";
+import { ChartSourceStore } from "./store/chart-sources.ts";
+import { CredentialStore } from "./store/credentials.ts";
+import { openDatabase } from "./store/database.ts";
+import { Ledger } from "./store/ledger.ts";
+import { OrganizationStore } from "./store/organizations.ts";
+import { PipeStore } from "./store/pipes.ts";
+import { loadOrCreateKey, Sealer } from "./store/secrets.ts";
+import { type ServiceRow, ServiceStore } from "./store/services.ts";
+
+export type App = {
+  readonly baseUrl: string;
+  readonly credentialsFile: string;
+  /** Resolves when the signal has aborted and everything is closed. */
+  readonly stopped: Promise<void>;
+};
+
+export async function startApp(options: {
+  config: Config;
+  logger: Logger;
+  version: string;
+  signal: AbortSignal;
+}): Promise<App> {
+  const { config, logger, version, signal } = options;
+  const closers = new Closers(logger);
+  try {
+    return await compose(config, logger, version, signal, closers);
+  } catch (error) {
+    await closers.closeAll();
+    throw error;
+  }
+}
+
+async function compose(config: Config, logger: Logger, version: string, signal: AbortSignal, closers: Closers) {
+  const dataDir = resolve(config.dataDir);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+
+  const db = openDatabase(join(dataDir, "millrace.db"));
+  closers.add("store", () => db.close());
+  const sealer = new Sealer(
+    config.secretKey === undefined
+      ? loadOrCreateKey(join(dataDir, "secret.key"))
+      : Buffer.from(config.secretKey, "base64"),
+  );
+  const organizations = new OrganizationStore(db);
+  const credentials = new CredentialStore(db);
+  const services = new ServiceStore(db);
+  const pipes = new PipeStore(db, sealer);
+  const ledger = new Ledger(db);
+
+  const access = new ServiceAccess(services);
+  const reconciler = new ServicesReconciler({
+    services,
+    runtime: new EmbeddedRuntime({ dataDir, sessions: config.engineSessions }),
+    access,
+    logger,
+    idleMinuteMs: config.idleMinuteMs,
+    poke: () => servicesLoop.poke(),
+    isBusy: isMerging,
+  });
+  const servicesLoop = new Loop({
+    name: "services",
+    everyMs: Math.min(1_000, config.idleMinuteMs),
+    logger,
+    body: () => reconciler.pass(),
+  });
+  access.onWakeWanted(() => servicesLoop.poke());
+
+  const tls = config.tlsCert === undefined ? undefined : readTls(config.tlsCert, config.tlsKey as string);
+  const gateway = new Gateway({ backend: access, logger, ...(tls === undefined ? {} : { tls }) });
+  const gatewayLoop = new Loop({
+    name: "gateway",
+    everyMs: 2_000,
+    logger,
+    body: () => openListeners(gateway, services, config.host),
+  });
+
+  const chartSources = new ChartSourceStore(db);
+  const charts = new Charts({
+    sources: chartSources,
+    clientFor: chartClients(access),
+    limits: {
+      timeMs: config.chartTimeoutSeconds * 1000,
+      memoryBytes: config.chartMemoryMb * 2 ** 20,
+      rowsToRead: config.chartMaxRowsRead,
+      runningPerToken: config.chartsPerToken,
+      waitingPerToken: 256,
+    },
+  });
+
+  const supervisor = new PipesSupervisor({
+    pipes,
+    services,
+    ledger,
+    acquire: (serviceId, waiting) => access.acquire(serviceId, waiting),
+    dataDir,
+    logger,
+    poke: () => pipesLoop.poke(),
+  });
+  const pipesLoop = new Loop({ name: "pipes", everyMs: 1_000, logger, body: () => supervisor.pass() });
+
+  const loops = [servicesLoop, gatewayLoop, pipesLoop];
+  const pokeAll = () => {
+    for (const loop of loops) loop.poke();
+  };
+  const authenticator = new Authenticator(
+    credentials,
+    new RateLimiter({ limit: config.loginFailureLimit, windowSeconds: 60 }),
+  );
+  const endpoint = {
+    protocol: tls === undefined ? ("http" as const) : ("https" as const),
+    host: config.publicHost ?? config.host,
+  };
+  const server = await createServer({
+    authenticator,
+    rateLimiter: new RateLimiter({ limit: config.rateLimit, windowSeconds: config.rateWindowSeconds }),
+    logger,
+    bodyLimitBytes: config.bodyLimitBytes,
+    tls,
+    signal,
+    management: {
+      operations: managementOperations,
+      handlers: {
+        ...organizationHandlers({ organizations, credentials }),
+        ...serviceHandlers({
+          services,
+          endpoint,
+          allocatePort: () => freePort(config.host),
+          lastActivityAt: (id) => access.lastActivityAt(id),
+          poke: pokeAll,
+        }),
+        ...pipeHandlers({
+          services,
+          pipes,
+          acquire: (serviceId, waiting) => access.acquire(serviceId, waiting),
+          gauges: (id) => supervisor.gauges(id),
+          poke: () => pipesLoop.poke(),
+        }),
+        ...backupHandlers({ services }),
+      },
+    },
+    observability: {
+      operations: observabilityOperations,
+      handlers: { ...chartHandlers(charts), ...chartSourceHandlers({ sources: chartSources, services }) },
+    },
+    extend: (instance) =>
+      addPages(instance, {
+        version,
+        operations: managementOperations,
+        openApi: () =>
+          openApiDocument({ management: managementOperations, observability: observabilityOperations, version }),
+        loops: () => loops.map((loop) => loop.status()),
+        samples: async () => [
+          ...(await serviceSamples(services)),
+          ...(await pipeSamples(pipes, (id) => supervisor.gauges(id))),
+          ...processSamples(loops.map((loop) => loop.status())),
+        ],
+        authenticator,
+      }),
+  });
+
+  const credentialsFile = join(dataDir, "credentials.json");
+  const issued = await ensureCredentials(credentialsFile, { organizations, credentials });
+  closers.add("gateway", () => gateway.close());
+  const running = loops.map((loop) => loop.run(signal));
+  closers.add("services", () => reconciler.close());
+  closers.add("pipes", () => supervisor.close());
+  closers.add("loops", () => Promise.all(running));
+  await server.listen({ host: config.host, port: config.port });
+  closers.add("http", () => server.close());
+  const address = server.server.address();
+  const port = typeof address === "object" && address !== null ? address.port : config.port;
+  const baseUrl = `${endpoint.protocol}://${hostInUrl(endpoint.host)}:${port}`;
+  writeCredentials(credentialsFile, { ...issued, baseUrl, observabilityBaseUrl: baseUrl });
+  logger.info({ baseUrl, dataDir }, "ready");
+  return { baseUrl, credentialsFile, stopped: stopWhenAborted(signal, closers) };
+}
+
+/** Charts reach a service past the gateway: they carry no user of it, wake it, and count as its activity. */
+function chartClients(access: ServiceAccess): ClientFor {
+  const clients = new Map<string, ClickHouseClient>();
+  return async (serviceId, signal) => {
+    const { socketPath, release } = await access.acquire(serviceId, signal);
+    const client = clients.get(socketPath) ?? new ClickHouseClient({ socketPath });
+    clients.set(socketPath, client);
+    return { client, release };
+  };
+}
+
+async function stopWhenAborted(signal: AbortSignal, closers: Closers): Promise<void> {
+  if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
+  await closers.closeAll();
+}
+
+/** Fails with the reasons when a listener could not be opened, which shows in `/health` and is tried again. */
+async function openListeners(gateway: Gateway, services: ServiceStore, host: string): Promise<void> {
+  const failures = await gateway.sync(await gatewayServices(services, host));
+  const reasons = [...failures].map(([id, error]) => `service ${id}: ${error.message}`);
+  if (reasons.length > 0) throw new Error(`listeners not open: ${reasons.join("; ")}`);
+}
+
+/** Everything the gateway needs to keep a listener open for each service that exists. */
+async function gatewayServices(services: ServiceStore, host: string) {
+  const users = Map.groupBy(await services.listAllUsers(), (user) => user.service_id);
+  return (await services.listAll())
+    .filter((row) => row.desired_state !== "deleted")
+    .map((row: ServiceRow) => ({
+      id: row.id,
+      name: row.name,
+      host,
+      port: row.port,
+      ipAccessList: JSON.parse(row.ip_access_list) as { source: string; description: string }[],
+      users: (users.get(row.id) ?? []).map((user) => ({
+        name: user.name,
+        passwordSha256Hex: user.password_sha256,
+        readonly: user.readonly === 1,
+      })),
+    }));
+}
+
+/** Merges in progress are work that ending the engine would throw away. */
+async function isMerging(engine: RunningEngine): Promise<boolean> {
+  const client = new ClickHouseClient({ socketPath: engine.socketPath });
+  try {
+    return (await client.text("SELECT count() FROM system.merges FORMAT TSV")).trim() !== "0";
+  } finally {
+    client.close();
+  }
+}
+
+/** A port that nobody listens on now; it becomes the service's for good. */
+function freePort(host: string): Promise<number> {
+  return new Promise((done, fail) => {
+    const probe = createNetServer();
+    probe.once("error", fail);
+    probe.listen({ host, port: 0 }, () => {
+      const address = probe.address();
+      probe.close(() => done(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
+
+function readTls(cert: string, key: string): { cert: Buffer; key: Buffer } {
+  return { cert: readFileSync(cert), key: readFileSync(key) };
+}
+
+function hostInUrl(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}

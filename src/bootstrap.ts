@@ -1,0 +1,54 @@
+/**
+ * The first organization with an admin key and an access token, and the credentials file that hands them to the
+ * operator. Losing the file is no disaster: the next start issues new credentials to whoever owns the data directory.
+ */
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import type { CredentialStore } from "./store/credentials.ts";
+import type { OrganizationStore } from "./store/organizations.ts";
+
+export type Credentials = {
+  readonly baseUrl: string;
+  readonly observabilityBaseUrl: string;
+  readonly organizationId: string;
+  readonly keyId: string;
+  readonly keySecret: string;
+  readonly accessToken: string;
+};
+
+type Issued = Omit<Credentials, "baseUrl" | "observabilityBaseUrl">;
+
+/** Reads the credentials of an earlier start, or issues new ones. */
+export async function ensureCredentials(
+  file: string,
+  stores: { organizations: OrganizationStore; credentials: CredentialStore },
+): Promise<Issued> {
+  const [organization = await stores.organizations.create("Default organization")] = await stores.organizations.list();
+  const earlier = readEarlier(file);
+  if (earlier?.organizationId === organization.id) return earlier;
+  const owner = { organizationId: organization.id, name: "Issued at start", expireAt: null };
+  const key = await stores.credentials.createKey({ ...owner, role: "admin", state: "enabled" });
+  const token = await stores.credentials.createToken(owner);
+  return {
+    organizationId: organization.id,
+    keyId: key.row.key_id,
+    keySecret: key.secret,
+    accessToken: token.secret,
+  };
+}
+
+/** Writes the file in one step, readable by its owner only. */
+export function writeCredentials(file: string, credentials: Credentials): void {
+  const next = `${file}.new`;
+  writeFileSync(next, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+  renameSync(next, file);
+}
+
+function readEarlier(file: string): Credentials | undefined {
+  if (!existsSync(file)) return undefined;
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as Credentials;
+  } catch {
+    // An unreadable file is replaced by a new one with new credentials.
+    return undefined;
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * The time buckets of one request. A bucket is named by an index, the same number in SQL and here: the engine groups
+ * by the index, and `startOf` turns it into milliseconds. Sizes up to an hour are multiples since the epoch, shifted by
+ * the zone's offset; longer ones are multiples of wall-clock time, so that a day begins at local midnight.
+ */
+import type { Granularity } from "../api/charts.ts";
+import { literal } from "../clickhouse/sql.ts";
+import type { ColumnType } from "../clickhouse/types.ts";
+import { AppError } from "../lib/errors.ts";
+import { instantOf, offsetAt } from "./timezone.ts";
+
+/** A request for more buckets than this is refused. */
+export const maxBuckets = 11_000;
+
+const secondMs = 1000;
+const hourMs = 3_600_000;
+
+const sizesMs: Readonly<Record<Exclude<Granularity, "auto">, number>> = {
+  "30s": 30 * secondMs,
+  "1m": 60 * secondMs,
+  "5m": 300 * secondMs,
+  "10m": 600 * secondMs,
+  "15m": 900 * secondMs,
+  "30m": 1800 * secondMs,
+  "1h": hourMs,
+  "2h": 2 * hourMs,
+  "6h": 6 * hourMs,
+  "12h": 12 * hourMs,
+  "1d": 24 * hourMs,
+  "2d": 48 * hourMs,
+  "7d": 168 * hourMs,
+  "30d": 720 * hourMs,
+};
+
+/** Sizes that `auto` chooses from, in seconds. 10m is left out so that each divides the next but one. */
+const autoSeconds = [15, 30, 60, 300, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400, 172_800, 604_800, 2_592_000];
+const autoPoints = 60;
+
+/** The size of a bucket in ms; `auto` aims at no more than 60 buckets. */
+export function bucketSize(granularity: Granularity, startMs: number, endMs: number): number {
+  if (granularity !== "auto") return sizesMs[granularity];
+  const wanted = Math.ceil(Math.floor((endMs - startMs) / secondMs) / autoPoints);
+  return (autoSeconds.find((seconds) => seconds >= wanted) ?? 2_592_000) * secondMs;
+}
+
+const units = [
+  { name: "Second", digits: 0 },
+  { name: "Milli", digits: 3 },
+  { name: "Micro", digits: 6 },
+  { name: "Nano", digits: 9 },
+];
+
+export class Buckets {
+  readonly sizeMs: number;
+  readonly zone: string;
+  readonly first: number;
+  readonly last: number;
+  readonly #shift: number;
+
+  /** Throws AppError BAD_REQUEST when the range has more than `maxBuckets` of them. */
+  constructor(range: { startMs: number; endMs: number; granularity: Granularity; zone: string }) {
+    this.sizeMs = bucketSize(range.granularity, range.startMs, range.endMs);
+    this.zone = range.zone;
+    this.#shift = this.#byWallClock ? 0 : positiveRemainder(offsetAt(range.startMs, range.zone), this.sizeMs);
+    this.first = this.indexOf(range.startMs);
+    this.last = this.indexOf(range.endMs);
+    if (this.count > maxBuckets) {
+      const message = `the range has ${this.count} buckets of ${range.granularity}, at most ${maxBuckets} are allowed`;
+      throw new AppError("BAD_REQUEST", message, {
+        issues: [{ path: "granularity", message: `${message}; choose a coarser granularity or a shorter range` }],
+      });
+    }
+  }
+
+  get count(): number {
+    return this.last - this.first + 1;
+  }
+
+  indexOf(ms: number): number {
+    const local = this.#byWallClock ? ms + offsetAt(ms, this.zone) : ms + this.#shift;
+    return Math.floor(local / this.sizeMs);
+  }
+
+  /** Start of the bucket in ms since the epoch. */
+  startOf(index: number): number {
+    const local = index * this.sizeMs - this.#shift;
+    if (!this.#byWallClock) return local;
+    const clock = new Date(local);
+    return instantOf(
+      {
+        year: clock.getUTCFullYear(),
+        month: clock.getUTCMonth() + 1,
+        day: clock.getUTCDate(),
+        hour: clock.getUTCHours(),
+        minute: clock.getUTCMinutes(),
+        second: 0,
+      },
+      this.zone,
+    );
+  }
+
+  /**
+   * The index of a row's bucket as SQL, counted from the first bucket of the range: two bytes, by which the engine
+   * groups fastest. `base` is what to add. `time` must be within the range.
+   */
+  relativeSql(time: string, type: ColumnType): { readonly sql: string; readonly base: number } {
+    const sql = this.sql(time, type);
+    // The days of a Date column may begin before the range does.
+    return type.family === "date" ? { sql, base: 0 } : { sql: `toUInt16(${sql} - ${this.first})`, base: this.first };
+  }
+
+  /** The index of a row's bucket as SQL. `time` is an expression of a Date, DateTime or DateTime64 type. */
+  sql(time: string, type: ColumnType): string {
+    // A Date has no time of day: it belongs to the bucket in which its day begins.
+    if (type.family === "date")
+      return `intDiv(toInt64(toInt32(${time})) * 86400 + ${this.#shift / 1000}, ${this.sizeMs / 1000})`;
+    const offset = this.#byWallClock
+      ? ` + timeZoneOffset(toTimeZone(${time}, ${literal(this.zone)}))`
+      : this.#shift === 0
+        ? ""
+        : ` + ${this.#shift / 1000}`;
+    // The unit of the column itself: reading it needs no division, and one by a constant is cheap.
+    const unit = type.name === "DateTime64" ? units.findLast((candidate) => candidate.digits <= type.size) : undefined;
+    if (unit === undefined || offset !== "") {
+      const seconds = type.name === "DateTime64" ? `toUnixTimestamp64Second(${time})` : `toUnixTimestamp(${time})`;
+      return `intDiv(${seconds}${offset}, ${this.sizeMs / 1000})`;
+    }
+    return `intDiv(toUnixTimestamp64${unit.name}(${time}), ${(this.sizeMs / 1000) * 10 ** unit.digits})`;
+  }
+
+  get #byWallClock(): boolean {
+    return this.zone !== "UTC" && this.sizeMs > hourMs;
+  }
+}
+
+function positiveRemainder(value: number, divisor: number): number {
+  return ((value % divisor) + divisor) % divisor;
+}

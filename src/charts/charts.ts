@@ -1,0 +1,351 @@
+/**
+ * Answers chart requests: finds the sources, plans one query per source, runs them in parallel and shapes the answer.
+ * Every query is read-only and bounded in time, memory and rows; it ends when the caller goes away.
+ */
+import { createHash } from "node:crypto";
+import type { SourceRecord } from "../api/chart-sources.ts";
+import type { SeriesRequest } from "../api/charts.ts";
+import type { ClickHouseClient } from "../clickhouse/client.ts";
+import { type ChildAbort, childOf } from "../lib/abort.ts";
+import { AppError } from "../lib/errors.ts";
+import type { ChartSourceStore } from "../store/chart-sources.ts";
+import { type Answer, type Format, write } from "./answer.ts";
+import { Buckets } from "./buckets.ts";
+import { AnswerCache } from "./cache.ts";
+import { at, badRequest, engineError } from "./errors.ts";
+import { planEvents } from "./events.ts";
+import { type Formula, parseFormula } from "./formula.ts";
+import { TokenGate } from "./gate.ts";
+import { planHistogram } from "./metrics/histogram.ts";
+import { planGauge, planSum } from "./metrics/scalars.ts";
+import type { Cell, QueryPlan, Series, TimeRange } from "./plan.ts";
+import {
+  fillGaps,
+  limitGroups,
+  maxRows,
+  mergePlans,
+  type PlanResult,
+  ratioOf,
+  refuseTooMany,
+  withFormula,
+} from "./rows.ts";
+import type { TableSchema } from "./schema.ts";
+import { sourceRecord, type Target, targetOf } from "./sources.ts";
+import { type TableState, Tables } from "./table.ts";
+import { isTimeZone } from "./timezone.ts";
+
+/** Connects to a service, waking an idle one. Released when the query is over. */
+export type ClientFor = (
+  serviceId: string,
+  signal: AbortSignal,
+) => Promise<{ readonly client: ClickHouseClient; release(): void }>;
+
+export type ChartLimits = {
+  /** Time of one query in the engine. */
+  readonly timeMs: number;
+  readonly memoryBytes: number;
+  readonly rowsToRead: number;
+  readonly runningPerToken: number;
+  readonly waitingPerToken: number;
+};
+
+export type ChartDeps = {
+  readonly sources: Pick<ChartSourceStore, "find">;
+  readonly clientFor: ClientFor;
+  readonly limits: ChartLimits;
+};
+
+export type Caller = {
+  readonly organizationId: string;
+  readonly credentialId: string;
+  /** Aborts when the caller goes away. */
+  readonly signal: AbortSignal;
+  readonly format: Format;
+  /** Entity tags of answers the caller has, from If-None-Match. */
+  readonly known: readonly string[];
+};
+
+export type Outcome = {
+  /** Undefined when the caller has the answer already. */
+  readonly body: Iterable<string> | undefined;
+  /** Absent when an equal request may have another answer. */
+  readonly etag: string | undefined;
+  readonly cached: boolean;
+  /** Rollups that were read instead of the sources' tables. */
+  readonly rollups: readonly string[];
+};
+
+/** The engine gets this long beyond its own limit to say that time is up. */
+const graceMs = 5_000;
+/** Columns that were read this short a time ago are not read again beside a query. */
+const freshMs = 500;
+const cacheBytes = 64 * 1024 * 1024;
+const cacheTtlMs = 60_000;
+const maxKeptRows = 50_000;
+
+type Kept = { readonly body: readonly string[]; readonly rollups: readonly string[] };
+type Work = Target & { readonly source: SourceRecord; readonly series: readonly Series[] };
+type Leased = Work & { readonly client: ClickHouseClient; release(): void };
+type Asked = {
+  readonly request: SeriesRequest;
+  readonly range: TimeRange;
+  readonly buckets: Buckets;
+  readonly formula: Formula | undefined;
+};
+type Ran = PlanResult & { readonly plan: QueryPlan };
+
+const planners = { events: planEvents, gauge: planGauge, sum: planSum, histogram: planHistogram };
+
+/** The engine host's own read-only mode; a server elsewhere goes by the setting. */
+const readOnly = { "X-Millrace-Readonly": "2" };
+
+export class Charts {
+  readonly #deps: ChartDeps;
+  readonly #gate: TokenGate;
+  readonly #tables = new Tables();
+  readonly #cache = new AnswerCache<Kept>({ bytes: cacheBytes, ttlMs: cacheTtlMs });
+
+  constructor(deps: ChartDeps) {
+    this.#deps = deps;
+    this.#gate = new TokenGate({ running: deps.limits.runningPerToken, waiting: deps.limits.waitingPerToken });
+  }
+
+  /** Answers one request. Throws AppError. */
+  async query(request: SeriesRequest, caller: Caller): Promise<Outcome> {
+    if (!isTimeZone(request.timezone)) throw badRequest("timezone", "is not an IANA time zone");
+    const range = { startMs: request.startTime, endMs: request.endTime };
+    const buckets = new Buckets({ ...range, granularity: request.granularity, zone: request.timezone });
+    const formulaText = request.formula;
+    const formula =
+      formulaText === undefined ? undefined : at("formula", () => parseFormula(formulaText, request.series.length));
+    const works = await this.#works(request, caller.organizationId);
+    const leave = await this.#gate.enter(caller.credentialId, caller.signal);
+    const abort = childOf(caller.signal);
+    const timer = setTimeout(() => abort.abort(outOfTime()), this.#deps.limits.timeMs + graceMs);
+    const leased: Leased[] = [];
+    try {
+      const lease = async (work: Work) =>
+        leased.push({ ...work, ...(await this.#deps.clientFor(work.source.serviceId, abort.signal)) });
+      await together(works.map(lease), abort.abort);
+      return await this.#answer({ request, range, buckets, formula }, caller, leased, abort);
+    } catch (error) {
+      throw unlessAborted(error, abort.signal);
+    } finally {
+      for (const { release } of leased) release();
+      clearTimeout(timer);
+      abort[Symbol.dispose]();
+      leave();
+    }
+  }
+
+  /**
+   * Answers from what is kept when the tables did not change since. Otherwise the rows are asked for by the columns as
+   * remembered; unless these were read a moment ago, they are read again at the same time and compared.
+   */
+  async #answer(asked: Asked, caller: Caller, leased: readonly Leased[], abort: ChildAbort): Promise<Outcome> {
+    const states = () =>
+      together(
+        leased.map((work) => this.#state(work, abort.signal)),
+        abort.abort,
+      );
+    const keyFor = (tables: readonly TableState[]) => cacheKey(asked.request, caller, leased, tables);
+    const run = (tables: readonly TableState[]) => this.#runAll(asked, leased, tables, abort);
+    const remembered = leased.map((work) => this.#tables.remembered(placeOf(work))).filter((one) => one !== undefined);
+    const known = remembered.length === leased.length ? remembered.map(({ state }) => state) : undefined;
+    const expected = known && keyFor(known);
+    const mayBeKept = expected !== undefined && (caller.known.includes(tagOf(expected)) || this.#cache.has(expected));
+    if (known === undefined || mayBeKept) {
+      const now = await states();
+      const key = keyFor(now);
+      if (key !== undefined && caller.known.includes(tagOf(key))) {
+        return { body: undefined, etag: tagOf(key), cached: true, rollups: [] };
+      }
+      const kept = key === undefined ? undefined : this.#cache.get(key);
+      if (kept !== undefined) return { ...kept, etag: tagOf(key as string), cached: true };
+      return this.#finish(await run(now), asked, caller, key);
+    }
+    const fresh = remembered.every(({ ageMs }) => ageMs < freshMs);
+    const [tried, seen] = await Promise.all([settle(run(known)), fresh ? undefined : states()]);
+    // What fails may fail because the columns are others now; what succeeds was read at this version or a later one,
+    // and a later one never has this key again.
+    const now = seen ?? (tried.failed ? await states() : known);
+    if (now.some((state, i) => state.schema !== known[i]?.schema)) {
+      return this.#finish(await run(now), asked, caller, keyFor(now));
+    }
+    return this.#finish(tried.value(), asked, caller, expected);
+  }
+
+  #finish(ran: readonly Ran[], asked: Asked, caller: Caller, key: string | undefined): Outcome {
+    const answer = shape(ran, asked);
+    const rollups = ran.flatMap(({ plan }) => (plan.rollup === undefined ? [] : [plan.rollup]));
+    const body = write(answer, caller.format, asked.request, asked.buckets);
+    if (key === undefined || ran.some(({ plan }) => plan.volatile))
+      return { body, etag: undefined, cached: false, rollups };
+    if (answer.rows.length > maxKeptRows) return { body, etag: tagOf(key), cached: false, rollups };
+    const pieces = [...body];
+    const size = pieces.reduce((sum, piece) => sum + piece.length, 1000);
+    this.#cache.set(key, { body: pieces, rollups }, size);
+    return { body: pieces, etag: tagOf(key), cached: false, rollups };
+  }
+
+  /** Series of one table together, in the order in which the tables first appear. */
+  async #works(request: SeriesRequest, organizationId: string): Promise<Work[]> {
+    const works = new Map<string, Work & { series: Series[] }>();
+    const found = new Map<string, SourceRecord>();
+    for (const [index, item] of request.series.entries()) {
+      let source = found.get(item.sourceId);
+      if (source === undefined) {
+        const row = await this.#deps.sources.find(organizationId, item.sourceId);
+        if (row === undefined) throw new AppError("NOT_FOUND", `Source not found for series ${index}`);
+        source = sourceRecord(row);
+        found.set(item.sourceId, source);
+      }
+      const target = targetOf(source, item, index);
+      const key = `${source.id} ${target.metric} ${target.table}`;
+      const work = works.get(key) ?? { source, ...target, series: [] };
+      work.series.push({ index, item });
+      works.set(key, work);
+    }
+    return [...works.values()];
+  }
+
+  async #state(work: Leased, signal: AbortSignal): Promise<TableState> {
+    try {
+      return await this.#tables.state(work.client, placeOf(work), signal);
+    } catch (error) {
+      throw engineError(error, false);
+    }
+  }
+
+  #runAll(asked: Asked, leased: readonly Leased[], states: readonly TableState[], abort: ChildAbort): Promise<Ran[]> {
+    const run = (work: Leased, i: number) => this.#run(asked, work, (states[i] as TableState).schema, abort.signal);
+    return together(leased.map(run));
+  }
+
+  async #run(asked: Asked, work: Leased, schema: TableSchema, signal: AbortSignal): Promise<Ran> {
+    const { client, source, series } = work;
+    const plan = await planners[work.metric ?? "events"]({
+      source,
+      schema,
+      series,
+      range: asked.range,
+      buckets: asked.buckets,
+      typesOf: (expressions, params) => this.#tables.typesOf(client, schema, { expressions, params }, signal),
+    });
+    try {
+      const text = await client.text(`${plan.sql}\nLIMIT ${maxRows + 1}\nFORMAT JSONCompact`, {
+        params: plan.params.values(),
+        settings: this.#settings(),
+        headers: readOnly,
+        signal,
+      });
+      const rows = plan.read(readRows(text));
+      refuseTooMany(rows.length);
+      return { series, rows, plan };
+    } catch (error) {
+      throw engineError(error, plan.fromCaller);
+    }
+  }
+
+  #settings() {
+    const { timeMs, memoryBytes, rowsToRead } = this.#deps.limits;
+    return {
+      readonly: 2,
+      max_execution_time: timeMs / 1000,
+      max_memory_usage: memoryBytes,
+      max_rows_to_read: rowsToRead,
+      max_result_rows: maxRows + 1,
+      output_format_json_quote_64bit_integers: 1,
+      output_format_json_quote_denormals: 0,
+      date_time_output_format: "iso",
+      wait_end_of_query: 1,
+    };
+  }
+}
+
+/** Waits for all to end; the first failure is told to `abort` at once and thrown at the end. */
+async function together<T>(promises: readonly Promise<T>[], abort?: (reason: unknown) => void): Promise<T[]> {
+  let failed: { error: unknown } | undefined;
+  for (const promise of promises) {
+    promise.catch((error) => {
+      failed ??= { error };
+      abort?.(error);
+    });
+  }
+  const settled = await Promise.allSettled(promises);
+  if (failed !== undefined) throw failed.error;
+  return settled.map((one) => (one as PromiseFulfilledResult<T>).value);
+}
+
+function outOfTime(): AppError {
+  return new AppError("TIMEOUT", "the query took longer than allowed");
+}
+
+/** What a failure means once the request was given up: the reason for giving up. */
+function unlessAborted(error: unknown, signal: AbortSignal): unknown {
+  if (!signal.aborted || error === signal.reason) return error;
+  return signal.reason instanceof AppError
+    ? signal.reason
+    : new AppError("SERVICE_UNAVAILABLE", "the caller went away");
+}
+
+/** Waits for the end without throwing; `value` gives the value or throws the error. */
+async function settle<T>(promise: Promise<T>): Promise<{ readonly failed: boolean; readonly value: () => T }> {
+  try {
+    const value = await promise;
+    return { failed: false, value: () => value };
+  } catch (error) {
+    const fail = () => {
+      throw error;
+    };
+    return { failed: true, value: fail };
+  }
+}
+
+function placeOf({ source, table }: Work) {
+  return { serviceId: source.serviceId, database: source.from.databaseName, table };
+}
+
+function tagOf(key: string): string {
+  return `"${key}"`;
+}
+
+function readRows(text: string): Cell[][] {
+  try {
+    return (JSON.parse(text) as { data: Cell[][] }).data;
+  } catch (cause) {
+    throw new AppError("QUERY_FAILED", "the engine broke off its answer", { cause });
+  }
+}
+
+/** Everything an answer depends on besides the time at which it is asked for; undefined when that cannot be told. */
+function cacheKey(
+  request: SeriesRequest,
+  caller: Caller,
+  works: readonly Work[],
+  states: readonly TableState[],
+): string | undefined {
+  if (states.some(({ version }) => version === undefined)) return undefined;
+  const sources = works.map(({ source, table }, i) => [source.id, source.updatedAt, table, states[i]?.version]);
+  const all = JSON.stringify([caller.organizationId, caller.format, request, sources]);
+  return createHash("sha256").update(all).digest("base64url");
+}
+
+function shape(ran: readonly PlanResult[], { request, buckets, formula }: Asked): Answer {
+  let rows = mergePlans(ran, request.series);
+  let columns = request.series.map((_, i) => `series_${i}`);
+  const groups = request.series[0]?.groupBy.length ?? 0;
+  if (formula !== undefined) rows = withFormula(rows, formula);
+  if (request.seriesReturnType === "ratio") {
+    const extra = formula === undefined ? [] : rows.map(({ values }) => values[2] as Cell);
+    rows = ratioOf(rows).map((row, i) =>
+      formula === undefined ? row : { ...row, values: [...row.values, extra[i] as Cell] },
+    );
+    columns = ["series_0"];
+  }
+  if (formula !== undefined) columns.push("formula");
+  let truncated: boolean | undefined;
+  if (request.limit !== undefined) ({ rows, truncated } = limitGroups(rows, request.limit));
+  rows = fillGaps(rows, request.fill, buckets, { groups, values: columns.length });
+  return { rows, columns, truncated };
+}

@@ -1,0 +1,127 @@
+/** Writes a parsed expression as SQL again. Names come from the schema, text values are bound, the rest is fixed. */
+import type { ColumnType } from "../../clickhouse/types.ts";
+import { FilterError } from "../filter/syntax.ts";
+import { resolveField } from "../operand.ts";
+import type { Params } from "../params.ts";
+import type { TableSchema } from "../schema.ts";
+import { isVolatile } from "./functions.ts";
+import { parseExpression, parseExpressions } from "./parser.ts";
+import type { Expression } from "./syntax.ts";
+
+export type Emitted = {
+  readonly sql: string;
+  /** True when the value depends on when the query runs (`now()`), so an answer must not be kept. */
+  readonly volatile: boolean;
+  /** The column's name when the expression is a column and nothing else. */
+  readonly column: string | undefined;
+  /** Known for a column or a path below one; other expressions must be asked of the engine. */
+  readonly type: ColumnType | undefined;
+};
+
+/** Parses one expression and writes it for the columns of a table. Throws FilterError. */
+export function emitExpression(text: string, schema: TableSchema, params: Params): Emitted {
+  return emit(parseExpression(text), schema, params);
+}
+
+/** The same for a comma list. */
+export function emitExpressions(text: string, schema: TableSchema, params: Params): Emitted[] {
+  return parseExpressions(text).map((expression) => emit(expression, schema, params));
+}
+
+function emit(expression: Expression, schema: TableSchema, params: Params): Emitted {
+  const emitter = new Emitter(schema, params);
+  const sql = emitter.write(expression);
+  if (expression.kind !== "column") return { sql, volatile: emitter.volatile, column: undefined, type: undefined };
+  const { type } = resolveField(expression.steps, expression, schema, params);
+  const [step, ...others] = expression.steps;
+  const whole = step?.kind === "dotted" && others.length === 0 && schema.columns.has(step.text);
+  return { sql, volatile: false, column: whole ? step.text : undefined, type };
+}
+
+class Emitter {
+  readonly #schema: TableSchema;
+  readonly #params: Params;
+  volatile = false;
+
+  constructor(schema: TableSchema, params: Params) {
+    this.#schema = schema;
+    this.#params = params;
+  }
+
+  write(node: Expression): string {
+    switch (node.kind) {
+      case "number":
+      case "constant":
+        return node.kind === "number" ? node.text : node.name;
+      case "string":
+        return this.#params.bind(node.value, "String");
+      case "array":
+        return `[${this.#list(node.items)}]`;
+      case "tuple":
+        return `tuple(${this.#list(node.items)})`;
+      case "column":
+        return this.#column(node);
+      case "variable":
+        return node.name;
+      case "call":
+        if (isVolatile(node.name)) this.volatile = true;
+        return `${node.name}(${this.#list(node.args)})`;
+      case "cast":
+        return `CAST(${this.write(node.item)} AS ${node.type})`;
+      case "element":
+        return `arrayElement(${this.write(node.item)}, ${this.write(node.index)})`;
+      case "lambda":
+        return `(${node.variables.join(", ")}) -> (${this.write(node.body)})`;
+      case "interval":
+        return `toInterval${node.unit}(${this.write(node.item)})`;
+      default:
+        return this.#operator(node);
+    }
+  }
+
+  #operator(node: OperatorNode): string {
+    switch (node.kind) {
+      case "negate":
+        return `negate(${this.write(node.item)})`;
+      case "not":
+        return `not(${this.write(node.item)})`;
+      case "isNull":
+        return `isNull(${this.write(node.item)})`;
+      case "isNotNull":
+        return `isNotNull(${this.write(node.item)})`;
+      case "in":
+      case "notIn": {
+        const operator = node.kind === "in" ? "IN" : "NOT IN";
+        return `(${this.write(node.item)} ${operator} (${this.#list(node.values)}))`;
+      }
+      case "between":
+      case "notBetween": {
+        const item = this.write(node.item);
+        const inside = `(${item} >= ${this.write(node.low)} AND ${item} <= ${this.write(node.high)})`;
+        return node.kind === "between" ? inside : `not${inside}`;
+      }
+      case "binary":
+        if (node.operator === "DIV") return `intDiv(${this.write(node.left)}, ${this.write(node.right)})`;
+        return `(${this.write(node.left)} ${node.operator} ${this.write(node.right)})`;
+    }
+  }
+
+  #column(node: Extract<Expression, { kind: "column" }>): string {
+    const operand = resolveField(node.steps, node, this.#schema, this.#params);
+    if (operand.arrays.length > 0) {
+      throw new FilterError(`${node.text} is inside an array; use a position, arrayMap or arrayExists`, node.at);
+    }
+    return operand.sql;
+  }
+
+  #list(items: readonly Expression[]): string {
+    return items.map((item) => this.write(item)).join(", ");
+  }
+}
+
+type OperatorNode = Extract<
+  Expression,
+  {
+    kind: "negate" | "not" | "isNull" | "isNotNull" | "in" | "notIn" | "between" | "notBetween" | "binary";
+  }
+>;

@@ -1,0 +1,113 @@
+/** What the planners of the three kinds of metrics share: which rows are points of which series, and when. */
+import type { SeriesItem } from "../../api/charts.ts";
+import { identifier } from "../../clickhouse/sql.ts";
+import { conditionOf, type Expression, groupExpressions, rowTime, withTypes } from "../conditions.ts";
+import { at, badRequest } from "../errors.ts";
+import { alias, numeric } from "../events.ts";
+import { emitExpression } from "../expression/emit.ts";
+import { Params } from "../params.ts";
+import type { PlanInput } from "../plan.ts";
+
+/** Columns that tell the series of a metric apart, as far as the table has them. */
+const identityColumns = [
+  "MetricName",
+  "ServiceName",
+  "ScopeName",
+  "ScopeVersion",
+  "ScopeAttributes",
+  "ResourceAttributes",
+  "Attributes",
+];
+
+/** A counter's value is compared with the point before it, which may be this much older than the range. */
+const leastLookBackMs = 15 * 60_000;
+
+export type Points = {
+  readonly params: Params;
+  /** Prefix of our own column names. */
+  readonly prefix: string;
+  readonly groups: readonly Expression[];
+  /** SQL of the time of a point. */
+  readonly time: string;
+  readonly bucket: string;
+  /** Hash of a series' identity. */
+  readonly identity: string;
+  /** One flag per series of the plan: 1 for its points. */
+  readonly flags: readonly string[];
+  /** One number per series of the plan. */
+  readonly values: readonly string[];
+  /** Rows of any series from `from` (ms) up to the end of the last bucket. */
+  readonly where: (fromMs: number) => string;
+  /** Start of the first bucket: buckets of metrics are always whole. */
+  readonly fromMs: number;
+  readonly lookBackMs: number;
+  readonly fromSql: (ms: number) => string;
+  readonly has: (column: string) => boolean;
+  readonly volatile: boolean;
+};
+
+export async function readPoints(input: PlanInput): Promise<Points> {
+  const params = new Params();
+  const { schema, buckets, series } = input;
+  const has = (column: string) => schema.columns.has(column);
+  if (!has("MetricName")) throw badRequest("source.metricTables", `${schema.table} has no column MetricName`);
+  const conditions = series.map((one) => conditionOf(one, input, params));
+  const names = series.map(({ item, index }) => metricName(item, `series.${index}.metricName`));
+  const flags = names.map((name, i) => {
+    const named = `(MetricName = ${params.bind(name, "String")})`;
+    return conditions[i]?.sql === undefined ? named : `(${named} AND ${conditions[i]?.flag})`;
+  });
+  const wheres = names.map((name, i) => {
+    const named = `MetricName = ${params.bind(name, "String")}`;
+    return conditions[i]?.sql === undefined ? `(${named})` : `(${named} AND ${conditions[i]?.sql})`;
+  });
+  const values: string[] = [];
+  for (const { item, index } of series) values.push(await pointValue(item, index, input, params));
+  const groups = await groupExpressions(input, params);
+  const time = await rowTime(input, params, "TimeUnix");
+  const fromSql = (ms: number) => `fromUnixTimestamp64Milli(${params.bind(String(ms), "Int64")})`;
+  const fromMs = buckets.startOf(buckets.first);
+  const untilMs = buckets.startOf(buckets.last + 1);
+  return {
+    params,
+    prefix: alias(schema.columns),
+    groups,
+    time: time.finest.sql,
+    bucket: buckets.sql(time.finest.sql, time.finest.type),
+    identity: `cityHash64(${identityColumns.filter(has).map(identifier).join(", ")})`,
+    flags,
+    values,
+    where: (ms) => {
+      const range = time.all.map(({ sql }) => `${sql} >= ${fromSql(ms)} AND ${sql} < ${fromSql(untilMs)}`);
+      return [...range, `(${[...new Set(wheres)].join(" OR ")})`].join(" AND ");
+    },
+    fromMs,
+    lookBackMs: Math.max(buckets.sizeMs, leastLookBackMs),
+    fromSql,
+    has,
+    volatile: [...conditions, ...groups].some((part) => part.volatile),
+  };
+}
+
+function metricName(item: SeriesItem, path: string): string {
+  const name = item.metricName ?? item.field;
+  if (name === undefined || name === "") throw badRequest(path, "name the metric");
+  return name;
+}
+
+/** The value of a point: `field` where the metric is named besides, else the column Value. */
+async function pointValue(item: SeriesItem, index: number, input: PlanInput, params: Params): Promise<string> {
+  const text = item.metricName !== undefined && item.field !== undefined && item.field !== "" ? item.field : undefined;
+  if (text === undefined || !input.schema.columns.has("Value")) return identifier("Value");
+  const path = `series.${index}.field`;
+  const emitted = at(path, () => emitExpression(text, input.schema, params));
+  const [typed] = await withTypes([emitted], input, params);
+  return numeric(typed as Expression, path).sql;
+}
+
+/** Our names for the bucket and the groups: `k0`, `k1`, ... */
+export function keysOf(points: Points): { select: string; names: string } {
+  const keys = [points.bucket, ...points.groups.map(({ sql }) => sql)];
+  const names = keys.map((_, i) => `${points.prefix}${i}`);
+  return { select: keys.map((key, i) => `${key} AS ${names[i]}`).join(", "), names: names.join(", ") };
+}

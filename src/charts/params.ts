@@ -1,0 +1,32 @@
+/**
+ * The bound values of one query. Text of a caller reaches the engine only through here, as a `{name:Type}` parameter,
+ * so no filter or expression can become SQL.
+ */
+export class Params {
+  readonly #names = new Map<string, string>();
+  readonly #values: Record<string, string> = {};
+
+  /** Binds a value and returns the placeholder to put into the SQL. Equal values share one parameter. */
+  bind(value: string, type: string): string {
+    const key = `${type}\0${value}`;
+    let name = this.#names.get(key);
+    if (name === undefined) {
+      name = `p${this.#names.size}`;
+      this.#names.set(key, name);
+      this.#values[name] = escapeText(value);
+    }
+    return `{${name}:${type}}`;
+  }
+
+  /** The values in the engine's escaped text form, by parameter name. */
+  values(): Readonly<Record<string, string>> {
+    return this.#values;
+  }
+}
+
+const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\\0" };
+
+/** Parameters travel in the engine's TSV text form: one field, these characters escaped. */
+export function escapeText(value: string): string {
+  return value.replace(/[\\\t\n\r\0]/g, (char) => escapes[char] as string);
+}

@@ -1,0 +1,44 @@
+/** Sources between the store and the interface. */
+
+import { type SourceBody, type SourceRecord, sourceBody } from "../api/chart-sources.ts";
+import { metricTypes, type SeriesItem } from "../api/charts.ts";
+import type { ChartSourceRow } from "../store/chart-sources.ts";
+import { badRequest } from "./errors.ts";
+
+/** What the store keeps of a validated body. */
+export function sourceContent(body: SourceBody): Pick<ChartSourceRow, "service_id" | "name" | "kind" | "definition"> {
+  const serviceId = (body.serviceId ?? body.connection) as string;
+  const { serviceId: _, connection: __, ...definition } = body;
+  return { service_id: serviceId, name: body.name, kind: body.kind, definition: JSON.stringify(definition) };
+}
+
+export function sourceRecord(row: ChartSourceRow): SourceRecord {
+  const definition = sourceBody.parse({ ...JSON.parse(row.definition), serviceId: row.service_id });
+  return {
+    id: row.id,
+    ...definition,
+    serviceId: row.service_id,
+    connection: row.service_id,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+/** The table a series reads, and as what kind of metric; undefined for rows that are no metrics. */
+export type Target = { readonly table: string; readonly metric: (typeof metricTypes)[number] | undefined };
+
+/** Throws AppError when the source has no table for the series. */
+export function targetOf(source: SourceRecord, item: SeriesItem, index: number): Target {
+  if (source.kind !== "metric") return { table: source.from.tableName, metric: undefined };
+  const tables = source.metricTables ?? {};
+  const known = metricTypes.filter((type) => tables[type] !== undefined);
+  const path = `series.${index}.metricDataType`;
+  // With one kind of metric in the source there is nothing to choose.
+  const wanted = item.metricDataType ?? (known.length === 1 ? known[0] : undefined);
+  if (wanted === undefined) throw badRequest(path, `name one of ${known.join(", ")}`);
+  const metric = metricTypes.find((type) => type === wanted);
+  if (metric === undefined) throw badRequest(path, `metrics of type ${wanted} are not supported`);
+  const table = tables[metric];
+  if (table === undefined) throw badRequest(path, `the source has no table for metrics of type ${metric}`);
+  return { table, metric };
+}

@@ -1,0 +1,55 @@
+/**
+ * The server's settings: one value, read once from flags and environment. `--help` and `docs/configuration.md` derive
+ * from the descriptions here. The only reader of `process.env`.
+ */
+import { z } from "zod";
+
+const positive = z.coerce.number().int().positive();
+
+export const settings = {
+  dataDir: z.string().min(1).default("data").describe("Directory of metadata, databases and credentials"),
+  host: z.string().min(1).default("127.0.0.1").describe("Address that the API and the service endpoints listen on"),
+  port: z.coerce.number().int().min(0).max(65_535).default(8123).describe("Port of the API; 0 picks a free one"),
+  publicHost: z.string().min(1).optional().describe("Host name shown in service endpoints and URLs, default: host"),
+  tlsCert: z.string().min(1).optional().describe("PEM certificate file; with tlsKey everything is served as https"),
+  tlsKey: z.string().min(1).optional().describe("PEM private key file"),
+  secretKey: z
+    .base64()
+    .optional()
+    .describe("32 bytes in base64 that seal stored secrets; default: a key file of mode 0600 in dataDir"),
+  logLevel: z.enum(["debug", "info", "warn", "error", "silent"]).default("info").describe("Least level that is logged"),
+  bodyLimitBytes: positive.default(1_048_576).describe("Largest request body of the API"),
+  rateLimit: positive.default(200_000).describe("Requests per window and key or token"),
+  rateWindowSeconds: positive.default(10).describe("Length of the rate window"),
+  loginFailureLimit: positive.default(60).describe("Failed logins per minute and address before 429"),
+  engineSessions: positive.default(16).describe("Queries that one service runs at the same time"),
+  chartTimeoutSeconds: positive.default(30).describe("Longest time of one chart query"),
+  chartMemoryMb: positive.default(2048).describe("Most memory of one chart query, in MiB"),
+  chartMaxRowsRead: positive.default(10_000_000_000).describe("Most rows that one chart query may read"),
+  chartsPerToken: positive.default(8).describe("Charts of one token that run at the same time; others wait"),
+  idleMinuteMs: positive.default(60_000).describe("Length of a minute of idleTimeoutMinutes; shortened in tests"),
+};
+
+const schema = z.object(settings).refine((value) => (value.tlsCert === undefined) === (value.tlsKey === undefined), {
+  error: "tlsCert and tlsKey belong together",
+});
+
+export type Config = z.output<typeof schema>;
+
+/** `dataDir` -> `MILLRACE_DATA_DIR`. */
+export function environmentName(name: string): string {
+  return `MILLRACE_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+/** Flags win over the environment. Throws one error that lists every problem. */
+export function loadConfig(flags: Record<string, unknown>, environment: NodeJS.ProcessEnv = process.env): Config {
+  const given: Record<string, unknown> = {};
+  for (const name of Object.keys(settings)) {
+    const value = flags[name] ?? environment[environmentName(name)];
+    if (value !== undefined && value !== "") given[name] = value;
+  }
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return Object.freeze(parsed.data);
+  const problems = parsed.error.issues.map((issue) => `  ${issue.path.join(".") || "settings"}: ${issue.message}`);
+  throw new Error(`the configuration is not valid:\n${problems.join("\n")}`);
+}

@@ -1,0 +1,76 @@
+/**
+ * Authentication of both interfaces. Failures say nothing about which part was wrong. The digest comparison takes
+ * constant time, also for unknown keys. Wrong credentials are counted by address; past the limit they are answered with
+ * 429, while right ones still pass, so that nobody behind the same address can be locked out (the secrets are 256
+ * random bits: guessing is hopeless, the limit keeps it cheap).
+ */
+import type { KeyRole } from "../api/keys.ts";
+import { AppError } from "../lib/errors.ts";
+import type { CredentialStore } from "../store/credentials.ts";
+import { sameDigest, sha256Hex } from "../store/secrets.ts";
+import type { RateLimiter } from "./rate-limit.ts";
+
+export type Principal = { readonly organizationId: string; readonly role: KeyRole; readonly credentialId: string };
+
+type StoredCredential = {
+  readonly id: string;
+  readonly state: string;
+  readonly expire_at: string | null;
+  readonly used_at: string | null;
+};
+
+const noDigest = "0".repeat(64);
+
+export class Authenticator {
+  readonly #credentials: CredentialStore;
+  readonly #failures: RateLimiter;
+
+  constructor(credentials: CredentialStore, failures: RateLimiter) {
+    this.#credentials = credentials;
+    this.#failures = failures;
+  }
+
+  /** Interface A: HTTP Basic with key id and secret. Throws UNAUTHORIZED or TOO_MANY_REQUESTS. */
+  async basic(header: string | undefined, address: string): Promise<Principal> {
+    const encoded = /^Basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(header ?? "")?.[1];
+    if (encoded === undefined) throw unauthorized("Send HTTP Basic credentials: key id and key secret.");
+    const decoded = Buffer.from(encoded, "base64").toString("utf8");
+    const colon = decoded.indexOf(":");
+    const key = colon < 0 ? undefined : await this.#credentials.findKeyByKeyId(decoded.slice(0, colon));
+    const matches = sameDigest(sha256Hex(decoded.slice(colon + 1)), key?.secret_hash ?? noDigest);
+    if (key === undefined || !matches || !this.#usable(key)) throw this.#refuse(address, "The key is not valid.");
+    this.#noteUse("api_keys", key);
+    return { organizationId: key.organization_id, role: key.role as KeyRole, credentialId: key.id };
+  }
+
+  /** Interface B: a bearer token. It reads charts and manages chart sources of its organization. */
+  async bearer(header: string | undefined, address: string): Promise<Principal> {
+    const secret = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(header ?? "")?.[1];
+    if (secret === undefined) throw unauthorized("Send a bearer token.");
+    const token = await this.#credentials.findTokenBySecret(secret);
+    if (token === undefined || !this.#usable(token)) throw this.#refuse(address, "The access token is not valid.");
+    this.#noteUse("access_tokens", token);
+    return { organizationId: token.organization_id, role: "developer", credentialId: token.id };
+  }
+
+  #usable(credential: StoredCredential): boolean {
+    if (credential.state !== "enabled") return false;
+    return credential.expire_at === null || Date.parse(credential.expire_at) > Date.now();
+  }
+
+  #refuse(address: string, message: string): AppError {
+    if (this.#failures.hit(address).allowed) return unauthorized(message);
+    return new AppError("TOO_MANY_REQUESTS", "Too many failed logins from this address.");
+  }
+
+  #noteUse(table: "api_keys" | "access_tokens", credential: StoredCredential): void {
+    const minute = `${new Date().toISOString().slice(0, 16)}:00.000Z`;
+    if (credential.used_at === minute) return;
+    // Not awaited: the answer need not wait for it, and a lost note is corrected by the next use.
+    this.#credentials.markUsed(table, credential.id, minute).catch(() => {});
+  }
+}
+
+function unauthorized(message: string): AppError {
+  return new AppError("UNAUTHORIZED", message);
+}

@@ -1,0 +1,43 @@
+/** Turns any thrown value into an AppError, and an AppError into the body of its interface. */
+import { AppError, errorCodes, type Issue } from "../lib/errors.ts";
+
+export type Interface = "management" | "observability";
+
+type ErrorBody = {
+  readonly status?: number;
+  readonly requestId: string;
+  readonly error: string;
+  readonly message?: string;
+  readonly code: string;
+  readonly issues?: readonly Issue[];
+};
+
+/** A: `{status, requestId, error: "CODE_WORD: sentence", code, issues?}`; B carries `message` and `error`. */
+export function errorBody(name: Interface, error: AppError, requestId: string): ErrorBody {
+  const issues = error.issues === undefined ? {} : { issues: error.issues };
+  if (name === "observability") {
+    return { message: error.message, error: error.message, code: error.code, requestId, ...issues };
+  }
+  const sentence = `${errorCodes[error.code].word}: ${error.message}`;
+  return { status: error.status, requestId, error: sentence, code: error.code, ...issues };
+}
+
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  switch ((error as { code?: unknown } | null)?.code) {
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+      return new AppError("PAYLOAD_TOO_LARGE", "The request body is too large.", { cause: error });
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+      return new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the body with Content-Type: application/json.", {
+        cause: error,
+      });
+    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
+      return new AppError("BAD_REQUEST", "The Content-Length does not match the body.", { cause: error });
+    case "FST_ERR_BAD_URL":
+      return new AppError("BAD_REQUEST", "The URL is not well-formed.", { cause: error });
+    default:
+      return new AppError("INTERNAL", "An unexpected error occurred; the request id finds it in the server's log.", {
+        cause: error,
+      });
+  }
+}

@@ -1,0 +1,46 @@
+/** Sources of charts: create, list, get, replace, delete. */
+import type { SourceBody } from "../../api/chart-sources.ts";
+import type { Handlers, ObservabilityOperations } from "../../api/operations.ts";
+import { sourceContent, sourceRecord } from "../../charts/sources.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { ChartSourceStore } from "../../store/chart-sources.ts";
+import type { ServiceStore } from "../../store/services.ts";
+import type { Context } from "../context.ts";
+
+export type ChartSourceDeps = { readonly sources: ChartSourceStore; readonly services: ServiceStore };
+
+type Names = Extract<keyof ObservabilityOperations, `${string}Source${string}`>;
+
+export function chartSourceHandlers(deps: ChartSourceDeps): Pick<Handlers<ObservabilityOperations, Context>, Names> {
+  const { sources } = deps;
+  const found = <T>(row: T | undefined): T => {
+    if (row === undefined) throw new AppError("NOT_FOUND", "Source not found");
+    return row;
+  };
+  const content = async (organizationId: string, body: SourceBody) => {
+    const made = sourceContent(body);
+    if ((await deps.services.findIn(organizationId, made.service_id)) === undefined) {
+      const message = `Service ${made.service_id} does not exist.`;
+      throw new AppError("BAD_REQUEST", message, { issues: [{ path: "serviceId", message }] });
+    }
+    return made;
+  };
+  return {
+    listSources: async (_, { organizationId }) => ({ data: (await sources.list(organizationId)).map(sourceRecord) }),
+    createSource: async ({ body }, { organizationId }) => ({
+      data: sourceRecord(await sources.create(organizationId, await content(organizationId, body))),
+    }),
+    getSource: async ({ params }, { organizationId }) => ({
+      data: sourceRecord(found(await sources.find(organizationId, params.id))),
+    }),
+    replaceSource: async ({ params, body }, { organizationId }) => {
+      found(await sources.find(organizationId, params.id));
+      const made = await content(organizationId, body);
+      return { data: sourceRecord(found(await sources.replace(organizationId, params.id, made))) };
+    },
+    deleteSource: async ({ params }, { organizationId }) => {
+      if (!(await sources.delete(organizationId, params.id))) throw new AppError("NOT_FOUND", "Source not found");
+      return {};
+    },
+  };
+}

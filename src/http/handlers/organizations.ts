@@ -1,0 +1,115 @@
+/** Organizations, API keys, access tokens. */
+import type { z } from "zod";
+import type { KeyRole, keyRecord, tokenRecord } from "../../api/keys.ts";
+import type { Handlers, ManagementOperations } from "../../api/operations.ts";
+import type { organizationRecord } from "../../api/organizations.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { CredentialStore, KeyRow, TokenRow } from "../../store/credentials.ts";
+import type { OrganizationRow, OrganizationStore } from "../../store/organizations.ts";
+import type { Context } from "../context.ts";
+
+type Names = Extract<keyof ManagementOperations, `${string}${"Organization" | "Key" | "AccessToken"}${string}`>;
+
+export function organizationHandlers(deps: {
+  organizations: OrganizationStore;
+  credentials: CredentialStore;
+}): Pick<Handlers<ManagementOperations, Context>, Names> {
+  const { organizations, credentials } = deps;
+  const organization = async (id: string) => organizationView(found(await organizations.find(id), "Organization", id));
+  const key = async (organizationId: string, id: string) =>
+    found(await credentials.findKey(organizationId, id), "Key", id);
+  const token = async (organizationId: string, id: string) =>
+    found(await credentials.findToken(organizationId, id), "Access token", id);
+  return {
+    listOrganizations: async (_input, context) => [await organization(context.organizationId)],
+    getOrganization: ({ params }) => organization(params.organizationId),
+    updateOrganization: async ({ params, body }) => {
+      await organizations.rename(params.organizationId, body.name);
+      return await organization(params.organizationId);
+    },
+    listKeys: async ({ params }) => (await credentials.listKeys(params.organizationId)).map(keyView),
+    createKey: async ({ params, body }) => {
+      const { row, secret } = await credentials.createKey({
+        organizationId: params.organizationId,
+        name: body.name,
+        role: body.roles[0] as string,
+        state: body.state ?? "enabled",
+        expireAt: utc(body.expireAt) ?? null,
+      });
+      return { key: keyView(row), keyId: row.key_id, keySecret: secret };
+    },
+    getKey: async ({ params }) => keyView(await key(params.organizationId, params.keyId)),
+    updateKey: async ({ params, body }, context) => {
+      const { id } = await key(params.organizationId, params.keyId);
+      if (id === context.credentialId && (body.state === "disabled" || (body.roles && body.roles[0] !== "admin"))) {
+        throw new AppError("CONFLICT", "A key cannot take its own access away; use another key.");
+      }
+      await credentials.changeKey(id, { ...body, role: body.roles?.[0], expireAt: utc(body.expireAt) });
+      return keyView(await key(params.organizationId, params.keyId));
+    },
+    deleteKey: async ({ params }, context) => {
+      const { id } = await key(params.organizationId, params.keyId);
+      if (id === context.credentialId) throw new AppError("CONFLICT", "A key cannot delete itself; use another key.");
+      await credentials.deleteKey(id);
+      return undefined;
+    },
+    listAccessTokens: async ({ params }) => (await credentials.listTokens(params.organizationId)).map(tokenView),
+    createAccessToken: async ({ params, body }) => {
+      const { row, secret } = await credentials.createToken({
+        organizationId: params.organizationId,
+        name: body.name,
+        expireAt: utc(body.expireAt) ?? null,
+      });
+      return { token: tokenView(row), accessToken: secret };
+    },
+    updateAccessToken: async ({ params, body }) => {
+      const { id } = await token(params.organizationId, params.tokenId);
+      await credentials.changeToken(id, { ...body, expireAt: utc(body.expireAt) });
+      return tokenView(await token(params.organizationId, params.tokenId));
+    },
+    deleteAccessToken: async ({ params }) => {
+      const { id } = await token(params.organizationId, params.tokenId);
+      await credentials.deleteToken(id);
+      return undefined;
+    },
+  };
+}
+
+function found<T>(value: T | undefined, what: string, id: string): T {
+  if (value === undefined) throw new AppError("NOT_FOUND", `${what} ${id} does not exist.`);
+  return value;
+}
+
+/** Stored and shown in UTC, whatever offset was sent; null and undefined pass through. */
+function utc<T extends null | undefined>(time: string | T): string | T {
+  return typeof time === "string" ? new Date(time).toISOString() : time;
+}
+
+function organizationView(row: OrganizationRow): z.input<typeof organizationRecord> {
+  return { id: row.id, name: row.name, createdAt: row.created_at };
+}
+
+function keyView(row: KeyRow): z.input<typeof keyRecord> {
+  return {
+    id: row.id,
+    name: row.name,
+    state: row.state,
+    roles: [row.role as KeyRole],
+    keySuffix: row.key_suffix,
+    createdAt: row.created_at,
+    expireAt: row.expire_at,
+    ...(row.used_at === null ? {} : { usedAt: row.used_at }),
+  };
+}
+
+function tokenView(row: TokenRow): z.input<typeof tokenRecord> {
+  return {
+    id: row.id,
+    name: row.name,
+    state: row.state,
+    tokenSuffix: row.token_suffix,
+    createdAt: row.created_at,
+    expireAt: row.expire_at,
+    ...(row.used_at === null ? {} : { usedAt: row.used_at }),
+  };
+}

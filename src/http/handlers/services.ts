@@ -1,0 +1,191 @@
+/** Services: handlers read rows and write what is asked for; the services reconciler makes it so. */
+
+import { withoutNulls } from "../../api/operation.ts";
+import type { Handlers, ManagementOperations } from "../../api/operations.ts";
+import { AppError, type Issue } from "../../lib/errors.ts";
+import { newSecret, sha256Hex } from "../../store/secrets.ts";
+import type { ServiceRow, ServiceStore } from "../../store/services.ts";
+import type { Context } from "../context.ts";
+import { defaultMemoryGb, type EndpointFacts, serviceDetailsOf, serviceRecordOf } from "../service-view.ts";
+
+type Names = Extract<keyof ManagementOperations, `${string}Service${string}`>;
+
+export type ServiceDeps = {
+  readonly services: ServiceStore;
+  readonly endpoint: EndpointFacts;
+  /** Picks a free port for a new service's endpoint. */
+  readonly allocatePort: () => Promise<number>;
+  readonly lastActivityAt: (serviceId: string) => number | undefined;
+  /** Asks the reconciler and the gateway to look now. */
+  readonly poke: () => void;
+};
+
+const deletable = ["provisioning", "starting", "awaking", "idle", "stopped", "degraded", "failed"];
+const anywhere = [
+  { source: "0.0.0.0/0", description: "Anywhere (IPv4)" },
+  { source: "::/0", description: "Anywhere (IPv6)" },
+];
+
+export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOperations, Context>, Names> {
+  const { services } = deps;
+  const find = async (params: { organizationId: string; serviceId: string }): Promise<ServiceRow> => {
+    const row = await services.findIn(params.organizationId, params.serviceId);
+    if (row === undefined) throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
+    return row;
+  };
+  const details = (row: ServiceRow) => serviceDetailsOf(row, deps.endpoint, deps.lastActivityAt(row.id));
+  return {
+    listServices: async ({ params }) => (await services.listIn(params.organizationId)).map(details),
+    createService: async ({ params, body }) => {
+      const sizes = memorySizes(body);
+      refuseReplicas(body.numReplicas);
+      const password = newSecret();
+      const id = await services.create({
+        organizationId: params.organizationId,
+        name: body.name,
+        provider: body.provider ?? "local",
+        region: body.region ?? "local",
+        port: await deps.allocatePort(),
+        minReplicaMemoryGb: sizes.min,
+        maxReplicaMemoryGb: sizes.max,
+        numReplicas: 1,
+        idleScaling: body.idleScaling ?? true,
+        idleTimeoutMinutes: body.idleTimeoutMinutes ?? 15,
+        ipAccessList: body.ipAccessList ?? anywhere,
+        tags: body.tags ?? [],
+        releaseChannel: body.releaseChannel,
+        passwordSha256: sha256Hex(password),
+      });
+      deps.poke();
+      return { service: details(await find({ ...params, serviceId: id })), password };
+    },
+    getService: async ({ params }) => details(await find(params)),
+    updateService: async ({ params, body }) => {
+      const row = await find(params);
+      const { name, ipAccessList, tags, releaseChannel } = withoutNulls(body);
+      await services.change(row.id, {
+        name,
+        release_channel: releaseChannel,
+        ip_access_list: applyListChange(row.ip_access_list, ipAccessList, (entry) => entry.source),
+        tags: applyListChange(row.tags, tags, (entry) => entry.key),
+      });
+      deps.poke();
+      return details(await find(params));
+    },
+    deleteService: async ({ params }) => {
+      const row = await find(params);
+      if (!deletable.includes(row.state)) {
+        const states = deletable.map((state) => `'${state}'`).join(",");
+        throw new AppError(
+          "CONFLICT",
+          `Only services in one of the following states: ${states} can be terminated. Current state: '${row.state}'`,
+        );
+      }
+      await services.setDesired(row.id, "deleted");
+      deps.poke();
+      return undefined;
+    },
+    updateServiceState: async ({ params, body }) => {
+      const row = await find(params);
+      await command(services, row, body.command);
+      deps.poke();
+      return serviceRecordOf(await find(params), deps.endpoint);
+    },
+    updateServiceScaling: async ({ params, body }) => {
+      const row = await find(params);
+      refuseReplicas(body.numReplicas);
+      const sizes = memorySizes({
+        minReplicaMemoryGb:
+          body.minReplicaMemoryGb ?? Math.min(row.min_replica_memory_gb, body.maxReplicaMemoryGb ?? 356),
+        maxReplicaMemoryGb:
+          body.maxReplicaMemoryGb ?? Math.max(row.max_replica_memory_gb, body.minReplicaMemoryGb ?? 0),
+      });
+      await services.change(row.id, {
+        min_replica_memory_gb: sizes.min,
+        max_replica_memory_gb: sizes.max,
+        idle_scaling: body.idleScaling === undefined ? undefined : Number(body.idleScaling),
+        idle_timeout_minutes: body.idleTimeoutMinutes,
+      });
+      deps.poke();
+      return details(await find(params));
+    },
+    updateServicePassword: async ({ params, body }) => {
+      const row = await find(params);
+      if (body.newPasswordHash !== undefined) {
+        const hash = Buffer.from(body.newPasswordHash, "base64").toString("hex");
+        await services.setPassword(row.id, "default", hash);
+        deps.poke();
+        return {};
+      }
+      const password = newSecret();
+      await services.setPassword(row.id, "default", sha256Hex(password));
+      deps.poke();
+      return { password };
+    },
+    listServiceUsers: async ({ params }) => (await services.listUsers((await find(params)).id)).map(userView),
+    createServiceUser: async ({ params, body }) => {
+      const row = await find(params);
+      const password = newSecret();
+      if (!(await services.addUser(row.id, body.name, sha256Hex(password), body.readonly ?? false))) {
+        throw new AppError("CONFLICT", `User ${body.name} exists already.`);
+      }
+      deps.poke();
+      const user = (await services.listUsers(row.id)).find((candidate) => candidate.name === body.name);
+      return { user: userView(user as never), password };
+    },
+    deleteServiceUser: async ({ params }) => {
+      const row = await find(params);
+      if (params.userName === "default") throw new AppError("CONFLICT", "The default user cannot be deleted.");
+      if (!(await services.removeUser(row.id, params.userName))) {
+        throw new AppError("NOT_FOUND", `User ${params.userName} does not exist.`);
+      }
+      deps.poke();
+      return undefined;
+    },
+  };
+}
+
+/** `start` does not wake an idle service and `awake` does not start a stopped one, as the relative behaves. */
+async function command(services: ServiceStore, row: ServiceRow, name: "start" | "stop" | "awake"): Promise<void> {
+  if (name === "stop") return await services.setDesired(row.id, "stopped");
+  if (name === "start") {
+    // Also clears the failure count of a failed service: starting it is the operator's "try again".
+    if (row.desired_state !== "running" || row.state === "failed") await services.setDesired(row.id, "running");
+    return;
+  }
+  if (row.desired_state !== "running") {
+    throw new AppError("CONFLICT", `Only an idle service can be woken. Current state: '${row.state}'`);
+  }
+  if (row.state === "idle") await services.requestWake(row.id);
+}
+
+function memorySizes(body: { minReplicaMemoryGb?: number; maxReplicaMemoryGb?: number }): { min: number; max: number } {
+  const max = body.maxReplicaMemoryGb ?? Math.max(defaultMemoryGb(), body.minReplicaMemoryGb ?? 0);
+  const min = body.minReplicaMemoryGb ?? Math.min(max, defaultMemoryGb());
+  if (min <= max) return { min, max };
+  const issues: Issue[] = [{ path: "minReplicaMemoryGb", message: "must not be greater than maxReplicaMemoryGb" }];
+  throw new AppError("BAD_REQUEST", "minReplicaMemoryGb must not be greater than maxReplicaMemoryGb.", { issues });
+}
+
+function refuseReplicas(numReplicas: number | undefined): void {
+  if (numReplicas === undefined || numReplicas === 1) return;
+  const message = "must be 1: the embedded engine runs one replica; more need a ClickHouse cluster";
+  throw new AppError("BAD_REQUEST", `numReplicas ${message}.`, { issues: [{ path: "numReplicas", message }] });
+}
+
+/** `remove` is carried out before `add`; both match entries by key. Returns JSON, or undefined for no change. */
+function applyListChange<T>(
+  current: string,
+  change: { add?: T[] | undefined; remove?: T[] | undefined } | undefined,
+  keyOf: (entry: T) => string,
+): string | undefined {
+  if (change === undefined) return undefined;
+  const entries = new Map((JSON.parse(current) as T[]).map((entry) => [keyOf(entry), entry]));
+  for (const entry of change.remove ?? []) entries.delete(keyOf(entry));
+  for (const entry of change.add ?? []) entries.set(keyOf(entry), entry);
+  return JSON.stringify([...entries.values()]);
+}
+
+function userView(row: { name: string; readonly: number; created_at: string }) {
+  return { name: row.name, readonly: row.readonly === 1, createdAt: row.created_at };
+}

@@ -1,0 +1,60 @@
+/** Prometheus text at `/metrics`. Scraping reads the store only: it never wakes a service. */
+import { Gauge, Registry } from "prom-client";
+import type { LoopStatus } from "../lib/loop.ts";
+import type { ServiceStore } from "../store/services.ts";
+
+export type Sample = {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+};
+
+export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/** Renders samples; samples of one name must have the same label names. */
+export async function renderMetrics(samples: readonly Sample[]): Promise<string> {
+  const registry = new Registry();
+  const gauges = new Map<string, Gauge>();
+  for (const sample of samples) {
+    let gauge = gauges.get(sample.name);
+    if (gauge === undefined) {
+      const labelNames = Object.keys(sample.labels);
+      gauge = new Gauge({ name: sample.name, help: sample.help, labelNames, registers: [registry] });
+      gauges.set(sample.name, gauge);
+    }
+    gauge.set(sample.labels, sample.value);
+  }
+  return await registry.metrics();
+}
+
+export async function serviceSamples(services: ServiceStore): Promise<Sample[]> {
+  return (await services.listAll()).map((row) => ({
+    name: "Service_Info",
+    help: "One per service; service_status is its state.",
+    labels: {
+      organization: row.organization_id,
+      service: row.id,
+      service_name: row.name,
+      service_status: row.state,
+      database_version: row.database_version,
+    },
+    value: 1,
+  }));
+}
+
+export function processSamples(loops: readonly LoopStatus[]): Sample[] {
+  const memory: Sample = {
+    name: "Control_ResidentMemory_Bytes",
+    help: "Resident memory of the control plane.",
+    labels: {},
+    value: process.memoryUsage.rss(),
+  };
+  const failures = loops.map((loop) => ({
+    name: "Loop_ConsecutiveFailures",
+    help: "Failed passes of a reconciler loop since its last good one.",
+    labels: { loop: loop.name },
+    value: loop.consecutiveFailures,
+  }));
+  return [memory, ...failures];
+}

@@ -1,0 +1,47 @@
+/**
+ * Finding and ending processes that an earlier run of ours may have left behind. A process is known by its pid *and* its
+ * start time, so that a reused pid is never taken for it.
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** Start time of a process in an opaque form; undefined when there is no such process (or only a zombie). */
+export function startTimeOf(pid: number): string | undefined {
+  try {
+    if (existsSync("/proc/self/stat")) {
+      const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      return fields[0] === "Z" ? undefined : fields[19];
+    }
+    return execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" }).trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Notes a child in a pid file, to be ended by `endRecorded` if this process dies without doing so. */
+export function recordProcess(file: string, pid: number): void {
+  writeFileSync(file, JSON.stringify({ pid, startTime: startTimeOf(pid) }));
+}
+
+/** Kills the process noted in the pid file, if it still runs, and waits until it is gone. Removes the file. */
+export async function endRecorded(file: string): Promise<void> {
+  if (!existsSync(file)) return;
+  try {
+    const noted = JSON.parse(readFileSync(file, "utf8")) as { pid: number; startTime?: string };
+    if (noted.startTime !== undefined) await endProcess(noted.pid, noted.startTime);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    // A torn pid file names nobody.
+  }
+  rmSync(file, { force: true });
+}
+
+async function endProcess(pid: number, startTime: string): Promise<void> {
+  for (let waited = 0; startTimeOf(pid) === startTime; waited += 20) {
+    if (waited % 1000 === 0) process.kill(pid, "SIGKILL");
+    if (waited > 10_000) throw new Error(`process ${pid} of an earlier run does not end`);
+    await delay(20);
+  }
+}

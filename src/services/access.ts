@@ -1,0 +1,138 @@
+/**
+ * Access to running engines: who wants to query a service acquires it, which wakes an idle one and counts as activity
+ * until released. Knows the live engines because the reconciler publishes them here.
+ */
+import { AppError } from "../lib/errors.ts";
+import type { ServiceStore } from "../store/services.ts";
+import type { RunningEngine } from "./runtime.ts";
+
+export type Lease = { readonly socketPath: string; release(): void };
+
+type Activity = { active: number; lastAt: number };
+
+const wakeTimeoutMs = 60_000;
+
+export class ServiceAccess {
+  readonly #services: ServiceStore;
+  readonly #engines = new Map<string, RunningEngine>();
+  readonly #activity = new Map<string, Activity>();
+  readonly #waiting = new Set<() => void>();
+  #poke: () => void = () => {};
+
+  constructor(services: ServiceStore) {
+    this.#services = services;
+  }
+
+  /** Connects the reconciler, which is built after this. */
+  onWakeWanted(poke: () => void): void {
+    this.#poke = poke;
+  }
+
+  /** The reconciler says that an engine answers. */
+  publish(serviceId: string, engine: RunningEngine): void {
+    this.#engines.set(serviceId, engine);
+    this.#activityOf(serviceId).lastAt = Date.now();
+    this.notify();
+  }
+
+  /**
+   * Takes an engine out of service before it is ended. Returns false, and changes nothing, when `onlyIfUnused` and a
+   * query is running: deciding and withdrawing are one step, so no query can slip between them.
+   */
+  withdraw(serviceId: string, options: { onlyIfUnused: boolean }): boolean {
+    if (options.onlyIfUnused && this.#activityOf(serviceId).active > 0) return false;
+    this.#engines.delete(serviceId);
+    return true;
+  }
+
+  /** Lets waiting callers look again after a state change. */
+  notify(): void {
+    for (const wake of this.#waiting) wake();
+  }
+
+  lastActivityAt(serviceId: string): number | undefined {
+    return this.#activity.get(serviceId)?.lastAt;
+  }
+
+  isActive(serviceId: string): boolean {
+    return (this.#activity.get(serviceId)?.active ?? 0) > 0;
+  }
+
+  forget(serviceId: string): void {
+    this.#engines.delete(serviceId);
+    this.#activity.delete(serviceId);
+    this.notify();
+  }
+
+  /**
+   * The engine's socket. Wakes an idle service and waits for one that is starting. Throws SERVICE_UNAVAILABLE when the
+   * service is stopped or failed, TIMEOUT when it does not come up, or the signal's reason.
+   */
+  async acquire(serviceId: string, signal: AbortSignal): Promise<Lease> {
+    const engine = this.#engines.get(serviceId) ?? (await this.#waitForEngine(serviceId, signal));
+    const activity = this.#activityOf(serviceId);
+    activity.active += 1;
+    activity.lastAt = Date.now();
+    let held = true;
+    return {
+      socketPath: engine.socketPath,
+      release: () => {
+        if (!held) return;
+        held = false;
+        activity.active -= 1;
+        activity.lastAt = Date.now();
+      },
+    };
+  }
+
+  async #waitForEngine(serviceId: string, signal: AbortSignal): Promise<RunningEngine> {
+    const deadline = Date.now() + wakeTimeoutMs;
+    for (;;) {
+      signal.throwIfAborted();
+      const changed = this.#nextChange(signal, deadline - Date.now());
+      try {
+        const row = await this.#services.find(serviceId);
+        const engine = this.#engines.get(serviceId);
+        if (engine !== undefined) return engine;
+        if (row === undefined || row.desired_state === "deleted") {
+          throw new AppError("SERVICE_UNAVAILABLE", "The service does not exist any more.");
+        }
+        if (row.desired_state === "stopped" || row.state === "failed") {
+          const reason = row.state === "failed" && row.state_message ? ` (${row.state_message})` : "";
+          throw new AppError("SERVICE_UNAVAILABLE", `The service is not running. Current state: ${row.state}${reason}`);
+        }
+        if (Date.now() >= deadline) throw new AppError("TIMEOUT", "The service did not come up in time.");
+        if (row.state === "idle" || row.state === "stopping") await this.#services.requestWake(serviceId);
+        this.#poke();
+        await changed.happened;
+      } finally {
+        changed.cancel();
+      }
+    }
+  }
+
+  #nextChange(signal: AbortSignal, timeoutMs: number): { happened: Promise<void>; cancel(): void } {
+    let cancel = () => {};
+    const happened = new Promise<void>((resolve) => {
+      const timer = setTimeout(() => cancel(), Math.max(0, timeoutMs));
+      cancel = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(cancel);
+        signal.removeEventListener("abort", cancel);
+        resolve();
+      };
+      this.#waiting.add(cancel);
+      signal.addEventListener("abort", cancel);
+    });
+    return { happened, cancel };
+  }
+
+  #activityOf(serviceId: string): Activity {
+    let activity = this.#activity.get(serviceId);
+    if (activity === undefined) {
+      activity = { active: 0, lastAt: Date.now() };
+      this.#activity.set(serviceId, activity);
+    }
+    return activity;
+  }
+}

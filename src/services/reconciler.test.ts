@@ -1,0 +1,197 @@
+/** The reconciler against a runtime whose engines are promises: every death and delay is under the test's control. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createLogger } from "../lib/logger.ts";
+import { openDatabase } from "../store/database.ts";
+import { OrganizationStore } from "../store/organizations.ts";
+import { ServiceStore } from "../store/services.ts";
+import { ServiceAccess } from "./access.ts";
+import { ServicesReconciler } from "./reconciler.ts";
+import type { RunningEngine, ServiceRuntime } from "./runtime.ts";
+
+class FakeRuntime implements ServiceRuntime {
+  starts = 0;
+  live = 0;
+  removed: string[] = [];
+  failStarts = 0;
+  die: (how: string) => void = () => {};
+
+  async start(): Promise<RunningEngine> {
+    this.starts += 1;
+    if (this.failStarts > 0) {
+      this.failStarts -= 1;
+      throw new Error("no such binary");
+    }
+    this.live += 1;
+    const ended = new Promise<string>((resolve) => {
+      this.die = resolve;
+    });
+    ended.then(() => {
+      this.live -= 1;
+    });
+    return { socketPath: `/socket-${this.starts}`, version: "1.2", ended, stop: async () => this.die("asked") };
+  }
+
+  async remove(serviceId: string): Promise<void> {
+    this.removed.push(serviceId);
+  }
+}
+
+async function setUp(idleMinuteMs = 1e9) {
+  const db = openDatabase(join(mkdtempSync(join(tmpdir(), "millrace-rec-")), "m.db"));
+  const organization = await new OrganizationStore(db).create("o");
+  const services = new ServiceStore(db);
+  const id = await services.create({
+    ...{ organizationId: organization.id, name: "s", provider: "local", region: "local", port: 1 },
+    ...{ minReplicaMemoryGb: 1, maxReplicaMemoryGb: 1, numReplicas: 1, idleScaling: true, idleTimeoutMinutes: 5 },
+    ...{ ipAccessList: [], tags: [], releaseChannel: undefined, passwordSha256: "" },
+  });
+  const runtime = new FakeRuntime();
+  const access = new ServiceAccess(services);
+  const make = () =>
+    new ServicesReconciler({
+      services,
+      runtime,
+      access,
+      logger: createLogger("silent"),
+      idleMinuteMs,
+      poke: () => {},
+      isBusy: async () => false,
+    });
+  const reconciler = make();
+  const state = async () => (await services.find(id))?.state;
+  /** Passes until the service is in the state, or fails after many. */
+  const until = (wanted: string | undefined) =>
+    vi.waitFor(async () => {
+      await reconciler.pass();
+      expect(await state()).toBe(wanted);
+    });
+  return { services, id, runtime, access, reconciler, make, state, until, close: () => db.close() };
+}
+
+describe("services reconciler", () => {
+  let s: Awaited<ReturnType<typeof setUp>>;
+  beforeEach(async () => {
+    s = await setUp();
+  });
+  afterEach(() => s.close());
+  const signal = new AbortController().signal;
+
+  test("a created service runs; stop ends its engine; start brings it back", async () => {
+    await s.until("running");
+    expect(await s.services.find(s.id)).toMatchObject({ database_version: "1.2" });
+    await s.services.setDesired(s.id, "stopped");
+    await s.until("stopped");
+    expect(s.runtime.live).toBe(0);
+    await expect(s.access.acquire(s.id, signal)).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    await s.services.setDesired(s.id, "running");
+    await s.until("running");
+  });
+
+  test("an engine that dies is started again at once, and a waiting query gets the new one", async () => {
+    await s.until("running");
+    s.runtime.die("signal SIGKILL");
+    await vi.waitFor(async () => expect(await s.state()).toBe("degraded"));
+    expect((await s.services.find(s.id))?.state_message).toContain("signal SIGKILL");
+    const lease = s.access.acquire(s.id, signal);
+    await s.until("running");
+    expect((await lease).socketPath).toBe("/socket-2");
+    expect(s.runtime.live).toBe(1);
+  });
+
+  test("an engine that keeps dying ends in failed with the reason, not in a hot loop; start tries again", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      s.runtime.failStarts = 6;
+      await vi.waitFor(
+        async () => {
+          vi.setSystemTime(Date.now() + 60_000);
+          await s.reconciler.pass();
+          expect(await s.state()).toBe("failed");
+        },
+        { timeout: 5_000, interval: 5 },
+      );
+      expect(s.runtime.starts).toBe(6);
+      expect((await s.services.find(s.id))?.state_message).toContain("no such binary");
+      for (let i = 0; i < 5; i += 1) await s.reconciler.pass();
+      expect(s.runtime.starts).toBe(6);
+      await expect(s.access.acquire(s.id, signal)).rejects.toThrow(/failed.*no such binary/);
+      await s.services.requestWake(s.id);
+      await s.until("running");
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("deaths are followed by growing pauses", async () => {
+    s.runtime.failStarts = 100;
+    for (let i = 0; i < 50; i += 1) {
+      await s.reconciler.pass();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(s.runtime.starts).toBe(2);
+  });
+
+  test("a new control plane starts what was running and leaves idle what was idle", async () => {
+    await s.until("running");
+    await s.services.setState(s.id, "idle", null);
+    await s.make().pass();
+    expect(s.runtime.starts).toBe(1);
+    await s.services.setState(s.id, "running", null);
+    const second = s.make();
+    await vi.waitFor(async () => {
+      await second.pass();
+      expect(s.runtime.starts).toBe(2);
+    });
+  });
+
+  test("delete ends the engine, removes data and rows", async () => {
+    await s.until("running");
+    await s.services.setDesired(s.id, "deleted");
+    await s.until(undefined);
+    expect([s.runtime.live, s.runtime.removed]).toEqual([0, [s.id]]);
+    await expect(s.access.acquire(s.id, signal)).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+  });
+});
+
+describe("idling", () => {
+  const signal = new AbortController().signal;
+
+  test("no query for the timeout idles the service; a lease in hand prevents it; a query wakes it", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const s = await setUp(60_000);
+    const minutes = (count: number) => vi.setSystemTime(Date.now() + count * 60_000);
+    await s.until("running");
+    const lease = await s.access.acquire(s.id, signal);
+    minutes(6);
+    await s.reconciler.pass();
+    expect(await s.state()).toBe("running");
+    lease.release();
+    minutes(4);
+    await s.reconciler.pass();
+    expect(await s.state()).toBe("running");
+    minutes(1);
+    await s.until("idle");
+    expect(s.runtime.live).toBe(0);
+    const woken = s.access.acquire(s.id, signal);
+    await vi.waitFor(async () => {
+      await s.reconciler.pass();
+      expect(s.runtime.live).toBe(1);
+    });
+    expect((await woken).socketPath).toBe("/socket-2");
+    s.close();
+    vi.useRealTimers();
+  });
+
+  test("a caller that goes away stops waiting", async () => {
+    const s = await setUp();
+    await s.services.setState(s.id, "idle", null);
+    const gone = new AbortController();
+    const waiting = s.access.acquire(s.id, gone.signal);
+    gone.abort(new Error("client left"));
+    await expect(waiting).rejects.toThrow("client left");
+    s.close();
+  });
+});

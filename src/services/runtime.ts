@@ -1,0 +1,19 @@
+/** What runs the engine of a service. */
+import type { ServiceRow } from "../store/services.ts";
+
+export type RunningEngine = {
+  /** The ClickHouse HTTP interface of the engine, without authentication: never exposed. */
+  readonly socketPath: string;
+  readonly version: string;
+  /** Settles when the engine's process has ended, with a sentence that says how. */
+  readonly ended: Promise<string>;
+  /** Ends the process; resolves when it is gone. */
+  stop(): Promise<void>;
+};
+
+export interface ServiceRuntime {
+  /** Starts the engine on the service's data, after ending what an earlier run may have left. */
+  start(service: ServiceRow): Promise<RunningEngine>;
+  /** Removes the service's data. Only called when its engine is not running. */
+  remove(serviceId: string): Promise<void>;
+}

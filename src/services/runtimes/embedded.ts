@@ -1,0 +1,72 @@
+/**
+ * The embedded runtime: one engine host process per service on a data directory of its own,
+ * `<dataDir>/services/<id>/{data,run}`. The pid file lets a later run end a host that outlived its control plane.
+ */
+import { chmodSync, mkdirSync, rmSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir, totalmem } from "node:os";
+import { join } from "node:path";
+import { spawnEngineHost } from "../../engine/spawn.ts";
+import { endRecorded, recordProcess } from "../../lib/process.ts";
+import { sha256Hex } from "../../store/secrets.ts";
+import type { ServiceRow } from "../../store/services.ts";
+import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
+
+const stopGraceMs = 5_000;
+/** Longest path of a unix socket on Linux and macOS, with some room for the file name. */
+const maxSocketPath = 100;
+
+export class EmbeddedRuntime implements ServiceRuntime {
+  readonly #dataDir: string;
+  readonly #sessions: number;
+
+  constructor(options: { dataDir: string; sessions: number }) {
+    this.#dataDir = options.dataDir;
+    this.#sessions = options.sessions;
+  }
+
+  async start(service: ServiceRow): Promise<RunningEngine> {
+    const home = this.#home(service.id);
+    const runDir = join(home, "run");
+    const pidFile = join(home, "engine.pid");
+    mkdirSync(runDir, { recursive: true, mode: 0o700 });
+    await endRecorded(pidFile);
+    const host = await spawnEngineHost({
+      dataDir: join(home, "data"),
+      runDir,
+      socketPath: this.#socketPath(service.id, runDir),
+      maxMemoryBytes: Math.floor(Math.min(service.max_replica_memory_gb * 2 ** 30, totalmem() * 0.9)),
+      sessions: this.#sessions,
+      compileCacheDir: join(this.#dataDir, "cache", "code"),
+      onSpawn: (pid: number) => recordProcess(pidFile, pid),
+    });
+    return {
+      socketPath: host.socketPath,
+      version: host.version,
+      ended: host.exited.then(({ code, signal }) => (signal === null ? `exit code ${code}` : `signal ${signal}`)),
+      stop: async () => {
+        await host.stop(stopGraceMs);
+        rmSync(pidFile, { force: true });
+      },
+    };
+  }
+
+  async remove(serviceId: string): Promise<void> {
+    await endRecorded(join(this.#home(serviceId), "engine.pid"));
+    await rm(this.#home(serviceId), { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  #home(serviceId: string): string {
+    return join(this.#dataDir, "services", serviceId);
+  }
+
+  /** In the service's own directory, or, where that path is too long for a socket, in a private temporary one. */
+  #socketPath(serviceId: string, runDir: string): string {
+    const path = join(runDir, "socket", "http");
+    if (path.length <= maxSocketPath) return path;
+    const short = join(tmpdir(), `millrace-${sha256Hex(`${process.getuid?.()}:${this.#dataDir}`).slice(0, 16)}`);
+    mkdirSync(short, { recursive: true, mode: 0o700 });
+    chmodSync(short, 0o700);
+    return join(short, `${serviceId.slice(0, 13)}.sock`);
+  }
+}

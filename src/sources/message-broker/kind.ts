@@ -1,0 +1,63 @@
+/** `source.messageBroker`: topics of a Kafka-protocol broker. */
+import { z } from "zod";
+import type { JsonObject, SourceKind } from "../source.ts";
+
+const credentials = z.union([
+  z.strictObject({ username: z.string().min(1), password: z.string().min(1) }),
+  z.strictObject({ accessKeyId: z.string().min(1), secretKey: z.string().min(1) }),
+  z.strictObject({ connectionString: z.string().min(1) }),
+  z.strictObject({ certificate: z.string().min(1), privateKey: z.string().min(1) }),
+]);
+
+const request = z.strictObject({
+  type: z.enum(["kafka", "redpanda", "msk", "gcmk", "confluent", "warpstream", "azureeventhub", "dokafka"]).optional(),
+  format: z.enum(["JSONEachRow", "Avro", "AvroConfluent", "Protobuf"]).optional(),
+  brokers: z.string().min(1).max(4096).describe("Comma-separated host:port list"),
+  topics: z.string().min(1).max(4096).describe("Comma-separated topic names"),
+  consumerGroup: z.string().min(1).max(255).optional().describe("Default `millrace-<pipe id>`"),
+  authentication: z.enum(["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "IAM_ROLE", "IAM_USER", "MUTUAL_TLS"]).optional(),
+  iamRole: z.string().min(1).max(2048).optional(),
+  offset: z
+    .strictObject({
+      strategy: z.enum(["from_beginning", "from_latest", "from_timestamp"]).optional(),
+      timestamp: z
+        .string()
+        .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?$/, { error: "must look like 2021-01-01T00:00 (UTC)" })
+        .optional(),
+    })
+    .optional(),
+  schemaRegistry: z
+    .strictObject({
+      url: z.url({ protocol: /^https?$/ }),
+      authentication: z.literal("PLAIN").optional(),
+      caCertificate: z.string().min(1).optional(),
+      credentials: z.strictObject({ username: z.string(), password: z.string() }).optional(),
+    })
+    .optional(),
+  caCertificate: z.string().min(1).optional(),
+  reversePrivateEndpointIds: z.array(z.uuid()).max(20).optional(),
+  credentials: credentials.optional(),
+});
+
+export const messageBroker = {
+  key: "messageBroker",
+  request,
+  mutable: ["authentication", "iamRole", "caCertificate", "reversePrivateEndpointIds", "credentials"],
+  secrets: ["credentials", "schemaRegistry.credentials"],
+  rules,
+} satisfies SourceKind;
+
+function rules(config: JsonObject): { path: string; message: string }[] {
+  const issues: { path: string; message: string }[] = [];
+  const offset = config.offset as JsonObject | undefined;
+  if (offset?.strategy === "from_timestamp" && offset.timestamp === undefined) {
+    issues.push({ path: "offset.timestamp", message: "is required for from_timestamp" });
+  }
+  if (config.authentication === "IAM_ROLE" && config.iamRole === undefined) {
+    issues.push({ path: "iamRole", message: "is required for IAM_ROLE authentication" });
+  }
+  if (config.authentication !== undefined && config.authentication !== "IAM_ROLE" && config.credentials === undefined) {
+    issues.push({ path: "credentials", message: `are required for ${String(config.authentication)} authentication` });
+  }
+  return issues;
+}

@@ -1,0 +1,100 @@
+/** `source.relationalDb`: tables of a Postgres database, copied and then followed. */
+import { z } from "zod";
+import type { JsonObject, SourceKind } from "../source.ts";
+
+const name = z.string().min(1).max(63);
+
+export const tableMapping = z.strictObject({
+  sourceSchemaName: name,
+  sourceTable: name,
+  targetTable: z.string().min(1).max(206),
+  excludedColumns: z.array(name).max(1600).optional(),
+  useCustomSortingKey: z.boolean().optional(),
+  sortingKeys: z.array(name).max(100).optional(),
+  tableEngine: z.enum(["MergeTree", "ReplacingMergeTree", "Null"]).optional(),
+});
+
+const request = z.strictObject({
+  type: z
+    .enum([
+      "postgres",
+      "supabase",
+      "neon",
+      "alloydb",
+      "planetscale",
+      "rdspostgres",
+      "aurorapostgres",
+      "cloudsqlpostgres",
+      "azurepostgres",
+      "crunchybridge",
+      "tigerdata",
+    ])
+    .optional(),
+  host: z.string().min(1).max(255),
+  port: z.int().min(1).max(65_535).optional(),
+  database: name,
+  authentication: z.enum(["basic", "IAM_ROLE"]).optional(),
+  iamRole: z.string().min(1).max(2048).optional(),
+  tlsHost: z.string().min(1).max(255).optional(),
+  caCertificate: z.string().min(1).optional(),
+  disableTls: z.boolean().optional(),
+  skipCertVerification: z.boolean().optional(),
+  credentials: z.strictObject({ username: z.string().min(1), password: z.string().optional() }).optional(),
+  settings: z
+    .strictObject({
+      replicationMode: z.enum(["cdc", "snapshot", "cdc_only"]).optional(),
+      syncIntervalSeconds: z.int().min(1).max(86_400).optional(),
+      pullBatchSize: z.int().min(1).max(10_000_000).optional(),
+      publicationName: name.optional(),
+      replicationSlotName: name.optional(),
+      allowNullableColumns: z.boolean().optional(),
+      initialLoadParallelism: z.int().min(1).max(64).optional(),
+      snapshotNumRowsPerPartition: z.int().min(1000).max(1_000_000_000).optional(),
+      snapshotNumberOfParallelTables: z.int().min(1).max(64).optional(),
+      enableFailoverSlots: z.boolean().optional(),
+      deleteOnMerge: z.boolean().optional(),
+    })
+    .optional(),
+  tableMappings: z.array(tableMapping).min(1).max(10_000),
+});
+
+export const relationalDb = {
+  key: "relationalDb",
+  request,
+  mutable: [
+    "host",
+    "port",
+    "database",
+    "tlsHost",
+    "caCertificate",
+    "disableTls",
+    "skipCertVerification",
+    "credentials",
+  ],
+  secrets: ["credentials"],
+  rules,
+} satisfies SourceKind;
+
+function rules(config: JsonObject): { path: string; message: string }[] {
+  const issues: { path: string; message: string }[] = [];
+  const targets = new Set<string>();
+  for (const [index, mapping] of (config.tableMappings as JsonObject[]).entries()) {
+    const target = String(mapping.targetTable);
+    if (targets.has(target)) issues.push({ path: `tableMappings.${index}.targetTable`, message: "is used twice" });
+    targets.add(target);
+    if (mapping.useCustomSortingKey === true && !(mapping.sortingKeys as string[] | undefined)?.length) {
+      issues.push({
+        path: `tableMappings.${index}.sortingKeys`,
+        message: "are required with useCustomSortingKey: true",
+      });
+    }
+  }
+  const settings = (config.settings ?? {}) as JsonObject;
+  if (settings.replicationSlotName !== undefined && settings.replicationMode !== "cdc_only") {
+    issues.push({ path: "settings.replicationSlotName", message: 'is only valid for "cdc_only" replication mode' });
+  }
+  if (config.credentials === undefined && config.authentication !== "IAM_ROLE") {
+    issues.push({ path: "credentials", message: "are required" });
+  }
+  return issues;
+}

@@ -1,0 +1,152 @@
+/**
+ * The metadata database: SQLite in the data directory. The interface is asynchronous and its SQL portable (`?`
+ * placeholders, JSON as text, ISO 8601 times as text), so that a Postgres driver can stand behind it later.
+ * Writes are durable when their promise resolves (WAL, synchronous=FULL). This file is the only importer of the driver.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+
+export type SqlValue = string | number | bigint | null | Uint8Array;
+
+export interface Queries {
+  all<Row>(sql: string, ...params: SqlValue[]): Promise<Row[]>;
+  get<Row>(sql: string, ...params: SqlValue[]): Promise<Row | undefined>;
+  /** Returns how many rows changed. */
+  run(sql: string, ...params: SqlValue[]): Promise<number>;
+}
+
+export interface Database extends Queries {
+  /** Runs the body's statements as one atomic, serialised unit; an exception rolls all of it back. */
+  transaction<T>(body: (tx: Queries) => Promise<T>): Promise<T>;
+  close(): void;
+}
+
+/**
+ * Opens (and creates or migrates) the database file. Takes a lock that ends with the process, so that a second control
+ * plane on the same directory fails loudly instead of writing beside the first.
+ */
+export function openDatabase(file: string): Database {
+  const lock = takeLock(`${file}.lock`);
+  const writer = new Connection(file);
+  migrate(writer);
+  const reader = new Connection(file);
+  let tail: Promise<unknown> = Promise.resolve();
+  // This process is the only writer, so what was read stays true until the next write.
+  const answers = new Map<string, readonly unknown[]>();
+  const read = <Row>(sql: string, params: SqlValue[]): Row[] => {
+    const question = `${sql}\0${JSON.stringify(params, printable)}`;
+    let rows = answers.get(question);
+    if (rows === undefined) {
+      if (answers.size >= maxAnswers) answers.clear();
+      rows = reader.all(sql, params).map((row) => Object.freeze(row));
+      answers.set(question, rows);
+    }
+    return [...rows] as Row[];
+  };
+  const exclusively = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = tail.then(work).finally(() => answers.clear());
+    tail = result.catch(() => {});
+    return result;
+  };
+  return {
+    all: async (sql, ...params) => read(sql, params),
+    get: async <Row>(sql: string, ...params: SqlValue[]) => read<Row>(sql, params)[0],
+    run: (sql, ...params) => exclusively(async () => writer.run(sql, params)),
+    transaction: (body) => exclusively(() => inTransaction(writer, body)),
+    close: () => {
+      reader.close();
+      writer.close();
+      lock.close();
+    },
+  };
+}
+
+/** Questions remembered at a time; each holds the rows of one answer. */
+const maxAnswers = 500;
+
+function printable(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
+}
+
+async function inTransaction<T>(connection: Connection, body: (tx: Queries) => Promise<T>): Promise<T> {
+  connection.exec("BEGIN IMMEDIATE");
+  try {
+    const result = await body({
+      all: async (sql, ...params) => connection.all(sql, params),
+      get: async (sql, ...params) => connection.get(sql, params),
+      run: async (sql, ...params) => connection.run(sql, params),
+    });
+    connection.exec("COMMIT");
+    return result;
+  } catch (error) {
+    connection.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+class Connection {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(file: string) {
+    this.#db = new DatabaseSync(file, { timeout: 5_000 });
+    this.#db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
+  }
+
+  exec(sql: string): void {
+    this.#db.exec(sql);
+  }
+
+  all<Row>(sql: string, params: SqlValue[]): Row[] {
+    return this.#prepare(sql).all(...(params as SQLInputValue[])) as Row[];
+  }
+
+  get<Row>(sql: string, params: SqlValue[]): Row | undefined {
+    return this.#prepare(sql).get(...(params as SQLInputValue[])) as Row | undefined;
+  }
+
+  run(sql: string, params: SqlValue[]): number {
+    return Number(this.#prepare(sql).run(...(params as SQLInputValue[])).changes);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+function takeLock(file: string): DatabaseSync {
+  const lock = new DatabaseSync(file, { timeout: 0 });
+  try {
+    lock.exec("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE");
+    return lock;
+  } catch (cause) {
+    lock.close();
+    throw new Error(`another Millrace process already uses this data directory (${file} is locked)`, { cause });
+  }
+}
+
+/** Applies the numbered migrations that are missing, each in a transaction of its own. */
+function migrate(connection: Connection): void {
+  connection.exec("CREATE TABLE IF NOT EXISTS migrations (id INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)");
+  const applied = new Set(connection.all<{ id: number }>("SELECT id FROM migrations", []).map((row) => row.id));
+  const folder = fileURLToPath(new URL("./migrations/", import.meta.url));
+  for (const file of readdirSync(folder).sort()) {
+    const id = Number.parseInt(file, 10);
+    if (Number.isNaN(id) || applied.has(id)) continue;
+    connection.exec("BEGIN IMMEDIATE");
+    connection.run("INSERT INTO migrations (id, applied_at) VALUES (?, ?)", [id, new Date().toISOString()]);
+    connection.exec(readFileSync(join(folder, file), "utf8"));
+    connection.exec("COMMIT");
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * The durable side of a pipe's insert order: intents before the insert, checkpoints after it. A confirm writes
+ * checkpoint, marks and counters and removes the intent in one transaction, so that a crash shows either all or none.
+ */
+import type { Json, JsonObject } from "../sources/source.ts";
+import type { Database, Queries } from "./database.ts";
+
+export type Intent = {
+  readonly batchId: string;
+  readonly lane: string;
+  /** `Batch.replay` plus what the runner froze with it: token and insert settings. */
+  readonly intent: JsonObject;
+};
+
+export type Confirmation = {
+  readonly batchId: string;
+  readonly lane: string;
+  readonly checkpoint: Json | undefined;
+  readonly marks: Readonly<Record<string, Json>>;
+  readonly counts: Readonly<Record<string, number>>;
+};
+
+export class Ledger {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async begin(pipeId: string, intent: Intent): Promise<void> {
+    await this.#db.run(
+      `INSERT INTO pipe_intents (pipe_id, batch_id, lane, intent, created_at) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (pipe_id, batch_id) DO NOTHING`,
+      ...[pipeId, intent.batchId, intent.lane, JSON.stringify(intent.intent), new Date().toISOString()],
+    );
+  }
+
+  async confirm(pipeId: string, done: Confirmation): Promise<void> {
+    await this.#db.transaction(async (tx) => {
+      await tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, done.batchId);
+      if (done.checkpoint !== undefined) await writeCheckpoint(tx, pipeId, done.lane, done.checkpoint);
+      await writeMarks(tx, pipeId, done.marks);
+      await addCounts(tx, pipeId, done.counts);
+    });
+  }
+
+  /** Marks and counts outside a batch: an object that was given up, for example. */
+  async note(pipeId: string, marks: Readonly<Record<string, Json>>, counts: Readonly<Record<string, number>>) {
+    await this.#db.transaction(async (tx) => {
+      await writeMarks(tx, pipeId, marks);
+      await addCounts(tx, pipeId, counts);
+    });
+  }
+
+  async intents(pipeId: string): Promise<Intent[]> {
+    const rows = await this.#db.all<{ batch_id: string; lane: string; intent: string }>(
+      "SELECT batch_id, lane, intent FROM pipe_intents WHERE pipe_id = ? ORDER BY created_at, batch_id",
+      pipeId,
+    );
+    return rows.map((row) => ({ batchId: row.batch_id, lane: row.lane, intent: JSON.parse(row.intent) as JsonObject }));
+  }
+
+  async checkpoints(pipeId: string): Promise<Record<string, Json>> {
+    const rows = await this.#db.all<{ lane: string; checkpoint: string }>(
+      "SELECT lane, checkpoint FROM pipe_checkpoints WHERE pipe_id = ?",
+      pipeId,
+    );
+    return Object.fromEntries(rows.map((row) => [row.lane, JSON.parse(row.checkpoint) as Json]));
+  }
+
+  async marks(pipeId: string, keys: readonly string[]): Promise<Record<string, Json>> {
+    const found: Record<string, Json> = {};
+    for (let at = 0; at < keys.length; at += 500) {
+      const part = keys.slice(at, at + 500);
+      const rows = await this.#db.all<{ mark_key: string; mark: string }>(
+        `SELECT mark_key, mark FROM pipe_marks WHERE pipe_id = ? AND mark_key IN (${part.map(() => "?").join(", ")})`,
+        pipeId,
+        ...part,
+      );
+      for (const row of rows) found[row.mark_key] = JSON.parse(row.mark) as Json;
+    }
+    return found;
+  }
+}
+
+async function writeCheckpoint(tx: Queries, pipeId: string, lane: string, checkpoint: Json): Promise<void> {
+  await tx.run(
+    `INSERT INTO pipe_checkpoints (pipe_id, lane, checkpoint, updated_at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (pipe_id, lane) DO UPDATE SET checkpoint = excluded.checkpoint, updated_at = excluded.updated_at`,
+    ...[pipeId, lane, JSON.stringify(checkpoint), new Date().toISOString()],
+  );
+}
+
+async function writeMarks(tx: Queries, pipeId: string, marks: Readonly<Record<string, Json>>): Promise<void> {
+  for (const [key, mark] of Object.entries(marks)) {
+    await tx.run(
+      `INSERT INTO pipe_marks (pipe_id, mark_key, mark) VALUES (?, ?, ?)
+       ON CONFLICT (pipe_id, mark_key) DO UPDATE SET mark = excluded.mark`,
+      ...[pipeId, key, JSON.stringify(mark)],
+    );
+  }
+}
+
+async function addCounts(tx: Queries, pipeId: string, counts: Readonly<Record<string, number>>): Promise<void> {
+  for (const [name, value] of Object.entries(counts)) {
+    await tx.run(
+      `INSERT INTO pipe_counters (pipe_id, name, value) VALUES (?, ?, ?)
+       ON CONFLICT (pipe_id, name) DO UPDATE SET value = value + excluded.value`,
+      ...[pipeId, name, value],
+    );
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * Pipes. `desired_state` and the definition are written by the HTTP edge and raise `generation`; `state`, `last_error`
+ * and `observed_generation` are written by the pipes supervisor alone.
+ */
+import { randomUUID } from "node:crypto";
+import type { PipeState } from "../api/pipes.ts";
+import type { Database, Queries } from "./database.ts";
+import type { Sealer } from "./secrets.ts";
+
+export type DesiredPipeState = "running" | "stopped" | "deleted";
+
+type PipeRow = {
+  readonly id: string;
+  readonly service_id: string;
+  readonly name: string;
+  readonly source_kind: string;
+  readonly source: string;
+  readonly source_secrets: string | null;
+  readonly destination: string;
+  readonly roles: string | null;
+  readonly field_mappings: string;
+  readonly scaling: string;
+  readonly settings: string;
+  readonly desired_state: DesiredPipeState;
+  readonly generation: number;
+  readonly observed_generation: number;
+  readonly state: PipeState;
+  readonly last_error: string | null;
+  readonly epoch: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+};
+
+export type PipeDestination = {
+  readonly database?: string;
+  readonly table?: string;
+  readonly managedTable?: boolean;
+  readonly tableDefinition?: {
+    readonly engine?: { readonly type?: string; readonly versionColumnId?: string; readonly columnIds?: string[] };
+    readonly sortingKey?: string[];
+    readonly partitionBy?: string;
+    readonly primaryKey?: string;
+  };
+  readonly columns?: { readonly name: string; readonly type: string }[];
+};
+
+export type Pipe = {
+  readonly id: string;
+  readonly serviceId: string;
+  readonly name: string;
+  readonly sourceKind: string;
+  /** The source as sent, without its secrets. */
+  readonly source: Record<string, unknown>;
+  readonly destination: PipeDestination;
+  readonly fieldMappings: { readonly sourceField: string; readonly destinationField: string }[];
+  readonly scaling: Record<string, number>;
+  readonly settings: Record<string, number | boolean>;
+  readonly desiredState: DesiredPipeState;
+  readonly generation: number;
+  readonly observedGeneration: number;
+  readonly state: PipeState;
+  readonly lastError: string | null;
+  readonly epoch: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+};
+
+export type NewPipe = Pick<
+  Pipe,
+  "serviceId" | "name" | "sourceKind" | "source" | "destination" | "fieldMappings" | "scaling" | "settings"
+> & { readonly secrets: Record<string, unknown>; readonly roles: readonly string[] | undefined };
+
+export type PipeChange = Partial<
+  Pick<Pipe, "name" | "source" | "destination" | "fieldMappings" | "scaling" | "settings" | "desiredState">
+> & { readonly secrets?: Record<string, unknown> };
+
+export class PipeStore {
+  readonly #db: Database;
+  readonly #sealer: Sealer;
+
+  constructor(db: Database, sealer: Sealer) {
+    this.#db = db;
+    this.#sealer = sealer;
+  }
+
+  async create(pipe: NewPipe): Promise<string> {
+    const id = randomUUID();
+    const now = new Date().toISOString();
+    await this.#db.run(
+      `INSERT INTO pipes (id, service_id, name, source_kind, source, source_secrets, destination, roles, field_mappings,
+         scaling, settings, desired_state, state, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'Provisioning', ?, ?)`,
+      ...[id, pipe.serviceId, pipe.name, pipe.sourceKind, JSON.stringify(pipe.source)],
+      ...[this.#sealer.seal(pipe.secrets, id), JSON.stringify(pipe.destination)],
+      ...[pipe.roles === undefined ? null : JSON.stringify(pipe.roles), JSON.stringify(pipe.fieldMappings)],
+      ...[JSON.stringify(pipe.scaling), JSON.stringify(pipe.settings), now, now],
+    );
+    return id;
+  }
+
+  async find(id: string): Promise<Pipe | undefined> {
+    const row = await this.#db.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);
+    return row && toPipe(row);
+  }
+
+  /** Pipes asked to be deleted are not found any more. */
+  async findIn(serviceId: string, id: string): Promise<Pipe | undefined> {
+    const row = await this.#db.get<PipeRow>(
+      "SELECT * FROM pipes WHERE id = ? AND service_id = ? AND desired_state <> 'deleted'",
+      id,
+      serviceId,
+    );
+    return row && toPipe(row);
+  }
+
+  async listIn(serviceId: string): Promise<Pipe[]> {
+    const rows = await this.#db.all<PipeRow>(
+      "SELECT * FROM pipes WHERE service_id = ? AND desired_state <> 'deleted' ORDER BY created_at, id",
+      serviceId,
+    );
+    return rows.map(toPipe);
+  }
+
+  async listAll(): Promise<Pipe[]> {
+    return (await this.#db.all<PipeRow>("SELECT * FROM pipes ORDER BY created_at, id")).map(toPipe);
+  }
+
+  /** The source's secret members, opened. */
+  async secrets(id: string): Promise<Record<string, unknown>> {
+    const row = await this.#db.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);
+    return row?.source_secrets ? this.#sealer.open(row.source_secrets, id) : {};
+  }
+
+  /** Written by the HTTP edge only: raises the generation. */
+  async change(id: string, change: PipeChange): Promise<void> {
+    const json = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value));
+    const columns = {
+      name: change.name,
+      source: json(change.source),
+      source_secrets: change.secrets === undefined ? undefined : this.#sealer.seal(change.secrets, id),
+      destination: json(change.destination),
+      field_mappings: json(change.fieldMappings),
+      scaling: json(change.scaling),
+      settings: json(change.settings),
+      desired_state: change.desiredState,
+    };
+    const given = Object.entries(columns).filter(([, value]) => value !== undefined) as [string, string][];
+    const sets = [...given.map(([column]) => `${column} = ?`), "generation = generation + 1", "updated_at = ?"];
+    await this.#db.run(
+      `UPDATE pipes SET ${sets.join(", ")} WHERE id = ?`,
+      ...given.map(([, value]) => value),
+      new Date().toISOString(),
+      id,
+    );
+  }
+
+  /** Written by the pipes supervisor only. */
+  async setState(id: string, state: PipeState, lastError: string | null, observedGeneration: number): Promise<void> {
+    await this.#db.run(
+      "UPDATE pipes SET state = ?, last_error = ?, observed_generation = ? WHERE id = ?",
+      ...[state, lastError, observedGeneration, id],
+    );
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#db.run("DELETE FROM pipes WHERE id = ?", id);
+  }
+
+  /** Starts the pipe over: forgets positions and marks, and raises the epoch so that no old token suppresses a row. */
+  async startOver(id: string): Promise<void> {
+    await this.#db.transaction(async (tx: Queries) => {
+      for (const table of ["pipe_checkpoints", "pipe_intents", "pipe_marks"]) {
+        await tx.run(`DELETE FROM ${table} WHERE pipe_id = ?`, id);
+      }
+      await tx.run("UPDATE pipes SET epoch = epoch + 1, generation = generation + 1 WHERE id = ?", id);
+    });
+  }
+
+  async counters(id: string): Promise<Record<string, number>> {
+    const rows = await this.#db.all<{ name: string; value: number }>(
+      "SELECT name, value FROM pipe_counters WHERE pipe_id = ? ORDER BY name",
+      id,
+    );
+    return Object.fromEntries(rows.map((row) => [row.name, row.value]));
+  }
+}
+
+function toPipe(row: PipeRow): Pipe {
+  return {
+    id: row.id,
+    serviceId: row.service_id,
+    name: row.name,
+    sourceKind: row.source_kind,
+    source: JSON.parse(row.source),
+    destination: JSON.parse(row.destination),
+    fieldMappings: JSON.parse(row.field_mappings),
+    scaling: JSON.parse(row.scaling),
+    settings: JSON.parse(row.settings),
+    desiredState: row.desired_state,
+    generation: row.generation,
+    observedGeneration: row.observed_generation,
+    state: row.state,
+    lastError: row.last_error,
+    epoch: row.epoch,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * Seals secret values at rest with AES-256-GCM. The key is 32 bytes, from the configuration or a file of mode 0600 in
+ * the data directory. A sealed text is bound to its context (for example a pipe id): moved elsewhere, it does not open.
+ */
+import { createCipheriv, createDecipheriv, createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+
+export class Sealer {
+  readonly #key: Buffer;
+
+  constructor(key: Buffer) {
+    if (key.length !== 32) throw new Error("the secret key must be 32 bytes");
+    this.#key = key;
+  }
+
+  seal(value: unknown, context: string): string {
+    const iv = randomBytes(12);
+    const cipher = createCipheriv("aes-256-gcm", this.#key, iv).setAAD(Buffer.from(context));
+    const body = Buffer.concat([cipher.update(JSON.stringify(value), "utf8"), cipher.final()]);
+    return `v1.${Buffer.concat([iv, cipher.getAuthTag(), body]).toString("base64url")}`;
+  }
+
+  /** Throws when the text was not sealed with this key for this context. */
+  open<T>(sealed: string, context: string): T {
+    const bytes = Buffer.from(sealed.slice("v1.".length), "base64url");
+    const decipher = createDecipheriv("aes-256-gcm", this.#key, bytes.subarray(0, 12));
+    decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(12, 28));
+    const body = Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]);
+    return JSON.parse(body.toString("utf8")) as T;
+  }
+}
+
+/** Reads the key file, creating it on first use. */
+export function loadOrCreateKey(file: string): Buffer {
+  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString("base64"), { mode: 0o600, flag: "wx" });
+  return Buffer.from(readFileSync(file, "utf8").trim(), "base64");
+}
+
+/** A new secret of 32 random bytes, URL-safe. High entropy, so one round of SHA-256 is a sufficient stored form. */
+export function newSecret(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+export function sha256Hex(value: string): string {
+  return createHash("sha256").update(value).digest("hex");
+}
+
+/** Compares two hex digests in constant time. */
+export function sameDigest(a: string, b: string): boolean {
+  const left = Buffer.from(a, "hex");
+  const right = Buffer.from(b, "hex");
+  return left.length === right.length && timingSafeEqual(left, right);
+}

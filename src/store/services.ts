@@ -1,0 +1,196 @@
+/**
+ * Services. `desired_state` and `wake_requested` say what is asked for and are written by the edges; `state` and its
+ * companions say what is and are written by the services reconciler alone.
+ */
+import { randomUUID } from "node:crypto";
+import type { ServiceState } from "../api/services.ts";
+import type { Database } from "./database.ts";
+
+export type DesiredServiceState = "running" | "stopped" | "deleted";
+
+export type ServiceRow = {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly name: string;
+  readonly provider: string;
+  readonly region: string;
+  readonly port: number;
+  readonly min_replica_memory_gb: number;
+  readonly max_replica_memory_gb: number;
+  readonly num_replicas: number;
+  readonly idle_scaling: number;
+  readonly idle_timeout_minutes: number;
+  readonly ip_access_list: string;
+  readonly tags: string;
+  readonly release_channel: string | null;
+  readonly desired_state: DesiredServiceState;
+  readonly wake_requested: number;
+  readonly state: ServiceState;
+  readonly state_message: string | null;
+  readonly database_version: string;
+  readonly restarts: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+};
+
+export type NewService = {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly provider: string;
+  readonly region: string;
+  readonly port: number;
+  readonly minReplicaMemoryGb: number;
+  readonly maxReplicaMemoryGb: number;
+  readonly numReplicas: number;
+  readonly idleScaling: boolean;
+  readonly idleTimeoutMinutes: number;
+  readonly ipAccessList: readonly { source: string; description: string }[];
+  readonly tags: readonly { key: string; value?: string | undefined }[];
+  readonly releaseChannel: string | undefined;
+  readonly passwordSha256: string;
+};
+
+export type ServiceChange = {
+  readonly name?: string | undefined;
+  readonly ip_access_list?: string | undefined;
+  readonly tags?: string | undefined;
+  readonly release_channel?: string | undefined;
+  readonly min_replica_memory_gb?: number | undefined;
+  readonly max_replica_memory_gb?: number | undefined;
+  readonly idle_scaling?: number | undefined;
+  readonly idle_timeout_minutes?: number | undefined;
+};
+
+export type UserRow = {
+  readonly service_id: string;
+  readonly name: string;
+  readonly password_sha256: string;
+  readonly readonly: number;
+  readonly created_at: string;
+};
+
+export class ServiceStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Inserts the service with its `default` user: desired running, state provisioning. */
+  async create(service: NewService): Promise<string> {
+    const id = randomUUID();
+    const now = new Date().toISOString();
+    await this.#db.transaction(async (tx) => {
+      await tx.run(
+        `INSERT INTO services (id, organization_id, name, provider, region, port, min_replica_memory_gb,
+           max_replica_memory_gb, num_replicas, idle_scaling, idle_timeout_minutes, ip_access_list, tags,
+           release_channel, desired_state, state, created_at, updated_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'provisioning', ?, ?)`,
+        ...[id, service.organizationId, service.name, service.provider, service.region, service.port],
+        ...[service.minReplicaMemoryGb, service.maxReplicaMemoryGb, service.numReplicas],
+        ...[service.idleScaling ? 1 : 0, service.idleTimeoutMinutes, JSON.stringify(service.ipAccessList)],
+        ...[JSON.stringify(service.tags), service.releaseChannel ?? null, now, now],
+      );
+      await tx.run(
+        "INSERT INTO service_users (service_id, name, password_sha256, readonly, created_at) VALUES (?, 'default', ?, 0, ?)",
+        id,
+        service.passwordSha256,
+        now,
+      );
+    });
+    return id;
+  }
+
+  find(id: string): Promise<ServiceRow | undefined> {
+    return this.#db.get("SELECT * FROM services WHERE id = ?", id);
+  }
+
+  findIn(organizationId: string, id: string): Promise<ServiceRow | undefined> {
+    return this.#db.get(
+      "SELECT * FROM services WHERE id = ? AND organization_id = ? AND desired_state <> 'deleted'",
+      id,
+      organizationId,
+    );
+  }
+
+  listIn(organizationId: string): Promise<ServiceRow[]> {
+    return this.#db.all(
+      "SELECT * FROM services WHERE organization_id = ? AND desired_state <> 'deleted' ORDER BY created_at, id",
+      organizationId,
+    );
+  }
+
+  listAll(): Promise<ServiceRow[]> {
+    return this.#db.all("SELECT * FROM services ORDER BY created_at, id");
+  }
+
+  /** Written by the edges only. */
+  async setDesired(id: string, desired: DesiredServiceState): Promise<void> {
+    await this.#db.run(
+      "UPDATE services SET desired_state = ?, wake_requested = 0, updated_at = ? WHERE id = ?",
+      ...[desired, new Date().toISOString(), id],
+    );
+  }
+
+  /** Asks for an idle service to be woken; the reconciler clears the request when it has done so. */
+  async requestWake(id: string): Promise<void> {
+    await this.#db.run("UPDATE services SET wake_requested = 1 WHERE id = ? AND wake_requested = 0", id);
+  }
+
+  async change(id: string, change: ServiceChange): Promise<void> {
+    const given = Object.entries(change).filter(([, value]) => value !== undefined);
+    const sets = [...given.map(([column]) => `${column} = ?`), "updated_at = ?"].join(", ");
+    await this.#db.run(
+      `UPDATE services SET ${sets} WHERE id = ?`,
+      ...given.map(([, value]) => value),
+      new Date().toISOString(),
+      id,
+    );
+  }
+
+  /** Written by the services reconciler only. */
+  async setState(id: string, state: ServiceState, message: string | null): Promise<void> {
+    const clear = state === "running" || state === "stopped" ? ", wake_requested = 0" : "";
+    await this.#db.run(`UPDATE services SET state = ?, state_message = ?${clear} WHERE id = ?`, state, message, id);
+  }
+
+  /** Written by the services reconciler only: what it learned from a started engine. */
+  async setEngineFacts(id: string, facts: { databaseVersion: string }): Promise<void> {
+    await this.#db.run("UPDATE services SET database_version = ? WHERE id = ?", facts.databaseVersion, id);
+  }
+
+  /** Removes the rows of a deleted service, its users, pipes and their checkpoints. */
+  async remove(id: string): Promise<void> {
+    await this.#db.run("DELETE FROM services WHERE id = ?", id);
+  }
+
+  listUsers(serviceId: string): Promise<UserRow[]> {
+    return this.#db.all("SELECT * FROM service_users WHERE service_id = ? ORDER BY created_at, name", serviceId);
+  }
+
+  listAllUsers(): Promise<UserRow[]> {
+    return this.#db.all("SELECT * FROM service_users");
+  }
+
+  /** Returns false when the user exists already. */
+  async addUser(serviceId: string, name: string, passwordSha256: string, readonly: boolean): Promise<boolean> {
+    const added = await this.#db.run(
+      `INSERT INTO service_users (service_id, name, password_sha256, readonly, created_at) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (service_id, name) DO NOTHING`,
+      ...[serviceId, name, passwordSha256, readonly ? 1 : 0, new Date().toISOString()],
+    );
+    return added === 1;
+  }
+
+  async setPassword(serviceId: string, name: string, passwordSha256: string): Promise<void> {
+    await this.#db.run(
+      "UPDATE service_users SET password_sha256 = ? WHERE service_id = ? AND name = ?",
+      ...[passwordSha256, serviceId, name],
+    );
+  }
+
+  /** Returns false when there was no such user. */
+  async removeUser(serviceId: string, name: string): Promise<boolean> {
+    return (await this.#db.run("DELETE FROM service_users WHERE service_id = ? AND name = ?", serviceId, name)) === 1;
+  }
+}

@@ -1,0 +1,154 @@
+/** The real HTTP server on real stores in a temporary directory, without engines: states are set through the store. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import { openApiDocument } from "../../src/api/openapi.ts";
+import { managementOperations } from "../../src/api/operations.ts";
+import { Authenticator } from "../../src/http/auth.ts";
+import { backupHandlers } from "../../src/http/handlers/backups.ts";
+import { organizationHandlers } from "../../src/http/handlers/organizations.ts";
+import { pipeHandlers } from "../../src/http/handlers/pipes.ts";
+import { serviceHandlers } from "../../src/http/handlers/services.ts";
+import { addPages } from "../../src/http/pages.ts";
+import { RateLimiter } from "../../src/http/rate-limit.ts";
+import { createServer } from "../../src/http/server.ts";
+import { AppError } from "../../src/lib/errors.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import { CredentialStore } from "../../src/store/credentials.ts";
+import { openDatabase } from "../../src/store/database.ts";
+import { OrganizationStore } from "../../src/store/organizations.ts";
+import { PipeStore } from "../../src/store/pipes.ts";
+import { Sealer } from "../../src/store/secrets.ts";
+import { ServiceStore } from "../../src/store/services.ts";
+
+export type Answer = {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  // biome-ignore lint/suspicious/noExplicitAny: bodies under test are looked at member by member
+  readonly body: any;
+  readonly text: string;
+};
+
+export type Api = AsyncDisposable & {
+  readonly server: FastifyInstance;
+  readonly organizationId: string;
+  readonly services: ServiceStore;
+  readonly pipes: PipeStore;
+  readonly credentials: CredentialStore;
+  readonly organizations: OrganizationStore;
+  readonly keyId: string;
+  readonly keySecret: string;
+  /** Sends with the admin key unless `auth` says otherwise (null: no header). `body` may be raw text or bytes. */
+  call(
+    method: string,
+    path: string,
+    options?: { body?: unknown; auth?: string | null; headers?: Record<string, string> },
+  ): Promise<Answer>;
+};
+
+export async function startApi(
+  options: { rateLimit?: number; loginFailureLimit?: number; now?: () => number } = {},
+): Promise<Api> {
+  const dir = mkdtempSync(join(tmpdir(), "millrace-api-"));
+  const db = openDatabase(join(dir, "millrace.db"));
+  const organizations = new OrganizationStore(db);
+  const credentials = new CredentialStore(db);
+  const services = new ServiceStore(db);
+  const pipes = new PipeStore(db, new Sealer(Buffer.alloc(32, 7)));
+  const organization = await organizations.create("Test");
+  const { row, secret } = await credentials.createKey({
+    organizationId: organization.id,
+    name: "admin",
+    role: "admin",
+    state: "enabled",
+    expireAt: null,
+  });
+  const authenticator = new Authenticator(
+    credentials,
+    new RateLimiter({ limit: options.loginFailureLimit ?? 1000, windowSeconds: 60 }, options.now),
+  );
+  let port = 20_000;
+  const server = await createServer({
+    authenticator,
+    rateLimiter: new RateLimiter({ limit: options.rateLimit ?? 10_000, windowSeconds: 10 }, options.now),
+    logger: createLogger("silent"),
+    bodyLimitBytes: 1_048_576,
+    tls: undefined,
+    signal: new AbortController().signal,
+    management: {
+      operations: managementOperations,
+      handlers: {
+        ...organizationHandlers({ organizations, credentials }),
+        ...serviceHandlers({
+          services,
+          endpoint: { protocol: "http", host: "127.0.0.1" },
+          allocatePort: async () => port++,
+          lastActivityAt: () => undefined,
+          poke: () => {},
+        }),
+        ...pipeHandlers({
+          services,
+          pipes,
+          acquire: async () => {
+            throw new AppError("SERVICE_UNAVAILABLE", "no engine here");
+          },
+          gauges: () => ({ lagMs: 5 }),
+          poke: () => {},
+        }),
+        ...backupHandlers({ services }),
+      },
+    },
+    observability: { operations: {}, handlers: {} },
+    extend: (instance) =>
+      addPages(instance, {
+        version: "0.0.0",
+        operations: managementOperations,
+        openApi: () => openApiDocument({ management: managementOperations, observability: {}, version: "0.0.0" }),
+        loops: () => [],
+        samples: async () => [],
+        authenticator,
+      }),
+  });
+  const admin = basic(row.key_id, secret);
+  return {
+    server,
+    organizationId: organization.id,
+    services,
+    pipes,
+    credentials,
+    organizations,
+    keyId: row.key_id,
+    keySecret: secret,
+    call: async (method, path, { body, auth = admin, headers = {} } = {}) => {
+      const response = await server.inject({
+        method: method as "GET",
+        url: path.replace("{o}", organization.id),
+        headers: {
+          ...(auth === null ? {} : { authorization: auth }),
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...headers,
+        },
+        ...(body === undefined
+          ? {}
+          : { payload: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
+      });
+      const isJson = String(response.headers["content-type"]).startsWith("application/json");
+      return {
+        status: response.statusCode,
+        headers: response.headers as Record<string, string>,
+        body: isJson ? response.json() : undefined,
+        text: response.payload,
+      };
+    },
+    [Symbol.asyncDispose]: async () => {
+      await server.close();
+      db.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function basic(keyId: string, secret: string): string {
+  return `Basic ${Buffer.from(`${keyId}:${secret}`).toString("base64")}`;
+}
