@@ -4,6 +4,7 @@
  */
 import { parseException } from "../clickhouse/exception.ts";
 import { literal } from "../clickhouse/sql.ts";
+import { tagSetting } from "./guard.ts";
 import {
   type Addon,
   type Classification,
@@ -12,7 +13,6 @@ import {
   type RawResult,
   type RawWritten,
 } from "./native.ts";
-import { tagSetting } from "./statement.ts";
 
 /** Server defaults that differ in the embedded engine, and would surprise a client. */
 const connectionDefaults = ["--implicit_select=0", "--allow_introspection_functions=0"];
@@ -78,6 +78,12 @@ export class Engine {
   }
 }
 
+/** Engine errors as the client may see them: without the paths of our own pipes and spool files. */
 function rethrow(error: unknown): never {
-  throw parseException(error instanceof Error ? error.message : String(error));
+  const text = error instanceof Error ? error.message : String(error);
+  const shown = text
+    .replace(/ ?\(in file\/uri [^)]*\)/g, "")
+    .replace(/: While executing File: data for INSERT was parsed from file/g, "")
+    .replace(/: data for INSERT was parsed from file/g, "");
+  throw parseException(shown);
 }

@@ -3,19 +3,23 @@
  * client that goes away takes its query with it, and an upload that breaks off never becomes a shorter insert.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { pipeline, type Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
 import { isWord, tokenize } from "../clickhouse/lexer.ts";
 import { identifier, literal } from "../clickhouse/sql.ts";
 import type { Logger } from "../lib/logger.ts";
+import { decoderOf } from "./content-encoding.ts";
 import type { Engine } from "./engine.ts";
-import { runInsert } from "./insert.ts";
+import { guardStatement, tagSetting } from "./guard.ts";
+import { insertSettings, runInsert } from "./insert.ts";
 import type { Connection } from "./native.ts";
-import { emptySummary, Reply, type ReplyFacts, type Summary } from "./reply.ts";
+import { BlockDecompressor } from "./native-blocks.ts";
+import { emptySummary, Reply, type ReplyFacts, type ReplyOptions, type Summary } from "./reply.ts";
 import { type QueryRequest, readRequest } from "./request.ts";
 import { runSelect } from "./select.ts";
 import type { Slot, Slots } from "./slots.ts";
-import { type InsertStatement, readInsert, readStatement, type Statement, tagSetting } from "./statement.ts";
+import { type InsertStatement, readInsert, readStatement, type Statement } from "./statement.ts";
 import { Upload } from "./upload.ts";
 
 /** The part of a body that must hold the head of an INSERT. */
@@ -58,20 +62,26 @@ export class Executor {
     try {
       request = readRequest(message);
     } catch (error) {
-      new Reply(response, { ...this.#facts, queryId: "" }, 0).fail(this.#asException(error));
+      message.resume();
+      new Reply(response, { ...this.#facts, queryId: "" }, plainReply).fail(this.#asException(error));
       return;
     }
-    const reply = new Reply(response, { ...this.#facts, queryId: request.queryId }, request.bufferBytes);
+    const reply = new Reply(response, { ...this.#facts, queryId: request.queryId }, replyOptions(request));
     const gone = new AbortController();
     response.on("close", () => gone.abort(clickHouseException("QUERY_WAS_CANCELLED", "The client went away.")));
-    const upload = new Upload(Buffer.from(request.urlQuery === "" ? "" : `${request.urlQuery}\n`), message);
+    let upload: Upload | undefined;
     try {
+      upload = new Upload(
+        Buffer.from(request.urlQuery === "" ? "" : `${request.urlQuery}\n`),
+        plainBody(message, request),
+      );
       const { statement, data } = await readBody(upload);
       const summary = await this.#run(request, reply, statement, data ? upload : undefined, gone);
       reply.finish(summary);
     } catch (error) {
       if (response.destroyed) return;
-      await upload.discard(maxStatementBytes).catch(() => {});
+      await upload?.discard(maxStatementBytes).catch(() => {});
+      message.resume();
       reply.fail(this.#asException(error));
     }
   }
@@ -83,11 +93,13 @@ export class Executor {
     upload: Upload | undefined,
     gone: AbortController,
   ): Promise<Summary> {
+    guardStatement(tokenize(plainText(statement)), request);
     this.#register(request, gone);
     try {
       const slot = await this.#slots.take(gone.signal);
       try {
-        const connection = this.#engine.connect(trustedSettings(request));
+        const settings = [...trustedSettings(request), ...(await insertSettings(statement, upload))];
+        const connection = this.#engine.connect(settings);
         try {
           const run = {
             engine: this.#engine,
@@ -125,6 +137,20 @@ export class Executor {
     this.#logger.error({ err: error }, "request failed");
     return clickHouseException("UNKNOWN_EXCEPTION", "The request failed inside the server.", { cause: error });
   }
+}
+
+const plainReply = { holdBytes: 0, acceptEncoding: "", compress: false };
+
+function replyOptions(request: QueryRequest): ReplyOptions {
+  return { holdBytes: request.bufferBytes, acceptEncoding: request.acceptEncoding, compress: request.compress };
+}
+
+/** The body without the encodings of HTTP and of the native format. A body that breaks off fails every stage. */
+function plainBody(message: IncomingMessage, request: QueryRequest): Readable {
+  const stages = [decoderOf(request.contentEncoding), request.decompress ? new BlockDecompressor() : undefined];
+  let body: Readable = message;
+  for (const stage of stages) if (stage !== undefined) body = pipeline(body, stage, () => {});
+  return body;
 }
 
 /** Reads the statement from URL and body. `data` is true when insert data follows in the upload. */

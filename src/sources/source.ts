@@ -32,9 +32,11 @@ export type Batch = {
   readonly id: string;
   /** Everything needed to build this batch again. Saved before the insert begins. */
   readonly replay: JsonObject;
-  /** Position of the lane once this batch is durable. */
-  readonly checkpoint: Json;
+  /** Position of the lane once this batch is durable; undefined where marks alone say what is done. */
+  readonly checkpoint: Json | undefined;
   readonly inserts: readonly Insert[];
+  /** Engine settings of the inserts. They decide how rows are cut into blocks, so they are frozen with the intent. */
+  readonly settings: Readonly<Record<string, string | number>>;
   /** Things the source is done with once the batch is durable, by key (object versions, for example). */
   readonly marks?: Readonly<Record<string, Json>>;
   /** Added to the pipe's counters when the batch is durable. */
@@ -68,10 +70,14 @@ export type SourceContext = {
   /** Grows when the pipe starts over (resync, restore): part of every token. */
   readonly epoch: number;
   readonly settings: Readonly<Record<string, number | boolean>>;
+  /** Inserts that may run at the same time. */
+  readonly concurrency: number;
   readonly destination: DestinationTable;
   readonly marks: MarkReader;
   /** Reports gauges such as lag; shown in the API and in the metrics. */
   report(gauges: Readonly<Record<string, number>>): void;
+  /** Tells of trouble that is being retried (the pipe is Degraded meanwhile), and with undefined of its end. */
+  trouble(reason: string | undefined): void;
   /** Records something that cannot be loaded; resolves when it is durable. */
   reject(records: readonly RejectedRecord[]): Promise<void>;
   /** A plain query on the destination service, for schema inference and checks. */
@@ -96,6 +102,11 @@ export interface Source extends AsyncDisposable {
   read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncIterable<Batch>;
   /** Tells upstream that everything up to the batch is durable. Only called after the checkpoint is saved. */
   acknowledge(batch: Batch): Promise<void>;
+  /**
+   * Called when the engine refuses the data of a batch for good. Returns what to deliver instead: smaller batches, or one
+   * without inserts that records the rejection and moves the checkpoint on. Absent: the pipe fails.
+   */
+  refused?(batch: Batch, reason: string): Promise<readonly Batch[]>;
 }
 
 /** Opened connector: its code is loaded only when a pipe of its kind is created or run. */

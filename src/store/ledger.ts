@@ -15,7 +15,7 @@ export type Intent = {
 export type Confirmation = {
   readonly batchId: string;
   readonly lane: string;
-  readonly checkpoint: Json;
+  readonly checkpoint: Json | undefined;
   readonly marks: Readonly<Record<string, Json>>;
   readonly counts: Readonly<Record<string, number>>;
 };
@@ -38,11 +38,7 @@ export class Ledger {
   async confirm(pipeId: string, done: Confirmation): Promise<void> {
     await this.#db.transaction(async (tx) => {
       await tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, done.batchId);
-      await tx.run(
-        `INSERT INTO pipe_checkpoints (pipe_id, lane, checkpoint, updated_at) VALUES (?, ?, ?, ?)
-         ON CONFLICT (pipe_id, lane) DO UPDATE SET checkpoint = excluded.checkpoint, updated_at = excluded.updated_at`,
-        ...[pipeId, done.lane, JSON.stringify(done.checkpoint), new Date().toISOString()],
-      );
+      if (done.checkpoint !== undefined) await writeCheckpoint(tx, pipeId, done.lane, done.checkpoint);
       await writeMarks(tx, pipeId, done.marks);
       await addCounts(tx, pipeId, done.counts);
     });
@@ -85,6 +81,14 @@ export class Ledger {
     }
     return found;
   }
+}
+
+async function writeCheckpoint(tx: Queries, pipeId: string, lane: string, checkpoint: Json): Promise<void> {
+  await tx.run(
+    `INSERT INTO pipe_checkpoints (pipe_id, lane, checkpoint, updated_at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (pipe_id, lane) DO UPDATE SET checkpoint = excluded.checkpoint, updated_at = excluded.updated_at`,
+    ...[pipeId, lane, JSON.stringify(checkpoint), new Date().toISOString()],
+  );
 }
 
 async function writeMarks(tx: Queries, pipeId: string, marks: Readonly<Record<string, Json>>): Promise<void> {

@@ -57,6 +57,7 @@ export const objectStorage = {
   ],
   secrets: ["accessKey", "connectionString"],
   rules,
+  connect: async () => (await import("./objects.ts")).objectStorageConnector,
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {
