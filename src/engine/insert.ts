@@ -97,10 +97,11 @@ async function insertStreamed(run: Run, statement: InsertStatement, upload: Uplo
 
 /** Waits for room in the pipe, or for its end: the engine closes it when the insert fails. */
 async function drained(writer: Socket): Promise<void> {
+  if (writer.destroyed) return;
   const waited = new AbortController();
   const { signal } = waited;
   try {
-    await Promise.race([once(writer, "drain", { signal }), once(writer, "close", { signal })]);
+    await Promise.race([once(writer, "drain", { signal }), once(writer, "close", { signal })]).catch(() => {});
   } finally {
     waited.abort();
   }
