@@ -1,5 +1,5 @@
 /** The engine's own backups: its statements, and the `.backup` file that lists what a backup holds. */
-import { readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { identifier, literal, tableName } from "../clickhouse/sql.ts";
@@ -13,7 +13,9 @@ export type IndexEntry = {
   readonly name: string;
   readonly size: number;
   readonly checksum: string;
-  /** The file of this backup that holds the bytes; undefined when they are in a base. */
+  /** How many of the bytes are in this backup itself: none when a base has them, the new end of a file that has grown. */
+  readonly ownBytes: number;
+  /** The file of this backup that holds these bytes; undefined when there are none. */
   readonly storedAs: string | undefined;
 };
 
@@ -102,18 +104,35 @@ export async function createFunctions(client: ClickHouseClient, functions: reado
   if (left.length > 0) throw new Error(`${left.length} SQL functions cannot be created: ${left[0]}`);
 }
 
+/**
+ * Reads the list of files, and makes sure that all of them are there in full: on a disk that is full, the engine reports
+ * BACKUP_CREATED for files that it has cut off, the list included.
+ */
 export async function readIndex(folder: string): Promise<IndexEntry[]> {
   const xml = await readFile(join(folder, engineIndex), "utf8");
-  return [...xml.matchAll(/<file>(.*?)<\/file>/gs)].map(([, body = ""]) => {
+  if (!xml.includes("</contents>")) throw incomplete(`its list of files has only ${xml.length} characters`);
+  const entries = [...xml.matchAll(/<file>(.*?)<\/file>/gs)].map(([, body = ""]) => {
     const tag = (name: string) => {
       const found = new RegExp(`<${name}>(.*?)</${name}>`, "s").exec(body)?.[1];
       return found === undefined ? undefined : unescapeXml(found);
     };
     const name = tag("name") ?? "";
     const size = Number(tag("size") ?? 0);
-    const inBase = tag("use_base") === "true" || Number(tag("base_size") ?? 0) > 0 || size === 0;
-    return { name, size, checksum: tag("checksum") ?? "", storedAs: inBase ? undefined : (tag("data_file") ?? name) };
+    const ownBytes = tag("use_base") === "true" ? size - Number(tag("base_size") ?? size) : size;
+    const storedAs = ownBytes === 0 ? undefined : (tag("data_file") ?? name);
+    return { name, size, checksum: tag("checksum") ?? "", ownBytes, storedAs };
   });
+  for (const { storedAs, ownBytes } of entries) {
+    if (storedAs === undefined) continue;
+    const found = await stat(join(folder, storedAs)).catch(() => undefined);
+    if (found?.size !== ownBytes)
+      throw incomplete(`${storedAs} has ${found?.size ?? "no"} bytes instead of ${ownBytes}`);
+  }
+  return entries;
+}
+
+function incomplete(what: string): Error {
+  return new Error(`the engine could not write the whole backup, the disk may be full: ${what}`);
 }
 
 /** Lets the backup in `folder` find its base in `basePath`, wherever it was when the backup was made. */
@@ -134,8 +153,8 @@ export async function relocateBase(folder: string, basePath: string): Promise<vo
 /** Row counts that the files of a backup state, by checksum: contents of tiny files that are one number. */
 export async function numbersIn(folder: string, entries: readonly IndexEntry[]): Promise<Record<string, number>> {
   const numbers: Record<string, number> = {};
-  for (const { size, checksum, storedAs } of entries) {
-    if (storedAs === undefined || size > 20 || checksum in numbers) continue;
+  for (const { size, ownBytes, checksum, storedAs } of entries) {
+    if (storedAs === undefined || ownBytes !== size || size > 20 || checksum in numbers) continue;
     const text = (await readFile(join(folder, storedAs), "utf8")).trim();
     if (/^\d{1,15}$/.test(text)) numbers[checksum] = Number(text);
   }

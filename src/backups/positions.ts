@@ -49,11 +49,11 @@ export function refusalOf(pipe: PipeSnapshot): string | undefined {
   if (pipe.unsettled.length > 0) {
     return "A batch was being inserted when the backup was made, and may be in the table in part: resync, or clean the table up and start.";
   }
-  const source = JSON.parse(pipe.source) as Record<string, unknown>;
+  const members = JSON.parse(pipe.source) as Record<string, { readonly queueUrl?: string } | undefined>;
   if (pipe.source_kind === "relationalDb") {
     return "The database's replication slot has moved on since the backup: resync to load the tables again.";
   }
-  if (pipe.source_kind === "objectStorage" && source.queueUrl !== undefined) {
+  if (pipe.source_kind === "objectStorage" && members.objectStorage?.queueUrl !== undefined) {
     return "Messages consumed after the backup are gone from the queue: resync, or load the files since then another way.";
   }
   return undefined;

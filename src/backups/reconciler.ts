@@ -52,7 +52,7 @@ export class BackupsReconciler {
       if (this.#running.has(id) || (this.#paused.get(id)?.until ?? 0) > Date.now()) continue;
       const lane = { rows: rows.get(id) ?? [], restores: open.get(id) ?? [], service: live.get(id) };
       const job = await this.#nextJob(id, lane, signal);
-      if (job !== undefined) this.#start(id, job);
+      if (job !== undefined) this.#start(id, job, signal);
     }
   }
 
@@ -148,10 +148,11 @@ export class BackupsReconciler {
     return { now: Date.now(), hourMs: this.#options.hourMs };
   }
 
-  #start(id: string, job: () => Promise<void>): void {
+  #start(id: string, job: () => Promise<void>, signal: AbortSignal): void {
     const running = job()
       .then(() => void this.#paused.delete(id))
       .catch((error) => {
+        if (signal.aborted) return;
         const backoff = this.#paused.get(id)?.backoff ?? new Backoff({ baseMs: 1_000, capMs: 60_000 });
         this.#paused.set(id, { until: Date.now() + backoff.next(), backoff });
         this.#options.logger.error({ err: error, serviceId: id }, "backup job failed");

@@ -119,14 +119,14 @@ export class BackupStore {
   }
 
   /** Newest first; without those being removed. */
-  listIn(serviceId: string): Promise<BackupRow[]> {
+  listIn(serviceId: string): Promise<readonly BackupRow[]> {
     return this.#db.all(
       "SELECT * FROM backups WHERE service_id = ? AND status <> 'deleting' ORDER BY started_at DESC, id",
       serviceId,
     );
   }
 
-  listInOrganization(organizationId: string): Promise<BackupRow[]> {
+  listInOrganization(organizationId: string): Promise<readonly BackupRow[]> {
     return this.#db.all(
       "SELECT * FROM backups WHERE organization_id = ? AND status <> 'deleting' ORDER BY started_at DESC, id",
       organizationId,
@@ -134,7 +134,7 @@ export class BackupStore {
   }
 
   /** Everything, also what is being removed; oldest first. */
-  listAll(): Promise<BackupRow[]> {
+  listAll(): Promise<readonly BackupRow[]> {
     return this.#db.all("SELECT * FROM backups ORDER BY started_at, id");
   }
 

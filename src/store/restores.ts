@@ -55,12 +55,12 @@ export class RestoreStore {
   }
 
   /** Newest first. */
-  listIn(serviceId: string): Promise<RestoreRow[]> {
+  listIn(serviceId: string): Promise<readonly RestoreRow[]> {
     return this.#db.all("SELECT * FROM restores WHERE service_id = ? ORDER BY created_at DESC, id", serviceId);
   }
 
   /** Not finished, oldest first. */
-  listOpen(): Promise<RestoreRow[]> {
+  listOpen(): Promise<readonly RestoreRow[]> {
     return this.#db.all("SELECT * FROM restores WHERE status IN ('queued', 'in_progress') ORDER BY created_at, id");
   }
 

@@ -1,0 +1,104 @@
+import { execFileSync, execSync } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { type Backup, backUp, ended, restored } from "../test/support/backups.ts";
+import { query, runningService, serve } from "../test/support/serve.ts";
+import { type BenchResult, median, round } from "./bench.ts";
+
+export const description =
+  "full backup and restore MB/s, checks included, against `cp -r` of the data directory; increment against changed bytes";
+
+const rounds = 3;
+const rows = 4_000_000;
+const changedRows = 200_000;
+
+/** Each full backup takes the place of the one before: a chain length of 1 makes them all full. */
+export async function run(): Promise<BenchResult> {
+  const full = await measureFull();
+  const increment = await measureIncrement();
+  const row = (what: string, samples: number[]) => ({
+    what,
+    "MB/s": round(full.megabytes / median(samples)),
+    "median s": round(median(samples), 2),
+    "all s": samples.map((sample) => round(sample, 2)).join(" "),
+  });
+  return {
+    rows: [
+      row("cp -r and sync", full.copies),
+      row("backup: stored", full.stores),
+      row("backup: stored and every file read back", full.backups),
+      row("restore into a new running service", full.restores),
+      row("cp -r of the copy and back", full.copiesBack),
+    ],
+    summary: {
+      ratio: round(median(full.copies) / median(full.backups)),
+      restoreRatio: round(median(full.copiesBack) / median(full.restores)),
+      dataMb: round(full.megabytes),
+      backupMbPerSecond: round(full.megabytes / median(full.backups)),
+      restoreMbPerSecond: round(full.megabytes / median(full.restores)),
+      incrementPerChangedByte: increment,
+    },
+  };
+}
+
+async function measureFull() {
+  const env = { MILLRACE_BACKUP_CHAIN_LENGTH: "1", MILLRACE_BACKUP_CHECK_HOURS: "0" };
+  await using served = await serve({ env });
+  const service = await runningService(served, { idleScaling: false });
+  await load(service, 0, rows);
+  const data = join(served.dataDir, "services", service.id, "data");
+  const copy = join(served.dataDir, "copy");
+  const back = join(served.dataDir, "back");
+  const megabytes = Number(execFileSync("du", ["-sb", data], { encoding: "utf8" }).split("\t")[0]) / 1e6;
+  const copies: number[] = [];
+  const copiesBack: number[] = [];
+  const stores: number[] = [];
+  const backups: number[] = [];
+  const restores: number[] = [];
+  for (let i = 0; i < rounds; i += 1) {
+    copies.push(await timed(() => void execSync(`cp -r '${data}' '${copy}' && sync -f '${copy}'`)));
+    copiesBack.push(await timed(() => void execSync(`cp -r '${copy}' '${back}' && sync -f '${back}'`)));
+    for (const path of [copy, back]) rmSync(path, { recursive: true });
+    let backup: Backup | undefined;
+    backups.push(
+      await timed(async () => {
+        backup = await backUp(served, service);
+      }),
+    );
+    stores.push(backup?.durationInSeconds ?? Number.NaN);
+    restores.push(await timed(async () => void (await restored(served, backup?.id as string))));
+  }
+  return { megabytes, copies, copiesBack, stores, backups, restores };
+}
+
+/** Bytes that an increment stores per byte of new parts. */
+async function measureIncrement(): Promise<number> {
+  await using served = await serve({ env: { MILLRACE_BACKUP_CHECK_HOURS: "0" } });
+  const service = await runningService(served, { idleScaling: false });
+  await load(service, 0, rows / 4);
+  await backUp(served, service);
+  const bytes = async () =>
+    Number(await query(service, "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND table = 't'"));
+  await query(service, "SYSTEM STOP MERGES t");
+  const before = await bytes();
+  await load(service, rows, changedRows);
+  const changed = (await bytes()) - before;
+  const { id } = await served.api.createBackup({ params: service.params });
+  return round((await ended(served, service, id)).sizeInBytes / changed, 3);
+}
+
+async function load(service: Parameters<typeof query>[0], from: number, count: number): Promise<void> {
+  await query(service, "CREATE TABLE IF NOT EXISTS t (id UInt64, at DateTime, name String, note String) ORDER BY id");
+  await query(
+    service,
+    `INSERT INTO t SELECT number, toDateTime(number), toString(sipHash64(number)), randomPrintableASCII(80)
+     FROM numbers(${from}, ${count})`,
+  );
+  await query(service, "OPTIMIZE TABLE t FINAL");
+}
+
+async function timed(work: () => unknown): Promise<number> {
+  const started = performance.now();
+  await work();
+  return (performance.now() - started) / 1000;
+}
