@@ -5,6 +5,7 @@
  */
 import { type Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { clickHouseException } from "../clickhouse/exception.ts";
+import { BatchWriter } from "../lib/batch-writer.ts";
 import { credentialParameters } from "./credentials.ts";
 
 export type Upstream = {
@@ -55,13 +56,23 @@ function passBack(incoming: IncomingMessage, response: ServerResponse, done: () 
     if (!hopHeaders.has(name.toLowerCase())) headers.push(name, incoming.rawHeaders[i + 1] as string);
   }
   response.writeHead(incoming.statusCode ?? 502, headers);
-  incoming.on("error", () => {});
+  const writer = new BatchWriter(response);
+  incoming.on("error", () => writer.flush());
   incoming.on("close", () => {
+    writer.flush();
     // Without the end of the message the answer is cut off, and the client has to see that.
     if (!incoming.complete) response.write("", () => response.socket?.destroySoon());
     done();
   });
-  incoming.pipe(response);
+  incoming.on("data", (chunk: Buffer) => {
+    if (writer.write(chunk)) return;
+    incoming.pause();
+    writer.onDrain(() => incoming.resume());
+  });
+  incoming.on("end", () => {
+    writer.flush();
+    response.end();
+  });
 }
 
 function requestHeaders(message: IncomingMessage, to: Upstream): Record<string, string> {
