@@ -18,7 +18,8 @@ import { type Formula, parseFormula } from "./formula.ts";
 import { TokenGate } from "./gate.ts";
 import { planHistogram } from "./metrics/histogram.ts";
 import { planGauge, planSum } from "./metrics/scalars.ts";
-import type { Cell, QueryPlan, Series, TimeRange } from "./plan.ts";
+import type { Cell, PlanInput, QueryPlan, Series, TimeRange } from "./plan.ts";
+import { planRollup, type RollupTable } from "./rollup.ts";
 import {
   fillGaps,
   limitGroups,
@@ -224,14 +225,16 @@ export class Charts {
 
   async #run(asked: Asked, work: Leased, schema: TableSchema, signal: AbortSignal): Promise<Ran> {
     const { client, source, series } = work;
-    const plan = await planners[work.metric ?? "events"]({
+    const input: PlanInput = {
       source,
       schema,
       series,
       range: asked.range,
       buckets: asked.buckets,
       typesOf: (expressions, params) => this.#tables.typesOf(client, schema, { expressions, params }, signal),
-    });
+    };
+    const rolledUp = work.metric === undefined ? await planRollup(input, await this.#rollups(work, signal)) : undefined;
+    const plan = rolledUp ?? (await planners[work.metric ?? "events"](input));
     try {
       const text = await client.text(`${plan.sql}\nLIMIT ${maxRows + 1}\nFORMAT JSONCompact`, {
         params: plan.params.values(),
@@ -245,6 +248,18 @@ export class Charts {
     } catch (error) {
       throw engineError(error, plan.fromCaller);
     }
+  }
+
+  /** The source's rollups that exist. */
+  async #rollups({ source, client }: Leased, signal: AbortSignal): Promise<RollupTable[]> {
+    const tables = (source.materializedViews ?? []).map(async (rollup): Promise<RollupTable | undefined> => {
+      const place = { serviceId: source.serviceId, database: rollup.databaseName, table: rollup.tableName };
+      const known = this.#tables.remembered(place);
+      if (known !== undefined && known.ageMs < freshMs) return { rollup, schema: known.state.schema };
+      const state = await this.#tables.state(client, place, signal).catch(() => undefined);
+      return state && { rollup, schema: state.schema };
+    });
+    return (await Promise.all(tables)).filter((table) => table !== undefined);
   }
 
   #settings() {

@@ -51,8 +51,6 @@ const pinned: Readonly<Record<string, string>> = {
   parallel_replicas_custom_key: "",
   schema_inference_hints: "",
   allow_experimental_eval_table_function: "0",
-  input_format_values_interpret_expressions: "0",
-  input_format_values_deduce_templates_of_expressions: "0",
 };
 
 /** Writes the two files into `dir` and returns the path to hand to the engine. */
@@ -72,6 +70,9 @@ function usersXml({ maxMemoryBytes }: EngineLimits): string {
     max_bytes_before_external_group_by: String(Math.floor(perQuery / 2)),
     max_bytes_before_external_sort: String(Math.floor(perQuery / 2)),
     async_insert: "0",
+    // Only the host turns expressions in VALUES on, for data that it has looked at (see guard.ts).
+    input_format_values_interpret_expressions: "0",
+    input_format_values_deduce_templates_of_expressions: "0",
     ...pinned,
   };
   const constraints = Object.keys(pinned).map((name) => `<${name}><const/></${name}>`);

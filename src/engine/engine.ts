@@ -22,25 +22,20 @@ const newline = Buffer.from("\n");
 export class Engine {
   readonly #addon: Addon;
   readonly #dataDir: string;
-  readonly #configFile: string;
   /** Kept open so that the database stays loaded, and used for KILL QUERY. */
   readonly #control: Connection;
 
   constructor(dataDir: string, configFile: string) {
     this.#addon = loadAddon();
     this.#dataDir = dataDir;
-    this.#configFile = configFile;
-    this.#control = this.connect([]);
+    // The first connection starts the engine with its configuration; later ones join it.
+    this.#control = this.connect([["config-file", configFile]]);
   }
 
   /** Opens a connection with settings that constraints and read-only mode do not apply to. */
   connect(settings: readonly (readonly [name: string, value: string])[]): Connection {
     const args = settings.map(([name, value]) => `--${name}=${value}`);
-    const connection = this.#addon.CreateConnection(this.#dataDir, [
-      `--config-file=${this.#configFile}`,
-      ...connectionDefaults,
-      ...args,
-    ]);
+    const connection = this.#addon.CreateConnection(this.#dataDir, [...connectionDefaults, ...args]);
     if (connection === null) throw new Error("the engine refused a connection");
     return connection;
   }

@@ -3,11 +3,27 @@
  * tool, in which the scalar function `file` reads any file, dictionaries run programs and disks name host folders.
  * Every rule here was a statement that worked; `test/real/attacks.real.test.ts` runs them all.
  */
-import { clickHouseException } from "../clickhouse/exception.ts";
+import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
 import { isPunctuation, isWord, type Token, tokenize } from "../clickhouse/lexer.ts";
 
-/** A setting that this program uses to find its own queries; clients may not set it. */
+/** A setting without a meaning here, in which the client's query id travels. */
 export const tagSetting = "stream_like_engine_insert_queue";
+
+/** Settings of our own, and those that decide whether data may contain expressions. */
+const reservedSettings = new Set([
+  tagSetting,
+  "input_format_values_interpret_expressions",
+  "input_format_values_deduce_templates_of_expressions",
+]);
+
+/** Throws for a setting that clients may not change. */
+export function guardSetting(name: string): void {
+  if (!reservedSettings.has(name)) return;
+  throw new ClickHouseException(452, "SETTING_CONSTRAINT_VIOLATION", `Setting ${name} should not be changed.`);
+}
+
+/** The id that the client knows a running query by, as an expression over `system.processes`. */
+export const clientQueryId = `if(Settings['${tagSetting}'] = '', query_id, Settings['${tagSetting}'])`;
 
 /** Functions and table functions that reach files, programs or other parsers. */
 const deniedFunctions = new Set(
@@ -75,7 +91,7 @@ function guardToken(tokens: readonly Token[], at: number, token: Token): void {
   const next = tokens[at + 1];
   if (isWord(token, "INTO") && isWord(next, "OUTFILE")) refuseFiles();
   if (isWord(token, "FROM") && isWord(next, "INFILE")) refuseFiles();
-  if (isName(token, tagSetting)) throw clickHouseException("UNKNOWN_SETTING", `Unknown setting '${tagSetting}'.`);
+  if (isNameToken(token)) guardSetting(token.value);
   if (isName(token, "disk") && isPunctuation(next, "(") && isPunctuation(tokens[at - 1], "=")) {
     refuse("Disks cannot be defined in SQL.");
   }
@@ -96,8 +112,9 @@ function isFunctionArgument(tokens: readonly Token[], at: number): boolean {
 function guardText(text: string): void {
   if (!text.includes("\\") && ![...deniedFunctions].some((name) => text.includes(name))) return;
   const tokens = tokenize(text);
-  if (!tokens.some((token) => token.kind === "word" && defaults.test(token.text))) return;
-  if (tokens.some(isDeniedName)) refuse("A column's default uses a function that is not available.");
+  const from = tokens.findIndex((token) => token.kind === "word" && defaults.test(token.text));
+  if (from >= 0 && tokens.slice(from).some(isDeniedName))
+    refuse("A column's default uses a function that is not available.");
 }
 
 /** The arguments must be literals: a structure put together by functions or queries cannot be looked at. */

@@ -90,7 +90,9 @@ function answerProbe(message: IncomingMessage, response: ServerResponse): boolea
 async function listen(path: string, onRequest: (message: IncomingMessage, response: ServerResponse) => void) {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   rmSync(path, { force: true });
-  const server = createServer({ maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 0, requestTimeout: 0 }, onRequest);
+  // A larger mark than the default 64 KiB: else every chunk waits for the one before to leave.
+  const options = { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 0, requestTimeout: 0, highWaterMark: 1_048_576 };
+  const server = createServer(options, onRequest);
   server.headersTimeout = 0;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

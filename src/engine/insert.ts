@@ -31,7 +31,10 @@ export async function insertSettings(
   if (upload === undefined || statement.kind !== "insert" || !/^values$/i.test(statement.format)) return [];
   await upload.hold(spoolBytes);
   if (!upload.ended || !valuesAreHarmless(upload.held, searchedBytes)) return [];
-  return [["input_format_values_interpret_expressions", "1"]];
+  return [
+    ["input_format_values_interpret_expressions", "1"],
+    ["input_format_values_deduce_templates_of_expressions", "1"],
+  ];
 }
 
 export async function runInsert(
@@ -97,10 +100,11 @@ async function insertStreamed(run: Run, statement: InsertStatement, upload: Uplo
 
 /** Waits for room in the pipe, or for its end: the engine closes it when the insert fails. */
 async function drained(writer: Socket): Promise<void> {
+  if (writer.destroyed) return;
   const waited = new AbortController();
   const { signal } = waited;
   try {
-    await Promise.race([once(writer, "drain", { signal }), once(writer, "close", { signal })]);
+    await Promise.race([once(writer, "drain", { signal }), once(writer, "close", { signal })]).catch(() => {});
   } finally {
     waited.abort();
   }

@@ -209,3 +209,35 @@ class Cursor {
     return true;
   }
 }
+
+/**
+ * Lets a client see and kill queries by the ids that it gave them: the engine gives every query an id of its own, and
+ * ours travels in a setting. `expression` is what stands for the id.
+ */
+export function withClientQueryIds(text: string, expression: string): string {
+  if (!/processes|kill/i.test(text)) return text;
+  const tokens = tokenize(text);
+  const kill = isWord(tokens[0], "KILL") && isWord(tokens[1], "QUERY");
+  let out = "";
+  let at = 0;
+  for (const [i, token] of tokens.entries()) {
+    const table = isWord(token, "system") && isPunctuation(tokens[i + 1], ".") && isWord(tokens[i + 2], "processes");
+    if (table) {
+      const end = (tokens[i + 2] as Token).end;
+      out += `${text.slice(at, token.start)}(SELECT * REPLACE (${expression} AS query_id) FROM system.processes)`;
+      if (!aliased(tokens[i + 3])) out += " AS processes";
+      at = end;
+    } else if (kill && isWord(token, "query_id")) {
+      out += `${text.slice(at, token.start)}(${expression})`;
+      at = token.end;
+    }
+  }
+  return out + text.slice(at);
+}
+
+function aliased(token: Token | undefined): boolean {
+  const clause =
+    "WHERE PREWHERE GROUP ORDER LIMIT FORMAT SETTINGS UNION HAVING JOIN INNER LEFT RIGHT FULL CROSS ANY ALL GLOBAL FINAL SAMPLE WINDOW QUALIFY INTERSECT EXCEPT OFFSET ARRAY ASOF INTO";
+  if (token === undefined || token.kind === "punctuation") return false;
+  return !clause.split(" ").includes(token.text.toUpperCase());
+}

@@ -5,6 +5,7 @@ import { withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { pipeDetails, pipeRecord } from "../../api/pipes.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
+import { remember } from "../../lib/remember.ts";
 import { destinationIssues, mappingIssues, sourceArm, sourceIssues, splitSecrets } from "../../pipes/definition.ts";
 import { mergeSecrets } from "../../pipes/job.ts";
 import { connectorOf, type PreflightAccess, preflight } from "../../pipes/preflight.ts";
@@ -47,7 +48,7 @@ export function pipeHandlers(deps: PipeDeps): Pick<Handlers<ManagementOperations
     },
     listPipes: async ({ params }) => {
       await requireService(deps, params);
-      return (await pipes.listIn(params.serviceId)).map(pipeView);
+      return pipeViews(await pipes.listIn(params.serviceId)) as z.input<typeof pipeRecord>[];
     },
     getPipe: async ({ params }) => {
       const pipe = await find(params);
@@ -221,7 +222,11 @@ function badRequest(issues: readonly Issue[]): AppError {
   return new AppError("BAD_REQUEST", `Invalid request body: ${text}`, { issues });
 }
 
-function pipeView(pipe: Pipe): z.input<typeof pipeRecord> {
+/** Lists are asked for often and change rarely; a frozen result is also turned into JSON only once. */
+const pipeView = remember(viewOf);
+const pipeViews = remember((pipes: readonly Pipe[]) => Object.freeze(pipes.map(pipeView)));
+
+function viewOf(pipe: Pipe): z.input<typeof pipeRecord> {
   return {
     id: pipe.id,
     serviceId: pipe.serviceId,
