@@ -5,7 +5,7 @@
  */
 import { type Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { clickHouseException } from "../clickhouse/exception.ts";
-import { BatchWriter } from "../lib/batch-writer.ts";
+import { relay } from "../lib/batch-writer.ts";
 import { credentialParameters } from "./credentials.ts";
 
 export type Upstream = {
@@ -45,7 +45,7 @@ export function forward(message: IncomingMessage, response: ServerResponse, url:
       resolve();
     });
     message.on("error", () => outgoing.destroy());
-    message.pipe(outgoing);
+    relay(message, outgoing);
   });
 }
 
@@ -56,22 +56,13 @@ function passBack(incoming: IncomingMessage, response: ServerResponse, done: () 
     if (!hopHeaders.has(name.toLowerCase())) headers.push(name, incoming.rawHeaders[i + 1] as string);
   }
   response.writeHead(incoming.statusCode ?? 502, headers);
-  const writer = new BatchWriter(response);
+  const writer = relay(incoming, response);
   incoming.on("error", () => writer.flush());
   incoming.on("close", () => {
     writer.flush();
     // Without the end of the message the answer is cut off, and the client has to see that.
     if (!incoming.complete) response.write("", () => response.socket?.destroySoon());
     done();
-  });
-  incoming.on("data", (chunk: Buffer) => {
-    if (writer.write(chunk)) return;
-    incoming.pause();
-    writer.onDrain(() => incoming.resume());
-  });
-  incoming.on("end", () => {
-    writer.flush();
-    response.end();
   });
 }
 

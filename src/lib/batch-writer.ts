@@ -2,10 +2,11 @@
  * Writes bulk data to an HTTP message in larger pieces than it arrives: what comes in one turn of the event loop
  * leaves in one write, with one chunk header. Back-pressure is the socket's own.
  */
-import type { ServerResponse } from "node:http";
+import type { OutgoingMessage } from "node:http";
+import type { Readable } from "node:stream";
 
 export class BatchWriter {
-  readonly #message: ServerResponse;
+  readonly #message: OutgoingMessage;
   readonly #limit: number;
   #batch: Buffer[] = [];
   #bytes = 0;
@@ -13,7 +14,7 @@ export class BatchWriter {
   #waiting: (() => void) | undefined;
 
   /** Asks the source to wait once `limit` bytes are collected. */
-  constructor(message: ServerResponse, limit = 1_048_576) {
+  constructor(message: OutgoingMessage, limit = 1_048_576) {
     this.#message = message;
     this.#limit = limit;
   }
@@ -57,4 +58,19 @@ export class BatchWriter {
     this.#waiting = undefined;
     waiting?.();
   }
+}
+
+/** Passes a whole stream on; the message ends with it. A stream that breaks off leaves the message open. */
+export function relay(from: Readable, to: OutgoingMessage): BatchWriter {
+  const writer = new BatchWriter(to);
+  from.on("data", (chunk: Buffer) => {
+    if (writer.write(chunk)) return;
+    from.pause();
+    writer.onDrain(() => from.resume());
+  });
+  from.on("end", () => {
+    writer.flush();
+    to.end();
+  });
+  return writer;
 }
