@@ -11,10 +11,10 @@ const fifo = join(dir, "pipe");
 execFileSync("mkfifo", ["-m", "600", fifo]);
 const session = new Session(join(dir, "data"), { connectionArgs: ["--max_memory_usage=4000000000"] });
 
-process.on("message", async ({ sql, pipe }: { sql: string; pipe?: string }) => {
+process.on("message", async ({ sql, pipe, buffer }: { sql: string; pipe?: string; buffer?: string }) => {
   const start = performance.now();
   try {
-    if (pipe === undefined) await session.queryAsync(sql, { format: "TabSeparated" });
+    if (pipe === undefined) await session.queryAsync(sql, { format: buffer ?? "TabSeparated" });
     else {
       const reader = spawn("cat", [fifo], { stdio: ["ignore", "ignore", "inherit"] });
       const read = once(reader, "exit");

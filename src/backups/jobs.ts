@@ -112,22 +112,25 @@ export class BackupJobs {
   /** Restores a database or table into a service that runs, and writes the outcome into the row. */
   async restorePart(restore: RestoreRow, signal: AbortSignal): Promise<void> {
     const { restores, place, logger } = this.#deps;
-    let lease: EngineLease | undefined;
+    place.clearStaging(restore.service_id);
     try {
       const backup = await this.#backupOf(restore);
-      place.clearStaging(restore.service_id);
-      lease = await this.#deps.engine(restore.service_id, signal);
-      if (restore.status === "in_progress") await removePart(lease.socketPath, restore);
-      await restores.begin(restore.id);
-      await restorePart(this.#restoreDeps(restore, backup, lease.socketPath), restore, backup, signal);
+      await this.#withEngine(restore.service_id, signal, async (socketPath) => {
+        if (restore.status === "in_progress") await removePart(socketPath, restore);
+        await restores.begin(restore.id);
+        await restorePart(this.#restoreDeps(restore, backup, socketPath), restore, backup, signal);
+      });
       await restores.finish(restore.id, null, []);
     } catch (error) {
       // Stopping the program is no outcome: the next start takes the restore up again.
       if (signal.aborted) throw error;
       logger.warn({ err: error, restoreId: restore.id }, "restore failed");
+      // The engine may have died in the middle. It counts as over only when nothing of it is left; until then the next
+      // pass begins it again.
+      if (!(error instanceof AppError) || restore.status === "in_progress") {
+        await this.#withEngine(restore.service_id, signal, (socketPath) => removePart(socketPath, restore));
+      }
       await restores.finish(restore.id, reasonOf(error, signal), []);
-    } finally {
-      await lease?.release();
     }
   }
 
@@ -152,6 +155,15 @@ export class BackupJobs {
     await this.#removeStored(row, signal);
     await this.#deps.backups.remove(row.id);
     this.#deps.logger.info({ backupId: row.id, name: row.name }, "backup removed");
+  }
+
+  async #withEngine(serviceId: string, signal: AbortSignal, use: (socketPath: string) => Promise<void>): Promise<void> {
+    const lease = await this.#deps.engine(serviceId, signal);
+    try {
+      await use(lease.socketPath);
+    } finally {
+      await lease.release();
+    }
   }
 
   /** A backup that a dead process was making: ends as failed, and nothing of it stays. */

@@ -61,7 +61,14 @@ async function deliver(batch: number, rows: number[]): Promise<void> {
   await new Promise((done) => setImmediate(done));
   rows.push(batch);
   await new Promise((done) => setImmediate(done));
-  await ledger.confirm(pipeId, { batchId, lane: "l", checkpoint: batch, marks: { [batchId]: true }, counts: {} });
+  await ledger.confirm(pipeId, {
+    batchId,
+    lane: "l",
+    checkpoint: batch,
+    marks: { [batchId]: true },
+    counts: {},
+    begun: true,
+  });
 }
 
 describe("positions and tables", () => {

@@ -13,7 +13,7 @@ import { decoderOf } from "./content-encoding.ts";
 import type { Engine } from "./engine.ts";
 import { clientQueryId, guardStatement, tagSetting } from "./guard.ts";
 import { insertSettings, runInsert } from "./insert.ts";
-import type { Connection } from "./native.ts";
+import type { Classification, Connection } from "./native.ts";
 import { BlockDecompressor } from "./native-blocks.ts";
 import { emptySummary, Reply, type ReplyFacts, type ReplyOptions, type Summary } from "./reply.ts";
 import { type QueryRequest, readRequest } from "./request.ts";
@@ -104,6 +104,9 @@ export class Executor {
         const settings = [...trustedSettings(request), ...(await insertSettings(statement, upload))];
         if (request.session !== undefined)
           return await this.#runInSession(request, reply, statement, upload, slot, gone, settings);
+        // The engine's parser works in a thread of its own while the connection is opened in this one.
+        const classified = this.#engine.classify(plainText(statement));
+        classified.catch(() => {});
         const connection = this.#engine.connect(settings);
         try {
           const run = {
@@ -115,7 +118,7 @@ export class Executor {
             prefix: prefixOf(request),
             signal: gone.signal,
           };
-          return await runStatement(run, statement, upload);
+          return await runStatement(run, statement, upload, await classified);
         } finally {
           this.#engine.close(connection);
         }
@@ -141,13 +144,14 @@ export class Executor {
     let failed = true;
     let restore = "";
     try {
-      if (request.readonly > request.readonlyUser) await this.#mustRead(statement);
+      const classified = await this.#engine.classify(plainText(statement));
+      if (request.readonly > request.readonlyUser) mustRead(statement, classified);
       const own = settings.filter(([name]) => name !== "readonly");
       const names = [...new Set([...own, ...request.settings].map(([name]) => name))];
       restore = (await borrowSettings(this.#engine, connection, names))(literal);
       const prefix = `SET ${own.map(([name, value]) => `${name} = ${literal(value)}`).join(", ")};${prefixOf(request)}`;
       const run = { engine: this.#engine, connection, slot, request, reply, prefix, signal: gone.signal };
-      const summary = await runStatement(run, statement, upload);
+      const summary = await runStatement(run, statement, upload, classified);
       failed = false;
       return summary;
     } finally {
@@ -176,15 +180,6 @@ export class Executor {
       this.#logger.warn({ err: error }, "a session could not be restored");
     }
     return false;
-  }
-
-  async #mustRead(statement: Statement): Promise<void> {
-    const { queryClass } = await this.#engine.classify(plainText(statement));
-    const harmless = statement.kind === "other" && (statement.verb === "SET" || statement.verb === "USE");
-    if (queryClass === 0 || queryClass === 4 || harmless) return;
-    const hint =
-      "For queries over HTTP, method GET implies readonly. You should use method POST for modifying queries.";
-    throw clickHouseException("READONLY", `Cannot execute query in readonly mode. ${hint}`);
   }
 
   #register(request: QueryRequest, gone: AbortController): void {
@@ -265,10 +260,22 @@ function prefixOf(request: QueryRequest): string {
   return assignments.length === 0 ? use : `${use}SET ${assignments.join(", ")};`;
 }
 
-async function runStatement(run: Run, statement: Statement, upload: Upload | undefined): Promise<Summary> {
-  const { engine, request } = run;
+/** In a session read-only mode cannot be set for one request, so GET is checked instead. */
+function mustRead(statement: Statement, { queryClass }: Classification): void {
+  const harmless = statement.kind === "other" && (statement.verb === "SET" || statement.verb === "USE");
+  if (queryClass === 0 || queryClass === 4 || harmless) return;
+  const hint = "For queries over HTTP, method GET implies readonly. You should use method POST for modifying queries.";
+  throw clickHouseException("READONLY", `Cannot execute query in readonly mode. ${hint}`);
+}
+
+async function runStatement(
+  run: Run,
+  statement: Statement,
+  upload: Upload | undefined,
+  { statementCount, queryClass }: Classification,
+): Promise<Summary> {
+  const { request } = run;
   const plain = plainText(statement);
-  const { statementCount, queryClass } = await engine.classify(plain);
   if (statementCount > 1) throw clickHouseException("SYNTAX_ERROR", "Syntax error: multi-statements are not allowed.");
   const parses = queryClass !== 4;
   const kill = killWhenAborted(run);

@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { pipeline, type Transform, type Writable } from "node:stream";
 import type { ClickHouseException } from "../clickhouse/exception.ts";
+import { BatchWriter } from "../lib/batch-writer.ts";
 import { chooseEncoding, type Encoding } from "./content-encoding.ts";
 import { contentTypeOf } from "./formats.ts";
 import { BlockCompressor } from "./native-blocks.ts";
@@ -41,7 +42,8 @@ export class Reply {
   readonly #response: ServerResponse;
   readonly #facts: ReplyFacts;
   readonly #startedAt = process.hrtime.bigint();
-  readonly #exceptionTag = randomBytes(12).toString("base64url").slice(0, 16);
+  /** Sixteen small letters, as clients expect them. */
+  readonly #exceptionTag = Array.from(randomBytes(16), (byte) => String.fromCharCode(97 + (byte % 26))).join("");
   #held: Buffer[] = [];
   #heldBytes = 0;
   readonly #holdBytes: number;
@@ -50,7 +52,10 @@ export class Reply {
   /** Where result bytes go once the head is sent: the response, or what compresses for it. */
   #sink: Writable;
   #last: Transform | undefined;
+  /** The way to the response while nothing compresses. */
+  readonly #plain: BatchWriter;
   #format: string | undefined;
+  #early = emptySummary;
 
   constructor(response: ServerResponse, facts: ReplyFacts, options: ReplyOptions) {
     this.#response = response;
@@ -59,6 +64,7 @@ export class Reply {
     this.#encoding = chooseEncoding(options.acceptEncoding);
     this.#compress = options.compress;
     this.#sink = response;
+    this.#plain = new BatchWriter(response);
     response.setHeader("X-ClickHouse-Query-Id", facts.queryId);
     response.setHeader("X-ClickHouse-Server-Display-Name", facts.displayName);
     response.setHeader("X-ClickHouse-Timezone", facts.timezone);
@@ -72,22 +78,33 @@ export class Reply {
     this.#format = format;
   }
 
+  /** The counters are known before the first byte is sent. */
+  setSummary(summary: Summary): void {
+    this.#early = summary;
+  }
+
   /** Takes result bytes; false means: wait for `drained` before the next. */
   write(chunk: Buffer): boolean {
-    if (this.#response.headersSent) return this.#sink.write(chunk);
+    if (this.#response.headersSent) return this.#send(chunk);
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
     if (this.#heldBytes <= this.#holdBytes) return true;
-    this.#sendHead(emptySummary);
-    return this.#sink.write(this.#takeHeld());
+    this.#sendHead(this.#early);
+    return this.#send(this.#takeHeld());
   }
 
   onDrain(listener: () => void): void {
-    this.#sink.once("drain", listener);
+    if (this.#sink === this.#response) this.#plain.onDrain(listener);
+    else this.#sink.once("drain", listener);
+  }
+
+  #send(chunk: Buffer): boolean {
+    return this.#sink === this.#response ? this.#plain.write(chunk) : this.#sink.write(chunk);
   }
 
   finish(summary: Summary): void {
     if (this.#response.headersSent) {
+      this.#plain.flush();
       this.#sink.end();
       return;
     }
@@ -116,6 +133,7 @@ export class Reply {
     const block = `\r\n__exception__\r\n${tag}\r\n${text}${size} ${tag}\r\n__exception__\r\n`;
     const breakOff = () => this.#response.write("", () => this.#response.socket?.destroySoon());
     if (this.#sink === this.#response) {
+      this.#plain.flush();
       this.#response.write(block, breakOff);
       return;
     }

@@ -5,6 +5,7 @@
  */
 import { type Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { clickHouseException } from "../clickhouse/exception.ts";
+import { relay } from "../lib/batch-writer.ts";
 import { credentialParameters } from "./credentials.ts";
 
 export type Upstream = {
@@ -44,7 +45,7 @@ export function forward(message: IncomingMessage, response: ServerResponse, url:
       resolve();
     });
     message.on("error", () => outgoing.destroy());
-    message.pipe(outgoing);
+    relay(message, outgoing);
   });
 }
 
@@ -55,13 +56,14 @@ function passBack(incoming: IncomingMessage, response: ServerResponse, done: () 
     if (!hopHeaders.has(name.toLowerCase())) headers.push(name, incoming.rawHeaders[i + 1] as string);
   }
   response.writeHead(incoming.statusCode ?? 502, headers);
-  incoming.on("error", () => {});
+  const writer = relay(incoming, response);
+  incoming.on("error", () => writer.flush());
   incoming.on("close", () => {
+    writer.flush();
     // Without the end of the message the answer is cut off, and the client has to see that.
     if (!incoming.complete) response.write("", () => response.socket?.destroySoon());
     done();
   });
-  incoming.pipe(response);
 }
 
 function requestHeaders(message: IncomingMessage, to: Upstream): Record<string, string> {

@@ -138,5 +138,6 @@ export function splitSecrets(kind: SourceKindKey, config: JsonObject): { shown: 
       delete parent?.[next];
     }
   }
-  return { shown: shown as JsonObject, secrets: secrets as JsonObject };
+  const declared: SourceKind = sourceKinds[kind];
+  return { shown: { ...shown, ...declared.shown?.(config) } as JsonObject, secrets: secrets as JsonObject };
 }

@@ -4,8 +4,8 @@ import { identifier, literal, tableName } from "../clickhouse/sql.ts";
 import type { DestinationTable } from "../sources/source.ts";
 import type { Pipe, PipeDestination } from "../store/pipes.ts";
 
-/** Blocks of which the engine remembers the tokens: more than one batch can have in flight, with room to spare. */
-export const deduplicationWindow = 10_000;
+/** Parts of which the engine remembers the tokens: far more than the batches in flight make, partitions included. */
+export const deduplicationWindow = 100_000;
 
 type Query = (sql: string, params?: Readonly<Record<string, string>>) => Promise<Record<string, unknown>[]>;
 
@@ -86,7 +86,8 @@ export async function windowStatements(database: string, table: string, query: Q
 
 function needsWindow(engine: string, engineFull: string): boolean {
   if (!engine.endsWith("MergeTree") || engine.startsWith("Replicated") || engine.startsWith("Shared")) return false;
-  return !/non_replicated_deduplication_window = [1-9]/.test(engineFull);
+  const own = /non_replicated_deduplication_window = (\d+)/.exec(engineFull)?.[1];
+  return Number(own ?? 0) < deduplicationWindow;
 }
 
 /** Where a materialized view writes: the table behind TO, or its inner table. */

@@ -17,18 +17,21 @@ const exactlyOnce = {
   deduplicate_blocks_in_dependent_materialized_views: 1,
 };
 
-/**
- * Engine errors that another attempt will not mend, because they are about the data or the statement: parse and type
- * errors, missing columns, wrong formats. Everything else is taken for a passing condition.
- */
+/** Engine errors about the data itself: parse and type errors, broken files, violated constraints. */
 const refusals = new Set([
-  6, 26, 27, 33, 36, 38, 41, 47, 53, 62, 69, 70, 72, 73, 117, 130, 131, 321, 349, 407, 467, 539, 636, 675, 691,
+  6, 26, 27, 33, 36, 38, 41, 53, 69, 70, 72, 73, 117, 130, 131, 321, 349, 354, 395, 407, 467, 469, 539, 636, 675, 691,
+  748,
 ]);
+
+/** Conditions that pass, even when they turn up in the middle of reading: time, memory, network, cancellation. */
+const passing = new Set([159, 202, 203, 209, 210, 236, 241, 242, 243, 252, 373, 394, 439, 499, 999, 1000]);
 
 /** How long a source or a service may stay out of reach before the pipe fails. */
 const giveUpAfterMs = 15 * 60_000;
 
 export type Inserter = {
+  /** Of the whole worker. */
+  readonly signal: AbortSignal;
   insert(insert: Insert, token: string, settings: InsertSettings, signal: AbortSignal): Promise<Written>;
   query(sql: string, params?: Readonly<Record<string, string>>): Promise<Record<string, unknown>[]>;
   command(sql: string): Promise<void>;
@@ -62,12 +65,13 @@ export function createInserter(options: InserterOptions): Inserter {
   const retrying = <T>(work: (client: ClickHouseClient) => Promise<T>, signal: AbortSignal) =>
     retry(options, () => withEngine(work, signal), signal);
   return {
+    signal: options.signal,
     insert: (insert, token, settings, signal) =>
       retrying(async (client) => {
         const summary = await client.command(insert.sql, {
           signal,
           settings: { ...settings, ...exactlyOnce, insert_deduplication_token: token },
-          ...(insert.params === undefined ? {} : { params: insert.params }),
+          ...(insert.params === undefined ? {} : { params: await insert.params() }),
           ...(insert.body === undefined ? {} : { body: insert.body() }),
         });
         return { rows: summary.writtenRows, bytes: summary.writtenBytes };
@@ -94,7 +98,7 @@ async function retry<T>(options: InserterOptions, attempt: () => Promise<T>, sig
     } catch (error) {
       signal.throwIfAborted();
       const reason = options.scrub(error instanceof Error ? error.message : String(error));
-      if (isRefusal(error)) throw new RefusedInsert(reason);
+      if (isRefusal(error)) throw new RefusedInsert({ code: error.code, message: reason });
       if (Date.now() > deadline) throw new Error(`gave up after 15 minutes: ${reason}`, { cause: error });
       options.onTrouble(reason);
       await sleep(backoff.next(), signal);
@@ -103,8 +107,16 @@ async function retry<T>(options: InserterOptions, attempt: () => Promise<T>, sig
   }
 }
 
-/** An object that is gone (S3 error with status 404) will not come back either. */
-function isRefusal(error: unknown): boolean {
+/**
+ * Whether the fault lies in the data, so that the source has to decide. A fault behind the destination, in a materialized
+ * view, never does: the destination's own rows may be in by then, and only the same insert again can complete them.
+ */
+export function isRefusal(error: unknown): error is ClickHouseError {
   if (!(error instanceof ClickHouseError)) return false;
-  return refusals.has(error.code) || (error.code === 499 && /HTTP response code: 404/.test(error.message));
+  const { code, message } = error;
+  if (message.includes("while pushing to view")) return false;
+  if (refusals.has(code)) return true;
+  // The store denies one object, or has it no more, or has another version of it by now.
+  if (code === 499) return /HTTP response code: (403|404|412)\b/.test(message);
+  return !passing.has(code) && /While executing (ReadFromObjectStorage|\w+InputFormat)/.test(message);
 }

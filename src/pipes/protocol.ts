@@ -1,6 +1,6 @@
 /** What control plane and pipe worker say to each other over the worker's IPC channel. */
 import type { DestinationTable, Json } from "../sources/source.ts";
-import type { FrozenIntent } from "./runner.ts";
+import type { Confirmed, FrozenIntent } from "./runner.ts";
 
 /** Everything a worker needs to run its pipe; sent once, at start. Holds opened secrets: never logged. */
 export type Job = {
@@ -22,14 +22,8 @@ export type WorkerCalls = {
   intents(): FrozenIntent[];
   checkpoints(): Record<string, Json>;
   begin(intent: FrozenIntent): void;
-  confirm(done: {
-    batchId: string;
-    lane: string;
-    checkpoint: Json | undefined;
-    marks: Readonly<Record<string, Json>>;
-    counts: Readonly<Record<string, number>>;
-  }): void;
-  note(noted: { marks: Readonly<Record<string, Json>>; counts: Readonly<Record<string, number>> }): void;
+  replace(change: { batchId: string; intents: readonly FrozenIntent[] }): void;
+  confirm(done: Confirmed): void;
   marks(keys: readonly string[]): Record<string, Json>;
   /** Wakes the service if need be. */
   acquire(): { leaseId: number; socketPath: string };

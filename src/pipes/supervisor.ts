@@ -213,8 +213,8 @@ export class PipesSupervisor {
       intents: async () => (await ledger.intents(pipe.id)) as unknown as FrozenIntent[],
       checkpoints: async () => (await ledger.checkpoints(pipe.id)) as Record<string, Json>,
       begin: (intent) => ledger.begin(pipe.id, intent),
+      replace: ({ batchId, intents }) => ledger.replace(pipe.id, batchId, intents),
       confirm: (done) => ledger.confirm(pipe.id, done),
-      note: ({ marks, counts }) => ledger.note(pipe.id, marks, counts),
       marks: (keys) => ledger.marks(pipe.id, keys),
       acquire: async () => {
         const lease = await acquire(pipe.serviceId, signal);

@@ -61,7 +61,7 @@ async function run(job: Job, scrub: (text: string) => string): Promise<void> {
     marks: { get: async (keys) => new Map(Object.entries(await link.call("marks", keys))) },
     report: (gauges) => void link.report({ type: "gauges", gauges }),
     trouble: (reason) => void link.report({ type: "trouble", reason: reason === undefined ? null : scrub(reason) }),
-    reject: createRejector(job.destination, inserter, (counts) => link.call("note", { marks: {}, counts }), scrub),
+    reject: createRejector(job.destination, inserter, scrub),
     query: inserter.query,
   };
   const kind: SourceKind | undefined = sourceKinds[job.kind as keyof typeof sourceKinds];
@@ -75,6 +75,7 @@ async function run(job: Job, scrub: (text: string) => string): Promise<void> {
       intents: () => link.call("intents", undefined as never),
       checkpoints: () => link.call("checkpoints", undefined as never),
       begin: (intent) => link.call("begin", intent),
+      replace: (change) => link.call("replace", change),
       confirm: (done) => link.call("confirm", done),
     },
     insert: inserter.insert,

@@ -17,8 +17,8 @@ export type Insert = {
   readonly sql: string;
   /** Fresh bytes for every attempt. */
   readonly body?: () => Buffer | Readable;
-  /** Bound parameters of the statement; secrets travel here and never in `sql`. */
-  readonly params?: Readonly<Record<string, string>>;
+  /** Bound parameters of the statement, made anew for every attempt; secrets travel here and never in `sql`. */
+  readonly params?: () => Promise<Readonly<Record<string, string>>>;
 };
 
 /**
@@ -39,7 +39,7 @@ export type Batch = {
   readonly settings: Readonly<Record<string, string | number>>;
   /** Things the source is done with once the batch is durable, by key (object versions, for example). */
   readonly marks?: Readonly<Record<string, Json>>;
-  /** Added to the pipe's counters when the batch is durable. */
+  /** Added to the pipe's counters when the batch is durable, once, however often it was tried. */
   readonly counts?: Readonly<Partial<Record<CounterName, number>>>;
 };
 
@@ -78,8 +78,11 @@ export type SourceContext = {
   report(gauges: Readonly<Record<string, number>>): void;
   /** Tells of trouble that is being retried (the pipe is Degraded meanwhile), and with undefined of its end. */
   trouble(reason: string | undefined): void;
-  /** Records something that cannot be loaded; resolves when it is durable. */
-  reject(records: readonly RejectedRecord[]): Promise<void>;
+  /**
+   * Records what cannot be loaded; resolves when it is durable. The same `token` records the same only once. Does not
+   * count: put `errors` into the `counts` of the batch that moves on.
+   */
+  reject(records: readonly RejectedRecord[], token: string): Promise<void>;
   /** A plain query on the destination service, for schema inference and checks. */
   query(sql: string, params?: Readonly<Record<string, string>>): Promise<Record<string, unknown>[]>;
 };
@@ -103,11 +106,22 @@ export interface Source extends AsyncDisposable {
   /** Tells upstream that everything up to the batch is durable. Only called after the checkpoint is saved. */
   acknowledge(batch: Batch): Promise<void>;
   /**
-   * Called when the engine refuses the data of a batch for good. Returns what to deliver instead: smaller batches, or one
-   * without inserts that records the rejection and moves the checkpoint on. Absent: the pipe fails.
+   * Called when the engine refuses the data of a batch. Returns what to deliver instead: smaller batches, the same batch
+   * for another try (after having waited), or one without inserts that records the rejection and moves the checkpoint on.
+   * The decision is saved before anything of it is delivered, so a crash cannot lead to another one. A replacement with
+   * the id of the refused batch keeps its token: it must give the rows already inserted first, cut at the same places.
+   * Absent: the pipe fails.
    */
-  refused?(batch: Batch, reason: string): Promise<readonly Batch[]>;
+  refused?(batch: Batch, refusal: Refusal, signal: AbortSignal): Promise<readonly Batch[]>;
 }
+
+/** Why the engine did not take a batch. */
+export type Refusal = {
+  /** The engine's error code. */
+  readonly code: number;
+  /** Without secrets: safe to show. */
+  readonly message: string;
+};
 
 /** Opened connector: its code is loaded only when a pipe of its kind is created or run. */
 export interface Connector<Config> {
@@ -131,7 +145,7 @@ export type SourceKind = {
   readonly mutable: readonly string[];
   /** Dotted paths that are sealed at rest and absent from responses. */
   readonly secrets: readonly string[];
-  /** Makes a non-secret member safe to show, such as a connection string without its key. */
+  /** Secret members that are shown in a safe form, such as a connection string without its key. */
   readonly shown?: (config: JsonObject) => JsonObject;
   /** Cross-field rules; returns what is wrong with paths below the kind's member. */
   readonly rules?: (config: JsonObject) => { readonly path: string; readonly message: string }[];

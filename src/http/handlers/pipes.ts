@@ -195,7 +195,10 @@ async function patchedConfig(
       .filter((member) => !mutable.includes(member) && !isDeepStrictEqual(given[member], stored[member]))
       .map((member) => ({ path: `source.${kind}.${member}`, message: "cannot be changed; create another pipe" })),
   );
-  const config = { ...mergeSecrets(stored, await deps.pipes.secrets(pipe.id)), ...given } as JsonObject;
+  // A member sent back as it was shown stays as it is: a secret may be shown in a safe form.
+  const changed = Object.entries(given).filter(([member, value]) => !isDeepStrictEqual(value, stored[member]));
+  const kept = mergeSecrets(stored, await deps.pipes.secrets(pipe.id));
+  const config = { ...kept, ...Object.fromEntries(changed) } as JsonObject;
   refuse(sourceIssues(kind, config));
   return config;
 }

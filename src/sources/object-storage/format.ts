@@ -13,6 +13,16 @@ const suffixes: readonly [RegExp, ObjectFormat][] = [
   [/\.(arrow|feather)$/i, "Arrow"],
 ];
 
+/** Formats of rows of text, in which one malformed row does not spoil the others. */
+export const textFormats: ReadonlySet<ObjectFormat> = new Set([
+  "JSONEachRow",
+  "JSONAsObject",
+  "CSV",
+  "CSVWithNames",
+  "TabSeparated",
+  "TabSeparatedWithNames",
+]);
+
 /** The configured format, or the one that the name's suffix stands for; compression suffixes are looked through. */
 export function formatOf(config: ObjectStorageConfig, name: string): ObjectFormat | undefined {
   if (config.format !== undefined) return config.format;

@@ -56,9 +56,19 @@ export const objectStorage = {
     "startAfter",
   ],
   secrets: ["accessKey", "connectionString"],
+  shown: shownSafely,
   rules,
   connect: async () => (await import("./objects.ts")).objectStorageConnector,
 } satisfies SourceKind;
+
+/** A connection string comes back without what grants access. */
+function shownSafely(config: JsonObject): JsonObject {
+  if (typeof config.connectionString !== "string") return {};
+  const parts = config.connectionString
+    .split(";")
+    .map((part) => part.replace(/^\s*(AccountKey|SharedAccessSignature)\s*=.*$/is, "$1=[redacted]"));
+  return { connectionString: parts.join(";") };
+}
 
 function rules(config: JsonObject): { path: string; message: string }[] {
   const issues: { path: string; message: string }[] = [];
@@ -76,8 +86,15 @@ function rules(config: JsonObject): { path: string; message: string }[] {
   if (config.authentication === "IAM_USER" && config.accessKey === undefined) {
     issues.push({ path: "accessKey", message: "is required for IAM_USER authentication" });
   }
-  if (config.authentication === "IAM_ROLE" && config.iamRole === undefined) {
-    issues.push({ path: "iamRole", message: "is required for IAM_ROLE authentication" });
+  if (azure && config.queueUrl !== undefined) {
+    issues.push({ path: "queueUrl", message: "is only for stores with SQS notifications" });
+  } else if (config.queueUrl !== undefined && !/^https?:\/\/[^/\s]+\/\S+$/i.test(String(config.queueUrl))) {
+    issues.push({ path: "queueUrl", message: "must be the http(s):// address of an SQS queue" });
+  } else if (config.queueUrl !== undefined && config.authentication === undefined && config.accessKey === undefined) {
+    issues.push({ path: "queueUrl", message: "needs authentication" });
+  }
+  if (config.authentication === "SERVICE_ACCOUNT") {
+    issues.push({ path: "authentication", message: "SERVICE_ACCOUNT is not available; use IAM_USER with an HMAC key" });
   }
   if (config.queueUrl !== undefined && config.isContinuous !== true) {
     issues.push({ path: "queueUrl", message: "needs isContinuous: true" });

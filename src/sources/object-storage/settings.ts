@@ -3,12 +3,18 @@
  * order (parsing may be parallel, in order) or when everything is one block. Several threads lost and doubled rows after
  * an interrupted first attempt, so the thread settings of a pipe bound parsing and downloading, never the order.
  */
-import type { InsertValues } from "./objects.ts";
+export type InsertValues = Readonly<Record<string, string | number>>;
 
 /** Objects up to this many bytes together are loaded as one block: all of them or none. */
 export const groupBytes = 8 * 2 ** 20;
 
 const oneBlock = { min_insert_block_size_rows: 0, min_insert_block_size_bytes: 4 * 2 ** 30 };
+
+/** Malformed rows of text formats are left out. Everything else about the insert stays the same, the cuts included. */
+export const tolerance: InsertValues = {
+  input_format_allow_errors_num: 4_000_000_000,
+  input_format_allow_errors_ratio: 1,
+};
 
 export function loadSettings(
   pipe: Readonly<Record<string, number | boolean>>,
@@ -29,7 +35,11 @@ export function loadSettings(
     s3_retry_attempts: 3,
     s3_max_single_read_retries: 3,
     s3_request_timeout_ms: 30_000,
+    // The statement of a group names each of its objects.
+    max_query_size: 32 * 2 ** 20,
+    glob_expansion_max_elements: 10_000,
     date_time_input_format: "best_effort",
+    input_format_avro_allow_missing_fields: 1,
     ...(options.delimiter === undefined ? {} : { format_csv_delimiter: options.delimiter }),
     ...(blockBytes > 0 ? { min_insert_block_size_bytes: blockBytes } : {}),
     ...(options.grouped ? oneBlock : {}),

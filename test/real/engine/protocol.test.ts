@@ -76,6 +76,14 @@ describe("queries", () => {
     expect(answer.text).not.toContain("/run/");
   });
 
+  test("wait_end_of_query: a late error has its status, a long answer its counters", async () => {
+    const late = "SELECT number, throwIf(number = 2000000) FROM numbers(3000000) FORMAT CSV";
+    expect((await stage.query(late, { wait_end_of_query: "1" })).status).toBe(500);
+    const long = await stage.query("SELECT number FROM numbers(1000000)", { wait_end_of_query: "1" });
+    expect(long.text.length).toBe(6_888_890);
+    expect(JSON.parse(long.headers.get("x-clickhouse-summary") ?? "")).toMatchObject({ read_rows: "1000000" });
+  });
+
   test("an error after the first byte ends in an exception block and a broken connection", async () => {
     const sql = "SELECT number, throwIf(number = 2000000) FROM numbers(3000000) FORMAT CSV";
     const answer = await fetch(`${stage.url}/?query=${encodeURIComponent(sql)}`, {
