@@ -1,13 +1,18 @@
 /** The door of one service: access list, login, wake, and then the way to the engine. */
 import type { Agent, IncomingMessage, ServerResponse } from "node:http";
 import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
+import { sleep } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { accessCheck, plainAddress } from "./access-list.ts";
 import type { EngineLease, GatewayBackend, GatewayService, GatewayUser } from "./backend.ts";
 import { authenticate, readCredentials } from "./credentials.ts";
 import { LoginLimit } from "./login-limit.ts";
-import { forward } from "./proxy.ts";
+import { EngineNotReached, forward } from "./proxy.ts";
+
+/** How often, and how far apart, an engine that does not take connections is tried: five seconds in all. */
+const maxAttempts = 50;
+const attemptPauseMs = 100;
 
 export type DoorOptions = {
   readonly service: GatewayService;
@@ -58,16 +63,29 @@ export class Door {
     const user = this.#login(message, response, url, address);
     const gone = new AbortController();
     response.on("close", () => gone.abort(new Error("the client went away")));
-    const lease = await this.#lease(gone.signal);
-    try {
-      await forward(message, response, url, {
-        socketPath: lease.socketPath,
-        agent: this.#agent,
-        user: user.name,
-        readonly: user.readonly ? 2 : 0,
-      });
-    } finally {
-      lease.release();
+    await this.#forward(message, response, url, user, gone.signal);
+  }
+
+  /** An engine that died a moment ago may not be known to be dead yet: then its successor is waited for. */
+  async #forward(
+    message: IncomingMessage,
+    response: ServerResponse,
+    url: URL,
+    user: GatewayUser,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const lease = await this.#lease(signal);
+      try {
+        const to = { socketPath: lease.socketPath, agent: this.#agent, user: user.name };
+        return await forward(message, response, url, { ...to, readonly: user.readonly ? 2 : 0 });
+      } catch (error) {
+        if (!(error instanceof EngineNotReached)) throw error;
+        if (attempt >= maxAttempts) throw clickHouseException("NETWORK_ERROR", "The service's engine does not answer.");
+      } finally {
+        lease.release();
+      }
+      await sleep(attemptPauseMs, signal);
     }
   }
 

@@ -21,7 +21,15 @@ const droppedHeaders = new Set(["x-clickhouse-user", "x-clickhouse-key", "x-clic
 /** Response headers that belong to one connection only. */
 const hopHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "date", "trailer", "upgrade"]);
 
-/** Resolves when both sides are done. Rejects with an exception to send, only while nothing was sent yet. */
+/** The engine's socket could not be reached: nothing was sent, so the request may be forwarded again. */
+export class EngineNotReached extends Error {
+  override readonly name = "EngineNotReached";
+}
+
+/**
+ * Resolves when both sides are done. Rejects, only while nothing was sent back yet, with EngineNotReached or with an
+ * exception to send.
+ */
 export function forward(message: IncomingMessage, response: ServerResponse, url: URL, to: Upstream): Promise<void> {
   return new Promise((resolve, reject) => {
     const outgoing = request({
@@ -32,8 +40,10 @@ export function forward(message: IncomingMessage, response: ServerResponse, url:
       headers: requestHeaders(message, to),
     });
     let answered = false;
+    let connected = false;
     outgoing.on("error", (error) => {
       if (answered || response.destroyed) resolve();
+      else if (!connected) reject(new EngineNotReached("the engine's socket does not answer", { cause: error }));
       else reject(clickHouseException("NETWORK_ERROR", "The service's engine went away.", { cause: error }));
     });
     outgoing.on("response", (incoming) => {
@@ -45,7 +55,12 @@ export function forward(message: IncomingMessage, response: ServerResponse, url:
       resolve();
     });
     message.on("error", () => outgoing.destroy());
-    relay(message, outgoing);
+    const start = () => {
+      connected = true;
+      relay(message, outgoing);
+    };
+    // The body stays unread until there is somebody to take it.
+    outgoing.once("socket", (socket) => (socket.connecting ? socket.once("connect", start) : start()));
   });
 }
 
