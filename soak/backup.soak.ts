@@ -18,7 +18,9 @@ const seed = Number(process.env.MILLRACE_SOAK_SEED ?? Date.now() % 1_000_000);
 const hourMs = 333;
 const env = { MILLRACE_BACKUP_HOUR_MS: String(hourMs), MILLRACE_BACKUP_CHAIN_LENGTH: "3" };
 
-const counts = { backups: 0, restores: 0, killedControl: 0, killedEngine: 0, interrupted: 0, olderRestored: 0 };
+/** Backups that a kill ended. */
+const interrupted = new Set<string>();
+const counts = { backups: 0, restores: 0, killedControl: 0, killedEngine: 0, olderRestored: 0 };
 
 export async function run(): Promise<Record<string, string | number>> {
   console.log(`seed ${seed}, ${rounds} rounds`);
@@ -35,12 +37,12 @@ export async function run(): Promise<Record<string, string | number>> {
         `INSERT INTO t SELECT number, randomPrintableASCII(60) FROM numbers(${round * 50_000}, 50000)`,
       );
       await begin(served, service, random);
-      await delay(random() * 800);
+      await delay(random() ** 2 * 400);
       served = await strike(served, service, random);
       await settled(served, service);
     }
     await finish(served, service);
-    return { seed, rounds, ...counts };
+    return { seed, rounds, ...counts, interrupted: interrupted.size };
   } finally {
     await served[Symbol.asyncDispose]();
   }
@@ -115,7 +117,7 @@ async function consistent(served: Served, service: BenchService): Promise<string
     return "something is in progress";
   }
   const done = listed.filter((backup) => backup.status === "done");
-  counts.interrupted = Math.max(counts.interrupted, listed.filter((backup) => backup.status === "error").length);
+  for (const backup of listed) if (backup.status === "error") interrupted.add(backup.id);
   const names = new Set(done.map((backup) => backup.backupName));
   const root = join(served.dataDir, "backups", "services", service.id);
   for (const name of existsSync(root) ? readdirSync(root) : []) if (!names.has(name)) return `${name} is garbage`;

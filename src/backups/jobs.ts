@@ -1,4 +1,5 @@
 /** The work of the backups room, one method per kind of job. A job that throws has written down why. */
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ClickHouseError } from "../clickhouse/client.ts";
 import { AppError, describeError, publicMessage } from "../lib/errors.ts";
@@ -16,7 +17,7 @@ import { backupFolder, type Manifest, manifestName, readManifest } from "./manif
 import type { BackupPlace } from "./place.ts";
 import { assertRestorable } from "./restorable.ts";
 import { removePart, restorePart, restoreService } from "./restore.ts";
-import { backupName, chooseBase } from "./schedule.ts";
+import { chooseBase } from "./schedule.ts";
 import type { Location } from "./storage.ts";
 
 const progressEveryMs = 500;
@@ -42,6 +43,13 @@ export class BackupJobs {
     this.#deps = deps;
   }
 
+  /** Removes what checks and copies of a process that is gone have left. Before any job begins. */
+  async cleanUp(): Promise<void> {
+    for (const name of ["scratch", "metadata-staging"]) {
+      await rm(join(this.#deps.dataDir, name), { recursive: true, force: true, maxRetries: 3 });
+    }
+  }
+
   /** What a new backup row says before it begins. */
   plannedFacts(): { location: string; encrypted: number } {
     const { place } = this.#deps;
@@ -57,7 +65,6 @@ export class BackupJobs {
     const startedAt = new Date().toISOString();
     const facts = {
       ...this.plannedFacts(),
-      name: backupName(startedAt, type, row.id),
       type,
       base_id: base?.id ?? null,
       started_at: startedAt,
@@ -251,7 +258,6 @@ export class BackupJobs {
 
   /** The manifest first: what is left after a kill is garbage that nobody takes for a backup. */
   async #removeStored(row: BackupRow, signal: AbortSignal): Promise<void> {
-    if (row.name === "") return;
     const storage = this.#deps.place.storageOf(JSON.parse(row.location) as Location);
     const folder = backupFolder(row.service_id, row.name);
     await storage.remove(folder + manifestName, signal);

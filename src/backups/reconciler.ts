@@ -2,6 +2,7 @@
  * Makes what is asked for and what is due: backups, checks, restores, removals. One job per service at a time, a few at a
  * time altogether; jobs run beside the loop and poke it when they are over. Only this room writes states of backups.
  */
+import { randomUUID } from "node:crypto";
 import { Backoff } from "../lib/backoff.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { BackupConfiguration, BackupRow, BackupStore } from "../store/backups.ts";
@@ -9,7 +10,7 @@ import type { RestoreRow, RestoreStore } from "../store/restores.ts";
 import type { ServiceRow, ServiceStore } from "../store/services.ts";
 import type { BackupJobs } from "./jobs.ts";
 import { retentionVerdicts } from "./retention.ts";
-import { type Clock, defaultRetentionHours, nextDueAt } from "./schedule.ts";
+import { backupName, type Clock, defaultRetentionHours, nextDueAt } from "./schedule.ts";
 
 const parallelJobs = 2;
 
@@ -63,9 +64,13 @@ export class BackupsReconciler {
 
   /** What retention would do now with the backups of a service. */
   async retention(serviceId: string) {
-    const { backups, services, hourMs } = this.#options;
+    const { backups, services } = this.#options;
     const rows = (await backups.listAll()).filter((row) => row.service_id === serviceId);
-    const service = await services.find(serviceId);
+    return await this.#verdicts(serviceId, rows, await services.find(serviceId));
+  }
+
+  async #verdicts(serviceId: string, rows: readonly BackupRow[], service: ServiceRow | undefined) {
+    const { backups, hourMs } = this.#options;
     return retentionVerdicts(rows, {
       retentionMs: retentionMs(await backups.configuration(serviceId), hourMs),
       serviceExists: service !== undefined && service.desired_state !== "deleted",
@@ -76,6 +81,7 @@ export class BackupsReconciler {
   /** Rows in progress belong to a process that is gone: nobody else writes here. */
   async #recover(signal: AbortSignal): Promise<void> {
     const { backups, jobs, logger } = this.#options;
+    await jobs.cleanUp();
     for (const row of await backups.listAll()) {
       if (row.status !== "in_progress") continue;
       logger.warn({ backupId: row.id, serviceId: row.service_id }, "backup was interrupted");
@@ -90,7 +96,9 @@ export class BackupsReconciler {
     const half = rows.find((row) => row.status === "deleting");
     if (half !== undefined) return () => jobs.remove(half, signal);
     const exists = service !== undefined && service.desired_state !== "deleted";
-    if (exists) {
+    // While it is being filled from a backup, a service has nothing of its own, and its staging folder is in use.
+    const filled = exists && (await this.#options.restores.unfilled(id)) === undefined;
+    if (filled) {
       const restore = lane.restores.find((row) => row.scope === "database" || row.scope === "table");
       if (restore !== undefined) return () => jobs.restorePart(restore, signal);
       const backup = rows.find((row) => row.status === "queued");
@@ -100,16 +108,16 @@ export class BackupsReconciler {
       (row) => row.status === "done" && (row.check_wanted !== null || row.verification === "pending"),
     );
     if (wanted !== undefined) return () => jobs.check(wanted, wanted.check_wanted ?? "manifest", signal);
-    if (exists && (await this.#isDue(service, rows))) return () => this.#scheduled(service, signal);
-    const old = (await this.retention(id)).find((verdict) => !verdict.keep && verdict.row.status !== "queued");
+    if (filled && (await this.#isDue(service, rows))) return () => this.#scheduled(service, signal);
+    const old = (await this.#verdicts(id, rows, service)).find(
+      (verdict) => !verdict.keep && verdict.row.status !== "queued",
+    );
     if (old !== undefined) return () => jobs.remove(old.row, signal);
     return this.#nextCheck(rows, signal);
   }
 
   async #isDue(service: ServiceRow, rows: readonly BackupRow[]): Promise<boolean> {
-    // A service being filled from a backup has nothing of its own yet.
-    if (service.database_version === "" || (await this.#options.restores.unfilled(service.id)) !== undefined)
-      return false;
+    if (service.database_version === "") return false;
     const configuration = await this.#options.backups.configuration(service.id);
     return nextDueAt(rows, configuration, service.created_at, this.#clock()) <= Date.now();
   }
@@ -167,15 +175,18 @@ export class BackupsReconciler {
 
 /** A row for a backup that was asked for now; what it becomes is decided when it begins. */
 export function newBackupOf(service: ServiceRow, facts: { location: string; encrypted: number }) {
+  const id = randomUUID();
+  const now = new Date().toISOString();
   return {
+    id,
     organization_id: service.organization_id,
     service_id: service.id,
     service_name: service.name,
-    name: "",
+    name: backupName(now, id),
     status: "queued",
     type: "full",
     base_id: null,
-    started_at: new Date().toISOString(),
+    started_at: now,
     ...facts,
   } as const;
 }

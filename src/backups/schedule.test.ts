@@ -134,6 +134,6 @@ describe("retention", () => {
 });
 
 test("names of backups sort by time and tell each other apart", () => {
-  const name = backupName("2026-11-21T09:52:00.123Z", "full", "1a2b3c4d-0000-4000-8000-000000000000");
-  expect(name).toBe("20261121T095200Z-full-1a2b3c4d");
+  const name = backupName("2026-11-21T09:52:00.123Z", "1a2b3c4d-0000-4000-8000-000000000000");
+  expect(name).toBe("20261121T095200Z-1a2b3c4d");
 });

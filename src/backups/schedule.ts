@@ -70,7 +70,7 @@ export function chooseBase(
   return undefined;
 }
 
-/** `20261121T095200Z-full-1a2b3c4d`: sorts by time, and is unique with its id. */
-export function backupName(startedAt: string, type: BackupRow["type"], id: string): string {
-  return `${startedAt.replaceAll(/[-:]|\.\d+/g, "")}-${type}-${id.slice(0, 8)}`;
+/** `20261121T095200Z-1a2b3c4d`: sorts by the time it was asked for, and is unique with its id. */
+export function backupName(askedAt: string, id: string): string {
+  return `${askedAt.replaceAll(/[-:]|\.\d+/g, "")}-${id.slice(0, 8)}`;
 }

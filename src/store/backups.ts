@@ -94,8 +94,7 @@ export class BackupStore {
 
   /** Inserts a queued row unless the service has one that is queued or in progress: returns undefined then. */
   async request(backup: NewBackup): Promise<string | undefined> {
-    const id = randomUUID();
-    const row = { ...backup, id };
+    const row = { id: randomUUID(), ...backup };
     const columns = Object.keys(row);
     const added = await this.#db.run(
       `INSERT INTO backups (${columns.join(", ")}) SELECT ${columns.map(() => "?").join(", ")}
@@ -103,7 +102,7 @@ export class BackupStore {
       ...Object.values(row),
       backup.service_id,
     );
-    return added === 1 ? id : undefined;
+    return added === 1 ? row.id : undefined;
   }
 
   find(id: string): Promise<BackupRow | undefined> {
@@ -138,10 +137,7 @@ export class BackupStore {
     return this.#db.all("SELECT * FROM backups ORDER BY started_at, id");
   }
 
-  async begin(
-    id: string,
-    facts: Pick<BackupRow, "name" | "type" | "base_id" | "location" | "encrypted" | "started_at">,
-  ) {
+  async begin(id: string, facts: Pick<BackupRow, "type" | "base_id" | "location" | "encrypted" | "started_at">) {
     await this.#set(id, { ...facts, status: "in_progress" });
   }
 

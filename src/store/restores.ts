@@ -86,8 +86,9 @@ export class RestoreStore {
   /** `error` null: it succeeded. */
   async finish(id: string, error: string | null, notes: readonly string[]): Promise<void> {
     await this.#db.run(
-      "UPDATE restores SET status = ?, error = ?, notes = ?, finished_at = ? WHERE id = ?",
-      ...[error === null ? "done" : "error", error, JSON.stringify(notes), new Date().toISOString(), id],
+      `UPDATE restores SET status = ?, error = ?, notes = ?, finished_at = ?,
+         done_bytes = CASE WHEN ? IS NULL THEN total_bytes ELSE done_bytes END WHERE id = ?`,
+      ...[error === null ? "done" : "error", error, JSON.stringify(notes), new Date().toISOString(), error, id],
     );
   }
 }

@@ -137,6 +137,8 @@ describe("restoring", () => {
   test("one table under another name", async () => {
     const done = await restore({ database: "default", table: "plain", targetDatabase: "other", targetTable: "p2" });
     expect(done).toMatchObject({ status: "done", scope: "table" });
+    expect(done.progress.totalBytes).toBeGreaterThan(increment.sizeInBytes);
+    expect(done.progress.doneBytes).toBe(done.progress.totalBytes);
     expect(await query(service, "SELECT count() FROM other.p2")).toBe("1500");
   });
 
@@ -182,6 +184,9 @@ describe("a damaged backup", () => {
     const metrics = await (await fetch(`${served.credentials.baseUrl}/metrics`)).text();
     expect(metrics).toMatch(new RegExp(`Backup_Verification_Failed\\{[^}]*service="${of.id}"[^}]*\\} 1`));
     await expect(restored(served, backup.id)).rejects.toThrow(/verification failed.*data\.bin/);
+    if (damage !== flipBit) return;
+    const forced = await restored(served, backup.id, { force: true });
+    expect(await query(forced, "SELECT count() FROM t")).toBe("100000");
   });
 
   test("damage after the check is found while restoring: the new service fails with the file's name", async () => {

@@ -48,7 +48,7 @@ export function backupHandlers(deps: BackupDeps): Pick<Handlers<ManagementOperat
     },
     createBackup: async ({ params }) => {
       const service = await liveService(deps, params);
-      if (service.state === "provisioning") {
+      if (service.state === "provisioning" || (await restores.unfilled(service.id)) !== undefined) {
         throw new AppError("CONFLICT", "The service is still being provisioned; there is nothing to back up yet.");
       }
       const id = await backups.request({ ...newBackupOf(service, deps.plannedFacts()), trigger: "request" });

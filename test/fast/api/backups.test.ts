@@ -78,6 +78,7 @@ describe("making one now", () => {
     const of = await newService();
     const made = await api.call("POST", `${services}/${of}/backups`);
     expect(made.body.result).toMatchObject({ serviceId: of, status: "in_progress", verification: "pending" });
+    expect(made.body.result.backupName).toMatch(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/);
     expect((await api.call("POST", `${services}/${of}/backups`)).body).toMatchObject({ code: "CONFLICT" });
   });
 
