@@ -17,6 +17,7 @@ import { backupHandlers } from "./http/handlers/backups.ts";
 import { chartSourceHandlers } from "./http/handlers/chart-sources.ts";
 import { chartHandlers } from "./http/handlers/charts.ts";
 import { organizationHandlers } from "./http/handlers/organizations.ts";
+import { pipeHandlers } from "./http/handlers/pipes.ts";
 import { serviceHandlers } from "./http/handlers/services.ts";
 import { processSamples, serviceSamples } from "./http/metrics.ts";
 import { addPages } from "./http/pages.ts";
@@ -25,6 +26,9 @@ import { createServer } from "./http/server.ts";
 import { Closers } from "./lib/closers.ts";
 import type { Logger } from "./lib/logger.ts";
 import { Loop } from "./lib/loop.ts";
+import { pipeSamples } from "./pipes/metrics.ts";
+import type { ServiceAddress } from "./pipes/replica.ts";
+import { PipesSupervisor } from "./pipes/supervisor.ts";
 import { ServiceAccess } from "./services/access.ts";
 import { ServicesReconciler } from "./services/reconciler.ts";
 import type { RunningEngine } from "./services/runtime.ts";
@@ -32,6 +36,7 @@ import { EmbeddedRuntime } from "./services/runtimes/embedded.ts";
 import { ChartSourceStore } from "./store/chart-sources.ts";
 import { CredentialStore } from "./store/credentials.ts";
 import { openDatabase } from "./store/database.ts";
+import { Ledger } from "./store/ledger.ts";
 import { OrganizationStore } from "./store/organizations.ts";
 import { PipeStore } from "./store/pipes.ts";
 import { loadOrCreateKey, Sealer } from "./store/secrets.ts";
@@ -75,7 +80,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   const credentials = new CredentialStore(db);
   const services = new ServiceStore(db);
   const pipes = new PipeStore(db, sealer);
-  void pipes;
+  const ledger = new Ledger(db);
 
   const access = new ServiceAccess(services);
   const reconciler = new ServicesReconciler({
@@ -104,6 +109,24 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
     body: () => openListeners(gateway, services, config.host),
   });
 
+  const serviceAddress = pipeAddresses(access);
+  const supervisor = new PipesSupervisor({
+    pipes,
+    services,
+    ledger,
+    serviceAddress,
+    logger,
+    runDir: join(dataDir, "pipes"),
+    compileCacheDir: join(dataDir, "cache", "code"),
+    limits: {
+      sourceOutageMs: config.pipeSourceOutageSeconds * 1000,
+      destinationOutageMs: config.pipeDestinationOutageSeconds * 1000,
+      retryBaseMs: 500,
+    },
+    poke: () => pipesLoop.poke(),
+  });
+  const pipesLoop = new Loop({ name: "pipes", everyMs: 1_000, logger, body: () => supervisor.pass() });
+
   const chartSources = new ChartSourceStore(db);
   const charts = new Charts({
     sources: chartSources,
@@ -117,7 +140,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
     },
   });
 
-  const loops = [servicesLoop, gatewayLoop];
+  const loops = [servicesLoop, gatewayLoop, pipesLoop];
   const pokeAll = () => {
     for (const loop of loops) loop.poke();
   };
@@ -147,6 +170,13 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
           lastActivityAt: (id) => access.lastActivityAt(id),
           poke: pokeAll,
         }),
+        ...pipeHandlers({
+          pipes,
+          services,
+          serviceAddress,
+          gauges: (id) => supervisor.gauges(id),
+          poke: () => pipesLoop.poke(),
+        }),
         ...backupHandlers({ services }),
       },
     },
@@ -163,6 +193,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
         loops: () => loops.map((loop) => loop.status()),
         samples: async () => [
           ...(await serviceSamples(services)),
+          ...(await pipeSamples(pipes, (id) => supervisor.gauges(id))),
           ...processSamples(loops.map((loop) => loop.status())),
         ],
         authenticator,
@@ -174,6 +205,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   closers.add("gateway", () => gateway.close());
   const running = loops.map((loop) => loop.run(signal));
   closers.add("services", () => reconciler.close());
+  closers.add("pipes", () => supervisor.close());
   closers.add("loops", () => Promise.all(running));
   await server.listen({ host: config.host, port: config.port });
   closers.add("http", () => server.close());
@@ -183,6 +215,16 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   writeCredentials(credentialsFile, { ...issued, baseUrl, observabilityBaseUrl: baseUrl });
   logger.info({ baseUrl, dataDir }, "ready");
   return { baseUrl, credentialsFile, stopped: stopWhenAborted(signal, closers) };
+}
+
+/** Pipes reach a service past the gateway, as its own work: they wake it when they have something to insert. */
+function pipeAddresses(access: ServiceAccess): ServiceAddress {
+  return {
+    acquire: async (serviceId, signal) => {
+      const { socketPath, release } = await access.acquire(serviceId, signal);
+      return { address: { socketPath }, release };
+    },
+  };
 }
 
 /** Charts reach a service past the gateway: they carry no user of it, wake it, and count as its activity. */

@@ -27,6 +27,12 @@ export const settings = {
   chartMemoryMb: positive.default(2048).describe("Most memory of one chart query, in MiB"),
   chartMaxRowsRead: positive.default(10_000_000_000).describe("Most rows that one chart query may read"),
   chartsPerToken: positive.default(8).describe("Charts of one token that run at the same time; others wait"),
+  pipeSourceOutageSeconds: positive
+    .default(900)
+    .describe("A pipe whose source does not answer for this long is Failed"),
+  pipeDestinationOutageSeconds: positive
+    .default(3_600)
+    .describe("A pipe whose destination refuses inserts for this long is Failed"),
   idleMinuteMs: positive.default(60_000).describe("Length of a minute of idleTimeoutMinutes; shortened in tests"),
 };
 

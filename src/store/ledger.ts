@@ -15,7 +15,8 @@ export type Intent = {
 export type Confirmation = {
   readonly batchId: string;
   readonly lane: string;
-  readonly checkpoint: Json;
+  /** Absent: the lane has no position. */
+  readonly checkpoint?: Json;
   readonly marks: Readonly<Record<string, Json>>;
   readonly counts: Readonly<Record<string, number>>;
 };
@@ -28,21 +29,27 @@ export class Ledger {
   }
 
   async begin(pipeId: string, intent: Intent): Promise<void> {
-    await this.#db.run(
-      `INSERT INTO pipe_intents (pipe_id, batch_id, lane, intent, created_at) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (pipe_id, batch_id) DO NOTHING`,
-      ...[pipeId, intent.batchId, intent.lane, JSON.stringify(intent.intent), new Date().toISOString()],
-    );
+    await writeIntent(this.#db, pipeId, intent);
+  }
+
+  /** The intents that stand in for one whose insert was refused, in one step. */
+  async replace(pipeId: string, batchId: string, intents: readonly Intent[]): Promise<void> {
+    await this.#db.transaction(async (tx) => {
+      await tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, batchId);
+      for (const intent of intents) await writeIntent(tx, pipeId, intent);
+    });
   }
 
   async confirm(pipeId: string, done: Confirmation): Promise<void> {
     await this.#db.transaction(async (tx) => {
       await tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, done.batchId);
-      await tx.run(
-        `INSERT INTO pipe_checkpoints (pipe_id, lane, checkpoint, updated_at) VALUES (?, ?, ?, ?)
-         ON CONFLICT (pipe_id, lane) DO UPDATE SET checkpoint = excluded.checkpoint, updated_at = excluded.updated_at`,
-        ...[pipeId, done.lane, JSON.stringify(done.checkpoint), new Date().toISOString()],
-      );
+      if (done.checkpoint !== undefined) {
+        await tx.run(
+          `INSERT INTO pipe_checkpoints (pipe_id, lane, checkpoint, updated_at) VALUES (?, ?, ?, ?)
+           ON CONFLICT (pipe_id, lane) DO UPDATE SET checkpoint = excluded.checkpoint, updated_at = excluded.updated_at`,
+          ...[pipeId, done.lane, JSON.stringify(done.checkpoint), new Date().toISOString()],
+        );
+      }
       await writeMarks(tx, pipeId, done.marks);
       await addCounts(tx, pipeId, done.counts);
     });
@@ -85,6 +92,14 @@ export class Ledger {
     }
     return found;
   }
+}
+
+async function writeIntent(tx: Queries, pipeId: string, intent: Intent): Promise<void> {
+  await tx.run(
+    `INSERT INTO pipe_intents (pipe_id, batch_id, lane, intent, created_at) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (pipe_id, batch_id) DO NOTHING`,
+    ...[pipeId, intent.batchId, intent.lane, JSON.stringify(intent.intent), new Date().toISOString()],
+  );
 }
 
 async function writeMarks(tx: Queries, pipeId: string, marks: Readonly<Record<string, Json>>): Promise<void> {

@@ -1,6 +1,6 @@
 /** `source.objectStorage`: files in a bucket, once or continuously. */
 import { z } from "zod";
-import type { JsonObject, SourceKind } from "../source.ts";
+import type { Connector, JsonObject, SourceKind } from "../source.ts";
 
 export const objectFormats = [
   "JSONEachRow",
@@ -56,8 +56,19 @@ export const objectStorage = {
     "startAfter",
   ],
   secrets: ["accessKey", "connectionString"],
+  shown,
   rules,
+  connect: async () => (await import("./connector.ts")).connector as Connector<never>,
 } satisfies SourceKind;
+
+/** A connection string without the account's key and signatures. */
+function shown(config: JsonObject): JsonObject {
+  if (typeof config.connectionString !== "string") return config;
+  const parts = config.connectionString
+    .split(";")
+    .filter((part) => !/^\s*(AccountKey|SharedAccessSignature)\s*=/i.test(part));
+  return { ...config, connectionString: parts.join(";") };
+}
 
 function rules(config: JsonObject): { path: string; message: string }[] {
   const issues: { path: string; message: string }[] = [];

@@ -1,0 +1,117 @@
+/** Pipes: handlers check and write what is asked for; the pipes supervisor makes it so. */
+import { withoutNulls } from "../../api/operation.ts";
+import type { Handlers, ManagementOperations } from "../../api/operations.ts";
+import type { pipeOperations } from "../../api/pipes.ts";
+import { AppError } from "../../lib/errors.ts";
+import { checkChange, mergeSettings } from "../../pipes/changes.ts";
+import { checkReachable } from "../../pipes/check.ts";
+import { checkDefinition } from "../../pipes/definition.ts";
+import type { ServiceAddress } from "../../pipes/replica.ts";
+import { pipeDetailsOf, pipeRecordOf } from "../../pipes/view.ts";
+import type { Pipe, PipeStore } from "../../store/pipes.ts";
+import type { ServiceRow, ServiceStore } from "../../store/services.ts";
+import type { Context } from "../context.ts";
+
+export type PipeDeps = {
+  readonly pipes: PipeStore;
+  readonly services: ServiceStore;
+  readonly serviceAddress: ServiceAddress;
+  /** Gauges of the running workers of a pipe. */
+  readonly gauges: (pipeId: string) => Readonly<Record<string, number>>;
+  /** Asks the supervisor to look now. */
+  readonly poke: () => void;
+};
+
+type Params = { organizationId: string; serviceId: string };
+
+export function pipeHandlers(
+  deps: PipeDeps,
+): Pick<Handlers<ManagementOperations, Context>, keyof typeof pipeOperations> {
+  const { pipes } = deps;
+  const findService = async (params: Params): Promise<ServiceRow> => {
+    const row = await deps.services.findIn(params.organizationId, params.serviceId);
+    if (row === undefined) throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
+    return row;
+  };
+  const find = async (params: Params & { pipeId: string }): Promise<Pipe> => {
+    const pipe = await pipes.findIn((await findService(params)).id, params.pipeId);
+    if (pipe === undefined) throw new AppError("NOT_FOUND", `Pipe ${params.pipeId} does not exist.`);
+    return pipe;
+  };
+  const changed = async (params: Params & { pipeId: string }) => {
+    deps.poke();
+    return await find(params);
+  };
+  return {
+    listPipes: async ({ params }) => (await pipes.listIn((await findService(params)).id)).map(pipeRecordOf),
+    createPipe: async ({ params, body }, { signal }) => {
+      const service = await findService(params);
+      refuseUnlessRunning(service, "creation");
+      const { pipe, ...checked } = checkDefinition(service.id, body);
+      const managedTable = pipe.destination.managedTable !== false;
+      await checkReachable({ ...checked, serviceId: service.id, managedTable }, deps.serviceAddress, signal);
+      const pipeId = await pipes.create(pipe);
+      return pipeRecordOf(await changed({ ...params, pipeId }));
+    },
+    getPipe: async ({ params }) => {
+      const pipe = await find(params);
+      return pipeDetailsOf(pipe, await pipes.counters(pipe.id), deps.gauges(pipe.id));
+    },
+    updatePipe: async ({ params, body }, { signal }) => {
+      const pipe = await find(params);
+      const { change, ...checked } = checkChange(pipe, await pipes.secrets(pipe.id), body);
+      if (Object.keys(change).length === 0) return pipeRecordOf(pipe);
+      if (checked.config !== undefined || checked.validateSamples) {
+        refuseUnlessRunning(await findService(params), "update");
+        const request = { ...checked, serviceId: pipe.serviceId, managedTable: undefined };
+        await checkReachable(request, deps.serviceAddress, signal);
+      }
+      await pipes.change(pipe.id, change);
+      return pipeRecordOf(await changed(params));
+    },
+    deletePipe: async ({ params }) => {
+      await pipes.change((await find(params)).id, { desiredState: "deleted" });
+      deps.poke();
+      return undefined;
+    },
+    updatePipeState: async ({ params, body }) => {
+      const pipe = await find(params);
+      await command(pipes, pipe, body.command);
+      return pipeRecordOf(await changed(params));
+    },
+    updatePipeScaling: async ({ params, body }) => {
+      const pipe = await find(params);
+      await pipes.change(pipe.id, { scaling: withoutNulls({ ...pipe.scaling, ...body }) as Record<string, number> });
+      return pipeRecordOf(await changed(params));
+    },
+    getPipeSettings: async ({ params }) => (await find(params)).settings,
+    updatePipeSettings: async ({ params, body }) => {
+      const pipe = await find(params);
+      await pipes.change(pipe.id, { settings: mergeSettings(pipe.settings, body) });
+      return (await changed(params)).settings;
+    },
+  };
+}
+
+function refuseUnlessRunning(service: ServiceRow, what: "creation" | "update"): void {
+  if (service.state === "running") return;
+  const message = `Pipe ${what} is allowed only when the service is running. Current state: ${service.state}`;
+  throw new AppError("SERVICE_NOT_RUNNING", message);
+}
+
+/** `stop` is possible in every state; `start` in those that rest; `resync` where the pipe may empty its table. */
+async function command(pipes: PipeStore, pipe: Pipe, name: "start" | "stop" | "resync"): Promise<void> {
+  if (name === "stop") return await pipes.change(pipe.id, { desiredState: "stopped" });
+  if (name === "resync") {
+    if (pipe.destination.managedTable === false) {
+      const message = "A resync loads everything again, which would double the rows of a table that is not managed.";
+      throw new AppError("BAD_REQUEST", message);
+    }
+    return await pipes.change(pipe.id, { desiredState: "running", resyncRequested: true });
+  }
+  const rests = ["Stopped", "Stopping", "Completed", "Failed", "InternalError"].includes(pipe.state);
+  if (pipe.desiredState === "running" && !rests) {
+    throw new AppError("BAD_REQUEST", `${pipe.id} pipe is already running`);
+  }
+  await pipes.change(pipe.id, { desiredState: "running" });
+}

@@ -1,0 +1,208 @@
+/** From what a request says to a pipe in the store, and from there to a job of a worker. */
+import type { z } from "zod";
+import { withoutNulls } from "../api/operation.ts";
+import type { createPipeBody } from "../api/pipes.ts";
+import { columnTypeProblem, tableExpressionProblem } from "../clickhouse/guard.ts";
+import { AppError, type Issue } from "../lib/errors.ts";
+import { sourceKinds } from "../sources/registry.ts";
+import type { DestinationTable, JsonObject, SourceKind } from "../sources/source.ts";
+import type { NewPipe, Pipe, PipeDestination } from "../store/pipes.ts";
+import type { Job, Limits } from "./protocol.ts";
+
+type CreateBody = z.output<typeof createPipeBody>;
+
+export type Checked = {
+  readonly kind: SourceKind;
+  readonly config: JsonObject;
+  readonly table: DestinationTable;
+  readonly validateSamples: boolean;
+  readonly pipe: NewPipe;
+};
+
+/** Everything that can be said about a request without asking anybody; throws BAD_REQUEST with every issue. */
+export function checkDefinition(serviceId: string, body: CreateBody): Checked {
+  const given = withoutNulls(body);
+  const { validateSamples, ...arms } = given.source;
+  const keys = Object.keys(arms).filter((key) => (arms as Record<string, unknown>)[key] !== undefined);
+  if (keys.length !== 1) {
+    const names = Object.keys(sourceKinds).join(", ");
+    fail([{ path: "source", message: `must have exactly one of ${names}; it has ${keys.length}` }]);
+  }
+  const key = keys[0] as string;
+  const kind = kindOf(key);
+  const config = (arms as unknown as Record<string, JsonObject>)[key] as JsonObject;
+  const destination = given.destination as PipeDestination;
+  const mappings = given.fieldMappings ?? [];
+  const issues = [
+    ...(kind.rules?.(config) ?? []).map(({ path, message }) => ({ path: `source.${key}.${path}`, message })),
+    ...destinationIssues(destination),
+    ...mappingIssues(destination, mappings),
+  ];
+  if (issues.length > 0) fail(issues);
+  const { plain, secrets } = splitSecrets(kind, config);
+  return {
+    kind,
+    config,
+    table: tableOf(destination, mappings),
+    validateSamples: validateSamples === true,
+    pipe: {
+      serviceId,
+      name: given.name,
+      sourceKind: key,
+      source: plain,
+      secrets,
+      destination: withoutRoles(destination),
+      roles: (destination as { roles?: string[] }).roles,
+      fieldMappings: mappings,
+      scaling: (given.scaling ?? {}) as Record<string, number>,
+      settings: (given.settings ?? {}) as Record<string, number | boolean>,
+    },
+  };
+}
+
+export function kindOf(key: string): SourceKind {
+  const kind: SourceKind | undefined = (sourceKinds as Record<string, SourceKind>)[key];
+  if (kind?.connect !== undefined) return kind;
+  return fail([{ path: `source.${key}`, message: "this version of Millrace cannot run pipes of this kind yet" }]);
+}
+
+function fail(issues: readonly Issue[]): never {
+  const list = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
+  throw new AppError("BAD_REQUEST", list, { issues });
+}
+
+export function destinationIssues(destination: PipeDestination): Issue[] {
+  const issues: Issue[] = [];
+  const add = (path: string, message: string) => issues.push({ path: `destination.${path}`, message });
+  if (destination.table === undefined) add("table", "is required");
+  const columns = destination.columns ?? [];
+  if (columns.length === 0) add("columns", "is required and must not be empty");
+  const names = new Set<string>();
+  for (const [index, { name, type }] of columns.entries()) {
+    if (names.has(name)) add(`columns.${index}.name`, `is used twice: ${name}`);
+    names.add(name);
+    const problem = columnTypeProblem(type);
+    if (problem !== undefined) add(`columns.${index}.type`, problem);
+  }
+  if (destination.managedTable === false && destination.tableDefinition !== undefined) {
+    add("tableDefinition", "must be absent when managedTable is false");
+  }
+  if (destination.managedTable !== false) issues.push(...tableDefinitionIssues(destination, names));
+  return issues;
+}
+
+function tableDefinitionIssues(destination: PipeDestination, names: ReadonlySet<string>): Issue[] {
+  const issues: Issue[] = [];
+  const definition = destination.tableDefinition;
+  const add = (path: string, message: string) =>
+    issues.push({ path: path === "" ? "destination.tableDefinition" : `destination.tableDefinition.${path}`, message });
+  if (definition === undefined) {
+    add("", "is required for a managed table");
+    return issues;
+  }
+  const { engine, sortingKey = [], partitionBy, primaryKey } = definition;
+  const type = engine?.type ?? "MergeTree";
+  if (type === "ReplacingMergeTree") {
+    if (engine?.versionColumnId === undefined) add("engine.versionColumnId", "is required for ReplacingMergeTree");
+    if (sortingKey.length === 0) add("sortingKey", "is required for ReplacingMergeTree");
+  } else if (engine?.versionColumnId !== undefined) add("engine.versionColumnId", "is only for ReplacingMergeTree");
+  if (type !== "SummingMergeTree" && engine?.columnIds !== undefined) {
+    add("engine.columnIds", "is only for SummingMergeTree");
+  }
+  const named = {
+    "engine.versionColumnId": [engine?.versionColumnId ?? []].flat(),
+    "engine.columnIds": engine?.columnIds ?? [],
+    sortingKey,
+  };
+  for (const [path, list] of Object.entries(named)) {
+    for (const name of list) if (!names.has(name)) add(path, `names ${name}, which is not a destination column`);
+  }
+  for (const [path, text] of Object.entries({ partitionBy, primaryKey })) {
+    const problem = text === undefined ? undefined : tableExpressionProblem(text, names);
+    if (problem !== undefined) add(path, problem);
+  }
+  return issues;
+}
+
+export function mappingIssues(destination: PipeDestination, mappings: NewPipe["fieldMappings"]): Issue[] {
+  const issues: Issue[] = [];
+  const columns = new Set((destination.columns ?? []).map((column) => column.name));
+  const mapped = new Set<string>();
+  for (const [index, { destinationField }] of mappings.entries()) {
+    const path = `fieldMappings.${index}.destinationField`;
+    if (!columns.has(destinationField))
+      issues.push({ path, message: `${destinationField} is not a destination column` });
+    if (mapped.has(destinationField)) issues.push({ path, message: `${destinationField} is mapped twice` });
+    mapped.add(destinationField);
+  }
+  const missing = [...columns].filter((name) => !mapped.has(name));
+  if (missing.length > 0) {
+    const message = `all destination columns must be included in the mappings; missing: ${missing.join(", ")}`;
+    issues.push({ path: "fieldMappings", message });
+  }
+  return issues;
+}
+
+export function tableOf(destination: PipeDestination, mappings: NewPipe["fieldMappings"]): DestinationTable {
+  const sources = new Map(mappings.map(({ sourceField, destinationField }) => [destinationField, sourceField]));
+  return {
+    database: destination.database ?? "default",
+    table: destination.table ?? "",
+    columns: (destination.columns ?? []).map((column) => ({
+      ...column,
+      sourceField: sources.get(column.name) ?? column.name,
+    })),
+  };
+}
+
+/** Secret members go into the sealed part; what is safe to show of one stays, as the kind shows it. */
+export function splitSecrets(kind: SourceKind, config: JsonObject) {
+  const shown = kind.shown?.(config) ?? config;
+  const plain: Record<string, unknown> = {};
+  const secrets: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(config)) {
+    const paths = kind.secrets.filter((path) => path === name || path.startsWith(`${name}.`));
+    if (paths.length === 0) plain[name] = value;
+    else {
+      secrets[name] = value;
+      if (shown[name] !== value) plain[name] = shown[name];
+      else if (!paths.includes(name)) plain[name] = withoutPaths(value as JsonObject, name, paths);
+    }
+  }
+  return { plain, secrets };
+}
+
+function withoutPaths(value: JsonObject, prefix: string, paths: readonly string[]): JsonObject {
+  const kept = Object.entries(value).filter(([name]) => !paths.includes(`${prefix}.${name}`));
+  return Object.fromEntries(
+    kept.map(([name, member]) => {
+      const inside = paths.some((path) => path.startsWith(`${prefix}.${name}.`));
+      return [name, inside ? withoutPaths(member as JsonObject, `${prefix}.${name}`, paths) : member];
+    }),
+  );
+}
+
+/** The source's configuration with its secrets, for a connector. */
+export function fullConfig(pipe: Pick<Pipe, "source">, secrets: Record<string, unknown>): JsonObject {
+  return { ...pipe.source, ...secrets } as JsonObject;
+}
+
+function withoutRoles(destination: PipeDestination & { roles?: unknown }): PipeDestination {
+  const { roles: _, ...rest } = destination;
+  return rest;
+}
+
+export function jobOf(pipe: Pipe, secrets: Record<string, unknown>, replica: Job["replica"], limits: Limits): Job {
+  return {
+    pipeId: pipe.id,
+    epoch: pipe.epoch,
+    sourceKind: pipe.sourceKind,
+    config: fullConfig(pipe, secrets),
+    table: tableOf(pipe.destination, pipe.fieldMappings),
+    destination: { ...pipe.destination, managedTable: pipe.destination.managedTable !== false },
+    settings: pipe.settings,
+    scaling: pipe.scaling,
+    replica,
+    limits,
+  };
+}

@@ -1,0 +1,59 @@
+/** What the supervisor and a worker process say to each other over IPC. Everything is JSON. */
+import type { ClickHouseAddress } from "../clickhouse/client.ts";
+import type { ErrorCode } from "../lib/errors.ts";
+import type { DestinationTable, Json, JsonObject } from "../sources/source.ts";
+import type { Confirmation, Intent } from "../store/ledger.ts";
+import type { PipeDestination } from "../store/pipes.ts";
+
+/** A pipe as a worker runs it, secrets included: it travels over IPC only, never on a command line. */
+export type Job = {
+  readonly pipeId: string;
+  readonly epoch: number;
+  readonly sourceKind: string;
+  readonly config: JsonObject;
+  readonly table: DestinationTable;
+  readonly destination: PipeDestination;
+  readonly settings: Readonly<Record<string, number | boolean>>;
+  readonly scaling: Readonly<Record<string, number>>;
+  readonly replica: { readonly index: number; readonly count: number };
+  readonly limits: Limits;
+};
+
+export type Limits = {
+  /** A source that does not answer for this long fails the pipe. */
+  readonly sourceOutageMs: number;
+  /** The same for a destination that refuses inserts. */
+  readonly destinationOutageMs: number;
+  /** Pause before the second attempt; doubles up to 30 s. */
+  readonly retryBaseMs: number;
+};
+
+/** The control plane's side of a worker's calls. Refused for a worker that is not the current one. */
+export type Calls = {
+  begin(intent: Intent): Promise<void>;
+  replace(batchId: string, intents: readonly Intent[]): Promise<void>;
+  confirm(done: Confirmation): Promise<void>;
+  note(marks: Readonly<Record<string, Json>>, counts: Readonly<Record<string, number>>): Promise<void>;
+  intents(): Promise<Intent[]>;
+  checkpoints(): Promise<Record<string, Json>>;
+  marks(keys: readonly string[]): Promise<Record<string, Json>>;
+  /** Waits until the service answers, waking it if it is idle. It stays awake until the lease is released. */
+  acquire(): Promise<{ readonly lease: number; readonly address: ClickHouseAddress }>;
+  release(lease: number): Promise<void>;
+};
+
+export type WorkerStatus =
+  | { readonly phase: "preparing" | "running" | "completed" | "stopped" }
+  | { readonly phase: "degraded" | "failed"; readonly reason: string };
+
+export type ToWorker =
+  | { readonly type: "start"; readonly job: Job }
+  | { readonly type: "stop" }
+  | { readonly type: "reply"; readonly id: number; readonly result?: unknown; readonly error?: WireError };
+
+export type FromWorker =
+  | { readonly type: "call"; readonly id: number; readonly name: keyof Calls; readonly args: readonly unknown[] }
+  | { readonly type: "status"; readonly status: WorkerStatus }
+  | { readonly type: "gauges"; readonly gauges: Readonly<Record<string, number>> };
+
+export type WireError = { readonly code: ErrorCode; readonly message: string };

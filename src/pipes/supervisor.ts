@@ -1,0 +1,267 @@
+/**
+ * Makes every pipe what is asked for: starts its workers, stops them, starts dead ones again, and writes the pipe's
+ * state. The body takes no input; whatever takes time runs beside it, one action per pipe, and pokes the loop when it is
+ * over. Only this file writes pipe states.
+ */
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { Backoff } from "../lib/backoff.ts";
+import { describeError } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { endRecorded } from "../lib/process.ts";
+import { sourceKinds } from "../sources/registry.ts";
+import type { SourceKind } from "../sources/source.ts";
+import type { Ledger } from "../store/ledger.ts";
+import type { Pipe, PipeStore } from "../store/pipes.ts";
+import type { ServiceStore } from "../store/services.ts";
+import { fullConfig, jobOf } from "./definition.ts";
+import type { Limits, WorkerStatus } from "./protocol.ts";
+import { Replica, type ServiceAddress } from "./replica.ts";
+import { isFinal, serviceAllowsPipes, shownState } from "./state.ts";
+
+/** Deaths of workers without a stable minute in between, after which the pipe is an internal error. */
+const maxDeaths = 8;
+const stableRunMs = 60_000;
+
+type Tracked = {
+  replicas: Replica[];
+  /** Generation of the definition that the replicas run. */
+  generation: number;
+  action: Promise<void> | undefined;
+  deaths: number;
+  notBefore: number;
+  readonly backoff: Backoff;
+};
+
+export type SupervisorOptions = {
+  readonly pipes: PipeStore;
+  readonly services: ServiceStore;
+  readonly ledger: Ledger;
+  readonly serviceAddress: ServiceAddress;
+  readonly logger: Logger;
+  /** Pid files live here. */
+  readonly runDir: string;
+  readonly compileCacheDir?: string;
+  readonly limits: Limits;
+  readonly poke: () => void;
+};
+
+export class PipesSupervisor {
+  readonly #options: SupervisorOptions;
+  readonly #tracked = new Map<string, Tracked>();
+  #closing = false;
+  #swept = false;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+  }
+
+  /** One pass over all pipes. */
+  async pass(): Promise<void> {
+    await this.#endLeftovers();
+    const pipes = await this.#options.pipes.listAll();
+    for (const { id } of pipes) await this.#look(id);
+    const known = new Set(pipes.map((pipe) => pipe.id));
+    for (const [id, tracked] of this.#tracked) {
+      if (!known.has(id) && tracked.action === undefined) this.#act(tracked, id, () => this.#forget(id, tracked));
+    }
+  }
+
+  /** Ends every worker; states stay as they are, so that the next start brings the same pipes back. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    await Promise.all(
+      [...this.#tracked.values()].map(async (tracked) => {
+        await tracked.action;
+        await stopAll(tracked);
+      }),
+    );
+  }
+
+  /** Gauges of the pipe's running workers, summed. */
+  gauges(pipeId: string): Readonly<Record<string, number>> {
+    const sums: Record<string, number> = {};
+    for (const replica of this.#tracked.get(pipeId)?.replicas ?? []) {
+      for (const [name, value] of Object.entries(replica.gauges)) sums[name] = (sums[name] ?? 0) + value;
+    }
+    return sums;
+  }
+
+  /** Workers that outlived the control plane before this one. */
+  async #endLeftovers(): Promise<void> {
+    if (this.#swept) return;
+    mkdirSync(this.#options.runDir, { recursive: true, mode: 0o700 });
+    for (const file of readdirSync(this.#options.runDir)) await endRecorded(join(this.#options.runDir, file));
+    this.#swept = true;
+  }
+
+  async #look(id: string): Promise<void> {
+    const tracked = this.#trackedFor(id);
+    if (tracked.action !== undefined) return;
+    const pipe = await this.#options.pipes.find(id);
+    if (pipe === undefined || tracked.action !== undefined || this.#closing) return;
+    const running = tracked.replicas.length > 0;
+    if (pipe.desiredState === "deleted") return this.#act(tracked, id, () => this.#remove(pipe, tracked));
+    if (pipe.resyncRequested) return this.#act(tracked, id, () => this.#startOver(pipe, tracked));
+    if (pipe.desiredState === "stopped") {
+      if (running || pipe.state !== "Stopped" || pipe.observedGeneration !== pipe.generation) {
+        this.#act(tracked, id, () => this.#stop(pipe, tracked));
+      }
+      return;
+    }
+    const service = await this.#options.services.find(pipe.serviceId);
+    if (!serviceAllowsPipes(service)) {
+      if (running) return this.#act(tracked, id, () => this.#end(tracked));
+      return await this.#wait(pipe, service?.state);
+    }
+    if (running && tracked.generation !== pipe.generation) {
+      return this.#act(tracked, id, () => this.#end(tracked));
+    }
+    if (running) return await this.#lookAtReplicas(pipe, tracked);
+    if (isFinal(pipe.state) && pipe.observedGeneration === pipe.generation) return;
+    if (Date.now() >= tracked.notBefore) this.#act(tracked, id, () => this.#start(pipe, tracked));
+  }
+
+  async #lookAtReplicas(pipe: Pipe, tracked: Tracked): Promise<void> {
+    const statuses = tracked.replicas.map((replica) => replica.status);
+    const dead = tracked.replicas.find((replica) => replica.over && !isDone(replica.status));
+    if (dead !== undefined) return this.#act(tracked, pipe.id, () => this.#died(pipe, tracked, dead));
+    const stable = tracked.replicas.every((replica) => Date.now() - replica.startedAt > stableRunMs);
+    if (stable && tracked.deaths > 0) forgive(tracked);
+    const shown = shownState(statuses);
+    await this.#setState(pipe, shown.state, shown.reason);
+    if (isFinal(shown.state)) this.#act(tracked, pipe.id, () => this.#end(tracked));
+  }
+
+  async #start(pipe: Pipe, tracked: Tracked): Promise<void> {
+    // A restart after a death keeps its word and reason until the worker says something else.
+    if (pipe.state !== "Degraded") await this.#setState(pipe, "Provisioning", null);
+    const secrets = await this.#options.pipes.secrets(pipe.id);
+    const count = Math.max(1, pipe.scaling.replicas ?? 1);
+    tracked.generation = pipe.generation;
+    tracked.replicas = Array.from({ length: count }, (_, index) => {
+      const job = jobOf(pipe, secrets, { index, count }, this.#options.limits);
+      return new Replica({
+        job,
+        serviceId: pipe.serviceId,
+        ledger: this.#options.ledger,
+        services: this.#options.serviceAddress,
+        pidFile: join(this.#options.runDir, `${pipe.id}.${index}.pid`),
+        compileCacheDir: this.#options.compileCacheDir,
+        logger: this.#options.logger,
+        changed: this.#options.poke,
+      });
+    });
+  }
+
+  async #died(pipe: Pipe, tracked: Tracked, dead: Replica): Promise<void> {
+    await this.#end(tracked);
+    tracked.deaths += 1;
+    tracked.notBefore = tracked.deaths === 1 ? 0 : Date.now() + tracked.backoff.next();
+    const reason = `the worker ended unexpectedly (${dead.how})`;
+    this.#options.logger.warn({ pipeId: pipe.id, deaths: tracked.deaths, reason }, "pipe worker died");
+    if (tracked.deaths < maxDeaths) return await this.#setState(pipe, "Degraded", reason);
+    forgive(tracked);
+    await this.#setState(pipe, "InternalError", `gave up after ${maxDeaths} attempts; ${reason}`);
+  }
+
+  async #stop(pipe: Pipe, tracked: Tracked): Promise<void> {
+    if (tracked.replicas.length > 0) await this.#setState(pipe, "Stopping", null);
+    await this.#end(tracked);
+    forgive(tracked);
+    await this.#setState(pipe, "Stopped", null);
+  }
+
+  /** The service is stopped or failed: no workers until it runs again. */
+  async #wait(pipe: Pipe, serviceState: string | undefined): Promise<void> {
+    if (isFinal(pipe.state) && pipe.observedGeneration === pipe.generation) return;
+    const reason = `waiting for the service. Current state: ${serviceState ?? "deleted"}`;
+    await this.#setState(pipe, pipe.state === "Provisioning" ? "Provisioning" : "Degraded", reason);
+  }
+
+  async #startOver(pipe: Pipe, tracked: Tracked): Promise<void> {
+    await this.#setState(pipe, "Resync", null);
+    await this.#end(tracked);
+    forgive(tracked);
+    await this.#options.pipes.startOver(pipe.id);
+  }
+
+  async #remove(pipe: Pipe, tracked: Tracked): Promise<void> {
+    if (tracked.replicas.length > 0) await this.#setState(pipe, "Stopping", null);
+    await this.#end(tracked);
+    await this.#cleanUp(pipe);
+    await this.#options.pipes.remove(pipe.id);
+    this.#tracked.delete(pipe.id);
+  }
+
+  /** What the connector made at the source goes with the pipe; a source that is gone does not keep the pipe alive. */
+  async #cleanUp(pipe: Pipe): Promise<void> {
+    const kind: SourceKind | undefined = (sourceKinds as Record<string, SourceKind>)[pipe.sourceKind];
+    try {
+      const connector = await kind?.connect?.();
+      if (connector?.cleanUp === undefined) return;
+      const config = fullConfig(pipe, await this.#options.pipes.secrets(pipe.id));
+      await connector.cleanUp(config as never, pipe.id, AbortSignal.timeout(30_000));
+    } catch (error) {
+      const reason = describeError(error);
+      this.#options.logger.warn({ pipeId: pipe.id, reason }, "the source could not be cleaned up");
+    }
+  }
+
+  async #forget(id: string, tracked: Tracked): Promise<void> {
+    await this.#end(tracked);
+    this.#tracked.delete(id);
+  }
+
+  async #end(tracked: Tracked): Promise<void> {
+    await stopAll(tracked);
+    tracked.replicas = [];
+  }
+
+  /** Runs an action beside the loop; nothing else is done with the pipe meanwhile. */
+  #act(tracked: Tracked, pipeId: string, action: () => Promise<void>): void {
+    const mine: Promise<void> = action()
+      .catch((error) => {
+        tracked.notBefore = Date.now() + tracked.backoff.next();
+        this.#options.logger.error({ err: error, pipeId }, "pipe action failed");
+      })
+      .finally(() => {
+        if (tracked.action === mine) tracked.action = undefined;
+        this.#options.poke();
+      });
+    tracked.action = mine;
+  }
+
+  async #setState(pipe: Pipe, state: Pipe["state"], reason: string | null): Promise<void> {
+    const now = await this.#options.pipes.find(pipe.id);
+    if (now === undefined) return;
+    if (now.state === state && now.lastError === reason && now.observedGeneration === pipe.generation) return;
+    await this.#options.pipes.setState(pipe.id, state, reason, pipe.generation);
+    this.#options.logger.info({ pipeId: pipe.id, state, ...(reason === null ? {} : { reason }) }, "pipe state");
+  }
+
+  #trackedFor(id: string): Tracked {
+    let tracked = this.#tracked.get(id);
+    if (tracked === undefined) {
+      const backoff = new Backoff({ baseMs: 500, capMs: 30_000 });
+      tracked = { replicas: [], generation: 0, action: undefined, deaths: 0, notBefore: 0, backoff };
+      this.#tracked.set(id, tracked);
+    }
+    return tracked;
+  }
+}
+
+function isDone(status: WorkerStatus): boolean {
+  return status.phase === "completed" || status.phase === "failed";
+}
+
+async function stopAll(tracked: Tracked): Promise<void> {
+  await Promise.all(tracked.replicas.map((replica) => replica.stop()));
+  for (const replica of tracked.replicas) rmSync(replica.pidFile, { force: true });
+}
+
+function forgive(tracked: Tracked): void {
+  tracked.deaths = 0;
+  tracked.notBefore = 0;
+  tracked.backoff.reset();
+}

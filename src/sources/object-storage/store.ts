@@ -1,0 +1,65 @@
+/** What the connector needs of a store: listing, and a way for the engine to read objects. */
+import { AppError } from "../../lib/errors.ts";
+
+export type ObjectFile = {
+  readonly key: string;
+  /** Changes with every new content of the key. */
+  readonly etag: string;
+  readonly size: number;
+};
+
+/** A table function call without its format arguments, for the keys given. */
+export type ReadCall = {
+  /** For example `s3({url:String}, {key:String}, {secret:String}, `: format and structure follow. */
+  readonly head: string;
+  readonly params: Readonly<Record<string, string>>;
+  /** The value of the engine's `_path` column for a key. */
+  pathOf(key: string): string;
+};
+
+export interface ObjectStore {
+  /** Up to 1000 objects after `after` (exclusive) in key order. `more` is false on the last page. */
+  list(
+    prefix: string,
+    after: string | undefined,
+    signal: AbortSignal,
+  ): Promise<{ readonly files: readonly ObjectFile[]; readonly more: boolean; readonly last: string | undefined }>;
+  /** How the engine reads exactly these keys. */
+  reader(keys: readonly string[], signal: AbortSignal): Promise<ReadCall>;
+  close(): void;
+}
+
+const unauthorized =
+  /AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|CredentialsProviderError|not authorized/i;
+const invalid =
+  /NoSuchBucket|NoSuchKey|NotFound|InvalidBucketName|ContainerNotFound|ResourceNotFound|PermanentRedirect/i;
+
+/** An error of a store's client as ours; the client's own text stays private. */
+export function storeError(error: unknown, place: string): AppError {
+  if (error instanceof AppError) return error;
+  const {
+    name = "",
+    Code,
+    code,
+    message = "",
+    $metadata,
+  } = error as {
+    name?: string;
+    Code?: string;
+    code?: string;
+    message?: string;
+    $metadata?: { httpStatusCode?: number };
+  };
+  const status = $metadata?.httpStatusCode ?? (error as { statusCode?: number }).statusCode;
+  const word = Code ?? code ?? name;
+  const text = `${word} ${name} ${message}`;
+  if (unauthorized.test(text) || status === 401 || status === 403) {
+    return new AppError("SOURCE_UNAUTHORIZED", `The store refuses access to ${place} (${word}).`, { cause: error });
+  }
+  if (invalid.test(text) || status === 404 || status === 301) {
+    return new AppError("SOURCE_INVALID", `The store knows no ${place}, or it does not exist (${word}).`, {
+      cause: error,
+    });
+  }
+  return new AppError("SOURCE_UNREACHABLE", `The store does not answer for ${place} (${word}).`, { cause: error });
+}
