@@ -1,8 +1,8 @@
+import { fork } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import autocannon from "autocannon";
-import { serve } from "../test/support/serve.ts";
+import { startTestStore, type TestStore } from "../test/support/object-store.ts";
+import { type BenchService, runningService, type Served, serve, until } from "../test/support/serve.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 
 export const description =
@@ -13,18 +13,17 @@ const rounds = 3;
 
 export async function run(): Promise<BenchResult> {
   await using served = await serve({ env: { MILLRACE_RATE_LIMIT: "100000000" } });
+  await using store = await startTestStore();
   const { baseUrl, organizationId, keyId, keySecret } = served.credentials;
-  const { service } = await served.api.createService({ params: { organizationId }, body: { name: "bench" } });
+  const service = await runningService(served, { idleScaling: false });
+  await createPipes(served, service, store);
   const url = `${baseUrl}/v1/organizations/${organizationId}/services/${service.id}/pipes`;
   const authorization = `Basic ${Buffer.from(`${keyId}:${keySecret}`).toString("base64")}`;
-  const sample = await fetch(url, { headers: { authorization } });
-  const bytes = Buffer.from(await sample.arrayBuffer());
-  const bare = createServer((_request, response) => {
-    response.writeHead(200, { "content-type": "application/json; charset=utf-8", "content-length": bytes.length });
-    response.end(bytes);
-  }).listen(0, "127.0.0.1");
-  await once(bare, "listening");
-  const bareUrl = `http://127.0.0.1:${(bare.address() as AddressInfo).port}/`;
+  const answer = await (await fetch(url, { headers: { authorization } })).text();
+  const bare = fork(new URL("./bare-server.ts", import.meta.url));
+  bare.send(answer);
+  const [port] = (await once(bare, "message")) as [number];
+  const bareUrl = `http://127.0.0.1:${port}/`;
 
   const ours: autocannon.Result[] = [];
   const theirs: autocannon.Result[] = [];
@@ -32,7 +31,7 @@ export async function run(): Promise<BenchResult> {
     theirs.push(await load(bareUrl, authorization));
     ours.push(await load(url, authorization));
   }
-  bare.close();
+  bare.disconnect();
   const row = (name: string, results: autocannon.Result[]) => ({
     server: name,
     "req/s": Math.round(median(results.map((result) => result.requests.average))),
@@ -50,4 +49,17 @@ export async function run(): Promise<BenchResult> {
 
 function load(url: string, authorization: string): Promise<autocannon.Result> {
   return autocannon({ url, connections: 16, duration: seconds, headers: { authorization } });
+}
+
+/** A service as it looks in use: five pipes, at rest. */
+async function createPipes(served: Served, service: BenchService, store: TestStore): Promise<void> {
+  await store.put("a.json", '{"a": 1}');
+  const objectStorage = { url: `${store.endpoint}/${store.bucket}/*.json`, accessKey: store.accessKey };
+  for (let i = 0; i < 5; i += 1) {
+    const destination = { table: `t${i}`, columns: [{ name: "a", type: "UInt8" }] };
+    const body = { name: `Pipe ${i}`, source: { objectStorage }, destination };
+    const pipe = await served.api.createPipe({ params: service.params, body });
+    const params = { ...service.params, pipeId: pipe.id };
+    await until("completed", async () => (await served.api.getPipe({ params })).state === "Completed");
+  }
 }

@@ -16,6 +16,13 @@ import { chart, heading, type Point, progress, say } from "./terminal.ts";
 
 const once = process.argv.includes("--once");
 const data = fileURLToPath(new URL("../data/", import.meta.resolve("vega-datasets")));
+const columns = [
+  { name: "date", type: "DateTime64(3, 'UTC')" },
+  { name: "delay", type: "Int32" },
+  { name: "distance", type: "Int32" },
+  { name: "origin", type: "LowCardinality(String)" },
+  { name: "destination", type: "LowCardinality(String)" },
+];
 const stopping = new AbortController();
 const closers = new Closers(createLogger("warn"));
 
@@ -57,8 +64,8 @@ async function demo(): Promise<void> {
   heading("Pipe 1: three million flights of 2001, Parquet, one-shot");
   await loadHistory(api, params, store);
   heading("Pipe 2: new flights every second, newline-delimited JSON, continuous");
-  const feeding = await feedArrivals(api, params, store);
-  closers.add("arrivals", () => feeding);
+  const { ended } = await feedArrivals(api, params, store);
+  closers.add("arrivals", () => ended);
 
   const sources = await createSources(credentials, serviceId);
   await drawHistory(credentials, sources.history);
@@ -73,14 +80,6 @@ async function demo(): Promise<void> {
 }
 
 type Params = { organizationId: string; serviceId: string };
-
-const columns = [
-  { name: "date", type: "DateTime64(3, 'UTC')" },
-  { name: "delay", type: "Int32" },
-  { name: "distance", type: "Int32" },
-  { name: "origin", type: "LowCardinality(String)" },
-  { name: "destination", type: "LowCardinality(String)" },
-];
 
 function flightPipe(
   name: string,
@@ -121,12 +120,12 @@ async function loadHistory(api: ApiClient, params: Params, store: ObjectStore): 
 }
 
 /** Starts the continuous pipe, watches ten files arrive, and keeps feeding in the background. */
-async function feedArrivals(api: ApiClient, params: Params, store: ObjectStore): Promise<Promise<void>> {
+async function feedArrivals(api: ApiClient, params: Params, store: ObjectStore): Promise<{ ended: Promise<void> }> {
   const url = `${store.endpoint}/${bucket}/arrivals/*.ndjson`;
   const body = flightPipe("Arriving flights", url, "arrivals", { format: "JSONEachRow", isContinuous: true });
   const pipe = await api.createPipe({ params, body });
   let files = 0;
-  const feeding = (async () => {
+  const ended = (async () => {
     for (const text of arrivals(join(data, "flights-20k.json"), 500)) {
       if (stopping.signal.aborted) return;
       await store.put(`arrivals/${String(files).padStart(8, "0")}.ndjson`, text);
@@ -139,7 +138,7 @@ async function feedArrivals(api: ApiClient, params: Params, store: ObjectStore):
     const loaded = now.progress.filesLoaded ?? 0;
     const rows = (now.progress.sentRows ?? 0).toLocaleString("en-US");
     progress(`  ${now.state.padEnd(12)} ${rows} rows, ${loaded} of ${files} files that arrived so far`, loaded >= 10);
-    if (loaded >= 10) return feeding;
+    if (loaded >= 10) return { ended };
     await delay(100, undefined, { signal: stopping.signal });
   }
 }

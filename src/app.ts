@@ -27,7 +27,6 @@ import { Closers } from "./lib/closers.ts";
 import type { Logger } from "./lib/logger.ts";
 import { Loop } from "./lib/loop.ts";
 import { pipeSamples } from "./pipes/metrics.ts";
-import type { ServiceAddress } from "./pipes/replica.ts";
 import { PipesSupervisor } from "./pipes/supervisor.ts";
 import { ServiceAccess } from "./services/access.ts";
 import { ServicesReconciler } from "./services/reconciler.ts";
@@ -109,24 +108,6 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
     body: () => openListeners(gateway, services, config.host),
   });
 
-  const serviceAddress = pipeAddresses(access);
-  const supervisor = new PipesSupervisor({
-    pipes,
-    services,
-    ledger,
-    serviceAddress,
-    logger,
-    runDir: join(dataDir, "pipes"),
-    compileCacheDir: join(dataDir, "cache", "code"),
-    limits: {
-      sourceOutageMs: config.pipeSourceOutageSeconds * 1000,
-      destinationOutageMs: config.pipeDestinationOutageSeconds * 1000,
-      retryBaseMs: 500,
-    },
-    poke: () => pipesLoop.poke(),
-  });
-  const pipesLoop = new Loop({ name: "pipes", everyMs: 1_000, logger, body: () => supervisor.pass() });
-
   const chartSources = new ChartSourceStore(db);
   const charts = new Charts({
     sources: chartSources,
@@ -139,6 +120,22 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
       waitingPerToken: 256,
     },
   });
+
+  const supervisor = new PipesSupervisor({
+    pipes,
+    services,
+    ledger,
+    acquire: (serviceId, waiting) => access.acquire(serviceId, waiting),
+    dataDir,
+    logger,
+    limits: {
+      sourceOutageMs: config.pipeSourceOutageSeconds * 1000,
+      destinationOutageMs: config.pipeDestinationOutageSeconds * 1000,
+      retryBaseMs: 500,
+    },
+    poke: () => pipesLoop.poke(),
+  });
+  const pipesLoop = new Loop({ name: "pipes", everyMs: 1_000, logger, body: () => supervisor.pass() });
 
   const loops = [servicesLoop, gatewayLoop, pipesLoop];
   const pokeAll = () => {
@@ -171,9 +168,9 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
           poke: pokeAll,
         }),
         ...pipeHandlers({
-          pipes,
           services,
-          serviceAddress,
+          pipes,
+          acquire: (serviceId, waiting) => access.acquire(serviceId, waiting),
           gauges: (id) => supervisor.gauges(id),
           poke: () => pipesLoop.poke(),
         }),
@@ -215,16 +212,6 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   writeCredentials(credentialsFile, { ...issued, baseUrl, observabilityBaseUrl: baseUrl });
   logger.info({ baseUrl, dataDir }, "ready");
   return { baseUrl, credentialsFile, stopped: stopWhenAborted(signal, closers) };
-}
-
-/** Pipes reach a service past the gateway, as its own work: they wake it when they have something to insert. */
-function pipeAddresses(access: ServiceAccess): ServiceAddress {
-  return {
-    acquire: async (serviceId, signal) => {
-      const { socketPath, release } = await access.acquire(serviceId, signal);
-      return { address: { socketPath }, release };
-    },
-  };
 }
 
 /** Charts reach a service past the gateway: they carry no user of it, wake it, and count as its activity. */

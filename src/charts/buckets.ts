@@ -99,6 +99,16 @@ export class Buckets {
     );
   }
 
+  /**
+   * The index of a row's bucket as SQL, counted from the first bucket of the range: two bytes, by which the engine
+   * groups fastest. `base` is what to add. `time` must be within the range.
+   */
+  relativeSql(time: string, type: ColumnType): { readonly sql: string; readonly base: number } {
+    const sql = this.sql(time, type);
+    // The days of a Date column may begin before the range does.
+    return type.family === "date" ? { sql, base: 0 } : { sql: `toUInt16(${sql} - ${this.first})`, base: this.first };
+  }
+
   /** The index of a row's bucket as SQL. `time` is an expression of a Date, DateTime or DateTime64 type. */
   sql(time: string, type: ColumnType): string {
     // A Date has no time of day: it belongs to the bucket in which its day begins.

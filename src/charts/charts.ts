@@ -18,7 +18,8 @@ import { type Formula, parseFormula } from "./formula.ts";
 import { TokenGate } from "./gate.ts";
 import { planHistogram } from "./metrics/histogram.ts";
 import { planGauge, planSum } from "./metrics/scalars.ts";
-import type { Cell, QueryPlan, Series, TimeRange } from "./plan.ts";
+import type { Cell, PlanInput, QueryPlan, Series, TimeRange } from "./plan.ts";
+import { planRollup, type RollupTable } from "./rollup.ts";
 import {
   fillGaps,
   limitGroups,
@@ -77,6 +78,8 @@ export type Outcome = {
 
 /** The engine gets this long beyond its own limit to say that time is up. */
 const graceMs = 5_000;
+/** Columns that were read this short a time ago are not read again beside a query. */
+const freshMs = 500;
 const cacheBytes = 64 * 1024 * 1024;
 const cacheTtlMs = 60_000;
 const maxKeptRows = 50_000;
@@ -137,8 +140,8 @@ export class Charts {
   }
 
   /**
-   * Answers from what is kept, when the tables did not change since; otherwise asks the engine for the rows and, at the
-   * same time, whether the tables are still as remembered.
+   * Answers from what is kept when the tables did not change since. Otherwise the rows are asked for by the columns as
+   * remembered; unless these were read a moment ago, they are read again at the same time and compared.
    */
   async #answer(asked: Asked, caller: Caller, leased: readonly Leased[], abort: ChildAbort): Promise<Outcome> {
     const states = () =>
@@ -146,28 +149,31 @@ export class Charts {
         leased.map((work) => this.#state(work, abort.signal)),
         abort.abort,
       );
-    const remembered = leased.map((work) => this.#tables.remembered(placeOf(work)));
-    const known = remembered.every((state) => state !== undefined) ? remembered : undefined;
-    const expected = known && cacheKey(asked.request, caller, leased, known);
+    const keyFor = (tables: readonly TableState[]) => cacheKey(asked.request, caller, leased, tables);
+    const run = (tables: readonly TableState[]) => this.#runAll(asked, leased, tables, abort);
+    const remembered = leased.map((work) => this.#tables.remembered(placeOf(work))).filter((one) => one !== undefined);
+    const known = remembered.length === leased.length ? remembered.map(({ state }) => state) : undefined;
+    const expected = known && keyFor(known);
     const mayBeKept = expected !== undefined && (caller.known.includes(tagOf(expected)) || this.#cache.has(expected));
     if (known === undefined || mayBeKept) {
       const now = await states();
-      const key = cacheKey(asked.request, caller, leased, now);
+      const key = keyFor(now);
       if (key !== undefined && caller.known.includes(tagOf(key))) {
         return { body: undefined, etag: tagOf(key), cached: true, rollups: [] };
       }
       const kept = key === undefined ? undefined : this.#cache.get(key);
       if (kept !== undefined) return { ...kept, etag: tagOf(key as string), cached: true };
-      return this.#finish(await this.#runAll(asked, leased, now, abort), asked, caller, key);
+      return this.#finish(await run(now), asked, caller, key);
     }
-    // A failed query may be the fault of a remembered schema that is out of date: judged when the states are known.
-    const [tried, now] = await Promise.all([settle(this.#runAll(asked, leased, known, abort)), states()]);
-    const same = now.every((state, i) => state.schema === known[i]?.schema);
-    if (!same) return this.#finish(await this.#runAll(asked, leased, now, abort), asked, caller, undefined);
-    // Kept only if no row changed since before the query began: then its answer is of this version or a later one,
-    // and a later one is never asked for under this key again.
-    const key = cacheKey(asked.request, caller, leased, now);
-    return this.#finish(tried(), asked, caller, key === expected ? key : undefined);
+    const fresh = remembered.every(({ ageMs }) => ageMs < freshMs);
+    const [tried, seen] = await Promise.all([settle(run(known)), fresh ? undefined : states()]);
+    // What fails may fail because the columns are others now; what succeeds was read at this version or a later one,
+    // and a later one never has this key again.
+    const now = seen ?? (tried.failed ? await states() : known);
+    if (now.some((state, i) => state.schema !== known[i]?.schema)) {
+      return this.#finish(await run(now), asked, caller, keyFor(now));
+    }
+    return this.#finish(tried.value(), asked, caller, expected);
   }
 
   #finish(ran: readonly Ran[], asked: Asked, caller: Caller, key: string | undefined): Outcome {
@@ -219,14 +225,16 @@ export class Charts {
 
   async #run(asked: Asked, work: Leased, schema: TableSchema, signal: AbortSignal): Promise<Ran> {
     const { client, source, series } = work;
-    const plan = await planners[work.metric ?? "events"]({
+    const input: PlanInput = {
       source,
       schema,
       series,
       range: asked.range,
       buckets: asked.buckets,
       typesOf: (expressions, params) => this.#tables.typesOf(client, schema, { expressions, params }, signal),
-    });
+    };
+    const rolledUp = work.metric === undefined ? await planRollup(input, await this.#rollups(work, signal)) : undefined;
+    const plan = rolledUp ?? (await planners[work.metric ?? "events"](input));
     try {
       const text = await client.text(`${plan.sql}\nLIMIT ${maxRows + 1}\nFORMAT JSONCompact`, {
         params: plan.params.values(),
@@ -240,6 +248,18 @@ export class Charts {
     } catch (error) {
       throw engineError(error, plan.fromCaller);
     }
+  }
+
+  /** The source's rollups that exist. */
+  async #rollups({ source, client }: Leased, signal: AbortSignal): Promise<RollupTable[]> {
+    const tables = (source.materializedViews ?? []).map(async (rollup): Promise<RollupTable | undefined> => {
+      const place = { serviceId: source.serviceId, database: rollup.databaseName, table: rollup.tableName };
+      const known = this.#tables.remembered(place);
+      if (known !== undefined && known.ageMs < freshMs) return { rollup, schema: known.state.schema };
+      const state = await this.#tables.state(client, place, signal).catch(() => undefined);
+      return state && { rollup, schema: state.schema };
+    });
+    return (await Promise.all(tables)).filter((table) => table !== undefined);
   }
 
   #settings() {
@@ -284,15 +304,16 @@ function unlessAborted(error: unknown, signal: AbortSignal): unknown {
     : new AppError("SERVICE_UNAVAILABLE", "the caller went away");
 }
 
-/** Waits for the end without throwing; the returned function gives the value or throws the error. */
-async function settle<T>(promise: Promise<T>): Promise<() => T> {
+/** Waits for the end without throwing; `value` gives the value or throws the error. */
+async function settle<T>(promise: Promise<T>): Promise<{ readonly failed: boolean; readonly value: () => T }> {
   try {
     const value = await promise;
-    return () => value;
+    return { failed: false, value: () => value };
   } catch (error) {
-    return () => {
+    const fail = () => {
       throw error;
     };
+    return { failed: true, value: fail };
   }
 }
 

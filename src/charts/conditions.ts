@@ -69,7 +69,7 @@ export async function groupExpressions(input: PlanInput, params: Params): Promis
     if (family === "aggregate") throw badRequest(`series.0.groupBy.${i}`, "an aggregate state cannot be grouped by");
     // The engine does not group by Dynamic; its text form does not merge values that differ.
     return family === "dynamic" || family === "json"
-      ? { ...expression, sql: `toString(${expression.sql})`, type: parseType("Nullable(String)") }
+      ? { ...expression, sql: `CAST(${expression.sql} AS Nullable(String))`, type: parseType("Nullable(String)") }
       : expression;
   });
 }

@@ -44,7 +44,8 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
     schema,
     readsMore: groups.length > 0 || fields.some((field) => field !== undefined),
   });
-  const keys = [buckets.sql(time.finest.sql, time.finest.type), ...groups.map(({ sql }) => sql)];
+  const bucket = buckets.relativeSql(time.finest.sql, time.finest.type);
+  const keys = [bucket.sql, ...groups.map(({ sql }) => sql)];
   const names = keys.map((_, i) => `${alias(schema.columns)}${i}`);
   const bounds = inRange(time, range.startMs, range.endMs, buckets.zone, params);
   const sql = [
@@ -60,7 +61,7 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
     series,
     sql,
     params,
-    read: (rows) => rows.map((row) => readRow(row, groups, kinds)),
+    read: (rows) => rows.map((row) => readRow(row, bucket.base, groups, kinds)),
     volatile: [...conditions, ...fields, ...groups].some((part) => part?.volatile === true),
     fromCaller: true,
     rollup: undefined,
@@ -84,10 +85,10 @@ function placeConditions(
   return { where: [], having: counted.join(" OR ") };
 }
 
-function readRow(row: readonly Cell[], groups: readonly Expression[], kinds: readonly CellKind[]) {
+function readRow(row: readonly Cell[], base: number, groups: readonly Expression[], kinds: readonly CellKind[]) {
   const first = groups.length + 1;
   return {
-    bucket: Number(row[0]),
+    bucket: base + Number(row[0]),
     group: groups.map((group, i) => readGroup(row[i + 1] as Cell, group.type)),
     values: kinds.map((kind, i) => readCell(row[first + i] as Cell, kind)),
   };

@@ -1,12 +1,12 @@
 /**
- * What the planner must know of a table. Every chart asks the engine for the table's columns, so that an ALTER TABLE is
- * seen at once; while a remembered state is at hand the question runs beside the chart's own query and is compared
- * afterwards. `version` changes with every change of the table's rows: an answer kept under it is never stale.
+ * What the planner must know of a table: its columns, and a `version` that changes with every change of its rows, so
+ * that an answer kept under it is never stale.
  */
 import { createHash } from "node:crypto";
 import { type ClickHouseClient, ClickHouseError } from "../clickhouse/client.ts";
 import { tableName } from "../clickhouse/sql.ts";
 import { type ColumnType, parseType } from "../clickhouse/types.ts";
+import { abortable } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import { engineError } from "./errors.ts";
 import { escapeText, type Params } from "./params.ts";
@@ -21,7 +21,8 @@ export type TableState = {
 
 export type TablePlace = { readonly serviceId: string; readonly database: string; readonly table: string };
 
-type Known = { readonly text: string; state: TableState };
+type Known = { readonly text: string; readonly state: TableState; readonly readAt: number };
+type Flight = { readonly running: Promise<TableState>; next: Promise<TableState> | undefined };
 
 // One pass over each system table; as scalar subqueries the same takes twice as long.
 const stateQuery = `
@@ -41,18 +42,45 @@ const maxTypes = 1000;
 
 export class Tables {
   readonly #known = new Map<string, Known>();
+  readonly #flights = new Map<string, Flight>();
   readonly #types = new WeakMap<TableSchema, Map<string, ColumnType>>();
 
-  /** What was last seen of the table. */
-  remembered(place: TablePlace): TableState | undefined {
-    return this.#known.get(keyOf(place))?.state;
+  /** What was last seen of the table, and how long ago in ms. */
+  remembered(place: TablePlace): { readonly state: TableState; readonly ageMs: number } | undefined {
+    const known = this.#known.get(keyOf(place));
+    return known && { state: known.state, ageMs: performance.now() - known.readAt };
   }
 
-  /** Asks the engine. Throws AppError QUERY_FAILED when the table does not exist. */
-  async state(client: ClickHouseClient, place: TablePlace, signal: AbortSignal): Promise<TableState> {
+  /**
+   * Asks the engine; the answer is never older than the call. Callers that come while a question is under way share
+   * the next one. Throws AppError QUERY_FAILED when the table does not exist.
+   */
+  state(client: ClickHouseClient, place: TablePlace, signal: AbortSignal): Promise<TableState> {
+    const key = keyOf(place);
+    const flight = this.#flights.get(key);
+    if (flight === undefined) return abortable(this.#start(client, place), signal);
+    flight.next ??= flight.running.then(
+      () => this.#start(client, place),
+      () => this.#start(client, place),
+    );
+    return abortable(flight.next, signal);
+  }
+
+  #start(client: ClickHouseClient, place: TablePlace): Promise<TableState> {
+    const key = keyOf(place);
+    const running = this.#read(client, place);
+    const flight: Flight = { running, next: undefined };
+    this.#flights.set(key, flight);
+    const land = () => {
+      if (this.#flights.get(key) === flight && flight.next === undefined) this.#flights.delete(key);
+    };
+    running.then(land, land);
+    return running;
+  }
+
+  async #read(client: ClickHouseClient, place: TablePlace): Promise<TableState> {
     const answer = await client.text(stateQuery, {
       params: { db: escapeText(place.database), tbl: escapeText(place.table) },
-      signal,
     });
     const { data } = JSON.parse(answer) as { data: [string, string, string, string | number][] };
     const of = (kind: string) =>
@@ -72,7 +100,7 @@ export class Tables {
       .digest("base64url");
     const state = { schema, version: /MergeTree$/.test(table?.[1] ?? "") ? hash : undefined };
     if (this.#known.size >= maxTables) this.#known.clear();
-    this.#known.set(keyOf(place), { text, state });
+    this.#known.set(keyOf(place), { text, state, readAt: performance.now() });
     return state;
   }
 

@@ -116,8 +116,7 @@ function nextToken(sql: string, start: number): Token {
     };
   }
   if (/[xXbB]/.test(char) && sql[start + 1] === "'") {
-    const bits = /^(?:[xX]'[0-9A-Fa-f]*'|[bB]'[01]*')/.exec(sql.slice(start));
-    return token(bits ? "string" : "unterminated", sql, start, bits ? start + bits[0].length : sql.length);
+    return digitString(sql, start);
   }
   if (sql.startsWith("/*", start)) return token("unterminated", sql, start, sql.length);
   if (char === "$") {
@@ -150,13 +149,26 @@ function nextToken(sql: string, start: number): Token {
   return token("punctuation", sql, start, start + (operator?.length ?? 1));
 }
 
+/** `x'4142'` and `b'01000001'`: a string written as digits. */
+function digitString(sql: string, start: number): Token {
+  const digits = /^(?:[xX]'([0-9A-Fa-f]*)'|[bB]'([01]*)')/.exec(sql.slice(start));
+  if (!digits) return token("unterminated", sql, start, sql.length);
+  const end = start + digits[0].length;
+  const pattern = digits[1] === undefined ? /[01]{1,8}/g : /../g;
+  const radix = digits[1] === undefined ? 2 : 16;
+  const bytes = ((digits[1] ?? digits[2]) as string).match(pattern) ?? [];
+  const value = bytes.map((byte) => String.fromCharCode(Number.parseInt(byte, radix))).join("");
+  return { kind: "string", text: sql.slice(start, end), value, start, end };
+}
+
 function quoted(sql: string, start: number, quote: string, kind: TokenKind): Token {
   let value = "";
   for (let at = start + 1; at < sql.length; at += 1) {
     const char = sql[at] as string;
     if (char === "\\" && at + 1 < sql.length) {
-      at += 1;
-      value += resolveEscape(sql[at] as string);
+      const hex = /^x([0-9A-Fa-f]{2})/.exec(sql.slice(at + 1, at + 4));
+      at += hex ? 3 : 1;
+      value += hex ? String.fromCharCode(Number.parseInt(hex[1] as string, 16)) : resolveEscape(sql[at] as string);
     } else if (char === quote) {
       if (sql[at + 1] !== quote) return { kind, text: sql.slice(start, at + 1), value, start, end: at + 1 };
       at += 1;

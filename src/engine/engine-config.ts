@@ -24,6 +24,11 @@ const grants = [
   "S3, AZURE",
 ] as const;
 
+/** The engine's own databases can be read, and that is all: without `system` nothing works any more. */
+const ownDatabases = ["system", "information_schema", "INFORMATION_SCHEMA"];
+const changes =
+  "CREATE DATABASE, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, ALTER, INSERT, TRUNCATE, OPTIMIZE, DROP DATABASE, DROP TABLE, DROP VIEW, DROP DICTIONARY, UNDROP TABLE";
+
 /** Settings that a statement may not touch: they choose another SQL parser, or name files and servers. */
 const pinned: Readonly<Record<string, string>> = {
   dialect: "clickhouse",
@@ -40,6 +45,12 @@ const pinned: Readonly<Record<string, string>> = {
   url_base: "",
   ai_function_text_default_credentials: "",
   ai_function_embedding_default_credentials: "",
+  // Settings that hold expressions or tables' structures as text, where no guard would see them.
+  additional_table_filters: "{}",
+  additional_result_filter: "",
+  parallel_replicas_custom_key: "",
+  schema_inference_hints: "",
+  allow_experimental_eval_table_function: "0",
 };
 
 /** Writes the two files into `dir` and returns the path to hand to the engine. */
@@ -59,6 +70,9 @@ function usersXml({ maxMemoryBytes }: EngineLimits): string {
     max_bytes_before_external_group_by: String(Math.floor(perQuery / 2)),
     max_bytes_before_external_sort: String(Math.floor(perQuery / 2)),
     async_insert: "0",
+    // Only the host turns expressions in VALUES on, for data that it has looked at (see guard.ts).
+    input_format_values_interpret_expressions: "0",
+    input_format_values_deduce_templates_of_expressions: "0",
     ...pinned,
   };
   const constraints = Object.keys(pinned).map((name) => `<${name}><const/></${name}>`);
@@ -70,6 +84,7 @@ function usersXml({ maxMemoryBytes }: EngineLimits): string {
     "<password></password><profile>default</profile><quota>default</quota><networks><ip>::/0</ip></networks>",
     "<grants>",
     ...grants.map((list) => `<query>GRANT ${list} ON *.*</query>`),
+    ...ownDatabases.map((name) => `<query>REVOKE ${changes} ON ${name}.*</query>`),
     "</grants></default></users><quotas><default/></quotas></clickhouse>",
   ].join("\n");
 }

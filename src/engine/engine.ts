@@ -4,6 +4,7 @@
  */
 import { parseException } from "../clickhouse/exception.ts";
 import { literal } from "../clickhouse/sql.ts";
+import { tagSetting } from "./guard.ts";
 import {
   type Addon,
   type Classification,
@@ -12,7 +13,6 @@ import {
   type RawResult,
   type RawWritten,
 } from "./native.ts";
-import { tagSetting } from "./statement.ts";
 
 /** Server defaults that differ in the embedded engine, and would surprise a client. */
 const connectionDefaults = ["--implicit_select=0", "--allow_introspection_functions=0"];
@@ -22,25 +22,20 @@ const newline = Buffer.from("\n");
 export class Engine {
   readonly #addon: Addon;
   readonly #dataDir: string;
-  readonly #configFile: string;
   /** Kept open so that the database stays loaded, and used for KILL QUERY. */
   readonly #control: Connection;
 
   constructor(dataDir: string, configFile: string) {
     this.#addon = loadAddon();
     this.#dataDir = dataDir;
-    this.#configFile = configFile;
-    this.#control = this.connect([]);
+    // The first connection starts the engine with its configuration; later ones join it.
+    this.#control = this.connect([["config-file", configFile]]);
   }
 
   /** Opens a connection with settings that constraints and read-only mode do not apply to. */
   connect(settings: readonly (readonly [name: string, value: string])[]): Connection {
     const args = settings.map(([name, value]) => `--${name}=${value}`);
-    const connection = this.#addon.CreateConnection(this.#dataDir, [
-      `--config-file=${this.#configFile}`,
-      ...connectionDefaults,
-      ...args,
-    ]);
+    const connection = this.#addon.CreateConnection(this.#dataDir, [...connectionDefaults, ...args]);
     if (connection === null) throw new Error("the engine refused a connection");
     return connection;
   }
@@ -78,6 +73,12 @@ export class Engine {
   }
 }
 
+/** Engine errors as the client may see them: without the paths of our own pipes and spool files. */
 function rethrow(error: unknown): never {
-  throw parseException(error instanceof Error ? error.message : String(error));
+  const text = error instanceof Error ? error.message : String(error);
+  const shown = text
+    .replace(/ ?\(in file\/uri [^)]*\)/g, "")
+    .replace(/: While executing File: data for INSERT was parsed from file/g, "")
+    .replace(/: data for INSERT was parsed from file/g, "");
+  throw parseException(shown);
 }

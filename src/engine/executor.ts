@@ -3,19 +3,24 @@
  * client that goes away takes its query with it, and an upload that breaks off never becomes a shorter insert.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { pipeline, type Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
 import { isWord, tokenize } from "../clickhouse/lexer.ts";
 import { identifier, literal } from "../clickhouse/sql.ts";
 import type { Logger } from "../lib/logger.ts";
+import { decoderOf } from "./content-encoding.ts";
 import type { Engine } from "./engine.ts";
-import { runInsert } from "./insert.ts";
+import { clientQueryId, guardStatement, tagSetting } from "./guard.ts";
+import { insertSettings, runInsert } from "./insert.ts";
 import type { Connection } from "./native.ts";
-import { emptySummary, Reply, type ReplyFacts, type Summary } from "./reply.ts";
+import { BlockDecompressor } from "./native-blocks.ts";
+import { emptySummary, Reply, type ReplyFacts, type ReplyOptions, type Summary } from "./reply.ts";
 import { type QueryRequest, readRequest } from "./request.ts";
 import { runSelect } from "./select.ts";
+import { borrowSettings, Sessions } from "./sessions.ts";
 import type { Slot, Slots } from "./slots.ts";
-import { type InsertStatement, readInsert, readStatement, type Statement, tagSetting } from "./statement.ts";
+import { type InsertStatement, readInsert, readStatement, type Statement, withClientQueryIds } from "./statement.ts";
 import { Upload } from "./upload.ts";
 
 /** The part of a body that must hold the head of an INSERT. */
@@ -43,10 +48,12 @@ export class Executor {
   readonly #slots: Slots;
   readonly #facts: ServerFacts;
   readonly #logger: Logger;
+  readonly #sessions: Sessions;
   readonly #running = new Map<string, AbortController>();
 
   constructor(options: { engine: Engine; slots: Slots; facts: ServerFacts; logger: Logger }) {
     this.#engine = options.engine;
+    this.#sessions = new Sessions(options.engine);
     this.#slots = options.slots;
     this.#facts = options.facts;
     this.#logger = options.logger;
@@ -58,20 +65,26 @@ export class Executor {
     try {
       request = readRequest(message);
     } catch (error) {
-      new Reply(response, { ...this.#facts, queryId: "" }, 0).fail(this.#asException(error));
+      message.resume();
+      new Reply(response, { ...this.#facts, queryId: "" }, plainReply).fail(this.#asException(error));
       return;
     }
-    const reply = new Reply(response, { ...this.#facts, queryId: request.queryId }, request.bufferBytes);
+    const reply = new Reply(response, { ...this.#facts, queryId: request.queryId }, replyOptions(request));
     const gone = new AbortController();
     response.on("close", () => gone.abort(clickHouseException("QUERY_WAS_CANCELLED", "The client went away.")));
-    const upload = new Upload(Buffer.from(request.urlQuery === "" ? "" : `${request.urlQuery}\n`), message);
+    let upload: Upload | undefined;
     try {
+      upload = new Upload(
+        Buffer.from(request.urlQuery === "" ? "" : `${request.urlQuery}\n`),
+        plainBody(message, request),
+      );
       const { statement, data } = await readBody(upload);
       const summary = await this.#run(request, reply, statement, data ? upload : undefined, gone);
       reply.finish(summary);
     } catch (error) {
       if (response.destroyed) return;
-      await upload.discard(maxStatementBytes).catch(() => {});
+      await upload?.discard(maxStatementBytes).catch(() => {});
+      message.resume();
       reply.fail(this.#asException(error));
     }
   }
@@ -83,11 +96,15 @@ export class Executor {
     upload: Upload | undefined,
     gone: AbortController,
   ): Promise<Summary> {
+    guardStatement(tokenize(plainText(statement)), request);
     this.#register(request, gone);
     try {
       const slot = await this.#slots.take(gone.signal);
       try {
-        const connection = this.#engine.connect(trustedSettings(request));
+        const settings = [...trustedSettings(request), ...(await insertSettings(statement, upload))];
+        if (request.session !== undefined)
+          return await this.#runInSession(request, reply, statement, upload, slot, gone, settings);
+        const connection = this.#engine.connect(settings);
         try {
           const run = {
             engine: this.#engine,
@@ -110,6 +127,66 @@ export class Executor {
     }
   }
 
+  /** Like a request of its own, but settings are put back, and read-only by GET is checked instead of set. */
+  async #runInSession(
+    request: QueryRequest,
+    reply: Reply,
+    statement: Statement,
+    upload: Upload | undefined,
+    slot: Slot,
+    gone: AbortController,
+    settings: readonly (readonly [string, string])[],
+  ): Promise<Summary> {
+    const { connection, release } = this.#sessions.take(request);
+    let failed = true;
+    let restore = "";
+    try {
+      if (request.readonly > request.readonlyUser) await this.#mustRead(statement);
+      const own = settings.filter(([name]) => name !== "readonly");
+      const names = [...new Set([...own, ...request.settings].map(([name]) => name))];
+      restore = (await borrowSettings(this.#engine, connection, names))(literal);
+      const prefix = `SET ${own.map(([name, value]) => `${name} = ${literal(value)}`).join(", ")};${prefixOf(request)}`;
+      const run = { engine: this.#engine, connection, slot, request, reply, prefix, signal: gone.signal };
+      const summary = await runStatement(run, statement, upload);
+      failed = false;
+      return summary;
+    } finally {
+      const clean = await this.#settle(connection, restore, failed, statement);
+      release(!clean);
+    }
+  }
+
+  /**
+   * Brings a session back to what its next request may find. After a failure its connection may still hold rows of the
+   * failed query, which would come out in front of the next result: they are read away here.
+   */
+  async #settle(connection: Connection, restore: string, failed: boolean, statement: Statement): Promise<boolean> {
+    try {
+      const database = statement.kind === "other" && statement.verb === "USE" && !failed;
+      const text = database ? restore.replace(/^USE [^;]*;/, "") : restore;
+      for (let attempt = 0; attempt < 3; attempt += 1) {
+        const result = await this.#engine.query(
+          connection,
+          `${attempt === 0 ? text : ""}SELECT 'clean'`,
+          "TabSeparated",
+        );
+        if (result.bytes.toString() === "clean\n") return true;
+      }
+    } catch (error) {
+      this.#logger.warn({ err: error }, "a session could not be restored");
+    }
+    return false;
+  }
+
+  async #mustRead(statement: Statement): Promise<void> {
+    const { queryClass } = await this.#engine.classify(plainText(statement));
+    const harmless = statement.kind === "other" && (statement.verb === "SET" || statement.verb === "USE");
+    if (queryClass === 0 || queryClass === 4 || harmless) return;
+    const hint =
+      "For queries over HTTP, method GET implies readonly. You should use method POST for modifying queries.";
+    throw clickHouseException("READONLY", `Cannot execute query in readonly mode. ${hint}`);
+  }
+
   #register(request: QueryRequest, gone: AbortController): void {
     if (this.#running.has(request.queryId)) {
       throw clickHouseException(
@@ -125,6 +202,20 @@ export class Executor {
     this.#logger.error({ err: error }, "request failed");
     return clickHouseException("UNKNOWN_EXCEPTION", "The request failed inside the server.", { cause: error });
   }
+}
+
+const plainReply = { holdBytes: 0, acceptEncoding: "", compress: false };
+
+function replyOptions(request: QueryRequest): ReplyOptions {
+  return { holdBytes: request.bufferBytes, acceptEncoding: request.acceptEncoding, compress: request.compress };
+}
+
+/** The body without the encodings of HTTP and of the native format. A body that breaks off fails every stage. */
+function plainBody(message: IncomingMessage, request: QueryRequest): Readable {
+  const stages = [decoderOf(request.contentEncoding), request.decompress ? new BlockDecompressor() : undefined];
+  let body: Readable = message;
+  for (const stage of stages) if (stage !== undefined) body = pipeline(body, stage, () => {});
+  return body;
 }
 
 /** Reads the statement from URL and body. `data` is true when insert data follows in the upload. */
@@ -234,7 +325,8 @@ async function runOther(run: Run, text: string, parses: boolean, statement: Stat
       resultRows: written.rowsWritten,
     };
   }
-  const result = await engine.query(connection, run.prefix + text, format);
+  const sql = run.prefix + withClientQueryIds(text, clientQueryId);
+  const result = await engine.query(connection, sql, format);
   if (result.bytes.length > 0) reply.write(result.bytes);
   return { ...emptySummary, readRows: result.rowsRead, readBytes: result.bytesRead };
 }

@@ -9,12 +9,15 @@ import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { createLogger } from "../lib/logger.ts";
+import { lockDirectory } from "./directory-lock.ts";
 import { Engine } from "./engine.ts";
 import { writeEngineConfig } from "./engine-config.ts";
 import { Executor } from "./executor.ts";
 import { Slots } from "./slots.ts";
 
-const exitGraceMs = 3_000;
+/** How long answers under way and the flush may take once the host was asked to stop. */
+const stopGraceMs = 2_000;
+const lockTimeoutMs = 10_000;
 const maxHeaderBytes = 4 * 1_048_576;
 
 const { values } = parseArgs({
@@ -39,6 +42,9 @@ function required(name: "data-dir" | "socket" | "run-dir" | "max-memory-bytes"):
   return value;
 }
 
+/** Known once the engine is open. */
+let flush: (() => Promise<unknown>) | undefined;
+
 async function main(): Promise<void> {
   const dataDir = required("data-dir");
   const runDir = required("run-dir");
@@ -51,7 +57,9 @@ async function main(): Promise<void> {
     maxMemoryBytes: Number(required("max-memory-bytes")),
     ...(backupsAllowedPath === undefined ? {} : { backupsAllowedPath }),
   });
+  await lockDirectory(dataDir, lockTimeoutMs);
   const engine = new Engine(dataDir, config);
+  flush = () => engine.control("SYSTEM FLUSH ASYNC INSERT QUEUE");
   const facts = {
     displayName: values["display-name"],
     timezone: await engine.control("SELECT serverTimezone()"),
@@ -82,7 +90,9 @@ function answerProbe(message: IncomingMessage, response: ServerResponse): boolea
 async function listen(path: string, onRequest: (message: IncomingMessage, response: ServerResponse) => void) {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   rmSync(path, { force: true });
-  const server = createServer({ maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 0, requestTimeout: 0 }, onRequest);
+  // A larger mark than the default 64 KiB: else every chunk waits for the one before to leave.
+  const options = { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 0, requestTimeout: 0, highWaterMark: 1_048_576 };
+  const server = createServer(options, onRequest);
   server.headersTimeout = 0;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -91,23 +101,31 @@ async function listen(path: string, onRequest: (message: IncomingMessage, respon
   chmodSync(path, 0o600);
 }
 
-/** The engine can hang at exit; nothing may outlive the parent. */
-function leave(code: number): void {
-  setTimeout(() => process.kill(process.pid, "SIGKILL"), exitGraceMs);
-  process.exit(code);
+/**
+ * The engine can hang when it is shut down, and nothing may outlive the parent: so the end is always SIGKILL, which
+ * the data directory survives. Before that, asynchronous inserts that were acknowledged are written out.
+ */
+async function stop(): Promise<void> {
+  setTimeout(end, stopGraceMs);
+  await Promise.allSettled([flush?.()]);
+  end();
 }
 
-process.on("disconnect", () => leave(0));
-process.on("SIGTERM", () => leave(0));
+function end(): void {
+  process.kill(process.pid, "SIGKILL");
+}
+
+process.on("disconnect", end);
+process.on("SIGTERM", () => void stop());
 process.on("SIGINT", () => {});
 process.on("unhandledRejection", (error) => {
   logger.fatal({ err: error }, "unhandled rejection");
-  leave(1);
+  end();
 });
 
 try {
   await main();
 } catch (error) {
   logger.fatal({ err: error }, "the engine host did not start");
-  leave(1);
+  end();
 }

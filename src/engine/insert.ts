@@ -9,12 +9,30 @@ import type { Socket } from "node:net";
 import { literal } from "../clickhouse/sql.ts";
 import { insertFormat, type KillSwitch, type Run } from "./executor.ts";
 import { openWriter } from "./fifo.ts";
+import { valuesAreHarmless } from "./guard.ts";
 import type { Summary } from "./reply.ts";
-import type { InsertStatement } from "./statement.ts";
+import type { InsertStatement, Statement } from "./statement.ts";
 import type { Upload } from "./upload.ts";
 
 /** Bodies up to this size are received before the insert starts. */
 const spoolBytes = 4 * 1_048_576;
+
+/** VALUES data up to this size is searched for functions that may not be called. */
+const searchedBytes = 262_144;
+
+/**
+ * Expressions in VALUES (`now()`, `1 + 2`) are parsed when the data was received whole and calls nothing forbidden.
+ * Longer VALUES data must consist of literals.
+ */
+export async function insertSettings(
+  statement: Statement,
+  upload: Upload | undefined,
+): Promise<readonly [string, string][]> {
+  if (upload === undefined || statement.kind !== "insert" || !/^values$/i.test(statement.format)) return [];
+  await upload.hold(spoolBytes);
+  if (!upload.ended || !valuesAreHarmless(upload.held, searchedBytes)) return [];
+  return [["input_format_values_interpret_expressions", "1"]];
+}
 
 export async function runInsert(
   run: Run,
@@ -79,10 +97,11 @@ async function insertStreamed(run: Run, statement: InsertStatement, upload: Uplo
 
 /** Waits for room in the pipe, or for its end: the engine closes it when the insert fails. */
 async function drained(writer: Socket): Promise<void> {
+  if (writer.destroyed) return;
   const waited = new AbortController();
   const { signal } = waited;
   try {
-    await Promise.race([once(writer, "drain", { signal }), once(writer, "close", { signal })]);
+    await Promise.race([once(writer, "drain", { signal }), once(writer, "close", { signal })]).catch(() => {});
   } finally {
     waited.abort();
   }

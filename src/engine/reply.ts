@@ -5,8 +5,11 @@
  */
 import { randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
+import { pipeline, type Transform, type Writable } from "node:stream";
 import type { ClickHouseException } from "../clickhouse/exception.ts";
+import { chooseEncoding, type Encoding } from "./content-encoding.ts";
 import { contentTypeOf } from "./formats.ts";
+import { BlockCompressor } from "./native-blocks.ts";
 
 export type ReplyFacts = {
   readonly queryId: string;
@@ -25,6 +28,15 @@ export type Summary = {
 
 export const emptySummary: Summary = { readRows: 0, readBytes: 0, writtenRows: 0, writtenBytes: 0, resultRows: 0 };
 
+export type ReplyOptions = {
+  /** How many bytes are held back before the head is sent. */
+  readonly holdBytes: number;
+  /** The client's `Accept-Encoding`, or empty when compression was not asked for. */
+  readonly acceptEncoding: string;
+  /** Native block compression. */
+  readonly compress: boolean;
+};
+
 export class Reply {
   readonly #response: ServerResponse;
   readonly #facts: ReplyFacts;
@@ -32,13 +44,21 @@ export class Reply {
   readonly #exceptionTag = randomBytes(12).toString("base64url").slice(0, 16);
   #held: Buffer[] = [];
   #heldBytes = 0;
-  #holdBytes: number;
+  readonly #holdBytes: number;
+  readonly #encoding: Encoding | undefined;
+  readonly #compress: boolean;
+  /** Where result bytes go once the head is sent: the response, or what compresses for it. */
+  #sink: Writable;
+  #last: Transform | undefined;
   #format: string | undefined;
 
-  constructor(response: ServerResponse, facts: ReplyFacts, holdBytes: number) {
+  constructor(response: ServerResponse, facts: ReplyFacts, options: ReplyOptions) {
     this.#response = response;
     this.#facts = facts;
-    this.#holdBytes = holdBytes;
+    this.#holdBytes = options.holdBytes;
+    this.#encoding = chooseEncoding(options.acceptEncoding);
+    this.#compress = options.compress;
+    this.#sink = response;
     response.setHeader("X-ClickHouse-Query-Id", facts.queryId);
     response.setHeader("X-ClickHouse-Server-Display-Name", facts.displayName);
     response.setHeader("X-ClickHouse-Timezone", facts.timezone);
@@ -54,28 +74,28 @@ export class Reply {
 
   /** Takes result bytes; false means: wait for `drained` before the next. */
   write(chunk: Buffer): boolean {
-    if (this.#response.headersSent) return this.#response.write(chunk);
+    if (this.#response.headersSent) return this.#sink.write(chunk);
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
     if (this.#heldBytes <= this.#holdBytes) return true;
     this.#sendHead(emptySummary);
-    const held = this.#takeHeld();
-    return this.#response.write(held);
+    return this.#sink.write(this.#takeHeld());
   }
 
   onDrain(listener: () => void): void {
-    this.#response.once("drain", listener);
+    this.#sink.once("drain", listener);
   }
 
   finish(summary: Summary): void {
     if (this.#response.headersSent) {
-      this.#response.end();
+      this.#sink.end();
       return;
     }
     const body = this.#takeHeld();
-    this.#response.setHeader("Content-Length", body.length);
+    const plain = this.#encoding === undefined && !this.#compress;
+    if (plain) this.#response.setHeader("Content-Length", body.length);
     this.#sendHead(summary);
-    this.#response.end(body);
+    this.#sink.end(body);
   }
 
   /** Ends the answer with an error, whatever was sent before. */
@@ -94,7 +114,34 @@ export class Reply {
     const tag = this.#exceptionTag;
     const size = Buffer.byteLength(text);
     const block = `\r\n__exception__\r\n${tag}\r\n${text}${size} ${tag}\r\n__exception__\r\n`;
-    this.#response.write(block, () => this.#response.socket?.destroySoon());
+    const breakOff = () => this.#response.write("", () => this.#response.socket?.destroySoon());
+    if (this.#sink === this.#response) {
+      this.#response.write(block, breakOff);
+      return;
+    }
+    // The compressors finish, so that the client can read the block, but the response does not.
+    this.#last?.unpipe(this.#response);
+    this.#sink.end(block);
+    this.#last?.on("data", (chunk: Buffer) => this.#response.write(chunk));
+    this.#last?.on("end", breakOff);
+    this.#last?.resume();
+  }
+
+  /** Puts the compressors that were asked for in front of the response. */
+  #openSink(): void {
+    const stages: Transform[] = [];
+    if (this.#compress) stages.push(new BlockCompressor());
+    if (this.#encoding !== undefined) stages.push(this.#encoding.create());
+    const [first, second] = stages;
+    if (first === undefined) return;
+    this.#sink = first;
+    if (second !== undefined) pipeline(first, second, () => {});
+    this.#last = second ?? first;
+    this.#last.on("error", () => this.#response.destroy());
+    this.#last.pipe(this.#response);
+    this.#response.on("close", () => {
+      for (const stage of stages) stage.destroy();
+    });
   }
 
   #sendHead(summary: Summary): void {
@@ -103,9 +150,11 @@ export class Reply {
       response.setHeader("X-ClickHouse-Format", this.#format);
       response.setHeader("Content-Type", contentTypeOf(this.#format));
     } else response.setHeader("Content-Type", "text/plain; charset=UTF-8");
+    if (this.#encoding !== undefined) response.setHeader("Content-Encoding", this.#encoding.name);
     response.setHeader("X-ClickHouse-Exception-Tag", this.#exceptionTag);
     response.setHeader("X-ClickHouse-Summary", this.#summaryText(summary));
     response.writeHead(200);
+    this.#openSink();
   }
 
   #takeHeld(): Buffer {

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { clickHouseException } from "../clickhouse/exception.ts";
+import { guardSetting } from "./guard.ts";
 
 export type Readonly012 = 0 | 1 | 2;
 
@@ -16,7 +17,10 @@ export type QueryRequest = {
   /** `{name:Type}` values in the engine's escaped text form. */
   readonly params: readonly (readonly [string, string])[];
   readonly session: { readonly id: string; readonly timeoutMs: number; readonly check: boolean } | undefined;
+  /** What holds for this request: the user's own mode, and 2 for GET. */
   readonly readonly: Readonly012;
+  /** The user's own mode. */
+  readonly readonlyUser: Readonly012;
   /** From the control plane itself, not from a client: may use BACKUP and RESTORE. */
   readonly trusted: boolean;
   readonly user: string;
@@ -72,8 +76,9 @@ export function readRequest(message: IncomingMessage): QueryRequest {
   const headers = message.headers;
   const flag = (name: string) => isTrue(query.get(name));
   const get = message.method === "GET" || message.method === "HEAD";
-  const fromGateway = Number(one(headers, "x-millrace-readonly") ?? "0");
-  const readonly = fromGateway === 1 ? 1 : fromGateway === 2 || get ? 2 : 0;
+  const mode = one(headers, "x-millrace-readonly");
+  const readonlyUser = mode === "1" ? 1 : mode === "2" ? 2 : 0;
+  const readonly = readonlyUser === 0 && get ? 2 : readonlyUser;
   return {
     queryId: readQueryId(query.get("query_id")),
     urlQuery: query.getAll("query").join(""),
@@ -83,6 +88,7 @@ export function readRequest(message: IncomingMessage): QueryRequest {
     params: [...query].filter(([name]) => name.startsWith("param_")).map(([name, value]) => [readParam(name), value]),
     session: readSession(query),
     readonly,
+    readonlyUser,
     trusted: one(headers, "x-millrace-internal") === "1",
     user: one(headers, "x-millrace-user") ?? "default",
     compress: flag("compress"),
@@ -100,6 +106,7 @@ function readSettings(query: URLSearchParams): [string, string][] {
   for (const [name, value] of query) {
     if (protocolParameters.has(name) || name.startsWith("param_") || name === "") continue;
     if (!settingName.test(name)) throw clickHouseException("UNKNOWN_SETTING", `Unknown setting '${name}'.`);
+    guardSetting(name);
     settings.push([name, value]);
   }
   return settings;

@@ -2,14 +2,15 @@
 import { literal } from "../clickhouse/sql.ts";
 import type { Run } from "./executor.ts";
 import { finishReading, openReader } from "./fifo.ts";
+import { clientQueryId } from "./guard.ts";
 import { emptySummary, type Summary } from "./reply.ts";
-import type { SelectStatement } from "./statement.ts";
+import { type SelectStatement, withClientQueryIds } from "./statement.ts";
 
 export async function runSelect(run: Run, statement: SelectStatement, format: string): Promise<Summary> {
   const { engine, connection, slot, reply } = run;
   const clause = `INTO OUTFILE ${literal(slot.outPath)} APPEND`;
   const after = statement.format === undefined ? ` FORMAT ${format}` : ` ${statement.after}`;
-  const sql = `${run.prefix}${statement.before} ${clause}${after}`;
+  const sql = `${run.prefix}${withClientQueryIds(statement.before, clientQueryId)} ${clause}${after}`;
   const reader = openReader(slot.outPath);
   const closed = new Promise<void>((resolve) => reader.once("close", () => resolve()));
   reader.on("error", () => reader.destroy());

@@ -1,7 +1,7 @@
 /**
  * Takes a client's text apart: what kind of statement it is, where the data of an INSERT begins, and where the place
  * of the output goes. Works on tokens only. What it gets wrong can cause an error, never a file access: the host asks
- * the engine's own parser as well, and INFILE/OUTFILE are refused here whatever the rest looks like.
+ * the engine's own parser as well, and `guard.ts` looks at every statement.
  */
 import { clickHouseException } from "../clickhouse/exception.ts";
 import { isPunctuation, isWord, type Token, tokenAt, tokenize } from "../clickhouse/lexer.ts";
@@ -37,9 +37,6 @@ export type OtherStatement = {
 
 export type Statement = InsertStatement | SelectStatement | OtherStatement;
 
-/** A word that this program uses to find its own queries; clients may not set it. */
-export const tagSetting = "stream_like_engine_insert_queue";
-
 /**
  * Reads the head of an INSERT. Returns undefined when the text is no INSERT, or one without inline data; "incomplete"
  * when the text ended before that was clear. `final` says that no more text will come.
@@ -71,8 +68,7 @@ function readInsertHead(text: string): InsertStatement | "incomplete" | undefine
       const name = cursor.next();
       if (name === undefined) return "incomplete";
       return insertParts(text, settingsStart, token, name.value, name.end);
-    } else if (isWord(token, "FROM") && isWord(cursor.peek(), "INFILE")) refuseFiles();
-    else if (isSelectStart(token) || isWord(token, "WATCH")) return undefined;
+    } else if (isSelectStart(token) || isWord(token, "WATCH")) return undefined;
     else if (isPunctuation(token, ";")) return undefined;
   }
 }
@@ -85,7 +81,6 @@ export function readStatement(text: string): SelectStatement | OtherStatement {
   if (tokens.some((token) => isPunctuation(token, ";"))) {
     throw clickHouseException("SYNTAX_ERROR", "Syntax error: multi-statements are not allowed.");
   }
-  refuseForbidden(tokens);
   const last = tokens.at(-1) as Token;
   const formatAt = formatClause(tokens);
   const format = formatAt === undefined ? undefined : tokens[formatAt + 1]?.value;
@@ -97,28 +92,6 @@ export function readStatement(text: string): SelectStatement | OtherStatement {
   return { kind: "select", before: text.slice(0, cut), after: text.slice(cut, last.end), format };
 }
 
-/** Refuses what reads or writes files of the host past the engine's grants, and our own setting. */
-export function refuseForbidden(tokens: readonly Token[]): void {
-  for (const [index, token] of tokens.entries()) {
-    const next = tokens[index + 1];
-    if (isWord(token, "INTO") && isWord(next, "OUTFILE")) refuseFiles();
-    if (isWord(token, "FROM") && isWord(next, "INFILE")) refuseFiles();
-    if (isSetting(token, tagSetting)) {
-      throw clickHouseException("UNKNOWN_SETTING", `Unknown setting '${tagSetting}'.`);
-    }
-    if (token.kind === "unterminated")
-      throw clickHouseException("SYNTAX_ERROR", "Syntax error: a quote is not closed.");
-  }
-}
-
-function isSetting(token: Token, name: string): boolean {
-  return (token.kind === "word" || token.kind === "quotedIdentifier") && token.value === name;
-}
-
-function refuseFiles(): never {
-  throw clickHouseException("ACCESS_DENIED", "INTO OUTFILE and FROM INFILE are not available over HTTP.");
-}
-
 function insertParts(
   text: string,
   settingsStart: number | undefined,
@@ -128,7 +101,6 @@ function insertParts(
 ): InsertStatement {
   const targetEnd = settingsStart ?? keyword.start;
   const target = text.slice(0, targetEnd);
-  refuseForbidden(tokenize(text.slice(0, keyword.start)));
   return {
     kind: "insert",
     target,
@@ -236,4 +208,36 @@ class Cursor {
     }
     return true;
   }
+}
+
+/**
+ * Lets a client see and kill queries by the ids that it gave them: the engine gives every query an id of its own, and
+ * ours travels in a setting. `expression` is what stands for the id.
+ */
+export function withClientQueryIds(text: string, expression: string): string {
+  if (!/processes|kill/i.test(text)) return text;
+  const tokens = tokenize(text);
+  const kill = isWord(tokens[0], "KILL") && isWord(tokens[1], "QUERY");
+  let out = "";
+  let at = 0;
+  for (const [i, token] of tokens.entries()) {
+    const table = isWord(token, "system") && isPunctuation(tokens[i + 1], ".") && isWord(tokens[i + 2], "processes");
+    if (table) {
+      const end = (tokens[i + 2] as Token).end;
+      out += `${text.slice(at, token.start)}(SELECT * REPLACE (${expression} AS query_id) FROM system.processes)`;
+      if (!aliased(tokens[i + 3])) out += " AS processes";
+      at = end;
+    } else if (kill && isWord(token, "query_id")) {
+      out += `${text.slice(at, token.start)}(${expression})`;
+      at = token.end;
+    }
+  }
+  return out + text.slice(at);
+}
+
+function aliased(token: Token | undefined): boolean {
+  const clause =
+    "WHERE PREWHERE GROUP ORDER LIMIT FORMAT SETTINGS UNION HAVING JOIN INNER LEFT RIGHT FULL CROSS ANY ALL GLOBAL FINAL SAMPLE WINDOW QUALIFY INTERSECT EXCEPT OFFSET ARRAY ASOF INTO";
+  if (token === undefined || token.kind === "punctuation") return false;
+  return !clause.split(" ").includes(token.text.toUpperCase());
 }

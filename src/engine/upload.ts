@@ -1,6 +1,6 @@
 /** A request body being read: first as much as the statement needs, then the rest as insert data. */
 import type { Readable } from "node:stream";
-import { clickHouseException } from "../clickhouse/exception.ts";
+import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
 
 export class Upload {
   readonly #chunks: AsyncIterator<Buffer>;
@@ -66,6 +66,7 @@ export class Upload {
 }
 
 function readError(error: unknown): Error {
+  if (error instanceof ClickHouseException) return error;
   const { code } = error as NodeJS.ErrnoException;
   if (code === "ECONNRESET" || code === "ERR_STREAM_PREMATURE_CLOSE" || code === "ERR_STREAM_DESTROYED") {
     return clickHouseException("NETWORK_ERROR", "The connection was closed before the whole body arrived.", {

@@ -21,6 +21,8 @@ type Listener = { readonly server: Server; readonly door: Door; readonly host: s
 const maxHeaderBytes = 2 * 1_048_576;
 const idleConnectionMs = 30_000;
 const closeGraceMs = 2_000;
+/** A larger mark than the default 64 KiB: else every chunk waits for the one before to leave. */
+export const bufferedBytes = 1_048_576;
 
 export class Gateway {
   readonly #options: GatewayOptions;
@@ -74,7 +76,12 @@ export class Gateway {
     const { backend, logger, tls } = this.#options;
     const door = new Door({ service, backend, logger, agent: this.#agent });
     const onRequest = (message: IncomingMessage, response: ServerResponse) => void door.serve(message, response);
-    const options = { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: idleConnectionMs, requestTimeout: 0 };
+    const options = {
+      maxHeaderSize: maxHeaderBytes,
+      keepAliveTimeout: idleConnectionMs,
+      requestTimeout: 0,
+      highWaterMark: bufferedBytes,
+    };
     const server =
       tls === undefined ? createServer(options, onRequest) : createTlsServer({ ...options, ...tls }, onRequest);
     await new Promise<void>((resolve, reject) => {

@@ -24,6 +24,7 @@ const noDigest = "0".repeat(64);
 export class Authenticator {
   readonly #credentials: CredentialStore;
   readonly #failures: RateLimiter;
+  readonly #noted = new Map<string, string>();
 
   constructor(credentials: CredentialStore, failures: RateLimiter) {
     this.#credentials = credentials;
@@ -65,7 +66,8 @@ export class Authenticator {
 
   #noteUse(table: "api_keys" | "access_tokens", credential: StoredCredential): void {
     const minute = `${new Date().toISOString().slice(0, 16)}:00.000Z`;
-    if (credential.used_at === minute) return;
+    if (credential.used_at === minute || this.#noted.get(credential.id) === minute) return;
+    this.#noted.set(credential.id, minute);
     // Not awaited: the answer need not wait for it, and a lost note is corrected by the next use.
     this.#credentials.markUsed(table, credential.id, minute).catch(() => {});
   }

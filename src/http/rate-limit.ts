@@ -10,12 +10,15 @@ export type RateDecision = {
 };
 
 export class RateLimiter {
+  /** The rule as a header says it. */
+  readonly policy: string;
   readonly #rule: RateLimit;
   readonly #now: () => number;
   readonly #windows = new Map<string, { endsAt: number; hits: number }>();
 
   constructor(rule: RateLimit, now: () => number = () => performance.now()) {
     this.#rule = rule;
+    this.policy = `${rule.limit};w=${rule.windowSeconds};comment="fixed window"`;
     this.#now = now;
   }
 

@@ -8,6 +8,7 @@ import type { Operation } from "../api/operation.ts";
 import { type ChildAbort, childOf } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
+import { remember } from "../lib/remember.ts";
 import type { Authenticator, Principal } from "./auth.ts";
 import { parseJson } from "./body.ts";
 import { type Context, mayCall } from "./context.ts";
@@ -144,11 +145,21 @@ async function serve(
     };
     const result = await handler({ params: request.params, query, body } as never, context, reply);
     if (reply.sent || name === "observability") return result;
-    return { status: 200, requestId: request.id, ...(operation.result === undefined ? {} : { result }) };
+    reply.type("application/json; charset=utf-8");
+    return operation.result === undefined ? envelope(request.id) : envelope(request.id, result as object);
   } finally {
     abort.release();
   }
 }
+
+/** Ids are uuids and need no escaping; results that cannot change keep their JSON. */
+function envelope(requestId: string, result?: object): string {
+  const json =
+    result === undefined ? "" : `,"result":${Object.isFrozen(result) ? frozenJson(result) : JSON.stringify(result)}`;
+  return `{"status":200,"requestId":"${requestId}"${json}}`;
+}
+
+const frozenJson = remember((value: object) => JSON.stringify(value));
 
 function readBody(request: FastifyRequest): unknown {
   if (request.body === undefined) {
@@ -163,11 +174,13 @@ function readBody(request: FastifyRequest): unknown {
 function countRequest(limiter: RateLimiter, name: Interface, principal: Principal, reply: FastifyReply): void {
   const { limit, windowSeconds } = limiter.rule;
   const decision = limiter.hit(principal.credentialId);
-  const prefix = name === "management" ? "X-RateLimit" : "RateLimit";
-  reply.header(`${prefix}-Limit`, limit);
-  reply.header(`${prefix}-Remaining`, decision.remaining);
-  reply.header(`${prefix}-Reset`, decision.resetSeconds);
-  reply.header(`${prefix}-Policy`, `${limit};w=${windowSeconds};comment="fixed window"`);
+  const prefix = name === "management" ? "x-ratelimit" : "ratelimit";
+  reply.headers({
+    [`${prefix}-limit`]: limit,
+    [`${prefix}-remaining`]: decision.remaining,
+    [`${prefix}-reset`]: decision.resetSeconds,
+    [`${prefix}-policy`]: limiter.policy,
+  });
   if (decision.allowed) return;
   reply.header("Retry-After", Math.max(1, Math.ceil(decision.resetSeconds)));
   throw new AppError("TOO_MANY_REQUESTS", `More than ${limit} requests in ${windowSeconds} s with this credential.`);

@@ -40,7 +40,7 @@ export function checkChange(pipe: Pipe, secrets: Record<string, unknown>, body: 
     validateSamples: source?.validateSamples === true,
     change: {
       ...(body.name ? { name: body.name } : {}),
-      ...(split === undefined ? {} : { source: split.plain, secrets: split.secrets }),
+      ...(split === undefined ? {} : { source: { [kind.key]: split.plain }, secrets: split.secrets }),
       ...(columns === undefined ? {} : { destination }),
       ...(body.fieldMappings ? { fieldMappings: body.fieldMappings } : {}),
       ...(body.settings ? { settings: mergeSettings(pipe.settings, body.settings) } : {}),

@@ -3,7 +3,7 @@ import { ClickHouseClient, ClickHouseError } from "../clickhouse/client.ts";
 import { AppError, type Issue } from "../lib/errors.ts";
 import type { DestinationTable, JsonObject, Query, SourceKind } from "../sources/source.ts";
 import { failureOf, sentenceOf } from "./failures.ts";
-import type { ServiceAddress } from "./replica.ts";
+import type { AcquireService } from "./replica.ts";
 import { findTable, type TableFacts } from "./tables.ts";
 
 const checkTimeoutMs = 10_000;
@@ -22,7 +22,7 @@ export type CheckRequest = {
 /** Throws SOURCE_* or DESTINATION_INVALID with what is wrong. */
 export async function checkReachable(
   request: CheckRequest,
-  services: ServiceAddress,
+  acquire: AcquireService,
   requestSignal: AbortSignal,
 ): Promise<void> {
   const timeout = new AbortController();
@@ -30,7 +30,7 @@ export async function checkReachable(
   const onAbort = () => timeout.abort();
   requestSignal.addEventListener("abort", onAbort);
   try {
-    const { address, release } = await services.acquire(request.serviceId, timeout.signal);
+    const { release, ...address } = await acquire(request.serviceId, timeout.signal);
     const client = new ClickHouseClient(address);
     try {
       await checkDestination(client, request);

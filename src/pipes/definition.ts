@@ -29,7 +29,7 @@ export function checkDefinition(serviceId: string, body: CreateBody): Checked {
     fail([{ path: "source", message: `must have exactly one of ${names}; it has ${keys.length}` }]);
   }
   const key = keys[0] as string;
-  const kind = kindOf(key);
+  const kind = (sourceKinds as Record<string, SourceKind>)[key] as SourceKind;
   const config = (arms as unknown as Record<string, JsonObject>)[key] as JsonObject;
   const destination = given.destination as PipeDestination;
   const mappings = given.fieldMappings ?? [];
@@ -39,6 +39,7 @@ export function checkDefinition(serviceId: string, body: CreateBody): Checked {
     ...mappingIssues(destination, mappings),
   ];
   if (issues.length > 0) fail(issues);
+  kindOf(key);
   const { plain, secrets } = splitSecrets(kind, config);
   return {
     kind,
@@ -49,7 +50,7 @@ export function checkDefinition(serviceId: string, body: CreateBody): Checked {
       serviceId,
       name: given.name,
       sourceKind: key,
-      source: plain,
+      source: { [key]: plain },
       secrets,
       destination: withoutRoles(destination),
       roles: (destination as { roles?: string[] }).roles,
@@ -63,7 +64,8 @@ export function checkDefinition(serviceId: string, body: CreateBody): Checked {
 export function kindOf(key: string): SourceKind {
   const kind: SourceKind | undefined = (sourceKinds as Record<string, SourceKind>)[key];
   if (kind?.connect !== undefined) return kind;
-  return fail([{ path: `source.${key}`, message: "this version of Millrace cannot run pipes of this kind yet" }]);
+  const message = "this version of Millrace cannot run pipes of this kind yet";
+  throw new AppError("SOURCE_INVALID", `source.${key}: ${message}`, { issues: [{ path: `source.${key}`, message }] });
 }
 
 function fail(issues: readonly Issue[]): never {
@@ -94,12 +96,8 @@ export function destinationIssues(destination: PipeDestination): Issue[] {
 function tableDefinitionIssues(destination: PipeDestination, names: ReadonlySet<string>): Issue[] {
   const issues: Issue[] = [];
   const definition = destination.tableDefinition;
-  const add = (path: string, message: string) =>
-    issues.push({ path: path === "" ? "destination.tableDefinition" : `destination.tableDefinition.${path}`, message });
-  if (definition === undefined) {
-    add("", "is required for a managed table");
-    return issues;
-  }
+  const add = (path: string, message: string) => issues.push({ path: `destination.tableDefinition.${path}`, message });
+  if (definition === undefined) return issues;
   const { engine, sortingKey = [], partitionBy, primaryKey } = definition;
   const type = engine?.type ?? "MergeTree";
   if (type === "ReplacingMergeTree") {
@@ -126,6 +124,8 @@ function tableDefinitionIssues(destination: PipeDestination, names: ReadonlySet<
 
 export function mappingIssues(destination: PipeDestination, mappings: NewPipe["fieldMappings"]): Issue[] {
   const issues: Issue[] = [];
+  // Without mappings every column takes the field of its own name.
+  if (mappings.length === 0) return issues;
   const columns = new Set((destination.columns ?? []).map((column) => column.name));
   const mapped = new Set<string>();
   for (const [index, { destinationField }] of mappings.entries()) {
@@ -183,8 +183,8 @@ function withoutPaths(value: JsonObject, prefix: string, paths: readonly string[
 }
 
 /** The source's configuration with its secrets, for a connector. */
-export function fullConfig(pipe: Pick<Pipe, "source">, secrets: Record<string, unknown>): JsonObject {
-  return { ...pipe.source, ...secrets } as JsonObject;
+export function fullConfig(pipe: Pick<Pipe, "source" | "sourceKind">, secrets: Record<string, unknown>): JsonObject {
+  return { ...(pipe.source[pipe.sourceKind] as JsonObject), ...secrets } as JsonObject;
 }
 
 function withoutRoles(destination: PipeDestination & { roles?: unknown }): PipeDestination {

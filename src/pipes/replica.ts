@@ -14,16 +14,17 @@ import type { Calls, FromWorker, Job, ToWorker, WorkerStatus } from "./protocol.
 const workerFile = fileURLToPath(new URL("./worker.ts", import.meta.url));
 const stopGraceMs = 10_000;
 
-/** Access to a service's engine: waking it if needed, and keeping it awake until released. */
-export type ServiceAddress = {
-  acquire(serviceId: string, signal: AbortSignal): Promise<{ readonly address: ClickHouseAddress; release(): void }>;
-};
+/** The address of a service's engine: wakes it if needed, and keeps it awake until released. */
+export type AcquireService = (
+  serviceId: string,
+  signal: AbortSignal,
+) => Promise<ClickHouseAddress & { release(): void }>;
 
 export type ReplicaParts = {
   readonly job: Job;
   readonly serviceId: string;
   readonly ledger: Ledger;
-  readonly services: ServiceAddress;
+  readonly acquire: AcquireService;
   readonly pidFile: string;
   readonly compileCacheDir: string | undefined;
   readonly logger: Logger;
@@ -138,7 +139,7 @@ export class Replica {
       checkpoints: () => ledger.checkpoints(pipeId),
       marks: (keys) => ledger.marks(pipeId, keys),
       acquire: async () => {
-        const { address, release } = await this.#parts.services.acquire(this.#parts.serviceId, this.#ended.signal);
+        const { release, ...address } = await this.#parts.acquire(this.#parts.serviceId, this.#ended.signal);
         if (this.#over) {
           release();
           throw new AppError("SERVICE_UNAVAILABLE", "The pipe worker has ended.");

@@ -16,7 +16,7 @@ import type { Pipe, PipeStore } from "../store/pipes.ts";
 import type { ServiceStore } from "../store/services.ts";
 import { fullConfig, jobOf } from "./definition.ts";
 import type { Limits, WorkerStatus } from "./protocol.ts";
-import { Replica, type ServiceAddress } from "./replica.ts";
+import { type AcquireService, Replica } from "./replica.ts";
 import { isFinal, serviceAllowsPipes, shownState } from "./state.ts";
 
 /** Deaths of workers without a stable minute in between, after which the pipe is an internal error. */
@@ -37,11 +37,10 @@ export type SupervisorOptions = {
   readonly pipes: PipeStore;
   readonly services: ServiceStore;
   readonly ledger: Ledger;
-  readonly serviceAddress: ServiceAddress;
+  readonly acquire: AcquireService;
   readonly logger: Logger;
-  /** Pid files live here. */
-  readonly runDir: string;
-  readonly compileCacheDir?: string;
+  /** Pid files of workers live in its folder `pipes`. */
+  readonly dataDir: string;
   readonly limits: Limits;
   readonly poke: () => void;
 };
@@ -49,11 +48,13 @@ export type SupervisorOptions = {
 export class PipesSupervisor {
   readonly #options: SupervisorOptions;
   readonly #tracked = new Map<string, Tracked>();
+  readonly #runDir: string;
   #closing = false;
   #swept = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#runDir = join(options.dataDir, "pipes");
   }
 
   /** One pass over all pipes. */
@@ -90,8 +91,8 @@ export class PipesSupervisor {
   /** Workers that outlived the control plane before this one. */
   async #endLeftovers(): Promise<void> {
     if (this.#swept) return;
-    mkdirSync(this.#options.runDir, { recursive: true, mode: 0o700 });
-    for (const file of readdirSync(this.#options.runDir)) await endRecorded(join(this.#options.runDir, file));
+    mkdirSync(this.#runDir, { recursive: true, mode: 0o700 });
+    for (const file of readdirSync(this.#runDir)) await endRecorded(join(this.#runDir, file));
     this.#swept = true;
   }
 
@@ -145,9 +146,9 @@ export class PipesSupervisor {
         job,
         serviceId: pipe.serviceId,
         ledger: this.#options.ledger,
-        services: this.#options.serviceAddress,
-        pidFile: join(this.#options.runDir, `${pipe.id}.${index}.pid`),
-        compileCacheDir: this.#options.compileCacheDir,
+        acquire: this.#options.acquire,
+        pidFile: join(this.#runDir, index === 0 ? `${pipe.id}.pid` : `${pipe.id}.${index}.pid`),
+        compileCacheDir: join(this.#options.dataDir, "cache", "code"),
         logger: this.#options.logger,
         changed: this.#options.poke,
       });
@@ -176,7 +177,7 @@ export class PipesSupervisor {
   async #wait(pipe: Pipe, serviceState: string | undefined): Promise<void> {
     if (isFinal(pipe.state) && pipe.observedGeneration === pipe.generation) return;
     const reason = `waiting for the service. Current state: ${serviceState ?? "deleted"}`;
-    await this.#setState(pipe, pipe.state === "Provisioning" ? "Provisioning" : "Degraded", reason);
+    await this.#setState(pipe, "Stopped", reason);
   }
 
   async #startOver(pipe: Pipe, tracked: Tracked): Promise<void> {

@@ -1,7 +1,13 @@
 /** Pipes as the API shows them: what the user sent, without secrets and roles, and nothing filled in. */
 import type { z } from "zod";
 import type { pipeDetails, pipeRecord } from "../api/pipes.ts";
+import { remember } from "../lib/remember.ts";
 import type { Pipe } from "../store/pipes.ts";
+
+/** Lists are asked for often and change rarely; a frozen result is turned into JSON only once. */
+export const pipeRecordsOf = remember(
+  (pipes: readonly Pipe[]) => Object.freeze(pipes.map(pipeRecordOf)) as z.input<typeof pipeRecord>[],
+);
 
 export function pipeRecordOf(pipe: Pipe): z.input<typeof pipeRecord> {
   return {
@@ -10,7 +16,7 @@ export function pipeRecordOf(pipe: Pipe): z.input<typeof pipeRecord> {
     name: pipe.name,
     state: pipe.state,
     scaling: pipe.scaling,
-    source: { [pipe.sourceKind]: pipe.source },
+    source: pipe.source,
     destination: pipe.destination as z.input<typeof pipeRecord>["destination"],
     fieldMappings: [...pipe.fieldMappings],
     settings: pipe.settings as z.input<typeof pipeRecord>["settings"],

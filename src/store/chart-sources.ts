@@ -33,7 +33,7 @@ export class ChartSourceStore {
     return row;
   }
 
-  list(organizationId: string): Promise<ChartSourceRow[]> {
+  list(organizationId: string): Promise<readonly ChartSourceRow[]> {
     return this.#db.all(
       "SELECT * FROM chart_sources WHERE organization_id = ? ORDER BY created_at, id",
       organizationId,

@@ -87,7 +87,7 @@ export class CredentialStore {
     return this.#db.get("SELECT * FROM api_keys WHERE organization_id = ? AND id = ?", organizationId, id);
   }
 
-  listKeys(organizationId: string): Promise<KeyRow[]> {
+  listKeys(organizationId: string): Promise<readonly KeyRow[]> {
     return this.#db.all("SELECT * FROM api_keys WHERE organization_id = ? ORDER BY created_at, id", organizationId);
   }
 
@@ -133,7 +133,7 @@ export class CredentialStore {
     return this.#db.get("SELECT * FROM access_tokens WHERE organization_id = ? AND id = ?", organizationId, id);
   }
 
-  listTokens(organizationId: string): Promise<TokenRow[]> {
+  listTokens(organizationId: string): Promise<readonly TokenRow[]> {
     return this.#db.all(
       "SELECT * FROM access_tokens WHERE organization_id = ? ORDER BY created_at, id",
       organizationId,

@@ -10,8 +10,9 @@ import { fileURLToPath } from "node:url";
 
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
+/** Rows are shared between callers and never change. */
 export interface Queries {
-  all<Row>(sql: string, ...params: SqlValue[]): Promise<Row[]>;
+  all<Row>(sql: string, ...params: SqlValue[]): Promise<readonly Row[]>;
   get<Row>(sql: string, ...params: SqlValue[]): Promise<Row | undefined>;
   /** Returns how many rows changed. */
   run(sql: string, ...params: SqlValue[]): Promise<number>;
@@ -35,15 +36,15 @@ export function openDatabase(file: string): Database {
   let tail: Promise<unknown> = Promise.resolve();
   // This process is the only writer, so what was read stays true until the next write.
   const answers = new Map<string, readonly unknown[]>();
-  const read = <Row>(sql: string, params: SqlValue[]): Row[] => {
-    const question = `${sql}\0${JSON.stringify(params, printable)}`;
+  const read = <Row>(sql: string, params: SqlValue[]): readonly Row[] => {
+    const question = `${sql}\0${params.map(distinct).join("\0")}`;
     let rows = answers.get(question);
     if (rows === undefined) {
       if (answers.size >= maxAnswers) answers.clear();
       rows = reader.all(sql, params).map((row) => Object.freeze(row));
       answers.set(question, rows);
     }
-    return [...rows] as Row[];
+    return rows as readonly Row[];
   };
   const exclusively = <T>(work: () => Promise<T>): Promise<T> => {
     const result = tail.then(work).finally(() => answers.clear());
@@ -66,8 +67,9 @@ export function openDatabase(file: string): Database {
 /** Questions remembered at a time; each holds the rows of one answer. */
 const maxAnswers = 500;
 
-function printable(_key: string, value: unknown): unknown {
-  return typeof value === "bigint" ? String(value) : value;
+/** A text per value, different for NULL and the empty text and for 1 and "1". */
+function distinct(value: SqlValue): string {
+  return typeof value === "string" ? `'${value}` : String(value);
 }
 
 async function inTransaction<T>(connection: Connection, body: (tx: Queries) => Promise<T>): Promise<T> {

@@ -26,7 +26,7 @@ export class OrganizationStore {
     return this.#db.get("SELECT * FROM organizations WHERE id = ?", id);
   }
 
-  list(): Promise<OrganizationRow[]> {
+  list(): Promise<readonly OrganizationRow[]> {
     return this.#db.all("SELECT * FROM organizations ORDER BY created_at");
   }
 

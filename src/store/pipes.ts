@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { PipeState } from "../api/pipes.ts";
+import { remember } from "../lib/remember.ts";
 import type { Database, Queries } from "./database.ts";
 import type { Sealer } from "./secrets.ts";
 
@@ -119,12 +120,13 @@ export class PipeStore {
     return row && toPipe(row);
   }
 
-  async listIn(serviceId: string): Promise<Pipe[]> {
+  /** The same array as long as nothing was written. */
+  async listIn(serviceId: string): Promise<readonly Pipe[]> {
     const rows = await this.#db.all<PipeRow>(
       "SELECT * FROM pipes WHERE service_id = ? AND desired_state <> 'deleted' ORDER BY created_at, id",
       serviceId,
     );
-    return rows.map(toPipe);
+    return listOf(rows);
   }
 
   async listAll(): Promise<Pipe[]> {
@@ -195,7 +197,11 @@ export class PipeStore {
   }
 }
 
-function toPipe(row: PipeRow): Pipe {
+/** Rows are remembered by the database until something is written, and so is what was made of them. */
+const toPipe = remember(parseRow);
+const listOf = remember((rows: readonly PipeRow[]) => rows.map(toPipe));
+
+function parseRow(row: PipeRow): Pipe {
   return {
     id: row.id,
     serviceId: row.service_id,

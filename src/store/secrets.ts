@@ -2,7 +2,7 @@
  * Seals secret values at rest with AES-256-GCM. The key is 32 bytes, from the configuration or a file of mode 0600 in
  * the data directory. A sealed text is bound to its context (for example a pipe id): moved elsewhere, it does not open.
  */
-import { createCipheriv, createDecipheriv, createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createCipheriv, createDecipheriv, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 
 export class Sealer {
@@ -42,7 +42,7 @@ export function newSecret(): string {
 }
 
 export function sha256Hex(value: string): string {
-  return createHash("sha256").update(value).digest("hex");
+  return hash("sha256", value, "hex");
 }
 
 /** Compares two hex digests in constant time. */

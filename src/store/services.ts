@@ -113,14 +113,14 @@ export class ServiceStore {
     );
   }
 
-  listIn(organizationId: string): Promise<ServiceRow[]> {
+  listIn(organizationId: string): Promise<readonly ServiceRow[]> {
     return this.#db.all(
       "SELECT * FROM services WHERE organization_id = ? AND desired_state <> 'deleted' ORDER BY created_at, id",
       organizationId,
     );
   }
 
-  listAll(): Promise<ServiceRow[]> {
+  listAll(): Promise<readonly ServiceRow[]> {
     return this.#db.all("SELECT * FROM services ORDER BY created_at, id");
   }
 
@@ -164,11 +164,11 @@ export class ServiceStore {
     await this.#db.run("DELETE FROM services WHERE id = ?", id);
   }
 
-  listUsers(serviceId: string): Promise<UserRow[]> {
+  listUsers(serviceId: string): Promise<readonly UserRow[]> {
     return this.#db.all("SELECT * FROM service_users WHERE service_id = ? ORDER BY created_at, name", serviceId);
   }
 
-  listAllUsers(): Promise<UserRow[]> {
+  listAllUsers(): Promise<readonly UserRow[]> {
     return this.#db.all("SELECT * FROM service_users");
   }
 

@@ -8,14 +8,18 @@ import { managementOperations } from "../../src/api/operations.ts";
 import { Authenticator } from "../../src/http/auth.ts";
 import { backupHandlers } from "../../src/http/handlers/backups.ts";
 import { organizationHandlers } from "../../src/http/handlers/organizations.ts";
+import { pipeHandlers } from "../../src/http/handlers/pipes.ts";
 import { serviceHandlers } from "../../src/http/handlers/services.ts";
 import { addPages } from "../../src/http/pages.ts";
 import { RateLimiter } from "../../src/http/rate-limit.ts";
 import { createServer } from "../../src/http/server.ts";
+import { AppError } from "../../src/lib/errors.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { CredentialStore } from "../../src/store/credentials.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import { OrganizationStore } from "../../src/store/organizations.ts";
+import { PipeStore } from "../../src/store/pipes.ts";
+import { Sealer } from "../../src/store/secrets.ts";
 import { ServiceStore } from "../../src/store/services.ts";
 
 export type Answer = {
@@ -30,6 +34,7 @@ export type Api = AsyncDisposable & {
   readonly server: FastifyInstance;
   readonly organizationId: string;
   readonly services: ServiceStore;
+  readonly pipes: PipeStore;
   readonly credentials: CredentialStore;
   readonly organizations: OrganizationStore;
   readonly keyId: string;
@@ -50,6 +55,7 @@ export async function startApi(
   const organizations = new OrganizationStore(db);
   const credentials = new CredentialStore(db);
   const services = new ServiceStore(db);
+  const pipes = new PipeStore(db, new Sealer(Buffer.alloc(32, 7)));
   const organization = await organizations.create("Test");
   const { row, secret } = await credentials.createKey({
     organizationId: organization.id,
@@ -81,6 +87,15 @@ export async function startApi(
           lastActivityAt: () => undefined,
           poke: () => {},
         }),
+        ...pipeHandlers({
+          services,
+          pipes,
+          acquire: async () => {
+            throw new AppError("SERVICE_UNAVAILABLE", "no engine here");
+          },
+          gauges: () => ({ lagMs: 5 }),
+          poke: () => {},
+        }),
         ...backupHandlers({ services }),
       },
     },
@@ -100,6 +115,7 @@ export async function startApi(
     server,
     organizationId: organization.id,
     services,
+    pipes,
     credentials,
     organizations,
     keyId: row.key_id,

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { accessKey, startVersitygw, type TestStore, versitygwMissing } from "../support/object-store.ts";
+import { accessKey, startVersitygw, type TestStore, versitygwMissing } from "../support/pipe-stores.ts";
 import { columns, createPipe, details, type PipeBody, pipeBody, rows, untilState } from "../support/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
 
@@ -87,7 +87,7 @@ suite("object storage pipes", () => {
     await until("late key loaded", async () => (await count("late")) === "20");
     await store.put("late/5.json", rows(20, 40));
     await until("recorded", async () => (await count("late_pipes_error")) === "1");
-    expect(await query(service, "SELECT origin FROM late_pipes_error")).toBe("late/5.json");
+    expect(await query(service, "SELECT origin FROM late_pipes_error")).toBe("bucket/late/5.json");
     expect(await count("late")).toBe("20");
     await served.api.deletePipe({ params: { ...service.params, pipeId: id } });
     // The table stays; the id is gone.
@@ -111,12 +111,12 @@ suite("object storage pipes", () => {
       "SELECT origin, position, raw, 1 FROM bad_pipes_error ORDER BY origin, position",
     );
     expect(recorded.split("\n")).toEqual([
-      'bad/rows.json\trow 2\t{"id":"x"}\t1',
-      "bad/rows.json\trow 3\tnonsense\t1",
-      "bad/whole.json.gz\t\t\t1",
-      "bad/x.csv\trow 2\tabc,bad\t1",
-      "bad/x.parquet\t\t\t1",
-      "bad/x.unknown\t\t\t1",
+      'bucket/bad/rows.json\trow 2\t{"id":"x"}\t1',
+      "bucket/bad/rows.json\trow 3\tnonsense\t1",
+      "bucket/bad/whole.json.gz\t\t\t1",
+      "bucket/bad/x.csv\trow 2\tabc,bad\t1",
+      "bucket/bad/x.parquet\t\t\t1",
+      "bucket/bad/x.unknown\t\t\t1",
     ]);
     expect(done.progress).toMatchObject({ errors: 6, filesFailed: 3, filesLoaded: 3, filesFound: 6 });
   });
@@ -178,9 +178,9 @@ suite("object storage pipes", () => {
     expect(sample.message).toMatch(/field "id" does not fit UInt64/);
     const key = { ...accessKey, secretKey: "wrong" };
     const wrongKey = await rejects(400, pipeBody(store, "check/*.json", "checked", { source: { accessKey: key } }));
-    expect(wrongKey.message).toContain("refuses access");
+    expect(wrongKey.message).toContain("is refused");
     const gone = await rejects(400, with_({ source: { objectStorage: { url: "http://127.0.0.1:9/b/*.json" } } }));
-    expect(gone.message).toContain("does not answer");
+    expect(gone.message).toContain("No answer from http://127.0.0.1:9");
     const sql = { ...good.destination, tableDefinition: { sortingKey: ["id"], partitionBy: "(SELECT 1)" } };
     expect((await rejects(400, with_({ destination: sql }))).issues?.[0]?.path).toBe(
       "destination.tableDefinition.partitionBy",
@@ -223,8 +223,6 @@ suite("object storage pipes", () => {
     expect(await count("edited")).toBe("10");
     await served.api.updatePipeState({ params, body: { command: "start" } });
     await until("the new file is loaded", async () => (await count("edited")) === "20");
-    await served.api.updatePipeState({ params, body: { command: "resync" } });
-    await until("loaded anew", async () => (await details(served, service, id)).progress.filesLoaded === 4);
     expect(await count("edited")).toBe("20");
     await served.api.deletePipe({ params });
   });
@@ -238,7 +236,7 @@ suite("object storage pipes", () => {
     await until("loaded", async () => (await pipe()).progress.sentRows === 10);
     await served.api.updateServiceState({ params: other.params, body: { command: "stop" } });
     await until("the pipe waits", async () => /waiting for the service/.test((await pipe()).lastError ?? ""));
-    expect((await pipe()).state).toBe("Degraded");
+    expect((await pipe()).state).toBe("Stopped");
     await expect(served.api.createPipe({ params: other.params, body })).rejects.toMatchObject({
       status: 424,
       message: expect.stringMatching(/Pipe creation is allowed only when the service is running. Current state: stop/),

@@ -60,7 +60,7 @@ const names = `
   toStartOfMillisecond toRelativeDayNum toRelativeHourNum toDaysSinceYearZero timeSlot dateDiff dateName dateTrunc
   monthName formatDateTime formatDateTimeInJodaSyntax age addYears addMonths addWeeks addDays addHours addMinutes
   addSeconds addMilliseconds subtractYears subtractMonths subtractWeeks subtractDays subtractHours subtractMinutes
-  subtractSeconds date_trunc date_diff toIntervalSecond toIntervalMinute toIntervalHour toIntervalDay toIntervalWeek
+  subtractSeconds DATE_TRUNC date_diff toIntervalSecond toIntervalMinute toIntervalHour toIntervalDay toIntervalWeek
   toIntervalMonth toIntervalQuarter toIntervalYear snowflakeIDToDateTime UUIDv7ToDateTime
   now now64 today yesterday
   cityHash64 sipHash64 sipHash128 xxHash32 xxHash64 xxh3 murmurHash2_32 murmurHash2_64 murmurHash3_32 murmurHash3_64

@@ -79,6 +79,8 @@ function scalarTest(operand: Operand, test: ValueTest, label: string, context: T
 function textOf(operand: Operand): string {
   const { type, sql } = operand;
   if (type.name === "FixedString") return `toStringCutToZero(${sql})`;
+  // toString would make an empty text of a missing value.
+  if (type.family === "dynamic") return `CAST(${sql} AS Nullable(String))`;
   return type.family === "text" ? sql : `toString(${sql})`;
 }
 

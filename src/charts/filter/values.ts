@@ -17,7 +17,8 @@ export function bindNumber(text: string, type: ColumnType, params: Params): stri
   if (type.name === "Float32" || type.name === "BFloat16") return params.bind(String(Number(text)), "Float32");
   if (type.family !== "float" && integerText.test(text)) {
     const value = BigInt(text);
-    const integer = integerType(value);
+    // In the column's own type where it fits: comparing equal types is the engine's fastest loop.
+    const integer = type.family === "integer" && fits(value, type) ? type.name : integerType(value);
     if (integer !== undefined) return params.bind(String(value), integer);
   }
   if (type.family === "decimal" && decimalText.test(text)) {
@@ -27,6 +28,11 @@ export function bindNumber(text: string, type: ColumnType, params: Params): stri
   }
   const value = Number(text);
   return Number.isFinite(value) ? params.bind(String(value), "Float64") : undefined;
+}
+
+function fits(value: bigint, { name, size }: ColumnType): boolean {
+  if (name.startsWith("U")) return value >= 0n && value < 2n ** BigInt(size);
+  return value >= -(2n ** BigInt(size - 1)) && value < 2n ** BigInt(size - 1);
 }
 
 function integerType(value: bigint): string | undefined {

@@ -6,8 +6,8 @@ import { AppError } from "../../lib/errors.ts";
 import { checkChange, mergeSettings } from "../../pipes/changes.ts";
 import { checkReachable } from "../../pipes/check.ts";
 import { checkDefinition } from "../../pipes/definition.ts";
-import type { ServiceAddress } from "../../pipes/replica.ts";
-import { pipeDetailsOf, pipeRecordOf } from "../../pipes/view.ts";
+import type { AcquireService } from "../../pipes/replica.ts";
+import { pipeDetailsOf, pipeRecordOf, pipeRecordsOf } from "../../pipes/view.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { ServiceRow, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
@@ -15,7 +15,7 @@ import type { Context } from "../context.ts";
 export type PipeDeps = {
   readonly pipes: PipeStore;
   readonly services: ServiceStore;
-  readonly serviceAddress: ServiceAddress;
+  readonly acquire: AcquireService;
   /** Gauges of the running workers of a pipe. */
   readonly gauges: (pipeId: string) => Readonly<Record<string, number>>;
   /** Asks the supervisor to look now. */
@@ -43,13 +43,13 @@ export function pipeHandlers(
     return await find(params);
   };
   return {
-    listPipes: async ({ params }) => (await pipes.listIn((await findService(params)).id)).map(pipeRecordOf),
+    listPipes: async ({ params }) => pipeRecordsOf(await pipes.listIn((await findService(params)).id)),
     createPipe: async ({ params, body }, { signal }) => {
       const service = await findService(params);
       refuseUnlessRunning(service, "creation");
       const { pipe, ...checked } = checkDefinition(service.id, body);
       const managedTable = pipe.destination.managedTable !== false;
-      await checkReachable({ ...checked, serviceId: service.id, managedTable }, deps.serviceAddress, signal);
+      await checkReachable({ ...checked, serviceId: service.id, managedTable }, deps.acquire, signal);
       const pipeId = await pipes.create(pipe);
       return pipeRecordOf(await changed({ ...params, pipeId }));
     },
@@ -64,7 +64,7 @@ export function pipeHandlers(
       if (checked.config !== undefined || checked.validateSamples) {
         refuseUnlessRunning(await findService(params), "update");
         const request = { ...checked, serviceId: pipe.serviceId, managedTable: undefined };
-        await checkReachable(request, deps.serviceAddress, signal);
+        await checkReachable(request, deps.acquire, signal);
       }
       await pipes.change(pipe.id, change);
       return pipeRecordOf(await changed(params));
@@ -99,19 +99,18 @@ function refuseUnlessRunning(service: ServiceRow, what: "creation" | "update"): 
   throw new AppError("SERVICE_NOT_RUNNING", message);
 }
 
-/** `stop` is possible in every state; `start` in those that rest; `resync` where the pipe may empty its table. */
+/** `stop` is possible in every state, `start` in those that rest, `resync` for databases. */
 async function command(pipes: PipeStore, pipe: Pipe, name: "start" | "stop" | "resync"): Promise<void> {
   if (name === "stop") return await pipes.change(pipe.id, { desiredState: "stopped" });
   if (name === "resync") {
-    if (pipe.destination.managedTable === false) {
-      const message = "A resync loads everything again, which would double the rows of a table that is not managed.";
-      throw new AppError("BAD_REQUEST", message);
+    if (pipe.sourceKind !== "relationalDb") {
+      throw new AppError("BAD_REQUEST", `resync is only for relationalDb pipes; this one reads ${pipe.sourceKind}`);
     }
     return await pipes.change(pipe.id, { desiredState: "running", resyncRequested: true });
   }
   const rests = ["Stopped", "Stopping", "Completed", "Failed", "InternalError"].includes(pipe.state);
   if (pipe.desiredState === "running" && !rests) {
-    throw new AppError("BAD_REQUEST", `${pipe.id} pipe is already running`);
+    throw new AppError("BAD_REQUEST", `${pipe.name}: the pipe is already running`);
   }
   await pipes.change(pipe.id, { desiredState: "running" });
 }

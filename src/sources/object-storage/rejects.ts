@@ -9,9 +9,8 @@ export const maxRecordedRows = 20;
 const anyNumber = Number.MAX_SAFE_INTEGER;
 
 export type Findings = {
-  /** False: the file as a whole cannot be read. */
+  /** False: no row of the file can be read. */
   readonly readable: boolean;
-  readonly badRows: number;
   readonly rejected: readonly RejectedRecord[];
 };
 
@@ -23,23 +22,24 @@ export async function findBadRows(
   query: Query,
   signal: AbortSignal,
 ): Promise<Findings> {
-  const whole = { readable: false, badRows: 0, rejected: [] };
+  const whole = { readable: false, rejected: [] };
   if (!isRowFormat(format) || rowOf(failure.message) === undefined) return whole;
   const rejected: RejectedRecord[] = [];
   for (let allowed = 0; allowed < maxRecordedRows; allowed += 1) {
     const problem = await tryCount(file, format, allowed, reading, query, signal);
-    if (problem === undefined) return { readable: true, badRows: rejected.length, rejected };
+    if (typeof problem === "number") return { readable: problem > 0, rejected };
     const row = rowOf(problem);
     if (row === undefined) return whole;
     rejected.push(await describeRow(file, format, row, problem, reading, query, signal));
   }
   const problem = await tryCount(file, format, anyNumber, reading, query, signal);
-  if (problem !== undefined) return whole;
-  rejected.push({ origin: file.key, message: "Further rows of this object could not be read and were left out." });
-  return { readable: true, badRows: rejected.length, rejected };
+  if (typeof problem === "string") return whole;
+  const message = "Further rows of this object could not be read and were left out.";
+  rejected.push({ origin: reading.nameOf(file), message });
+  return { readable: problem > 0, rejected };
 }
 
-/** The engine's message when the file cannot be read with this number of bad rows left out. */
+/** The number of rows, or the engine's message when the file cannot be read with so many bad rows left out. */
 async function tryCount(
   file: ObjectFile,
   format: ObjectFormat,
@@ -47,15 +47,15 @@ async function tryCount(
   reading: Reading,
   query: Query,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<string | number> {
   const { sql, ...options } = await reading.count(file, format, allowed, signal);
   try {
-    await query(sql, options);
-    return undefined;
+    const [counted] = await query(sql, options);
+    return Number(counted?.rows ?? 0);
   } catch (error) {
     const message = (error as Error).message;
     // Anything else than a parser's complaint is not about this file; the batch is tried again later.
-    if (rowOf(message) === undefined && !(error as { permanent?: boolean }).permanent) throw error;
+    if (rowOf(message) === undefined) throw error;
     return message;
   }
 }
@@ -72,7 +72,7 @@ async function describeRow(
   const { sql, ...options } = await reading.line(file, row - 1 + (hasHeader(format) ? 1 : 0), signal);
   const [found] = await query(sql, options).catch(() => []);
   return {
-    origin: file.key,
+    origin: reading.nameOf(file),
     position: `row ${row}`,
     message: shortMessage(message),
     ...(found === undefined ? {} : { raw: String(found.line) }),

@@ -71,12 +71,11 @@ export class S3Store implements ObjectStore {
       return { files, more: page.IsTruncated === true, last: files.at(-1)?.key };
     } catch (error) {
       if (signal.aborted) throw error;
-      throw storeError(error, `bucket "${this.#location.bucket}"`);
+      throw storeError(error, `Bucket ${this.#location.bucket}`, this.#location.endpoint);
     }
   }
 
   async reader(keys: readonly string[]): Promise<ReadCall> {
-    const bucket = this.#location.bucket;
     const params: Record<string, string> = { object_url: engineUrl(this.#location, enginePattern(keys)) };
     let access = "NOSIGN";
     if (this.#credentials !== undefined) {
@@ -88,7 +87,11 @@ export class S3Store implements ObjectStore {
         access += ", {session_token:String}";
       }
     }
-    return { head: `s3({object_url:String}, ${access}, `, params, pathOf: (key) => `${bucket}/${key}` };
+    return { head: `s3({object_url:String}, ${access}, `, params };
+  }
+
+  pathOf(key: string): string {
+    return `${this.#location.bucket}/${key}`;
   }
 
   close(): void {

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { sleep } from "../../lib/abort.ts";
 import { ahead } from "../../lib/ahead.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { Batch, InsertFailure, Json, JsonObject, Source, SourceContext } from "../source.ts";
+import type { Batch, InsertFailure, Json, JsonObject, RejectedRecord, Source, SourceContext } from "../source.ts";
 import { inferFormat, isRowFormat, type ObjectFormat } from "./formats.ts";
 import { type KeyPattern, keyPattern } from "./glob.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
@@ -41,7 +41,8 @@ export class ObjectSource implements Source {
     this.#store = parts.store;
     this.#pattern = keyPattern(parts.pattern);
     this.#urlFormat = parts.config.format ?? inferFormat(parts.pattern);
-    this.#reading = new Reading(parts.store, parts.config, parts.context.destination);
+    const threads = Number(parts.context.settings.database_max_threads ?? 0);
+    this.#reading = new Reading(parts.store, parts.config, parts.context.destination, threads || undefined);
     this.#tracker = new Tracker(parts.context);
   }
 
@@ -172,7 +173,7 @@ export class ObjectSource implements Source {
         ? await findBadRows(file, pack.format, failure, this.#reading, this.#context.query, signal)
         : undefined;
     if (findings?.readable !== true) {
-      return [await this.#giveUp(file, shortMessage(failure.message), signal)];
+      return [await this.#giveUp(file, shortMessage(failure.message), signal, findings?.rejected)];
     }
     return [await this.#batch({ ...pack, lenient: true, continues: batch.id, rejected: findings.rejected }, signal)];
   }
@@ -209,8 +210,13 @@ export class ObjectSource implements Source {
   }
 
   /** A batch that loads nothing and records why. */
-  async #giveUp(file: ObjectFile, message: string, signal: AbortSignal): Promise<Batch> {
-    const rejected = [{ origin: file.key, message }];
+  async #giveUp(
+    file: ObjectFile,
+    message: string,
+    signal: AbortSignal,
+    rows: readonly RejectedRecord[] = [],
+  ): Promise<Batch> {
+    const rejected = rows.length > 0 ? rows : [{ origin: this.#store.pathOf(file.key), message }];
     const pack = { files: [file], format: "JSONEachRow" as const, oneBlock: true, lenient: false };
     return await this.#batch({ ...pack, givenUp: true, rejected }, signal);
   }
@@ -227,7 +233,9 @@ export class ObjectSource implements Source {
   async #skipReplaced(files: readonly ObjectFile[]): Promise<void> {
     if (files.length === 0) return;
     const message = "The object was replaced after it had been loaded; its new content is not loaded.";
-    await this.#context.reject(files.map((file) => ({ origin: file.key, position: `version ${file.etag}`, message })));
+    await this.#context.reject(
+      files.map((file) => ({ origin: this.#store.pathOf(file.key), position: `version ${file.etag}`, message })),
+    );
     await this.#context.note(marksOf(sortByKey(files), "skipped"), { errors: files.length });
   }
 }

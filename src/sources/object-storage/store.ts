@@ -13,8 +13,6 @@ export type ReadCall = {
   /** For example `s3({url:String}, {key:String}, {secret:String}, `: format and structure follow. */
   readonly head: string;
   readonly params: Readonly<Record<string, string>>;
-  /** The value of the engine's `_path` column for a key. */
-  pathOf(key: string): string;
 };
 
 export interface ObjectStore {
@@ -24,6 +22,8 @@ export interface ObjectStore {
     after: string | undefined,
     signal: AbortSignal,
   ): Promise<{ readonly files: readonly ObjectFile[]; readonly more: boolean; readonly last: string | undefined }>;
+  /** The object's name for people and for the engine's `_path`: with its bucket. */
+  pathOf(key: string): string;
   /** How the engine reads exactly these keys. */
   reader(keys: readonly string[], signal: AbortSignal): Promise<ReadCall>;
   close(): void;
@@ -35,7 +35,7 @@ const invalid =
   /NoSuchBucket|NoSuchKey|NotFound|InvalidBucketName|ContainerNotFound|ResourceNotFound|PermanentRedirect/i;
 
 /** An error of a store's client as ours; the client's own text stays private. */
-export function storeError(error: unknown, place: string): AppError {
+export function storeError(error: unknown, place: string, address: string): AppError {
   if (error instanceof AppError) return error;
   const {
     name = "",
@@ -54,12 +54,12 @@ export function storeError(error: unknown, place: string): AppError {
   const word = Code ?? code ?? name;
   const text = `${word} ${name} ${message}`;
   if (unauthorized.test(text) || status === 401 || status === 403) {
-    return new AppError("SOURCE_UNAUTHORIZED", `The store refuses access to ${place} (${word}).`, { cause: error });
+    return new AppError("SOURCE_UNAUTHORIZED", `Access to ${place} is refused (${word}).`, { cause: error });
   }
   if (invalid.test(text) || status === 404 || status === 301) {
-    return new AppError("SOURCE_INVALID", `The store knows no ${place}, or it does not exist (${word}).`, {
+    return new AppError("SOURCE_INVALID", `${place} does not exist (${word}).`, {
       cause: error,
     });
   }
-  return new AppError("SOURCE_UNREACHABLE", `The store does not answer for ${place} (${word}).`, { cause: error });
+  return new AppError("SOURCE_UNREACHABLE", `No answer from ${address} (${word}).`, { cause: error });
 }

@@ -1,0 +1,30 @@
+/** The peer of the gateway benchmark: one chDB session with nothing around it. */
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { Session } from "chdb";
+
+const dir = process.argv[2] as string;
+mkdirSync(dir, { recursive: true });
+const fifo = join(dir, "pipe");
+execFileSync("mkfifo", ["-m", "600", fifo]);
+const session = new Session(join(dir, "data"), { connectionArgs: ["--max_memory_usage=4000000000"] });
+
+process.on("message", async ({ sql, pipe }: { sql: string; pipe?: string }) => {
+  const start = performance.now();
+  try {
+    if (pipe === undefined) await session.queryAsync(sql, { format: "TabSeparated" });
+    else {
+      const reader = spawn("cat", [fifo], { stdio: ["ignore", "ignore", "inherit"] });
+      const read = once(reader, "exit");
+      await session.queryAsync(`${sql} INTO OUTFILE '${fifo}' APPEND FORMAT ${pipe}`);
+      await read;
+    }
+    process.send?.({ ms: performance.now() - start });
+  } catch (error) {
+    process.send?.({ ms: 0, error: String(error) });
+  }
+});
+process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+process.send?.({ ms: 0 });

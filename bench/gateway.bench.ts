@@ -1,0 +1,249 @@
+/**
+ * The gateway against the engine itself, side by side and alternating in one run. "Direct" is the same engine build in
+ * a process of its own, doing the same work by itself: a tiny query on a session, `SELECT ... INTO OUTFILE` a named
+ * pipe that `cat` empties, and `INSERT ... FROM INFILE` of the same Native bytes on the same memory file system.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { createHash } from "node:crypto";
+import { createReadStream, mkdtempSync, rmSync, statSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { fileURLToPath } from "node:url";
+import { spawnEngineHost } from "../src/engine/spawn.ts";
+import { Gateway } from "../src/gateway/gateway.ts";
+import { createLogger } from "../src/lib/logger.ts";
+import { type BenchResult, median, percentile, round } from "./bench.ts";
+
+export const description = "the same work through the gateway and directly on an engine session";
+
+const tinyRounds = 300;
+const bulkRounds = 5;
+const rows = 4_000_000;
+const columns = "number AS id, toString(number) AS name, number * 1.5 AS value, toDateTime(1700000000 + number) AS at";
+const selectSql = `SELECT ${columns} FROM numbers(${rows})`;
+const tableSql = "(id UInt64, name String, value Float64, at DateTime) ENGINE = MergeTree ORDER BY id";
+
+export async function run(): Promise<BenchResult> {
+  const dir = mkdtempSync(join(statSync("/dev/shm", { throwIfNoEntry: false }) ? "/dev/shm" : tmpdir(), "mr-bench-"));
+  const direct = new Direct(join(dir, "direct"));
+  const host = await spawnEngineHost({
+    dataDir: join(dir, "data"),
+    socketPath: join(dir, "run", "sock"),
+    runDir: join(dir, "run", "files"),
+    maxMemoryBytes: 4e9,
+  });
+  const gateway = await openGateway(host.socketPath);
+  const client = new Client(gateway.portOf("bench") as number);
+  try {
+    await direct.ready;
+    const spool = join(dir, "native.bin");
+    await direct.run(`${selectSql} INTO OUTFILE '${spool}' TRUNCATE FORMAT Native`);
+    return report(
+      await tiny(direct, client),
+      await bulkSelect(direct, client),
+      await bulkInsert(direct, client, spool),
+    );
+  } finally {
+    await gateway.close();
+    await host.stop(2_000);
+    direct.stop();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+type Pair = { direct: number[]; gateway: number[] };
+
+async function alternate(
+  rounds: number,
+  direct: () => Promise<unknown>,
+  gateway: () => Promise<unknown>,
+): Promise<Pair> {
+  const pair: Pair = { direct: [], gateway: [] };
+  for (let i = 0; i < rounds; i += 1) {
+    const order = i % 2 === 0 ? (["direct", "gateway"] as const) : (["gateway", "direct"] as const);
+    for (const side of order) {
+      const start = performance.now();
+      await (side === "direct" ? direct() : gateway());
+      pair[side].push(performance.now() - start);
+    }
+  }
+  return pair;
+}
+
+async function tiny(direct: Direct, client: Client): Promise<Pair> {
+  const one = async () => void (await client.send("SELECT 1"));
+  await alternate(50, () => direct.run("SELECT 1"), one);
+  const pair = await alternate(tinyRounds, () => direct.timed("SELECT 1"), one);
+  // Measured inside the direct process: its answer's way to us is not part of the engine's work.
+  return { direct: direct.takeTimes(), gateway: pair.gateway };
+}
+
+async function bulkSelect(direct: Direct, client: Client): Promise<Pair & { bytes: number }> {
+  let bytes = 0;
+  const pair = await alternate(
+    bulkRounds,
+    () => direct.toPipe(`${selectSql}`, "Native"),
+    async () => {
+      bytes = await client.send(`${selectSql} FORMAT Native`);
+    },
+  );
+  return { ...pair, bytes };
+}
+
+async function bulkInsert(direct: Direct, client: Client, spool: string): Promise<Pair & { bytes: number }> {
+  await direct.run(`CREATE TABLE t ${tableSql}`);
+  await client.send(`CREATE TABLE t ${tableSql}`);
+  const pair: Pair = { direct: [], gateway: [] };
+  for (let i = 0; i < bulkRounds; i += 1) {
+    const once = await alternate(
+      1,
+      () => direct.run(`INSERT INTO t FROM INFILE '${spool}' FORMAT Native`),
+      () => client.insert("INSERT INTO t FORMAT Native", spool),
+    );
+    pair.direct.push(...once.direct);
+    pair.gateway.push(...once.gateway);
+    await direct.run("TRUNCATE TABLE t SYNC");
+    await client.send("TRUNCATE TABLE t SYNC");
+  }
+  return { ...pair, bytes: statSync(spool).size };
+}
+
+function report(tinyPair: Pair, select: Pair & { bytes: number }, insert: Pair & { bytes: number }): BenchResult {
+  const rate = (bytes: number, ms: number[]) => round(bytes / 1e3 / median(ms), 0);
+  const selectRatio = median(select.direct) / median(select.gateway);
+  const insertRatio = median(insert.direct) / median(insert.gateway);
+  const p50 = percentile(tinyPair.gateway, 50) - percentile(tinyPair.direct, 50);
+  return {
+    rows: [
+      {
+        work: "SELECT 1, ms p50 / p99",
+        direct: `${round(percentile(tinyPair.direct, 50))} / ${round(percentile(tinyPair.direct, 99))}`,
+        gateway: `${round(percentile(tinyPair.gateway, 50))} / ${round(percentile(tinyPair.gateway, 99))}`,
+        ratio: `+${round(p50)} ms`,
+      },
+      {
+        work: "Native select, MB/s",
+        direct: rate(select.bytes, select.direct),
+        gateway: rate(select.bytes, select.gateway),
+        ratio: round(selectRatio),
+      },
+      {
+        work: "Native insert, MB/s",
+        direct: rate(insert.bytes, insert.direct),
+        gateway: rate(insert.bytes, insert.gateway),
+        ratio: round(insertRatio),
+      },
+    ],
+    summary: {
+      ratio: round(Math.min(selectRatio, insertRatio)),
+      selectRatio: round(selectRatio),
+      insertRatio: round(insertRatio),
+      tinyOverheadMs: round(p50),
+      selectMbPerS: rate(select.bytes, select.gateway),
+      insertMbPerS: rate(insert.bytes, insert.gateway),
+    },
+  };
+}
+
+/** The engine alone, in `gateway-direct.ts`. */
+class Direct {
+  readonly ready: Promise<void>;
+  readonly #child: ChildProcess;
+  #times: number[] = [];
+
+  constructor(dir: string) {
+    this.#child = fork(fileURLToPath(new URL("./gateway-direct.ts", import.meta.url)), [dir]);
+    this.ready = this.#next().then(() => {});
+  }
+
+  async run(sql: string): Promise<void> {
+    this.#child.send({ sql });
+    await this.#next();
+  }
+
+  async toPipe(sql: string, format: string): Promise<void> {
+    this.#child.send({ sql, pipe: format });
+    await this.#next();
+  }
+
+  async timed(sql: string): Promise<void> {
+    this.#child.send({ sql });
+    this.#times.push(await this.#next());
+  }
+
+  takeTimes(): number[] {
+    return this.#times;
+  }
+
+  stop(): void {
+    this.#child.kill("SIGKILL");
+  }
+
+  #next(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#child.once("message", ({ ms, error }: { ms: number; error?: string }) => {
+        if (error === undefined) resolve(ms);
+        else reject(new Error(error));
+      });
+    });
+  }
+}
+
+class Client {
+  readonly #port: number;
+  readonly #agent = new Agent({ keepAlive: true });
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  /** Sends a statement and reads the whole answer; returns its size. */
+  async send(sql: string): Promise<number> {
+    return await this.#request("/", (outgoing) => outgoing.end(sql));
+  }
+
+  async insert(sql: string, path: string): Promise<void> {
+    await this.#request(`/?query=${encodeURIComponent(sql)}`, (outgoing) => {
+      void pipeline(createReadStream(path, { highWaterMark: 262_144 }), outgoing);
+    });
+  }
+
+  #request(path: string, write: (outgoing: ReturnType<typeof request>) => void): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const options = { host: "127.0.0.1", port: this.#port, method: "POST", path, agent: this.#agent };
+      const outgoing = request({ ...options, headers: { "X-ClickHouse-Key": "bench" } }, (incoming) => {
+        let bytes = 0;
+        incoming.on("data", (chunk: Buffer) => {
+          bytes += chunk.length;
+        });
+        incoming.on("end", () =>
+          incoming.statusCode === 200 ? resolve(bytes) : reject(new Error(`HTTP ${incoming.statusCode}`)),
+        );
+        incoming.on("error", reject);
+      });
+      outgoing.on("error", reject);
+      write(outgoing);
+    });
+  }
+}
+
+async function openGateway(socketPath: string): Promise<Gateway> {
+  const gateway = new Gateway({
+    logger: createLogger("warn"),
+    backend: { acquire: async () => ({ socketPath, release: () => {} }) },
+  });
+  const passwordSha256Hex = createHash("sha256").update("bench").digest("hex");
+  await gateway.sync([
+    {
+      id: "bench",
+      name: "bench",
+      host: "127.0.0.1",
+      port: 0,
+      ipAccessList: [{ source: "127.0.0.1", description: "" }],
+      users: [{ name: "default", passwordSha256Hex, readonly: false }],
+    },
+  ]);
+  return gateway;
+}

@@ -1,0 +1,143 @@
+/** No statement reads or writes a file of the host, runs a program, or reaches another server. Each was run first. */
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Stage } from "./harness.ts";
+
+let stage: Stage;
+let secret: string;
+let loot: string;
+
+beforeAll(async () => {
+  stage = await Stage.open();
+  secret = join(stage.dir, "secret.csv");
+  loot = join(stage.dir, "loot");
+  mkdirSync(loot);
+  writeFileSync(secret, "topsecret,1\n");
+  await stage.ok("CREATE TABLE t (a String, b String) ENGINE = MergeTree ORDER BY a");
+});
+afterAll(async () => await stage.close());
+
+/** `@` is the secret file, `%` a folder that nothing may appear in. */
+const statements: readonly string[] = [
+  "SELECT * FROM file('@', 'CSV', 'a String, b Int')",
+  "SELECT file('@')",
+  "SELECT `file`('@')",
+  "SELECT `fi\\x6ce`('@')",
+  "SELECT \"file\"('@')",
+  "SELECT “file”('@')",
+  "SELECT arrayMap(file, ['@'])",
+  "SELECT arrayMap((file), ['@'])",
+  "SELECT * APPLY(file) FROM (SELECT '@' AS a)",
+  "SELECT * APPLY file FROM (SELECT '@' AS a)",
+  "SELECT COLUMNS('a') APPLY(x -> file(x)) FROM (SELECT '@' AS a)",
+  "SELECT * FROM format(JSONEachRow, 'a String, b String DEFAULT file(''@'')', '{\"a\":\"1\"}')",
+  "SELECT * FROM format(JSONEachRow, concat('a String, b String DEFA', 'ULT fi', 'le(''@'')'), '{\"a\":\"1\"}')",
+  "WITH concat('a String, b String DEFA', 'ULT fi', 'le(''@'')') AS s SELECT * FROM format(JSONEachRow, s, '{\"a\":\"1\"}')",
+  "SELECT * FROM format(JSONEachRow, 'a String, b String DEFAULT f\\x69le(''@'')', '{\"a\":\"1\"}')",
+  "SELECT * FROM format(Values, 'a String', '(file(''@''))')",
+  "SELECT b FROM generateRandom('a UInt8, b String ALIAS file(''@'')') LIMIT 1",
+  "SELECT * FROM values(concat('a String, b String DEFAULT fi', 'le(1)'), ('x', 'y'))",
+  "SELECT 1 FROM t SETTINGS additional_table_filters = {'t': 'file(\\'@\\') = \\'x\\''}",
+  "SELECT * FROM eval('select file(''@'')') SETTINGS allow_experimental_eval_table_function = 1",
+  "SELECT * FROM viewExplain('EXPLAIN', '', (SELECT file('@')))",
+  "INSERT INTO t VALUES ('1', file('@'))",
+  "INSERT INTO t VALUES ('1', `fi\\x6ce`('@'))",
+  "INSERT INTO t VALUES ('1', arrayMap(file, ['@'])[1])",
+  "INSERT INTO t SETTINGS input_format_values_interpret_expressions = 1 VALUES ('1', file('@'))",
+  "INSERT INTO t FROM INFILE '@' FORMAT CSV",
+  "INSERT INTO FUNCTION file('%/a.csv', 'CSV', 'a Int') SELECT 1",
+  "SELECT 1 INTO OUTFILE '%/o'",
+  "SELECT 1 /* /* */ ' */ INTO OUTFILE '%/o' --'",
+  "SELECT ‘ ' ’ INTO OUTFILE '%/o' --'",
+  "SELECT 1 // '\n INTO OUTFILE '%/o' --'",
+  "SELECT 1 INTO\u2003OUTFILE '%/o'",
+  "SELECT * FROM '@'",
+  "SELECT * FROM `@`",
+  "DESCRIBE TABLE file('@')",
+  "CREATE TABLE f1 (a String) ENGINE = File(CSV, '@')",
+  "CREATE TABLE f2 (a String DEFAULT file('@')) ENGINE = Memory",
+  "CREATE TABLE f3 AS file('@', 'CSV', 'a String')",
+  "ALTER TABLE t ADD COLUMN z String DEFAULT file('@')",
+  "CREATE FUNCTION leak AS (x) -> file(x)",
+  "CREATE DATABASE fs ENGINE = Filesystem('/')",
+  "ATTACH TABLE at FROM '%' (a Int) ENGINE = MergeTree ORDER BY a",
+  "CREATE TABLE rocks (k UInt64) ENGINE = EmbeddedRocksDB(0, '%/rocks') PRIMARY KEY k",
+  "CREATE TABLE fl (a String) ENGINE = FileLog('%', 'CSV')",
+  "CREATE TABLE sq (a Int) ENGINE = SQLite('%/x.db', 't')",
+  "CREATE TABLE il (a Int) ENGINE = IcebergLocal('%/ice')",
+  "SELECT * FROM icebergLocal('%')",
+  "CREATE TABLE d (a Int) ENGINE = MergeTree ORDER BY a SETTINGS disk = disk(type = local, path = '%/d/')",
+  "CREATE TABLE d (a Int) ENGINE = MergeTree ORDER BY a SETTINGS disk = disk(type = object_storage, object_storage_type = local, metadata_type = plain, path = '%/d/')",
+  "CREATE DATABASE dd ENGINE = Atomic SETTINGS disk = disk(type = local, path = '%/d/')",
+  "BACKUP DATABASE default TO File('%/b')",
+  "BACKUP DATABASE default TO Null",
+  "RESTORE TABLE x FROM File('%/b')",
+  "SELECT 1 AS a FORMAT Protobuf SETTINGS output_format_schema = '%/p.proto'",
+  "SELECT 1 FORMAT Protobuf SETTINGS format_schema = '@:X'",
+  "SELECT 1 FORMAT Template SETTINGS format_template_row = '@'",
+  "SELECT * FROM executable('id', 'CSV', 'a String')",
+  "CREATE TABLE ex (a String) ENGINE = Executable('id', 'CSV')",
+  "CREATE TABLE qr ENGINE = QueryRunner",
+  "CREATE DICTIONARY x (k UInt64, v String) PRIMARY KEY k SOURCE(EXECUTABLE(command 'id' format 'CSV')) LAYOUT(FLAT()) LIFETIME(0)",
+  "CREATE DICTIONARY x (k UInt64, v String) PRIMARY KEY k SOURCE(`EXECUTABLE`(command 'id' format 'CSV')) LAYOUT(FLAT()) LIFETIME(0)",
+  "CREATE DICTIONARY x (k UInt64, v String) PRIMARY KEY k SOURCE(FILE(path '@' format 'CSV')) LAYOUT(FLAT()) LIFETIME(0)",
+  "CREATE DICTIONARY x (k UInt64, v String) PRIMARY KEY k SOURCE(HTTP(url 'http://127.0.0.1:1/' format 'TSV')) LAYOUT(FLAT()) LIFETIME(0)",
+  "CREATE DICTIONARY x (k UInt64, v String) PRIMARY KEY k SOURCE(CLICKHOUSE(HOST '127.0.0.2' TABLE 't')) LAYOUT(FLAT()) LIFETIME(0)",
+  "CREATE DICTIONARY x (k UInt64, v String) PRIMARY KEY k SOURCE(CLICKHOUSE(QUERY 'select 1, file(''@'')')) LAYOUT(FLAT()) LIFETIME(0)",
+  "SELECT * FROM url('http://127.0.0.1:1/x', 'CSV', 'a Int')",
+  "SELECT * FROM url('file://@', 'CSV', 'a String')",
+  "SELECT * FROM remote('127.0.0.1:9000', 'system.one')",
+  "SELECT * FROM mysql('127.0.0.1:1', 'a', 'b', 'c', 'd')",
+  "SELECT * FROM postgresql('127.0.0.1:1', 'a', 'b', 'c', 'd')",
+  "SELECT * FROM s3('file://@', 'CSV', 'a String')",
+  "CREATE TABLE k (a String) ENGINE = Kafka('127.0.0.1:1', 't', 'g', 'CSV')",
+  "CREATE DATABASE c ENGINE = DataLakeCatalog('http://127.0.0.1:1') SETTINGS warehouse = 'x', catalog_type = 'rest'",
+  "CREATE NAMED COLLECTION nc AS url = 'http://127.0.0.1:1/'",
+  "SYSTEM SHUTDOWN",
+  "SYSTEM KILL",
+  "SYSTEM STOP LISTEN HTTP",
+  "DROP DATABASE system",
+  "DETACH TABLE system.processes",
+  "CREATE USER bob",
+  "GRANT ALL ON *.* TO default",
+  "SET dialect = 'kusto'",
+  "SET allow_introspection_functions = 1",
+  "SELECT 1; SELECT 2",
+];
+
+describe("no statement leaves the database", () => {
+  test.each(statements)("%s", async (statement) => {
+    const answer = await stage.query(statement.replaceAll("@", secret).replaceAll("%", loot));
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.text).toMatch(/^Code: \d+\. DB::Exception: /);
+    expect(answer.text).not.toContain("topsecret");
+  });
+
+  test("bound parameters cannot smuggle it in either", async () => {
+    const structure = `a String, b String DEFAULT file('${secret}')`;
+    const sql = 'SELECT * FROM format(JSONEachRow, {s:String}, \'{"a":"1"}\')';
+    expect((await stage.query(sql, { param_s: structure })).status).toBe(403);
+    const named = await stage.query(`SELECT arrayMap({f:Identifier}, ['${secret}'])`, { param_f: "file" });
+    expect(named.status).toBe(403);
+    const params = { query: "INSERT INTO t VALUES", input_format_values_interpret_expressions: "1" };
+    expect((await stage.query(`('1', file('${secret}'))`, params)).status).not.toBe(200);
+  });
+
+  test("nothing was written, nothing was read, and the service is well", async () => {
+    expect(readdirSync(loot)).toEqual([]);
+    expect(existsSync(secret)).toBe(true);
+    expect(await stage.ok("SELECT count() FROM t")).toBe("0");
+  });
+
+  test.each([
+    ["SELECT file, count() FROM (SELECT 1 AS file) GROUP BY file", "1\t1"],
+    ["SELECT format('{} {}', concat('a', 'b'), 'c')", "ab c"],
+    ["SELECT * FROM values((1, toUInt8(1 + 1)))", "1\t2"],
+    ['SELECT * FROM format(JSONEachRow, \'{"a":"1"}\')', "1"],
+    ["SELECT 'open file (x) DEFAULT'", "open file (x) DEFAULT"],
+    ["SELECT engine FROM system.tables WHERE name = 't'", "MergeTree"],
+  ])("and what is harmless works: %s", async (statement, result) => {
+    expect(await stage.ok(statement)).toBe(result);
+  });
+});

@@ -1,0 +1,66 @@
+/** What happens around the process: kill -9, a dead parent, too many queries, two hosts on one directory. */
+import { fork } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { spawnEngineHost } from "../../../src/engine/spawn.ts";
+import { Stage } from "./harness.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await Stage.open({ sessions: 2 });
+});
+afterAll(async () => await stage.close());
+
+const alive = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+test("kill -9 in the middle of a query: a clean error, and after the restart the rows are there", async () => {
+  await stage.ok("CREATE TABLE kept (a UInt64) ENGINE = MergeTree ORDER BY a");
+  await stage.ok("INSERT INTO kept SELECT number FROM numbers(1000)");
+  const query = stage.query("SELECT sleepEachRow(0.1) FROM numbers(100) SETTINGS max_block_size = 1");
+  const streaming = fetch(`${stage.url}/?query=SELECT+number+FROM+numbers(1e11)`, {
+    headers: { "X-ClickHouse-Key": "secret" },
+  }).then((answer) => answer.text());
+  streaming.catch(() => {});
+  await delay(500);
+  process.kill(stage.host.pid, "SIGKILL");
+  const answer = await query;
+  expect(answer.status).toBe(503);
+  expect(answer.text).toMatch(/^Code: 210\./);
+  await expect(streaming).rejects.toThrow();
+  await stage.host.exited;
+  await stage.restart();
+  expect(await stage.ok("SELECT count() FROM kept")).toBe("1000");
+});
+
+test("more queries than places wait in line", async () => {
+  const all = Array.from({ length: 12 }, () => stage.ok("SELECT sleep(0.1)"));
+  expect(await Promise.all(all)).toEqual(Array(12).fill("0"));
+});
+
+test("the host ends when its parent dies", async () => {
+  const parent = fork(fileURLToPath(new URL("./parent.ts", import.meta.url)), [join(stage.dir, "orphan")]);
+  const pid = await new Promise<number>((resolve) => parent.once("message", (message) => resolve(message as number)));
+  expect(alive(pid)).toBe(true);
+  parent.kill("SIGKILL");
+  await expect.poll(() => alive(pid), { timeout: 5_000 }).toBe(false);
+});
+
+test("a second host on the same directory is refused", async () => {
+  const options = {
+    dataDir: join(stage.dir, "data"),
+    socketPath: join(stage.dir, "second", "sock"),
+    runDir: join(stage.dir, "second", "files"),
+    maxMemoryBytes: 1e9,
+    logLevel: "fatal",
+  };
+  await expect(spawnEngineHost(options)).rejects.toThrow(/ended before it was ready.*data directory open/s);
+  expect(await stage.ok("SELECT 1")).toBe("1");
+});

@@ -1,0 +1,274 @@
+/** The ClickHouse HTTP interface as a client sees it, through gateway and host, with the traps as regressions. */
+import { createReadStream, readdirSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { BlockDecompressor, compressBlock } from "../../../src/engine/native-blocks.ts";
+import { Stage } from "./harness.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await Stage.open();
+});
+afterAll(async () => await stage.close());
+
+const count = () => stage.ok("SELECT count() FROM t");
+const code = (text: string) => Number(/^Code: (\d+)/.exec(text)?.[1]);
+
+beforeEach(async () => {
+  await stage.ok("CREATE OR REPLACE TABLE t (a UInt64, s String) ENGINE = MergeTree ORDER BY a");
+});
+
+describe("queries", () => {
+  test.each([
+    ["a format in the statement", "SELECT 1 AS x FORMAT JSONEachRow", {}, '{"x":1}'],
+    ["a format before settings", "SELECT 1 AS x FORMAT CSV SETTINGS max_threads = 1", {}, "1"],
+    ["the default format", "SELECT 'a' AS x", { default_format: "JSONEachRow" }, '{"x":"a"}'],
+    ["a column called format", "SELECT format FROM (SELECT 1 AS format) ORDER BY format ASC", {}, "1"],
+    ["a trailing semicolon and comment", "SELECT 1; -- done", {}, "1"],
+    ["parentheses and union", "(SELECT 1) UNION ALL (SELECT 1)", {}, "1\n1"],
+    ["settings", "SELECT getSetting('max_threads')", { max_threads: "3" }, "3"],
+    ["a database", "SELECT currentDatabase()", { database: "system" }, "system"],
+    [
+      "parameters",
+      "SELECT {a:Array(String)}, {n:UInt8} + 1",
+      { param_a: "['x\\ty','z']", param_n: "2" },
+      "['x\\ty','z']\t3",
+    ],
+    ["an escaped parameter", "SELECT length({a:String})", { param_a: "a\\tb\\'" }, "4"],
+    ["a query in URL and body", "1 + 1", { query: "SELECT" }, "2"],
+    ["SHOW", "SHOW TABLES", {}, "t"],
+    ["EXISTS", "EXISTS TABLE t FORMAT TSV", {}, "1"],
+    ["EXPLAIN", "EXPLAIN AST SELECT 1 FORMAT CSV SETTINGS max_threads = 1", {}, expect.stringContaining("SelectQuery")],
+    ["wait_end_of_query", "SELECT sum(number) FROM numbers(10)", { wait_end_of_query: "1" }, "45"],
+  ])("%s", async (_, sql, params, result) => {
+    expect(await stage.ok(sql, params as Record<string, string>)).toEqual(result);
+  });
+
+  test("headers and summary", async () => {
+    const { headers } = await stage.query("SELECT * FROM numbers(1000)", { query_id: "my id" });
+    expect(headers.get("x-clickhouse-query-id")).toBe("my id");
+    expect(headers.get("x-clickhouse-format")).toBe("TabSeparated");
+    expect(headers.get("x-clickhouse-timezone")).not.toBe("");
+    expect(JSON.parse(headers.get("x-clickhouse-summary") ?? "")).toMatchObject({ read_rows: "1000" });
+    const insert = await stage.query("INSERT INTO t VALUES (1, 'a'), (2, 'b')");
+    expect(JSON.parse(insert.headers.get("x-clickhouse-summary") ?? "")).toMatchObject({ written_rows: "2" });
+    const copied = await stage.query("INSERT INTO t SELECT number, '' FROM numbers(7)");
+    expect(JSON.parse(copied.headers.get("x-clickhouse-summary") ?? "")).toMatchObject({ written_rows: "7" });
+  });
+
+  test.each([
+    ["SELECT * FROM nothing", {}, 404, 60],
+    ["SELEC 1", {}, 400, 62],
+    ["SELECT 1", { bogus: "1" }, 404, 115],
+    ["SELECT 1", { database: "nowhere" }, 404, 81],
+    ["SELECT {x:UInt8}", {}, 400, 456],
+    ["SELECT throwIf(1)", {}, 500, 395],
+  ])("error of %s", async (sql, params, status, expected) => {
+    const answer = await stage.query(sql, params as Record<string, string>);
+    expect(code(answer.text)).toBe(expected);
+    if (expected !== 456) expect(answer.status).toBe(status);
+    expect(answer.headers.get("x-clickhouse-exception-code")).toBe(String(expected));
+    expect(answer.text).toMatch(/\([A-Z_]+\) \(version \d/);
+    expect(answer.text).not.toContain("/run/");
+  });
+
+  test("an error after the first byte ends in an exception block and a broken connection", async () => {
+    const sql = "SELECT number, throwIf(number = 2000000) FROM numbers(3000000) FORMAT CSV";
+    const answer = await fetch(`${stage.url}/?query=${encodeURIComponent(sql)}`, {
+      headers: { "X-ClickHouse-Key": "secret" },
+    });
+    const tag = answer.headers.get("x-clickhouse-exception-tag");
+    const decoder = new TextDecoder();
+    let text = "";
+    const read = async () => {
+      for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
+        text = (text + decoder.decode(chunk, { stream: true })).slice(-2000);
+      }
+    };
+    await expect(read()).rejects.toThrow();
+    expect(text).toContain(`__exception__\r\n${tag}\r\nCode: 395.`);
+  });
+
+  test("GET cannot write, and a read-only user cannot either", async () => {
+    const headers = { "X-ClickHouse-Key": "secret" };
+    const get = await fetch(`${stage.url}/?query=${encodeURIComponent("DROP TABLE t")}`, { headers });
+    expect(code(await get.text())).toBe(164);
+    const reader = { headers: { "X-ClickHouse-User": "reader", "X-ClickHouse-Key": "reader" } };
+    for (const sql of [
+      "DROP TABLE t",
+      "INSERT INTO t VALUES (1, '')",
+      "SET readonly = 0",
+      "CREATE TABLE x (a Int) ORDER BY a",
+    ]) {
+      expect(code((await stage.query(sql, {}, reader)).text)).toBe(164);
+    }
+    expect(await stage.ok("SELECT count() FROM t SETTINGS max_threads = 1", { max_block_size: "10" }, reader)).toBe(
+      "0",
+    );
+  });
+
+  test("a query can be seen and killed by the id that its client gave", async () => {
+    const slow = stage.query("SELECT sleepEachRow(0.1) FROM numbers(300)", {
+      query_id: "slow one",
+      max_block_size: "1",
+    });
+    await expect.poll(() => stage.ok("SELECT count() FROM system.processes WHERE query_id = 'slow one'")).toBe("1");
+    await stage.ok("KILL QUERY WHERE query_id = 'slow one'");
+    expect(code((await slow).text)).toBe(394);
+    expect(await stage.ok("SELECT 1")).toBe("1");
+  });
+
+  test("a client that goes away takes its query with it", async () => {
+    const gone = new AbortController();
+    const sql = "SELECT count() FROM numbers(1e12) WHERE NOT ignore(sipHash64(number))";
+    const query = stage.query(sql, { query_id: "abandoned" }, { signal: gone.signal }).catch(() => "gone");
+    const running = () => stage.ok("SELECT count() FROM system.processes WHERE query_id = 'abandoned'");
+    await expect.poll(running).toBe("1");
+    gone.abort();
+    expect(await query).toBe("gone");
+    await expect.poll(running, { timeout: 2_000 }).toBe("0");
+  });
+});
+
+describe("inserts", () => {
+  test("a blank line in the data is data, and never SQL", async () => {
+    const payload = "1,a\n\nDROP TABLE t;\n";
+    const answer = await stage.query(payload, { query: "INSERT INTO t FORMAT CSV" });
+    expect(answer.status).toBe(400);
+    expect(await count()).toBe("0");
+    await stage.ok('{"a":1,"s":"x"}\n\n\n{"a":2,"s":"y"}\n', { query: "INSERT INTO t FORMAT JSONEachRow" });
+    expect(await count()).toBe("2");
+    const crafted = "INSERT INTO t FORMAT TSV\n1\ta\n\nINSERT INTO t SELECT number, '' FROM numbers(100)\n";
+    expect((await stage.query(crafted)).status).toBe(400);
+    expect(await count()).toBe("2");
+  });
+
+  test("binary data with two line feeds in it arrives whole", async () => {
+    const rows = 3_000;
+    const blob = Buffer.concat(
+      Array.from({ length: rows }, (_, i) => {
+        const row = Buffer.alloc(12, 0x0a);
+        row.writeUInt32LE(i, 0);
+        row.writeUInt32LE(0, 4);
+        row[8] = 3;
+        return row;
+      }),
+    );
+    await stage.ok(blob, { query: "INSERT INTO t FORMAT RowBinary" });
+    expect(await stage.ok("SELECT count(), countIf(s = '\\n\\n\\n') FROM t")).toBe(`${rows}\t${rows}`);
+  });
+
+  test("VALUES with expressions and parameters, data partly in the URL, settings, INSERT SELECT", async () => {
+    await stage.ok("INSERT INTO t VALUES (1 + 1, concat('a', 'b')), ({n:UInt8}, 'it''s;\n\nfine')", { param_n: "7" });
+    await stage.ok("(3, 'c')", { query: "INSERT INTO t (a, s) VALUES (4, 'd')," });
+    await stage.ok("INSERT INTO t SETTINGS max_insert_block_size = 10 FORMAT CSV 5,e");
+    await stage.ok("INSERT INTO t SELECT 6, 'f'");
+    expect(await stage.ok("SELECT groupArray((a, s)) FROM (SELECT * FROM t ORDER BY a)")).toBe(
+      "[(2,'ab'),(3,'c'),(4,'d'),(5,'e'),(6,'f'),(7,'it\\'s;\\n\\nfine')]",
+    );
+  });
+
+  test.each([
+    ["gzip", gzipSync],
+    ["deflate", deflateSync],
+    ["br", brotliCompressSync],
+    ["zstd", zstdCompressSync],
+  ])("a %s body, and nothing of a cut one", async (encoding, pack) => {
+    const plain = Buffer.from(Array.from({ length: 200_000 }, (_, i) => `${i}\trow ${i}\n`).join(""));
+    const packed = pack(plain);
+    const init = { headers: { "Content-Encoding": encoding } };
+    await stage.ok(packed, { query: "INSERT INTO t FORMAT TSV" }, init);
+    expect(await count()).toBe("200000");
+    const cut = await stage.query(packed.subarray(0, packed.length - 100), { query: "INSERT INTO t FORMAT TSV" }, init);
+    expect(cut.status).toBe(500);
+    expect(await count()).toBe("200000");
+  });
+
+  test("checksums are the engine's own: a column file that it wrote can be read", async () => {
+    await stage.ok("INSERT INTO t SELECT number, toString(number) FROM numbers(100000)");
+    const path = await stage.ok("SELECT path FROM system.parts WHERE table = 't' AND active");
+    const file = readdirSync(path).find((name) => name === "data.bin" || name === "a.bin") as string;
+    const plain = await buffer(createReadStream(join(path, file)).pipe(new BlockDecompressor()));
+    expect(plain.length).toBeGreaterThanOrEqual(800_000);
+  });
+
+  test("native blocks both ways, with checksums", async () => {
+    const block = compressBlock(Buffer.from("1,a\n2,b\n"));
+    await stage.ok(block, { query: "INSERT INTO t FORMAT CSV", decompress: "1" });
+    expect(await count()).toBe("2");
+    const broken = Buffer.from(block);
+    broken[30] = (broken[30] as number) ^ 1;
+    const answer = await stage.query(broken, { query: "INSERT INTO t FORMAT CSV", decompress: "1" });
+    expect(code(answer.text)).toBe(40);
+    const cut = await stage.query(block.subarray(0, 20), { query: "INSERT INTO t FORMAT CSV", decompress: "1" });
+    expect(code(cut.text)).toBe(33);
+    expect(await count()).toBe("2");
+  });
+
+  test.each([
+    ["a short one", 1_000],
+    ["one that was already streaming", 600_000],
+  ])("an upload that breaks off inserts nothing: %s", async (_, rows) => {
+    const { port, hostname } = new URL(stage.url);
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      const socket = connect(Number(port), hostname);
+      const data = Buffer.from(Array.from({ length: rows }, (_, i) => `${i},row\n`).join(""));
+      socket.write(
+        `POST /?query=INSERT+INTO+t+FORMAT+CSV HTTP/1.1\r\nHost: x\r\nX-ClickHouse-Key: secret\r\nContent-Length: ${data.length + 10}\r\n\r\n`,
+      );
+      await new Promise((resolve) => socket.write(data, resolve));
+      await delay(50 * attempt);
+      socket.destroy();
+    }
+    await expect.poll(() => stage.ok("SELECT count() FROM system.processes WHERE query_kind = 'Insert'")).toBe("0");
+    expect(await count()).toBe("0");
+  });
+
+  test("a failing insert answers while the client is still sending, and frees its place", async () => {
+    const bad = Buffer.concat([Buffer.from("x,y\n"), Buffer.alloc(20_000_000, "1,a\n")]);
+    for (let i = 0; i < 3; i += 1) {
+      expect(code((await stage.query(bad, { query: "INSERT INTO t FORMAT CSV" })).text)).toBe(27);
+    }
+    expect(await count()).toBe("0");
+  });
+});
+
+describe("sessions and concurrency", () => {
+  test("temporary tables and SET survive, settings of one request do not", async () => {
+    const session_id = "s1";
+    await stage.ok("CREATE TEMPORARY TABLE tt (a Int)", { session_id });
+    await stage.ok("INSERT INTO tt VALUES (1), (1 + 1)", { session_id });
+    await stage.ok("SET max_threads = 3", { session_id });
+    expect(await stage.ok("SELECT count() FROM tt", { session_id })).toBe("2");
+    expect(await stage.ok("SELECT getSetting('max_threads')", { session_id, max_threads: "1" })).toBe("1");
+    expect(await stage.ok("SELECT getSetting('max_threads')", { session_id })).toBe("3");
+    expect(code((await stage.query("SELECT count() FROM tt")).text)).toBe(60);
+    expect(code((await stage.query("SELECT 1", { session_id: "other", session_check: "1" })).text)).toBe(372);
+    const slow = stage.query("SELECT sleep(1)", { session_id, query_id: "locker" });
+    await expect.poll(() => stage.ok("SELECT count() FROM system.processes WHERE query_id = 'locker'")).toBe("1");
+    expect(code((await stage.query("SELECT 1", { session_id })).text)).toBe(373);
+    await slow;
+  });
+
+  test("a session ends after its timeout", async () => {
+    const session = { session_id: "short", session_timeout: "1" };
+    await stage.ok("CREATE TEMPORARY TABLE tt (a Int)", session);
+    await delay(1_300);
+    expect(code((await stage.query("SELECT count() FROM tt", session)).text)).toBe(60);
+  });
+
+  test("rows of a failed query never reach the next one, also under load", async () => {
+    const failing = "SELECT concat('leak', toString(number)), throwIf(number = 50000) FROM numbers(100000)";
+    const rounds = Array.from({ length: 60 }, async (_, i) => {
+      const params: Record<string, string> = i % 3 === 0 ? { session_id: `load-${i}` } : {};
+      expect((await stage.query(failing, params)).text).toMatch(/^Code: 395/);
+      expect(await stage.ok(`SELECT 'mine ${i}'`, params)).toBe(`mine ${i}`);
+      expect(await stage.ok("SHOW TABLES", params)).toBe("t");
+    });
+    await Promise.all(rounds);
+  });
+});
