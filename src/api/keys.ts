@@ -9,26 +9,30 @@ const credentialState = z.enum(["enabled", "disabled"]);
 const role = z.array(z.enum(keyRoles)).length(1, { error: "must name exactly one role" });
 const expireAt = timestamp.nullable().describe("When the credential stops working; null means never");
 
-export const keyRecord = z.object({
-  id: uuid,
-  name: z.string(),
-  state: credentialState,
-  roles: role,
-  keySuffix: z.string().describe("The last four characters of the key id"),
-  createdAt: timestamp,
-  expireAt: expireAt.optional(),
-  usedAt: timestamp.optional().describe("Last use, to the minute; absent means never"),
-});
+export const keyRecord = z
+  .object({
+    id: uuid,
+    name: z.string(),
+    state: credentialState,
+    roles: role,
+    keySuffix: z.string().describe("The last four characters of the key id"),
+    createdAt: timestamp,
+    expireAt: expireAt.optional(),
+    usedAt: timestamp.optional().describe("Last use, to the minute; absent means never"),
+  })
+  .meta({ id: "ApiKey" });
 
-export const tokenRecord = z.object({
-  id: uuid,
-  name: z.string(),
-  state: credentialState,
-  tokenSuffix: z.string(),
-  createdAt: timestamp,
-  expireAt: expireAt.optional(),
-  usedAt: timestamp.optional(),
-});
+export const tokenRecord = z
+  .object({
+    id: uuid,
+    name: z.string(),
+    state: credentialState,
+    tokenSuffix: z.string(),
+    createdAt: timestamp,
+    expireAt: expireAt.optional(),
+    usedAt: timestamp.optional(),
+  })
+  .meta({ id: "AccessToken" });
 
 const organization = z.object({ organizationId: uuid });
 const key = organization.extend({ keyId: uuid });

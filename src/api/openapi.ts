@@ -11,6 +11,7 @@ export function openApiDocument(tables: {
   version: string;
 }): Document {
   const paths: Record<string, Record<string, Document>> = {};
+  const components: Components = { ErrorA: errorA, ErrorB: errorB };
   const add = (name: "management" | "observability", table: Record<string, Operation>) => {
     for (const [operationId, operation] of Object.entries(table)) {
       paths[operation.path] ??= {};
@@ -18,6 +19,7 @@ export function openApiDocument(tables: {
         name,
         operationId,
         operation,
+        components,
       );
     }
   };
@@ -39,7 +41,7 @@ export function openApiDocument(tables: {
       }),
     ),
     paths,
-    components: { securitySchemes, schemas: { ErrorA: errorA, ErrorB: errorB } },
+    components: { securitySchemes, schemas: components },
   };
 }
 
@@ -76,7 +78,12 @@ const errorB = {
   required: ["message", "error", "code"],
 };
 
-function operationDocument(name: "management" | "observability", operationId: string, operation: Operation): Document {
+function operationDocument(
+  name: "management" | "observability",
+  operationId: string,
+  operation: Operation,
+  components: Components,
+): Document {
   const managed = name === "management";
   return {
     operationId,
@@ -84,17 +91,23 @@ function operationDocument(name: "management" | "observability", operationId: st
     summary: operation.summary,
     description: `Least role: \`${operation.access}\`.`,
     security: [managed ? { basic: [] } : { bearer: [] }],
-    parameters: [...parameters("path", operation.params), ...parameters("query", operation.query)],
+    parameters: [
+      ...parameters("path", operation.params, components),
+      ...parameters("query", operation.query, components),
+    ],
     ...(operation.body === undefined
       ? {}
       : {
           requestBody: {
             required: true,
-            content: { "application/json": { schema: jsonSchema(operation.body, "input") } },
+            content: { "application/json": { schema: jsonSchema(operation.body, "input", components) } },
           },
         }),
     responses: {
-      200: { description: "Success", content: { "application/json": { schema: success(managed, operation) } } },
+      200: {
+        description: "Success",
+        content: { "application/json": { schema: success(managed, operation, components) } },
+      },
       default: {
         description: "Error",
         content: { "application/json": { schema: { $ref: `#/components/schemas/${managed ? "ErrorA" : "ErrorB"}` } } },
@@ -103,8 +116,8 @@ function operationDocument(name: "management" | "observability", operationId: st
   };
 }
 
-function success(managed: boolean, operation: Operation): Document {
-  const result = operation.result === undefined ? undefined : jsonSchema(operation.result, "output");
+function success(managed: boolean, operation: Operation, components: Components): Document {
+  const result = operation.result === undefined ? undefined : jsonSchema(operation.result, "output", components);
   if (!managed) return result ?? {};
   return {
     type: "object",
@@ -117,9 +130,9 @@ function success(managed: boolean, operation: Operation): Document {
   };
 }
 
-function parameters(where: "path" | "query", schema: z.ZodObject | undefined): Document[] {
+function parameters(where: "path" | "query", schema: z.ZodObject | undefined, components: Components): Document[] {
   if (schema === undefined) return [];
-  const { properties = {}, required = [] } = jsonSchema(schema, "input") as {
+  const { properties = {}, required = [] } = jsonSchema(schema, "input", components) as {
     properties?: Record<string, Document>;
     required?: string[];
   };
@@ -131,7 +144,20 @@ function parameters(where: "path" | "query", schema: z.ZodObject | undefined): D
   }));
 }
 
-function jsonSchema(schema: z.ZodType, io: "input" | "output"): Document {
-  const { $schema: _, ...document } = z.toJSONSchema(schema, { io, unrepresentable: "any" }) as Document;
-  return document;
+/** A schema that carries an id in its metadata becomes a named component, referred to from wherever it is used. */
+function jsonSchema(schema: z.ZodType, io: "input" | "output", components: Components): Document {
+  const made = z.toJSONSchema(schema, { io, unrepresentable: "any", reused: "inline" });
+  const text = JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/');
+  const { $schema: _, $defs, ...document } = JSON.parse(text) as Document & { $defs?: Components };
+  for (const [name, definition] of Object.entries($defs ?? {})) components[name] = withoutId(definition);
+  const name = z.globalRegistry.get(schema)?.id;
+  if (name === undefined || document.$ref !== undefined) return document;
+  components[name] = withoutId(document);
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+type Components = Record<string, Document>;
+
+function withoutId({ id: _, ...definition }: Document): Document {
+  return definition;
 }

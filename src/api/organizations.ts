@@ -2,7 +2,9 @@
 import { z } from "zod";
 import { operation, plainText, timestamp, uuid } from "./operation.ts";
 
-export const organizationRecord = z.object({ id: uuid, name: z.string(), createdAt: timestamp });
+export const organizationRecord = z
+  .object({ id: uuid, name: z.string(), createdAt: timestamp })
+  .meta({ id: "Organization" });
 
 const one = z.object({ organizationId: uuid });
 

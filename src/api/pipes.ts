@@ -24,45 +24,51 @@ export const pipeStates = [
 export type PipeState = (typeof pipeStates)[number];
 
 /** Bounds of the public relative; `null` means "not set". */
-export const pipeSettings = z.strictObject({
-  streaming_max_insert_wait_ms: z.int().min(500).max(60_000).nullish(),
-  object_storage_concurrency: z.int().min(1).max(35).nullish(),
-  object_storage_polling_interval_ms: z.int().min(100).max(3_600_000).nullish(),
-  object_storage_max_insert_bytes: z.int().min(10_485_760).max(53_687_091_200).nullish(),
-  object_storage_max_file_count: z.int().min(1).max(10_000).nullish(),
-  database_max_threads: z.int().min(0).max(64).nullish(),
-  database_max_insert_threads: z.int().min(0).max(16).nullish(),
-  database_min_insert_block_size_bytes: z.int().min(0).max(10_737_418_240).nullish(),
-  database_max_download_threads: z.int().min(0).max(32).nullish(),
-  database_parallel_distributed_insert_select: z.int().min(0).max(2).nullish(),
-  object_storage_use_cluster_function: z.boolean().nullish(),
-  database_parallel_view_processing: z.boolean().nullish(),
-});
+export const pipeSettings = z
+  .strictObject({
+    streaming_max_insert_wait_ms: z.int().min(500).max(60_000).nullish(),
+    object_storage_concurrency: z.int().min(1).max(35).nullish(),
+    object_storage_polling_interval_ms: z.int().min(100).max(3_600_000).nullish(),
+    object_storage_max_insert_bytes: z.int().min(10_485_760).max(53_687_091_200).nullish(),
+    object_storage_max_file_count: z.int().min(1).max(10_000).nullish(),
+    database_max_threads: z.int().min(0).max(64).nullish(),
+    database_max_insert_threads: z.int().min(0).max(16).nullish(),
+    database_min_insert_block_size_bytes: z.int().min(0).max(10_737_418_240).nullish(),
+    database_max_download_threads: z.int().min(0).max(32).nullish(),
+    database_parallel_distributed_insert_select: z.int().min(0).max(2).nullish(),
+    object_storage_use_cluster_function: z.boolean().nullish(),
+    database_parallel_view_processing: z.boolean().nullish(),
+  })
+  .meta({ id: "PipeSettings" });
 export type PipeSettings = { [K in keyof z.output<typeof pipeSettings>]?: number | boolean };
 
-export const scaling = z.strictObject({
-  replicas: z.int().min(1).max(40).nullish(),
-  concurrency: z.int().min(0).max(34).nullish(),
-  replicaCpuMillicores: z.int().min(125).max(2000).nullish(),
-  replicaMemoryGb: z.number().min(0.5).max(8).nullish(),
-});
+export const scaling = z
+  .strictObject({
+    replicas: z.int().min(1).max(40).nullish(),
+    concurrency: z.int().min(0).max(34).nullish(),
+    replicaCpuMillicores: z.int().min(125).max(2000).nullish(),
+    replicaMemoryGb: z.number().min(0.5).max(8).nullish(),
+  })
+  .meta({ id: "PipeScaling" });
 
 const columnName = z.string().min(1).max(256);
 const fieldMapping = z.strictObject({ sourceField: z.string().min(1).max(1024), destinationField: columnName });
 const column = z.strictObject({ name: columnName, type: z.string().min(1).max(4096) });
 
-export const tableDefinition = z.strictObject({
-  engine: z
-    .strictObject({
-      type: z.enum(["MergeTree", "ReplacingMergeTree", "SummingMergeTree", "Null"]).nullish(),
-      versionColumnId: columnName.nullish(),
-      columnIds: z.array(columnName).max(1000).nullish(),
-    })
-    .nullish(),
-  sortingKey: z.array(columnName).max(100).nullish(),
-  partitionBy: z.string().max(1024).nullish(),
-  primaryKey: z.string().max(1024).nullish(),
-});
+export const tableDefinition = z
+  .strictObject({
+    engine: z
+      .strictObject({
+        type: z.enum(["MergeTree", "ReplacingMergeTree", "SummingMergeTree", "Null"]).nullish(),
+        versionColumnId: columnName.nullish(),
+        columnIds: z.array(columnName).max(1000).nullish(),
+      })
+      .nullish(),
+    sortingKey: z.array(columnName).max(100).nullish(),
+    partitionBy: z.string().max(1024).nullish(),
+    primaryKey: z.string().max(1024).nullish(),
+  })
+  .meta({ id: "TableDefinition" });
 
 const tableIdentifier = plainText(1, 206);
 
@@ -87,14 +93,16 @@ const source = z.strictObject({
 
 const name = plainText(1, 255).regex(/\S/, { error: "must not be blank" });
 
-export const createPipeBody = z.strictObject({
-  name,
-  source,
-  destination,
-  fieldMappings: z.array(fieldMapping).max(10_000).nullish(),
-  scaling: scaling.nullish(),
-  settings: pipeSettings.nullish(),
-});
+export const createPipeBody = z
+  .strictObject({
+    name,
+    source,
+    destination,
+    fieldMappings: z.array(fieldMapping).max(10_000).nullish(),
+    scaling: scaling.nullish(),
+    settings: pipeSettings.nullish(),
+  })
+  .meta({ id: "CreatePipe" });
 
 const patchBody = z.strictObject({
   name: name.nullish(),
@@ -120,26 +128,32 @@ const shownSource = z.object({
   relationalDb: z.record(z.string(), z.unknown()).optional(),
 });
 
-export const pipeRecord = z.object({
-  id: uuid,
-  serviceId: uuid,
-  name: z.string(),
-  state: z.enum(pipeStates),
-  scaling,
-  source: shownSource,
-  destination: destination.omit({ roles: true }),
-  fieldMappings: z.array(fieldMapping),
-  settings: pipeSettings,
-  createdAt: timestamp,
-  updatedAt: timestamp,
-});
+export const pipeRecord = z
+  .object({
+    id: uuid,
+    serviceId: uuid,
+    name: z.string(),
+    state: z.enum(pipeStates),
+    scaling,
+    source: shownSource,
+    destination: destination.omit({ roles: true }),
+    fieldMappings: z.array(fieldMapping),
+    settings: pipeSettings,
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
+  .meta({ id: "Pipe" });
 
-export const pipeDetails = pipeRecord.extend({
-  lastError: z.string().optional().describe("Why the pipe is Degraded or Failed"),
-  progress: z
-    .record(z.string(), z.number())
-    .describe("Counters since the pipe was created and gauges of the running worker (rows, bytes, files, errors, lag)"),
-});
+export const pipeDetails = pipeRecord
+  .extend({
+    lastError: z.string().optional().describe("Why the pipe is Degraded or Failed"),
+    progress: z
+      .record(z.string(), z.number())
+      .describe(
+        "Counters since the pipe was created and gauges of the running worker (rows, bytes, files, errors, lag)",
+      ),
+  })
+  .meta({ id: "PipeDetails" });
 
 const serviceParams = z.object({ organizationId: uuid, serviceId: uuid });
 const pipeParams = serviceParams.extend({ pipeId: uuid });

@@ -48,45 +48,49 @@ const tag = z.strictObject({
 });
 
 /** Exactly the members of the contract's service record; the ones that mean nothing here stay absent. */
-export const serviceRecord = z.object({
-  id: uuid,
-  name: z.string(),
-  databaseVersion: z.string(),
-  endpoints: z.array(endpoint),
-  minTotalMemoryGb: z.int(),
-  maxTotalMemoryGb: z.int(),
-  minReplicaMemoryGb: z.int(),
-  maxReplicaMemoryGb: z.int(),
-  numReplicas: z.int(),
-  idleScaling: z.boolean(),
-  idleTimeoutMinutes: z.int(),
-  ipAccessList: z.array(z.object({ source: z.string(), description: z.string() })),
-  createdAt: timestamp,
-  encryptionKey: z.string().optional(),
-  encryptionAssumedRoleIdentifier: z.string().optional(),
-  iamRole: z.string().optional(),
-  privateEndpointIds: z.array(z.string()),
-  availablePrivateEndpointIds: z.array(z.string()),
-  dataWarehouseId: z.string(),
-  isPrimary: z.boolean(),
-  isReadonly: z.boolean(),
-  byocId: z.string().optional(),
-  hasTransparentDataEncryption: z.boolean(),
-  transparentDataEncryptionKeyId: z.string().optional(),
-  encryptionRoleId: z.string().optional(),
-});
+export const serviceRecord = z
+  .object({
+    id: uuid,
+    name: z.string(),
+    databaseVersion: z.string(),
+    endpoints: z.array(endpoint),
+    minTotalMemoryGb: z.int(),
+    maxTotalMemoryGb: z.int(),
+    minReplicaMemoryGb: z.int(),
+    maxReplicaMemoryGb: z.int(),
+    numReplicas: z.int(),
+    idleScaling: z.boolean(),
+    idleTimeoutMinutes: z.int(),
+    ipAccessList: z.array(z.object({ source: z.string(), description: z.string() })),
+    createdAt: timestamp,
+    encryptionKey: z.string().optional(),
+    encryptionAssumedRoleIdentifier: z.string().optional(),
+    iamRole: z.string().optional(),
+    privateEndpointIds: z.array(z.string()),
+    availablePrivateEndpointIds: z.array(z.string()),
+    dataWarehouseId: z.string(),
+    isPrimary: z.boolean(),
+    isReadonly: z.boolean(),
+    byocId: z.string().optional(),
+    hasTransparentDataEncryption: z.boolean(),
+    transparentDataEncryptionKeyId: z.string().optional(),
+    encryptionRoleId: z.string().optional(),
+  })
+  .meta({ id: "Service" });
 
-export const serviceDetails = serviceRecord.extend({
-  state: z.enum(serviceStates),
-  stateMessage: z.string().optional().describe("Why the service is in this state, when it is not the one asked for"),
-  provider: z.string(),
-  region: z.string(),
-  releaseChannel: z.string().optional(),
-  tags: z.array(z.object({ key: z.string(), value: z.string().optional() })),
-  idle: z
-    .object({ lastQueryAt: timestamp.optional(), idleAt: timestamp.optional() })
-    .describe("Last query seen, and when the service goes idle if no other follows"),
-});
+export const serviceDetails = serviceRecord
+  .extend({
+    state: z.enum(serviceStates),
+    stateMessage: z.string().optional().describe("Why the service is in this state, when it is not the one asked for"),
+    provider: z.string(),
+    region: z.string(),
+    releaseChannel: z.string().optional(),
+    tags: z.array(z.object({ key: z.string(), value: z.string().optional() })),
+    idle: z
+      .object({ lastQueryAt: timestamp.optional(), idleAt: timestamp.optional() })
+      .describe("Last query seen, and when the service goes idle if no other follows"),
+  })
+  .meta({ id: "ServiceDetails" });
 
 const scalingMembers = {
   minReplicaMemoryGb: memoryGb.optional(),
@@ -122,7 +126,9 @@ const patchBody = z.strictObject({
 
 const sha256Base64 = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, { error: "must be base64(sha256(password))" });
 
-export const userRecord = z.object({ name: z.string(), readonly: z.boolean(), createdAt: timestamp });
+export const userRecord = z
+  .object({ name: z.string(), readonly: z.boolean(), createdAt: timestamp })
+  .meta({ id: "ServiceUser" });
 
 const organization = z.object({ organizationId: uuid });
 const service = organization.extend({ serviceId: uuid });

@@ -39,7 +39,7 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   const aggregates = series.map((one, i) => {
     return aggregate(one, fields[i], time.finest.sql, shared ? undefined : (conditions[i] as ConditionOf));
   });
-  const { where, having } = placeConditions(conditions, {
+  const { where, dropEmpty } = placeConditions(conditions, {
     shared,
     schema,
     readsMore: groups.length > 0 || fields.some((field) => field !== undefined),
@@ -53,7 +53,6 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
     `FROM ${tableName(schema.database, schema.table)}`,
     `WHERE ${[bounds, ...where].join(" AND ")}`,
     `GROUP BY ${names.join(", ")}`,
-    ...(having === undefined ? [] : [`HAVING ${having}`]),
     `ORDER BY ${names.join(", ")}`,
   ].join("\n");
   const kinds = aggregates.map(({ kind }) => kind);
@@ -61,7 +60,10 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
     series,
     sql,
     params,
-    read: (rows) => rows.map((row) => readRow(row, bucket.base, groups, kinds)),
+    read: (rows) =>
+      rows
+        .map((row) => readRow(row, bucket.base, groups, kinds))
+        .filter(({ values }) => !dropEmpty || values.some((value) => value !== 0)),
     volatile: [...conditions, ...fields, ...groups].some((part) => part?.volatile === true),
     fromCaller: true,
     rollup: undefined,
@@ -70,19 +72,19 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
 
 /**
  * Where the conditions of the series stand. In WHERE when an index may prune by them, or when rows that meet none need
- * not be read further; otherwise each is evaluated once, inside its aggregate, and buckets that met none are dropped.
+ * not be read further; otherwise (counts alone) each is evaluated once, inside its aggregate, and buckets that met none
+ * are to be dropped from the answer, which costs less than a HAVING.
  */
 function placeConditions(
   conditions: readonly ConditionOf[],
   { shared, schema, readsMore }: { shared: boolean; schema: TableSchema; readsMore: boolean },
-): { where: string[]; having: string | undefined } {
+): { where: string[]; dropEmpty: boolean } {
   const distinct = [...new Set(conditions.map(({ sql }) => sql))];
-  if (distinct.includes(undefined)) return { where: [], having: undefined };
-  if (shared) return { where: distinct as string[], having: undefined };
+  if (distinct.includes(undefined)) return { where: [], dropEmpty: false };
+  if (shared) return { where: distinct as string[], dropEmpty: false };
   const prunes = distinct.every((sql) => schema.indexed.some((name) => sql?.includes(identifier(name))));
-  if (prunes || readsMore) return { where: [`(${distinct.join(" OR ")})`], having: undefined };
-  const counted = [...new Set(conditions.map(({ flag }) => `sum(${flag}) > 0`))];
-  return { where: [], having: counted.join(" OR ") };
+  if (prunes || readsMore) return { where: [`(${distinct.join(" OR ")})`], dropEmpty: false };
+  return { where: [], dropEmpty: true };
 }
 
 function readRow(row: readonly Cell[], base: number, groups: readonly Expression[], kinds: readonly CellKind[]) {

@@ -31,7 +31,10 @@ export async function insertSettings(
   if (upload === undefined || statement.kind !== "insert" || !/^values$/i.test(statement.format)) return [];
   await upload.hold(spoolBytes);
   if (!upload.ended || !valuesAreHarmless(upload.held, searchedBytes)) return [];
-  return [["input_format_values_interpret_expressions", "1"]];
+  return [
+    ["input_format_values_interpret_expressions", "1"],
+    ["input_format_values_deduce_templates_of_expressions", "1"],
+  ];
 }
 
 export async function runInsert(

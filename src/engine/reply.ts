@@ -41,7 +41,8 @@ export class Reply {
   readonly #response: ServerResponse;
   readonly #facts: ReplyFacts;
   readonly #startedAt = process.hrtime.bigint();
-  readonly #exceptionTag = randomBytes(12).toString("base64url").slice(0, 16);
+  /** Sixteen small letters, as clients expect them. */
+  readonly #exceptionTag = Array.from(randomBytes(16), (byte) => String.fromCharCode(97 + (byte % 26))).join("");
   #held: Buffer[] = [];
   #heldBytes = 0;
   readonly #holdBytes: number;

@@ -94,7 +94,7 @@ function textTest(operand: Operand, test: ValueTest, label: string, context: Tes
     case "exact":
       return { sql: `${sql} = ${params.bind(test.text, "String")}`, nullable };
     case "word":
-      return { sql: matches(sql, test.pieces, params), nullable };
+      return { sql: matches(sql, test.pieces, params, operand.type.text.startsWith("LowCardinality")), nullable };
     case "compare": {
       const number = test.value.quoted ? undefined : numberParam(test.value.text, params);
       if (number !== undefined) return { sql: `toFloat64OrNull(${sql}) ${test.operator} ${number}`, nullable: true };
@@ -117,22 +117,25 @@ function numberParam(text: string, params: Params): string | undefined {
 }
 
 /** A word is contained in the text; with wildcards it is a pattern of the whole text. Case does not count. */
-export function matches(sql: string, pieces: readonly Piece[], params: Params): string {
+export function matches(sql: string, pieces: readonly Piece[], params: Params, fewValues = false): string {
   const plain = plainText(pieces);
-  if (plain !== undefined) return contains(sql, plain, params);
+  if (plain !== undefined) return contains(sql, plain, params, fewValues);
   const pattern = pieces.map((piece) =>
     piece.kind === "text" ? likeText(piece.text) : piece.kind === "any" ? "%" : "_",
   );
-  return like(sql, pattern.join(""), params);
+  return like(sql, pattern.join(""), params, fewValues);
 }
 
-export function contains(sql: string, text: string, params: Params): string {
-  return like(sql, `%${likeText(text)}%`, params);
+export function contains(sql: string, text: string, params: Params, fewValues = false): string {
+  return like(sql, `%${likeText(text)}%`, params, fewValues);
 }
 
-/** Lowering once and searching case-sensitively is twice as fast as ILIKE, which only text beyond ASCII needs. */
-function like(sql: string, pattern: string, params: Params): string {
-  if (/[^\0-\x7f]/.test(pattern)) return `${sql} ILIKE ${params.bind(pattern, "String")}`;
+/**
+ * Lowering once and searching case-sensitively is twice as fast as ILIKE, which only text beyond ASCII needs. Not so in
+ * a dictionary column, whose few values are searched once each: there lowering costs more than it saves.
+ */
+function like(sql: string, pattern: string, params: Params, fewValues: boolean): string {
+  if (fewValues || /[^\0-\x7f]/.test(pattern)) return `${sql} ILIKE ${params.bind(pattern, "String")}`;
   return `lower(${sql}) LIKE ${params.bind(pattern.toLowerCase(), "String")}`;
 }
 

@@ -128,6 +128,9 @@ describe("sums", () => {
     const points = [1000, 1040, 1100].map((value, i) => ({ name: "edge", ms: t0 + (i * 5 - 1) * minute, value }));
     await insert("sum", points, { AggregationTemporality: 2, IsMonotonic: true });
     expect(await only("sum", "edge")).toEqual([40, 60]);
+    // Buckets that are shorter than the pause between two points.
+    const range = { granularity: "30s" as const, endTime: t0 + 5 * minute };
+    expect(await only("sum", "edge", { range })).toEqual([40]);
   });
 
   test("two instances with equal attributes are told apart by when they began", async () => {
