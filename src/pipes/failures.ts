@@ -37,6 +37,8 @@ function ofEngine(error: ClickHouseError): Failure {
   const known = (kind: FailureKind): Failure => ({ kind, code, message: error.message, known: true });
   if (/Azure::|AzureBlobStorage/.test(error.message) && !dataCodes.includes(code)) return known("source");
   if (sourceCodes.includes(code)) return known("source");
+  // A file whose compression this build of the engine cannot read must not stop the others.
+  if (/Unsupported compression method/.test(error.message)) return known("data");
   if (dataCodes.includes(code)) return known("data");
   if (destinationCodes.includes(code)) return known("destination");
   if (engineCodes.includes(code) || code === 0) return known("engine");
@@ -47,6 +49,7 @@ function ofEngine(error: ClickHouseError): Failure {
 export function sentenceOf(failure: Failure): string {
   const text = failure.message
     .replace(/^Code: \d+\. DB::Exception: /, "")
+    .replace(/,? ?Stack trace \([\s\S]*$/, "")
     .replace(/\s*\(version [\s\S]*$/, "")
     .replace(/: While executing[^(]*/, " ");
   return scrub(text).slice(0, 1000);

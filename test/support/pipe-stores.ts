@@ -32,7 +32,7 @@ export const versitygwMissing = existsSync(versitygw)
   : `no versitygw at ${versitygw}: GOBIN=... go install github.com/versity/versitygw/cmd/versitygw@latest`;
 
 export async function startFauxqs(): Promise<TestStore & { readonly sqsEndpoint: string }> {
-  const app = buildApp();
+  const app = buildApp({ logger: false });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const endpoint = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   const store = await connect(endpoint);

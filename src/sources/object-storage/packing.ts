@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import type { RejectedRecord } from "../source.ts";
 import { isCompressed, type ObjectFormat } from "./formats.ts";
+import { isPlainKey } from "./keys.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
-import { isPlainKey } from "./s3.ts";
 import type { ObjectFile } from "./store.ts";
 
 /** What an intent keeps of a batch. */

@@ -4,8 +4,8 @@ import { identifier, literal, parameterText, tableName } from "../../clickhouse/
 import type { DestinationTable, Insert } from "../source.ts";
 import { fieldPlan } from "./fields.ts";
 import { engineCompression, formatSettings, type ObjectFormat } from "./formats.ts";
+import { isPlainKey } from "./keys.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
-import { isPlainKey } from "./s3.ts";
 import type { ObjectFile, ObjectStore } from "./store.ts";
 
 /** Appears in the engine's error when an object is not the version that the batch names. */
@@ -121,7 +121,10 @@ export class Reading {
     const reader = await this.#store.reader([file.key], signal);
     const compression = engineCompression(this.#config.compression);
     return {
-      sql: `DESCRIBE TABLE ${reader.head}${literal(format)}, 'auto', ${literal(compression)})`,
+      sql:
+        reader.order === "structure, compression"
+          ? `DESCRIBE TABLE ${reader.head}${literal(format)}, 'auto', ${literal(compression)})`
+          : `DESCRIBE TABLE ${reader.head}${literal(format)}, ${literal(compression)})`,
       params: escaped(reader.params),
       settings: { ...this.#settings(format), input_format_max_rows_to_read_for_schema_inference: 1000 },
     };
@@ -137,13 +140,20 @@ export class Reading {
       signal,
     );
     const compression = engineCompression(this.#config.compression);
-    const table = `${reader.head}${literal(format)}, ${literal(structure)}, ${literal(compression)})`;
+    const described =
+      reader.order === "structure, compression"
+        ? `${literal(structure)}, ${literal(compression)}`
+        : `${literal(compression)}, ${literal(structure)}`;
+    const table = `${reader.head}${literal(format)}, ${described})`;
     return {
       call: `${table} WHERE ${versionGuard(files, (key) => this.#store.pathOf(key))}`,
       params: escaped(reader.params),
     };
   }
 }
+
+/** The version that the engine reads, without the quotes that some stores and some of its requests add. */
+const bare = "replaceAll(assumeNotNull(_etag), '\"', '')";
 
 /** Every row must come from the versions named: another version of an object fails the statement. */
 function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => string): string {
@@ -152,10 +162,10 @@ function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => str
     const path = literal(pathOf(file.key));
     const same = isPlainKey(file.key) ? "" : `_path = ${path} AND `;
     const changed = isPlainKey(file.key) ? "" : `_path = ${path} AND `;
-    return `${same}NOT throwIf(${changed}_etag != ${literal(file.etag)}, '${changedMarker}')`;
+    return `${same}NOT throwIf(${changed}${bare} != ${literal(file.etag)}, '${changedMarker}')`;
   }
   const versions = files.map(({ key, etag }) => literal(`${pathOf(key)}\n${etag}`)).join(", ");
-  return `NOT throwIf(concat(_path, '\\n', _etag) NOT IN (${versions}), '${changedMarker}')`;
+  return `NOT throwIf(concat(_path, '\\n', ${bare}) NOT IN (${versions}), '${changedMarker}')`;
 }
 
 const lenientSettings = { input_format_allow_errors_num: Number.MAX_SAFE_INTEGER, input_format_allow_errors_ratio: 1 };

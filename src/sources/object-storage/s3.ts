@@ -2,9 +2,10 @@
 import { ListObjectsV2Command, S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
 import { fromNodeProviderChain, fromTemporaryCredentials } from "@aws-sdk/credential-providers";
 import { AppError } from "../../lib/errors.ts";
+import { enginePattern } from "./keys.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { engineUrl, type S3Location } from "./location.ts";
-import { type ObjectStore, type ReadCall, storeError } from "./store.ts";
+import { bareEtag, type ObjectStore, type ReadCall, storeError } from "./store.ts";
 
 export type Credentials = {
   readonly accessKeyId: string;
@@ -65,7 +66,7 @@ export class S3Store implements ObjectStore {
       );
       const listed = page.Contents ?? [];
       const files = listed
-        .map((object) => ({ key: object.Key ?? "", etag: object.ETag ?? "", size: object.Size ?? 0 }))
+        .map((object) => ({ key: object.Key ?? "", etag: bareEtag(object.ETag), size: object.Size ?? 0 }))
         // Some stores count the start key in.
         .filter((file) => file.key !== "" && file.key !== after);
       return { files, more: page.IsTruncated === true, last: files.at(-1)?.key };
@@ -76,7 +77,9 @@ export class S3Store implements ObjectStore {
   }
 
   async reader(keys: readonly string[]): Promise<ReadCall> {
-    const params: Record<string, string> = { object_url: engineUrl(this.#location, enginePattern(keys)) };
+    const params: Record<string, string> = {
+      object_url: engineUrl(this.#location, enginePattern(keys, encodeURIComponent)),
+    };
     let access = "NOSIGN";
     if (this.#credentials !== undefined) {
       const { accessKeyId, secretAccessKey, sessionToken } = await this.#resolve(this.#credentials);
@@ -87,7 +90,7 @@ export class S3Store implements ObjectStore {
         access += ", {session_token:String}";
       }
     }
-    return { head: `s3({object_url:String}, ${access}, `, params };
+    return { head: `s3({object_url:String}, ${access}, `, order: "structure, compression", params };
   }
 
   pathOf(key: string): string {
@@ -120,26 +123,4 @@ function clientConfig(location: S3Location, credentials: (() => Promise<Credenti
       ? { signer: { sign: async (request) => request }, credentials: { accessKeyId: "none", secretAccessKey: "none" } }
       : { credentials }),
   };
-}
-
-/**
- * The path argument that makes `s3()` read these keys. Characters that the engine takes for wildcards cannot be escaped
- * there; they become `*`, and the caller's filter on `_path` picks the exact key.
- */
-export function enginePattern(keys: readonly string[]): string {
-  if (keys.length === 1) return encodeKey(keys[0] as string);
-  return `{${keys.map(encodeKey).join(",")}}`;
-}
-
-/** Keys that can stand in a list `{a,b}` of the engine. */
-export function isPlainKey(key: string): boolean {
-  return !/[*?{},]/.test(key) && !key.includes("..");
-}
-
-function encodeKey(key: string): string {
-  return key
-    .replaceAll(/[*?{}]+/g, "*")
-    .split("*")
-    .map((part) => part.split("/").map(encodeURIComponent).join("/"))
-    .join("*");
 }

@@ -7,10 +7,12 @@ import { sleep } from "../../lib/abort.ts";
 import { ahead } from "../../lib/ahead.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Batch, InsertFailure, Json, JsonObject, RejectedRecord, Source, SourceContext } from "../source.ts";
+import { Deliveries } from "./deliveries.ts";
 import { inferFormat, isRowFormat, type ObjectFormat } from "./formats.ts";
 import { type KeyPattern, keyPattern } from "./glob.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { type Pack, Packer, packId } from "./packing.ts";
+import type { NotificationQueue, Notified } from "./queue.ts";
 import { changedMarker, Reading } from "./reading.ts";
 import { findBadRows, shortMessage } from "./rejects.ts";
 import type { ObjectFile, ObjectStore } from "./store.ts";
@@ -24,6 +26,7 @@ export type SourceParts = {
   readonly context: SourceContext;
   readonly store: ObjectStore;
   readonly pattern: string;
+  readonly queue?: NotificationQueue | undefined;
 };
 
 export class ObjectSource implements Source {
@@ -34,6 +37,8 @@ export class ObjectSource implements Source {
   readonly #urlFormat: ObjectFormat | undefined;
   readonly #reading: Reading;
   readonly #tracker: Tracker;
+  readonly #queue: NotificationQueue | undefined;
+  readonly #deliveries: Deliveries | undefined;
 
   constructor(parts: SourceParts) {
     this.#config = parts.config;
@@ -44,10 +49,8 @@ export class ObjectSource implements Source {
     const threads = Number(parts.context.settings.database_max_threads ?? 0);
     this.#reading = new Reading(parts.store, parts.config, parts.context.destination, threads || undefined);
     this.#tracker = new Tracker(parts.context);
-  }
-
-  get tracker(): Tracker {
-    return this.#tracker;
+    this.#queue = parts.queue;
+    this.#deliveries = parts.queue && new Deliveries(parts.queue);
   }
 
   async replay(replay: JsonObject, signal: AbortSignal): Promise<Batch> {
@@ -57,7 +60,16 @@ export class ObjectSource implements Source {
   }
 
   async *read(_checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncIterable<Batch> {
-    let tail = yield* this.#readFrom((await this.#tracker.cursor()) ?? this.#config.startAfter, signal);
+    this.#tracker.forget();
+    this.#deliveries?.forget();
+    const from = (await this.#tracker.cursor()) ?? this.#config.startAfter;
+    if (this.#queue !== undefined && this.#deliveries !== undefined) {
+      if (this.#config.skipInitialLoad !== true) yield* this.#readFrom(from, signal);
+      // Two replicas must not load the object of a repeated message side by side.
+      if (this.#context.replica.index > 0) return await untilAborted(signal);
+      return yield* this.#readQueue(this.#queue, this.#deliveries, signal);
+    }
+    let tail = yield* this.#readFrom(from, signal);
     if (this.#config.isContinuous !== true) return;
     let sweep: string | undefined;
     while (!signal.aborted) {
@@ -131,22 +143,48 @@ export class ObjectSource implements Source {
     for (const pack of packer.flush()) yield await this.#batch(pack, signal);
   }
 
-  /** Batches for objects that a notification named. */
-  async *batchesFor(files: readonly ObjectFile[], signal: AbortSignal): AsyncGenerator<Batch> {
-    const { fresh, replaced } = await this.#tracker.news(this.#wanted(files));
-    await this.#skipReplaced(replaced);
-    this.#tracker.take(fresh);
-    yield* this.#batchesOf(fresh, signal);
+  async *#readQueue(queue: NotificationQueue, deliveries: Deliveries, signal: AbortSignal): AsyncGenerator<Batch> {
+    const most = Number(this.#context.settings.object_storage_max_file_count);
+    while (!signal.aborted) {
+      const files = new Map<string, ObjectFile>();
+      for (let messages = await queue.receive(true, signal); messages.length > 0; ) {
+        for (const message of messages) await this.#accept(message, queue, deliveries, files, signal);
+        messages = files.size < most && !signal.aborted ? await queue.receive(false, signal) : [];
+      }
+      yield* this.#batchesOf([...files.values()], signal);
+    }
+  }
+
+  /** Adds what a message brings to `files`, and holds the message until it is durable. */
+  async #accept(
+    message: Notified,
+    queue: NotificationQueue,
+    deliveries: Deliveries,
+    files: Map<string, ObjectFile>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (!message.understood) return queue.leave(message.receipt);
+    const wanted = message.objects.filter(({ key }) => this.#pattern.matches(key));
+    const open: string[] = [];
+    for (const { key, file } of wanted) {
+      const version = file ?? (await this.stat(key, signal));
+      const known = await this.#tracker.resultOf(key);
+      // Already given up: the message keeps coming until the queue puts it aside.
+      if (known?.result === "failed") return queue.leave(message.receipt);
+      if (version === undefined || version.size === 0) continue;
+      const { fresh, replaced } = await this.#tracker.news([version]);
+      await this.#skipReplaced(replaced);
+      this.#tracker.take(fresh);
+      for (const taken of fresh) files.set(key, taken);
+      if (this.#tracker.isOnItsWay(key)) open.push(key);
+    }
+    await deliveries.hold(message, open);
   }
 
   /** The object as it is now; undefined when it is gone. */
   async stat(key: string, signal: AbortSignal): Promise<ObjectFile | undefined> {
     const page = await this.#store.list(key, undefined, signal);
     return page.files.find((file) => file.key === key);
-  }
-
-  isWanted(key: string): boolean {
-    return this.#pattern.matches(key);
   }
 
   async refused(batch: Batch, failure: InsertFailure, signal: AbortSignal): Promise<readonly Batch[]> {
@@ -179,10 +217,13 @@ export class ObjectSource implements Source {
   }
 
   async acknowledge(batch: Batch): Promise<void> {
-    this.#tracker.finish(((batch.replay as unknown as Pack).files ?? []).map((file) => file.key));
+    const pack = batch.replay as unknown as Pack;
+    this.#tracker.finish(pack.files.map((file) => file.key));
+    for (const { key } of pack.files) await this.#deliveries?.settle(key, pack.givenUp === true);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#queue?.close();
     this.#store.close();
   }
 
@@ -238,6 +279,10 @@ export class ObjectSource implements Source {
     );
     await this.#context.note(marksOf(sortByKey(files), "skipped"), { errors: files.length });
   }
+}
+
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) await sleep(3_600_000, signal);
 }
 
 function sumOf(files: readonly ObjectFile[]): number {

@@ -3,17 +3,23 @@ import { AppError } from "../../lib/errors.ts";
 
 export type ObjectFile = {
   readonly key: string;
-  /** Changes with every new content of the key. */
+  /** Changes with every new content of the key. Without quotes, which stores and the engine add as they like. */
   readonly etag: string;
   readonly size: number;
 };
 
 /** A table function call without its format arguments, for the keys given. */
 export type ReadCall = {
-  /** For example `s3({url:String}, {key:String}, {secret:String}, `: format and structure follow. */
+  /** For example `s3({url:String}, {key:String}, {secret:String}, `: format, structure and compression follow. */
   readonly head: string;
+  /** The engine's functions do not agree on the order of what follows. */
+  readonly order: "structure, compression" | "compression, structure";
   readonly params: Readonly<Record<string, string>>;
 };
+
+export function bareEtag(etag: string | undefined): string {
+  return (etag ?? "").replaceAll('"', "");
+}
 
 export interface ObjectStore {
   /** Up to 1000 objects after `after` (exclusive) in key order. `more` is false on the last page. */

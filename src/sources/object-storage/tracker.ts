@@ -23,6 +23,15 @@ export class Tracker {
     this.#context = context;
   }
 
+  /**
+   * Forgets what was found and not handed out, because reading broke off: it will be found again. Only when nothing that
+   * was handed out is still being inserted.
+   */
+  forget(): void {
+    this.#onTheirWay.clear();
+    this.#found = { ...this.#done };
+  }
+
   /** The key up to which an earlier run had finished everything. */
   async cursor(): Promise<string | undefined> {
     const mark = (await this.#context.marks([this.#cursorKey()])).get(this.#cursorKey());
@@ -47,6 +56,10 @@ export class Tracker {
       else if (mark.etag !== file.etag) replaced.push(file);
     }
     return { fresh, replaced };
+  }
+
+  isOnItsWay(key: string): boolean {
+    return this.#onTheirWay.has(key);
   }
 
   async resultOf(key: string): Promise<FileMark | undefined> {

@@ -27,7 +27,7 @@ class MemoryStore implements ObjectStore {
   }
 
   async reader(keys: readonly string[]) {
-    return { head: "memory(", params: { keys: JSON.stringify(keys) } };
+    return { head: "memory(", order: "structure, compression" as const, params: { keys: JSON.stringify(keys) } };
   }
 
   close(): void {}
