@@ -153,6 +153,11 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
     acquire: (serviceId, waiting) => access.acquire(serviceId, waiting),
     dataDir,
     logger,
+    limits: {
+      sourceOutageMs: config.pipeSourceOutageSeconds * 1000,
+      destinationOutageMs: config.pipeDestinationOutageSeconds * 1000,
+      retryBaseMs: 500,
+    },
     poke: () => pipesLoop.poke(),
   });
   const pipesLoop = new Loop({ name: "pipes", everyMs: 1_000, logger, body: () => supervisor.pass() });

@@ -48,6 +48,12 @@ export const settings = {
     .default(168)
     .describe("Hours after which stored backups are read again and the newest is restored for a trial; 0: never"),
   backupHourMs: positive.default(3_600_000).describe("Length of an hour of backup periods; shortened in tests"),
+  pipeSourceOutageSeconds: positive
+    .default(900)
+    .describe("A pipe whose source does not answer for this long is Failed"),
+  pipeDestinationOutageSeconds: positive
+    .default(3_600)
+    .describe("A pipe whose destination refuses inserts for this long is Failed"),
   idleMinuteMs: positive.default(60_000).describe("Length of a minute of idleTimeoutMinutes; shortened in tests"),
 };
 

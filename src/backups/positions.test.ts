@@ -67,7 +67,6 @@ async function deliver(batch: number, rows: number[]): Promise<void> {
     checkpoint: batch,
     marks: { [batchId]: true },
     counts: {},
-    begun: true,
   });
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { keyExpressionProblem } from "./key-expression.ts";
-import { typeTextProblem } from "./type-text.ts";
+import { columnTypeProblem, tableExpressionProblem } from "./guard.ts";
 
 describe("column types from callers", () => {
   test.each([
@@ -11,7 +10,7 @@ describe("column types from callers", () => {
     "Enum8('a' = 1, 'b' = -2)",
     "Nested(x UInt8, y String)",
     "AggregateFunction(sum, UInt64)",
-  ])("%s is a type", (text) => expect(typeTextProblem(text)).toBeUndefined());
+  ])("%s is a type", (text) => expect(columnTypeProblem(text)).toBeUndefined());
 
   test.each([
     "",
@@ -24,13 +23,13 @@ describe("column types from callers", () => {
     "UInt8; DROP TABLE t",
     "DateTime64(now())x",
     `${"Array(".repeat(100)}String${")".repeat(100)}`,
-  ])("%s is refused", (text) => expect(typeTextProblem(text)).toBeTypeOf("string"));
+  ])("%s is refused", (text) => expect(columnTypeProblem(text)).toBeTypeOf("string"));
 });
 
 describe("key expressions from callers", () => {
   const columns = new Set(["date", "a b"]);
   test.each(["toYYYYMM(date)", "(date, cityHash64(`a b`) % 16)", "tuple()", "date"])("%s is permitted", (text) =>
-    expect(keyExpressionProblem(text, columns)).toBeUndefined(),
+    expect(tableExpressionProblem(text, columns)).toBeUndefined(),
   );
   test.each([
     "(SELECT 1)",
@@ -42,5 +41,5 @@ describe("key expressions from callers", () => {
     "date ORDER BY date",
     "'a",
     "",
-  ])("%s is refused", (text) => expect(keyExpressionProblem(text, columns)).toBeTypeOf("string"));
+  ])("%s is refused", (text) => expect(tableExpressionProblem(text, columns)).toBeTypeOf("string"));
 });

@@ -23,3 +23,15 @@ export function identifier(name: string): string {
 export function tableName(database: string, table: string): string {
   return `${identifier(database)}.${identifier(table)}`;
 }
+
+/** The value of a bound `{name:String}` parameter in the escaped text form that the engine reads it in. */
+export function parameterText(value: string): string {
+  const escapes: Readonly<Record<string, string>> = {
+    "\\": "\\\\",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\0": "\\0",
+  };
+  return value.replaceAll(/[\\\t\n\r\0]/g, (char) => escapes[char] as string);
+}

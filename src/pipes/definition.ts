@@ -1,143 +1,208 @@
-/** Rules of a pipe's definition that schemas cannot state. Every function returns all issues, with paths into the body. */
-import { keyExpressionProblem } from "../clickhouse/key-expression.ts";
-import { typeTextProblem } from "../clickhouse/type-text.ts";
-import type { Issue } from "../lib/errors.ts";
-import { type SourceKindKey, sourceKinds } from "../sources/registry.ts";
-import type { JsonObject, SourceKind } from "../sources/source.ts";
-import type { PipeDestination } from "../store/pipes.ts";
+/** From what a request says to a pipe in the store, and from there to a job of a worker. */
+import type { z } from "zod";
+import { withoutNulls } from "../api/operation.ts";
+import type { createPipeBody } from "../api/pipes.ts";
+import { columnTypeProblem, tableExpressionProblem } from "../clickhouse/guard.ts";
+import { AppError, type Issue } from "../lib/errors.ts";
+import { sourceKinds } from "../sources/registry.ts";
+import type { DestinationTable, JsonObject, SourceKind } from "../sources/source.ts";
+import type { NewPipe, Pipe, PipeDestination } from "../store/pipes.ts";
+import type { Job, Limits } from "./protocol.ts";
 
-export type Mapping = { readonly sourceField: string; readonly destinationField: string };
+type CreateBody = z.output<typeof createPipeBody>;
 
-/** The one kind that `source` names, or what is wrong with it. */
-export function sourceArm(source: Record<string, unknown>): { kind: SourceKindKey } | { issues: Issue[] } {
-  const names = Object.keys(sourceKinds) as SourceKindKey[];
-  const given = names.filter((name) => source[name] !== undefined);
-  if (given.length === 1) return { kind: given[0] as SourceKindKey };
-  const message = `must have exactly one of ${names.join(", ")}; it has ${given.length === 0 ? "none" : given.join(", ")}`;
-  return { issues: [{ path: "source", message }] };
-}
+export type Checked = {
+  readonly kind: SourceKind;
+  readonly config: JsonObject;
+  readonly table: DestinationTable;
+  readonly validateSamples: boolean;
+  readonly pipe: NewPipe;
+};
 
-export function sourceIssues(kind: SourceKindKey, config: JsonObject): Issue[] {
-  const declared: SourceKind = sourceKinds[kind];
-  return (declared.rules?.(config) ?? []).map(({ path, message }) => ({ path: `source.${kind}.${path}`, message }));
-}
-
-export function destinationIssues(
-  kind: SourceKindKey,
-  destination: PipeDestination,
-  mappings: readonly Mapping[],
-): Issue[] {
-  if (kind === "relationalDb") return relationalIssues(destination, mappings);
-  const managed = destination.managedTable !== false;
-  const columns = destination.columns ?? [];
-  const issues: Issue[] = [];
-  if (destination.table === undefined) issues.push({ path: "destination.table", message: "is required" });
-  if (managed && columns.length === 0) {
-    issues.push({ path: "destination.columns", message: "are required for a managed table" });
+/** Everything that can be said about a request without asking anybody; throws BAD_REQUEST with every issue. */
+export function checkDefinition(serviceId: string, body: CreateBody): Checked {
+  const given = withoutNulls(body);
+  const { validateSamples, ...arms } = given.source;
+  const keys = Object.keys(arms).filter((key) => (arms as Record<string, unknown>)[key] !== undefined);
+  if (keys.length !== 1) {
+    const names = Object.keys(sourceKinds).join(", ");
+    fail([{ path: "source", message: `must have exactly one of ${names}; it has ${keys.length}` }]);
   }
-  if (!managed && destination.tableDefinition !== undefined) {
-    issues.push({ path: "destination.tableDefinition", message: "must be absent when managedTable is false" });
-  }
-  return [...issues, ...columnIssues(columns), ...definitionIssues(destination), ...mappingIssues(columns, mappings)];
-}
-
-function relationalIssues(destination: PipeDestination, mappings: readonly Mapping[]): Issue[] {
-  const issues: Issue[] = [];
-  for (const member of ["table", "managedTable", "tableDefinition", "columns"] as const) {
-    if (destination[member] === undefined) continue;
-    issues.push({ path: `destination.${member}`, message: "must be absent: tables come from tableMappings" });
-  }
-  if (mappings.length > 0) issues.push({ path: "fieldMappings", message: "must be absent for relationalDb" });
-  return issues;
-}
-
-function columnIssues(columns: readonly { name: string; type: string }[]): Issue[] {
-  const seen = new Set<string>();
-  return columns.flatMap(({ name, type }, index) => {
-    const issues: Issue[] = [];
-    if (seen.has(name)) issues.push({ path: `destination.columns.${index}.name`, message: "is used twice" });
-    seen.add(name);
-    const problem = typeTextProblem(type);
-    if (problem !== undefined) issues.push({ path: `destination.columns.${index}.type`, message: problem });
-    return issues;
-  });
-}
-
-function definitionIssues(destination: PipeDestination): Issue[] {
-  const definition = destination.tableDefinition;
-  if (definition === undefined) return [];
-  const base = "destination.tableDefinition";
-  const names = new Set((destination.columns ?? []).map((column) => column.name));
-  const issues: Issue[] = [];
-  const requireColumn = (path: string, name: string) => {
-    if (!names.has(name)) issues.push({ path, message: `names ${name}, which is not a destination column` });
+  const key = keys[0] as string;
+  const kind = (sourceKinds as Record<string, SourceKind>)[key] as SourceKind;
+  const config = (arms as unknown as Record<string, JsonObject>)[key] as JsonObject;
+  const destination = given.destination as PipeDestination;
+  const mappings = given.fieldMappings ?? [];
+  const issues = [
+    ...(kind.rules?.(config) ?? []).map(({ path, message }) => ({ path: `source.${key}.${path}`, message })),
+    ...destinationIssues(destination),
+    ...mappingIssues(destination, mappings),
+  ];
+  if (issues.length > 0) fail(issues);
+  kindOf(key);
+  const { plain, secrets } = splitSecrets(kind, config);
+  return {
+    kind,
+    config,
+    table: tableOf(destination, mappings),
+    validateSamples: validateSamples === true,
+    pipe: {
+      serviceId,
+      name: given.name,
+      sourceKind: key,
+      source: { [key]: plain },
+      secrets,
+      destination: withoutRoles(destination),
+      roles: (destination as { roles?: string[] }).roles,
+      fieldMappings: mappings,
+      scaling: (given.scaling ?? {}) as Record<string, number>,
+      settings: (given.settings ?? {}) as Record<string, number | boolean>,
+    },
   };
-  const engine = definition.engine ?? {};
-  const type = engine.type ?? (engine.versionColumnId === undefined ? undefined : "ReplacingMergeTree");
-  if (type === "ReplacingMergeTree" && engine.versionColumnId === undefined) {
-    issues.push({ path: `${base}.engine.versionColumnId`, message: "is required for ReplacingMergeTree" });
+}
+
+export function kindOf(key: string): SourceKind {
+  const kind: SourceKind | undefined = (sourceKinds as Record<string, SourceKind>)[key];
+  if (kind?.connect !== undefined) return kind;
+  const message = "this version of Millrace cannot run pipes of this kind yet";
+  throw new AppError("SOURCE_INVALID", `source.${key}: ${message}`, { issues: [{ path: `source.${key}`, message }] });
+}
+
+function fail(issues: readonly Issue[]): never {
+  const list = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
+  throw new AppError("BAD_REQUEST", list, { issues });
+}
+
+export function destinationIssues(destination: PipeDestination): Issue[] {
+  const issues: Issue[] = [];
+  const add = (path: string, message: string) => issues.push({ path: `destination.${path}`, message });
+  if (destination.table === undefined) add("table", "is required");
+  const columns = destination.columns ?? [];
+  if (columns.length === 0) add("columns", "is required and must not be empty");
+  const names = new Set<string>();
+  for (const [index, { name, type }] of columns.entries()) {
+    if (names.has(name)) add(`columns.${index}.name`, `is used twice: ${name}`);
+    names.add(name);
+    const problem = columnTypeProblem(type);
+    if (problem !== undefined) add(`columns.${index}.type`, problem);
   }
-  if (type === "ReplacingMergeTree" && !definition.sortingKey?.length) {
-    issues.push({ path: `${base}.sortingKey`, message: "is required for ReplacingMergeTree" });
+  if (destination.managedTable === false && destination.tableDefinition !== undefined) {
+    add("tableDefinition", "must be absent when managedTable is false");
   }
-  if (engine.versionColumnId !== undefined) {
-    if (type !== "ReplacingMergeTree") {
-      issues.push({ path: `${base}.engine.versionColumnId`, message: "is only for ReplacingMergeTree" });
-    }
-    requireColumn(`${base}.engine.versionColumnId`, engine.versionColumnId);
+  if (destination.managedTable !== false) issues.push(...tableDefinitionIssues(destination, names));
+  return issues;
+}
+
+function tableDefinitionIssues(destination: PipeDestination, names: ReadonlySet<string>): Issue[] {
+  const issues: Issue[] = [];
+  const definition = destination.tableDefinition;
+  const add = (path: string, message: string) => issues.push({ path: `destination.tableDefinition.${path}`, message });
+  if (definition === undefined) return issues;
+  const { engine, sortingKey = [], partitionBy, primaryKey } = definition;
+  const type = engine?.type ?? "MergeTree";
+  if (type === "ReplacingMergeTree") {
+    if (engine?.versionColumnId === undefined) add("engine.versionColumnId", "is required for ReplacingMergeTree");
+    if (sortingKey.length === 0) add("sortingKey", "is required for ReplacingMergeTree");
+  } else if (engine?.versionColumnId !== undefined) add("engine.versionColumnId", "is only for ReplacingMergeTree");
+  if (type !== "SummingMergeTree" && engine?.columnIds !== undefined) {
+    add("engine.columnIds", "is only for SummingMergeTree");
   }
-  if (engine.columnIds !== undefined && type !== undefined && type !== "SummingMergeTree") {
-    issues.push({ path: `${base}.engine.columnIds`, message: "are only for SummingMergeTree" });
+  const named = {
+    "engine.versionColumnId": [engine?.versionColumnId ?? []].flat(),
+    "engine.columnIds": engine?.columnIds ?? [],
+    sortingKey,
+  };
+  for (const [path, list] of Object.entries(named)) {
+    for (const name of list) if (!names.has(name)) add(path, `names ${name}, which is not a destination column`);
   }
-  for (const [index, name] of (engine.columnIds ?? []).entries())
-    requireColumn(`${base}.engine.columnIds.${index}`, name);
-  for (const [index, name] of (definition.sortingKey ?? []).entries())
-    requireColumn(`${base}.sortingKey.${index}`, name);
-  for (const member of ["partitionBy", "primaryKey"] as const) {
-    const expression = definition[member];
-    const problem = expression === undefined ? undefined : keyExpressionProblem(expression, names);
-    if (problem !== undefined) issues.push({ path: `${base}.${member}`, message: problem });
+  for (const [path, text] of Object.entries({ partitionBy, primaryKey })) {
+    const problem = text === undefined ? undefined : tableExpressionProblem(text, names);
+    if (problem !== undefined) add(path, problem);
   }
   return issues;
 }
 
-/** No mappings at all map every column by its name; otherwise every column needs one, and each names a column. */
-export function mappingIssues(columns: readonly { name: string }[], mappings: readonly Mapping[]): Issue[] {
-  if (mappings.length === 0 || columns.length === 0) return [];
-  const names = new Set(columns.map((column) => column.name));
-  const mapped = new Set<string>();
+export function mappingIssues(destination: PipeDestination, mappings: NewPipe["fieldMappings"]): Issue[] {
   const issues: Issue[] = [];
+  // Without mappings every column takes the field of its own name.
+  if (mappings.length === 0) return issues;
+  const columns = new Set((destination.columns ?? []).map((column) => column.name));
+  const mapped = new Set<string>();
   for (const [index, { destinationField }] of mappings.entries()) {
     const path = `fieldMappings.${index}.destinationField`;
-    if (!names.has(destinationField)) issues.push({ path, message: `${destinationField} is not a destination column` });
+    if (!columns.has(destinationField))
+      issues.push({ path, message: `${destinationField} is not a destination column` });
     if (mapped.has(destinationField)) issues.push({ path, message: `${destinationField} is mapped twice` });
     mapped.add(destinationField);
   }
-  const missing = [...names].filter((name) => !mapped.has(name));
+  const missing = [...columns].filter((name) => !mapped.has(name));
   if (missing.length > 0) {
-    issues.push({
-      path: "fieldMappings",
-      message: `must include all destination columns; missing: ${missing.join(", ")}`,
-    });
+    const message = `all destination columns must be included in the mappings; missing: ${missing.join(", ")}`;
+    issues.push({ path: "fieldMappings", message });
   }
   return issues;
 }
 
-/** Splits a kind's configuration into what may be shown and what is sealed. */
-export function splitSecrets(kind: SourceKindKey, config: JsonObject): { shown: JsonObject; secrets: JsonObject } {
-  const shown = structuredClone(config) as Record<string, unknown>;
+export function tableOf(destination: PipeDestination, mappings: NewPipe["fieldMappings"]): DestinationTable {
+  const sources = new Map(mappings.map(({ sourceField, destinationField }) => [destinationField, sourceField]));
+  return {
+    database: destination.database ?? "default",
+    table: destination.table ?? "",
+    columns: (destination.columns ?? []).map((column) => ({
+      ...column,
+      sourceField: sources.get(column.name) ?? column.name,
+    })),
+  };
+}
+
+/** Secret members go into the sealed part; what is safe to show of one stays, as the kind shows it. */
+export function splitSecrets(kind: SourceKind, config: JsonObject) {
+  const shown = kind.shown?.(config) ?? config;
+  const plain: Record<string, unknown> = {};
   const secrets: Record<string, unknown> = {};
-  for (const path of sourceKinds[kind].secrets) {
-    const [head = "", next] = path.split(".");
-    if (next === undefined) {
-      if (shown[head] !== undefined) secrets[head] = shown[head];
-      delete shown[head];
-    } else {
-      const parent = shown[head] as Record<string, unknown> | undefined;
-      if (parent?.[next] !== undefined) secrets[head] = { [next]: parent[next] };
-      delete parent?.[next];
+  for (const [name, value] of Object.entries(config)) {
+    const paths = kind.secrets.filter((path) => path === name || path.startsWith(`${name}.`));
+    if (paths.length === 0) plain[name] = value;
+    else {
+      secrets[name] = value;
+      if (shown[name] !== value) plain[name] = shown[name];
+      else if (!paths.includes(name)) plain[name] = withoutPaths(value as JsonObject, name, paths);
     }
   }
-  const declared: SourceKind = sourceKinds[kind];
-  return { shown: { ...shown, ...declared.shown?.(config) } as JsonObject, secrets: secrets as JsonObject };
+  return { plain, secrets };
+}
+
+function withoutPaths(value: JsonObject, prefix: string, paths: readonly string[]): JsonObject {
+  const kept = Object.entries(value).filter(([name]) => !paths.includes(`${prefix}.${name}`));
+  return Object.fromEntries(
+    kept.map(([name, member]) => {
+      const inside = paths.some((path) => path.startsWith(`${prefix}.${name}.`));
+      return [name, inside ? withoutPaths(member as JsonObject, `${prefix}.${name}`, paths) : member];
+    }),
+  );
+}
+
+/** The source's configuration with its secrets, for a connector. */
+export function fullConfig(pipe: Pick<Pipe, "source" | "sourceKind">, secrets: Record<string, unknown>): JsonObject {
+  return { ...(pipe.source[pipe.sourceKind] as JsonObject), ...secrets } as JsonObject;
+}
+
+function withoutRoles(destination: PipeDestination & { roles?: unknown }): PipeDestination {
+  const { roles: _, ...rest } = destination;
+  return rest;
+}
+
+export function jobOf(pipe: Pipe, secrets: Record<string, unknown>, replica: Job["replica"], limits: Limits): Job {
+  return {
+    pipeId: pipe.id,
+    epoch: pipe.epoch,
+    sourceKind: pipe.sourceKind,
+    config: fullConfig(pipe, secrets),
+    table: tableOf(pipe.destination, pipe.fieldMappings),
+    destination: { ...pipe.destination, managedTable: pipe.destination.managedTable !== false },
+    settings: pipe.settings,
+    scaling: pipe.scaling,
+    replica,
+    limits,
+  };
 }

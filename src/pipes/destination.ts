@@ -1,121 +1,143 @@
-/** Destination tables: the statements that make one ready for exactly-once inserts. */
-import { isWord, tokenize } from "../clickhouse/lexer.ts";
-import { identifier, literal, tableName } from "../clickhouse/sql.ts";
-import type { DestinationTable } from "../sources/source.ts";
-import type { Pipe, PipeDestination } from "../store/pipes.ts";
-
-/** Parts of which the engine remembers the tokens: far more than the batches in flight make, partitions included. */
-export const deduplicationWindow = 100_000;
-
-type Query = (sql: string, params?: Readonly<Record<string, string>>) => Promise<Record<string, unknown>[]>;
-
-/** The table a pipe fills, with the source field of every column; unmapped pipes map by name. */
-export function destinationTable(pipe: Pick<Pipe, "destination" | "fieldMappings">): DestinationTable {
-  const { destination, fieldMappings } = pipe;
-  const fields = new Map(fieldMappings.map((mapping) => [mapping.destinationField, mapping.sourceField]));
-  return {
-    database: destination.database ?? "default",
-    table: destination.table ?? "",
-    columns: (destination.columns ?? []).map((column) => ({
-      ...column,
-      sourceField: fields.get(column.name) ?? column.name,
-    })),
-  };
-}
-
-/** Creates a managed table; repeating it is harmless. The parts have been checked when the pipe was created. */
-export function managedTableSql(destination: PipeDestination): string[] {
-  const database = destination.database ?? "default";
-  const columns = (destination.columns ?? []).map((column) => `${identifier(column.name)} ${column.type}`);
-  const definition = destination.tableDefinition ?? {};
-  const engine = engineSql(definition.engine ?? {});
-  const sortingKey = (definition.sortingKey ?? []).map(identifier);
-  const isNull = engine === "Null";
-  const parts = [
-    `CREATE TABLE IF NOT EXISTS ${tableName(database, destination.table ?? "")} (${columns.join(", ")}) ENGINE = ${engine}`,
-    definition.partitionBy === undefined || isNull ? "" : `PARTITION BY ${definition.partitionBy}`,
-    definition.primaryKey === undefined || isNull ? "" : `PRIMARY KEY ${definition.primaryKey}`,
-    isNull ? "" : `ORDER BY (${sortingKey.length === 0 ? "tuple()" : sortingKey.join(", ")})`,
-    isNull ? "" : `SETTINGS non_replicated_deduplication_window = ${deduplicationWindow}`,
-  ];
-  return [`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`, parts.filter((part) => part !== "").join(" ")];
-}
-
-/** ReplacingMergeTree follows from a version column, SummingMergeTree from summed columns, when no type is given. */
-function engineSql(engine: NonNullable<NonNullable<PipeDestination["tableDefinition"]>["engine"]>): string {
-  const inferred = engine.versionColumnId !== undefined ? "ReplacingMergeTree" : "SummingMergeTree";
-  const type = engine.type ?? ((engine.versionColumnId ?? engine.columnIds) ? inferred : "MergeTree");
-  if (type === "ReplacingMergeTree") return `ReplacingMergeTree(${identifier(engine.versionColumnId ?? "")})`;
-  if (type === "SummingMergeTree" && engine.columnIds?.length) {
-    return `SummingMergeTree((${engine.columnIds.map(identifier).join(", ")}))`;
-  }
-  return type;
-}
-
 /**
- * Statements that give a table, and the targets of materialized views on it, the memory for tokens that exactly-once
- * needs. Tables that have one, or keep no parts, need nothing.
+ * The destination of a pipe: its table, made ready for exactly-once inserts, and its error table. Everything here may
+ * be repeated after a crash.
  */
-export async function windowStatements(database: string, table: string, query: Query): Promise<string[]> {
-  const statements: string[] = [];
-  const seen = new Set<string>();
-  const queue: [string, string][] = [[database, table]];
-  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-    const [db, name] = next;
-    if (seen.has(`${db}\0${name}`)) continue;
-    seen.add(`${db}\0${name}`);
-    const [facts] = await query(
-      `SELECT engine, engine_full, dependencies_database, dependencies_table, create_table_query
-       FROM system.tables WHERE database = {db:String} AND name = {name:String}`,
-      { db, name },
-    );
-    if (facts === undefined) continue;
-    if (needsWindow(String(facts.engine), String(facts.engine_full))) {
-      statements.push(
-        `ALTER TABLE ${tableName(db, name)} MODIFY SETTING non_replicated_deduplication_window = ${deduplicationWindow}`,
-      );
-    }
-    const views = facts.dependencies_table as string[];
-    for (const [index, view] of views.entries()) {
-      const target = await viewTarget((facts.dependencies_database as string[])[index] ?? db, view, query);
-      if (target !== undefined) queue.push(target);
-    }
+import type { Summary } from "../clickhouse/client.ts";
+import { identifier, literal, tableName } from "../clickhouse/sql.ts";
+import { AppError } from "../lib/errors.ts";
+import type { DestinationTable, Insert, RejectedRecord } from "../sources/source.ts";
+import type { PipeDestination } from "../store/pipes.ts";
+import type { ServiceLink } from "./service-link.ts";
+import type { EngineSettings } from "./settings.ts";
+import { findTable, sinksOf, type TableFacts } from "./tables.ts";
+
+/** Blocks whose tokens the engine remembers: more than any batch in flight can have. */
+export const dedupWindow = 100_000;
+const errorTableDays = 7;
+
+export class Destination {
+  readonly #link: ServiceLink;
+  readonly #pipeId: string;
+  readonly #table: DestinationTable;
+  readonly #definition: PipeDestination;
+  #errorTableReady: Promise<void> | undefined;
+
+  constructor(link: ServiceLink, pipeId: string, table: DestinationTable, definition: PipeDestination) {
+    this.#link = link;
+    this.#pipeId = pipeId;
+    this.#table = table;
+    this.#definition = definition;
   }
-  return statements;
+
+  /**
+   * Creates a managed table, and makes the table and everything that views feed from it remember tokens. With `empty`
+   * a managed table is emptied first, for a pipe that starts over.
+   */
+  async prepare(options: { empty: boolean }): Promise<void> {
+    const { database, table } = this.#table;
+    if (this.#definition.managedTable === true) {
+      await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
+      await this.#command(createTableSql(this.#table, this.#definition));
+      if (options.empty) await this.#command(`TRUNCATE TABLE ${tableName(database, table)}`);
+    }
+    await this.rememberTokens();
+  }
+
+  /** Also for views that were made after the pipe started. */
+  async rememberTokens(): Promise<void> {
+    const { database, table } = this.#table;
+    await this.#link.use(async (client) => {
+      const target = await findTable(client, database, table);
+      if (target === undefined) throw missingTable(database, table);
+      for (const sink of [target, ...(await sinksOf(client, target))]) {
+        if (!needsWindow(sink)) continue;
+        const name = tableName(sink.database, sink.name);
+        await client.command(`ALTER TABLE ${name} MODIFY SETTING non_replicated_deduplication_window = ${dedupWindow}`);
+      }
+    });
+  }
+
+  async insert(insert: Insert, settings: EngineSettings, signal: AbortSignal): Promise<Summary> {
+    return await this.#link.use((client) =>
+      client.command(insert.sql, {
+        settings,
+        signal,
+        ...(insert.params === undefined ? {} : { params: insert.params }),
+        ...(insert.body === undefined ? {} : { body: insert.body() }),
+      }),
+    );
+  }
+
+  /** Writes to the error table; the same token writes once. */
+  async reject(records: readonly RejectedRecord[], token: string): Promise<void> {
+    this.#errorTableReady ??= this.#createErrorTable();
+    try {
+      await this.#errorTableReady;
+    } catch (error) {
+      this.#errorTableReady = undefined;
+      throw error;
+    }
+    const lines = records.map(({ origin, position, message, raw }) =>
+      JSON.stringify({ pipe_id: this.#pipeId, origin, position: position ?? "", message, raw: raw ?? "" }),
+    );
+    const settings = { async_insert: 0, insert_deduplicate: 1, insert_deduplication_token: token };
+    const columns = "(pipe_id, origin, position, message, raw)";
+    const body = Buffer.from(`${lines.join("\n")}\n`);
+    await this.#link.use((client) =>
+      client.command(`INSERT INTO ${this.#errorTable()} ${columns} FORMAT JSONEachRow`, { settings, body }),
+    );
+  }
+
+  async #createErrorTable(): Promise<void> {
+    await this.#command(
+      `CREATE TABLE IF NOT EXISTS ${this.#errorTable()} (time DateTime64(3) DEFAULT now64(3), pipe_id String, ` +
+        "origin String, position String, message String, raw String) ENGINE = MergeTree ORDER BY time " +
+        `TTL toDateTime(time) + INTERVAL ${errorTableDays} DAY ` +
+        `SETTINGS non_replicated_deduplication_window = ${dedupWindow}`,
+    );
+  }
+
+  #errorTable(): string {
+    return tableName(this.#table.database, `${this.#table.table}_pipes_error`);
+  }
+
+  async #command(sql: string): Promise<void> {
+    await this.#link.use((client) => client.command(sql));
+  }
 }
 
-function needsWindow(engine: string, engineFull: string): boolean {
-  if (!engine.endsWith("MergeTree") || engine.startsWith("Replicated") || engine.startsWith("Shared")) return false;
-  const own = /non_replicated_deduplication_window = (\d+)/.exec(engineFull)?.[1];
-  return Number(own ?? 0) < deduplicationWindow;
+function needsWindow(table: TableFacts): boolean {
+  if (!table.engine.endsWith("MergeTree") || /^(Replicated|Shared)/.test(table.engine)) return false;
+  return table.dedupWindow < dedupWindow;
 }
 
-/** Where a materialized view writes: the table behind TO, or its inner table. */
-async function viewTarget(database: string, view: string, query: Query): Promise<[string, string] | undefined> {
-  const [facts] = await query(
-    `SELECT engine, create_table_query, toString(uuid) AS id FROM system.tables
-     WHERE database = {db:String} AND name = {name:String}`,
-    { db: database, name: view },
-  );
-  if (facts === undefined || facts.engine !== "MaterializedView") return undefined;
-  const tokens = tokenize(String(facts.create_table_query));
-  const to = tokens.findIndex((token) => isWord(token, "TO"));
-  const select = tokens.findIndex((token) => isWord(token, "AS"));
-  if (to < 0 || (select >= 0 && to > select)) return [database, `.inner_id.${String(facts.id)}`];
-  const [first, dot, second] = tokens.slice(to + 1);
-  if (dot?.text === "." && second !== undefined) return [first?.value ?? database, second.value];
-  return [database, first?.value ?? ""];
+export function missingTable(database: string, table: string): AppError {
+  return new AppError("DESTINATION_INVALID", `The destination table ${database}.${table} does not exist.`);
 }
 
-/** The columns of an existing table that can be inserted into, in order; undefined when there is no such table. */
-export async function existingColumns(
-  database: string,
-  table: string,
-  query: Query,
-): Promise<{ name: string; type: string }[] | undefined> {
-  const rows = await query(
-    `SELECT name, type FROM system.columns WHERE database = ${literal(database)} AND table = ${literal(table)}
-     AND default_kind NOT IN ('MATERIALIZED', 'ALIAS') ORDER BY position`,
-  );
-  return rows.length === 0 ? undefined : rows.map((row) => ({ name: String(row.name), type: String(row.type) }));
+/** The statement that creates a managed table. Types and expressions have passed the guard when the pipe was made. */
+export function createTableSql(table: DestinationTable, definition: PipeDestination): string {
+  const { engine, sortingKey, partitionBy, primaryKey } = definition.tableDefinition ?? {};
+  const columns = (definition.columns ?? []).map(({ name, type }) => `${identifier(name)} ${type}`).join(", ");
+  const type = engine?.type ?? "MergeTree";
+  const head = `CREATE TABLE IF NOT EXISTS ${tableName(table.database, table.table)} (${columns})`;
+  const comment = `COMMENT ${literal("Made by a Millrace pipe")}`;
+  if (type === "Null") return `${head} ENGINE = Null ${comment}`;
+  const order = (sortingKey ?? []).map(identifier).join(", ");
+  return [
+    `${head} ENGINE = ${type}(${engineArguments(engine)})`,
+    partitionBy === undefined ? "" : `PARTITION BY ${partitionBy}`,
+    primaryKey === undefined ? "" : `PRIMARY KEY (${primaryKey})`,
+    `ORDER BY (${order})`,
+    `SETTINGS non_replicated_deduplication_window = ${dedupWindow}`,
+    comment,
+  ].join(" ");
+}
+
+function engineArguments(engine: NonNullable<PipeDestination["tableDefinition"]>["engine"]): string {
+  if (engine?.type === "ReplacingMergeTree" && engine.versionColumnId !== undefined) {
+    return identifier(engine.versionColumnId);
+  }
+  const columns = engine?.type === "SummingMergeTree" ? (engine.columnIds ?? []) : [];
+  return columns.length === 0 ? "" : `(${columns.map(identifier).join(", ")})`;
 }

@@ -1,48 +1,144 @@
-/** From a stored pipe to the job of its worker. */
-import { availableParallelism } from "node:os";
-import type { Pipe } from "../store/pipes.ts";
-import { destinationTable, managedTableSql } from "./destination.ts";
-import type { Job } from "./protocol.ts";
+/** Runs one job from start to end: prepares the destination, opens the source, runs the batches. */
+import { createHash } from "node:crypto";
+import { sleep } from "../lib/abort.ts";
+import { AppError } from "../lib/errors.ts";
+import type { Connector, Query, Source, SourceContext } from "../sources/source.ts";
+import type { Intent } from "../store/ledger.ts";
+import { Destination } from "./destination.ts";
+import { failureOf } from "./failures.ts";
+import { Health, PipeFailure } from "./health.ts";
+import type { Calls, Job, WorkerStatus } from "./protocol.ts";
+import { Runner } from "./runner.ts";
+import { ServiceLink } from "./service-link.ts";
+import { concurrencyOf, engineSettings, sourceSettings } from "./settings.ts";
 
-export function jobOf(pipe: Pipe, secrets: Record<string, unknown>): Job {
-  const own = pipe.source[pipe.sourceKind] as Record<string, unknown>;
-  return {
-    pipeId: pipe.id,
-    epoch: pipe.epoch,
-    kind: pipe.sourceKind,
-    config: mergeSecrets(own, secrets),
-    secretValues: stringsIn(secrets),
-    settings: pipe.settings,
-    concurrency: concurrencyOf(pipe),
-    destination: destinationTable(pipe),
-    setup: pipe.destination.managedTable === false ? [] : managedTableSql(pipe.destination),
-  };
-}
+export type JobEvents = {
+  tell(status: WorkerStatus): void;
+  gauges(values: Readonly<Record<string, number>>): void;
+};
 
-/** Inserts side by side: as set, else one per core and at most four. */
-function concurrencyOf(pipe: Pipe): number {
-  const set = Number(pipe.settings.object_storage_concurrency ?? pipe.scaling.concurrency ?? 0);
-  return set > 0 ? set : Math.min(4, availableParallelism());
-}
+/** Views may be attached to the destination at any time; their targets must remember tokens too. */
+const viewCheckMs = 60_000;
 
-/** Puts opened secrets back where they belong; both are plain JSON objects. */
-export function mergeSecrets(
-  config: Record<string, unknown>,
-  secrets: Record<string, unknown>,
-): Record<string, unknown> {
-  const merged: Record<string, unknown> = { ...config };
-  for (const [key, value] of Object.entries(secrets)) {
-    const both = isObject(merged[key]) && isObject(value);
-    merged[key] = both ? mergeSecrets(merged[key] as Record<string, unknown>, value as Record<string, unknown>) : value;
+export async function runJob(
+  job: Job,
+  connect: (() => Promise<Connector<never>>) | undefined,
+  calls: Calls,
+  events: JobEvents,
+  signal: AbortSignal,
+): Promise<WorkerStatus> {
+  if (connect === undefined) return { phase: "failed", reason: "This version cannot run pipes of this kind." };
+  const link = new ServiceLink(calls);
+  const health = new Health(job.limits, events.tell);
+  const destination = new Destination(link, job.pipeId, job.table, job.destination);
+  try {
+    events.tell({ phase: "preparing" });
+    await prepare(job, destination, calls, health, signal);
+    if (signal.aborted) return { phase: "stopped" };
+    const connector = await connect();
+    const context = contextOf(job, destination, link, calls, events);
+    await using source: Source = await connector.open(job.config as never, context, signal);
+    await runWithViewChecks(job, source, destination, calls, health, signal);
+    return { phase: signal.aborted ? "stopped" : "completed" };
+  } catch (error) {
+    if (signal.aborted) return { phase: "stopped" };
+    if (error instanceof PipeFailure) return { phase: "failed", reason: error.message };
+    if (error instanceof AppError && !error.retryable) return { phase: "failed", reason: error.message };
+    throw error;
+  } finally {
+    link.close();
   }
-  return merged;
 }
 
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+async function runWithViewChecks(
+  job: Job,
+  source: Source,
+  destination: Destination,
+  calls: Calls,
+  health: Health,
+  signal: AbortSignal,
+): Promise<void> {
+  let checkedAt = Date.now();
+  const checked: Pick<Destination, "insert" | "reject"> = {
+    reject: (records, token) => destination.reject(records, token),
+    insert: async (insert, settings, insertSignal) => {
+      if (Date.now() - checkedAt > viewCheckMs) {
+        checkedAt = Date.now();
+        await destination.rememberTokens();
+      }
+      return await destination.insert(insert, settings, insertSignal);
+    },
+  };
+  const runner = new Runner(
+    {
+      pipeId: job.pipeId,
+      epoch: job.epoch,
+      source,
+      ledger: calls,
+      destination: checked,
+      health,
+      settings: engineSettings(job.settings),
+      concurrency: concurrencyOf(job.settings, job.scaling),
+      limits: job.limits,
+      isMine: (intent: Intent) => shareOf(intent.lane, job.replica.count) === job.replica.index,
+    },
+    signal,
+  );
+  await runner.run();
 }
 
-function stringsIn(value: unknown): string[] {
-  if (typeof value === "string") return [value];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
+/** Until the destination is ready or has been unfit for too long. */
+async function prepare(job: Job, destination: Destination, calls: Calls, health: Health, signal: AbortSignal) {
+  for (let pause = job.limits.retryBaseMs; !signal.aborted; pause = Math.min(pause * 2, 30_000)) {
+    try {
+      const begun = await hasBegun(calls);
+      if (begun || job.replica.index === 0) {
+        // A pipe that starts over has an empty ledger: until the mark is saved nothing of this epoch is in the table.
+        await destination.prepare({ empty: job.epoch > 0 && !begun });
+        if (!begun) await calls.note({ [begunMark]: job.epoch }, {});
+        return;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      health.bad(failureOf(error));
+      await sleep(pause, signal);
+    }
+  }
+}
+
+const begunMark = "begun";
+
+async function hasBegun(calls: Calls): Promise<boolean> {
+  return (await calls.marks([begunMark]))[begunMark] !== undefined;
+}
+
+/** Which replica owns a lane. */
+function shareOf(lane: string, count: number): number {
+  return count === 1 ? 0 : createHash("md5").update(lane).digest().readUInt32BE() % count;
+}
+
+function contextOf(
+  job: Job,
+  destination: Destination,
+  link: ServiceLink,
+  calls: Calls,
+  events: JobEvents,
+): SourceContext {
+  const query: Query = async (sql, options = {}) => await link.use((client) => client.rows(sql, options));
+  return {
+    pipeId: job.pipeId,
+    epoch: job.epoch,
+    settings: sourceSettings(job.settings),
+    destination: job.table,
+    replica: job.replica,
+    marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
+    note: (marks, counts) => calls.note(marks, counts as Record<string, number>),
+    report: events.gauges,
+    reject: async (records) => {
+      const content = JSON.stringify(records.map(({ origin, position }) => [origin, position]));
+      const id = createHash("sha256").update(content).digest("hex").slice(0, 32);
+      await destination.reject(records, `${job.pipeId}:${job.epoch}:noted:${id}`);
+    },
+    query,
+  };
 }

@@ -1,55 +1,33 @@
-/** Runs work in lanes: one after the other within a lane, lanes side by side up to a limit. */
-
+/** Runs work side by side, up to a limit, with at most one piece of a lane at a time. The first failure ends all. */
 export class Lanes {
   readonly #limit: number;
-  readonly #tails = new Map<string, Promise<void>>();
-  readonly #running = new Set<Promise<void>>();
-  /** Work that has not ended, in the order it was added, with the number of works that had ended by then. */
-  readonly #startedAt = new Map<Promise<void>, number>();
-  #ended = 0;
+  readonly #running = new Map<string, Promise<void>>();
   #failure: { readonly error: unknown } | undefined;
 
   constructor(limit: number) {
-    this.#limit = limit;
+    this.#limit = Math.max(1, limit);
   }
 
-  /** Resolves once the work has a place, which is the back-pressure for its maker. Throws when earlier work failed. */
-  async add(lane: string, work: () => Promise<void>): Promise<void> {
-    while (this.#running.size >= this.#limit) await Promise.race(this.#running);
-    this.#check();
-    const before = this.#tails.get(lane) ?? Promise.resolve();
-    const mine = before
-      .then(() => (this.#failure === undefined ? work() : undefined))
-      .catch((error) => {
+  /** Resolves when the work has begun: when its lane is free and a place among the running ones. */
+  async start(lane: string, work: () => Promise<void>): Promise<void> {
+    for (;;) {
+      if (this.#failure) throw this.#failure.error;
+      const same = this.#running.get(lane);
+      if (same !== undefined) await same;
+      else if (this.#running.size >= this.#limit) await Promise.race(this.#running.values());
+      else break;
+    }
+    const running = work()
+      .catch((error: unknown) => {
         this.#failure ??= { error };
       })
-      .finally(() => {
-        this.#running.delete(mine);
-        this.#startedAt.delete(mine);
-        this.#ended += 1;
-        if (this.#tails.get(lane) === mine) this.#tails.delete(lane);
-      });
-    this.#tails.set(lane, mine);
-    this.#running.add(mine);
-    this.#startedAt.set(mine, this.#ended);
+      .finally(() => this.#running.delete(lane));
+    this.#running.set(lane, running);
   }
 
-  /** Waits while more than `limit` works have ended since the oldest running one was added. */
-  async overtakenAtMost(limit: number): Promise<void> {
-    for (;;) {
-      const [oldest] = this.#startedAt;
-      if (oldest === undefined || this.#ended - oldest[1] <= limit) return this.#check();
-      await oldest[0];
-    }
-  }
-
-  /** Waits for everything that was added. Throws the first failure. */
-  async drain(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all(this.#running);
-    this.#check();
-  }
-
-  #check(): void {
-    if (this.#failure !== undefined) throw this.#failure.error;
+  /** Resolves when nothing runs any more; throws the first failure. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#running.values());
+    if (this.#failure) throw this.#failure.error;
   }
 }

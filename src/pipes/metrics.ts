@@ -1,45 +1,57 @@
-/** Samples of pipes for the metrics page: what is counted in the store, and what running workers report. */
-import type { CounterName } from "../sources/source.ts";
-import type { PipeStore } from "../store/pipes.ts";
+/** Pipes in the Prometheus text. Reads the store and what workers reported: never wakes anything. */
+import type { Pipe, PipeStore } from "../store/pipes.ts";
 
-type Sample = {
+export type PipeSample = {
   readonly name: string;
   readonly help: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 };
 
-const counters: Partial<Record<CounterName, readonly [name: string, help: string]>> = {
-  sentRows: ["Pipes_SentEvents_Total", "Rows inserted into the destination."],
+const counters: Readonly<Record<string, readonly [name: string, help: string]>> = {
+  fetchedRows: ["Pipes_FetchedEvents_Total", "Rows read from the source."],
+  sentRows: ["Pipes_SentEvents_Total", "Rows written to the destination."],
+  fetchedBytes: ["Pipes_FetchedBytes_Total", "Bytes read from the source, as stored there."],
   sentBytes: ["Pipes_SentBytes_Total", "Bytes written to the destination, uncompressed."],
-  fetchedRows: ["Pipes_FetchedEvents_Total", "Records read from the source."],
-  fetchedBytes: ["Pipes_FetchedBytes_Total", "Bytes read from the source."],
-  filesLoaded: ["Pipes_LoadedFiles_Total", "Objects loaded."],
-  filesFailed: ["Pipes_FailedFiles_Total", "Objects given up and recorded in the error table."],
-  errors: ["Pipes_Errors_Total", "Records in the error table."],
+  errors: ["Pipes_Errors_Total", "Rows and objects that could not be loaded."],
+  filesLoaded: ["Pipes_FilesLoaded_Total", "Objects loaded."],
+  filesFailed: ["Pipes_FilesFailed_Total", "Objects given up."],
+};
+
+const gauges: Readonly<Record<string, readonly [name: string, help: string]>> = {
+  latencyMs: ["Pipes_Latency", "Age of the newest data when it was loaded, in ms."],
+  filesPending: ["Pipes_FilesPending", "Objects found and not yet loaded."],
+  bytesPending: ["Pipes_BytesPending", "Bytes of the objects found and not yet loaded."],
+  listMs: ["Pipes_ListDuration", "Duration of the last LIST call, in ms."],
 };
 
 export async function pipeSamples(
   pipes: PipeStore,
   gaugesOf: (pipeId: string) => Readonly<Record<string, number>>,
-): Promise<Sample[]> {
-  const samples: Sample[] = [];
+): Promise<PipeSample[]> {
+  const samples: PipeSample[] = [];
   for (const pipe of await pipes.listAll()) {
-    const labels = { service: pipe.serviceId, pipe: pipe.id, pipe_name: pipe.name, pipe_source: pipe.sourceKind };
-    samples.push({
-      name: "Pipes_Info",
-      help: "One per pipe; pipe_state is its state.",
-      labels: { ...labels, pipe_state: pipe.state },
-      value: 1,
-    });
-    const counted = await pipes.counters(pipe.id);
-    for (const [counter, [name, help]] of Object.entries(counters)) {
-      samples.push({ name, help, labels, value: counted[counter] ?? 0 });
-    }
-    for (const [gauge, value] of Object.entries(gaugesOf(pipe.id))) {
-      const name = `Pipes_${gauge[0]?.toUpperCase()}${gauge.slice(1)}`;
-      samples.push({ name, help: "Reported by the pipe's worker.", labels, value });
-    }
+    const labels = { service: pipe.serviceId, pipe_id: pipe.id, pipe_name: pipe.name, pipe_source: pipe.sourceKind };
+    samples.push(info(pipe, labels));
+    add(samples, counters, labels, await pipes.counters(pipe.id));
+    add(samples, gauges, labels, gaugesOf(pipe.id));
   }
   return samples;
+}
+
+function info(pipe: Pipe, labels: Readonly<Record<string, string>>): PipeSample {
+  const help = "One per pipe; pipe_state is its state.";
+  return { name: "Pipes_Info", help, labels: { ...labels, pipe_state: pipe.state }, value: 1 };
+}
+
+function add(
+  samples: PipeSample[],
+  names: Readonly<Record<string, readonly [string, string]>>,
+  labels: Readonly<Record<string, string>>,
+  values: Readonly<Record<string, number>>,
+): void {
+  for (const [key, [name, help]] of Object.entries(names)) {
+    const value = values[key];
+    if (value !== undefined) samples.push({ name, help, labels, value });
+  }
 }

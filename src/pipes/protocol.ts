@@ -1,44 +1,59 @@
-/** What control plane and pipe worker say to each other over the worker's IPC channel. */
-import type { DestinationTable, Json } from "../sources/source.ts";
-import type { Confirmed, FrozenIntent } from "./runner.ts";
+/** What the supervisor and a worker process say to each other over IPC. Everything is JSON. */
+import type { ClickHouseAddress } from "../clickhouse/client.ts";
+import type { ErrorCode } from "../lib/errors.ts";
+import type { DestinationTable, Json, JsonObject } from "../sources/source.ts";
+import type { Confirmation, Intent } from "../store/ledger.ts";
+import type { PipeDestination } from "../store/pipes.ts";
 
-/** Everything a worker needs to run its pipe; sent once, at start. Holds opened secrets: never logged. */
+/** A pipe as a worker runs it, secrets included: it travels over IPC only, never on a command line. */
 export type Job = {
   readonly pipeId: string;
   readonly epoch: number;
-  readonly kind: string;
-  readonly config: Record<string, unknown>;
-  /** Values that must not appear in any message. */
-  readonly secretValues: readonly string[];
+  readonly sourceKind: string;
+  readonly config: JsonObject;
+  readonly table: DestinationTable;
+  readonly destination: PipeDestination;
   readonly settings: Readonly<Record<string, number | boolean>>;
-  readonly concurrency: number;
-  readonly destination: DestinationTable;
-  /** Statements that make the destination ready, run before anything is read; each may be repeated. */
-  readonly setup: readonly string[];
+  readonly scaling: Readonly<Record<string, number>>;
+  readonly replica: { readonly index: number; readonly count: number };
+  readonly limits: Limits;
 };
 
-/** Calls of the worker, answered by the control plane. */
-export type WorkerCalls = {
-  intents(): FrozenIntent[];
-  checkpoints(): Record<string, Json>;
-  begin(intent: FrozenIntent): void;
-  replace(change: { batchId: string; intents: readonly FrozenIntent[] }): void;
-  confirm(done: Confirmed): void;
-  marks(keys: readonly string[]): Record<string, Json>;
-  /** Wakes the service if need be. */
-  acquire(): { leaseId: number; socketPath: string };
-  release(leaseId: number): void;
+export type Limits = {
+  /** A source that does not answer for this long fails the pipe. */
+  readonly sourceOutageMs: number;
+  /** The same for a destination that refuses inserts. */
+  readonly destinationOutageMs: number;
+  /** Pause before the second attempt; doubles up to 30 s. */
+  readonly retryBaseMs: number;
 };
 
-export type FromWorker =
-  | { readonly type: "call"; readonly id: number; readonly method: keyof WorkerCalls; readonly argument: unknown }
-  | { readonly type: "phase"; readonly phase: "Setup" | "Snapshot" | "Running" }
-  | { readonly type: "trouble"; readonly reason: string | null }
-  | { readonly type: "gauges"; readonly gauges: Readonly<Record<string, number>> }
-  | { readonly type: "completed" }
-  | { readonly type: "failed"; readonly reason: string };
+/** The control plane's side of a worker's calls. Refused for a worker that is not the current one. */
+export type Calls = {
+  begin(intent: Intent): Promise<void>;
+  replace(batchId: string, intents: readonly Intent[]): Promise<void>;
+  confirm(done: Confirmation): Promise<void>;
+  note(marks: Readonly<Record<string, Json>>, counts: Readonly<Record<string, number>>): Promise<void>;
+  intents(): Promise<Intent[]>;
+  checkpoints(): Promise<Record<string, Json>>;
+  marks(keys: readonly string[]): Promise<Record<string, Json>>;
+  /** Waits until the service answers, waking it if it is idle. It stays awake until the lease is released. */
+  acquire(): Promise<{ readonly lease: number; readonly address: ClickHouseAddress }>;
+  release(lease: number): Promise<void>;
+};
+
+export type WorkerStatus =
+  | { readonly phase: "preparing" | "running" | "completed" | "stopped" }
+  | { readonly phase: "degraded" | "failed"; readonly reason: string };
 
 export type ToWorker =
-  | { readonly type: "job"; readonly job: Job }
+  | { readonly type: "start"; readonly job: Job }
   | { readonly type: "stop" }
-  | { readonly type: "answer"; readonly id: number; readonly value?: unknown; readonly error?: string };
+  | { readonly type: "reply"; readonly id: number; readonly result?: unknown; readonly error?: WireError };
+
+export type FromWorker =
+  | { readonly type: "call"; readonly id: number; readonly name: keyof Calls; readonly args: readonly unknown[] }
+  | { readonly type: "status"; readonly status: WorkerStatus }
+  | { readonly type: "gauges"; readonly gauges: Readonly<Record<string, number>> };
+
+export type WireError = { readonly code: ErrorCode; readonly message: string };

@@ -1,159 +1,201 @@
 /**
- * The order that every connector shares: save the intent, insert with a token, save the checkpoint, acknowledge. A crash
- * between any two steps leaves an intent, which is replayed first the next time: the same rows, cut at the same places,
- * under the same token and settings, so the engine recognises what it already has.
+ * The one place that owns the order of every pipe:
+ *
+ *   save the intent -> insert with token -> save the checkpoint -> acknowledge upstream
+ *
+ * The intent freezes the batch's boundaries, its token and its engine settings. After a restart the saved intents are
+ * replayed first, so a crash between any two steps leads to the same rows under the same token, which the engine
+ * recognises. A batch that the engine refuses for good is replaced, in one step of the ledger, by what the source offers
+ * instead.
  */
-import type { Batch, CounterName, Insert, Json, JsonObject, Refusal, Source } from "../sources/source.ts";
+import { sleep } from "../lib/abort.ts";
+import { Backoff } from "../lib/backoff.ts";
+import type { Batch, Insert, InsertFailure, Json, JsonObject, Source } from "../sources/source.ts";
+import type { Intent } from "../store/ledger.ts";
+import type { Destination } from "./destination.ts";
+import { type Failure, failureOf, sentenceOf } from "./failures.ts";
+import { type Health, PipeFailure } from "./health.ts";
 import { Lanes } from "./lanes.ts";
+import type { Calls, Limits } from "./protocol.ts";
+import type { EngineSettings } from "./settings.ts";
 
-export type FrozenIntent = {
-  readonly batchId: string;
-  readonly lane: string;
-  readonly intent: { readonly replay: JsonObject; readonly token: string; readonly settings: InsertSettings };
-};
+/** Attempts at a batch before a failure of reading it counts as the batch's own. */
+const maxSourceAttempts = 4;
 
-export type InsertSettings = Readonly<Record<string, string | number>>;
+type Frozen = { readonly token: string; readonly settings: readonly EngineSettings[]; readonly replay: JsonObject };
 
-/** The durable side, in the control plane. Every call resolves when it is durable. */
-export type LedgerPort = {
-  intents(): Promise<FrozenIntent[]>;
-  checkpoints(): Promise<Record<string, Json>>;
-  begin(intent: FrozenIntent): Promise<void>;
-  /** Puts other intents in the place of one, in one transaction. */
-  replace(change: { batchId: string; intents: readonly FrozenIntent[] }): Promise<void>;
-  /** Removes the intent and saves the rest, in one transaction; nothing happens when `begun` and there is no intent. */
-  confirm(done: Confirmed): Promise<void>;
-};
-
-export type Confirmed = {
-  readonly batchId: string;
-  readonly lane: string;
-  /** The batch had an intent. */
-  readonly begun: boolean;
-  readonly checkpoint: Json | undefined;
-  readonly marks: Readonly<Record<string, Json>>;
-  readonly counts: Readonly<Record<string, number>>;
-};
-
-export type Written = { readonly rows: number; readonly bytes: number };
-
-export type RunnerOptions = {
+export type RunnerParts = {
+  readonly pipeId: string;
+  readonly epoch: number;
   readonly source: Source;
-  readonly ledger: LedgerPort;
-  /** Inserts once, retrying what may pass. Throws RefusedInsert when the engine refuses the data for good. */
-  readonly insert: (insert: Insert, token: string, settings: InsertSettings, signal: AbortSignal) => Promise<Written>;
-  readonly tokenPrefix: string;
+  readonly ledger: Pick<Calls, "begin" | "replace" | "confirm" | "intents" | "checkpoints">;
+  readonly destination: Pick<Destination, "insert" | "reject">;
+  readonly health: Health;
+  readonly settings: EngineSettings;
   readonly concurrency: number;
-  readonly signal: AbortSignal;
+  readonly limits: Limits;
+  /** Which of the saved intents are this worker's. */
+  readonly isMine: (intent: Intent) => boolean;
 };
 
-/** The engine did not take these rows, and trying the same again at once will not change that. Safe to show. */
-export class RefusedInsert extends Error {
-  override readonly name = "RefusedInsert";
-  readonly refusal: Refusal;
+export class Runner {
+  readonly #parts: RunnerParts;
+  readonly #signal: AbortSignal;
 
-  constructor(refusal: Refusal) {
-    super(refusal.message);
-    this.refusal = refusal;
+  constructor(parts: RunnerParts, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#signal = signal;
+  }
+
+  /** Resolves when the source is exhausted or the signal aborted; throws PipeFailure when the pipe must stop. */
+  async run(): Promise<void> {
+    await this.#replay();
+    const pause = this.#backoff();
+    while (!this.#signal.aborted) {
+      const lanes = new Lanes(this.#parts.concurrency);
+      try {
+        const checkpoints = new Map(Object.entries(await this.#parts.ledger.checkpoints()));
+        this.#parts.health.good([]);
+        for await (const batch of this.#parts.source.read(checkpoints, this.#signal)) {
+          pause.reset();
+          if (this.#signal.aborted) break;
+          await lanes.start(batch.lane, () => this.#begin(batch));
+        }
+        await lanes.settle();
+        return;
+      } catch (error) {
+        await lanes.settle().catch(() => {});
+        if (this.#signal.aborted) return;
+        await this.#pauseOrFail(error, pause);
+      }
+    }
+  }
+
+  /** Batches that an earlier run began and did not confirm, exactly as they were saved. */
+  async #replay(): Promise<void> {
+    const saved = (await this.#parts.ledger.intents()).filter(this.#parts.isMine);
+    const lanes = new Lanes(this.#parts.concurrency);
+    for (const { intent } of saved) {
+      if (this.#signal.aborted) break;
+      const frozen = intent as unknown as Frozen;
+      const batch = await this.#untilPossible(() => this.#parts.source.replay(frozen.replay, this.#signal));
+      if (batch !== undefined) await lanes.start(batch.lane, () => this.#insert(batch, frozen));
+    }
+    await lanes.settle();
+  }
+
+  async #begin(batch: Batch): Promise<void> {
+    const frozen = this.#freeze(batch);
+    await this.#parts.ledger.begin(intentOf(batch, frozen));
+    await this.#insert(batch, frozen);
+  }
+
+  #freeze(batch: Batch): Frozen {
+    return {
+      token: `${this.#parts.pipeId}:${this.#parts.epoch}:${batch.continues ?? batch.id}`,
+      settings: batch.inserts.map((insert) => ({ ...this.#parts.settings, ...insert.settings })),
+      replay: batch.replay,
+    };
+  }
+
+  async #insert(batch: Batch, frozen: Frozen): Promise<void> {
+    let sentRows = 0;
+    let sentBytes = 0;
+    for (const [index, insert] of batch.inserts.entries()) {
+      const settings = { ...frozen.settings[index], insert_deduplication_token: `${frozen.token}:${index}` };
+      const outcome = await this.#insertOne(insert, settings);
+      if (outcome === undefined) return;
+      if ("kind" in outcome) return await this.#replace(batch, outcome);
+      sentRows += outcome.writtenRows;
+      sentBytes += outcome.writtenBytes;
+    }
+    const rejected = batch.rejected ?? [];
+    if (rejected.length > 0) {
+      const written = await this.#untilPossible(async () => {
+        await this.#parts.destination.reject(rejected, `${frozen.token}:rejected:${batch.id}`);
+        return true;
+      });
+      if (written === undefined) return;
+    }
+    const fetchedRows = sentRows + (batch.inserts.length > 0 ? rejected.length : 0);
+    await this.#parts.ledger.confirm({
+      batchId: batch.id,
+      lane: batch.lane,
+      ...(batch.checkpoint === undefined ? {} : { checkpoint: batch.checkpoint as Json }),
+      marks: batch.marks ?? {},
+      counts: { fetchedRows, sentRows, sentBytes, ...batch.counts },
+    });
+    await this.#parts.source.acknowledge(batch);
+  }
+
+  /** Written rows, or why the batch is refused, or undefined when the signal aborted. */
+  async #insertOne(insert: Insert, settings: EngineSettings) {
+    const pause = this.#backoff();
+    for (let attempt = 1; !this.#signal.aborted; attempt += 1) {
+      try {
+        const summary = await this.#parts.destination.insert(insert, settings, this.#signal);
+        this.#parts.health.good(["source", "destination", "service", "engine"]);
+        return summary;
+      } catch (error) {
+        if (this.#signal.aborted) return undefined;
+        const failure = failureOf(error);
+        if (isRefusal(failure, attempt)) {
+          const kind = failure.kind === "source" ? ("source" as const) : ("data" as const);
+          return { kind, code: failure.code, message: sentenceOf(failure) } satisfies InsertFailure;
+        }
+        if (failure.kind !== "data") this.#parts.health.bad(failure);
+        await sleep(pause.next(), this.#signal);
+      }
+    }
+    return undefined;
+  }
+
+  async #replace(batch: Batch, failure: InsertFailure): Promise<void> {
+    const instead = await this.#untilPossible(() => this.#parts.source.refused(batch, failure, this.#signal));
+    if (instead === undefined) return;
+    if (instead.length === 0) throw new PipeFailure(failure.message);
+    const plans = instead.map((next) => ({ next, frozen: this.#freeze(next) }));
+    await this.#parts.ledger.replace(
+      batch.id,
+      plans.map(({ next, frozen }) => intentOf(next, frozen)),
+    );
+    for (const { next, frozen } of plans) {
+      if (!this.#signal.aborted) await this.#insert(next, frozen);
+    }
+  }
+
+  /** Repeats what needs the source or the service until it works; undefined when the signal aborted. */
+  async #untilPossible<T>(work: () => Promise<T>): Promise<T | undefined> {
+    const pause = this.#backoff();
+    while (!this.#signal.aborted) {
+      try {
+        return await work();
+      } catch (error) {
+        if (this.#signal.aborted) return undefined;
+        await this.#pauseOrFail(error, pause);
+      }
+    }
+    return undefined;
+  }
+
+  /** Outages are waited for; a configuration that cannot work, and a bug of ours, fail the pipe. */
+  async #pauseOrFail(error: unknown, pause: Backoff): Promise<void> {
+    if (error instanceof PipeFailure) throw error;
+    if (error instanceof TypeError || error instanceof RangeError) throw error;
+    this.#parts.health.bad(failureOf(error));
+    await sleep(pause.next(), this.#signal);
+  }
+
+  #backoff(): Backoff {
+    return new Backoff({ baseMs: this.#parts.limits.retryBaseMs, capMs: 30_000 });
   }
 }
 
-/**
- * Batches that may become durable while an older one is still on its way. The engine remembers a limited number of
- * tokens per table: a batch that is retried for long must not find its own forgotten because others went on.
- */
-const maxOvertaking = 1000;
-
-/** Runs until the source is exhausted or the signal aborts. Throws on the first failure that retrying cannot mend. */
-export async function runPipe(options: RunnerOptions): Promise<void> {
-  const { source, ledger, signal } = options;
-  const lanes = new Lanes(options.concurrency);
-  for (const frozen of await ledger.intents()) {
-    signal.throwIfAborted();
-    const batch = await source.replay(frozen.intent.replay, signal);
-    await lanes.add(batch.lane, () => deliver(options, batch, frozen.intent));
-  }
-  // Positions are only complete when every batch that was begun before has arrived.
-  await lanes.drain();
-  const checkpoints = new Map(Object.entries(await ledger.checkpoints()));
-  for await (const batch of source.read(checkpoints, signal)) {
-    await lanes.add(batch.lane, () => deliver(options, batch, undefined));
-    await lanes.overtakenAtMost(maxOvertaking);
-    if (signal.aborted) break;
-  }
-  await lanes.drain();
+function isRefusal(failure: Failure, attempt: number): boolean {
+  if (failure.kind === "data") return failure.known || attempt >= maxSourceAttempts;
+  return failure.kind === "source" && attempt >= maxSourceAttempts;
 }
 
-async function deliver(
-  options: RunnerOptions,
-  batch: Batch,
-  frozen: FrozenIntent["intent"] | undefined,
-): Promise<void> {
-  const { intent } = frozen === undefined ? freeze(options, batch) : { intent: frozen };
-  const begun = frozen !== undefined || batch.inserts.length > 0;
-  if (frozen === undefined && begun) await options.ledger.begin(freeze(options, batch));
-  let written: Written = { rows: 0, bytes: 0 };
-  try {
-    written = await insertAll(options, batch, intent.token, intent.settings);
-  } catch (error) {
-    if (!(error instanceof RefusedInsert) || options.source.refused === undefined) throw error;
-    await deliverInstead(options, batch, error.refusal);
-    return;
-  }
-  await confirm(options, batch, begun, written);
-}
-
-function freeze(options: RunnerOptions, batch: Batch): FrozenIntent {
-  const token = `${options.tokenPrefix}:${batch.id}`;
-  return { batchId: batch.id, lane: batch.lane, intent: { replay: batch.replay, token, settings: batch.settings } };
-}
-
-async function insertAll(
-  options: RunnerOptions,
-  batch: Batch,
-  token: string,
-  settings: InsertSettings,
-): Promise<Written> {
-  let rows = 0;
-  let bytes = 0;
-  for (const [index, insert] of batch.inserts.entries()) {
-    options.signal.throwIfAborted();
-    const written = await options.insert(insert, `${token}:${index}`, settings, options.signal);
-    rows += written.rows;
-    bytes += written.bytes;
-  }
-  return { rows, bytes };
-}
-
-/**
- * Delivers what the source puts in the place of a refused batch. The decision becomes durable first: a crash after it
- * goes on with the replacements and never asks the engine about the refused batch again, whose answer might differ then.
- */
-async function deliverInstead(options: RunnerOptions, batch: Batch, refusal: Refusal): Promise<void> {
-  const replacements = (await options.source.refused?.(batch, refusal, options.signal)) ?? [];
-  const [only] = replacements;
-  if (replacements.length === 1 && only?.id === batch.id && only.inserts.length === 0) {
-    return await confirm(options, only, true, { rows: 0, bytes: 0 });
-  }
-  const intents = replacements.filter(({ inserts }) => inserts.length > 0).map((other) => freeze(options, other));
-  await options.ledger.replace({ batchId: batch.id, intents });
-  const frozen = new Map(intents.map(({ batchId, intent }) => [batchId, intent]));
-  for (const replacement of replacements) await deliver(options, replacement, frozen.get(replacement.id));
-}
-
-async function confirm(options: RunnerOptions, batch: Batch, begun: boolean, written: Written): Promise<void> {
-  const counts: Partial<Record<CounterName, number>> = {
-    sentRows: written.rows,
-    sentBytes: written.bytes,
-    ...batch.counts,
-  };
-  await options.ledger.confirm({
-    batchId: batch.id,
-    lane: batch.lane,
-    begun,
-    checkpoint: batch.checkpoint,
-    marks: batch.marks ?? {},
-    counts: Object.fromEntries(Object.entries(counts).filter(([, value]) => value !== 0)),
-  });
-  await options.source.acknowledge(batch);
+function intentOf(batch: Batch, frozen: Frozen): Intent {
+  return { batchId: batch.id, lane: batch.lane, intent: frozen as unknown as JsonObject };
 }

@@ -1,93 +1,99 @@
 /**
- * Makes every pipe what is asked for: one worker per running pipe, none for any other. The body takes no input; only this
- * file writes pipe states. A worker's reports are remembered and written by the next pass.
+ * Makes every pipe what is asked for: starts its workers, stops them, starts dead ones again, and writes the pipe's
+ * state. The body takes no input; whatever takes time runs beside it, one action per pipe, and pokes the loop when it is
+ * over. Only this file writes pipe states.
  */
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { PipeState } from "../api/pipes.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { describeError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import { endRecorded, recordProcess } from "../lib/process.ts";
-import type { Json } from "../sources/source.ts";
+import { endRecorded } from "../lib/process.ts";
+import { sourceKinds } from "../sources/registry.ts";
+import type { SourceKind } from "../sources/source.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { Pipe, PipeStore } from "../store/pipes.ts";
 import type { ServiceStore } from "../store/services.ts";
-import { jobOf } from "./job.ts";
-import type { FrozenIntent } from "./runner.ts";
-import { spawnWorker, type WorkerHandlers, type WorkerProcess, type WorkerReport } from "./worker-process.ts";
+import { fullConfig, jobOf } from "./definition.ts";
+import type { Limits, WorkerStatus } from "./protocol.ts";
+import { type AcquireService, Replica } from "./replica.ts";
+import { isFinal, serviceAllowsPipes, shownState } from "./state.ts";
 
-const stopGraceMs = 10_000;
+/** Deaths of workers without a stable minute in between, after which the pipe is an internal error. */
+const maxDeaths = 8;
+const stableRunMs = 60_000;
 
-type Lease = { readonly socketPath: string; release(): void };
+type Tracked = {
+  replicas: Replica[];
+  /** Generation of the definition that the replicas run. */
+  generation: number;
+  action: Promise<void> | undefined;
+  deaths: number;
+  notBefore: number;
+  readonly backoff: Backoff;
+};
 
 export type SupervisorOptions = {
   readonly pipes: PipeStore;
   readonly services: ServiceStore;
   readonly ledger: Ledger;
-  /** The way to a service's engine; wakes it and counts as activity until released. */
-  readonly acquire: (serviceId: string, signal: AbortSignal) => Promise<Lease>;
-  readonly dataDir: string;
+  readonly acquire: AcquireService;
   readonly logger: Logger;
+  /** Pid files of workers live in its folder `pipes`. */
+  readonly dataDir: string;
+  readonly limits: Limits;
   readonly poke: () => void;
-};
-
-type Running = {
-  readonly worker: WorkerProcess;
-  readonly generation: number;
-  readonly abort: AbortController;
-  readonly leases: Map<number, Lease>;
-  phase: PipeState;
-  trouble: string | null;
-  outcome: { readonly state: PipeState; readonly reason: string | null } | undefined;
-  gauges: Readonly<Record<string, number>>;
-};
-
-type Tracked = {
-  running: Running | undefined;
-  action: Promise<void> | undefined;
-  notBefore: number;
-  death: string | null;
-  readonly backoff: Backoff;
 };
 
 export class PipesSupervisor {
   readonly #options: SupervisorOptions;
   readonly #tracked = new Map<string, Tracked>();
+  readonly #runDir: string;
   #closing = false;
+  #swept = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-    mkdirSync(this.#folder(), { recursive: true });
+    this.#runDir = join(options.dataDir, "pipes");
   }
 
   /** One pass over all pipes. */
   async pass(): Promise<void> {
+    await this.#endLeftovers();
     const pipes = await this.#options.pipes.listAll();
-    const known = new Set(pipes.map((pipe) => pipe.id));
     for (const { id } of pipes) await this.#look(id);
-    // A deleted service takes its pipes' rows with it; their workers follow.
+    const known = new Set(pipes.map((pipe) => pipe.id));
     for (const [id, tracked] of this.#tracked) {
-      if (known.has(id) || tracked.action !== undefined) continue;
-      if (tracked.running === undefined) this.#tracked.delete(id);
-      else this.#act(tracked, () => this.#end(id, tracked));
+      if (!known.has(id) && tracked.action === undefined) this.#act(tracked, id, () => this.#forget(id, tracked));
     }
   }
 
-  /** What the pipe's worker last reported, such as lag; empty while it does not run. */
-  gauges(pipeId: string): Readonly<Record<string, number>> {
-    return this.#tracked.get(pipeId)?.running?.gauges ?? {};
-  }
-
-  /** Ends every worker; states stay, so that the next start brings the same pipes back. */
+  /** Ends every worker; states stay as they are, so that the next start brings the same pipes back. */
   async close(): Promise<void> {
     this.#closing = true;
     await Promise.all(
-      [...this.#tracked.entries()].map(async ([id, tracked]) => {
+      [...this.#tracked.values()].map(async (tracked) => {
         await tracked.action;
-        await this.#end(id, tracked);
+        await stopAll(tracked);
       }),
     );
+  }
+
+  /** Gauges of the pipe's running workers, summed. */
+  gauges(pipeId: string): Readonly<Record<string, number>> {
+    const sums: Record<string, number> = {};
+    for (const replica of this.#tracked.get(pipeId)?.replicas ?? []) {
+      for (const [name, value] of Object.entries(replica.gauges)) sums[name] = (sums[name] ?? 0) + value;
+    }
+    return sums;
+  }
+
+  /** Workers that outlived the control plane before this one. */
+  async #endLeftovers(): Promise<void> {
+    if (this.#swept) return;
+    mkdirSync(this.#runDir, { recursive: true, mode: 0o700 });
+    for (const file of readdirSync(this.#runDir)) await endRecorded(join(this.#runDir, file));
+    this.#swept = true;
   }
 
   async #look(id: string): Promise<void> {
@@ -95,174 +101,168 @@ export class PipesSupervisor {
     if (tracked.action !== undefined) return;
     const pipe = await this.#options.pipes.find(id);
     if (pipe === undefined || tracked.action !== undefined || this.#closing) return;
-    if (pipe.desiredState === "deleted") return this.#act(tracked, () => this.#remove(pipe, tracked));
-    if (pipe.desiredState === "stopped") return await this.#rest(pipe, tracked, null);
+    const running = tracked.replicas.length > 0;
+    if (pipe.desiredState === "deleted") return this.#act(tracked, id, () => this.#remove(pipe, tracked));
+    if (pipe.resyncRequested) return this.#act(tracked, id, () => this.#startOver(pipe, tracked));
+    if (pipe.desiredState === "stopped") {
+      if (running || pipe.state !== "Stopped" || pipe.observedGeneration !== pipe.generation) {
+        this.#act(tracked, id, () => this.#stop(pipe, tracked));
+      }
+      return;
+    }
     const service = await this.#options.services.find(pipe.serviceId);
-    if (service === undefined || service.desired_state !== "running" || service.state === "failed") {
-      return await this.#rest(
-        pipe,
-        tracked,
-        `The service is ${service?.state ?? "gone"}; the pipe goes on when it runs.`,
-      );
+    if (!serviceAllowsPipes(service)) {
+      if (running) return this.#act(tracked, id, () => this.#end(tracked));
+      return await this.#wait(pipe, service?.state);
     }
-    const { running } = tracked;
-    if (running === undefined) await this.#lookAtMissing(pipe, tracked);
-    else if (running.outcome !== undefined) this.#act(tracked, () => this.#finish(pipe, tracked, running));
-    else if (running.generation !== pipe.generation) this.#act(tracked, () => this.#end(id, tracked));
-    else await this.#showLive(pipe, tracked, running);
-  }
-
-  /** No worker wanted: end one that runs, and say so. */
-  async #rest(pipe: Pipe, tracked: Tracked, reason: string | null): Promise<void> {
-    tracked.backoff.reset();
-    tracked.notBefore = 0;
-    if (tracked.running === undefined) return await this.#setState(pipe, "Stopped", reason);
-    await this.#setState(pipe, "Stopping", reason);
-    this.#act(tracked, () => this.#end(pipe.id, tracked));
-  }
-
-  async #lookAtMissing(pipe: Pipe, tracked: Tracked): Promise<void> {
-    const settled = pipe.state === "Completed" || pipe.state === "Failed";
-    if (settled && pipe.observedGeneration === pipe.generation) return;
-    if (tracked.death !== null) await this.#setState(pipe, "Degraded", tracked.death);
-    if (Date.now() >= tracked.notBefore) this.#act(tracked, () => this.#start(pipe, tracked));
-  }
-
-  async #showLive(pipe: Pipe, tracked: Tracked, running: Running): Promise<void> {
-    if (running.trouble !== null) return await this.#setState(pipe, "Degraded", running.trouble);
-    if (running.phase === "Running") {
-      tracked.death = null;
-      tracked.backoff.reset();
+    if (running && tracked.generation !== pipe.generation) {
+      return this.#act(tracked, id, () => this.#end(tracked));
     }
-    await this.#setState(pipe, running.phase, null);
+    if (running) return await this.#lookAtReplicas(pipe, tracked);
+    if (isFinal(pipe.state) && pipe.observedGeneration === pipe.generation) return;
+    if (Date.now() >= tracked.notBefore) this.#act(tracked, id, () => this.#start(pipe, tracked));
+  }
+
+  async #lookAtReplicas(pipe: Pipe, tracked: Tracked): Promise<void> {
+    const statuses = tracked.replicas.map((replica) => replica.status);
+    const dead = tracked.replicas.find((replica) => replica.over && !isDone(replica.status));
+    if (dead !== undefined) return this.#act(tracked, pipe.id, () => this.#died(pipe, tracked, dead));
+    const stable = tracked.replicas.every((replica) => Date.now() - replica.startedAt > stableRunMs);
+    if (stable && tracked.deaths > 0) forgive(tracked);
+    const shown = shownState(statuses);
+    await this.#setState(pipe, shown.state, shown.reason);
+    if (isFinal(shown.state)) this.#act(tracked, pipe.id, () => this.#end(tracked));
   }
 
   async #start(pipe: Pipe, tracked: Tracked): Promise<void> {
-    const pidFile = this.#pidFile(pipe.id);
-    await endRecorded(pidFile);
+    // A restart after a death keeps its word and reason until the worker says something else.
+    if (pipe.state !== "Degraded") await this.#setState(pipe, "Provisioning", null);
     const secrets = await this.#options.pipes.secrets(pipe.id);
-    const abort = new AbortController();
-    const leases = new Map<number, Lease>();
-    const worker = spawnWorker({
-      job: jobOf(pipe, secrets),
-      handlers: this.#handlers(pipe, abort.signal, leases),
-      onReport: (report) => this.#noteReport(running, report),
-      compileCacheDir: join(this.#options.dataDir, "cache", "code"),
+    const count = Math.max(1, pipe.scaling.replicas ?? 1);
+    tracked.generation = pipe.generation;
+    tracked.replicas = Array.from({ length: count }, (_, index) => {
+      const job = jobOf(pipe, secrets, { index, count }, this.#options.limits);
+      return new Replica({
+        job,
+        serviceId: pipe.serviceId,
+        ledger: this.#options.ledger,
+        acquire: this.#options.acquire,
+        pidFile: join(this.#runDir, index === 0 ? `${pipe.id}.pid` : `${pipe.id}.${index}.pid`),
+        compileCacheDir: join(this.#options.dataDir, "cache", "code"),
+        logger: this.#options.logger,
+        changed: this.#options.poke,
+      });
     });
-    recordProcess(pidFile, worker.pid);
-    const running: Running = {
-      ...{ worker, abort, leases, generation: pipe.generation, phase: "Provisioning" },
-      ...{ trouble: null, outcome: undefined, gauges: {} },
-    };
-    tracked.running = running;
-    void worker.ended.then((how) => this.#ended(pipe.id, tracked, running, how));
   }
 
-  #noteReport(running: Running, report: WorkerReport): void {
-    if (report.type === "gauges") {
-      running.gauges = report.gauges;
-      return;
-    }
-    if (report.type === "phase") running.phase = report.phase;
-    if (report.type === "trouble") running.trouble = report.reason;
-    if (report.type === "completed") running.outcome = { state: "Completed", reason: null };
-    if (report.type === "failed") running.outcome = { state: "Failed", reason: report.reason };
-    this.#options.poke();
+  async #died(pipe: Pipe, tracked: Tracked, dead: Replica): Promise<void> {
+    await this.#end(tracked);
+    tracked.deaths += 1;
+    tracked.notBefore = tracked.deaths === 1 ? 0 : Date.now() + tracked.backoff.next();
+    const reason = `the worker ended unexpectedly (${dead.how})`;
+    this.#options.logger.warn({ pipeId: pipe.id, deaths: tracked.deaths, reason }, "pipe worker died");
+    if (tracked.deaths < maxDeaths) return await this.#setState(pipe, "Degraded", reason);
+    forgive(tracked);
+    await this.#setState(pipe, "InternalError", `gave up after ${maxDeaths} attempts; ${reason}`);
   }
 
-  async #finish(pipe: Pipe, tracked: Tracked, running: Running): Promise<void> {
-    await this.#end(pipe.id, tracked);
-    const outcome = running.outcome as { state: PipeState; reason: string | null };
-    await this.#options.pipes.setState(pipe.id, outcome.state, outcome.reason, running.generation);
-    this.#options.logger.info({ pipeId: pipe.id, ...outcome }, "pipe ended");
+  async #stop(pipe: Pipe, tracked: Tracked): Promise<void> {
+    if (tracked.replicas.length > 0) await this.#setState(pipe, "Stopping", null);
+    await this.#end(tracked);
+    forgive(tracked);
+    await this.#setState(pipe, "Stopped", null);
+  }
+
+  /** The service is stopped or failed: no workers until it runs again. */
+  async #wait(pipe: Pipe, serviceState: string | undefined): Promise<void> {
+    if (isFinal(pipe.state) && pipe.observedGeneration === pipe.generation) return;
+    const reason = `waiting for the service. Current state: ${serviceState ?? "deleted"}`;
+    await this.#setState(pipe, "Stopped", reason);
+  }
+
+  async #startOver(pipe: Pipe, tracked: Tracked): Promise<void> {
+    await this.#setState(pipe, "Resync", null);
+    await this.#end(tracked);
+    forgive(tracked);
+    await this.#options.pipes.startOver(pipe.id);
   }
 
   async #remove(pipe: Pipe, tracked: Tracked): Promise<void> {
-    await this.#end(pipe.id, tracked);
+    if (tracked.replicas.length > 0) await this.#setState(pipe, "Stopping", null);
+    await this.#end(tracked);
+    await this.#cleanUp(pipe);
     await this.#options.pipes.remove(pipe.id);
     this.#tracked.delete(pipe.id);
   }
 
-  async #end(id: string, tracked: Tracked): Promise<void> {
-    const { running } = tracked;
-    tracked.running = undefined;
-    tracked.death = null;
-    if (running === undefined) return;
-    await running.worker.stop(stopGraceMs);
-    rmSync(this.#pidFile(id), { force: true });
+  /** What the connector made at the source goes with the pipe; a source that is gone does not keep the pipe alive. */
+  async #cleanUp(pipe: Pipe): Promise<void> {
+    const kind: SourceKind | undefined = (sourceKinds as Record<string, SourceKind>)[pipe.sourceKind];
+    try {
+      const connector = await kind?.connect?.();
+      if (connector?.cleanUp === undefined) return;
+      const config = fullConfig(pipe, await this.#options.pipes.secrets(pipe.id));
+      await connector.cleanUp(config as never, pipe.id, AbortSignal.timeout(30_000));
+    } catch (error) {
+      const reason = describeError(error);
+      this.#options.logger.warn({ pipeId: pipe.id, reason }, "the source could not be cleaned up");
+    }
   }
 
-  /** The worker's process is gone: give its leases back, and, unless it was ended by us, start another after a pause. */
-  #ended(id: string, tracked: Tracked, running: Running, how: string): void {
-    running.abort.abort(new Error("the pipe worker ended"));
-    for (const lease of running.leases.values()) lease.release();
-    running.leases.clear();
-    if (tracked.running !== running || running.outcome !== undefined) return;
-    tracked.running = undefined;
-    tracked.death = `The pipe worker ended unexpectedly: ${how}.`;
-    tracked.notBefore = Date.now() + (tracked.backoff.attempts === 0 ? 0 : tracked.backoff.next());
-    if (tracked.backoff.attempts === 0) tracked.backoff.next();
-    this.#options.logger.warn({ pipeId: id, how }, "pipe worker died");
-    this.#options.poke();
+  async #forget(id: string, tracked: Tracked): Promise<void> {
+    await this.#end(tracked);
+    this.#tracked.delete(id);
   }
 
-  #handlers(pipe: Pipe, signal: AbortSignal, leases: Map<number, Lease>): WorkerHandlers {
-    const { ledger, acquire } = this.#options;
-    let lastLease = 0;
-    return {
-      intents: async () => (await ledger.intents(pipe.id)) as unknown as FrozenIntent[],
-      checkpoints: async () => (await ledger.checkpoints(pipe.id)) as Record<string, Json>,
-      begin: (intent) => ledger.begin(pipe.id, intent),
-      replace: ({ batchId, intents }) => ledger.replace(pipe.id, batchId, intents),
-      confirm: (done) => ledger.confirm(pipe.id, done),
-      marks: (keys) => ledger.marks(pipe.id, keys),
-      acquire: async () => {
-        const lease = await acquire(pipe.serviceId, signal);
-        lastLease += 1;
-        leases.set(lastLease, lease);
-        return { leaseId: lastLease, socketPath: lease.socketPath };
-      },
-      release: async (leaseId) => {
-        leases.get(leaseId)?.release();
-        leases.delete(leaseId);
-      },
-    };
+  async #end(tracked: Tracked): Promise<void> {
+    await stopAll(tracked);
+    tracked.replicas = [];
   }
 
   /** Runs an action beside the loop; nothing else is done with the pipe meanwhile. */
-  #act(tracked: Tracked, action: () => Promise<void>): void {
-    tracked.action = action()
+  #act(tracked: Tracked, pipeId: string, action: () => Promise<void>): void {
+    const mine: Promise<void> = action()
       .catch((error) => {
         tracked.notBefore = Date.now() + tracked.backoff.next();
-        this.#options.logger.error({ err: error }, `pipe action failed: ${describeError(error)}`);
+        this.#options.logger.error({ err: error, pipeId }, "pipe action failed");
       })
       .finally(() => {
-        tracked.action = undefined;
+        if (tracked.action === mine) tracked.action = undefined;
         this.#options.poke();
       });
+    tracked.action = mine;
   }
 
-  async #setState(pipe: Pipe, state: PipeState, reason: string | null): Promise<void> {
-    if (pipe.state === state && pipe.lastError === reason && pipe.observedGeneration === pipe.generation) return;
+  async #setState(pipe: Pipe, state: Pipe["state"], reason: string | null): Promise<void> {
+    const now = await this.#options.pipes.find(pipe.id);
+    if (now === undefined) return;
+    if (now.state === state && now.lastError === reason && now.observedGeneration === pipe.generation) return;
     await this.#options.pipes.setState(pipe.id, state, reason, pipe.generation);
-    this.#options.logger.info({ pipeId: pipe.id, state, reason }, "pipe state");
+    this.#options.logger.info({ pipeId: pipe.id, state, ...(reason === null ? {} : { reason }) }, "pipe state");
   }
 
   #trackedFor(id: string): Tracked {
     let tracked = this.#tracked.get(id);
     if (tracked === undefined) {
-      const backoff = new Backoff({ baseMs: 500, capMs: 60_000 });
-      tracked = { running: undefined, action: undefined, notBefore: 0, death: null, backoff };
+      const backoff = new Backoff({ baseMs: 500, capMs: 30_000 });
+      tracked = { replicas: [], generation: 0, action: undefined, deaths: 0, notBefore: 0, backoff };
       this.#tracked.set(id, tracked);
     }
     return tracked;
   }
+}
 
-  #folder(): string {
-    return join(this.#options.dataDir, "pipes");
-  }
+function isDone(status: WorkerStatus): boolean {
+  return status.phase === "completed" || status.phase === "failed";
+}
 
-  #pidFile(id: string): string {
-    return join(this.#folder(), `${id}.pid`);
-  }
+async function stopAll(tracked: Tracked): Promise<void> {
+  await Promise.all(tracked.replicas.map((replica) => replica.stop()));
+  for (const replica of tracked.replicas) rmSync(replica.pidFile, { force: true });
+}
+
+function forgive(tracked: Tracked): void {
+  tracked.deaths = 0;
+  tracked.notBefore = 0;
+  tracked.backoff.reset();
 }

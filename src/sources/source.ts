@@ -11,14 +11,14 @@ export type JsonObject = { readonly [key: string]: Json };
 
 /** One INSERT of a batch. The runner adds the deduplication token and the frozen settings. */
 export type Insert = {
-  readonly database: string;
-  readonly table: string;
   /** The full statement. Data is either read by the engine itself (`SELECT ... FROM s3(...)`) or sent as `body`. */
   readonly sql: string;
   /** Fresh bytes for every attempt. */
   readonly body?: () => Buffer | Readable;
-  /** Bound parameters of the statement, made anew for every attempt; secrets travel here and never in `sql`. */
-  readonly params?: () => Promise<Readonly<Record<string, string>>>;
+  /** Bound parameters of the statement; secrets travel here and never in `sql`. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** Engine settings the statement needs. They are saved with the intent, and a replay uses the saved ones. */
+  readonly settings?: Readonly<Record<string, string | number>>;
 };
 
 /**
@@ -26,21 +26,30 @@ export type Insert = {
  * the same places, because the deduplication token makes a repeated insert harmless only then.
  */
 export type Batch = {
-  /** Batches of one lane are inserted one after the other; lanes run side by side. */
+  /**
+   * Batches of one lane are inserted one after the other; lanes run side by side, as many as the pipe's concurrency
+   * allows. A partition or shard is a lane; where order means nothing, every batch has a lane of its own.
+   */
   readonly lane: string;
   /** Unique within the pipe and the same on every replay; the token is derived from it. */
   readonly id: string;
-  /** Everything needed to build this batch again. Saved before the insert begins. */
+  /** Everything needed to build this batch again, without secrets. Saved before the insert begins. */
   readonly replay: JsonObject;
-  /** Position of the lane once this batch is durable; undefined where marks alone say what is done. */
-  readonly checkpoint: Json | undefined;
+  /** Position of the lane once this batch is durable. Absent where marks alone say what is done. */
+  readonly checkpoint?: Json;
+  /** In order. May be empty: then the batch only records what is given up. */
   readonly inserts: readonly Insert[];
-  /** Engine settings of the inserts. They decide how rows are cut into blocks, so they are frozen with the intent. */
-  readonly settings: Readonly<Record<string, string | number>>;
+  /**
+   * Id of the refused batch that this one completes. Both share a token: blocks which the refused attempt left behind
+   * are recognised. Only for a batch whose rows begin with the same blocks.
+   */
+  readonly continues?: string;
   /** Things the source is done with once the batch is durable, by key (object versions, for example). */
   readonly marks?: Readonly<Record<string, Json>>;
-  /** Added to the pipe's counters when the batch is durable, once, however often it was tried. */
+  /** Added to the pipe's counters when the batch is durable. */
   readonly counts?: Readonly<Partial<Record<CounterName, number>>>;
+  /** Written to the error table before the batch is confirmed, once. */
+  readonly rejected?: readonly RejectedRecord[];
 };
 
 export const counterNames = [
@@ -64,76 +73,86 @@ export type RejectedRecord = {
   readonly raw?: string;
 };
 
+/** Why the engine did not take a batch. */
+export type InsertFailure = {
+  /** `data`: these bytes will never load. `source`: reading them failed, after several attempts. */
+  readonly kind: "data" | "source";
+  /** Numeric code of the engine. */
+  readonly code: number;
+  /** The engine's sentence, free of secrets. */
+  readonly message: string;
+};
+
+export type Query = (
+  sql: string,
+  options?: {
+    readonly params?: Readonly<Record<string, string>>;
+    readonly settings?: Readonly<Record<string, string | number>>;
+  },
+) => Promise<Record<string, unknown>[]>;
+
 /** What a source is given besides its configuration. */
 export type SourceContext = {
   readonly pipeId: string;
   /** Grows when the pipe starts over (resync, restore): part of every token. */
   readonly epoch: number;
-  readonly settings: Readonly<Record<string, number | boolean>>;
-  /** Inserts that may run at the same time. */
-  readonly concurrency: number;
+  /** The pipe's settings with defaults filled in. */
+  readonly settings: SourceSettings;
   readonly destination: DestinationTable;
-  readonly marks: MarkReader;
-  /** Reports gauges such as lag; shown in the API and in the metrics. */
+  /** This worker's part of the work: replica `index` of `count`. */
+  readonly replica: { readonly index: number; readonly count: number };
+  marks(keys: readonly string[]): Promise<ReadonlyMap<string, Json>>;
+  /** Saves marks and adds to counters outside a batch. */
+  note(marks: Readonly<Record<string, Json>>, counts: Readonly<Partial<Record<CounterName, number>>>): Promise<void>;
+  /** Records things outside a batch in the error table. A record with the same origin and position is written once. */
+  reject(records: readonly RejectedRecord[]): Promise<void>;
+  /** Gauges such as lag and progress; shown in the API and in the metrics. */
   report(gauges: Readonly<Record<string, number>>): void;
-  /** Tells of trouble that is being retried (the pipe is Degraded meanwhile), and with undefined of its end. */
-  trouble(reason: string | undefined): void;
-  /**
-   * Records what cannot be loaded; resolves when it is durable. The same `token` records the same only once. Does not
-   * count: put `errors` into the `counts` of the batch that moves on.
-   */
-  reject(records: readonly RejectedRecord[], token: string): Promise<void>;
-  /** A plain query on the destination service, for schema inference and checks. */
-  query(sql: string, params?: Readonly<Record<string, string>>): Promise<Record<string, unknown>[]>;
+  /** A plain query on the destination service. Wakes it: not for polling. */
+  readonly query: Query;
 };
+
+export type SourceSettings = Readonly<Record<string, number | boolean>>;
 
 export type DestinationTable = {
   readonly database: string;
   readonly table: string;
-  /** The columns the pipe fills, in table order, with the source field of each. */
-  readonly columns: readonly { readonly name: string; readonly type: string; readonly sourceField: string }[];
+  /** The columns the pipe fills, with the source field of each. */
+  readonly columns: readonly DestinationColumn[];
 };
 
-export interface MarkReader {
-  get(keys: readonly string[]): Promise<ReadonlyMap<string, Json>>;
-}
+export type DestinationColumn = { readonly name: string; readonly type: string; readonly sourceField: string };
 
 export interface Source extends AsyncDisposable {
-  /** Rebuilds a batch from its saved `replay`. */
+  /** Rebuilds a batch from its saved `replay`. Must not fail because its data is gone upstream: then the insert fails. */
   replay(replay: JsonObject, signal: AbortSignal): Promise<Batch>;
-  /** New batches after the given checkpoints, in order per lane. Returns when the source is exhausted or aborted. */
+  /**
+   * New batches after the given checkpoints, in order per lane. Returns when the source is exhausted or aborted. When it
+   * throws a retryable AppError, the runner waits and calls it again with the checkpoints reached by then.
+   */
   read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncIterable<Batch>;
+  /**
+   * Batches to insert instead of one that the engine refused: smaller or more tolerant ones, or one without inserts
+   * that records what is given up. An empty list stops the pipe with the failure.
+   */
+  refused(batch: Batch, failure: InsertFailure, signal: AbortSignal): Promise<readonly Batch[]>;
   /** Tells upstream that everything up to the batch is durable. Only called after the checkpoint is saved. */
   acknowledge(batch: Batch): Promise<void>;
-  /**
-   * Called when the engine refuses the data of a batch. Returns what to deliver instead: smaller batches, the same batch
-   * for another try (after having waited), or one without inserts that records the rejection and moves the checkpoint on.
-   * The decision is saved before anything of it is delivered, so a crash cannot lead to another one. A replacement with
-   * the id of the refused batch keeps its token: it must give the rows already inserted first, cut at the same places.
-   * Absent: the pipe fails.
-   */
-  refused?(batch: Batch, refusal: Refusal, signal: AbortSignal): Promise<readonly Batch[]>;
 }
-
-/** Why the engine did not take a batch. */
-export type Refusal = {
-  /** The engine's error code. */
-  readonly code: number;
-  /** Without secrets: safe to show. */
-  readonly message: string;
-};
 
 /** Opened connector: its code is loaded only when a pipe of its kind is created or run. */
 export interface Connector<Config> {
   /** Connects, authenticates and looks; with `validateSamples` also reads samples. Throws AppError SOURCE_* on failure. */
   check(config: Config, options: CheckOptions, signal: AbortSignal): Promise<void>;
   open(config: Config, context: SourceContext, signal: AbortSignal): Promise<Source>;
+  /** Removes what the pipe made at the source (a replication slot, for example), when the pipe is deleted. */
+  cleanUp?(config: Config, pipeId: string, signal: AbortSignal): Promise<void>;
 }
 
 export type CheckOptions = {
   readonly validateSamples: boolean;
   readonly destination: DestinationTable;
-  query(sql: string, params?: Readonly<Record<string, string>>): Promise<Record<string, unknown>[]>;
+  readonly query: Query;
 };
 
 export type SourceKind = {
@@ -145,7 +164,7 @@ export type SourceKind = {
   readonly mutable: readonly string[];
   /** Dotted paths that are sealed at rest and absent from responses. */
   readonly secrets: readonly string[];
-  /** Secret members that are shown in a safe form, such as a connection string without its key. */
+  /** Makes a non-secret member safe to show, such as a connection string without its key. */
   readonly shown?: (config: JsonObject) => JsonObject;
   /** Cross-field rules; returns what is wrong with paths below the kind's member. */
   readonly rules?: (config: JsonObject) => { readonly path: string; readonly message: string }[];

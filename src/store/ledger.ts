@@ -15,9 +15,8 @@ export type Intent = {
 export type Confirmation = {
   readonly batchId: string;
   readonly lane: string;
-  /** The batch had an intent; when it is gone, the batch was confirmed before and nothing happens. */
-  readonly begun: boolean;
-  readonly checkpoint: Json | undefined;
+  /** Absent: the lane has no position. */
+  readonly checkpoint?: Json;
   readonly marks: Readonly<Record<string, Json>>;
   readonly counts: Readonly<Record<string, number>>;
 };
@@ -64,21 +63,34 @@ export class Ledger {
     await writeIntent(this.#db, pipeId, intent);
   }
 
-  /** Puts other intents in the place of one: what a refused batch became. */
+  /** The intents that stand in for one whose insert was refused, in one step. */
   async replace(pipeId: string, batchId: string, intents: readonly Intent[]): Promise<void> {
     await this.#db.transaction(async (tx) => {
       await tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, batchId);
-      for (const [index, intent] of intents.entries()) await writeIntent(tx, pipeId, intent, index);
+      for (const intent of intents) await writeIntent(tx, pipeId, intent);
     });
   }
 
   async confirm(pipeId: string, done: Confirmation): Promise<void> {
     await this.#db.transaction(async (tx) => {
-      const removed = await tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, done.batchId);
-      if (done.begun && removed === 0) return;
-      if (done.checkpoint !== undefined) await writeCheckpoint(tx, pipeId, done.lane, done.checkpoint);
+      await tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, done.batchId);
+      if (done.checkpoint !== undefined) {
+        await tx.run(
+          `INSERT INTO pipe_checkpoints (pipe_id, lane, checkpoint, updated_at) VALUES (?, ?, ?, ?)
+           ON CONFLICT (pipe_id, lane) DO UPDATE SET checkpoint = excluded.checkpoint, updated_at = excluded.updated_at`,
+          ...[pipeId, done.lane, JSON.stringify(done.checkpoint), new Date().toISOString()],
+        );
+      }
       await writeMarks(tx, pipeId, done.marks);
       await addCounts(tx, pipeId, done.counts);
+    });
+  }
+
+  /** Marks and counts outside a batch: an object that was given up, for example. */
+  async note(pipeId: string, marks: Readonly<Record<string, Json>>, counts: Readonly<Record<string, number>>) {
+    await this.#db.transaction(async (tx) => {
+      await writeMarks(tx, pipeId, marks);
+      await addCounts(tx, pipeId, counts);
     });
   }
 
@@ -113,21 +125,11 @@ export class Ledger {
   }
 }
 
-/** `index` keeps the order of intents that begin at the same moment. */
-async function writeIntent(queries: Queries, pipeId: string, intent: Intent, index = 0): Promise<void> {
-  const createdAt = `${new Date().toISOString()}#${String(index).padStart(6, "0")}`;
-  await queries.run(
+async function writeIntent(tx: Queries, pipeId: string, intent: Intent): Promise<void> {
+  await tx.run(
     `INSERT INTO pipe_intents (pipe_id, batch_id, lane, intent, created_at) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (pipe_id, batch_id) DO NOTHING`,
-    ...[pipeId, intent.batchId, intent.lane, JSON.stringify(intent.intent), createdAt],
-  );
-}
-
-async function writeCheckpoint(tx: Queries, pipeId: string, lane: string, checkpoint: Json): Promise<void> {
-  await tx.run(
-    `INSERT INTO pipe_checkpoints (pipe_id, lane, checkpoint, updated_at) VALUES (?, ?, ?, ?)
-     ON CONFLICT (pipe_id, lane) DO UPDATE SET checkpoint = excluded.checkpoint, updated_at = excluded.updated_at`,
-    ...[pipeId, lane, JSON.stringify(checkpoint), new Date().toISOString()],
+    ...[pipeId, intent.batchId, intent.lane, JSON.stringify(intent.intent), new Date().toISOString()],
   );
 }
 

@@ -28,6 +28,7 @@ type PipeRow = {
   readonly state: PipeState;
   readonly last_error: string | null;
   readonly epoch: number;
+  readonly resync_requested: number;
   readonly created_at: string;
   readonly updated_at: string;
 };
@@ -62,6 +63,8 @@ export type Pipe = {
   readonly state: PipeState;
   readonly lastError: string | null;
   readonly epoch: number;
+  /** The pipe is to start over as soon as its workers have ended. */
+  readonly resyncRequested: boolean;
   readonly createdAt: string;
   readonly updatedAt: string;
 };
@@ -72,7 +75,10 @@ export type NewPipe = Pick<
 > & { readonly secrets: Record<string, unknown>; readonly roles: readonly string[] | undefined };
 
 export type PipeChange = Partial<
-  Pick<Pipe, "name" | "source" | "destination" | "fieldMappings" | "scaling" | "settings" | "desiredState">
+  Pick<
+    Pipe,
+    "name" | "source" | "destination" | "fieldMappings" | "scaling" | "settings" | "desiredState" | "resyncRequested"
+  >
 > & { readonly secrets?: Record<string, unknown> };
 
 export class PipeStore {
@@ -145,8 +151,9 @@ export class PipeStore {
       scaling: json(change.scaling),
       settings: json(change.settings),
       desired_state: change.desiredState,
+      resync_requested: change.resyncRequested === undefined ? undefined : Number(change.resyncRequested),
     };
-    const given = Object.entries(columns).filter(([, value]) => value !== undefined) as [string, string][];
+    const given = Object.entries(columns).filter(([, value]) => value !== undefined) as [string, string | number][];
     const sets = [...given.map(([column]) => `${column} = ?`), "generation = generation + 1", "updated_at = ?"];
     await this.#db.run(
       `UPDATE pipes SET ${sets.join(", ")} WHERE id = ?`,
@@ -174,7 +181,10 @@ export class PipeStore {
       for (const table of ["pipe_checkpoints", "pipe_intents", "pipe_marks"]) {
         await tx.run(`DELETE FROM ${table} WHERE pipe_id = ?`, id);
       }
-      await tx.run("UPDATE pipes SET epoch = epoch + 1, generation = generation + 1 WHERE id = ?", id);
+      await tx.run(
+        "UPDATE pipes SET epoch = epoch + 1, generation = generation + 1, resync_requested = 0 WHERE id = ?",
+        id,
+      );
     });
   }
 
@@ -208,6 +218,7 @@ function parseRow(row: PipeRow): Pipe {
     state: row.state,
     lastError: row.last_error,
     epoch: row.epoch,
+    resyncRequested: row.resync_requested === 1,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

@@ -1,6 +1,6 @@
 /** `source.objectStorage`: files in a bucket, once or continuously. */
 import { z } from "zod";
-import type { JsonObject, SourceKind } from "../source.ts";
+import type { Connector, JsonObject, SourceKind } from "../source.ts";
 
 export const objectFormats = [
   "JSONEachRow",
@@ -56,18 +56,18 @@ export const objectStorage = {
     "startAfter",
   ],
   secrets: ["accessKey", "connectionString"],
-  shown: shownSafely,
+  shown,
   rules,
-  connect: async () => (await import("./objects.ts")).objectStorageConnector,
+  connect: async () => (await import("./connector.ts")).connector as Connector<never>,
 } satisfies SourceKind;
 
-/** A connection string comes back without what grants access. */
-function shownSafely(config: JsonObject): JsonObject {
-  if (typeof config.connectionString !== "string") return {};
+/** A connection string without the account's key and signatures. */
+function shown(config: JsonObject): JsonObject {
+  if (typeof config.connectionString !== "string") return config;
   const parts = config.connectionString
     .split(";")
-    .map((part) => part.replace(/^\s*(AccountKey|SharedAccessSignature)\s*=.*$/is, "$1=[redacted]"));
-  return { connectionString: parts.join(";") };
+    .filter((part) => !/^\s*(AccountKey|SharedAccessSignature)\s*=/i.test(part));
+  return { ...config, connectionString: parts.join(";") };
 }
 
 function rules(config: JsonObject): { path: string; message: string }[] {
@@ -86,15 +86,8 @@ function rules(config: JsonObject): { path: string; message: string }[] {
   if (config.authentication === "IAM_USER" && config.accessKey === undefined) {
     issues.push({ path: "accessKey", message: "is required for IAM_USER authentication" });
   }
-  if (azure && config.queueUrl !== undefined) {
-    issues.push({ path: "queueUrl", message: "is only for stores with SQS notifications" });
-  } else if (config.queueUrl !== undefined && !/^https?:\/\/[^/\s]+\/\S+$/i.test(String(config.queueUrl))) {
-    issues.push({ path: "queueUrl", message: "must be the http(s):// address of an SQS queue" });
-  } else if (config.queueUrl !== undefined && config.authentication === undefined && config.accessKey === undefined) {
-    issues.push({ path: "queueUrl", message: "needs authentication" });
-  }
-  if (config.authentication === "SERVICE_ACCOUNT") {
-    issues.push({ path: "authentication", message: "SERVICE_ACCOUNT is not available; use IAM_USER with an HMAC key" });
+  if (config.authentication === "IAM_ROLE" && config.iamRole === undefined) {
+    issues.push({ path: "iamRole", message: "is required for IAM_ROLE authentication" });
   }
   if (config.queueUrl !== undefined && config.isContinuous !== true) {
     issues.push({ path: "queueUrl", message: "needs isContinuous: true" });

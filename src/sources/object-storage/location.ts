@@ -1,112 +1,74 @@
-/** Where the objects are: an address of a bucket with a pattern for keys, in any of the usual spellings. */
-import { type Access, accessOf } from "./aws.ts";
+/** Where the objects are: what the url (or the Azure members) of a pipe means. */
+import { AppError } from "../../lib/errors.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 
 export type S3Location = {
-  readonly kind: "s3";
-  /** Base address of the store, without bucket. Undefined: Amazon's own for the region. */
-  readonly endpoint: string | undefined;
+  readonly store: "s3";
+  /** Origin that requests go to, without the bucket. */
+  readonly endpoint: string;
   readonly region: string;
   readonly bucket: string;
-  /** Key pattern with `?`, `*`, `**`. */
-  readonly pattern: string;
-  /** The part of the pattern before its first wildcard: what is listed. */
-  readonly prefix: string;
+  /** True when the bucket is a part of the path and not of the host name. */
   readonly pathStyle: boolean;
-  /** Address of the bucket for the engine, ending in `/`. */
-  readonly bucketUrl: string;
-  readonly access: Access;
-};
-
-export type AzureLocation = {
-  readonly kind: "azure";
-  readonly container: string;
+  /** Key pattern, not percent-encoded. */
   readonly pattern: string;
-  readonly prefix: string;
 };
 
-export type Location = S3Location | AzureLocation;
+export type AzureLocation = { readonly store: "azure"; readonly container: string; readonly pattern: string };
 
-const amazon = /^(?:(.+)\.)?s3[.-](?:dualstack\.)?(?:([a-z0-9-]+)\.)?amazonaws\.com(?:\.cn)?$/i;
-
-/** Hosts of other stores that carry the bucket as their first label: `bucket.s3.region.example.com` and alike. */
-const virtualHosts = [
-  /^(.+?)\.((?:s3|cos|obs|oss|eos)[.-][a-z0-9.-]+)$/i,
-  /^(.+?)\.((?:[a-z0-9-]+)\.digitaloceanspaces\.com)$/i,
-  /^(.+?)\.(storage\.googleapis\.com)$/i,
-];
-
-/** Throws a TypeError when the url names no bucket; `rules` in kind.ts has checked its form before. */
-export function parseLocation(config: ObjectStorageConfig): Location {
+export function locationOf(config: ObjectStorageConfig): S3Location | AzureLocation {
   if (config.azureContainerName !== undefined) {
-    const pattern = (config.path ?? "").replace(/^\//, "");
-    return { kind: "azure", container: config.azureContainerName, pattern, prefix: prefixOf(pattern) };
+    return { store: "azure", container: config.azureContainerName, pattern: config.path ?? "" };
   }
-  const [, scheme = "", authority = "", rest = ""] = /^([a-z0-9]+):\/\/([^/]+)\/?(.*)$/is.exec(config.url ?? "") ?? [];
-  return { ...parseAddress(scheme.toLowerCase(), authority, rest), access: accessOf(config) };
+  return parseUrl(config.url ?? "");
 }
 
-type Address = Omit<S3Location, "access">;
-
-function parseAddress(scheme: string, authority: string, rest: string): Address {
-  if (scheme === "s3") return onAmazon(authority, "us-east-1", rest);
-  if (scheme === "gs") return atEndpoint("https://storage.googleapis.com", "auto", authority, rest);
-  const [host = "", port] = authority.split(":");
-  const [matched, bucket, region] = amazon.exec(host) ?? [];
-  if (matched !== undefined && bucket !== undefined) return onAmazon(bucket, region ?? "us-east-1", rest);
-  for (const pattern of matched === undefined ? virtualHosts : []) {
-    const [, name, store] = pattern.exec(host) ?? [];
-    if (name === undefined || store === undefined) continue;
-    const endpoint = `${scheme}://${store}${port === undefined ? "" : `:${port}`}`;
-    return atEndpoint(endpoint, regionOf(store), name, rest);
-  }
-  const [first = "", ...keys] = rest.split("/");
-  return atEndpoint(`${scheme}://${authority}`, region ?? regionOf(host), first, keys.join("/"));
+/** The key is taken literally: no percent-decoding, and `?` is a wildcard, never the start of a query. */
+export function parseUrl(url: string): S3Location {
+  const match = /^(https?|s3|gs):\/\/([^/\s]+)(?:\/(.*))?$/is.exec(url);
+  if (!match) throw new AppError("SOURCE_INVALID", "The url is not an http(s)://, s3:// or gs:// address.");
+  const [, scheme = "", host = "", rest = ""] = match;
+  if (scheme.toLowerCase() === "s3") return aws(host, "us-east-1", rest);
+  if (scheme.toLowerCase() === "gs") return pathStyle("https://storage.googleapis.com", "auto", `${host}/${rest}`);
+  if (host.includes("@")) throw new AppError("SOURCE_INVALID", "The url must not hold credentials; use accessKey.");
+  const virtual = virtualHost(host);
+  if (virtual === undefined) return pathStyle(`${scheme}://${host}`, regionOf(host), rest);
+  const endpoint = `${scheme}://${virtual.endpoint}`;
+  if (virtual.asPath) return pathStyle(endpoint, regionOf(host), `${virtual.bucket}/${rest}`);
+  return { store: "s3", endpoint, region: regionOf(host), bucket: virtual.bucket, pathStyle: false, pattern: rest };
 }
 
-/** The region in a store's host name, where it has its usual place. */
+function aws(bucket: string, region: string, pattern: string): S3Location {
+  // A dot in the bucket's name breaks the certificate of the virtual host.
+  const endpoint = `https://s3.${region}.amazonaws.com`;
+  return { store: "s3", endpoint, region, bucket, pathStyle: bucket.includes("."), pattern };
+}
+
+function pathStyle(endpoint: string, region: string, path: string): S3Location {
+  const [bucket = ""] = path.split("/", 1);
+  if (bucket === "") throw new AppError("SOURCE_INVALID", "The url names no bucket.");
+  return { store: "s3", endpoint, region, bucket, pathStyle: true, pattern: path.slice(bucket.length + 1) };
+}
+
+/** `asPath`: stores that serve both styles, and whose virtual hosts the engine does not know. */
+function virtualHost(host: string): { bucket: string; endpoint: string; asPath: boolean } | undefined {
+  const s3 = /^(.+)\.(s3[.-].+)$/i.exec(host);
+  if (s3) return { bucket: s3[1] as string, endpoint: s3[2] as string, asPath: false };
+  const known = /^(.+)\.(storage\.googleapis\.com|[a-z0-9-]+\.digitaloceanspaces\.com)$/i.exec(host);
+  return known ? { bucket: known[1] as string, endpoint: known[2] as string, asPath: true } : undefined;
+}
+
 function regionOf(host: string): string {
-  if (/googleapis\.com$|cloudflarestorage\.com$/i.test(host)) return "auto";
-  return (
-    /^(?:s3\.)?([a-z]{2,}[a-z0-9-]*?)\.(?:io\.cloud\.ovh|cloud\.ovh|digitaloceanspaces)\./i.exec(host)?.[1] ??
-    "us-east-1"
-  );
+  const region = /(?:^|\.)s3[.-](?:dualstack\.)?([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com/i.exec(host);
+  if (region) return region[1] as string;
+  const spaces = /(?:^|\.)([a-z0-9]+)\.digitaloceanspaces\.com$/i.exec(host);
+  if (spaces) return spaces[1] as string;
+  const ovh = /(?:^|\.)s3\.([a-z0-9-]+)\.[a-z]*\.?cloud\.ovh\.net$/i.exec(host);
+  return ovh ? (ovh[1] as string) : "us-east-1";
 }
 
-function onAmazon(bucket: string, region: string, pattern: string): Address {
-  // Certificates cover one label: buckets with a dot in their name are addressed by path.
-  if (bucket.includes(".")) return atEndpoint(`https://s3.${region}.amazonaws.com`, region, bucket, pattern);
-  const bucketUrl = `https://${bucket}.s3.${region}.amazonaws.com/`;
-  const place = { kind: "s3", endpoint: undefined, region, bucket } as const;
-  return { ...place, pattern, prefix: prefixOf(pattern), pathStyle: false, bucketUrl };
-}
-
-function atEndpoint(endpoint: string, region: string, bucket: string, pattern: string): Address {
-  if (bucket === "") throw new TypeError("the url names no bucket");
-  const place = { kind: "s3", endpoint, region, bucket, pattern, prefix: prefixOf(pattern) } as const;
-  return { ...place, pathStyle: true, bucketUrl: `${endpoint}/${bucket}/` };
-}
-
-/** How an object is named in messages and marks. */
-export function nameOf(location: Location, key: string): string {
-  return `${location.kind === "s3" ? location.bucket : location.container}/${key}`;
-}
-
-function prefixOf(pattern: string): string {
-  const wildcard = pattern.search(/[?*]/);
-  return wildcard < 0 ? pattern : pattern.slice(0, wildcard);
-}
-
-/** `?` is one character, `*` any number, both within a path segment; `**` crosses segments. Case-sensitive. */
-export function matcherOf(pattern: string): (key: string) => boolean {
-  const source = pattern
-    .split(/(\*\*|\*|\?)/)
-    .map((part) => {
-      if (part === "**") return ".*";
-      if (part === "*") return "[^/]*";
-      return part === "?" ? "[^/]" : part.replaceAll(/[.+^${}()|[\]\\/-]/g, String.raw`\$&`);
-    })
-    .join("");
-  const expression = new RegExp(`^${source}$`, "su");
-  return (key) => expression.test(key);
+/** A url of the engine's `s3()` for a key or an engine pattern, whose text is percent-encoded except the wildcards. */
+export function engineUrl(location: S3Location, encodedKey: string): string {
+  if (location.pathStyle) return `${location.endpoint}/${encodeURIComponent(location.bucket)}/${encodedKey}`;
+  return `${location.endpoint.replace("://", `://${location.bucket}.`)}/${encodedKey}`;
 }

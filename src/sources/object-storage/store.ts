@@ -1,39 +1,71 @@
-/** What the source needs of an object store: pages of a listing, one object's version, and secrets for the engine. */
+/** What the connector needs of a store: listing, and a way for the engine to read objects. */
+import { AppError } from "../../lib/errors.ts";
 
-/** One version of an object. The etag is bare: stores differ in whether they quote it, and in lists from elsewhere. */
-export type StoredObject = { readonly key: string; readonly etag: string; readonly size: number };
-
-export type Page = {
-  /** In the store's key order; without "directories" and empty objects. */
-  readonly objects: readonly StoredObject[];
-  /** The last key looked at, whether it is among the objects or not. */
-  readonly last: string | undefined;
-  /** Where the next page begins; undefined at the end. */
-  readonly cursor: string | undefined;
+export type ObjectFile = {
+  readonly key: string;
+  /** Changes with every new content of the key. Without quotes, which stores and the engine add as they like. */
+  readonly etag: string;
+  readonly size: number;
 };
 
-export type PageRequest = {
-  /** Keys up to this one are left out. */
-  readonly after: string | undefined;
-  readonly cursor?: string | undefined;
-  readonly pageSize?: number;
+/** A table function call without its format arguments, for the keys given. */
+export type ReadCall = {
+  /** For example `s3({url:String}, {key:String}, {secret:String}, `: format, structure and compression follow. */
+  readonly head: string;
+  /** The engine's functions do not agree on the order of what follows. */
+  readonly order: "structure, compression" | "compression, structure";
+  readonly params: Readonly<Record<string, string>>;
 };
+
+export function bareEtag(etag: string | undefined): string {
+  return (etag ?? "").replaceAll('"', "");
+}
 
 export interface ObjectStore {
-  /** One LIST request: at most 1000 keys below the prefix. Throws AppError SOURCE_*. */
-  page(request: PageRequest, signal: AbortSignal): Promise<Page>;
-  /** The object's present version; undefined when it is gone. Throws AppError SOURCE_*. */
-  head(key: string, signal: AbortSignal): Promise<StoredObject | undefined>;
-  /** Secrets of the reading table function, by parameter name, valid now. */
-  readParams(): Promise<Readonly<Record<string, string>>>;
+  /** Up to 1000 objects after `after` (exclusive) in key order. `more` is false on the last page. */
+  list(
+    prefix: string,
+    after: string | undefined,
+    signal: AbortSignal,
+  ): Promise<{ readonly files: readonly ObjectFile[]; readonly more: boolean; readonly last: string | undefined }>;
+  /** The object's name for people and for the engine's `_path`: with its bucket. */
+  pathOf(key: string): string;
+  /** How the engine reads exactly these keys. */
+  reader(keys: readonly string[], signal: AbortSignal): Promise<ReadCall>;
   close(): void;
 }
 
-export function bareEtag(etag: string | undefined): string {
-  return (etag ?? "").replace(/^W\//, "").replace(/^"|"$/g, "");
-}
+const unauthorized =
+  /AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|CredentialsProviderError|not authorized/i;
+const invalid =
+  /NoSuchBucket|NoSuchKey|NotFound|InvalidBucketName|ContainerNotFound|ResourceNotFound|PermanentRedirect/i;
 
-/** Parameters travel in the engine's escaped text form. */
-export function escapeParameter(value: string): string {
-  return value.replaceAll("\\", "\\\\").replaceAll("\t", "\\t").replaceAll("\n", "\\n");
+/** An error of a store's client as ours; the client's own text stays private. */
+export function storeError(error: unknown, place: string, address: string): AppError {
+  if (error instanceof AppError) return error;
+  const {
+    name = "",
+    Code,
+    code,
+    message = "",
+    $metadata,
+  } = error as {
+    name?: string;
+    Code?: string;
+    code?: string;
+    message?: string;
+    $metadata?: { httpStatusCode?: number };
+  };
+  const status = $metadata?.httpStatusCode ?? (error as { statusCode?: number }).statusCode;
+  const word = Code ?? code ?? name;
+  const text = `${word} ${name} ${message}`;
+  if (unauthorized.test(text) || status === 401 || status === 403) {
+    return new AppError("SOURCE_UNAUTHORIZED", `Access to ${place} is refused (${word}).`, { cause: error });
+  }
+  if (invalid.test(text) || status === 404 || status === 301) {
+    return new AppError("SOURCE_INVALID", `${place} does not exist (${word}).`, {
+      cause: error,
+    });
+  }
+  return new AppError("SOURCE_UNREACHABLE", `No answer from ${address} (${word}).`, { cause: error });
 }

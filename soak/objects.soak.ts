@@ -1,0 +1,195 @@
+/**
+ * Object storage pipes under random kills: worker, engine host and control plane are killed with -9 at random moments,
+ * settings are edited and objects arrive late, and in the end every row is there exactly once, in the tables and behind
+ * a materialized view. `SEED` repeats a run, `SECONDS` bounds it (default 90).
+ */
+import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { startVersitygw, type TestStore } from "../test/support/pipe-stores.ts";
+import { createPipe, details, pipeBody } from "../test/support/pipes.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../test/support/serve.ts";
+
+export const description = "object storage pipes stay exactly-once under kill -9 of worker, engine and control plane";
+
+const seconds = Number(process.env.SECONDS ?? 90);
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+
+/** Mulberry32: small and repeatable. */
+function random(state: number): () => number {
+  let at = state;
+  return () => {
+    at = (at + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+type Run = { served: Served; service: BenchService; store: TestStore; next: () => number };
+
+export async function run(): Promise<Record<string, string | number>> {
+  console.log(`SEED=${seed} SECONDS=${seconds}`);
+  await using store = await startVersitygw();
+  const state: Run = { store, next: random(seed), ...(await start()) };
+  try {
+    return await torment(state);
+  } finally {
+    await state.served[Symbol.asyncDispose]();
+  }
+}
+
+async function start(): Promise<{ served: Served; service: BenchService }> {
+  const served = await serve({ env: { MILLRACE_LOG_LEVEL: "error" } });
+  const service = await runningService(served, { idleScaling: false });
+  return { served, service };
+}
+
+const formats = [
+  { name: "JSONEachRow", suffix: "json" },
+  { name: "CSVWithNames", suffix: "csv" },
+  { name: "Parquet", suffix: "parquet" },
+] as const;
+
+async function torment(state: Run): Promise<Record<string, string | number>> {
+  const expected = new Map<string, number>();
+  const pipes = new Map<string, string>();
+  let nextId = 0;
+  for (const { name, suffix } of formats) {
+    await query(
+      state.service,
+      `CREATE TABLE ${suffix} (id UInt64, name String) ENGINE = MergeTree PARTITION BY id % 3 ORDER BY id`,
+    );
+    await query(
+      state.service,
+      `CREATE TABLE ${suffix}_sum (k UInt8, c UInt64, s UInt64) ENGINE = SummingMergeTree ORDER BY k`,
+    );
+    await query(
+      state.service,
+      `CREATE MATERIALIZED VIEW ${suffix}_view TO ${suffix}_sum AS SELECT id % 7 AS k, count() AS c, sum(id) AS s FROM ${suffix} GROUP BY k`,
+    );
+    expected.set(suffix, 0);
+    // One large object (several blocks), then small ones that become one block together.
+    nextId = await upload(state, name, suffix, "0000-large", nextId, 2_500_000, expected);
+    const body = pipeBody(state.store, `${suffix}/*.${suffix}`, suffix, {
+      source: { isContinuous: true },
+      destination: { managedTable: false, tableDefinition: null },
+      body: {
+        settings: {
+          object_storage_polling_interval_ms: 300,
+          object_storage_max_file_count: 7,
+          // Small blocks, so that a kill hits the middle of a statement.
+          database_min_insert_block_size_bytes: 4_000_000,
+        },
+      },
+    });
+    pipes.set(suffix, await createPipe(state.served, state.service, body));
+  }
+  const kills: Record<string, number> = { worker: 0, engine: 0, control: 0 };
+  const deadline = Date.now() + seconds * 1000;
+  for (let round = 0; Date.now() < deadline; round += 1) {
+    await delay(200 + state.next() * 1500);
+    const { name, suffix } = formats[Math.floor(state.next() * formats.length)] as (typeof formats)[number];
+    // Every third key is smaller than what was loaded before.
+    const key = state.next() < 0.33 ? `0001-late-${round}` : `${String(1000 + round)}-small`;
+    await retried(async () => {
+      nextId = await upload(state, name, suffix, key, nextId, 1 + Math.floor(state.next() * 3000), expected);
+    });
+    await harm(state, pipes, kills);
+    if (round % 5 === 4) await edit(state, pipes.get(suffix) as string);
+  }
+  return await verify(state, pipes, expected, kills);
+}
+
+async function upload(
+  state: Run,
+  format: string,
+  suffix: string,
+  key: string,
+  from: number,
+  count: number,
+  expected: Map<string, number>,
+): Promise<number> {
+  const target = `s3('${state.store.url(`${suffix}/${key}.${suffix}`)}', 'AKTEST', 'SK-of-pipe-tests\\'\\\\x', '${format}')`;
+  await query(
+    state.service,
+    `INSERT INTO FUNCTION ${target} SELECT number AS id, concat('name ', toString(number)) AS name FROM numbers(${from}, ${count}) SETTINGS s3_truncate_on_insert = 1`,
+  );
+  expected.set(suffix, (expected.get(suffix) ?? 0) + count);
+  return from + count;
+}
+
+async function harm(state: Run, pipes: ReadonlyMap<string, string>, kills: Record<string, number>): Promise<void> {
+  const dice = state.next();
+  if (dice < 0.4) {
+    const ids = [...pipes.values()];
+    const id = ids[Math.floor(state.next() * ids.length)];
+    if (kill(`${state.served.dataDir}/pipes/${id}.pid`)) kills.worker = (kills.worker ?? 0) + 1;
+  } else if (dice < 0.7) {
+    if (kill(`${state.served.dataDir}/services/${state.service.id}/engine.pid`)) kills.engine = (kills.engine ?? 0) + 1;
+  } else if (dice < 0.85) {
+    state.served = await state.served.restartAfterKill();
+    kills.control = (kills.control ?? 0) + 1;
+  }
+}
+
+async function edit(state: Run, pipeId: string): Promise<void> {
+  const body = {
+    object_storage_max_file_count: 1 + Math.floor(state.next() * 20),
+    database_min_insert_block_size_bytes: 2_000_000 + Math.floor(state.next() * 8_000_000),
+    object_storage_concurrency: 1 + Math.floor(state.next() * 4),
+  };
+  await state.served.api.updatePipeSettings({ params: { ...state.service.params, pipeId }, body });
+}
+
+async function verify(
+  state: Run,
+  pipes: ReadonlyMap<string, string>,
+  expected: ReadonlyMap<string, number>,
+  kills: Readonly<Record<string, number>>,
+): Promise<Record<string, string | number>> {
+  let total = 0;
+  for (const [suffix, count] of expected) {
+    const look = () => query(state.service, `SELECT count(), uniqExact(id), sum(id) FROM ${suffix}`).catch(() => "");
+    await until(`${suffix} is complete`, async () => Number((await look()).split("\t")[0]) >= count, 120_000).catch(
+      async (error: Error) => {
+        const pipe = await details(state.served, state.service, pipes.get(suffix) as string);
+        throw new Error(
+          `${error.message}: ${await look()} of ${count}; ${pipe.state} ${pipe.lastError ?? ""} SEED=${seed}`,
+        );
+      },
+    );
+    // Whatever would come twice has time to come.
+    await delay(1_500);
+    const [rows, distinct, sum] = (await look()).split("\t");
+    const view = await query(state.service, `SELECT sum(c), sum(s) FROM ${suffix}_sum`);
+    const seen = `${suffix}: ${rows} rows, ${distinct} distinct, view ${view}`;
+    console.log(`${seen}; expected ${count}`);
+    if (Number(rows) !== count || Number(distinct) !== count || view !== `${rows}\t${sum}`) {
+      throw new Error(`${seen}; expected ${count}. SEED=${seed}`);
+    }
+    total += count;
+  }
+  return { rows: total, seed, ...kills };
+}
+
+function kill(pidFile: string): boolean {
+  try {
+    process.kill((JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid, "SIGKILL");
+    return true;
+  } catch {
+    // Between two lives.
+    return false;
+  }
+}
+
+/** Uploads go through the engine, which may have been killed a moment ago. */
+async function retried(work: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === 20) throw error;
+      await delay(250);
+    }
+  }
+}

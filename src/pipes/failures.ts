@@ -1,0 +1,66 @@
+/** What a failed insert means: try again, the bytes are bad, the source fails, or the destination is not fit. */
+import { ClickHouseError } from "../clickhouse/client.ts";
+import { AppError, describeError } from "../lib/errors.ts";
+
+export type FailureKind = "data" | "source" | "destination" | "service" | "engine";
+
+export type Failure = {
+  readonly kind: FailureKind;
+  readonly code: number;
+  readonly message: string;
+  /** False for codes that nobody has classified: after some attempts they count as `data`. */
+  readonly known: boolean;
+};
+
+/** Timeouts, memory, too many parts or queries, network, cancelled: the same insert may succeed later. */
+const engineCodes = [3, 159, 164, 202, 203, 209, 210, 236, 241, 242, 243, 252, 285, 319, 394, 425, 473, 745, 999, 1002];
+/** Names and rights that are missing at the destination. */
+const destinationCodes = [10, 15, 16, 20, 36, 44, 46, 47, 48, 50, 60, 62, 81, 115, 218, 344, 497, 524];
+/** Parsers and converters that do not like the bytes, and our own guard (395). */
+const dataCodes = [
+  6, 25, 26, 27, 32, 33, 34, 38, 40, 41, 43, 53, 69, 70, 72, 79, 117, 128, 130, 131, 190, 198, 246, 271, 321, 349, 354,
+  376, 395, 407, 441, 467, 561, 636, 638, 675, 676, 678, 679, 691,
+];
+const sourceCodes = [499, 86, 1000];
+
+export function failureOf(error: unknown): Failure {
+  if (error instanceof ClickHouseError) return ofEngine(error);
+  if (error instanceof AppError) {
+    const kind = error.code.startsWith("SOURCE_") ? "source" : "service";
+    return { kind, code: 0, message: error.message, known: true };
+  }
+  return { kind: "engine", code: 0, message: `no answer from the engine (${describeError(error)})`, known: true };
+}
+
+function ofEngine(error: ClickHouseError): Failure {
+  const { code } = error;
+  const known = (kind: FailureKind): Failure => ({ kind, code, message: error.message, known: true });
+  if (/Azure::|AzureBlobStorage/.test(error.message) && !dataCodes.includes(code)) return known("source");
+  if (sourceCodes.includes(code)) return known("source");
+  // A file whose compression this build of the engine cannot read must not stop the others.
+  if (/Unsupported compression method/.test(error.message)) return known("data");
+  if (dataCodes.includes(code)) return known("data");
+  if (destinationCodes.includes(code)) return known("destination");
+  if (engineCodes.includes(code) || code === 0) return known("engine");
+  return { kind: "data", code, message: error.message, known: false };
+}
+
+/** The one sentence that users see: without our statement, version and secrets. */
+export function sentenceOf(failure: Failure): string {
+  const text = failure.message
+    .replace(/^Code: \d+\. DB::Exception: /, "")
+    .replace(/,? ?Stack trace \([\s\S]*$/, "")
+    .replace(/\s*\(version [\s\S]*$/, "")
+    .replace(/: While executing[^(]*/, " ");
+  return scrub(text).slice(0, 1000);
+}
+
+/** Takes out what looks like a credential: signatures and keys of urls and connection strings. */
+export function scrub(text: string): string {
+  return text
+    .replaceAll(
+      /(AccountKey|SharedAccessSignature|sig|X-Amz-Signature|X-Amz-Credential|X-Amz-Security-Token)=[^;&\s'"]+/gi,
+      "$1=[hidden]",
+    )
+    .replaceAll(/:\/\/[^/\s:@]+:[^/\s@]+@/g, "://[hidden]@");
+}

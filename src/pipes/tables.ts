@@ -1,0 +1,88 @@
+/** What the engine knows about tables, and which tables the rows of one flow on to through materialized views. */
+import type { ClickHouseClient } from "../clickhouse/client.ts";
+import { type Token, tokenize } from "../clickhouse/lexer.ts";
+import { parameterText, tableName } from "../clickhouse/sql.ts";
+
+export type TableFacts = {
+  readonly database: string;
+  readonly name: string;
+  readonly engine: string;
+  /** `non_replicated_deduplication_window`; 0 when it is not set. */
+  readonly dedupWindow: number;
+  /** Materialized views that read from it. */
+  readonly views: readonly { readonly database: string; readonly name: string }[];
+  /** For a materialized view: where it writes to. */
+  readonly target: { readonly database: string; readonly name: string } | undefined;
+};
+
+type Row = {
+  database: string;
+  name: string;
+  engine: string;
+  create_table_query: string;
+  dependencies_database: string[];
+  dependencies_table: string[];
+};
+
+export async function findTable(
+  client: ClickHouseClient,
+  database: string,
+  name: string,
+): Promise<TableFacts | undefined> {
+  const [row] = await client.rows<Row>(
+    "SELECT database, name, engine, create_table_query, dependencies_database, dependencies_table " +
+      "FROM system.tables WHERE database = {database:String} AND name = {name:String}",
+    { params: { database: parameterText(database), name: parameterText(name) } },
+  );
+  if (row === undefined) return undefined;
+  const window = /non_replicated_deduplication_window = (\d+)/.exec(row.create_table_query)?.[1];
+  return {
+    database: row.database,
+    name: row.name,
+    engine: row.engine,
+    dedupWindow: Number(window ?? 0),
+    views: row.dependencies_table.map((view, at) => ({
+      database: row.dependencies_database[at] as string,
+      name: view,
+    })),
+    target: row.engine === "MaterializedView" ? await viewTarget(client, row) : undefined,
+  };
+}
+
+/** Every table that rows of this one reach through materialized views, however many steps away. */
+export async function sinksOf(client: ClickHouseClient, from: TableFacts): Promise<TableFacts[]> {
+  const sinks = new Map<string, TableFacts>();
+  const visit = async (table: TableFacts): Promise<void> => {
+    for (const { database, name } of table.views) {
+      const view = await findTable(client, database, name);
+      const sink = view?.target && (await findTable(client, view.target.database, view.target.name));
+      if (sink === undefined || sinks.has(`${sink.database}\0${sink.name}`)) continue;
+      sinks.set(`${sink.database}\0${sink.name}`, sink);
+      await visit(sink);
+    }
+  };
+  await visit(from);
+  return [...sinks.values()];
+}
+
+/**
+ * `CREATE MATERIALIZED VIEW a.b UUID '...' TO c.d ...`; without a table behind TO the view has an inner table of its own,
+ * which is named after the view's uuid. `system.tables` does not tell that uuid for the embedded engine's `default`.
+ */
+async function viewTarget(client: ClickHouseClient, row: Row): Promise<{ database: string; name: string }> {
+  const [shown] = await client.rows<{ statement: string }>(
+    `SHOW CREATE TABLE ${tableName(row.database, row.name)} SETTINGS show_table_uuid_in_table_create_query_if_not_nil = 1`,
+  );
+  const tokens = tokenize(shown?.statement ?? "");
+  const word = (at: number) => tokens[at]?.text.toUpperCase();
+  const end = tokens.findIndex((token) => token.text === "(" || /^(AS|SELECT)$/i.test(token.text));
+  const to = tokens.findIndex((token, at) => at > 2 && at < end && token.kind === "word" && word(at) === "TO");
+  if (to >= 0 && word(to + 1) !== "INNER") {
+    const [first, dot, second] = tokens.slice(to + 1, to + 4) as [Token, Token?, Token?];
+    if (dot?.text === "." && second !== undefined) return { database: first.value, name: second.value };
+    return { database: row.database, name: first.value };
+  }
+  const uuid = tokens.findIndex((token, at) => at < end && token.kind === "word" && word(at) === "UUID");
+  const inner = uuid < 0 ? `.inner.${row.name}` : `.inner_id.${tokens[uuid + 1]?.value}`;
+  return { database: row.database, name: inner };
+}

@@ -1,0 +1,76 @@
+/** Azure Blob Storage: listing through its SDK; the engine reads the blobs itself. */
+import { BlobServiceClient, type ContainerClient } from "@azure/storage-blob";
+import { AppError } from "../../lib/errors.ts";
+import { enginePattern } from "./keys.ts";
+import type { ObjectStorageConfig } from "./kind.ts";
+import type { AzureLocation } from "./location.ts";
+import { bareEtag, type ObjectFile, type ObjectStore, type ReadCall, storeError } from "./store.ts";
+
+const pageSize = 1000;
+
+export class AzureStore implements ObjectStore {
+  readonly #location: AzureLocation;
+  readonly #connectionString: string;
+  readonly #container: ContainerClient;
+
+  constructor(location: AzureLocation, config: ObjectStorageConfig) {
+    this.#location = location;
+    this.#connectionString = config.connectionString ?? "";
+    try {
+      const client = BlobServiceClient.fromConnectionString(this.#connectionString, {
+        retryOptions: { maxTries: 3, tryTimeoutInMs: 20_000 },
+      });
+      this.#container = client.getContainerClient(location.container);
+    } catch (error) {
+      throw new AppError("SOURCE_INVALID", "The connectionString is not valid.", { cause: error });
+    }
+  }
+
+  /**
+   * Azure lists from a marker that only it can make, not from a key: pages up to the key are read and dropped. That is
+   * one request per 5000 older blobs.
+   */
+  async list(prefix: string, after: string | undefined, signal: AbortSignal) {
+    const files: ObjectFile[] = [];
+    try {
+      const pages = this.#container
+        .listBlobsFlat({ prefix, abortSignal: signal })
+        .byPage({ maxPageSize: after === undefined ? pageSize : 5 * pageSize });
+      for await (const page of pages) {
+        for (const blob of page.segment.blobItems) {
+          if (after !== undefined && Buffer.compare(Buffer.from(blob.name), Buffer.from(after)) <= 0) continue;
+          files.push({
+            key: blob.name,
+            etag: bareEtag(blob.properties.etag),
+            size: blob.properties.contentLength ?? 0,
+          });
+        }
+        const more = page.continuationToken !== undefined && page.continuationToken !== "";
+        if (files.length >= pageSize || !more) return { files, more, last: files.at(-1)?.key };
+      }
+      return { files, more: false, last: files.at(-1)?.key };
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw storeError(error, `Container ${this.#location.container}`, this.#container.url.split("?")[0] ?? "");
+    }
+  }
+
+  pathOf(key: string): string {
+    return `${this.#location.container}/${key}`;
+  }
+
+  async reader(keys: readonly string[]): Promise<ReadCall> {
+    return {
+      head: "azureBlobStorage({connection_string:String}, {container:String}, {blob_path:String}, ",
+      order: "compression, structure",
+      params: {
+        connection_string: this.#connectionString,
+        container: this.#location.container,
+        // Unlike a url, the path of a blob is not percent-encoded.
+        blob_path: enginePattern(keys, (text) => text),
+      },
+    };
+  }
+
+  close(): void {}
+}

@@ -1,0 +1,91 @@
+/** The object storage connector: checks a configuration and opens a source. */
+import { AppError } from "../../lib/errors.ts";
+import type { CheckOptions, Connector, SourceContext } from "../source.ts";
+import { conflictingFields } from "./fields.ts";
+import { inferFormat, type ObjectFormat } from "./formats.ts";
+import { keyPattern } from "./glob.ts";
+import type { ObjectStorageConfig } from "./kind.ts";
+import { locationOf } from "./location.ts";
+import { Reading } from "./reading.ts";
+import { checkSample } from "./samples.ts";
+import { ObjectSource } from "./source.ts";
+import type { ObjectFile, ObjectStore } from "./store.ts";
+
+export const connector: Connector<ObjectStorageConfig> = {
+  async check(config: ObjectStorageConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
+    const { store, pattern } = await openStore(config);
+    try {
+      const keys = keyPattern(pattern);
+      const page = await store.list(keys.prefix, undefined, signal);
+      const first = page.files.find((file) => file.size > 0 && keys.matches(file.key));
+      if (keys.exact && first === undefined) {
+        throw new AppError("SOURCE_INVALID", `The object "${pattern}" does not exist.`);
+      }
+      const format = config.format ?? inferFormat(first?.key ?? pattern);
+      if (format === undefined) {
+        throw new AppError(
+          "SOURCE_INVALID",
+          "The format cannot be told from the url; set source.objectStorage.format.",
+        );
+      }
+      const [conflict] = conflictingFields(options.destination.columns, format);
+      if (conflict !== undefined) {
+        const message = `The field "${conflict}" is mapped as a value and as the parent of another field.`;
+        throw new AppError("SOURCE_INVALID", message);
+      }
+      await checkCompression(config, first, format, store, options, signal);
+      if (config.queueUrl !== undefined) await checkQueue(config, config.queueUrl, signal);
+      if (options.validateSamples) await checkSample(first, format, store, config, options, signal);
+    } finally {
+      store.close();
+    }
+  },
+
+  async open(config: ObjectStorageConfig, context: SourceContext) {
+    const { store, pattern } = await openStore(config);
+    const queue = config.queueUrl === undefined ? undefined : await openQueue(config, config.queueUrl);
+    return new ObjectSource({ config, context, store, pattern, queue });
+  },
+};
+
+/** The embedded engine is built without bzip2; another one may have it. */
+async function checkCompression(
+  config: ObjectStorageConfig,
+  file: ObjectFile | undefined,
+  format: ObjectFormat,
+  store: ObjectStore,
+  options: CheckOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const bzip2 = config.compression === "bz2" || file?.key.endsWith(".bz2") === true;
+  if (!bzip2 || file === undefined) return;
+  const { sql, ...rest } = await new Reading(store, config, options.destination).sample(file, format, 1, signal);
+  await options.query(sql, rest).catch((error: Error) => {
+    if (!/Unsupported compression method/.test(error.message)) return;
+    throw new AppError("SOURCE_INVALID", "This service's engine cannot read bzip2; use gzip, zstd, xz, brotli or lz4.");
+  });
+}
+
+async function checkQueue(config: ObjectStorageConfig, queueUrl: string, signal: AbortSignal): Promise<void> {
+  const queue = await openQueue(config, queueUrl);
+  try {
+    await queue.check(signal);
+  } finally {
+    queue.close();
+  }
+}
+
+async function openQueue(config: ObjectStorageConfig, queueUrl: string) {
+  const { SqsQueue } = await import("./queue.ts");
+  return new SqsQueue(config, queueUrl);
+}
+
+async function openStore(config: ObjectStorageConfig): Promise<{ store: ObjectStore; pattern: string }> {
+  const location = locationOf(config);
+  if (location.store === "s3") {
+    const { S3Store } = await import("./s3.ts");
+    return { store: new S3Store(location, config), pattern: location.pattern };
+  }
+  const { AzureStore } = await import("./azure.ts");
+  return { store: new AzureStore(location, config), pattern: location.pattern };
+}

@@ -1,0 +1,145 @@
+/**
+ * The mapping of a pipe as SQL: the structure that the engine reads files with, and one expression per destination
+ * column. The types are the destination's own, so that the engine's parser converts and no row is touched by us.
+ */
+import { identifier, literal } from "../../clickhouse/sql.ts";
+import type { DestinationColumn } from "../source.ts";
+import { isPositional, type ObjectFormat } from "./formats.ts";
+
+export type FieldPlan = {
+  /** Column declarations for the table function. */
+  readonly structure: string;
+  /** One expression per destination column, in order. */
+  readonly expressions: readonly string[];
+  /** The top-level fields that are read from the file. */
+  readonly fields: readonly string[];
+};
+
+/** Columns that the store knows about an object and not the file itself. */
+const virtualColumns: Readonly<Record<string, string>> = {
+  _path: "toString(_path)",
+  _file: "toString(_file)",
+  _size: "assumeNotNull(_size)",
+  _time: "assumeNotNull(_time)",
+  _etag: "toString(assumeNotNull(_etag))",
+};
+
+export function isVirtual(sourceField: string): boolean {
+  return Object.hasOwn(virtualColumns, sourceField);
+}
+
+export function fieldPlan(columns: readonly DestinationColumn[], format: ObjectFormat): FieldPlan {
+  const read = columns.filter((column) => !isVirtual(column.sourceField));
+  const expressionOf = new Map<DestinationColumn, string>();
+  for (const column of columns.filter((candidate) => isVirtual(candidate.sourceField))) {
+    expressionOf.set(column, `CAST(${virtualColumns[column.sourceField]}, ${literal(column.type)})`);
+  }
+  const structure = planFields(read, format, expressionOf);
+  return {
+    structure: structure.map(({ name, type }) => `${identifier(name)} ${type}`).join(", "),
+    expressions: columns.map((column) => expressionOf.get(column) as string),
+    fields: structure.map(({ name }) => name),
+  };
+}
+
+type Declared = { readonly name: string; readonly type: string };
+
+function planFields(
+  read: readonly DestinationColumn[],
+  format: ObjectFormat,
+  expressionOf: Map<DestinationColumn, string>,
+): Declared[] {
+  // A file of which nothing is wanted still has rows; the engine needs one column to count them by.
+  if (read.length === 0) return [{ name: "c1", type: "String" }];
+  if (format === "JSONAsObject") {
+    for (const column of read) expressionOf.set(column, "json");
+    return [{ name: "json", type: "JSON" }];
+  }
+  if (isPositional(format)) return planPositions(read, expressionOf);
+  if (format.startsWith("CSV") || format.startsWith("TabSeparated")) {
+    return distinct(read, expressionOf, (column) => column.sourceField);
+  }
+  return planPaths(read, expressionOf);
+}
+
+/** `c1`, `c2` ... name positions; otherwise the mappings stand in the order of the file's columns. */
+function planPositions(read: readonly DestinationColumn[], expressionOf: Map<DestinationColumn, string>): Declared[] {
+  const numbered = read.every((column) => /^c[1-9]\d{0,4}$/.test(column.sourceField));
+  const at = new Map<number, DestinationColumn[]>();
+  for (const [index, column] of read.entries()) {
+    const position = numbered ? Number(column.sourceField.slice(1)) : index + 1;
+    at.set(position, [...(at.get(position) ?? []), column]);
+  }
+  return Array.from({ length: Math.max(...at.keys()) }, (_, index) => {
+    const [first, ...others] = at.get(index + 1) ?? [];
+    const name = `c${index + 1}`;
+    if (first !== undefined) expressionOf.set(first, identifier(name));
+    for (const other of others) expressionOf.set(other, `CAST(${identifier(name)}, ${literal(other.type)})`);
+    return { name, type: first?.type ?? "String" };
+  });
+}
+
+/** One declaration per field; a second column of the same field is converted from the first. */
+function distinct(
+  read: readonly DestinationColumn[],
+  expressionOf: Map<DestinationColumn, string>,
+  fieldOf: (column: DestinationColumn) => string,
+): Declared[] {
+  const declared = new Map<string, string>();
+  for (const column of read) {
+    const field = fieldOf(column);
+    const type = declared.get(field);
+    if (type === undefined) declared.set(field, column.type);
+    const same = type === undefined || type === column.type;
+    expressionOf.set(column, same ? identifier(field) : `CAST(${identifier(field)}, ${literal(column.type)})`);
+  }
+  return [...declared].map(([name, type]) => ({ name, type }));
+}
+
+type PathNode = { type: string | undefined; readonly members: Map<string, PathNode> };
+
+/** Dotted paths become tuples with just the members that are wanted. `a\.b` is a field whose name has a dot. */
+function planPaths(read: readonly DestinationColumn[], expressionOf: Map<DestinationColumn, string>): Declared[] {
+  const root: PathNode = { type: undefined, members: new Map() };
+  for (const column of read) {
+    const steps = pathSteps(column.sourceField);
+    let node = root;
+    for (const step of steps) {
+      const next: PathNode = node.members.get(step) ?? { type: undefined, members: new Map() };
+      node.members.set(step, next);
+      node = next;
+    }
+    const same = node.type === undefined || node.type === column.type;
+    node.type ??= column.type;
+    const [first, ...rest] = steps as [string, ...string[]];
+    const access = rest.reduce((sql, step) => `tupleElement(${sql}, ${literal(step)})`, identifier(first));
+    expressionOf.set(column, same ? access : `CAST(${access}, ${literal(column.type)})`);
+  }
+  return [...root.members].map(([name, node]) => ({ name, type: typeOf(node) }));
+}
+
+function typeOf(node: PathNode): string {
+  if (node.members.size === 0) return node.type as string;
+  return `Tuple(${[...node.members].map(([name, member]) => `${identifier(name)} ${typeOf(member)}`).join(", ")})`;
+}
+
+/** The steps of a dotted path; a backslash takes the next character literally. */
+export function pathSteps(field: string): string[] {
+  const steps = [...field.matchAll(/((?:\\.|[^.\\])+)/gsu)].map(([step]) => step.replaceAll(/\\(.)/gsu, "$1"));
+  return steps.length === 0 ? [field] : steps;
+}
+
+/**
+ * Fields that are mapped as a value and also as the parent of another: the engine can read a field only one way.
+ */
+export function conflictingFields(columns: readonly DestinationColumn[], format: ObjectFormat): string[] {
+  if (isPositional(format) || format === "JSONAsObject" || format.startsWith("CSV") || format.startsWith("Tab")) {
+    return [];
+  }
+  const paths = columns
+    .filter((column) => !isVirtual(column.sourceField))
+    .map((column) => pathSteps(column.sourceField));
+  return paths
+    .filter((path) => paths.some((other) => other.length > path.length && path.every((step, i) => step === other[i])))
+    .map((path) => path.join("."));
+}

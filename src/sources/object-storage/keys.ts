@@ -1,0 +1,21 @@
+/** Keys as the engine's path arguments. */
+
+/**
+ * The path argument that makes the engine read these keys. Characters that the engine takes for wildcards cannot be escaped
+ * there; they become `*`, and the caller's filter on `_path` picks the exact key.
+ */
+export function enginePattern(keys: readonly string[], encode: (text: string) => string): string {
+  const patterns = keys.map((key) =>
+    key
+      .replaceAll(/[*?{}]+/g, "*")
+      .split("*")
+      .map((part) => part.split("/").map(encode).join("/"))
+      .join("*"),
+  );
+  return patterns.length === 1 ? (patterns[0] as string) : `{${patterns.join(",")}}`;
+}
+
+/** Keys that can stand in a list `{a,b}` of the engine. */
+export function isPlainKey(key: string): boolean {
+  return !/[*?{},]/.test(key) && !key.includes("..");
+}

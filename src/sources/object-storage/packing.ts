@@ -1,0 +1,95 @@
+/** Puts object versions together into batches. */
+import { createHash } from "node:crypto";
+import type { RejectedRecord } from "../source.ts";
+import { isCompressed, type ObjectFormat } from "./formats.ts";
+import { isPlainKey } from "./keys.ts";
+import type { ObjectStorageConfig } from "./kind.ts";
+import type { ObjectFile } from "./store.ts";
+
+/** What an intent keeps of a batch. */
+export type Pack = {
+  readonly files: readonly ObjectFile[];
+  readonly format: ObjectFormat;
+  /** Everything in one block: readers see all of it or nothing (per partition). */
+  readonly oneBlock: boolean;
+  /** Bad rows are left out. */
+  readonly lenient: boolean;
+  /** Nothing is loaded: the file is given up, and `rejected` says why. */
+  readonly givenUp?: boolean;
+  /** Id of the refused batch whose blocks this one completes. */
+  readonly continues?: string;
+  readonly rejected?: readonly RejectedRecord[];
+};
+
+export type PackLimits = { readonly maxBytes: number; readonly maxFiles: number };
+
+/** Bytes on the store that become one block in memory; columnar and compressed files grow when they are read. */
+const oneBlockTextBytes = 64 * 2 ** 20;
+const oneBlockPackedBytes = 16 * 2 ** 20;
+/** The engine expands a list of at most this many keys. */
+const maxListedKeys = 1000;
+/** A statement must stay well below the engine's limit of its own length. */
+const maxListedChars = 100_000;
+
+export function fitsOneBlock(bytes: number, packed: boolean): boolean {
+  return bytes <= (packed ? oneBlockPackedBytes : oneBlockTextBytes);
+}
+
+export function isPacked(file: ObjectFile, format: ObjectFormat, compression: ObjectStorageConfig["compression"]) {
+  const text = format.startsWith("JSON") || format.startsWith("CSV") || format.startsWith("TabSeparated");
+  return !text || isCompressed(file.key, compression);
+}
+
+/** Collects small files until a batch is full; large files and keys with wildcard characters go alone. */
+export class Packer {
+  readonly #limits: PackLimits;
+  readonly #compression: ObjectStorageConfig["compression"];
+  #files: ObjectFile[] = [];
+  #format: ObjectFormat | undefined;
+  #packed = false;
+  #bytes = 0;
+  #chars = 0;
+
+  constructor(limits: PackLimits, compression: ObjectStorageConfig["compression"]) {
+    this.#limits = limits;
+    this.#compression = compression;
+  }
+
+  /** Returns the packs that are complete with this file. */
+  add(file: ObjectFile, format: ObjectFormat): Pack[] {
+    const packed = isPacked(file, format, this.#compression);
+    if (!isPlainKey(file.key) || !fitsOneBlock(file.size, packed)) {
+      return [{ files: [file], format, oneBlock: fitsOneBlock(file.size, packed), lenient: false }];
+    }
+    const full =
+      this.#format !== format ||
+      this.#packed !== packed ||
+      this.#files.length >= Math.min(this.#limits.maxFiles, maxListedKeys) ||
+      this.#bytes + file.size > this.#limits.maxBytes ||
+      this.#chars + file.key.length > maxListedChars ||
+      !fitsOneBlock(this.#bytes + file.size, packed);
+    const done = full ? this.flush() : [];
+    this.#format = format;
+    this.#packed = packed;
+    this.#files.push(file);
+    this.#bytes += file.size;
+    this.#chars += file.key.length;
+    return done;
+  }
+
+  flush(): Pack[] {
+    if (this.#files.length === 0) return [];
+    const pack = { files: this.#files, format: this.#format as ObjectFormat, oneBlock: true, lenient: false };
+    this.#files = [];
+    this.#bytes = 0;
+    this.#chars = 0;
+    return [pack];
+  }
+}
+
+/** The same for the same object versions read in the same way, and for nothing else. */
+export function packId(pack: Pack): string {
+  const manner = [pack.lenient, pack.givenUp ?? false];
+  const content = JSON.stringify([...manner, pack.format, pack.files.map(({ key, etag, size }) => [key, etag, size])]);
+  return createHash("sha256").update(content).digest("hex").slice(0, 32);
+}

@@ -1,0 +1,166 @@
+/**
+ * Notifications of new objects from SQS: bodies of S3 itself, wrapped by SNS, or from EventBridge. A message stays ours
+ * by heartbeats while its objects are loaded, and is deleted only when their rows are durable. One that cannot be loaded
+ * or understood is left alone, so that the queue's own rule moves it to the dead-letter queue.
+ */
+import {
+  ChangeMessageVisibilityBatchCommand,
+  DeleteMessageBatchCommand,
+  GetQueueAttributesCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
+import type { ObjectStorageConfig } from "./kind.ts";
+import { credentialsOf } from "./s3.ts";
+import { bareEtag, type ObjectFile, storeError } from "./store.ts";
+
+/** How long a message is hidden from others without a heartbeat, and how often it gets one. */
+const visibilityS = 60;
+const heartbeatMs = 20_000;
+const longPollS = 10;
+
+export type Notified = {
+  readonly receipt: string;
+  /** Objects that were created. Size and version are the event's, undefined when it does not tell. */
+  readonly objects: readonly { readonly key: string; readonly file: ObjectFile | undefined }[];
+  /** False: nobody can make sense of the body. */
+  readonly understood: boolean;
+};
+
+export interface NotificationQueue {
+  /** Waits a while for messages; at most ten. */
+  receive(wait: boolean, signal: AbortSignal): Promise<Notified[]>;
+  /** The message's objects are durable. */
+  remove(receipts: readonly string[]): Promise<void>;
+  /** No more heartbeats: the queue will deliver the message again. */
+  leave(receipt: string): void;
+  close(): void;
+}
+
+export class SqsQueue implements NotificationQueue {
+  readonly #client: SQSClient;
+  readonly #url: string;
+  readonly #held = new Set<string>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(config: ObjectStorageConfig, queueUrl: string) {
+    const { origin, host } = new URL(queueUrl);
+    const region = /^sqs\.([a-z0-9-]+)\./.exec(host)?.[1] ?? "us-east-1";
+    const credentials = credentialsOf(config, region);
+    this.#url = queueUrl;
+    this.#client = new SQSClient({
+      region,
+      endpoint: origin,
+      maxAttempts: 3,
+      ...(credentials === undefined ? {} : { credentials }),
+    });
+    this.#timer = setInterval(() => void this.#heartbeat(), heartbeatMs);
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    const command = new GetQueueAttributesCommand({ QueueUrl: this.#url, AttributeNames: ["QueueArn"] });
+    await this.#asking(() => this.#client.send(command, { abortSignal: signal }), signal);
+  }
+
+  async receive(wait: boolean, signal: AbortSignal): Promise<Notified[]> {
+    const command = new ReceiveMessageCommand({
+      QueueUrl: this.#url,
+      MaxNumberOfMessages: 10,
+      WaitTimeSeconds: wait ? longPollS : 0,
+      VisibilityTimeout: visibilityS,
+    });
+    const { Messages = [] } = await this.#asking(() => this.#client.send(command, { abortSignal: signal }), signal);
+    const messages = Messages.map(readMessage);
+    for (const { receipt } of messages) this.#held.add(receipt);
+    return messages;
+  }
+
+  async remove(receipts: readonly string[]): Promise<void> {
+    for (const receipt of receipts) this.#held.delete(receipt);
+    for (let at = 0; at < receipts.length; at += 10) {
+      const Entries = receipts.slice(at, at + 10).map((ReceiptHandle, i) => ({ Id: String(i), ReceiptHandle }));
+      // A message that could not be deleted comes again, and is then known to be loaded.
+      await this.#client.send(new DeleteMessageBatchCommand({ QueueUrl: this.#url, Entries })).catch(() => {});
+    }
+  }
+
+  leave(receipt: string): void {
+    this.#held.delete(receipt);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#client.destroy();
+  }
+
+  async #heartbeat(): Promise<void> {
+    const receipts = [...this.#held];
+    for (let at = 0; at < receipts.length; at += 10) {
+      const Entries = receipts
+        .slice(at, at + 10)
+        .map((ReceiptHandle, i) => ({ Id: String(i), ReceiptHandle, VisibilityTimeout: visibilityS }));
+      const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: this.#url, Entries });
+      // One that is missed lets the message come again, which is harmless.
+      await this.#client.send(command).catch(() => {});
+    }
+  }
+
+  async #asking<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw storeError(error, "The queue", new URL(this.#url).origin);
+    }
+  }
+}
+
+type S3Record = {
+  readonly eventName?: string;
+  readonly s3?: { readonly object?: { readonly key?: string; readonly size?: number; readonly eTag?: string } };
+};
+
+type Body = {
+  readonly Records?: readonly S3Record[];
+  readonly Message?: string;
+  readonly Event?: string;
+  readonly "detail-type"?: string;
+  readonly detail?: { readonly object?: { readonly key?: string; readonly size?: number; readonly etag?: string } };
+};
+
+export function readMessage(message: Pick<Message, "Body" | "ReceiptHandle">): Notified {
+  const receipt = message.ReceiptHandle ?? "";
+  const body = parse(message.Body);
+  // SNS without raw delivery puts the event into a text of its own.
+  const event = typeof body?.Message === "string" ? parse(body.Message) : body;
+  if (event?.Event === "s3:TestEvent") return { receipt, objects: [], understood: true };
+  if (typeof event?.["detail-type"] === "string") {
+    const object = event.detail?.object;
+    const created = event["detail-type"] === "Object Created" && object?.key !== undefined;
+    const objects = created ? [objectOf(object.key as string, object.etag, object.size)] : [];
+    return { receipt, objects, understood: true };
+  }
+  if (!Array.isArray(event?.Records)) return { receipt, objects: [], understood: false };
+  const objects = event.Records.flatMap(({ eventName, s3 }) => {
+    if (!/^(s3:)?ObjectCreated:/.test(eventName ?? "") || s3?.object?.key === undefined) return [];
+    // S3 encodes keys like a form: a space is a plus.
+    const key = decodeURIComponent(s3.object.key.replaceAll("+", " "));
+    return [objectOf(key, s3.object.eTag, s3.object.size)];
+  });
+  return { receipt, objects, understood: true };
+}
+
+function objectOf(key: string, etag: string | undefined, size: number | undefined) {
+  const known = etag !== undefined && etag !== "" && size !== undefined;
+  return { key, file: known ? { key, etag: bareEtag(etag), size } : undefined };
+}
+
+function parse(text: string | undefined): Body | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    return typeof value === "object" && value !== null ? (value as Body) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,126 @@
+/** S3 and everything that speaks like it. Listing is ours; the engine reads the objects itself. */
+import { ListObjectsV2Command, S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
+import { fromNodeProviderChain, fromTemporaryCredentials } from "@aws-sdk/credential-providers";
+import { AppError } from "../../lib/errors.ts";
+import { enginePattern } from "./keys.ts";
+import type { ObjectStorageConfig } from "./kind.ts";
+import { engineUrl, type S3Location } from "./location.ts";
+import { bareEtag, type ObjectStore, type ReadCall, storeError } from "./store.ts";
+
+export type Credentials = {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+};
+
+const requestTimeoutMs = 20_000;
+
+/** undefined: the bucket is public and requests are not signed. */
+export function credentialsOf(config: ObjectStorageConfig, region: string): (() => Promise<Credentials>) | undefined {
+  if (config.accessKey !== undefined) {
+    const { accessKeyId, secretKey } = config.accessKey;
+    return async () => ({ accessKeyId, secretAccessKey: secretKey });
+  }
+  if (config.authentication !== "IAM_ROLE" && config.iamRole === undefined) return undefined;
+  const clientConfig = { region };
+  const provider =
+    config.iamRole === undefined
+      ? fromNodeProviderChain({ clientConfig })
+      : fromTemporaryCredentials({
+          params: { RoleArn: config.iamRole, RoleSessionName: "millrace-pipe", DurationSeconds: 3600 },
+          clientConfig,
+        });
+  return renewing(provider);
+}
+
+/** Keeps credentials until ten minutes before they expire: an insert that begins with them can still end with them. */
+function renewing(provider: () => Promise<Credentials & { readonly expiration?: Date }>): () => Promise<Credentials> {
+  let held: (Credentials & { readonly expiration?: Date }) | undefined;
+  return async () => {
+    const left = (held?.expiration?.getTime() ?? Number.POSITIVE_INFINITY) - Date.now();
+    if (held === undefined || left < 600_000) held = await provider();
+    return held;
+  };
+}
+
+export class S3Store implements ObjectStore {
+  readonly #location: S3Location;
+  readonly #credentials: (() => Promise<Credentials>) | undefined;
+  readonly #client: S3Client;
+
+  constructor(location: S3Location, config: ObjectStorageConfig) {
+    this.#location = location;
+    this.#credentials = credentialsOf(config, location.region);
+    this.#client = new S3Client(clientConfig(location, this.#credentials));
+  }
+
+  async list(prefix: string, after: string | undefined, signal: AbortSignal) {
+    try {
+      const page = await this.#client.send(
+        new ListObjectsV2Command({
+          Bucket: this.#location.bucket,
+          Prefix: prefix,
+          ...(after === undefined ? {} : { StartAfter: after }),
+        }),
+        { abortSignal: signal },
+      );
+      const listed = page.Contents ?? [];
+      const files = listed
+        .map((object) => ({ key: object.Key ?? "", etag: bareEtag(object.ETag), size: object.Size ?? 0 }))
+        // Some stores count the start key in.
+        .filter((file) => file.key !== "" && file.key !== after);
+      return { files, more: page.IsTruncated === true, last: files.at(-1)?.key };
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw storeError(error, `Bucket ${this.#location.bucket}`, this.#location.endpoint);
+    }
+  }
+
+  async reader(keys: readonly string[]): Promise<ReadCall> {
+    const params: Record<string, string> = {
+      object_url: engineUrl(this.#location, enginePattern(keys, encodeURIComponent)),
+    };
+    let access = "NOSIGN";
+    if (this.#credentials !== undefined) {
+      const { accessKeyId, secretAccessKey, sessionToken } = await this.#resolve(this.#credentials);
+      Object.assign(params, { access_key: accessKeyId, secret_key: secretAccessKey });
+      access = "{access_key:String}, {secret_key:String}";
+      if (sessionToken !== undefined) {
+        params.session_token = sessionToken;
+        access += ", {session_token:String}";
+      }
+    }
+    return { head: `s3({object_url:String}, ${access}, `, order: "structure, compression", params };
+  }
+
+  pathOf(key: string): string {
+    return `${this.#location.bucket}/${key}`;
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  async #resolve(credentials: () => Promise<Credentials>): Promise<Credentials> {
+    try {
+      return await credentials();
+    } catch (error) {
+      const role = "The role or the machine's own credentials could not be used (AssumeRole failed).";
+      throw new AppError("SOURCE_UNAUTHORIZED", role, { cause: error });
+    }
+  }
+}
+
+function clientConfig(location: S3Location, credentials: (() => Promise<Credentials>) | undefined): S3ClientConfig {
+  return {
+    region: location.region === "auto" ? "us-east-1" : location.region,
+    endpoint: location.endpoint,
+    forcePathStyle: location.pathStyle,
+    followRegionRedirects: true,
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 5_000, requestTimeout: requestTimeoutMs },
+    ...(credentials === undefined
+      ? { signer: { sign: async (request) => request }, credentials: { accessKeyId: "none", secretAccessKey: "none" } }
+      : { credentials }),
+  };
+}

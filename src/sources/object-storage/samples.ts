@@ -1,0 +1,80 @@
+/** `validateSamples`: reads the first object as the pipe would and says which field does not fit. */
+import { AppError, type Issue } from "../../lib/errors.ts";
+import type { CheckOptions } from "../source.ts";
+import { isVirtual, pathSteps } from "./fields.ts";
+import { isPositional, type ObjectFormat } from "./formats.ts";
+import type { ObjectStorageConfig } from "./kind.ts";
+import { Reading } from "./reading.ts";
+import { shortMessage } from "./rejects.ts";
+import type { ObjectFile, ObjectStore } from "./store.ts";
+
+const sampleRows = 100;
+
+export async function checkSample(
+  file: ObjectFile | undefined,
+  format: ObjectFormat,
+  store: ObjectStore,
+  config: ObjectStorageConfig,
+  options: CheckOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  if (file === undefined) throw new AppError("SOURCE_INVALID", "No object matches yet, so no sample can be validated.");
+  const run = (columns: CheckOptions["destination"]["columns"]) =>
+    readSample(file, format, new Reading(store, config, { ...options.destination, columns }), options, signal);
+  const failure = await run(options.destination.columns);
+  if (failure === undefined) return await checkFieldsExist(file, format, store, config, options, signal);
+  const issues: Issue[] = [];
+  for (const column of isPositional(format) ? [] : options.destination.columns) {
+    if (isVirtual(column.sourceField)) continue;
+    const problem = await run([column]);
+    if (problem === undefined) continue;
+    const message = `field "${column.sourceField}" does not fit ${column.type} in ${file.key}: ${problem}`;
+    issues.push({ path: `destination.columns.${column.name}`, message });
+  }
+  const list = issues.map((issue) => issue.message).join("; ");
+  throw new AppError("SOURCE_INVALID", `The sample does not fit: ${list || `${file.key}: ${failure}`}`, { issues });
+}
+
+/** What is wrong with the sample; undefined when its rows can be read. */
+async function readSample(
+  file: ObjectFile,
+  format: ObjectFormat,
+  reading: Reading,
+  options: CheckOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { sql, ...rest } = await reading.sample(file, format, sampleRows, signal);
+  try {
+    await options.query(sql, rest);
+    return undefined;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return shortMessage((error as Error).message);
+  }
+}
+
+/** A mapped field that the sample does not have at all is most likely a misspelled one. */
+async function checkFieldsExist(
+  file: ObjectFile,
+  format: ObjectFormat,
+  store: ObjectStore,
+  config: ObjectStorageConfig,
+  options: CheckOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  if (isPositional(format) || format === "JSONAsObject") return;
+  const { sql, ...rest } = await new Reading(store, config, options.destination).describe(file, format, signal);
+  const found = new Set((await options.query(sql, rest)).map((row) => String(row.name)));
+  const named = format.startsWith("CSV") || format.startsWith("Tab");
+  const missing = options.destination.columns.filter((column) => {
+    const first = named ? column.sourceField : (pathSteps(column.sourceField)[0] as string);
+    return !isVirtual(column.sourceField) && !found.has(first);
+  });
+  if (missing.length === 0) return;
+  const names = missing.map((column) => `"${column.sourceField}"`).join(", ");
+  const issues = missing.map((column) => ({
+    path: "fieldMappings",
+    message: `field "${column.sourceField}" is not in ${file.key}, which has ${[...found].slice(0, 50).join(", ")}`,
+  }));
+  throw new AppError("SOURCE_INVALID", `The sample ${file.key} has no field ${names}.`, { issues });
+}

@@ -1,0 +1,290 @@
+/**
+ * Objects as batches. What is done stands in marks, one per object version, so that neither the order of keys nor of
+ * events decides about correctness; cursors only save LIST calls.
+ */
+import { createHash } from "node:crypto";
+import { sleep } from "../../lib/abort.ts";
+import { ahead } from "../../lib/ahead.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { Batch, InsertFailure, Json, JsonObject, RejectedRecord, Source, SourceContext } from "../source.ts";
+import { Deliveries } from "./deliveries.ts";
+import { inferFormat, isRowFormat, type ObjectFormat } from "./formats.ts";
+import { type KeyPattern, keyPattern } from "./glob.ts";
+import type { ObjectStorageConfig } from "./kind.ts";
+import { type Pack, Packer, packId } from "./packing.ts";
+import type { NotificationQueue, Notified } from "./queue.ts";
+import { changedMarker, Reading } from "./reading.ts";
+import { findBadRows, shortMessage } from "./rejects.ts";
+import type { ObjectFile, ObjectStore } from "./store.ts";
+import { marksOf, sortByKey, Tracker } from "./tracker.ts";
+
+/** Pages of a listing that are read before their files are loaded, so that progress knows the whole. */
+const pagesAhead = 100;
+
+export type SourceParts = {
+  readonly config: ObjectStorageConfig;
+  readonly context: SourceContext;
+  readonly store: ObjectStore;
+  readonly pattern: string;
+  readonly queue?: NotificationQueue | undefined;
+};
+
+export class ObjectSource implements Source {
+  readonly #config: ObjectStorageConfig;
+  readonly #context: SourceContext;
+  readonly #store: ObjectStore;
+  readonly #pattern: KeyPattern;
+  readonly #urlFormat: ObjectFormat | undefined;
+  readonly #reading: Reading;
+  readonly #tracker: Tracker;
+  readonly #queue: NotificationQueue | undefined;
+  readonly #deliveries: Deliveries | undefined;
+
+  constructor(parts: SourceParts) {
+    this.#config = parts.config;
+    this.#context = parts.context;
+    this.#store = parts.store;
+    this.#pattern = keyPattern(parts.pattern);
+    this.#urlFormat = parts.config.format ?? inferFormat(parts.pattern);
+    const threads = Number(parts.context.settings.database_max_threads ?? 0);
+    this.#reading = new Reading(parts.store, parts.config, parts.context.destination, threads || undefined);
+    this.#tracker = new Tracker(parts.context);
+    this.#queue = parts.queue;
+    this.#deliveries = parts.queue && new Deliveries(parts.queue);
+  }
+
+  async replay(replay: JsonObject, signal: AbortSignal): Promise<Batch> {
+    const pack = replay as unknown as Pack;
+    this.#tracker.take(pack.files);
+    return await this.#batch(pack, signal);
+  }
+
+  async *read(_checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncIterable<Batch> {
+    this.#tracker.forget();
+    this.#deliveries?.forget();
+    const from = (await this.#tracker.cursor()) ?? this.#config.startAfter;
+    if (this.#queue !== undefined && this.#deliveries !== undefined) {
+      if (this.#config.skipInitialLoad !== true) yield* this.#readFrom(from, signal);
+      // Two replicas must not load the object of a repeated message side by side.
+      if (this.#context.replica.index > 0) return await untilAborted(signal);
+      return yield* this.#readQueue(this.#queue, this.#deliveries, signal);
+    }
+    let tail = yield* this.#readFrom(from, signal);
+    if (this.#config.isContinuous !== true) return;
+    let sweep: string | undefined;
+    while (!signal.aborted) {
+      await sleep(Number(this.#context.settings.object_storage_polling_interval_ms), signal);
+      if (signal.aborted) return;
+      const before = tail;
+      tail = yield* this.#readFrom(tail, signal);
+      if (before !== undefined) sweep = yield* this.#sweepPage(sweep, before, signal);
+    }
+  }
+
+  /** All objects after the key; returns the last key listed. */
+  async *#readFrom(after: string | undefined, signal: AbortSignal): AsyncGenerator<Batch, string | undefined> {
+    let last = after;
+    for await (const page of ahead(this.#pages(after, signal), pagesAhead)) {
+      yield* this.#batchesOf(page.fresh, signal);
+      last = page.last ?? last;
+    }
+    if (last !== undefined && last !== after) await this.#tracker.moveCursor(last);
+    return last;
+  }
+
+  async *#pages(after: string | undefined, signal: AbortSignal) {
+    for (let from = after, more = true; more; ) {
+      const started = performance.now();
+      const page = await this.#store.list(this.#pattern.prefix, from, signal);
+      const { fresh, replaced } = await this.#tracker.news(this.#wanted(page.files));
+      await this.#skipReplaced(replaced);
+      this.#tracker.take(fresh);
+      this.#tracker.report({ listMs: Math.round(performance.now() - started) });
+      yield { fresh, last: page.last };
+      more = page.more;
+      from = page.last ?? from;
+    }
+  }
+
+  /**
+   * One page of the keys that were passed long ago, further on with every poll: finds objects that arrived late with a
+   * smaller key, at the constant cost of one LIST call.
+   */
+  async *#sweepPage(
+    from: string | undefined,
+    end: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<Batch, string | undefined> {
+    const page = await this.#store.list(this.#pattern.prefix, from ?? this.#config.startAfter, signal);
+    const { fresh, replaced } = await this.#tracker.news(this.#wanted(page.files));
+    await this.#skipReplaced(replaced);
+    this.#tracker.take(fresh);
+    yield* this.#batchesOf(fresh, signal);
+    const passedEnd = page.last === undefined || Buffer.compare(Buffer.from(page.last), Buffer.from(end)) >= 0;
+    return page.more && !passedEnd ? page.last : undefined;
+  }
+
+  async *#batchesOf(files: readonly ObjectFile[], signal: AbortSignal): AsyncGenerator<Batch> {
+    const packer = new Packer(
+      {
+        maxBytes: Number(this.#context.settings.object_storage_max_insert_bytes),
+        maxFiles: Number(this.#context.settings.object_storage_max_file_count),
+      },
+      this.#config.compression,
+    );
+    for (const file of files) {
+      const format = this.#urlFormat ?? inferFormat(file.key);
+      if (format === undefined) {
+        yield await this.#giveUp(file, "The format cannot be told from the suffix of the key; set `format`.", signal);
+        continue;
+      }
+      for (const pack of packer.add(file, format)) yield await this.#batch(pack, signal);
+    }
+    for (const pack of packer.flush()) yield await this.#batch(pack, signal);
+  }
+
+  async *#readQueue(queue: NotificationQueue, deliveries: Deliveries, signal: AbortSignal): AsyncGenerator<Batch> {
+    const most = Number(this.#context.settings.object_storage_max_file_count);
+    while (!signal.aborted) {
+      const files = new Map<string, ObjectFile>();
+      for (let messages = await queue.receive(true, signal); messages.length > 0; ) {
+        for (const message of messages) await this.#accept(message, queue, deliveries, files, signal);
+        messages = files.size < most && !signal.aborted ? await queue.receive(false, signal) : [];
+      }
+      yield* this.#batchesOf([...files.values()], signal);
+    }
+  }
+
+  /** Adds what a message brings to `files`, and holds the message until it is durable. */
+  async #accept(
+    message: Notified,
+    queue: NotificationQueue,
+    deliveries: Deliveries,
+    files: Map<string, ObjectFile>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (!message.understood) return queue.leave(message.receipt);
+    const wanted = message.objects.filter(({ key }) => this.#pattern.matches(key));
+    const open: string[] = [];
+    for (const { key, file } of wanted) {
+      const version = file ?? (await this.stat(key, signal));
+      const known = await this.#tracker.resultOf(key);
+      // Already given up: the message keeps coming until the queue puts it aside.
+      if (known?.result === "failed") return queue.leave(message.receipt);
+      if (version === undefined || version.size === 0) continue;
+      const { fresh, replaced } = await this.#tracker.news([version]);
+      await this.#skipReplaced(replaced);
+      this.#tracker.take(fresh);
+      for (const taken of fresh) files.set(key, taken);
+      if (this.#tracker.isOnItsWay(key)) open.push(key);
+    }
+    await deliveries.hold(message, open);
+  }
+
+  /** The object as it is now; undefined when it is gone. */
+  async stat(key: string, signal: AbortSignal): Promise<ObjectFile | undefined> {
+    const page = await this.#store.list(key, undefined, signal);
+    return page.files.find((file) => file.key === key);
+  }
+
+  async refused(batch: Batch, failure: InsertFailure, signal: AbortSignal): Promise<readonly Batch[]> {
+    const pack = batch.replay as unknown as Pack;
+    if (pack.files.length > 1) {
+      const parts = pack.files.map((file) => ({ ...pack, files: [file] }));
+      return await Promise.all(parts.map((part) => this.#batch(part, signal)));
+    }
+    const [file] = pack.files as readonly [ObjectFile];
+    const now = await this.stat(file.key, signal);
+    if (now === undefined) {
+      return [await this.#giveUp(file, "The object was deleted before it could be loaded.", signal)];
+    }
+    if (now.etag !== file.etag) {
+      this.#tracker.take([now]);
+      const [next] = new Packer({ maxBytes: 0, maxFiles: 1 }, this.#config.compression).add(now, pack.format);
+      return [await this.#batch(next ?? { ...pack, files: [now] }, signal)];
+    }
+    if (failure.message.includes(changedMarker)) {
+      throw new AppError("SOURCE_UNREACHABLE", "The store shows different versions of one object in turn.");
+    }
+    const findings =
+      failure.kind === "data" && !pack.lenient && isRowFormat(pack.format)
+        ? await findBadRows(file, pack.format, failure, this.#reading, this.#context.query, signal)
+        : undefined;
+    if (findings?.readable !== true) {
+      return [await this.#giveUp(file, shortMessage(failure.message), signal, findings?.rejected)];
+    }
+    return [await this.#batch({ ...pack, lenient: true, continues: batch.id, rejected: findings.rejected }, signal)];
+  }
+
+  async acknowledge(batch: Batch): Promise<void> {
+    const pack = batch.replay as unknown as Pack;
+    this.#tracker.finish(pack.files.map((file) => file.key));
+    for (const { key } of pack.files) await this.#deliveries?.settle(key, pack.givenUp === true);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#queue?.close();
+    this.#store.close();
+  }
+
+  async #batch(pack: Pack, signal: AbortSignal): Promise<Batch> {
+    const id = packId(pack);
+    const rejected = pack.rejected ?? [];
+    const errors = rejected.length === 0 ? {} : { errors: rejected.length };
+    const common = {
+      lane: id,
+      id,
+      replay: pack as unknown as JsonObject,
+      rejected,
+      ...(pack.continues === undefined ? {} : { continues: pack.continues }),
+    };
+    if (pack.givenUp === true) {
+      const counts = { filesFailed: pack.files.length, ...errors };
+      return { ...common, inserts: [], marks: marksOf(pack.files, "failed"), counts };
+    }
+    return {
+      ...common,
+      inserts: [await this.#reading.insert(pack.files, pack.format, pack, signal)],
+      marks: marksOf(pack.files, "loaded"),
+      counts: { filesLoaded: pack.files.length, fetchedBytes: sumOf(pack.files), ...errors },
+    };
+  }
+
+  /** A batch that loads nothing and records why. */
+  async #giveUp(
+    file: ObjectFile,
+    message: string,
+    signal: AbortSignal,
+    rows: readonly RejectedRecord[] = [],
+  ): Promise<Batch> {
+    const rejected = rows.length > 0 ? rows : [{ origin: this.#store.pathOf(file.key), message }];
+    const pack = { files: [file], format: "JSONEachRow" as const, oneBlock: true, lenient: false };
+    return await this.#batch({ ...pack, givenUp: true, rejected }, signal);
+  }
+
+  #wanted(files: readonly ObjectFile[]): ObjectFile[] {
+    const { index, count } = this.#context.replica;
+    return files.filter((file) => {
+      if (file.size === 0 || !this.#pattern.matches(file.key)) return false;
+      return count === 1 || createHash("md5").update(file.key).digest().readUInt32BE() % count === index;
+    });
+  }
+
+  /** Loading an object again whose earlier content is in the table would double rows: it is only recorded. */
+  async #skipReplaced(files: readonly ObjectFile[]): Promise<void> {
+    if (files.length === 0) return;
+    const message = "The object was replaced after it had been loaded; its new content is not loaded.";
+    await this.#context.reject(
+      files.map((file) => ({ origin: this.#store.pathOf(file.key), position: `version ${file.etag}`, message })),
+    );
+    await this.#context.note(marksOf(sortByKey(files), "skipped"), { errors: files.length });
+  }
+}
+
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) await sleep(3_600_000, signal);
+}
+
+function sumOf(files: readonly ObjectFile[]): number {
+  return files.reduce((sum, file) => sum + file.size, 0);
+}

@@ -1,0 +1,213 @@
+/** Formats, compressions, Azure and notifications, each with the real program and a real engine. */
+import { CreateQueueCommand, GetQueueAttributesCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { accountKey, azuriteMissing, startAzurite } from "../support/azurite.ts";
+import { accessKey, startFauxqs, type TestStore } from "../support/pipe-stores.ts";
+import { columns, createPipe, details, type PipeBody, pipeBody, rows, untilState } from "../support/pipes.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
+
+if (azuriteMissing !== undefined) console.log(`skipped: ${azuriteMissing}`);
+
+let served: Served;
+let service: BenchService;
+let store: TestStore & { readonly sqsEndpoint: string };
+
+beforeAll(async () => {
+  [served, store] = await Promise.all([serve(), startFauxqs()]);
+  service = await runningService(served);
+});
+afterAll(async () => {
+  await served[Symbol.asyncDispose]();
+  await store[Symbol.asyncDispose]();
+});
+
+const count = async (table: string) => await query(service, `SELECT count() FROM ${table}`).catch(() => "");
+const create = (body: PipeBody) => createPipe(served, service, body);
+
+describe("formats and compressions", () => {
+  const write = async (key: string, format: string) => {
+    const literal = `s3('${store.url(key)}', 'AKTEST', 'SK-of-pipe-tests\\'\\\\x', '${format}')`;
+    const select = "SELECT number AS id, concat('name ', toString(number)) AS name FROM numbers(1000)";
+    await query(service, `INSERT INTO FUNCTION ${literal} ${select}`);
+  };
+  test.each([
+    ["json", "JSONEachRow", undefined],
+    ["csv", "CSVWithNames", undefined],
+    ["tsv", "TabSeparatedWithNames", undefined],
+    ["parquet", "Parquet", undefined],
+    ["avro", "Avro", undefined],
+    ["orc", "ORC", undefined],
+    ["arrow", "Arrow", undefined],
+    ["txt", "CSV", "CSV"],
+    ["txt", "TabSeparated", "TabSeparated"],
+    ["json.gz", "JSONEachRow", undefined],
+    ["json.br", "JSONEachRow", undefined],
+    ["json.xz", "JSONEachRow", undefined],
+    ["json.zst", "JSONEachRow", undefined],
+    ["csv.lz4", "CSVWithNames", undefined],
+  ] as const)("%s files as %s", async (suffix, written, format) => {
+    const table = `f_${written}_${suffix.replaceAll(".", "_")}`;
+    await write(`${table}/a.${suffix}`, written);
+    const body = pipeBody(store, `${table}/*.${suffix}`, table, format === undefined ? {} : { source: { format } });
+    const positional = {
+      fieldMappings: columns.map(({ name }, i) => ({ sourceField: `c${i + 1}`, destinationField: name })),
+    };
+    await untilState(
+      served,
+      service,
+      await create(format === undefined ? body : { ...body, ...positional }),
+      "Completed",
+    );
+    expect(await query(service, `SELECT count(), sum(id), any(name) LIKE 'name %' FROM ${table}`)).toBe(
+      "1000\t499500\t1",
+    );
+  });
+
+  test("bzip2, which the embedded engine cannot read, is refused at create and blocks nothing", async () => {
+    await store.put("bzip2/a.json.bz2", "BZh9 and so on");
+    await expect(create(pipeBody(store, "bzip2/*", "bzip2"))).rejects.toThrow(/cannot read bzip2/);
+    await store.put("bzip2/0.json", rows(0, 3));
+    await untilState(served, service, await create(pipeBody(store, "bzip2/*", "bzip2")), "Completed");
+    expect(await count("bzip2")).toBe("3");
+    expect(await query(service, "SELECT origin FROM bzip2_pipes_error")).toBe("bucket/bzip2/a.json.bz2");
+  });
+
+  test("whole JSON objects, and another delimiter", async () => {
+    await store.put("objects/a.json", '{"a":{"b":1}}\n{"c":[2]}\n');
+    const destination = { columns: [{ name: "doc", type: "JSON" }], tableDefinition: { sortingKey: [] } };
+    const fieldMappings = [{ sourceField: "doc", destinationField: "doc" }];
+    const source = { format: "JSONAsObject" };
+    await untilState(
+      served,
+      service,
+      await create(pipeBody(store, "objects/*", "docs", { source, destination, body: { fieldMappings } })),
+      "Completed",
+    );
+    expect(await query(service, "SELECT count(), max(doc.a.b::Int64) FROM docs")).toBe("2\t1");
+    await store.put("semi/a.csv", "id;name\n1;a,b\n");
+    await untilState(
+      served,
+      service,
+      await create(pipeBody(store, "semi/*.csv", "semi", { source: { delimiter: ";" } })),
+      "Completed",
+    );
+    expect(await query(service, "SELECT name FROM semi")).toBe("a,b");
+  });
+});
+
+describe.skipIf(azuriteMissing !== undefined)("Azure Blob Storage", () => {
+  test("odd names, late names, and a connection string that is shown without its key", async () => {
+    await using azure = await startAzurite("cont");
+    const keys = ["a{1,2}*.json", "a1.json", "sp ace.json", "per%41cent+.json", "q?x.json", "é-日.json", "quo'te.json"];
+    for (const [id, key] of keys.entries()) await azure.put(`in/${key}`, JSON.stringify({ id, name: key }));
+    await azure.put("in/deep/a.json", JSON.stringify({ id: 99, name: "deep" }));
+    const arm = {
+      azureContainerName: "cont",
+      path: "in/*.json",
+      connectionString: azure.connectionString,
+      isContinuous: true,
+    };
+    const body = {
+      ...pipeBody(store, "", "azure"),
+      source: { objectStorage: { type: "azureblobstorage", authentication: "CONNECTION_STRING", ...arm } },
+      settings: { object_storage_polling_interval_ms: 200 },
+    } as PipeBody;
+    const id = await create(body);
+    await until("loaded", async () => (await count("azure")) === String(keys.length));
+    expect((await query(service, "SELECT name FROM azure ORDER BY id FORMAT TSVRaw")).split("\n")).toEqual(keys);
+    await azure.put("in/0-late.json", rows(100, 110));
+    await until("late", async () => (await count("azure")) === String(keys.length + 10));
+    const shown = JSON.stringify(await details(served, service, id));
+    expect(shown).toContain("AccountName=devstoreaccount1");
+    expect(shown).not.toContain(accountKey);
+    const other = { ...body, destination: { ...body.destination, table: "azure_wrong" } };
+    const wrong = {
+      ...arm,
+      connectionString: azure.connectionString.replace(accountKey, `AAAA${accountKey.slice(4)}`),
+    };
+    await expect(create({ ...other, source: { objectStorage: wrong } } as PipeBody)).rejects.toThrow(/is refused/);
+    await served.api.deletePipe({ params: { ...service.params, pipeId: id } });
+  });
+});
+
+describe("notifications", () => {
+  const record = (key: string, name = "ObjectCreated:Put") => ({
+    eventName: name,
+    s3: {
+      bucket: { name: "bucket" },
+      object: { key: encodeURIComponent(key).replaceAll("%20", "+").replaceAll("%2F", "/") },
+    },
+  });
+
+  test("S3, SNS and EventBridge bodies; duplicates, strangers and poison; the initial load", async () => {
+    const credentials = { accessKeyId: accessKey.accessKeyId, secretAccessKey: accessKey.secretKey };
+    const sqs = new SQSClient({ endpoint: store.sqsEndpoint, region: "us-east-1", credentials });
+    const dead = await sqs.send(new CreateQueueCommand({ QueueName: "dead" }));
+    const deadArn = "arn:aws:sqs:us-east-1:000000000000:dead";
+    const { QueueUrl } = await sqs.send(
+      new CreateQueueCommand({
+        QueueName: "news",
+        Attributes: { RedrivePolicy: JSON.stringify({ deadLetterTargetArn: deadArn, maxReceiveCount: 2 }) },
+      }),
+    );
+    const queueUrl = `${store.sqsEndpoint}${new URL(QueueUrl as string).pathname}`;
+    const deadUrl = `${store.sqsEndpoint}${new URL(dead.QueueUrl as string).pathname}`;
+    const send = async (body: unknown) => {
+      await sqs.send(
+        new SendMessageCommand({
+          QueueUrl: queueUrl,
+          MessageBody: typeof body === "string" ? body : JSON.stringify(body),
+        }),
+      );
+    };
+    const left = async (url: string) => {
+      const names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"] as const;
+      const { Attributes = {} } = await sqs.send(
+        new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: [...names] }),
+      );
+      return names.map((name) => Number(Attributes[name]));
+    };
+    await store.put("news/old.json", rows(0, 10));
+    await create(pipeBody(store, "news/*.json", "news", { source: { isContinuous: true, queueUrl } }));
+    await until("the initial load", async () => (await count("news")) === "10");
+    await store.put("news/a b+c.json", rows(10, 20));
+    await store.put("news/sns.json", rows(20, 30));
+    await store.put("news/bridge é.json", rows(30, 40));
+    await store.put("other/x.json", rows(90, 99));
+    await send({ Records: [record("news/a b+c.json"), record("other/x.json")] });
+    await send({ Records: [record("news/a b+c.json")] });
+    await send({ Type: "Notification", Message: JSON.stringify({ Records: [record("news/sns.json")] }) });
+    await send({ "detail-type": "Object Created", detail: { object: { key: "news/bridge é.json" } } });
+    await send({ Records: [record("news/old.json"), record("news/sns.json", "ObjectRemoved:Delete")] });
+    await send({ Event: "s3:TestEvent" });
+    await until("all rows", async () => (await count("news")) === "40");
+    await until("messages deleted", async () => (await left(queueUrl)).every((n) => n === 0));
+    await send("this is not JSON");
+    await until("poison is held back, not deleted", async () => (await left(queueUrl))[1] === 1);
+    expect(await count("news")).toBe("40");
+    expect((await left(deadUrl))[0]).toBe(0);
+    sqs.destroy();
+  });
+});
+
+describe("a source that goes away", () => {
+  test("Degraded with the reason, then Failed after the documented time, and start tries again", async () => {
+    await using impatient = await serve({ env: { MILLRACE_PIPE_SOURCE_OUTAGE_SECONDS: "2" } });
+    const other = await runningService(impatient);
+    const gone = await startFauxqs();
+    await gone.put("in/1.json", rows(0, 10));
+    const body = pipeBody(gone, "in/*.json", "t", {
+      source: { isContinuous: true },
+      body: { settings: { object_storage_polling_interval_ms: 200 } },
+    });
+    const id = await createPipe(impatient, other, body);
+    await until("loaded", async () => (await details(impatient, other, id)).progress.sentRows === 10);
+    await gone[Symbol.asyncDispose]();
+    await until("degraded", async () => (await details(impatient, other, id)).state === "Degraded");
+    expect((await details(impatient, other, id)).lastError).toContain("No answer from http://127.0.0.1");
+    await untilState(impatient, other, id, "Failed");
+    expect((await details(impatient, other, id)).lastError).toContain("gave up after 2 s");
+    await impatient.api.updatePipeState({ params: { ...other.params, pipeId: id }, body: { command: "start" } });
+    await until("tried again", async () => (await details(impatient, other, id)).state !== "Failed");
+  });
+});

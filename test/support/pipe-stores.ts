@@ -1,0 +1,106 @@
+/**
+ * S3 servers for tests: `fauxqs` in this process for speed, and the real `versitygw` where signatures, ranges and
+ * throughput matter. It is looked for in `$MILLRACE_CACHE/bin` (default `~/.cache/millrace/bin`) and made with
+ * `GOBIN=~/.cache/millrace/bin go install github.com/versity/versitygw/cmd/versitygw@latest`.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { CreateBucketCommand, DeleteObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { buildApp } from "fauxqs";
+
+export const accessKey = { accessKeyId: "AKTEST", secretKey: "SK-of-pipe-tests'\\x" };
+export const bucket = "bucket";
+
+export type TestStore = AsyncDisposable & {
+  readonly endpoint: string;
+  readonly client: S3Client;
+  put(key: string, body: string | Buffer): Promise<void>;
+  remove(key: string): Promise<void>;
+  url(pattern: string): string;
+};
+
+export const versitygw = join(process.env.MILLRACE_CACHE ?? join(homedir(), ".cache", "millrace"), "bin", "versitygw");
+
+/** Why the real server cannot be used; undefined when it can. */
+export const versitygwMissing = existsSync(versitygw)
+  ? undefined
+  : `no versitygw at ${versitygw}: GOBIN=... go install github.com/versity/versitygw/cmd/versitygw@latest`;
+
+export async function startFauxqs(): Promise<TestStore & { readonly sqsEndpoint: string }> {
+  const app = buildApp({ logger: false });
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const endpoint = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  const store = await connect(endpoint);
+  return {
+    ...store,
+    sqsEndpoint: endpoint,
+    [Symbol.asyncDispose]: async () => {
+      store.client.destroy();
+      await app.close();
+    },
+  };
+}
+
+export async function startVersitygw(): Promise<TestStore> {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-s3-"));
+  const data = join(folder, "data");
+  mkdirSync(data);
+  const port = await freePort();
+  const { accessKeyId, secretKey } = accessKey;
+  const child = spawn(versitygw, ["--port", `127.0.0.1:${port}`, "--region", "us-east-1", "--quiet", "posix", data], {
+    stdio: "ignore",
+    env: { ...process.env, ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretKey },
+  });
+  const endpoint = `http://127.0.0.1:${port}`;
+  for (let waited = 0; !(await answers(endpoint)); waited += 50) {
+    if (waited > 10_000) throw new Error("versitygw does not answer");
+    await delay(50);
+  }
+  const store = await connect(endpoint);
+  return {
+    ...store,
+    [Symbol.asyncDispose]: async () => {
+      store.client.destroy();
+      child.kill("SIGKILL");
+      await once(child, "exit");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function connect(endpoint: string): Promise<Omit<TestStore, typeof Symbol.asyncDispose>> {
+  const credentials = { accessKeyId: accessKey.accessKeyId, secretAccessKey: accessKey.secretKey };
+  const client = new S3Client({ endpoint, region: "us-east-1", forcePathStyle: true, credentials });
+  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  return {
+    endpoint,
+    client,
+    put: async (Key, Body) => {
+      await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body }));
+    },
+    remove: async (Key) => {
+      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key }));
+    },
+    url: (pattern) => `${endpoint}/${bucket}/${pattern}`,
+  };
+}
+
+async function answers(endpoint: string): Promise<boolean> {
+  return await fetch(endpoint).then(
+    () => true,
+    () => false,
+  );
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  return port;
+}
