@@ -10,8 +10,8 @@ import { authenticate, readCredentials } from "./credentials.ts";
 import { LoginLimit } from "./login-limit.ts";
 import { EngineNotReached, forward } from "./proxy.ts";
 
-/** How often, and how far apart, an engine that does not take connections is tried: five seconds in all. */
-const maxAttempts = 50;
+/** How often, and how far apart, an engine that does not take connections is tried: two seconds in all. */
+const maxAttempts = 20;
 const attemptPauseMs = 100;
 
 export type DoorOptions = {
