@@ -57,7 +57,7 @@ async function checkCompression(
   options: CheckOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const bzip2 = config.compression === "bz2" || (file !== undefined && file.key.endsWith(".bz2"));
+  const bzip2 = config.compression === "bz2" || file?.key.endsWith(".bz2") === true;
   if (!bzip2 || file === undefined) return;
   const { sql, ...rest } = await new Reading(store, config, options.destination).sample(file, format, 1, signal);
   await options.query(sql, rest).catch((error: Error) => {
