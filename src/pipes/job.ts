@@ -130,6 +130,7 @@ function contextOf(
     epoch: job.epoch,
     settings: sourceSettings(job.settings),
     destination: job.table,
+    concurrency: concurrencyOf(job.settings, job.scaling),
     replica: job.replica,
     marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
     note: (marks, counts) => calls.note(marks, counts as Record<string, number>),

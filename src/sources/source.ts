@@ -99,6 +99,8 @@ export type SourceContext = {
   /** The pipe's settings with defaults filled in. */
   readonly settings: SourceSettings;
   readonly destination: DestinationTable;
+  /** Batches that are inserted at the same time. */
+  readonly concurrency: number;
   /** This worker's part of the work: replica `index` of `count`. */
   readonly replica: { readonly index: number; readonly count: number };
   marks(keys: readonly string[]): Promise<ReadonlyMap<string, Json>>;

@@ -13,7 +13,7 @@ export function keyPattern(pattern: string): KeyPattern {
   const full = pattern === "" || pattern.endsWith("/") ? `${pattern}**` : pattern;
   const wildcard = full.search(/[*?]/);
   if (wildcard < 0) return { prefix: full, exact: true, matches: (key) => key === full };
-  const expression = full.replaceAll(/\*\*|\*|\?|[\\^$.|+()[\]{}/-]/g, (part) => {
+  const expression = full.replaceAll(/\*\*|\*|\?|[\\^$.|+()[\]{}]/g, (part) => {
     if (part === "**") return ".*";
     if (part === "*") return "[^/]*";
     return part === "?" ? "[^/]" : `\\${part}`;

@@ -14,6 +14,10 @@ export type Pack = {
   readonly oneBlock: boolean;
   /** Bad rows are left out. */
   readonly lenient: boolean;
+  /** Threads that parse; frozen with the rest, though rows and blocks do not depend on it. */
+  readonly threads: number;
+  /** A prefix that hardly any other objects have: one LIST of it spares asking for each object's version. */
+  readonly folder?: string;
   /** Nothing is loaded: the file is given up, and `rejected` says why. */
   readonly givenUp?: boolean;
   /** Id of the refused batch whose blocks this one completes. */
@@ -21,7 +25,22 @@ export type Pack = {
   readonly rejected?: readonly RejectedRecord[];
 };
 
-export type PackLimits = { readonly maxBytes: number; readonly maxFiles: number };
+/** What a packer may put together, and a page of the listing that the files come from. */
+export type PackLimits = {
+  readonly maxBytes: number;
+  readonly maxFiles: number;
+  /** Parsing threads of a batch when there are several, and when there is one. */
+  readonly threads: { readonly beside: number; readonly alone: number };
+  readonly page?: ListedPage;
+};
+
+export type ListedPage = {
+  /** Every key of the page, also of objects that are not wanted. */
+  readonly keys: readonly string[];
+  /** The last key before the page, and whether keys follow it. */
+  readonly after: string | undefined;
+  readonly more: boolean;
+};
 
 /** Bytes on the store that become one block in memory; columnar and compressed files grow when they are read. */
 const oneBlockTextBytes = 64 * 2 ** 20;
@@ -49,6 +68,7 @@ export class Packer {
   #packed = false;
   #bytes = 0;
   #chars = 0;
+  #added = 0;
 
   constructor(limits: PackLimits, compression: ObjectStorageConfig["compression"]) {
     this.#limits = limits;
@@ -58,8 +78,10 @@ export class Packer {
   /** Returns the packs that are complete with this file. */
   add(file: ObjectFile, format: ObjectFormat): Pack[] {
     const packed = isPacked(file, format, this.#compression);
+    this.#added += 1;
     if (!isPlainKey(file.key) || !fitsOneBlock(file.size, packed)) {
-      return [{ files: [file], format, oneBlock: fitsOneBlock(file.size, packed), lenient: false }];
+      const threads = this.#limits.threads[this.#added > 1 ? "beside" : "alone"];
+      return [{ files: [file], format, oneBlock: fitsOneBlock(file.size, packed), lenient: false, threads }];
     }
     const full =
       this.#format !== format ||
@@ -79,12 +101,35 @@ export class Packer {
 
   flush(): Pack[] {
     if (this.#files.length === 0) return [];
-    const pack = { files: this.#files, format: this.#format as ObjectFormat, oneBlock: true, lenient: false };
+    const folder = folderOf(this.#files, this.#limits.page);
+    const pack = {
+      files: this.#files,
+      format: this.#format as ObjectFormat,
+      oneBlock: true,
+      lenient: false,
+      threads: this.#limits.threads.beside,
+      ...(folder === undefined ? {} : { folder }),
+    };
     this.#files = [];
     this.#bytes = 0;
     this.#chars = 0;
     return [pack];
   }
+}
+
+/** A common prefix of the files under which the store has few other keys, none of them in deeper folders. */
+function folderOf(files: readonly ObjectFile[], page: ListedPage | undefined): string | undefined {
+  if (page === undefined || files.length < 10) return undefined;
+  const first = (files[0] as ObjectFile).key;
+  const last = (files.at(-1) as ObjectFile).key;
+  let length = 0;
+  while (length < Math.min(first.length, last.length) && first[length] === last[length]) length += 1;
+  const prefix = first.slice(0, length);
+  const same = page.keys.filter((key) => key.startsWith(prefix));
+  const cutBefore = page.after?.startsWith(prefix) === true;
+  const cutAfter = page.more && page.keys.at(-1)?.startsWith(prefix) === true;
+  const deeper = same.some((key) => key.includes("/", length));
+  return cutBefore || cutAfter || deeper || same.length > 2 * files.length ? undefined : prefix;
 }
 
 /** The same for the same object versions read in the same way, and for nothing else. */

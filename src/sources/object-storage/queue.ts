@@ -130,6 +130,15 @@ type Body = {
 };
 
 export function readMessage(message: Pick<Message, "Body" | "ReceiptHandle">): Notified {
+  try {
+    return readBody(message);
+  } catch {
+    // A key that is not valid percent-encoding, for example.
+    return { receipt: message.ReceiptHandle ?? "", objects: [], understood: false };
+  }
+}
+
+function readBody(message: Pick<Message, "Body" | "ReceiptHandle">): Notified {
   const receipt = message.ReceiptHandle ?? "";
   const body = parse(message.Body);
   // SNS without raw delivery puts the event into a text of its own.

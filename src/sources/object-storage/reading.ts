@@ -1,5 +1,4 @@
 /** The statements with which the engine reads exactly the object versions of a batch. */
-import { availableParallelism } from "node:os";
 import { identifier, literal, parameterText, tableName } from "../../clickhouse/sql.ts";
 import type { DestinationTable, Insert } from "../source.ts";
 import { fieldPlan } from "./fields.ts";
@@ -7,6 +6,9 @@ import { engineCompression, formatSettings, type ObjectFormat } from "./formats.
 import { isPlainKey } from "./keys.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import type { ObjectFile, ObjectStore } from "./store.ts";
+
+/** Objects that one statement of many small ones reads at the same time. */
+const smallFileReaders = 8;
 
 /** Appears in the engine's error when an object is not the version that the batch names. */
 export const changedMarker = "MILLRACE_OBJECT_CHANGED";
@@ -34,18 +36,11 @@ export class Reading {
   readonly #store: ObjectStore;
   readonly #config: ObjectStorageConfig;
   readonly #destination: DestinationTable;
-  readonly #parsingThreads: number;
 
-  constructor(
-    store: ObjectStore,
-    config: ObjectStorageConfig,
-    destination: DestinationTable,
-    parsingThreads = availableParallelism(),
-  ) {
+  constructor(store: ObjectStore, config: ObjectStorageConfig, destination: DestinationTable) {
     this.#store = store;
     this.#config = config;
     this.#destination = destination;
-    this.#parsingThreads = parsingThreads;
   }
 
   /**
@@ -56,11 +51,11 @@ export class Reading {
   async insert(
     files: readonly ObjectFile[],
     format: ObjectFormat,
-    options: { oneBlock: boolean; lenient: boolean },
+    options: { oneBlock: boolean; lenient: boolean; threads: number; folder?: string },
     signal: AbortSignal,
   ): Promise<Insert> {
     const plan = fieldPlan(this.#destination.columns, format);
-    const { call, params } = await this.#call(files, format, plan.structure, signal);
+    const { call, params } = await this.#call(files, format, plan.structure, signal, options.folder);
     const columns = this.#destination.columns.map((column) => identifier(column.name)).join(", ");
     const target = tableName(this.#destination.database, this.#destination.table);
     return {
@@ -70,8 +65,14 @@ export class Reading {
         ...this.#settings(format),
         max_insert_threads: 1,
         ...(options.oneBlock
-          ? { min_insert_block_size_rows: 0, min_insert_block_size_bytes: unlimitedBlock }
-          : { max_threads: 1, max_parsing_threads: this.#parsingThreads, max_block_size: 65_409 }),
+          ? {
+              min_insert_block_size_rows: 0,
+              min_insert_block_size_bytes: unlimitedBlock,
+              // Small files are waited for rather than computed on.
+              max_threads: files.length === 1 ? options.threads : Math.max(options.threads, smallFileReaders),
+            }
+          : { max_threads: 1, max_block_size: 65_409 }),
+        max_parsing_threads: options.threads,
         ...(options.lenient ? lenientSettings : {}),
       },
     };
@@ -134,11 +135,9 @@ export class Reading {
     return { ...patience, ...formatSettings(format, this.#config.delimiter) };
   }
 
-  async #call(files: readonly ObjectFile[], format: string, structure: string, signal: AbortSignal) {
-    const reader = await this.#store.reader(
-      files.map((file) => file.key),
-      signal,
-    );
+  async #call(files: readonly ObjectFile[], format: string, structure: string, signal: AbortSignal, folder?: string) {
+    const keys = folder === undefined ? files.map((file) => file.key) : [`${folder}*`];
+    const reader = await this.#store.reader(keys, signal);
     const compression = engineCompression(this.#config.compression);
     const described =
       reader.order === "structure, compression"
@@ -146,7 +145,7 @@ export class Reading {
         : `${literal(compression)}, ${literal(structure)}`;
     const table = `${reader.head}${literal(format)}, ${described})`;
     return {
-      call: `${table} WHERE ${versionGuard(files, (key) => this.#store.pathOf(key))}`,
+      call: `${table} WHERE ${versionGuard(files, (key) => this.#store.pathOf(key), folder !== undefined)}`,
       params: escaped(reader.params),
     };
   }
@@ -156,7 +155,7 @@ export class Reading {
 const bare = "replaceAll(assumeNotNull(_etag), '\"', '')";
 
 /** Every row must come from the versions named: another version of an object fails the statement. */
-function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => string): string {
+function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => string, listed: boolean): string {
   const [file] = files as [ObjectFile];
   if (files.length === 1) {
     const path = literal(pathOf(file.key));
@@ -164,8 +163,13 @@ function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => str
     const changed = isPlainKey(file.key) ? "" : `_path = ${path} AND `;
     return `${same}NOT throwIf(${changed}${bare} != ${literal(file.etag)}, '${changedMarker}')`;
   }
+  // A listing also shows objects that are not of this batch: those are left out, and only a changed one is an error.
+  const paths = files.map(({ key }) => literal(pathOf(key))).join(", ");
+  const mine = listed ? `_path IN (${paths})` : "";
   const versions = files.map(({ key, etag }) => literal(`${pathOf(key)}\n${etag}`)).join(", ");
-  return `NOT throwIf(concat(_path, '\\n', ${bare}) NOT IN (${versions}), '${changedMarker}')`;
+  const changed = `concat(_path, '\\n', ${bare}) NOT IN (${versions})`;
+  if (!listed) return `NOT throwIf(${changed}, '${changedMarker}')`;
+  return `${mine} AND NOT throwIf(${mine} AND ${changed}, '${changedMarker}')`;
 }
 
 const lenientSettings = { input_format_allow_errors_num: Number.MAX_SAFE_INTEGER, input_format_allow_errors_ratio: 1 };

@@ -1,6 +1,5 @@
 /** S3 and everything that speaks like it. Listing is ours; the engine reads the objects itself. */
 import { ListObjectsV2Command, S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
-import { fromNodeProviderChain, fromTemporaryCredentials } from "@aws-sdk/credential-providers";
 import { AppError } from "../../lib/errors.ts";
 import { enginePattern } from "./keys.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
@@ -22,15 +21,16 @@ export function credentialsOf(config: ObjectStorageConfig, region: string): (() 
     return async () => ({ accessKeyId, secretAccessKey: secretKey });
   }
   if (config.authentication !== "IAM_ROLE" && config.iamRole === undefined) return undefined;
+  return renewing(async () => await (await roleProvider(config.iamRole, region))());
+}
+
+/** The role, or without one the machine's own credentials. Loaded only here: it takes longer than all the rest. */
+async function roleProvider(role: string | undefined, region: string) {
+  const { fromNodeProviderChain, fromTemporaryCredentials } = await import("@aws-sdk/credential-providers");
   const clientConfig = { region };
-  const provider =
-    config.iamRole === undefined
-      ? fromNodeProviderChain({ clientConfig })
-      : fromTemporaryCredentials({
-          params: { RoleArn: config.iamRole, RoleSessionName: "millrace-pipe", DurationSeconds: 3600 },
-          clientConfig,
-        });
-  return renewing(provider);
+  if (role === undefined) return fromNodeProviderChain({ clientConfig });
+  const params = { RoleArn: role, RoleSessionName: "millrace-pipe", DurationSeconds: 3600 };
+  return fromTemporaryCredentials({ params, clientConfig });
 }
 
 /** Keeps credentials until ten minutes before they expire: an insert that begins with them can still end with them. */

@@ -3,6 +3,7 @@
  * events decides about correctness; cursors only save LIST calls.
  */
 import { createHash } from "node:crypto";
+import { availableParallelism } from "node:os";
 import { sleep } from "../../lib/abort.ts";
 import { ahead } from "../../lib/ahead.ts";
 import { AppError } from "../../lib/errors.ts";
@@ -11,7 +12,7 @@ import { Deliveries } from "./deliveries.ts";
 import { inferFormat, isRowFormat, type ObjectFormat } from "./formats.ts";
 import { type KeyPattern, keyPattern } from "./glob.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
-import { type Pack, Packer, packId } from "./packing.ts";
+import { type ListedPage, type Pack, Packer, type PackLimits, packId } from "./packing.ts";
 import type { NotificationQueue, Notified } from "./queue.ts";
 import { changedMarker, Reading } from "./reading.ts";
 import { findBadRows, shortMessage } from "./rejects.ts";
@@ -46,8 +47,7 @@ export class ObjectSource implements Source {
     this.#store = parts.store;
     this.#pattern = keyPattern(parts.pattern);
     this.#urlFormat = parts.config.format ?? inferFormat(parts.pattern);
-    const threads = Number(parts.context.settings.database_max_threads ?? 0);
-    this.#reading = new Reading(parts.store, parts.config, parts.context.destination, threads || undefined);
+    this.#reading = new Reading(parts.store, parts.config, parts.context.destination);
     this.#tracker = new Tracker(parts.context);
     this.#queue = parts.queue;
     this.#deliveries = parts.queue && new Deliveries(parts.queue);
@@ -85,7 +85,7 @@ export class ObjectSource implements Source {
   async *#readFrom(after: string | undefined, signal: AbortSignal): AsyncGenerator<Batch, string | undefined> {
     let last = after;
     for await (const page of ahead(this.#pages(after, signal), pagesAhead)) {
-      yield* this.#batchesOf(page.fresh, signal);
+      yield* this.#batchesOf(page.fresh, signal, page.listed);
       last = page.last ?? last;
     }
     if (last !== undefined && last !== after) await this.#tracker.moveCursor(last);
@@ -100,7 +100,8 @@ export class ObjectSource implements Source {
       await this.#skipReplaced(replaced);
       this.#tracker.take(fresh);
       this.#tracker.report({ listMs: Math.round(performance.now() - started) });
-      yield { fresh, last: page.last };
+      const listed = { keys: page.files.map((file) => file.key), after: from, more: page.more };
+      yield { fresh, last: page.last, listed };
       more = page.more;
       from = page.last ?? from;
     }
@@ -124,14 +125,13 @@ export class ObjectSource implements Source {
     return page.more && !passedEnd ? page.last : undefined;
   }
 
-  async *#batchesOf(files: readonly ObjectFile[], signal: AbortSignal): AsyncGenerator<Batch> {
-    const packer = new Packer(
-      {
-        maxBytes: Number(this.#context.settings.object_storage_max_insert_bytes),
-        maxFiles: Number(this.#context.settings.object_storage_max_file_count),
-      },
-      this.#config.compression,
-    );
+  async *#batchesOf(files: readonly ObjectFile[], signal: AbortSignal, page?: ListedPage): AsyncGenerator<Batch> {
+    const limits = {
+      maxBytes: Number(this.#context.settings.object_storage_max_insert_bytes),
+      maxFiles: Number(this.#context.settings.object_storage_max_file_count),
+      threads: this.#threads(files.length),
+    };
+    const packer = new Packer({ ...limits, ...(page === undefined ? {} : { page }) }, this.#config.compression);
     for (const file of files) {
       const format = this.#urlFormat ?? inferFormat(file.key);
       if (format === undefined) {
@@ -187,10 +187,18 @@ export class ObjectSource implements Source {
     return page.files.find((file) => file.key === key);
   }
 
+  /** Statements side by side share the cores; one alone may have them all. */
+  #threads(files: number): PackLimits["threads"] {
+    const cores = Number(this.#context.settings.database_max_threads) || availableParallelism();
+    const beside = Math.max(1, Math.floor(cores / Math.min(this.#context.concurrency, Math.max(1, files))));
+    return { beside, alone: files > 1 ? beside : cores };
+  }
+
   async refused(batch: Batch, failure: InsertFailure, signal: AbortSignal): Promise<readonly Batch[]> {
     const pack = batch.replay as unknown as Pack;
     if (pack.files.length > 1) {
-      const parts = pack.files.map((file) => ({ ...pack, files: [file] }));
+      const { folder: _, ...rest } = pack;
+      const parts = pack.files.map((file) => ({ ...rest, files: [file] }));
       return await Promise.all(parts.map((part) => this.#batch(part, signal)));
     }
     const [file] = pack.files as readonly [ObjectFile];
@@ -200,7 +208,8 @@ export class ObjectSource implements Source {
     }
     if (now.etag !== file.etag) {
       this.#tracker.take([now]);
-      const [next] = new Packer({ maxBytes: 0, maxFiles: 1 }, this.#config.compression).add(now, pack.format);
+      const limits = { maxBytes: 0, maxFiles: 1, threads: this.#threads(1) };
+      const [next] = new Packer(limits, this.#config.compression).add(now, pack.format);
       return [await this.#batch(next ?? { ...pack, files: [now] }, signal)];
     }
     if (failure.message.includes(changedMarker)) {
@@ -258,7 +267,7 @@ export class ObjectSource implements Source {
     rows: readonly RejectedRecord[] = [],
   ): Promise<Batch> {
     const rejected = rows.length > 0 ? rows : [{ origin: this.#store.pathOf(file.key), message }];
-    const pack = { files: [file], format: "JSONEachRow" as const, oneBlock: true, lenient: false };
+    const pack = { files: [file], format: "JSONEachRow" as const, oneBlock: true, lenient: false, threads: 1 };
     return await this.#batch({ ...pack, givenUp: true, rejected }, signal);
   }
 

@@ -53,6 +53,7 @@ function contextOf(world: World): SourceContext {
     // Another number of files per batch in each life.
     settings: { object_storage_max_file_count: 1 + (lives % 5), object_storage_max_insert_bytes: 2 ** 30 },
     destination: { database: "default", table: "t", columns: [{ name: "a", type: "String", sourceField: "a" }] },
+    concurrency: 2,
     replica: { index: 0, count: 1 },
     marks: async (keys) =>
       new Map(keys.filter((key) => world.marks.has(key)).map((key) => [key, world.marks.get(key) ?? null])),
