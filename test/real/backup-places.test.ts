@@ -9,6 +9,8 @@ import { fileURLToPath } from "node:url";
 import { CreateBucketCommand, DeleteObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { buildApp } from "fauxqs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ClickHouseClient } from "../../src/clickhouse/client.ts";
+import { spawnEngineHost } from "../../src/engine/spawn.ts";
 import { backUp, ended, filesBelow, folderOf, restored, verify } from "../support/backups.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
 
@@ -132,6 +134,11 @@ describe("encrypted backups in a directory", () => {
     for (const path of files) expect(readFileSync(path).includes("do-not-tell")).toBe(false);
     const copy = await restored(served, backup.id);
     expect(await query(copy, "SELECT a FROM whisper")).toBe("do-not-tell");
+    // Another installation without the key finds it, and can do nothing with it.
+    await using other = await serve({ env: { MILLRACE_BACKUP_DIR: join(served.dataDir, "backups") } });
+    const params = { organizationId: other.credentials.organizationId };
+    const found = await other.api.rescanBackups({ params });
+    expect(found).toMatchObject({ adopted: 0, unreadable: [expect.stringContaining("is encrypted, and no backup")] });
     const [largest] = files;
     const bytes = readFileSync(largest as string);
     writeFileSync(
@@ -139,6 +146,27 @@ describe("encrypted backups in a directory", () => {
       Buffer.concat([bytes.subarray(0, -1), Buffer.from([(bytes.at(-1) as number) ^ 1])]),
     );
     expect((await verify(served, service, backup.id, false)).verification).toBe("failed");
+  });
+});
+
+describe("a plain full backup in a directory", () => {
+  test("is the engine's own format: it can be restored without Millrace", async () => {
+    await using served = await serve();
+    const service = await runningService(served, { idleScaling: false });
+    await fill(service);
+    const backup = await backUp(served, service);
+    const dir = mkdtempSync(join(tmpdir(), "millrace-bare-"));
+    const files = join(folderOf(served, backup), "files");
+    const host = await spawnEngineHost({
+      ...{ dataDir: join(dir, "data"), runDir: join(dir, "run"), socketPath: join(dir, "http") },
+      ...{ maxMemoryBytes: 2 ** 30, sessions: 2, backupsAllowedPath: files },
+    });
+    const client = new ClickHouseClient({ socketPath: host.socketPath });
+    await client.command(`RESTORE ALL FROM File('${files}')`, { headers: { "x-millrace-internal": "1" } });
+    expect((await client.text(sums)).trim()).toBe(await query(service, sums));
+    client.close();
+    await host.stop(5_000);
+    rmSync(dir, { recursive: true });
   });
 });
 
