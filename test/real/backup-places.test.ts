@@ -2,17 +2,16 @@
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CreateBucketCommand, DeleteObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
-import { buildApp } from "fauxqs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { spawnEngineHost } from "../../src/engine/spawn.ts";
 import { backUp, ended, filesBelow, folderOf, restored, verify } from "../support/backups.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
+import { startFauxqs, startVersitygw, type Vault, vaultKeys, versitygwMissing } from "../support/vaults.ts";
 
 const key = randomBytes(32).toString("base64");
 
@@ -23,29 +22,31 @@ async function fill(service: BenchService): Promise<void> {
 
 const sums = "SELECT count(), sum(sipHash64(a, s)) FROM t";
 
+const missing = versitygwMissing();
+if (missing !== undefined) console.log(`skipped: backups in versitygw: ${missing}`);
+
 describe.each([
-  ["plain", {}],
-  ["encrypted", { MILLRACE_BACKUP_ENCRYPTION_KEY: key }],
-])("a bucket, %s", (_, encryption) => {
-  let app: Awaited<ReturnType<typeof buildApp>>;
+  ["fauxqs, plain", startFauxqs, {}],
+  ["fauxqs, encrypted", startFauxqs, { MILLRACE_BACKUP_ENCRYPTION_KEY: key }],
+  ...(missing === undefined ? [["versitygw, plain", startVersitygw, {}] as const] : []),
+] as const)("a bucket of %s", (_, start, encryption) => {
+  let vault: Vault;
   let s3: S3Client;
   let served: Served;
   let service: BenchService;
   const bucket = "vault";
 
   beforeAll(async () => {
-    app = buildApp({ logger: false });
-    await app.listen({ host: "127.0.0.1", port: 0 });
-    const endpoint = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
-    const credentials = { accessKeyId: "id", secretAccessKey: "key" };
-    s3 = new S3Client({ endpoint, region: "us-east-1", forcePathStyle: true, credentials });
+    vault = await start();
+    const { endpoint } = vault;
+    s3 = new S3Client({ endpoint, region: "us-east-1", forcePathStyle: true, credentials: vaultKeys });
     await s3.send(new CreateBucketCommand({ Bucket: bucket }));
     served = await serve({
       env: {
         MILLRACE_BACKUP_BUCKET: `s3://${bucket}/in/here`,
         MILLRACE_BACKUP_BUCKET_ENDPOINT: endpoint,
-        MILLRACE_BACKUP_ACCESS_KEY_ID: "id",
-        MILLRACE_BACKUP_SECRET_ACCESS_KEY: "key",
+        MILLRACE_BACKUP_ACCESS_KEY_ID: vaultKeys.accessKeyId,
+        MILLRACE_BACKUP_SECRET_ACCESS_KEY: vaultKeys.secretAccessKey,
         MILLRACE_BACKUP_IAM_ROLE_ARN: "arn:aws:iam::1:role/backup",
         MILLRACE_BACKUP_IAM_ROLE_SESSION_NAME: "millrace",
         ...encryption,
@@ -59,7 +60,7 @@ describe.each([
   afterAll(async () => {
     await served[Symbol.asyncDispose]();
     s3.destroy();
-    await app.close();
+    await vault[Symbol.asyncDispose]();
   });
 
   const keys = async (prefix: string) => {
