@@ -41,20 +41,26 @@ export function forward(message: IncomingMessage, response: ServerResponse, url:
     });
     let answered = false;
     let connected = false;
+    const onClose = () => {
+      outgoing.destroy();
+      resolve();
+    };
+    const onBroken = () => outgoing.destroy();
     outgoing.on("error", (error) => {
       if (answered || response.destroyed) resolve();
-      else if (!connected) reject(new EngineNotReached("the engine's socket does not answer", { cause: error }));
-      else reject(clickHouseException("NETWORK_ERROR", "The service's engine went away.", { cause: error }));
+      else if (!connected) {
+        // Another attempt may follow, which listens for itself.
+        response.off("close", onClose);
+        message.off("error", onBroken);
+        reject(new EngineNotReached("the engine's socket does not answer", { cause: error }));
+      } else reject(clickHouseException("NETWORK_ERROR", "The service's engine went away.", { cause: error }));
     });
     outgoing.on("response", (incoming) => {
       answered = true;
       passBack(incoming, response, resolve);
     });
-    response.on("close", () => {
-      outgoing.destroy();
-      resolve();
-    });
-    message.on("error", () => outgoing.destroy());
+    response.on("close", onClose);
+    message.on("error", onBroken);
     const start = () => {
       connected = true;
       relay(message, outgoing);
