@@ -46,8 +46,16 @@ describe("the engine's list of files", () => {
   });
 
   test.each([
-    ["a file that was cut off", () => truncateSync(join(dir, "data/d%2Ex/t/all_1_1_0/data.bin"), 3), /data\.bin has 3 bytes/],
-    ["a file that is not there", () => rmSync(join(dir, "data/d%2Ex/t/all_1_1_0/count.txt")), /count\.txt has no bytes/],
+    [
+      "a file that was cut off",
+      () => truncateSync(join(dir, "data/d%2Ex/t/all_1_1_0/data.bin"), 3),
+      /data\.bin has 3 bytes/,
+    ],
+    [
+      "a file that is not there",
+      () => rmSync(join(dir, "data/d%2Ex/t/all_1_1_0/count.txt")),
+      /count\.txt has no bytes/,
+    ],
     ["a list that was cut off", () => truncateSync(join(dir, ".backup"), 90), /list of files has only 90/],
     ["an empty list", () => truncateSync(join(dir, ".backup"), 0), /list of files has only 0/],
   ])("with %s is refused", async (_, damage, reason) => {
@@ -64,6 +72,8 @@ describe("the engine's list of files", () => {
     const before = readFileSync(join(dir, ".backup"), "utf8");
     await relocateBase(staged, "/new/$& 'place'");
     expect(readFileSync(join(dir, ".backup"), "utf8")).toBe(before);
-    expect(readFileSync(join(staged, ".backup"), "utf8")).toContain("<base_backup>File('/new/$&amp; \\'place\\'')</base_backup>");
+    expect(readFileSync(join(staged, ".backup"), "utf8")).toContain(
+      "<base_backup>File('/new/$&amp; \\'place\\'')</base_backup>",
+    );
   });
 });
