@@ -185,18 +185,15 @@ export class BackupStore {
     );
   }
 
-  /** Meets what was asked for before the check began; a request that came meanwhile stays. */
+  /** In one step: the result, and that requests from before the check began are met. One that came meanwhile stays. */
   async recordCheck(id: string, result: CheckResult, at: string): Promise<void> {
     await this.#db.run(
-      "UPDATE backups SET check_wanted = NULL WHERE id = ? AND check_wanted_at < ?",
-      ...[id, result.begunAt],
+      `UPDATE backups SET verification = ?, problems = ?, verified_at = ?,
+         deep_verified_at = CASE WHEN ? THEN ? ELSE deep_verified_at END,
+         check_wanted = CASE WHEN check_wanted_at < ? THEN NULL ELSE check_wanted END WHERE id = ?`,
+      ...[result.verification, JSON.stringify(result.problems), at],
+      ...[Number(result.deep && result.verification === "passed"), at, result.begunAt, id],
     );
-    await this.#set(id, {
-      verification: result.verification,
-      problems: JSON.stringify(result.problems),
-      verified_at: at,
-      ...(result.deep && result.verification === "passed" ? { deep_verified_at: at } : {}),
-    });
   }
 
   async configuration(serviceId: string): Promise<BackupConfiguration> {

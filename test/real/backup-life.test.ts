@@ -175,10 +175,9 @@ describe("kill -9 of the control plane", () => {
 });
 
 describe("a disk that is full", () => {
-  const mount = mkdtempSync(join(tmpdir(), "millrace-full-"));
-  const mounted = tryMount(mount);
-
   test("the backup fails with the reason, frees what it took, and a smaller one succeeds", async (context) => {
+    const mount = mkdtempSync(join(tmpdir(), "millrace-full-"));
+    const mounted = tryMount(mount);
     if (mounted !== true) context.skip(`no small filesystem can be mounted here: ${mounted}`);
     try {
       await using served = await serve({ env: { MILLRACE_BACKUP_DIR: join(mount, "backups") } });

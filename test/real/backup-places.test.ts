@@ -2,15 +2,16 @@
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CreateBucketCommand, DeleteObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
-import { buildApp } from "fauxqs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ClickHouseClient } from "../../src/clickhouse/client.ts";
+import { spawnEngineHost } from "../../src/engine/spawn.ts";
 import { backUp, ended, filesBelow, folderOf, restored, verify } from "../support/backups.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
+import { startFauxqs, startVersitygw, type Vault, vaultKeys, versitygwMissing } from "../support/vaults.ts";
 
 const key = randomBytes(32).toString("base64");
 
@@ -21,29 +22,31 @@ async function fill(service: BenchService): Promise<void> {
 
 const sums = "SELECT count(), sum(sipHash64(a, s)) FROM t";
 
+const missing = versitygwMissing();
+if (missing !== undefined) console.log(`skipped: backups in versitygw: ${missing}`);
+
 describe.each([
-  ["plain", {}],
-  ["encrypted", { MILLRACE_BACKUP_ENCRYPTION_KEY: key }],
-])("a bucket, %s", (_, encryption) => {
-  let app: Awaited<ReturnType<typeof buildApp>>;
+  ["fauxqs, plain", startFauxqs, {}],
+  ["fauxqs, encrypted", startFauxqs, { MILLRACE_BACKUP_ENCRYPTION_KEY: key }],
+  ...(missing === undefined ? [["versitygw, plain", startVersitygw, {}] as const] : []),
+] as const)("a bucket of %s", (_, start, encryption) => {
+  let vault: Vault;
   let s3: S3Client;
   let served: Served;
   let service: BenchService;
   const bucket = "vault";
 
   beforeAll(async () => {
-    app = buildApp({ logger: false });
-    await app.listen({ host: "127.0.0.1", port: 0 });
-    const endpoint = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
-    const credentials = { accessKeyId: "id", secretAccessKey: "key" };
-    s3 = new S3Client({ endpoint, region: "us-east-1", forcePathStyle: true, credentials });
+    vault = await start();
+    const { endpoint } = vault;
+    s3 = new S3Client({ endpoint, region: "us-east-1", forcePathStyle: true, credentials: vaultKeys });
     await s3.send(new CreateBucketCommand({ Bucket: bucket }));
     served = await serve({
       env: {
         MILLRACE_BACKUP_BUCKET: `s3://${bucket}/in/here`,
         MILLRACE_BACKUP_BUCKET_ENDPOINT: endpoint,
-        MILLRACE_BACKUP_ACCESS_KEY_ID: "id",
-        MILLRACE_BACKUP_SECRET_ACCESS_KEY: "key",
+        MILLRACE_BACKUP_ACCESS_KEY_ID: vaultKeys.accessKeyId,
+        MILLRACE_BACKUP_SECRET_ACCESS_KEY: vaultKeys.secretAccessKey,
         MILLRACE_BACKUP_IAM_ROLE_ARN: "arn:aws:iam::1:role/backup",
         MILLRACE_BACKUP_IAM_ROLE_SESSION_NAME: "millrace",
         ...encryption,
@@ -57,7 +60,7 @@ describe.each([
   afterAll(async () => {
     await served[Symbol.asyncDispose]();
     s3.destroy();
-    await app.close();
+    await vault[Symbol.asyncDispose]();
   });
 
   const keys = async (prefix: string) => {
@@ -132,6 +135,11 @@ describe("encrypted backups in a directory", () => {
     for (const path of files) expect(readFileSync(path).includes("do-not-tell")).toBe(false);
     const copy = await restored(served, backup.id);
     expect(await query(copy, "SELECT a FROM whisper")).toBe("do-not-tell");
+    // Another installation without the key finds it, and can do nothing with it.
+    await using other = await serve({ env: { MILLRACE_BACKUP_DIR: join(served.dataDir, "backups") } });
+    const params = { organizationId: other.credentials.organizationId };
+    const found = await other.api.rescanBackups({ params });
+    expect(found).toMatchObject({ adopted: 0, unreadable: [expect.stringContaining("is encrypted, and no backup")] });
     const [largest] = files;
     const bytes = readFileSync(largest as string);
     writeFileSync(
@@ -139,6 +147,27 @@ describe("encrypted backups in a directory", () => {
       Buffer.concat([bytes.subarray(0, -1), Buffer.from([(bytes.at(-1) as number) ^ 1])]),
     );
     expect((await verify(served, service, backup.id, false)).verification).toBe("failed");
+  });
+});
+
+describe("a plain full backup in a directory", () => {
+  test("is the engine's own format: it can be restored without Millrace", async () => {
+    await using served = await serve();
+    const service = await runningService(served, { idleScaling: false });
+    await fill(service);
+    const backup = await backUp(served, service);
+    const dir = mkdtempSync(join(tmpdir(), "millrace-bare-"));
+    const files = join(folderOf(served, backup), "files");
+    const host = await spawnEngineHost({
+      ...{ dataDir: join(dir, "data"), runDir: join(dir, "run"), socketPath: join(dir, "http") },
+      ...{ maxMemoryBytes: 2 ** 30, sessions: 2, backupsAllowedPath: files },
+    });
+    const client = new ClickHouseClient({ socketPath: host.socketPath });
+    await client.command(`RESTORE ALL FROM File('${files}')`, { headers: { "x-millrace-internal": "1" } });
+    expect((await client.text(sums)).trim()).toBe(await query(service, sums));
+    client.close();
+    await host.stop(5_000);
+    rmSync(dir, { recursive: true });
   });
 });
 

@@ -205,7 +205,7 @@ describe("a damaged backup", () => {
     const params = { ...of.params, backupId: next.id };
     expect(await served.api.getBackup({ params })).toMatchObject({
       verification: "failed",
-      problems: [expect.stringContaining(backup.backupName)],
+      problems: [expect.stringContaining(`it needs ${backup.backupName}, which is damaged`)],
     });
     expect(await backUp(served, of)).toMatchObject({ type: "full", verification: "passed" });
   });

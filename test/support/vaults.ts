@@ -1,0 +1,67 @@
+/** S3 servers on loopback for backups: fauxqs in this process, and versitygw, a real one, where the machine has it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildApp } from "fauxqs";
+import { until } from "./serve.ts";
+
+export type Vault = AsyncDisposable & { readonly endpoint: string };
+
+/** Whatever the server, these open it. */
+export const vaultKeys = { accessKeyId: "backup-key", secretAccessKey: "backup+secret/with=signs" };
+
+const binary = join(homedir(), ".cache", "millrace", "bin", "versitygw");
+
+/** Why the server cannot be started here, or undefined. */
+export function versitygwMissing(): string | undefined {
+  if (existsSync(binary)) return undefined;
+  return `${binary} is missing; GOBIN=~/.cache/millrace/bin go install github.com/versity/versitygw/cmd/versitygw@latest`;
+}
+
+export async function startFauxqs(): Promise<Vault> {
+  const app = buildApp({ logger: false });
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const endpoint = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  return { endpoint, [Symbol.asyncDispose]: () => app.close() };
+}
+
+export async function startVersitygw(): Promise<Vault> {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-versitygw-"));
+  mkdirSync(join(folder, "buckets"));
+  const port = await freePort();
+  const { accessKeyId, secretAccessKey } = vaultKeys;
+  const args = ["--port", `127.0.0.1:${port}`, "posix", join(folder, "buckets")];
+  const child = spawn(binary, args, {
+    stdio: "ignore",
+    env: { ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey },
+  });
+  const endpoint = `http://127.0.0.1:${port}`;
+  await until("versitygw answers", async () =>
+    fetch(endpoint).then(
+      () => true,
+      () => child.exitCode !== null,
+    ),
+  );
+  if (child.exitCode !== null) throw new Error(`versitygw ended with ${child.exitCode}`);
+  return {
+    endpoint,
+    [Symbol.asyncDispose]: async () => {
+      const exited = once(child, "exit");
+      child.kill("SIGTERM");
+      await exited;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
