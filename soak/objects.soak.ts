@@ -92,6 +92,7 @@ async function torment(state: Run): Promise<Record<string, string | number>> {
     // Every third key is smaller than what was loaded before.
     const key = state.next() < 0.33 ? `0001-late-${round}` : `${String(1000 + round)}-small`;
     await retried(async () => {
+      await revive(state);
       nextId = await upload(state, name, suffix, key, nextId, 1 + Math.floor(state.next() * 3000), expected);
     });
     await harm(state, pipes, kills);
@@ -116,6 +117,13 @@ async function upload(
   );
   expected.set(suffix, (expected.get(suffix) ?? 0) + count);
   return from + count;
+}
+
+/** More kills in a minute than a service puts up with end in `failed`; an operator would start it again. */
+async function revive(state: Run): Promise<void> {
+  const { params } = state.service;
+  if ((await state.served.api.getService({ params })).state !== "failed") return;
+  await state.served.api.updateServiceState({ params, body: { command: "start" } });
 }
 
 async function harm(state: Run, pipes: ReadonlyMap<string, string>, kills: Record<string, number>): Promise<void> {
@@ -148,6 +156,7 @@ async function verify(
   kills: Readonly<Record<string, number>>,
 ): Promise<Record<string, string | number>> {
   let total = 0;
+  await revive(state);
   for (const [suffix, count] of expected) {
     const look = () => query(state.service, `SELECT count(), uniqExact(id), sum(id) FROM ${suffix}`).catch(() => "");
     await until(`${suffix} is complete`, async () => Number((await look()).split("\t")[0]) >= count, 120_000).catch(

@@ -171,8 +171,9 @@ async function fillFrom(deps: ServiceDeps, organizationId: string, body: FillBod
 async function command(services: ServiceStore, row: ServiceRow, name: "start" | "stop" | "awake"): Promise<void> {
   if (name === "stop") return await services.setDesired(row.id, "stopped");
   if (name === "start") {
-    // Also clears the failure count of a failed service: starting it is the operator's "try again".
-    if (row.desired_state !== "running" || row.state === "failed") await services.setDesired(row.id, "running");
+    if (row.desired_state !== "running") await services.setDesired(row.id, "running");
+    // Starting a failed service is the operator's "try again": it forgets the deaths counted so far.
+    else if (row.state === "failed") await services.requestWake(row.id);
     return;
   }
   if (row.desired_state !== "running") {

@@ -70,6 +70,10 @@ describe("services", () => {
     expect(await api.services.find(service.id)).toMatchObject({ wake_requested: 0 });
     await command("awake");
     expect(await api.services.find(service.id)).toMatchObject({ wake_requested: 1 });
+    await api.services.setState(service.id, "running", null);
+    await api.services.setState(service.id, "failed", "it kept dying");
+    await command("start");
+    expect(await api.services.find(service.id)).toMatchObject({ desired_state: "running", wake_requested: 1 });
   });
 
   test("more replicas than the embedded engine has are refused with the reason", async () => {
