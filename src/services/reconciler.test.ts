@@ -119,7 +119,27 @@ describe("services reconciler", () => {
       expect(s.runtime.starts).toBe(6);
       await expect(s.access.acquire(s.id, signal)).rejects.toThrow(/failed.*no such binary/);
       await s.services.requestWake(s.id);
-      await s.until("running");
+      s.runtime.failStarts = 3;
+      await vi.waitFor(
+        async () => {
+          vi.setSystemTime(Date.now() + 60_000);
+          await s.reconciler.pass();
+          expect(await s.state()).toBe("running");
+        },
+        { timeout: 5_000, interval: 5 },
+      );
+      // The request excused the deaths before it, not those after it.
+      expect(s.runtime.starts).toBe(10);
+      s.runtime.failStarts = 100;
+      s.runtime.die("again");
+      await vi.waitFor(
+        async () => {
+          vi.setSystemTime(Date.now() + 59_000);
+          await s.reconciler.pass();
+          expect(await s.state()).toBe("failed");
+        },
+        { timeout: 5_000, interval: 5 },
+      );
     } finally {
       vi.useRealTimers();
     }

@@ -75,7 +75,7 @@ export class ServicesReconciler {
     else if (action === "stop") this.#lookToStop(row, tracked);
     else if (tracked.engine !== undefined) this.#lookAtLive(row, tracked, tracked.engine);
     else if (action === "watch" || row.wake_requested === 1) {
-      if (row.wake_requested === 1) this.#forgive(tracked);
+      if (action === "rest") this.#forgive(tracked);
       if (Date.now() >= tracked.notBefore) this.#act(tracked, id, () => this.#start(row, tracked));
     }
   }

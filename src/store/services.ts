@@ -153,7 +153,9 @@ export class ServiceStore {
 
   /** Written by the services reconciler only. */
   async setState(id: string, state: ServiceState, message: string | null): Promise<void> {
-    const clear = state === "running" || state === "stopped" ? ", wake_requested = 0" : "";
+    // A wake request is granted by the start it leads to; kept longer, it would excuse every death that follows.
+    const grants = ["starting", "awaking", "running", "stopped"].includes(state);
+    const clear = grants ? ", wake_requested = 0" : "";
     await this.#db.run(`UPDATE services SET state = ?, state_message = ?${clear} WHERE id = ?`, state, message, id);
   }
 
