@@ -8,10 +8,11 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type ApiClient, createApiClient } from "../src/api/client.ts";
+import type { Credentials } from "../src/bootstrap.ts";
 import { Closers } from "../src/lib/closers.ts";
 import { createLogger } from "../src/lib/logger.ts";
 import { accessKey, arrivals, bucket, type ObjectStore, startObjectStore } from "./object-store.ts";
-import { type Credentials, startServer } from "./server.ts";
+import { startServer } from "./server.ts";
 import { chart, heading, type Point, progress, say } from "./terminal.ts";
 
 const once = process.argv.includes("--once");

@@ -5,15 +5,7 @@ import { openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-
-export type Credentials = {
-  readonly baseUrl: string;
-  readonly observabilityBaseUrl: string;
-  readonly organizationId: string;
-  readonly keyId: string;
-  readonly keySecret: string;
-  readonly accessToken: string;
-};
+import type { Credentials } from "../src/bootstrap.ts";
 
 export type Server = { readonly credentials: Credentials; readonly pid: number; stop(): Promise<void> };
 
