@@ -89,6 +89,7 @@ function contextOf(marks: Map<string, Json>): SourceContext {
       for (const [key, mark] of Object.entries(noted)) marks.set(key, mark);
     },
     reject: async () => {},
+    answered: () => {},
     report: () => {},
     query: async () => [],
   };

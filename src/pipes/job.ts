@@ -36,7 +36,7 @@ export async function runJob(
     await prepare(job, destination, calls, health, signal);
     if (signal.aborted) return { phase: "stopped" };
     const connector = await connect();
-    const context = contextOf(job, destination, link, calls, events);
+    const context = contextOf(job, destination, link, calls, events, health);
     await using source: Source = await connector.open(job.config as never, context, signal);
     await runWithViewChecks(job, source, destination, calls, health, signal);
     return { phase: signal.aborted ? "stopped" : "completed" };
@@ -123,6 +123,7 @@ function contextOf(
   link: ServiceLink,
   calls: Calls,
   events: JobEvents,
+  health: Health,
 ): SourceContext {
   const query: Query = async (sql, options = {}) => await link.use((client) => client.rows(sql, options));
   return {
@@ -134,6 +135,7 @@ function contextOf(
     replica: job.replica,
     marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
     note: (marks, counts) => calls.note(marks, counts as Record<string, number>),
+    answered: () => health.good(["source"]),
     report: events.gauges,
     reject: async (records) => {
       const content = JSON.stringify(records.map(({ origin, position }) => [origin, position]));

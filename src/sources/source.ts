@@ -108,6 +108,8 @@ export type SourceContext = {
   note(marks: Readonly<Record<string, Json>>, counts: Readonly<Partial<Record<CounterName, number>>>): Promise<void>;
   /** Records things outside a batch in the error table. A record with the same origin and position is written once. */
   reject(records: readonly RejectedRecord[]): Promise<void>;
+  /** The source has just answered: an outage of it is over, also when it has nothing new. */
+  answered(): void;
   /** Gauges such as lag and progress; shown in the API and in the metrics. */
   report(gauges: Readonly<Record<string, number>>): void;
   /** A plain query on the destination service. Wakes it: not for polling. */

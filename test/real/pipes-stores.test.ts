@@ -1,4 +1,7 @@
 /** Formats, compressions, Azure and notifications, each with the real program and a real engine. */
+import { once } from "node:events";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { CreateQueueCommand, GetQueueAttributesCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { accountKey, azuriteMissing, startAzurite } from "../support/azurite.ts";
@@ -209,5 +212,35 @@ describe("a source that goes away", () => {
     expect((await details(impatient, other, id)).lastError).toContain("gave up after 2 s");
     await impatient.api.updatePipeState({ params: { ...other.params, pipeId: id }, body: { command: "start" } });
     await until("tried again", async () => (await details(impatient, other, id)).state !== "Failed");
+  });
+
+  test("an outage that ends is over, also when there is nothing new to load", async () => {
+    let down = false;
+    const upstream = new URL(store.endpoint);
+    const front = createServer((incoming, outgoing) => {
+      if (down) return void outgoing.destroy();
+      const { method, url: path, headers } = incoming;
+      const onward = request({ host: upstream.hostname, port: upstream.port, method, path, headers }, (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(outgoing);
+      });
+      onward.on("error", () => outgoing.destroy());
+      incoming.pipe(onward);
+    }).listen(0, "127.0.0.1");
+    await once(front, "listening");
+    await store.put("outage/1.json", rows(0, 10));
+    const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}/bucket/outage/*.json`;
+    const settings = { object_storage_polling_interval_ms: 200 };
+    const id = await create(pipeBody(store, "", "outage", { source: { url, isContinuous: true }, body: { settings } }));
+    const state = async () => (await details(served, service, id)).state;
+    await until("loaded", async () => (await count("outage")) === "10");
+    down = true;
+    await until("degraded", async () => (await state()) === "Degraded");
+    down = false;
+    await until("running again", async () => (await state()) === "Running");
+    expect((await details(served, service, id)).lastError).toBeUndefined();
+    await served.api.deletePipe({ params: { ...service.params, pipeId: id } });
+    front.closeAllConnections();
+    front.close();
   });
 });

@@ -96,6 +96,7 @@ export class ObjectSource implements Source {
     for (let from = after, more = true; more; ) {
       const started = performance.now();
       const page = await this.#store.list(this.#pattern.prefix, from, signal);
+      this.#context.answered();
       const { fresh, replaced } = await this.#tracker.news(this.#wanted(page.files));
       await this.#skipReplaced(replaced);
       this.#tracker.take(fresh);
@@ -151,6 +152,7 @@ export class ObjectSource implements Source {
         for (const message of messages) await this.#accept(message, queue, deliveries, files, signal);
         messages = files.size < most && !signal.aborted ? await queue.receive(false, signal) : [];
       }
+      this.#context.answered();
       yield* this.#batchesOf([...files.values()], signal);
     }
   }

@@ -61,6 +61,7 @@ function contextOf(world: World): SourceContext {
       for (const [key, mark] of Object.entries(marks)) world.marks.set(key, mark);
     },
     reject: async () => {},
+    answered: () => {},
     report: () => {},
     query: async () => {
       throw new ClickHouseError(117, 400, "Code: 117. Unreadable");
