@@ -25,12 +25,12 @@ function random(state: number): () => number {
   };
 }
 
-type Run = { served: Served; service: BenchService; store: TestStore; next: () => number };
+type Run = { served: Served; service: BenchService; store: TestStore; next: () => number; engineKills: number[] };
 
 export async function run(): Promise<Record<string, string | number>> {
   console.log(`SEED=${seed} SECONDS=${seconds}`);
   await using store = await startVersitygw();
-  const state: Run = { store, next: random(seed), ...(await start()) };
+  const state: Run = { store, next: random(seed), engineKills: [], ...(await start()) };
   try {
     return await torment(state);
   } finally {
@@ -43,6 +43,10 @@ async function start(): Promise<{ served: Served; service: BenchService }> {
   const service = await runningService(served, { idleScaling: false });
   return { served, service };
 }
+
+const largeFiles = 2;
+/** More than fits into one block, in every format. */
+const largeRows = 3_500_000;
 
 const formats = [
   { name: "JSONEachRow", suffix: "json" },
@@ -68,8 +72,18 @@ async function torment(state: Run): Promise<Record<string, string | number>> {
       `CREATE MATERIALIZED VIEW ${suffix}_view TO ${suffix}_sum AS SELECT id % 7 AS k, count() AS c, sum(id) AS s FROM ${suffix} GROUP BY k`,
     );
     expected.set(suffix, 0);
-    // One large object (several blocks), then small ones that become one block together.
-    nextId = await upload(state, name, suffix, "0000-large", nextId, 2_500_000, expected);
+    // Large objects, of many blocks each: kills in the middle of them leave some of the blocks behind.
+    for (let file = 0; file < largeFiles; file += 1) {
+      nextId = await upload(
+        state,
+        name,
+        suffix,
+        `0000-large-${file}`,
+        nextId,
+        suffix === "parquet" ? 2 * largeRows : largeRows,
+        expected,
+      );
+    }
     const body = pipeBody(state.store, `${suffix}/*.${suffix}`, suffix, {
       source: { isContinuous: true },
       destination: { managedTable: false, tableDefinition: null },
@@ -86,18 +100,24 @@ async function torment(state: Run): Promise<Record<string, string | number>> {
   }
   const kills: Record<string, number> = { worker: 0, engine: 0, control: 0 };
   const deadline = Date.now() + seconds * 1000;
+  // First nothing but kills, while the large objects are being loaded.
+  while (Date.now() < deadline - (seconds * 1000) / 2) {
+    await delay(700 + state.next() * 1800);
+    await harm(state, pipes, kills);
+  }
   for (let round = 0; Date.now() < deadline; round += 1) {
-    await delay(200 + state.next() * 1500);
     const { name, suffix } = formats[Math.floor(state.next() * formats.length)] as (typeof formats)[number];
     // Every third key is smaller than what was loaded before.
     const key = state.next() < 0.33 ? `0001-late-${round}` : `${String(1000 + round)}-small`;
     await retried(async () => {
-      await revive(state);
+      await revive(state, pipes);
       nextId = await upload(state, name, suffix, key, nextId, 1 + Math.floor(state.next() * 3000), expected);
     });
+    await delay(200 + state.next() * 1500);
     await harm(state, pipes, kills);
     if (round % 5 === 4) await edit(state, pipes.get(suffix) as string);
   }
+  await revive(state, pipes);
   return await verify(state, pipes, expected, kills);
 }
 
@@ -119,22 +139,35 @@ async function upload(
   return from + count;
 }
 
-/** More kills in a minute than a service puts up with end in `failed`; an operator would start it again. */
-async function revive(state: Run): Promise<void> {
+/** The operator's part: a service or a pipe that was killed too often rests until it is started again. */
+async function revive(state: Run, pipes: ReadonlyMap<string, string>): Promise<void> {
   const { params } = state.service;
-  if ((await state.served.api.getService({ params })).state !== "failed") return;
-  await state.served.api.updateServiceState({ params, body: { command: "start" } });
+  if ((await state.served.api.getService({ params })).state === "failed") {
+    await state.served.api.updateServiceState({ params, body: { command: "start" } });
+  }
+  for (const pipeId of pipes.values()) {
+    const { state: word } = await details(state.served, state.service, pipeId);
+    if (word !== "InternalError") continue;
+    await state.served.api.updatePipeState({ params: { ...params, pipeId }, body: { command: "start" } });
+  }
 }
 
 async function harm(state: Run, pipes: ReadonlyMap<string, string>, kills: Record<string, number>): Promise<void> {
+  await revive(state, pipes);
   const dice = state.next();
-  if (dice < 0.4) {
+  // A service whose engine dies six times in a row without a stable minute is given up: stay below that.
+  state.engineKills = state.engineKills.filter((at) => Date.now() - at < 70_000);
+  const spareEngine = state.engineKills.length >= 4;
+  if (dice < 0.3 || (spareEngine && dice < 0.75)) {
     const ids = [...pipes.values()];
     const id = ids[Math.floor(state.next() * ids.length)];
     if (kill(`${state.served.dataDir}/pipes/${id}.pid`)) kills.worker = (kills.worker ?? 0) + 1;
-  } else if (dice < 0.7) {
-    if (kill(`${state.served.dataDir}/services/${state.service.id}/engine.pid`)) kills.engine = (kills.engine ?? 0) + 1;
-  } else if (dice < 0.85) {
+  } else if (dice < 0.75) {
+    if (kill(`${state.served.dataDir}/services/${state.service.id}/engine.pid`)) {
+      kills.engine = (kills.engine ?? 0) + 1;
+      state.engineKills.push(Date.now());
+    }
+  } else if (dice < 0.9) {
     state.served = await state.served.restartAfterKill();
     kills.control = (kills.control ?? 0) + 1;
   }
@@ -156,7 +189,6 @@ async function verify(
   kills: Readonly<Record<string, number>>,
 ): Promise<Record<string, string | number>> {
   let total = 0;
-  await revive(state);
   for (const [suffix, count] of expected) {
     const look = () => query(state.service, `SELECT count(), uniqExact(id), sum(id) FROM ${suffix}`).catch(() => "");
     await until(`${suffix} is complete`, async () => Number((await look()).split("\t")[0]) >= count, 120_000).catch(
@@ -197,8 +229,8 @@ async function retried(work: () => Promise<void>): Promise<void> {
     try {
       return await work();
     } catch (error) {
-      if (attempt === 20) throw error;
-      await delay(250);
+      if (attempt === 60) throw error;
+      await delay(500);
     }
   }
 }
