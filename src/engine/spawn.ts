@@ -1,6 +1,7 @@
 /** Starts an engine host and keeps hold of it: it becomes ready or the promise rejects, and it never stays behind. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { childEnvironment } from "../lib/child-environment.ts";
 
 export type EngineHostOptions = {
   readonly dataDir: string;
@@ -40,7 +41,7 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   const child = spawn(process.execPath, [hostFile, ...argumentsOf(options, sessions)], {
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     // Every running query holds a thread of libuv's pool; the rest is for KILL QUERY, files and compression.
-    env: environmentOf(options, sessions),
+    env: { ...childEnvironment(options.compileCacheDir), UV_THREADPOOL_SIZE: String(sessions + 16) },
   });
   if (child.pid !== undefined) options.onSpawn?.(child.pid);
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
@@ -60,17 +61,6 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
       await exited;
       clearTimeout(timer);
     },
-  };
-}
-
-/** The parent's environment without our own settings, which may hold secrets and mean nothing to a host. */
-function environmentOf(options: EngineHostOptions, sessions: number): NodeJS.ProcessEnv {
-  // biome-ignore lint/style/noProcessEnv: inherited by the child, not read as configuration.
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("MILLRACE_"));
-  return {
-    ...Object.fromEntries(inherited),
-    UV_THREADPOOL_SIZE: String(sessions + 16),
-    ...(options.compileCacheDir === undefined ? {} : { NODE_COMPILE_CACHE: options.compileCacheDir }),
   };
 }
 

@@ -5,6 +5,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
+import { childEnvironment } from "../lib/child-environment.ts";
 import { AppError, publicMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { recordProcess } from "../lib/process.ts";
@@ -50,7 +51,7 @@ export class Replica {
     this.#child = fork(workerFile, [], {
       execPath: process.execPath,
       stdio: ["ignore", "ignore", "inherit", "ipc"],
-      env: environment(parts.compileCacheDir),
+      env: childEnvironment(parts.compileCacheDir),
     });
     if (this.#child.pid !== undefined) recordProcess(parts.pidFile, this.#child.pid);
     this.exited = new Promise((resolve) => {
@@ -158,14 +159,4 @@ export class Replica {
   #send(message: ToWorker): void {
     if (this.#child.connected) this.#child.send(message, () => {});
   }
-}
-
-/** The parent's environment without our own settings, which may hold secrets and mean nothing to a worker. */
-function environment(compileCacheDir: string | undefined): NodeJS.ProcessEnv {
-  // biome-ignore lint/style/noProcessEnv: inherited by the child, not read as configuration.
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("MILLRACE_"));
-  return {
-    ...Object.fromEntries(inherited),
-    ...(compileCacheDir === undefined ? {} : { NODE_COMPILE_CACHE: compileCacheDir }),
-  };
 }
