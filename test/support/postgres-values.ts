@@ -19,8 +19,8 @@ export const typeCases: readonly TypeCase[] = [...exactCases, ...textCases, ...a
 export const keyCases: readonly TypeCase[] = [
   ...typeCases
     .filter(({ key }) => key === true)
-    // Postgres too takes -0 and 0 for one key.
-    .map((each) => ({ ...each, values: each.values.filter((value) => !value.startsWith("'-0")) })),
+    // Postgres too takes -0 and 0 for one key; the engine's microseconds end in 292277.
+    .map((each) => ({ ...each, values: each.values.filter((value) => !/'-0|292277/.test(value)) })),
   {
     name: "date key",
     type: "date",
