@@ -81,4 +81,24 @@ export const textCases: readonly TypeCase[] = [
   { name: "cube", type: "cube", values: ["'(1,2),(3,4)'"], stored: "String" },
   { name: "seg", type: "seg", values: ["'5 .. 6'"], stored: "String" },
   { name: "isbn", type: "isbn", values: ["'978-0-393-04002-9'"], stored: "String" },
+  ...(
+    [
+      ["aclitem", "'postgres=r/postgres'"],
+      ["refcursor", "'c \\'"],
+      ["regcollation", `'"C"'`],
+      ["regconfig", "'english'"],
+      ["regdictionary", "'simple'"],
+      ["regnamespace", "'public'"],
+      ["regoper", "'pg_catalog.||/'"],
+      ["regoperator", "'pg_catalog.+(int4,int4)'"],
+      ["regproc", "'pg_catalog.now'"],
+      ["regrole", "'postgres'"],
+      ["int8range", "'[1,9)'"],
+      ["tsrange", `'["2024-01-01 00:00","2024-01-01 12:00:00.5")'`],
+      ["int4multirange", "'{[1,3)}'"],
+      ["nummultirange", "'{[1.50,2]}'"],
+      ["tsmultirange", "'{[2024-01-01,infinity)}'"],
+      ["tstzmultirange", `'{["2024-01-01 00:00+02",)}'`],
+    ] as const
+  ).map(([type, value]): TypeCase => ({ name: type, type, values: [value], stored: "String" })),
 ];
