@@ -135,6 +135,7 @@ for (const version of postgresVersions) {
       const untested = rows.filter(({ oid }) => !tested.has(oid)).map(({ name }) => name);
       expect(untested.filter((name) => !noColumnTypes.includes(name))).toEqual([]);
       expect(rows.length).toBeGreaterThan(70);
+      expect(loaded.size).toBe(cases.length);
     });
   });
 }

@@ -45,7 +45,7 @@ export const textCases: readonly TypeCase[] = [
   { name: "txid_snapshot", type: "txid_snapshot", values: ["'10:20:10,14,15'"], stored: "String" },
   { name: "regclass", type: "regclass", values: ["'public.kept'::regclass", "'pg_class'::regclass"], stored: "String" },
   { name: "regtype", type: "regtype", values: ["'int4'::regtype", "'public.mood'::regtype"], stored: "String" },
-  { name: "regproc", type: "regprocedure", values: ["'pg_catalog.abs(int)'::regprocedure"], stored: "String" },
+  { name: "regprocedure", type: "regprocedure", values: ["'pg_catalog.abs(int)'::regprocedure"], stored: "String" },
   { name: "int2vector", type: "int2vector", values: ["'1 2 3'"], stored: "String" },
   { name: "oidvector", type: "oidvector", values: ["'1 2'"], stored: "String" },
   { name: "int4range", type: "int4range", values: ["'[1,5)'", "'empty'", "'(,)'"], stored: "String" },
