@@ -50,9 +50,24 @@ export const date: Scalar = {
   direct: false,
   zero: "CAST('1900-01-01' AS Date32)",
   quoted: true,
-  convert: (x) =>
-    `CAST(multiIf(startsWith(${x}, '-') OR endsWith(${x}, 'BC'), '1900-01-01', ` +
-    `substring(${x}, 5, 1) != '-', '2299-12-31', ${x}) AS Nullable(Date32))`,
+  convert: (x) => `CAST(${clamped(x, "1900-01-01", "2299-12-31", x)} AS Nullable(Date32))`,
+};
+
+const microseconds = "DateTime64(6, 'UTC')";
+
+/** Clamped to the years that the engine prints. */
+export const timestamp: Scalar = {
+  type: microseconds,
+  direct: false,
+  zero: `CAST('1970-01-01 00:00:00' AS ${microseconds})`,
+  quoted: true,
+  convert: (x) => `CAST(${clampedTimestamp(x, x)} AS Nullable(${microseconds}))`,
+};
+
+/** The session prints in UTC: the offset is always `+00`. */
+export const timestampWithZone: Scalar = {
+  ...timestamp,
+  convert: (x) => `CAST(${clampedTimestamp(x, withoutOffset(x))} AS Nullable(${microseconds}))`,
 };
 
 /** Days and microseconds of the 400 years after which the calendar repeats. */
@@ -79,16 +94,11 @@ export const exactDate: Scalar = {
  * Microseconds since 1970: exact up to the year 292276, in which they end. Infinity is the largest and the smallest of
  * them, as within Postgres, whose timestamps end in 294276.
  */
-export const timestamp: Scalar = {
-  type: "DateTime64(6, 'UTC')",
-  direct: false,
-  zero: "CAST('1970-01-01 00:00:00' AS DateTime64(6, 'UTC'))",
-  quoted: true,
+export const exactTimestamp: Scalar = {
+  ...timestamp,
   convert: (x) => convertTimestamp(x, usualText(x, "1970-01-01 00:00:00"), withoutEra(x)),
 };
-
-/** The session prints in UTC: the offset is always `+00`. */
-export const timestampWithZone: Scalar = {
+export const exactTimestampWithZone: Scalar = {
   ...timestamp,
   convert: (x) =>
     convertTimestamp(x, withoutOffset(usualText(x, "1970-01-01 00:00:00+00")), withoutOffset(withoutEra(x))),
@@ -132,6 +142,16 @@ function unquoted(x: string): string {
   const inside = `substring(${x}, 2, length(${x}) - 2)`;
   const unescaped = `replaceRegexpAll(${inside}, ${literal(String.raw`\\(["\\])`)}, ${literal(String.raw`\1`)})`;
   return `if(startsWith(${x}, '"'), ${unescaped}, ${x})`;
+}
+
+/** `-infinity` and years before Christ, then `infinity` and years of more than four digits, then `usual`. */
+function clamped(x: string, first: string, last: string, usual: string): string {
+  const early = `startsWith(${x}, '-') OR endsWith(${x}, 'BC')`;
+  return `multiIf(${early}, '${first}', substring(${x}, 5, 1) != '-', '${last}', ${usual})`;
+}
+
+function clampedTimestamp(x: string, usual: string): string {
+  return clamped(x, "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999", usual);
 }
 
 function convertTimestamp(x: string, usual: string, printed: string): string {
