@@ -65,7 +65,7 @@ export const insertSettings = {
   cast_keep_nullable: 0,
   // Compiling the expressions of one insert takes longer than running them.
   compile_expressions: 0,
-  // A table of 1,600 columns with long names still fits.
+  // Tables of many columns with long names.
   max_query_size: 16_777_216,
   max_ast_elements: 1_000_000,
   max_expanded_ast_elements: 5_000_000,
