@@ -4,14 +4,14 @@
  */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { tableName } from "../../src/clickhouse/sql.ts";
 import { readTables, replicatedColumns, type SourceTable } from "../../src/sources/relational-db/catalog.ts";
 import { decode, type Message, type Relation } from "../../src/sources/relational-db/pgoutput.ts";
 import { columnPlaces, RowWriter } from "../../src/sources/relational-db/rows.ts";
 import { copySelect, sessionSql } from "../../src/sources/relational-db/session.ts";
-import { columnPlan, insertSettings, type PlanOptions } from "../../src/sources/relational-db/types.ts";
+import { columnPlan, type PlanOptions } from "../../src/sources/relational-db/types.ts";
 import { allPostgresVersions, postgresMissing, TestPostgres } from "../support/postgres.ts";
 import { copyBytes, slotMessages } from "../support/postgres-bytes.ts";
+import { loadRows } from "../support/postgres-load.ts";
 import type { TypeCase } from "../support/postgres-scalars.ts";
 import {
   elementCases,
@@ -179,22 +179,13 @@ async function load({ table, copied, at }: Loaded, options: PlanOptions): Promis
     columnPlan(column, { ...options, key: column.name === "id" || (options.key && column.name === "v") }),
   );
   const plan = columns[1] as (typeof columns)[number];
-  const name = tableName("default", "loaded");
-  const names = columns.map((column) => `\`${column.name}\``).join(", ");
   const sorting = options.key ? "v" : "id";
-  const list = columns.map((column) => `\`${column.name}\` ${column.type}`).join(", ");
-  await stage.ok(`CREATE OR REPLACE TABLE ${name} (${list}) ENGINE = ReplacingMergeTree ORDER BY ${sorting}`);
-  const structure = columns.map((column) => `\`${column.name}\` ${column.input}`).join(", ");
-  const select = columns.map((column) => column.expression ?? `\`${column.name}\``).join(", ");
-  const from = `SELECT ${select} FROM input('${structure.replaceAll("'", "\\'")}')`;
-  const head = `INSERT INTO ${name} (${names}) ${from} FORMAT TabSeparated\n`;
-  const settings = Object.fromEntries(Object.entries(insertSettings).map(([key, value]) => [key, String(value)]));
-  await stage.ok(Buffer.concat([Buffer.from(head), copied]), settings);
+  await loadRows(stage, "loaded", columns, copied, `ReplacingMergeTree ORDER BY ${sorting}`);
   const value = (of: string) => `lower(hex(toString(${of})))`;
   const engine = at.engine ?? "v";
   const printed = { output_format_json_escape_forward_slashes: "0", output_format_json_quote_64bit_integers: "0" };
   const rows = await stage.ok(
-    `SELECT toString(id), ${value(engine)} FROM ${name} ORDER BY id FORMAT JSONCompactEachRow`,
+    `SELECT toString(id), ${value(engine)} FROM loaded ORDER BY id FORMAT JSONCompactEachRow`,
     printed,
   );
   const zero = await stage.ok(
