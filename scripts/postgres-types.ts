@@ -111,7 +111,7 @@ export function postgresTypes(): string {
   return `# Types of Postgres pipes
 
 The engine converts, from the text that Postgres prints; snapshot and stream share this one conversion. A test compares
-every type below with the source, value by value, on Postgres 16 and 18.
+every type below with the source, value by value (Postgres 15, 16 and 18).
 
 | type in Postgres | type of the column | converted by SQL | what is stored |
 | --- | --- | --- | --- |
