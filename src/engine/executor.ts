@@ -107,7 +107,7 @@ export class Executor {
         // The engine's parser works in a thread of its own while the connection is opened in this one.
         const classified = this.#engine.classify(plainText(statement));
         classified.catch(() => {});
-        const connection = this.#engine.connect(settings);
+        const connection = this.#engine.fresh();
         try {
           const run = {
             engine: this.#engine,
@@ -115,12 +115,12 @@ export class Executor {
             slot,
             request,
             reply,
-            prefix: prefixOf(request),
+            prefix: `${assign(settings)}${prefixOf(request)}`,
             signal: gone.signal,
           };
           return await runStatement(run, statement, upload, await classified);
         } finally {
-          this.#engine.close(connection);
+          this.#engine.retire(connection);
         }
       } finally {
         this.#slots.give(slot);
@@ -149,7 +149,7 @@ export class Executor {
       const own = settings.filter(([name]) => name !== "readonly");
       const names = [...new Set([...own, ...request.settings].map(([name]) => name))];
       restore = (await borrowSettings(this.#engine, connection, names))(literal);
-      const prefix = `SET ${own.map(([name, value]) => `${name} = ${literal(value)}`).join(", ")};${prefixOf(request)}`;
+      const prefix = `${assign(own)}${prefixOf(request)}`;
       const run = { engine: this.#engine, connection, slot, request, reply, prefix, signal: gone.signal };
       const summary = await runStatement(run, statement, upload, classified);
       failed = false;
@@ -251,6 +251,11 @@ function trustedSettings(request: QueryRequest): [string, string][] {
   return settings;
 }
 
+function assign(settings: readonly (readonly [string, string])[]): string {
+  return `SET ${settings.map(([name, value]) => `${name} = ${literal(value)}`).join(", ")};`;
+}
+
+/** What the client asked for. It comes after our own settings, which `guard.ts` keeps it from changing. */
 function prefixOf(request: QueryRequest): string {
   const assignments = [
     ...request.settings.map(([name, value]) => `${name} = ${literal(value)}`),
