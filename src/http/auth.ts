@@ -24,7 +24,8 @@ const noDigest = "0".repeat(64);
 export class Authenticator {
   readonly #credentials: CredentialStore;
   readonly #failures: RateLimiter;
-  readonly #noted = new Map<string, string>();
+  /** Minute of the last noted use, by credential. */
+  readonly #noted = new Map<string, number>();
 
   constructor(credentials: CredentialStore, failures: RateLimiter) {
     this.#credentials = credentials;
@@ -65,11 +66,12 @@ export class Authenticator {
   }
 
   #noteUse(table: "api_keys" | "access_tokens", credential: StoredCredential): void {
-    const minute = `${new Date().toISOString().slice(0, 16)}:00.000Z`;
-    if (credential.used_at === minute || this.#noted.get(credential.id) === minute) return;
+    const minute = Math.floor(Date.now() / 60_000);
+    if (this.#noted.get(credential.id) === minute) return;
     this.#noted.set(credential.id, minute);
     // Not awaited: the answer need not wait for it, and a lost note is corrected by the next use.
-    this.#credentials.markUsed(table, credential.id, minute).catch(() => {});
+    const at = new Date(minute * 60_000).toISOString();
+    this.#credentials.markUsed(table, credential.id, at).catch(() => {});
   }
 }
 

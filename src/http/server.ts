@@ -153,13 +153,18 @@ async function serve(
 }
 
 /** Ids are uuids and need no escaping; results that cannot change keep their JSON. */
-function envelope(requestId: string, result?: object): string {
-  const json =
-    result === undefined ? "" : `,"result":${Object.isFrozen(result) ? frozenJson(result) : JSON.stringify(result)}`;
-  return `{"status":200,"requestId":"${requestId}"${json}}`;
+function envelope(requestId: string, result?: object): Buffer {
+  const json = result === undefined ? noResult : Object.isFrozen(result) ? frozenJson(result) : resultJson(result);
+  const head = `{"status":200,"requestId":"${requestId}"`;
+  const bytes = Buffer.allocUnsafe(head.length + json.length);
+  bytes.write(head, "latin1");
+  json.copy(bytes, head.length);
+  return bytes;
 }
 
-const frozenJson = remember((value: object) => JSON.stringify(value));
+const noResult = Buffer.from("}");
+const resultJson = (value: object) => Buffer.from(`,"result":${JSON.stringify(value)}}`);
+const frozenJson = remember(resultJson);
 
 function readBody(request: FastifyRequest): unknown {
   if (request.body === undefined) {
