@@ -24,6 +24,8 @@ const noDigest = "0".repeat(64);
 export class Authenticator {
   readonly #credentials: CredentialStore;
   readonly #failures: RateLimiter;
+  /** What headers of callers who were let in say; the key itself is looked up and compared every time. */
+  readonly #proven = new Map<string, BasicCredentials>();
   /** Minute of the last noted use, by credential. */
   readonly #noted = new Map<string, number>();
 
@@ -34,13 +36,12 @@ export class Authenticator {
 
   /** Interface A: HTTP Basic with key id and secret. Throws UNAUTHORIZED or TOO_MANY_REQUESTS. */
   async basic(header: string | undefined, address: string): Promise<Principal> {
-    const encoded = /^Basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(header ?? "")?.[1];
-    if (encoded === undefined) throw unauthorized("Send HTTP Basic credentials: key id and key secret.");
-    const decoded = Buffer.from(encoded, "base64").toString("utf8");
-    const colon = decoded.indexOf(":");
-    const key = colon < 0 ? undefined : await this.#credentials.findKeyByKeyId(decoded.slice(0, colon));
-    const matches = sameDigest(sha256Hex(decoded.slice(colon + 1)), key?.secret_hash ?? noDigest);
+    const proven = this.#proven.get(header ?? "");
+    const { keyId, secretHash } = proven ?? readBasic(header);
+    const key = keyId === undefined ? undefined : await this.#credentials.findKeyByKeyId(keyId);
+    const matches = sameDigest(secretHash, key?.secret_hash ?? noDigest);
     if (key === undefined || !matches || !this.#usable(key)) throw this.#refuse(address, "The key is not valid.");
+    if (proven === undefined) this.#remember(header as string, { keyId, secretHash });
     this.#noteUse("api_keys", key);
     return { organizationId: key.organization_id, role: key.role as KeyRole, credentialId: key.id };
   }
@@ -53,6 +54,11 @@ export class Authenticator {
     if (token === undefined || !this.#usable(token)) throw this.#refuse(address, "The access token is not valid.");
     this.#noteUse("access_tokens", token);
     return { organizationId: token.organization_id, role: "developer", credentialId: token.id };
+  }
+
+  #remember(header: string, read: BasicCredentials): void {
+    if (this.#proven.size >= maxProven) this.#proven.clear();
+    this.#proven.set(header, read);
   }
 
   #usable(credential: StoredCredential): boolean {
@@ -73,6 +79,20 @@ export class Authenticator {
     const at = new Date(minute * 60_000).toISOString();
     this.#credentials.markUsed(table, credential.id, at).catch(() => {});
   }
+}
+
+type BasicCredentials = { readonly keyId: string | undefined; readonly secretHash: string };
+
+/** Headers remembered at a time. */
+const maxProven = 1_000;
+
+function readBasic(header: string | undefined): BasicCredentials {
+  const encoded = /^Basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(header ?? "")?.[1];
+  if (encoded === undefined) throw unauthorized("Send HTTP Basic credentials: key id and key secret.");
+  const decoded = Buffer.from(encoded, "base64").toString("utf8");
+  const colon = decoded.indexOf(":");
+  const keyId = colon < 0 ? undefined : decoded.slice(0, colon);
+  return { keyId, secretHash: sha256Hex(decoded.slice(colon + 1)) };
 }
 
 function unauthorized(message: string): AppError {

@@ -176,16 +176,29 @@ function readBody(request: FastifyRequest): unknown {
   return parseJson(request.body as Buffer);
 }
 
+const rateHeaders = {
+  management: {
+    limit: "x-ratelimit-limit",
+    remaining: "x-ratelimit-remaining",
+    reset: "x-ratelimit-reset",
+    policy: "x-ratelimit-policy",
+  },
+  observability: {
+    limit: "ratelimit-limit",
+    remaining: "ratelimit-remaining",
+    reset: "ratelimit-reset",
+    policy: "ratelimit-policy",
+  },
+} as const;
+
 function countRequest(limiter: RateLimiter, name: Interface, principal: Principal, reply: FastifyReply): void {
   const { limit, windowSeconds } = limiter.rule;
   const decision = limiter.hit(principal.credentialId);
-  const prefix = name === "management" ? "x-ratelimit" : "ratelimit";
-  reply.headers({
-    [`${prefix}-limit`]: limit,
-    [`${prefix}-remaining`]: decision.remaining,
-    [`${prefix}-reset`]: decision.resetSeconds,
-    [`${prefix}-policy`]: limiter.policy,
-  });
+  const headers = rateHeaders[name];
+  reply.header(headers.limit, limit);
+  reply.header(headers.remaining, decision.remaining);
+  reply.header(headers.reset, decision.resetSeconds);
+  reply.header(headers.policy, limiter.policy);
   if (decision.allowed) return;
   reply.header("Retry-After", Math.max(1, Math.ceil(decision.resetSeconds)));
   throw new AppError("TOO_MANY_REQUESTS", `More than ${limit} requests in ${windowSeconds} s with this credential.`);
@@ -209,8 +222,9 @@ function abortOnClose(request: FastifyRequest, parent: AbortSignal): { signal():
       return child.signal;
     },
     release: () => {
+      if (child === undefined) return;
       socket.off("close", onClose);
-      child?.[Symbol.dispose]();
+      child[Symbol.dispose]();
     },
   };
 }
