@@ -22,7 +22,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 const version = "4.1.0";
 const cache = process.env.MILLRACE_CACHE ?? join(homedir(), ".cache", "millrace");
-const jars = join(cache, `kafka-${version}`, "libs");
+export const jars = join(cache, `kafka-${version}`, "libs");
 
 /** Why Kafka cannot be started here; undefined when it can. */
 export const kafkaMissing = findMissing();
