@@ -63,11 +63,16 @@ export class Ledger {
     await writeIntent(this.#db, pipeId, intent);
   }
 
-  /** The intents that stand in for one whose insert was refused, in one step. */
+  /** The intents that stand in for one whose insert was refused, in one step and in its place in the order. */
   async replace(pipeId: string, batchId: string, intents: readonly Intent[]): Promise<void> {
     await this.#db.transaction(async (tx) => {
+      const [replaced] = await tx.all<{ created_at: string }>(
+        "SELECT created_at FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?",
+        pipeId,
+        batchId,
+      );
       await tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, batchId);
-      for (const intent of intents) await writeIntent(tx, pipeId, intent);
+      for (const intent of intents) await writeIntent(tx, pipeId, intent, replaced?.created_at);
     });
   }
 
@@ -125,11 +130,11 @@ export class Ledger {
   }
 }
 
-async function writeIntent(tx: Queries, pipeId: string, intent: Intent): Promise<void> {
+async function writeIntent(tx: Queries, pipeId: string, intent: Intent, createdAt?: string): Promise<void> {
   await tx.run(
     `INSERT INTO pipe_intents (pipe_id, batch_id, lane, intent, created_at) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (pipe_id, batch_id) DO NOTHING`,
-    ...[pipeId, intent.batchId, intent.lane, JSON.stringify(intent.intent), new Date().toISOString()],
+    ...[pipeId, intent.batchId, intent.lane, JSON.stringify(intent.intent), createdAt ?? new Date().toISOString()],
   );
 }
 
