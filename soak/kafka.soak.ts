@@ -141,11 +141,13 @@ async function torment(state: Run, deadline: number): Promise<void> {
     await revive(state);
     await retried(() => harm(state));
     if (round % 12 === 0) {
-      const partitions = 3 + round / 12;
-      await state.tool.admin
-        .createPartitions({ topics: topics.map((name) => ({ name, count: partitions, assignments: [] })) })
-        .then(() => count(state, "partitionsAdded"))
-        .catch(() => {});
+      const partitions = 2 + round / 12;
+      for (const topic of topics) {
+        await state.tool
+          .grow(topic, partitions, partitions + 1)
+          .then(() => count(state, "partitionsAdded"))
+          .catch(() => {});
+      }
     }
   }
   await revive(state);
