@@ -11,7 +11,7 @@ import { insertFormat, type KillSwitch, type Run } from "./executor.ts";
 import { openWriter } from "./fifo.ts";
 import { valuesAreHarmless } from "./guard.ts";
 import type { Summary } from "./reply.ts";
-import type { InsertStatement, Statement } from "./statement.ts";
+import type { InputCall, InsertStatement, Statement } from "./statement.ts";
 import type { Upload } from "./upload.ts";
 
 /** Bodies up to this size are received before the insert starts. */
@@ -45,9 +45,10 @@ export async function runInsert(
 ): Promise<Summary> {
   await upload.hold(spoolBytes);
   run.signal.throwIfAborted();
-  const written = upload.ended
-    ? await insertSpooled(run, statement, upload)
-    : await insertStreamed(run, statement, upload, kill);
+  const written =
+    statement.input === undefined
+      ? await insertData(run, statement, upload, kill)
+      : await insertSelect(run, statement, statement.input, upload, kill);
   return {
     readRows: written.rowsWritten,
     readBytes: written.bytesWritten,
@@ -55,6 +56,40 @@ export async function runInsert(
     writtenBytes: written.bytesWritten,
     resultRows: written.rowsWritten,
   };
+}
+
+async function insertData(run: Run, statement: InsertStatement, upload: Upload, kill: KillSwitch) {
+  return upload.ended
+    ? await insertSpooled(run, statement, upload)
+    : await insertStreamed(run, statement, upload, kill);
+}
+
+/** Temporary, so it belongs to the connection alone and ends with it. */
+const inputTable = "_millrace_input";
+
+/**
+ * `INSERT INTO t SELECT ... FROM input('structure')`: the engine has no stream of its own to read here, so the data is
+ * parsed into a table in memory first, and selected from there.
+ */
+async function insertSelect(
+  run: Run,
+  statement: InsertStatement,
+  { start, end, structure }: InputCall,
+  upload: Upload,
+  kill: KillSwitch,
+) {
+  const drop = `DROP TEMPORARY TABLE IF EXISTS ${inputTable};`;
+  const create = `CREATE TEMPORARY TABLE ${inputTable} ENGINE = Memory AS SELECT * FROM null(${literal(structure)})`;
+  await run.engine.query(run.connection, `${run.prefix}${drop}${create}`, "Null");
+  try {
+    await insertData(run, { ...statement, target: `INSERT INTO ${inputTable} ` }, upload, kill);
+    run.signal.throwIfAborted();
+    const { target, settings } = statement;
+    const sql = `${target.slice(0, start)}${inputTable}${target.slice(end)} ${settings}`;
+    return await run.engine.write(run.connection, sql);
+  } finally {
+    await run.engine.query(run.connection, drop, "Null");
+  }
 }
 
 function insertSql(run: Run, statement: InsertStatement, path: string): string {

@@ -20,11 +20,40 @@ describe("inserts", () => {
     ]);
   });
   test.each([
+    ["INSERT INTO t SELECT a FROM input('a Int8') FORMAT CSV\n1", "input('a Int8')", "a Int8", "1"],
+    [
+      "INSERT INTO t (b) SELECT format FROM (SELECT * FROM Input ( 'x' )) SETTINGS a = 1 FORMAT TSV 1",
+      "Input ( 'x' )",
+      "x",
+      "1",
+    ],
+    [
+      "INSERT INTO t WITH 1 AS y SELECT a, y FROM input('a String') FORMAT CSV\n'",
+      "input('a String')",
+      "a String",
+      "'",
+    ],
+  ])("input: %s", (text, call, structure, data) => {
+    const found = readInsert(text, true);
+    if (found === undefined || found === "incomplete" || !found.input) throw new Error(`no input: ${found}`);
+    const { start, end } = found.input;
+    expect([found.target.slice(start, end), found.input.structure, text.slice(found.dataStart)]).toEqual([
+      call,
+      structure,
+      data,
+    ]);
+  });
+  test.each([
+    "INSERT INTO t SELECT * FROM input(x)",
+    "INSERT INTO t SELECT * FROM input('a Int8') JOIN input('b Int8')",
+  ])("refused: %s", (text) => expect(() => readInsert(`${text} FORMAT CSV 1`, true)).toThrow(/input/));
+  test.each([
     "SELECT 1",
     "INSERT INTO t SELECT 1",
+    "INSERT INTO t SELECT input(1) FROM u; SELECT 2",
     "INSERT INTO t (a) WITH 1 AS x SELECT x",
     "INSERT INTO t (SELECT 1)",
-  ])("no data in: %s", (text) => expect(readInsert(text, true)).toBeUndefined());
+  ])("no data in: %s", (text) => expect([undefined, "incomplete"]).toContain(readInsert(text, true)));
   test.each([
     "",
     "INSERT INTO",

@@ -15,7 +15,11 @@ export type InsertStatement = {
   readonly format: string;
   /** Where in the text (in characters) the data begins. */
   readonly dataStart: number;
+  /** `INSERT INTO t SELECT ... FROM input('structure')`: the call in `target` that stands for the data. */
+  readonly input?: InputCall;
 };
+
+export type InputCall = { readonly start: number; readonly end: number; readonly structure: string };
 
 export type SelectStatement = {
   readonly kind: "select";
@@ -60,7 +64,7 @@ function readInsertHead(text: string): InsertStatement | "incomplete" | undefine
     const token = cursor.next();
     if (token === undefined) return "incomplete";
     if (isPunctuation(token, "(")) {
-      if (isSelectStart(cursor.peek())) return undefined;
+      if (isSelectStart(cursor.peek())) return readInsertSelect(text, cursor, 1);
       if (!cursor.skipParentheses()) return "incomplete";
     } else if (isWord(token, "SETTINGS")) settingsStart ??= token.start;
     else if (isWord(token, "VALUES")) return insertParts(text, settingsStart, token, "Values", token.end);
@@ -68,9 +72,60 @@ function readInsertHead(text: string): InsertStatement | "incomplete" | undefine
       const name = cursor.next();
       if (name === undefined) return "incomplete";
       return insertParts(text, settingsStart, token, name.value, name.end);
-    } else if (isSelectStart(token) || isWord(token, "WATCH")) return undefined;
-    else if (isPunctuation(token, ";")) return undefined;
+    } else if (isSelectStart(token)) return readInsertSelect(text, cursor, 0);
+    else if (isWord(token, "WATCH") || isPunctuation(token, ";")) return undefined;
   }
+}
+
+/** Within this much text an INSERT SELECT must name `input(...)` if it reads the request's data. */
+const inputSearchChars = 1_048_576;
+
+/** Goes on behind the first SELECT of an INSERT: data follows only if `input(...)` is read. */
+function readInsertSelect(text: string, cursor: Cursor, open: number): InsertStatement | "incomplete" | undefined {
+  let depth = open;
+  let input: InputCall | undefined;
+  let settingsStart: number | undefined;
+  let before: Token | undefined;
+  for (;;) {
+    const token = cursor.next();
+    if (token === undefined) return input === undefined && text.length > inputSearchChars ? undefined : "incomplete";
+    if (isPunctuation(token, "(")) depth += 1;
+    else if (isPunctuation(token, ")")) depth -= 1;
+    else if (isPunctuation(token, ";")) return undefined;
+    else if (depth === 0 && isWord(token, "SETTINGS")) settingsStart = token.start;
+    if (isWord(token, "INPUT") && isPunctuation(cursor.peek(), "(") && isFromOrJoin(before)) {
+      if (input !== undefined) throw clickHouseException("BAD_ARGUMENTS", "Function input can be called once.");
+      const call = readInputCall(cursor, token.start);
+      if (call === "incomplete") return call;
+      input = call;
+    } else if (depth === 0 && input !== undefined && isWord(token, "FORMAT") && !expectsOperandBehind(before)) {
+      const name = cursor.next();
+      if (name === undefined) return "incomplete";
+      return { ...insertParts(text, settingsStart, token, name.value, name.end), input };
+    }
+    before = token;
+  }
+}
+
+function readInputCall(cursor: Cursor, start: number): InputCall | "incomplete" {
+  cursor.next();
+  const structure = cursor.next();
+  const close = cursor.next();
+  if (structure === undefined || close === undefined) return "incomplete";
+  if (structure.kind !== "string" || !isPunctuation(close, ")")) {
+    throw clickHouseException("BAD_ARGUMENTS", "Table function input needs its structure as one string literal.");
+  }
+  return { start, end: close.end, structure: structure.value };
+}
+
+function isFromOrJoin(token: Token | undefined): boolean {
+  return isWord(token, "FROM") || isWord(token, "JOIN") || isPunctuation(token, ",");
+}
+
+/** True when an expression must follow, so that FORMAT there is a column's name. */
+function expectsOperandBehind(token: Token | undefined): boolean {
+  if (token?.kind === "word") return expectsOperand.has(token.text.toUpperCase());
+  return token?.kind === "punctuation" && !/^[)\]}*]$/.test(token.text);
 }
 
 /** Takes a complete statement apart that carries no inline data. `text` must hold exactly one statement. */
@@ -170,10 +225,7 @@ function formatClause(tokens: readonly Token[]): number | undefined {
     const behind = tokens[at + 2];
     const nameFits = name?.kind === "word" || name?.kind === "quotedIdentifier";
     if (!nameFits || (behind !== undefined && !isWord(behind, "SETTINGS"))) continue;
-    const before = tokens[at - 1] as Token;
-    if (before.kind === "word" && expectsOperand.has(before.text.toUpperCase())) continue;
-    if (before.kind === "punctuation" && !/^[)\]}*]$/.test(before.text)) continue;
-    return at;
+    if (!expectsOperandBehind(tokens[at - 1])) return at;
   }
   return undefined;
 }

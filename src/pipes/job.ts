@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { sleep } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
+import { shareOf } from "../lib/share.ts";
 import type { Connector, Query, Source, SourceContext } from "../sources/source.ts";
 import type { Intent } from "../store/ledger.ts";
 import { Destination } from "./destination.ts";
@@ -10,7 +11,7 @@ import { Health, PipeFailure } from "./health.ts";
 import type { Calls, Job, WorkerStatus } from "./protocol.ts";
 import { Runner } from "./runner.ts";
 import { ServiceLink } from "./service-link.ts";
-import { concurrencyOf, engineSettings, sourceSettings } from "./settings.ts";
+import { concurrencyOf, engineSettings, memoryGbOf, sourceSettings } from "./settings.ts";
 
 export type JobEvents = {
   tell(status: WorkerStatus): void;
@@ -112,11 +113,6 @@ async function hasBegun(calls: Calls): Promise<boolean> {
   return (await calls.marks([begunMark]))[begunMark] !== undefined;
 }
 
-/** Which replica owns a lane. */
-function shareOf(lane: string, count: number): number {
-  return count === 1 ? 0 : createHash("md5").update(lane).digest().readUInt32BE() % count;
-}
-
 function contextOf(
   job: Job,
   destination: Destination,
@@ -132,6 +128,7 @@ function contextOf(
     settings: sourceSettings(job.settings),
     destination: job.table,
     concurrency: concurrencyOf(job.settings, job.scaling),
+    memoryGb: memoryGbOf(job.scaling),
     replica: job.replica,
     marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
     note: (marks, counts) => calls.note(marks, counts as Record<string, number>),

@@ -1,7 +1,8 @@
 /** `validateSamples`: reads the first object as the pipe would and says which field does not fit. */
 import { AppError, type Issue } from "../../lib/errors.ts";
+import { pathSteps } from "../messages/paths.ts";
 import type { CheckOptions } from "../source.ts";
-import { isVirtual, pathSteps } from "./fields.ts";
+import { isVirtual } from "./fields.ts";
 import { isPositional, type ObjectFormat } from "./formats.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { Reading } from "./reading.ts";

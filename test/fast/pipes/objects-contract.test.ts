@@ -54,6 +54,7 @@ function contextOf(world: World): SourceContext {
     settings: { object_storage_max_file_count: 1 + (lives % 5), object_storage_max_insert_bytes: 2 ** 30 },
     destination: { database: "default", table: "t", columns: [{ name: "a", type: "String", sourceField: "a" }] },
     concurrency: 2,
+    memoryGb: 1,
     replica: { index: 0, count: 1 },
     marks: async (keys) =>
       new Map(keys.filter((key) => world.marks.has(key)).map((key) => [key, world.marks.get(key) ?? null])),

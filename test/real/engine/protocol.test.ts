@@ -196,6 +196,39 @@ describe("inserts", () => {
     expect(await count()).toBe("200000");
   });
 
+  test("INSERT SELECT FROM input(...) converts the data of the request", async () => {
+    await stage.query("CREATE TABLE conv (a Int64, tags Array(String)) ENGINE = MergeTree ORDER BY a");
+    const head =
+      "INSERT INTO conv SELECT a * 2, splitByChar('|', t) FROM input('a Int64, t String') SETTINGS format_csv_delimiter = ';' FORMAT CSV\n";
+    expect((await stage.query(`${head}1;x|y\n2;"z;\n|w"\n`)).status).toBe(200);
+    const rows = Array.from({ length: 400_000 }, (_, i) => `${i + 10};p|q-${i}`).join("\n");
+    const long = await stage.query(head + rows);
+    expect(JSON.parse(long.headers.get("x-clickhouse-summary") ?? "{}").written_rows).toBe("400000");
+    expect((await stage.query("SELECT count(), sum(length(tags)), sum(a) FROM conv")).text).toBe(
+      `400002\t800004\t${6 + 2 * (400_000 * 10 + (400_000 * 399_999) / 2)}\n`,
+    );
+    expect((await stage.query("SELECT tags FROM conv WHERE a <= 4 ORDER BY a")).text).toBe(
+      "['x','y']\n['z;\\n','w']\n",
+    );
+    await stage.query("DROP TABLE conv");
+  });
+  test("input(...) inserts all or nothing, and keeps its name and place in a session", async () => {
+    await stage.query("CREATE TABLE conv2 (a UInt8) ENGINE = MergeTree ORDER BY a");
+    const insert = "INSERT INTO conv2 SELECT toUInt8(s) FROM input('s String') FORMAT TSV\n";
+    for (const session of [{}, { session_id: "conv" }] as Record<string, string>[]) {
+      expect((await stage.query(`${insert}1\nbad\n`, session)).text).toContain("Cannot parse");
+      expect((await stage.query(`${insert}1\n`, session)).status).toBe(200);
+    }
+    expect((await stage.query("SELECT groupArray(a) FROM conv2")).text).toBe("[1,1]\n");
+    expect(
+      (await stage.query("INSERT INTO conv2 SELECT a FROM input('a UInt8 DEFAULT file(1)') FORMAT TSV\n1")).status,
+    ).toBe(403);
+    const broken = "INSERT INTO conv2 SELECT a FROM input('a UInt8) ENGINE = Memory; SELECT (1') FORMAT TSV\n1";
+    expect((await stage.query(broken)).status).not.toBe(200);
+    const name = "INSERT INTO conv2 SELECT a FROM input({s:String}) FORMAT TSV\n1";
+    expect((await stage.query(name, { param_s: "a UInt8" })).text).toContain("string literal");
+    await stage.query("DROP TABLE conv2");
+  });
   test("checksums are the engine's own: a column file that it wrote can be read", async () => {
     await stage.ok("INSERT INTO t SELECT number, toString(number) FROM numbers(100000)");
     const path = await stage.ok("SELECT path FROM system.parts WHERE table = 't' AND active");
