@@ -86,6 +86,8 @@ export class Runner {
   }
 
   async #begin(batch: Batch): Promise<void> {
+    // The batch before it in its lane may not be durable: one without inserts must not be confirmed ahead of that.
+    if (this.#signal.aborted) return;
     const frozen = this.#freeze(batch);
     await this.#parts.ledger.begin(intentOf(batch, frozen));
     await this.#insert(batch, frozen);

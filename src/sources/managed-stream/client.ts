@@ -129,12 +129,12 @@ export function recordOf(record: WireRecord): StreamRecord {
 function factsOf(shard: Shard): ShardFacts {
   return {
     id: shard.ShardId ?? "",
-    parents: [shard.ParentShardId, shard.AdjacentParentShardId].filter((id) => id !== undefined && id !== ""),
+    parents: [shard.ParentShardId, shard.AdjacentParentShardId].flatMap((id) => id || []),
     closed: shard.SequenceNumberRange?.EndingSequenceNumber !== undefined,
   };
 }
 
-function iteratorInput(start: StartAt): Pick<GetShardIteratorCommandInput, "ShardIteratorType"> & object {
+function iteratorInput(start: StartAt): Omit<GetShardIteratorCommandInput, "ShardId"> {
   switch (start.from) {
     case "horizon":
       return { ShardIteratorType: "TRIM_HORIZON" };

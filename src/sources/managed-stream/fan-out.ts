@@ -61,6 +61,9 @@ export async function* listen(
 
 /** True when a closed shard has nothing after the position. */
 async function isDrained(api: StreamApi, shard: string, from: StartAt, signal: AbortSignal): Promise<boolean> {
-  const page = await patiently(async () => await api.records(await api.iterator(shard, from, signal), 1, signal), signal);
-  return page !== undefined && page.ended && page.records.length === 0;
+  const page = await patiently(
+    async () => await api.records(await api.iterator(shard, from, signal), 1, signal),
+    signal,
+  );
+  return page?.ended === true && page.records.length === 0;
 }

@@ -12,7 +12,12 @@ import type { StartAt } from "./stream.ts";
 /** A batch of a shard that is being filled or waits to be inserted. */
 export type Filled = Range & { readonly shard: string; readonly messages: MessageBatch<StreamMessage> };
 
-type Open = { readonly first: Spot; last: Spot; readonly messages: MessageBatch<StreamMessage>; readonly since: number };
+type Open = {
+  readonly first: Spot;
+  last: Spot;
+  readonly messages: MessageBatch<StreamMessage>;
+  readonly since: number;
+};
 
 export class ShardIntake {
   readonly shard: string;

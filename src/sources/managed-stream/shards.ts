@@ -1,5 +1,5 @@
 /** Reads all shards of this replica side by side into the intake, and begins new ones when their parents are finished. */
-import { sleep } from "../../lib/abort.ts";
+import { abortable, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { RowEncoder } from "../messages/encoder.ts";
 import type { BatchLimits } from "../messages/limits.ts";
@@ -140,7 +140,7 @@ export class Shards {
         const prepared = encoder.prepare(message);
         if (prepared !== undefined) await prepared;
         const full = shard.add(message);
-        if (full !== undefined) await full;
+        if (full !== undefined) await abortable(full, this.#signal);
         if (this.#signal.aborted) return;
       }
     }

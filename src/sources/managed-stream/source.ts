@@ -4,7 +4,6 @@
  * the shard as finished: only then are its children begun, by whichever replica owns them.
  */
 import { type ChildAbort, childOf } from "../../lib/abort.ts";
-import { AppError } from "../../lib/errors.ts";
 import { shareOf } from "../../lib/share.ts";
 import { findBadMessages } from "../messages/bad-rows.ts";
 import type { RowEncoder } from "../messages/encoder.ts";
@@ -15,8 +14,8 @@ import { Intake } from "./intake.ts";
 import type { ManagedStreamConfig } from "./kind.ts";
 import { finished, finishedMark } from "./lineage.ts";
 import { maxMessageBytes, messagesOf, type StreamMessage } from "./message.ts";
-import { patiently, readRange } from "./polling.ts";
-import { compareSpots, type Range, type Spot, spotText } from "./position.ts";
+import { readRange } from "./polling.ts";
+import { compareSpots, type Range, spotText } from "./position.ts";
 import { Shards } from "./shards.ts";
 import { type Start, startOf } from "./start.ts";
 import { type FanOutApi, type StreamApi, StreamError } from "./stream.ts";
@@ -135,12 +134,20 @@ export class StreamSource implements Source {
     }
     signal.throwIfAborted();
     if (messages.first !== spotText(saved.first) || messages.last !== spotText(saved.last)) {
-      messages.rejected.push({ origin: this.#origin(saved.shard), position: rangeText(saved), message: trimmedMessage });
+      messages.rejected.push({
+        origin: this.#origin(saved.shard),
+        position: rangeText(saved),
+        message: trimmedMessage,
+      });
     }
     return this.#batch(saved, messages, saved);
   }
 
-  #batch({ shard, first, last }: Range & { shard: string }, messages: MessageBatch<StreamMessage>, saved?: RangeReplay) {
+  #batch(
+    { shard, first, last }: Range & { shard: string },
+    messages: MessageBatch<StreamMessage>,
+    saved?: RangeReplay,
+  ) {
     const original = saved?.id ?? `${this.#parts.config.streamName}:${shard}:${rangeText({ first, last })}`;
     const attempt = saved?.attempt ?? 0;
     const refused = saved?.refused === undefined ? {} : { refused: saved.refused, attempt };
