@@ -25,6 +25,11 @@ const gauges: Readonly<Record<string, readonly [name: string, help: string]>> = 
   listMs: ["Pipes_ListDuration", "Duration of the last LIST call, in ms."],
 };
 
+/** Gauges that a source reports per lane, as `name.lane`: the lane becomes a label. */
+const laneGauges: Readonly<Record<string, readonly [name: string, label: string, help: string]>> = {
+  millisBehindLatest: ["Pipes_MillisBehindLatest", "shard", "How far reading of a shard is behind its end, in ms."],
+};
+
 export async function pipeSamples(
   pipes: PipeStore,
   gaugesOf: (pipeId: string) => Readonly<Record<string, number>>,
@@ -34,7 +39,9 @@ export async function pipeSamples(
     const labels = { service: pipe.serviceId, pipe_id: pipe.id, pipe_name: pipe.name, pipe_source: pipe.sourceKind };
     samples.push(info(pipe, labels));
     add(samples, counters, labels, await pipes.counters(pipe.id));
-    add(samples, gauges, labels, gaugesOf(pipe.id));
+    const reported = gaugesOf(pipe.id);
+    add(samples, gauges, labels, reported);
+    addLanes(samples, labels, reported);
   }
   return samples;
 }
@@ -53,5 +60,19 @@ function add(
   for (const [key, [name, help]] of Object.entries(names)) {
     const value = values[key];
     if (value !== undefined) samples.push({ name, help, labels, value });
+  }
+}
+
+function addLanes(
+  samples: PipeSample[],
+  labels: Readonly<Record<string, string>>,
+  values: Readonly<Record<string, number>>,
+): void {
+  for (const [key, value] of Object.entries(values)) {
+    const dot = key.indexOf(".");
+    const found = dot < 0 ? undefined : laneGauges[key.slice(0, dot)];
+    if (found === undefined) continue;
+    const [name, label, help] = found;
+    samples.push({ name, help, labels: { ...labels, [label]: key.slice(dot + 1) }, value });
   }
 }

@@ -1,4 +1,5 @@
 /** Pipes from Kinesis streams in tests: events with an id, and a pipe into a table of the stream's name. */
+import { createRequire } from "node:module";
 import type { PutRecordsRequestEntry } from "@aws-sdk/client-kinesis";
 import { accessKey, region, type TestKinesis } from "./kinesis.ts";
 import { columns, type PipeBody } from "./pipes.ts";
@@ -42,3 +43,23 @@ export function kinesisPipe(
     ...more.body,
   } as PipeBody;
 }
+
+/** One record of several user records, made by the aggregation library of AWS. */
+export function aggregated(
+  records: readonly { readonly key: string; readonly data: Buffer }[],
+): PutRecordsRequestEntry & { Data: Buffer } {
+  const aggregator = new RecordAggregator();
+  for (const { key, data } of records) aggregator.addUserRecord({ partitionKey: key, data });
+  const { partitionKey, data } = aggregator.build();
+  return { PartitionKey: partitionKey, Data: data };
+}
+
+type Aggregator = {
+  addUserRecord(record: { partitionKey: string; data: Buffer }): void;
+  build(): { partitionKey: string; data: Buffer };
+};
+
+// Its own types ask for a package that it does not bring.
+const { RecordAggregator } = createRequire(import.meta.url)("aws-kinesis-agg") as {
+  RecordAggregator: new () => Aggregator;
+};

@@ -27,9 +27,17 @@ export class Lineage {
     this.#start = start;
   }
 
+  /** Looks up which of the shards were finished meanwhile; true when there are any: their children may be new. */
+  async learn(listed: readonly ShardFacts[]): Promise<boolean> {
+    const open = listed.map((shard) => shard.id).filter((id) => !this.isFinished(id));
+    const marks = await this.#marks(open.map(finishedMark));
+    const news = open.filter((id) => marks.has(finishedMark(id)));
+    for (const id of news) this.#finished.add(id);
+    return news.length > 0;
+  }
+
   /** Of the listed shards, those that may be read and are not finished. */
-  async readable(listed: readonly ShardFacts[]): Promise<ShardFacts[]> {
-    await this.#learn(listed.map((shard) => shard.id));
+  readable(listed: readonly ShardFacts[]): ShardFacts[] {
     const ids = new Set(listed.map((shard) => shard.id));
     const done = (id: string) => this.isFinished(id) || !ids.has(id);
     return listed.filter((shard) => !this.isFinished(shard.id) && shard.parents.every(done));
@@ -37,11 +45,5 @@ export class Lineage {
 
   isFinished(shard: string): boolean {
     return this.#finished.has(shard) || this.#start.isBefore(shard);
-  }
-
-  async #learn(ids: readonly string[]): Promise<void> {
-    const open = ids.filter((id) => !this.isFinished(id));
-    const marks = await this.#marks(open.map(finishedMark));
-    for (const id of open) if (marks.has(finishedMark(id))) this.#finished.add(id);
   }
 }

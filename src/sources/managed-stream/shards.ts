@@ -55,8 +55,9 @@ export class Shards {
   /** Begins the shards that may be read by now. Asks the stream from time to time, and the ledger every time. */
   async look(): Promise<void> {
     if (Date.now() - this.#listedAt > listEveryMs) await this.#list();
-    if (this.#signal.aborted) return;
-    for (const shard of await this.#lineage.readable(this.#listed)) {
+    // Also shards of other replicas: their children may be ours, and not listed yet.
+    if (await this.#lineage.learn(this.#listed)) await this.#list();
+    for (const shard of this.#signal.aborted ? [] : this.#lineage.readable(this.#listed)) {
       if (!this.#parts.mine(shard.id) || this.#pumps.has(shard.id)) continue;
       if (this.#parts.fanOut !== undefined) this.#consumer ??= await this.#register(this.#parts.fanOut);
       this.#begin(shard.id);

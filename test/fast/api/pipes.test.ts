@@ -108,7 +108,8 @@ describe("creating a pipe", () => {
   );
 
   test("a kind that this version cannot run is refused with the reason", async () => {
-    const source = { managedStream: { streamName: "s", region: "us-east-1" } };
+    const tableMappings = [{ sourceSchemaName: "public", sourceTable: "t", targetTable: "t" }];
+    const source = { relationalDb: { host: "127.0.0.1", database: "d", tableMappings } };
     const { status, body } = await create({ source });
     expect([status, body.code]).toEqual([400, "SOURCE_INVALID"]);
   });
