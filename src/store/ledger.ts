@@ -94,9 +94,10 @@ export class Ledger {
     });
   }
 
+  /** In the order in which they were saved: parts of a refused batch must be confirmed one after the other. */
   async intents(pipeId: string): Promise<Intent[]> {
     const rows = await this.#db.all<{ batch_id: string; lane: string; intent: string }>(
-      "SELECT batch_id, lane, intent FROM pipe_intents WHERE pipe_id = ? ORDER BY created_at, batch_id",
+      "SELECT batch_id, lane, intent FROM pipe_intents WHERE pipe_id = ? ORDER BY rowid",
       pipeId,
     );
     return rows.map((row) => ({ batchId: row.batch_id, lane: row.lane, intent: JSON.parse(row.intent) as JsonObject }));
