@@ -47,7 +47,7 @@ export async function* listen(
         yield { records: event.records, behindMs: event.behindMs, ended };
         if (ended) return;
       }
-      await sleep(renewGapMs - (performance.now() - asked), signal);
+      await sleep(Math.max(0, renewGapMs - (performance.now() - asked)), signal);
     } catch (error) {
       if (signal.aborted) return;
       const passing = error instanceof StreamError && error.reason !== "gone";

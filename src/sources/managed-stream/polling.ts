@@ -44,7 +44,7 @@ export async function* poll(
     const bytes = page.records.reduce((sum, record) => sum + record.data.byteLength, 0);
     if (bytes > 0) gapMs = Math.max(callGapMs, bytes / bytesPerMs);
     else gapMs = page.behindMs > 0 ? callGapMs : Math.min(idleGapMs, gapMs * 1.5);
-    await sleep(gapMs - (performance.now() - asked), signal);
+    await sleep(Math.max(0, gapMs - (performance.now() - asked)), signal);
   }
 }
 
