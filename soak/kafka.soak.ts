@@ -225,7 +225,13 @@ async function compare(state: Run, census: Census): Promise<Record<string, strin
   ).catch(() => "0");
   const expected = [census.good, census.good, census.sum, census.good, census.sum].join("\t");
   console.log(`seen ${seen}; expected ${expected}; ${errors} bad of ${census.bad}; ${JSON.stringify(state.faults)}`);
-  if (seen !== expected || Number(errors) !== census.bad) throw new Error(`not exactly once. SEED=${seed}`);
+  if (seen !== expected || Number(errors) !== census.bad) {
+    const doubled = await query(
+      state.service,
+      "SELECT topic, partition, offset, groupArray(_part) FROM soak GROUP BY 1, 2, 3 HAVING count() > 1 LIMIT 20",
+    );
+    throw new Error(`not exactly once. SEED=${seed}\n${doubled}`);
+  }
   return { rows: census.good, bad: census.bad, seed, ...state.faults };
 }
 

@@ -86,7 +86,7 @@ export class Runner {
   }
 
   async #begin(batch: Batch): Promise<void> {
-    // The batch before it in its lane may not be durable: one without inserts must not be confirmed ahead of that.
+    // The batch before it in its lane may have been broken off: a lane must not have two open intents.
     if (this.#signal.aborted) return;
     const frozen = this.#freeze(batch);
     await this.#parts.ledger.begin(intentOf(batch, frozen));

@@ -175,7 +175,7 @@ export class Shards {
   #report(shard: Reading, behindMs: number): void {
     if (shard.behindMs === behindMs) return;
     shard.behindMs = behindMs;
-    this.#parts.context.report({ [`millisBehindLatest.${shard.id}`]: behindMs });
+    this.#parts.context.report({ [`millisBehindLatest:${shard.id}`]: behindMs });
   }
 
   async #room(id: string): Promise<void> {

@@ -36,8 +36,10 @@ export function sourceError(error: unknown): Error {
   if (certificate !== undefined) {
     return fail("SOURCE_UNREACHABLE", `TLS to the broker fails: ${reasonOf(certificate)}.`);
   }
-  if (codes.includes("PLT_KFK_AUTHENTICATION")) {
-    const mechanism = has(/suitable SASL mechanism|UNSUPPORTED_SASL/);
+  const answered = links.find((link) => typeof link.apiId === "string");
+  // A login that got no answer at all failed for another reason.
+  if (codes.includes("PLT_KFK_AUTHENTICATION") && answered !== undefined) {
+    const mechanism = answered.apiId === "UNSUPPORTED_SASL_MECHANISM";
     const what = mechanism ? "SASL: the mechanism is not enabled there" : "SASL: wrong user name or password";
     return fail("SOURCE_UNAUTHORIZED", `The broker does not accept the login (${what}).`);
   }
@@ -46,9 +48,8 @@ export function sourceError(error: unknown): Error {
   }
   if (has(/ECONNREFUSED/) !== undefined) return fail("SOURCE_UNREACHABLE", "A broker refuses the connection.");
   if (has(/TIMEOUT|timed out/) !== undefined) return fail("SOURCE_UNREACHABLE", "A broker does not answer in time.");
-  const protocol = links.find((link) => typeof link.apiId === "string");
-  if (protocol !== undefined) {
-    return fail("SOURCE_UNREACHABLE", `The broker answers with the error ${String(protocol.apiId)}.`);
+  if (answered !== undefined) {
+    return fail("SOURCE_UNREACHABLE", `The broker answers with the error ${String(answered.apiId)}.`);
   }
   return fail(
     "SOURCE_UNREACHABLE",
