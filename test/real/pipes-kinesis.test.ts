@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startKinesalite, startKinesisLocal, type TestKinesis } from "../support/kinesis.ts";
 import { aggregated, events, kinesisPipe } from "../support/kinesis-pipes.ts";
 import { createPipe, details, type PipeBody, untilState } from "../support/pipes.ts";
+import { startRegistry } from "../support/schema-registry.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
 
 let local: TestKinesis;
@@ -136,6 +137,41 @@ test("bad messages go to the error table and block nothing", async () => {
   await until("counted", async () => (await details(served, service, id)).progress.errors === 4);
   expect((await details(served, service, id)).progress).toMatchObject({ sentRows: 100, fetchedRows: 104 });
   await remove(id);
+});
+
+test("Avro messages are read by the schema that they name, and a registry that does not answer is named at create", async () => {
+  await using registry = await startRegistry();
+  const fields = [
+    { name: "id", type: "long" },
+    { name: "name", type: "string" },
+  ];
+  registry.schemas.set(7, { schema: JSON.stringify({ type: "record", name: "event", fields }) });
+  await lite.createStream("avro", 1);
+  const avro = (id: number, name: string) =>
+    Buffer.concat([Buffer.from([0, 0, 0, 0, 7, id * 2, name.length * 2]), Buffer.from(name)]);
+  const records = [avro(1, "one"), avro(2, "two"), Buffer.from("no schema id")];
+  await lite.put(
+    "avro",
+    records.map((Data, i) => ({ PartitionKey: `k${i}`, Data })),
+  );
+  const avroPipe = (url: string) => kinesisPipe(lite, "avro", { source: { format: "Avro", schemaRegistry: { url } } });
+  expect((await refusal(avroPipe("http://127.0.0.1:1"))).message).toContain("schema registry does not answer");
+  const id = await create(avroPipe(registry.url));
+  await untilRows("avro", 2);
+  expect(await look("SELECT id, name FROM avro ORDER BY id")).toBe("1\tone\n2\ttwo");
+  await until("recorded", async () => (await look("SELECT raw FROM avro_pipes_error")) === "no schema id");
+  await remove(id);
+});
+
+test("fields and types are discovered from samples", async () => {
+  await lite.createStream("discovered", 1);
+  await lite.put("discovered", events(0, 10));
+  const { managedStream } = kinesisPipe(lite, "discovered").source;
+  const found = await served.api.discoverSchema({ params: service.params, body: { source: { managedStream } } });
+  expect(found.fields.map(({ name, type }) => `${name} ${type}`)).toEqual([
+    "id Nullable(Int64)",
+    "name Nullable(String)",
+  ]);
 });
 
 test("LATEST reads what arrives after the first start, also what arrived while the pipe was stopped", async () => {
