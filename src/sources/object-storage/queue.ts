@@ -11,8 +11,8 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
+import { credentialsOf } from "../aws/credentials.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
-import { credentialsOf } from "./s3.ts";
 import { bareEtag, type ObjectFile, storeError } from "./store.ts";
 
 /** How long a message is hidden from others without a heartbeat, and how often it gets one. */

@@ -108,7 +108,9 @@ describe("creating a pipe", () => {
   );
 
   test("a kind that this version cannot run is refused with the reason", async () => {
-    const source = { managedStream: { streamName: "s", region: "us-east-1" } };
+    const tableMappings = [{ sourceSchemaName: "public", sourceTable: "t", targetTable: "t" }];
+    const credentials = { username: "u", password: "p" };
+    const source = { relationalDb: { host: "127.0.0.1", database: "d", credentials, tableMappings } };
     const { status, body } = await create({ source });
     expect([status, body.code]).toEqual([400, "SOURCE_INVALID"]);
   });
