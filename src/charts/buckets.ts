@@ -48,7 +48,7 @@ const units = [
   { name: "Milli", digits: 3 },
   { name: "Micro", digits: 6 },
   { name: "Nano", digits: 9 },
-];
+] as const;
 
 export class Buckets {
   readonly sizeMs: number;
@@ -100,34 +100,56 @@ export class Buckets {
   }
 
   /**
-   * The index of a row's bucket as SQL, counted from the first bucket of the range: one byte where that is enough, else
-   * two, by which the engine groups fastest. `base` is what to add. `time` must be within the range.
+   * The index of a row's bucket as SQL, counted from `base`: one byte where that is enough for the `count` indexes that
+   * may occur, else two, by which the engine groups fastest. `time` must be within the range.
    */
-  relativeSql(time: string, type: ColumnType): { readonly sql: string; readonly base: number } {
-    const sql = this.sql(time, type);
-    // The days of a Date column may begin before the range does.
-    if (type.family === "date") return { sql, base: 0 };
-    const width = this.count <= 256 ? "toUInt8" : "toUInt16";
-    return { sql: `${width}(${sql} - ${this.first})`, base: this.first };
+  relativeSql(time: string, type: ColumnType): { readonly sql: string; readonly base: number; readonly count: number } {
+    // The days of a Date column may begin before the range does, by a day and the hour of a clock change.
+    const base = type.family === "date" ? this.first - Math.ceil((25 * hourMs) / this.sizeMs) : this.first;
+    const count = this.last - base + 1;
+    const width = count <= 256 ? "toUInt8" : "toUInt16";
+    // Rows without a time are outside of every range.
+    const present = type.nullable ? `assumeNotNull(${time})` : time;
+    return { sql: `${width}(${this.#indexSql(present, type, base)})`, base, count };
   }
 
   /** The index of a row's bucket as SQL. `time` is an expression of a Date, DateTime or DateTime64 type. */
   sql(time: string, type: ColumnType): string {
-    // A Date has no time of day: it belongs to the bucket in which its day begins.
-    if (type.family === "date")
-      return `intDiv(toInt64(toInt32(${time})) * 86400 + ${this.#shift / 1000}, ${this.sizeMs / 1000})`;
-    const offset = this.#byWallClock
-      ? ` + timeZoneOffset(toTimeZone(${time}, ${literal(this.zone)}))`
-      : this.#shift === 0
-        ? ""
-        : ` + ${this.#shift / 1000}`;
-    // The unit of the column itself: reading it needs no division, and one by a constant is cheap.
-    const unit = type.name === "DateTime64" ? units.findLast((candidate) => candidate.digits <= type.size) : undefined;
-    if (unit === undefined || offset !== "") {
-      const seconds = type.name === "DateTime64" ? `toUnixTimestamp64Second(${time})` : `toUnixTimestamp(${time})`;
-      return `intDiv(${seconds}${offset}, ${this.sizeMs / 1000})`;
+    return this.#indexSql(time, type, 0);
+  }
+
+  /**
+   * The index less `base`. Times are counted from the start of the bucket `base`, in the unit of the column itself, so
+   * that they are divided once only, and by a constant of their own type: the engine then multiplies instead.
+   */
+  #indexSql(time: string, type: ColumnType, base: number): string {
+    const local = this.#byWallClock ? `timeZoneOffset(toTimeZone(${time}, ${literal(this.zone)}))` : undefined;
+    if (type.family === "date") return this.#countSql(this.#dayBegins(time), base, 0);
+    if (type.name === "DateTime64") {
+      const { name, digits } = units.findLast((unit) => unit.digits <= type.size) ?? units[0];
+      const offset = local === undefined ? "" : ` + ${local} * ${10 ** digits}`;
+      return this.#countSql(`toUnixTimestamp64${name}(${time})${offset}`, base, digits);
     }
-    return `intDiv(toUnixTimestamp64${unit.name}(${time}), ${(this.sizeMs / 1000) * 10 ** unit.digits})`;
+    if (local !== undefined) return this.#countSql(`toUnixTimestamp(${time}) + ${local}`, base, 0);
+    // Half as wide and never negative, so faster as it is.
+    const shift = this.#shift === 0 ? "" : ` + ${this.#shift / secondMs}`;
+    const index = `intDiv(toUnixTimestamp(${time})${shift}, ${this.sizeMs / secondMs})`;
+    return base === 0 ? index : `${index} - ${base}`;
+  }
+
+  /** Whole buckets between the start of the bucket `base` and a signed 64-bit count of 10^-digits seconds. */
+  #countSql(sql: string, base: number, digits: number): string {
+    const inUnits = (ms: number) => (BigInt(ms) * 10n ** BigInt(digits)) / BigInt(secondMs);
+    const start = inUnits(base * this.sizeMs - this.#shift);
+    const from = start === 0n ? "" : start > 0n ? ` - ${start}` : ` + ${-start}`;
+    return `intDiv(${sql}${from}, toInt64(${inUnits(this.sizeMs)}))`;
+  }
+
+  /** A Date has no time of day: it belongs to the bucket in which its day begins. */
+  #dayBegins(date: string): string {
+    const wall = this.zone === "UTC" || this.#byWallClock;
+    if (wall) return `toInt64(toInt32(${date})) * 86400`;
+    return `toUnixTimestamp64Second(toDateTime64(${date}, 0, ${literal(this.zone)}))`;
   }
 
   get #byWallClock(): boolean {

@@ -141,7 +141,7 @@ export class Charts {
 
   /**
    * Answers from what is kept when the tables did not change since. Otherwise the rows are asked for by the columns as
-   * remembered; unless these were read a moment ago, they are read again at the same time and compared.
+   * remembered; unless these were read a moment ago, the engine is asked at the same time whether they still hold.
    */
   async #answer(asked: Asked, caller: Caller, leased: readonly Leased[], abort: ChildAbort): Promise<Outcome> {
     const states = () =>
@@ -166,10 +166,11 @@ export class Charts {
       return this.#finish(await run(now), asked, caller, key);
     }
     const fresh = remembered.every(({ ageMs }) => ageMs < freshMs);
-    const [tried, seen] = await Promise.all([settle(run(known)), fresh ? undefined : states()]);
+    const unchanged = fresh ? true : this.#unchanged(leased, known, abort.signal);
+    const [tried, valid] = await Promise.all([settle(run(known)), unchanged]);
     // What fails may fail because the columns are others now; what succeeds was read at this version or a later one,
     // and a later one never has this key again.
-    const now = seen ?? (tried.failed ? await states() : known);
+    const now = valid && !tried.failed ? known : await states();
     if (now.some((state, i) => state.schema !== known[i]?.schema)) {
       return this.#finish(await run(now), asked, caller, keyFor(now));
     }
@@ -216,6 +217,15 @@ export class Charts {
     } catch (error) {
       throw engineError(error, false);
     }
+  }
+
+  /** Whether all tables still have these columns. A check that fails tells nothing, so the tables are to be read. */
+  async #unchanged(leased: readonly Leased[], known: readonly TableState[], signal: AbortSignal): Promise<boolean> {
+    const check = (work: Leased, i: number) => {
+      const { schema } = known[i] as TableState;
+      return this.#tables.unchanged(work.client, placeOf(work), schema, signal).catch(() => false);
+    };
+    return (await Promise.all(leased.map(check))).every((unchanged) => unchanged);
   }
 
   #runAll(asked: Asked, leased: readonly Leased[], states: readonly TableState[], abort: ChildAbort): Promise<Ran[]> {

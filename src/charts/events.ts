@@ -26,6 +26,7 @@ import {
   type Series,
 } from "./plan.ts";
 import type { TableSchema } from "./schema.ts";
+import { tallyOf } from "./tally.ts";
 
 /** Plans one query for all the series. Throws AppError for what the caller got wrong. */
 export async function planEvents(input: PlanInput): Promise<QueryPlan> {
@@ -48,25 +49,26 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   const keys = [bucket.sql, ...groups.map(({ sql }) => sql)];
   const names = keys.map((_, i) => `${alias(schema.columns)}${i}`);
   const bounds = inRange(time, range.startMs, range.endMs, buckets.zone, params);
+  const volatile = [...conditions, ...fields, ...groups].some((part) => part?.volatile === true);
+  const whole = { series, params, volatile, fromCaller: true, rollup: undefined };
+  const from = `FROM ${tableName(schema.database, schema.table)}\nWHERE ${[bounds, ...where].join(" AND ")}`;
+  const countsOnly = keys.length === 1 && !shared && fields.every((field) => field === undefined);
+  const tally = countsOnly ? tallyOf(conditions, bucket, names[0] as string) : undefined;
+  if (tally !== undefined) return { ...whole, sql: `${tally.select}\n${from}\n${tally.groupBy}`, read: tally.read };
   const sql = [
     `SELECT ${keys.map((key, i) => `${key} AS ${names[i]}`).join(", ")}, ${aggregates.map(({ sql }) => sql).join(", ")}`,
-    `FROM ${tableName(schema.database, schema.table)}`,
-    `WHERE ${[bounds, ...where].join(" AND ")}`,
+    from,
     `GROUP BY ${names.join(", ")}`,
     `ORDER BY ${names.join(", ")}`,
   ].join("\n");
   const kinds = aggregates.map(({ kind }) => kind);
   return {
-    series,
+    ...whole,
     sql,
-    params,
     read: (rows) =>
       rows
         .map((row) => readRow(row, bucket.base, groups, kinds))
         .filter(({ values }) => !dropEmpty || values.some((value) => value !== 0)),
-    volatile: [...conditions, ...fields, ...groups].some((part) => part?.volatile === true),
-    fromCaller: true,
-    rollup: undefined,
   };
 }
 
