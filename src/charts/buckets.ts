@@ -14,6 +14,7 @@ export const maxBuckets = 11_000;
 
 const secondMs = 1000;
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 const sizesMs: Readonly<Record<Exclude<Granularity, "auto">, number>> = {
   "30s": 30 * secondMs,
@@ -99,62 +100,58 @@ export class Buckets {
     );
   }
 
-  /**
-   * The index of a row's bucket as SQL, counted from `base`: one byte where that is enough for the `count` indexes that
-   * may occur, else two, by which the engine groups fastest. `time` must be within the range.
-   */
-  relativeSql(time: string, type: ColumnType): { readonly sql: string; readonly base: number; readonly count: number } {
+  /** The indexes that rows of the range may have. */
+  occurring(type: ColumnType): { readonly base: number; readonly count: number } {
     // The days of a Date column may begin before the range does, by a day and the hour of a clock change.
     const base = type.family === "date" ? this.first - Math.ceil((25 * hourMs) / this.sizeMs) : this.first;
-    const count = this.last - base + 1;
-    const width = count <= 256 ? "toUInt8" : "toUInt16";
-    // Rows without a time are outside of every range.
-    const present = type.nullable ? `assumeNotNull(${time})` : time;
-    return { sql: `${width}(${this.#indexSql(present, type, base)})`, base, count };
-  }
-
-  /** The index of a row's bucket as SQL. `time` is an expression of a Date, DateTime or DateTime64 type. */
-  sql(time: string, type: ColumnType): string {
-    return this.#indexSql(time, type, 0);
+    return { base, count: this.last - base + 1 };
   }
 
   /**
-   * The index less `base`. Times are counted from the start of the bucket `base`, in the unit of the column itself, so
-   * that they are divided once only, and by a constant of their own type: the engine then multiplies instead.
+   * The index of a row's bucket as SQL. `time` is an expression of a Date, DateTime or DateTime64 type, not before
+   * 1970. The expression is the same for every range, so that the engine compiles it once; times are divided once only,
+   * in the unit of the column, and by a constant of their own type, for which the engine multiplies instead.
    */
-  #indexSql(time: string, type: ColumnType, base: number): string {
-    const local = this.#byWallClock ? `timeZoneOffset(toTimeZone(${time}, ${literal(this.zone)}))` : undefined;
-    if (type.family === "date") return this.#countSql(this.#dayBegins(time), base, 0);
+  sql(time: string, type: ColumnType): string {
+    // Rows without a time are outside of every range.
+    const present = type.nullable ? `assumeNotNull(${time})` : time;
+    const zone = literal(this.zone);
+    const local = this.#byWallClock ? `timeZoneOffset(toTimeZone(${present}, ${zone}))` : undefined;
+    if (type.family === "date") {
+      // A Date has no time of day: it belongs to the bucket in which its day begins.
+      const wall = this.zone === "UTC" || this.#byWallClock;
+      const days = wall ? `toInt64(toInt32(${present})) * 86400` : undefined;
+      return this.#divided(days ?? `toUnixTimestamp64Second(toDateTime64(${present}, 0, ${zone}))`, 0);
+    }
     if (type.name === "DateTime64") {
       const { name, digits } = units.findLast((unit) => unit.digits <= type.size) ?? units[0];
       const offset = local === undefined ? "" : ` + ${local} * ${10 ** digits}`;
-      return this.#countSql(`toUnixTimestamp64${name}(${time})${offset}`, base, digits);
+      return this.#divided(`toUnixTimestamp64${name}(${present})${offset}`, digits);
     }
-    if (local !== undefined) return this.#countSql(`toUnixTimestamp(${time}) + ${local}`, base, 0);
+    if (local !== undefined) return this.#divided(`toUnixTimestamp(${present}) + ${local}`, 0);
     // Half as wide and never negative, so faster as it is.
     const shift = this.#shift === 0 ? "" : ` + ${this.#shift / secondMs}`;
-    const index = `intDiv(toUnixTimestamp(${time})${shift}, ${this.sizeMs / secondMs})`;
-    return base === 0 ? index : `${index} - ${base}`;
+    return `intDiv(toUnixTimestamp(${present})${shift}, ${this.sizeMs / secondMs})`;
   }
 
-  /** Whole buckets between the start of the bucket `base` and a signed 64-bit count of 10^-digits seconds. */
-  #countSql(sql: string, base: number, digits: number): string {
+  /** The bucket of a signed 64-bit count of 10^-digits seconds. */
+  #divided(sql: string, digits: number): string {
     const inUnits = (ms: number) => (BigInt(ms) * 10n ** BigInt(digits)) / BigInt(secondMs);
-    const start = inUnits(base * this.sizeMs - this.#shift);
-    const from = start === 0n ? "" : start > 0n ? ` - ${start}` : ` + ${-start}`;
-    return `intDiv(${sql}${from}, toInt64(${inUnits(this.sizeMs)}))`;
-  }
-
-  /** A Date has no time of day: it belongs to the bucket in which its day begins. */
-  #dayBegins(date: string): string {
-    const wall = this.zone === "UTC" || this.#byWallClock;
-    if (wall) return `toInt64(toInt32(${date})) * 86400`;
-    return `toUnixTimestamp64Second(toDateTime64(${date}, 0, ${literal(this.zone)}))`;
+    const size = `toInt64(${inUnits(this.sizeMs)})`;
+    if (this.zone === "UTC") return `intDiv(${sql}, ${size})`;
+    // West of Greenwich local time begins before 1970, and the engine divides towards zero.
+    const lead = Math.ceil(dayMs / this.sizeMs);
+    return `intDiv(${sql} + ${inUnits(lead * this.sizeMs + this.#shift)}, ${size}) - ${lead}`;
   }
 
   get #byWallClock(): boolean {
     return this.zone !== "UTC" && this.sizeMs > hourMs;
   }
+}
+
+/** The one number from `base` up to below `base + modulus` that has this remainder. */
+export function unwrap(remainder: number, base: number, modulus: number): number {
+  return base + positiveRemainder(remainder - base, modulus);
 }
 
 function positiveRemainder(value: number, divisor: number): number {

@@ -4,6 +4,7 @@
  */
 import { identifier, tableName } from "../clickhouse/sql.ts";
 import { type ColumnType, isNumeric } from "../clickhouse/types.ts";
+import { unwrap } from "./buckets.ts";
 import {
   type ConditionOf,
   conditionOf,
@@ -45,8 +46,10 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
     schema,
     readsMore: groups.length > 0 || fields.some((field) => field !== undefined),
   });
-  const bucket = buckets.relativeSql(time.finest.sql, time.finest.type);
-  const keys = [bucket.sql, ...groups.map(({ sql }) => sql)];
+  const bucket = { index: buckets.sql(time.finest.sql, time.finest.type), ...buckets.occurring(time.finest.type) };
+  // The engine groups fastest by one byte. What the index loses, the range tells.
+  const bits = bucket.count <= 256 ? 8 : 16;
+  const keys = [`toUInt${bits}(${bucket.index})`, ...groups.map(({ sql }) => sql)];
   const names = keys.map((_, i) => `${alias(schema.columns)}${i}`);
   const bounds = inRange(time, range.startMs, range.endMs, buckets.zone, params);
   const volatile = [...conditions, ...fields, ...groups].some((part) => part?.volatile === true);
@@ -59,7 +62,7 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
     `SELECT ${keys.map((key, i) => `${key} AS ${names[i]}`).join(", ")}, ${aggregates.map(({ sql }) => sql).join(", ")}`,
     from,
     `GROUP BY ${names.join(", ")}`,
-    `ORDER BY ${names.join(", ")}`,
+    `ORDER BY ${[`toUInt${bits}(${names[0]} - ${bucket.base})`, ...names.slice(1)].join(", ")}`,
   ].join("\n");
   const kinds = aggregates.map(({ kind }) => kind);
   return {
@@ -67,7 +70,7 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
     sql,
     read: (rows) =>
       rows
-        .map((row) => readRow(row, bucket.base, groups, kinds))
+        .map((row) => readRow(row, unwrap(Number(row[0]), bucket.base, 2 ** bits), groups, kinds))
         .filter(({ values }) => !dropEmpty || values.some((value) => value !== 0)),
   };
 }
@@ -89,10 +92,10 @@ function placeConditions(
   return { where: [], dropEmpty: true };
 }
 
-function readRow(row: readonly Cell[], base: number, groups: readonly Expression[], kinds: readonly CellKind[]) {
+function readRow(row: readonly Cell[], bucket: number, groups: readonly Expression[], kinds: readonly CellKind[]) {
   const first = groups.length + 1;
   return {
-    bucket: base + Number(row[0]),
+    bucket,
     group: groups.map((group, i) => readGroup(row[i + 1] as Cell, group.type)),
     values: kinds.map((kind, i) => readCell(row[first + i] as Cell, kind)),
   };
