@@ -3,7 +3,8 @@
  * aggregate with its own condition, and the conditions together stand in WHERE, so that indexes prune.
  */
 import { identifier, tableName } from "../clickhouse/sql.ts";
-import { type ColumnType, isNumeric } from "../clickhouse/types.ts";
+import type { ColumnType } from "../clickhouse/types.ts";
+import { aggregate, weightOf } from "./aggregate.ts";
 import { unwrap } from "./buckets.ts";
 import {
   type ConditionOf,
@@ -17,15 +18,7 @@ import {
 import { at, badRequest } from "./errors.ts";
 import { emitExpression } from "./expression/emit.ts";
 import { Params } from "./params.ts";
-import {
-  type Cell,
-  type CellKind,
-  type PlanInput,
-  type QueryPlan,
-  readCell,
-  readInteger,
-  type Series,
-} from "./plan.ts";
+import { type Cell, type CellKind, type PlanInput, type QueryPlan, readCell, readInteger } from "./plan.ts";
 import type { TableSchema } from "./schema.ts";
 import { tallyOf } from "./tally.ts";
 
@@ -38,8 +31,10 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   const groups = await groupExpressions(input, params);
   const time = await rowTime(input, params);
   const shared = new Set(conditions.map(({ sql }) => sql)).size === 1;
+  const weight = await weightOfRows(input, params);
   const aggregates = series.map((one, i) => {
-    return aggregate(one, fields[i], time.finest.sql, shared ? undefined : (conditions[i] as ConditionOf));
+    const condition = shared ? undefined : conditions[i];
+    return aggregate(one, { field: fields[i], condition, time: time.finest.sql, weight: weight?.sql });
   });
   const { where, dropEmpty } = placeConditions(conditions, {
     shared,
@@ -52,11 +47,13 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   const keys = [`toUInt${bits}(${bucket.index})`, ...groups.map(({ sql }) => sql)];
   const names = keys.map((_, i) => `${alias(schema.columns)}${i}`);
   const bounds = inRange(time, range.startMs, range.endMs, buckets.zone, params);
-  const volatile = [...conditions, ...fields, ...groups].some((part) => part?.volatile === true);
+  const volatile = [...conditions, ...fields, ...groups, weight].some((part) => part?.volatile === true);
   const whole = { series, params, volatile, fromCaller: true, rollup: undefined };
   const from = `FROM ${tableName(schema.database, schema.table)}\nWHERE ${[bounds, ...where].join(" AND ")}`;
   const countsOnly = keys.length === 1 && !shared && fields.every((field) => field === undefined);
-  const tally = countsOnly ? tallyOf(conditions, bucket, names[0] as string) : undefined;
+  const tally = countsOnly
+    ? tallyOf(conditions, { ...bucket, name: names[0] as string, weight: weight?.sql })
+    : undefined;
   if (tally !== undefined) return { ...whole, sql: `${tally.select}\n${from}\n${tally.groupBy}`, read: tally.read };
   const sql = [
     `SELECT ${keys.map((key, i) => `${key} AS ${names[i]}`).join(", ")}, ${aggregates.map(({ sql }) => sql).join(", ")}`,
@@ -112,6 +109,15 @@ export function alias(columns: ReadonlyMap<string, unknown>): string {
   return prefix;
 }
 
+/** The number of rows that each row stands for; undefined for a source without sampling. */
+async function weightOfRows(input: PlanInput, params: Params): Promise<{ sql: string; volatile: boolean } | undefined> {
+  const text = input.source.sampleRateExpression;
+  if (text === undefined) return undefined;
+  const emitted = at("source.sampleRateExpression", () => emitExpression(text, input.schema, params));
+  const [rate] = await withTypes([emitted], input, params);
+  return { sql: weightOf(rate as Expression), volatile: emitted.volatile };
+}
+
 async function fieldsOf(input: PlanInput, params: Params): Promise<(Expression | undefined)[]> {
   const texts = input.series.map(({ item, index }) => {
     if (item.aggFn === "count") return undefined;
@@ -133,75 +139,4 @@ async function fieldsOf(input: PlanInput, params: Params): Promise<(Expression |
   );
   let next = 0;
   return emitted.map((one) => (one === undefined ? undefined : typed[next++]));
-}
-
-type Aggregate = { readonly sql: string; readonly kind: CellKind };
-
-/** One aggregate. With a condition it is of the rows that meet it, and NULL when none does, except counts and sums. */
-function aggregate(
-  series: Series,
-  field: Expression | undefined,
-  time: string,
-  condition: ConditionOf | undefined,
-): Aggregate {
-  const { item, index } = series;
-  const filtered = condition?.sql === undefined ? undefined : condition.flag;
-  if (item.aggFn === "count" || field === undefined) {
-    // The sum of a flag is what countIf returns, and a third faster.
-    return { sql: filtered === undefined ? "count()" : `sum(${filtered})`, kind: "number" };
-  }
-  const call = (name: string, args: string, orNull = false) => {
-    const suffix = orNull && condition !== undefined ? "OrNull" : "";
-    return filtered === undefined ? `${name}${suffix}(${args})` : `${name}${suffix}If(${args}, ${filtered})`;
-  };
-  if (item.aggFn === "count_distinct") return { sql: call("uniqExact", field.sql), kind: "number" };
-  if (item.aggFn === "any") {
-    const kind = isNumeric(field.type) ? "number" : "raw";
-    return { sql: call("any", printable(field), true), kind };
-  }
-  const value = numeric(field, `series.${index}.field`);
-  switch (item.aggFn) {
-    case "sum": {
-      // A 64-bit sum would wrap around silently; a double loses digits only beyond 2^53, which JSON numbers do as well.
-      const wide = field.type.family === "integer" && field.type.size >= 64;
-      const sum = call("sum", wide ? `toFloat64(${value.sql})` : value.sql);
-      return { sql: value.nullable ? `ifNull(${sum}, 0)` : sum, kind: "number" };
-    }
-    case "avg":
-      return { sql: call("avg", value.sql), kind: "number" };
-    case "min":
-    case "max":
-      return { sql: call(item.aggFn, value.sql, true), kind: "number" };
-    case "last_value":
-      return { sql: call("argMax", `${value.sql}, ${time}`, true), kind: "number" };
-    default: {
-      const name = `quantile${filtered === undefined ? "" : "If"}(${item.level ?? 0.5})`;
-      return { sql: `${name}(${filtered === undefined ? value.sql : `${value.sql}, ${filtered}`})`, kind: "number" };
-    }
-  }
-}
-
-/** A value that JSON can hold as one scalar. */
-function printable(field: Expression): string {
-  const scalar = !["array", "map", "tuple", "json", "other", "aggregate"].includes(field.type.family);
-  return scalar ? field.sql : `toString(${field.sql})`;
-}
-
-/** The field as a number, natively where it is one. Times count in ms since the epoch; text that is no number is NULL. */
-export function numeric(field: Expression, path: string): { readonly sql: string; readonly nullable: boolean } {
-  const { sql, type } = field;
-  if (isNumeric(type)) return { sql, nullable: type.nullable };
-  switch (type.family) {
-    case "boolean":
-      return { sql: `toUInt8(${sql})`, nullable: type.nullable };
-    case "text":
-      return { sql: `toFloat64OrNull(${sql})`, nullable: true };
-    case "dynamic":
-      return { sql: `toFloat64OrNull(toString(${sql}))`, nullable: true };
-    case "date":
-    case "dateTime":
-      return { sql: `toUnixTimestamp64Milli(toDateTime64(${sql}, 3, 'UTC'))`, nullable: type.nullable };
-    default:
-      throw badRequest(path, `${type.text} is not a number`);
-  }
 }

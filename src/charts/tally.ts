@@ -12,16 +12,22 @@ export type Tally = {
   readonly read: (rows: readonly (readonly Cell[])[]) => PlanRow[];
 };
 
+type Counted = {
+  /** SQL of the index of a row's bucket, and which indexes there may be. */
+  readonly index: string;
+  readonly base: number;
+  readonly count: number;
+  /** What to call the small number: no column's name. */
+  readonly name: string;
+  /** SQL of the number of rows that a row stands for. */
+  readonly weight: string | undefined;
+};
+
 /**
  * The query's parts for counts under the conditions, one per series, of a table without groups; undefined when there
- * are too many buckets. `name` is that of the small number, no column's. Buckets in which no series counts anything have
- * no row.
+ * are too many buckets. Buckets in which no series counts anything have no row.
  */
-export function tallyOf(
-  conditions: readonly ConditionOf[],
-  bucket: { readonly index: string; readonly base: number; readonly count: number },
-  name: string,
-): Tally | undefined {
+export function tallyOf(conditions: readonly ConditionOf[], { name, weight, ...bucket }: Counted): Tally | undefined {
   const flags = [...new Set(conditions.filter(({ sql }) => sql !== undefined).map(({ flag }) => flag))];
   const needed = bucket.count * 2 ** flags.length;
   // One or two bytes, which the engine counts by a plain array. The upper bits of the index drop out.
@@ -32,7 +38,7 @@ export function tallyOf(
   // The bit of each series; 0 for those without a condition, which count every row.
   const bitOf = conditions.map(({ sql, flag }) => (sql === undefined ? 0 : 1 << flags.indexOf(flag)));
   return {
-    select: `SELECT bitOr(bitShiftLeft(toUInt${bits}(${bucket.index}), ${flags.length}), ${met}) AS ${name}, count()`,
+    select: `SELECT bitOr(bitShiftLeft(toUInt${bits}(${bucket.index}), ${flags.length}), ${met}) AS ${name}, ${weight === undefined ? "count()" : `sum(${weight})`}`,
     groupBy: `GROUP BY ${name}`,
     read: (rows) => {
       const found = new Map<number, number[]>();
