@@ -12,6 +12,7 @@ import type { ChartSourceStore } from "../store/chart-sources.ts";
 import { type Answer, type Format, write } from "./answer.ts";
 import { Buckets } from "./buckets.ts";
 import { AnswerCache } from "./cache.ts";
+import { located } from "./clash.ts";
 import { at, badRequest, engineError } from "./errors.ts";
 import { planEvents } from "./events.ts";
 import { type Formula, parseFormula } from "./formula.ts";
@@ -243,6 +244,15 @@ export class Charts {
       buckets: asked.buckets,
       typesOf: (expressions, params) => this.#tables.typesOf(client, schema, { expressions, params }, signal),
     };
+    try {
+      return await this.#planAndRun(input, work, signal);
+    } catch (error) {
+      throw await located(error, input);
+    }
+  }
+
+  async #planAndRun(input: PlanInput, work: Leased, signal: AbortSignal): Promise<Ran> {
+    const { client, series } = work;
     const rolledUp = work.metric === undefined ? await planRollup(input, await this.#rollups(work, signal)) : undefined;
     const plan = rolledUp ?? (await planners[work.metric ?? "events"](input));
     try {
