@@ -9,29 +9,21 @@ import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { type ChildAbort, childOf } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import type { ChartSourceStore } from "../store/chart-sources.ts";
-import { type Answer, type Format, write } from "./answer.ts";
+import { type Format, write } from "./answer.ts";
 import { Buckets } from "./buckets.ts";
 import { AnswerCache } from "./cache.ts";
 import { located } from "./clash.ts";
 import { at, badRequest, engineError } from "./errors.ts";
 import { planEvents } from "./events.ts";
-import { type Formula, parseFormula } from "./formula.ts";
+import { parseFormula } from "./formula.ts";
 import { TokenGate } from "./gate.ts";
 import { planHistogram } from "./metrics/histogram.ts";
 import { planGauge, planSum } from "./metrics/scalars.ts";
-import type { Cell, PlanInput, QueryPlan, Series, TimeRange } from "./plan.ts";
+import type { Cell, PlanInput, QueryPlan, Series } from "./plan.ts";
 import { planRollup, type RollupTable } from "./rollup.ts";
-import {
-  fillGaps,
-  limitGroups,
-  maxRows,
-  mergePlans,
-  type PlanResult,
-  ratioOf,
-  refuseTooMany,
-  withFormula,
-} from "./rows.ts";
+import { maxRows, type PlanResult, refuseTooMany } from "./rows.ts";
 import type { TableSchema } from "./schema.ts";
+import { type Asked, mostGroups, shape } from "./shape.ts";
 import { sourceRecord, type Target, targetOf } from "./sources.ts";
 import { type TableState, Tables } from "./table.ts";
 import { isTimeZone } from "./timezone.ts";
@@ -88,12 +80,6 @@ const maxKeptRows = 50_000;
 type Kept = { readonly body: readonly string[]; readonly rollups: readonly string[] };
 type Work = Target & { readonly source: SourceRecord; readonly series: readonly Series[] };
 type Leased = Work & { readonly client: ClickHouseClient; release(): void };
-type Asked = {
-  readonly request: SeriesRequest;
-  readonly range: TimeRange;
-  readonly buckets: Buckets;
-  readonly formula: Formula | undefined;
-};
 type Ran = PlanResult & { readonly plan: QueryPlan };
 
 const planners = { events: planEvents, gauge: planGauge, sum: planSum, histogram: planHistogram };
@@ -242,6 +228,7 @@ export class Charts {
       series,
       range: asked.range,
       buckets: asked.buckets,
+      mostGroups: mostGroups(asked.request, series),
       typesOf: (expressions, params) => this.#tables.typesOf(client, schema, { expressions, params }, signal),
     };
     try {
@@ -364,23 +351,4 @@ function cacheKey(
   const sources = works.map(({ source, table }, i) => [source.id, source.updatedAt, table, states[i]?.version]);
   const all = JSON.stringify([caller.organizationId, caller.format, request, sources]);
   return createHash("sha256").update(all).digest("base64url");
-}
-
-function shape(ran: readonly PlanResult[], { request, buckets, formula }: Asked): Answer {
-  let rows = mergePlans(ran, request.series);
-  let columns = request.series.map((_, i) => `series_${i}`);
-  const groups = request.series[0]?.groupBy.length ?? 0;
-  if (formula !== undefined) rows = withFormula(rows, formula);
-  if (request.seriesReturnType === "ratio") {
-    const extra = formula === undefined ? [] : rows.map(({ values }) => values[2] as Cell);
-    rows = ratioOf(rows).map((row, i) =>
-      formula === undefined ? row : { ...row, values: [...row.values, extra[i] as Cell] },
-    );
-    columns = ["series_0"];
-  }
-  if (formula !== undefined) columns.push("formula");
-  let truncated: boolean | undefined;
-  if (request.limit !== undefined) ({ rows, truncated } = limitGroups(rows, request.limit));
-  rows = fillGaps(rows, request.fill, buckets, { groups, values: columns.length });
-  return { rows, columns, truncated };
 }

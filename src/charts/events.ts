@@ -19,6 +19,7 @@ import { at, badRequest } from "./errors.ts";
 import { emitExpression } from "./expression/emit.ts";
 import { Params } from "./params.ts";
 import { type Cell, type CellKind, type PlanInput, type QueryPlan, readCell, readInteger } from "./plan.ts";
+import { ranked } from "./ranked.ts";
 import type { TableSchema } from "./schema.ts";
 import { tallyOf } from "./tally.ts";
 
@@ -45,7 +46,8 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   // The engine groups fastest by one byte. What the index loses, the range tells.
   const bits = bucket.count <= 256 ? 8 : 16;
   const keys = [`toUInt${bits}(${bucket.index})`, ...groups.map(({ sql }) => sql)];
-  const names = keys.map((_, i) => `${alias(schema.columns)}${i}`);
+  const prefix = alias(schema.columns);
+  const names = keys.map((_, i) => `${prefix}${i}`);
   const bounds = inRange(time, range.startMs, range.endMs, buckets.zone, params);
   const volatile = [...conditions, ...fields, ...groups, weight].some((part) => part?.volatile === true);
   const whole = { series, params, volatile, fromCaller: true, rollup: undefined };
@@ -55,13 +57,19 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
     ? tallyOf(conditions, { ...bucket, name: names[0] as string, weight: weight?.sql })
     : undefined;
   if (tally !== undefined) return { ...whole, sql: `${tally.select}\n${from}\n${tally.groupBy}`, read: tally.read };
-  const sql = [
-    `SELECT ${keys.map((key, i) => `${key} AS ${names[i]}`).join(", ")}, ${aggregates.map(({ sql }) => sql).join(", ")}`,
+  const values = aggregates.map(({ sql }, i) => ({ sql, name: `${prefix}v${i}` }));
+  const selected = [...keys.map((sql, i) => ({ sql, name: names[i] })), ...values];
+  const grouped = [
+    `SELECT ${selected.map(({ sql, name }) => `${sql} AS ${name}`).join(", ")}`,
     from,
     `GROUP BY ${names.join(", ")}`,
-    `ORDER BY ${[`toUInt${bits}(${names[0]} - ${bucket.base})`, ...names.slice(1)].join(", ")}`,
   ].join("\n");
   const kinds = aggregates.map(({ kind }) => kind);
+  const shown = { prefix, names, values: values.map(({ name }) => name), kind: kinds[0] as CellKind };
+  const { mostGroups } = input;
+  const kept = mostGroups === undefined ? grouped : ranked(grouped, { ...shown, most: mostGroups });
+  const order = [`toUInt${bits}(${names[0]} - ${bucket.base})`, ...names.slice(1)];
+  const sql = `${kept}\nORDER BY ${order.join(", ")}`;
   return {
     ...whole,
     sql,
