@@ -146,3 +146,42 @@ test("an outage of the store costs no delivery: the messages wait with us", asyn
   expect((await left()).dead).toBe(0);
   expect(await query(service, "SELECT count(), uniqExact(id) FROM queued")).toBe("150\t150");
 }, 60_000);
+
+test("poison reaches the dead-letter queue by the redrive policy, and holds up nobody", async () => {
+  const { url, dead, send, left } = await queues("poison", 2, 2);
+  const source = { isContinuous: true, queueUrl: url };
+  await createPipe(served, service, pipeBody(store, "poison/*.json", "poison", { source }));
+  await store.put("poison/bad.json", '{"id":');
+  await store.put("poison/beside.json", rows(0, 10));
+  await send("this is not JSON");
+  await send({ Records: [record("poison/bad.json"), record("poison/beside.json")] });
+  await until("recorded", async () => (await count("poison_pipes_error")) === "1");
+  // An object that was given up long ago does not hide the others of its message.
+  await store.put("poison/later.json", rows(1000, 1010));
+  await send({ Records: [record("poison/bad.json"), record("poison/later.json")] });
+  await until("the object beside it is loaded", async () => (await count("poison")) === "20");
+  let sent = 1;
+  await until("all three are dead letters", async () => {
+    // Good messages arrive all the time, and each is loaded while the poison makes its rounds.
+    await store.put(`poison/good-${sent}.json`, rows(10 * sent, 10 * sent + 10));
+    await send({ Records: [record(`poison/good-${sent}.json`)] });
+    sent += 1;
+    await until("not held up", async () => (await count("poison")) === String(10 * sent + 10), 10_000);
+    return (await left()).dead === 3;
+  });
+  await until("nothing else is left", async () => {
+    const { visible, hidden } = await left();
+    return visible + hidden === 0;
+  });
+  const command = new ReceiveMessageCommand({ QueueUrl: dead, MaxNumberOfMessages: 10 });
+  const bodies = ((await sqs.send(command)).Messages ?? []).map((message) => message.Body ?? "");
+  expect(bodies.sort((a, b) => b.length - a.length)).toEqual([
+    expect.stringContaining("poison/beside.json"),
+    expect.stringContaining("poison/later.json"),
+    "this is not JSON",
+  ]);
+  expect(await query(service, "SELECT count(), uniqExact(id) FROM poison")).toBe(
+    `${10 * sent + 10}\t${10 * sent + 10}`,
+  );
+  expect(await query(service, "SELECT origin FROM poison_pipes_error")).toBe("bucket/poison/bad.json");
+}, 60_000);
