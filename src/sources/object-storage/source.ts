@@ -64,9 +64,9 @@ export class ObjectSource implements Source {
     this.#deliveries?.forget();
     const from = (await this.#tracker.cursor()) ?? this.#config.startAfter;
     if (this.#queue !== undefined && this.#deliveries !== undefined) {
-      if (this.#config.skipInitialLoad !== true) yield* this.#readFrom(from, signal);
-      // Two replicas must not load the object of a repeated message side by side.
+      // One replica for all: an object can be listed and notified at the same time, and repeated by the queue.
       if (this.#context.replica.index > 0) return await untilAborted(signal);
+      if (this.#config.skipInitialLoad !== true) yield* this.#readFrom(from, signal);
       return yield* this.#readQueue(this.#queue, this.#deliveries, signal);
     }
     let tail = yield* this.#readFrom(from, signal);
@@ -279,7 +279,8 @@ export class ObjectSource implements Source {
   }
 
   #wanted(files: readonly ObjectFile[]): ObjectFile[] {
-    const { index, count } = this.#context.replica;
+    const { index } = this.#context.replica;
+    const count = this.#queue === undefined ? this.#context.replica.count : 1;
     return files.filter((file) => {
       if (file.size === 0 || !this.#pattern.matches(file.key)) return false;
       return count === 1 || createHash("md5").update(file.key).digest().readUInt32BE() % count === index;
