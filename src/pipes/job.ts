@@ -81,6 +81,7 @@ async function runWithViewChecks(
       settings: engineSettings(job.settings),
       concurrency: concurrencyOf(job.settings, job.scaling),
       limits: job.limits,
+      worker: job.replica,
       isMine: (intent: Intent) => shareOf(intent.lane, job.replica.count) === job.replica.index,
     },
     signal,

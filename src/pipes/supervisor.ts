@@ -3,6 +3,7 @@
  * state. The body takes no input; whatever takes time runs beside it, one action per pipe, and pokes the loop when it is
  * over. Only this file writes pipe states.
  */
+import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Backoff } from "../lib/backoff.ts";
@@ -139,9 +140,10 @@ export class PipesSupervisor {
     if (pipe.state !== "Degraded") await this.#setState(pipe, "Provisioning", null);
     const secrets = await this.#options.pipes.secrets(pipe.id);
     const count = Math.max(1, pipe.scaling.replicas ?? 1);
+    const run = randomUUID();
     tracked.generation = pipe.generation;
     tracked.replicas = Array.from({ length: count }, (_, index) => {
-      const job = jobOf(pipe, secrets, { index, count }, this.#options.limits);
+      const job = jobOf(pipe, secrets, { index, count, run }, this.#options.limits);
       return new Replica({
         job,
         serviceId: pipe.serviceId,
