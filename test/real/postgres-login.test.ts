@@ -4,7 +4,7 @@ import { chmodSync, chownSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AppError } from "../../src/lib/errors.ts";
-import { connect, type RelationalDbConfig } from "../../src/sources/relational-db/connection.ts";
+import { login, type RelationalDbConfig } from "../../src/sources/relational-db/login.ts";
 import { freePort } from "../support/pipe-stores.ts";
 import { postgresMissing, TestPostgres } from "../support/postgres.ts";
 
@@ -32,7 +32,7 @@ describe.skipIf(missing !== undefined)("connections to Postgres", () => {
   }
 
   async function failure(more: Partial<RelationalDbConfig>): Promise<AppError> {
-    const error = await connect(config(more), {}, never).then(
+    const error = await login(config(more), {}, never).then(
       async (client) => {
         await client.end();
         throw new Error("it connected");
@@ -44,7 +44,7 @@ describe.skipIf(missing !== undefined)("connections to Postgres", () => {
   }
 
   async function connects(more: Partial<RelationalDbConfig>): Promise<boolean> {
-    const client = await connect(config(more), {}, never);
+    const client = await login(config(more), {}, never);
     const { rows } = await client.query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()");
     await client.end();
     return rows[0].ssl as boolean;
@@ -91,7 +91,7 @@ describe.skipIf(missing !== undefined)("connections to Postgres", () => {
 
   test("a server that is stopped is an outage, and an aborted connection ends", async () => {
     const stopping = new AbortController();
-    const client = await connect(config({ disableTls: true }), {}, stopping.signal);
+    const client = await login(config({ disableTls: true }), {}, stopping.signal);
     const query = client.query("SELECT pg_sleep(60)");
     stopping.abort();
     await expect(query).rejects.toThrow();

@@ -1,4 +1,4 @@
-/** Connections to the source: address, TLS, login, and what a failed one means. */
+/** Logging in at the source: address, TLS, password, and what it means when that fails. */
 import net from "node:net";
 import { createSecureContext } from "node:tls";
 import type pg from "pg";
@@ -8,7 +8,7 @@ import type { relationalDb } from "./kind.ts";
 
 export type RelationalDbConfig = z.output<typeof relationalDb.request>;
 
-export type ConnectOptions = {
+export type LoginOptions = {
   /** A connection that also takes replication commands. */
   readonly replication?: boolean;
 };
@@ -17,12 +17,12 @@ const connectTimeoutMs = 10_000;
 const defaultPort = 5432;
 
 /**
- * A connected client; end it yourself. It is ended when the signal aborts. Throws the `AppError` of `sourceError`.
+ * A connected client; end it yourself. It is ended when the signal aborts. Throws the `AppError` of `loginError`.
  * Nothing is taken from the environment, from service files or from password files.
  */
-export async function connect(
+export async function login(
   config: RelationalDbConfig,
-  options: ConnectOptions,
+  options: LoginOptions,
   signal: AbortSignal,
 ): Promise<pg.Client> {
   const settings = clientOptions(config, options);
@@ -40,12 +40,12 @@ export async function connect(
   } catch (error) {
     signal.removeEventListener("abort", end);
     end();
-    throw sourceError(error, config);
+    throw loginError(error, config);
   }
 }
 
 /** Settings for `new pg.Client(...)`. Throws AppError for a certificate that is none and for logins we cannot do. */
-export function clientOptions(config: RelationalDbConfig, options: ConnectOptions = {}): pg.ClientConfig {
+export function clientOptions(config: RelationalDbConfig, options: LoginOptions = {}): pg.ClientConfig {
   if (config.authentication === "IAM_ROLE") {
     throw invalid("authentication", "IAM_ROLE is not supported; give credentials with a password");
   }
@@ -92,20 +92,27 @@ function socketTo(host: string): net.Socket {
 }
 
 /**
- * What an error of the driver, the network or the server means for a pipe, in a sentence that names the member of the
- * configuration and the remedy. Outages are SOURCE_UNREACHABLE, which is retryable; an AppError stays as it is.
+ * What a failed login means for a pipe, in a sentence that names the member of the configuration and the remedy. Outages
+ * are SOURCE_UNREACHABLE, which is retryable; an AppError stays as it is.
  */
-export function sourceError(error: unknown, config: RelationalDbConfig): AppError {
+export function loginError(error: unknown, config: RelationalDbConfig): AppError {
   if (error instanceof AppError) return error;
   const { code = "", message = "" } = (error ?? {}) as { code?: string; message?: string };
   const found =
     networkProblem(code, message, config) ?? tlsProblem(code, message, config) ?? loginProblem(code, message, config);
-  if (found !== undefined) return problem(...found, error);
-  if (isOutage(code, message)) return problem("SOURCE_UNREACHABLE", "host", `the connection broke: ${message}`, error);
+  return found === undefined ? sourceError(error) : problem(...found, error);
+}
+
+/** What an error of the driver or the server means once a connection stands. */
+export function sourceError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const { code = "", message = String(error) } = (error ?? {}) as { code?: string; message?: string };
   // SQLSTATE codes have five characters.
-  if (/^[0-9A-Z]{5}$/.test(code))
-    return problem("SOURCE_INVALID", "host", `Postgres says: ${message} (${code})`, error);
-  return problem("SOURCE_UNREACHABLE", "host", `the connection failed: ${message}`, error);
+  const told = /^[0-9A-Z]{5}$/.test(code);
+  const sentence = told ? `Postgres says: ${message} (${code})` : `the connection to Postgres failed: ${message}`;
+  if (!told || isOutage(code, message)) return new AppError("SOURCE_UNREACHABLE", sentence, { cause: error });
+  const refused = /^(28|42501)/.test(code);
+  return new AppError(refused ? "SOURCE_UNAUTHORIZED" : "SOURCE_INVALID", sentence, { cause: error });
 }
 
 type Problem = readonly [code: ErrorCode, member: string, message: string];
