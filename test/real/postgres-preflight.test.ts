@@ -64,6 +64,7 @@ describe.each(usable)("pre-flight checks on Postgres %i", (version) => {
       CREATE TABLE keyless (id int);
       CREATE TABLE keyless_full (id int);
       ALTER TABLE keyless_full REPLICA IDENTITY FULL;
+      CREATE TABLE deferred (id int PRIMARY KEY DEFERRABLE);
       CREATE TABLE nothing (id int PRIMARY KEY);
       ALTER TABLE nothing REPLICA IDENTITY NOTHING;
       CREATE UNLOGGED TABLE unlogged (id int PRIMARY KEY);
@@ -111,6 +112,9 @@ describe.each(usable)("pre-flight checks on Postgres %i", (version) => {
       ),
       'tableMappings.7.sourceTable: "public"."good" is mapped twice',
     ]);
+    expect(await problems(server, [mapping("deferred")])).toEqual([
+      expect.stringMatching(/primary key of .* is deferrable.*NOT DEFERRABLE/),
+    ]);
     // The snapshot alone needs no key and no log.
     const snapshot = { settings: { replicationMode: "snapshot" } } as const;
     const only = ["keyless", "nothing", "unlogged", "parts"].map((name) => mapping(name));
@@ -128,10 +132,13 @@ describe.each(usable)("pre-flight checks on Postgres %i", (version) => {
       'tableMappings.0.excludedColumns.0: "public"."good" has no column "absent"',
       'tableMappings.0.excludedColumns.1: "id" is part of the key and cannot be left out',
       'tableMappings.0.excludedColumns.2: "name" is a sorting key and cannot be left out',
+      expect.stringMatching(/^tableMappings.0.sortingKeys.0: "name" is not part of the key.*REPLICA IDENTITY FULL$/),
       'tableMappings.0.sortingKeys.1: "public"."good" has no column "gone"',
       'tableMappings.0.sortingKeys.2: "twice" is generated, and such columns are not replicated',
       'tableMappings.0.sortingKeys.3: "name" is named twice',
     ]);
+    const sorted = mapping("keyless_full", { useCustomSortingKey: true, sortingKeys: ["id"] });
+    expect(await problems(server, [sorted])).toEqual([]);
     expect(await problems(server, [mapping("keyless_full", { excludedColumns: ["id"] })])).toContain(
       "tableMappings.0.excludedColumns: no column is left",
     );

@@ -17,6 +17,8 @@ export type TableFacts = {
   readonly rowSecurity: boolean;
   /** The user has the rights of the owner. */
   readonly owned: boolean;
+  /** The primary key is DEFERRABLE: Postgres then does not use it as the identity of a row. */
+  readonly deferrable: boolean;
   /** `p` permanent, `u` unlogged, `t` temporary. */
   readonly persistence: string;
   /** Partitions whose old rows the log does not tell: no replica identity of their own. */
@@ -36,6 +38,9 @@ const factsSql = `
     ) AS unreadable,
     pg_catalog.row_security_active(c.oid) AS "rowSecurity",
     pg_catalog.pg_has_role(c.relowner, 'USAGE') AS owned,
+    EXISTS (
+      SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND NOT i.indimmediate
+    ) AS deferrable,
     c.relpersistence::text AS persistence,
     ARRAY(
       SELECT l.oid::regclass::text FROM leaves l
@@ -88,6 +93,7 @@ export function tableIssues(parts: Preflight, facts: ReadonlyMap<number, TableFa
       if (identity !== undefined) add("sourceTable", identity);
     }
     for (const [member, message] of columnProblems(table, mapping)) add(member, message);
+    for (const [member, message] of sortingProblems(table, mapping, followsLog(parts.config))) add(member, message);
   }
   return issues;
 }
@@ -142,6 +148,9 @@ function identityProblem(table: SourceTable, facts: TableFacts): string | undefi
   if (table.key.length === 0 && table.replicaIdentity !== "f") {
     return `${name} has no primary key: add one, or ${full}`;
   }
+  if (table.replicaIdentity === "d" && facts.deferrable) {
+    return `the primary key of ${name} is deferrable, so the log does not tell it: make it NOT DEFERRABLE, or ${full}`;
+  }
   const partitions = table.key.length === 0 ? facts.notFull : facts.nameless;
   if (partitions.length === 0) return undefined;
   const what = table.key.length === 0 ? "REPLICA IDENTITY FULL" : "a primary key or REPLICA IDENTITY FULL";
@@ -159,13 +168,6 @@ function columnProblems(table: SourceTable, mapping: Mapping): [member: string, 
     else if (table.key.includes(name)) problems.push([member, `"${name}" is part of the key and cannot be left out`]);
     else if (sorting.includes(name)) problems.push([member, `"${name}" is a sorting key and cannot be left out`]);
   }
-  for (const [at, name] of sorting.entries()) {
-    const member = `sortingKeys.${at}`;
-    const column = columns.get(name);
-    if (column === undefined) problems.push([member, `${shownTable(table)} has no column "${name}"`]);
-    else if (column.generated) problems.push([member, `"${name}" is generated, and such columns are not replicated`]);
-    if (sorting.indexOf(name) !== at) problems.push([member, `"${name}" is named twice`]);
-  }
   const generatedKey = table.columns.find(({ name, generated }) => generated && table.key.includes(name));
   if (generatedKey !== undefined) {
     const message = `the key column "${generatedKey.name}" is generated, and such columns are not in the log`;
@@ -173,6 +175,26 @@ function columnProblems(table: SourceTable, mapping: Mapping): [member: string, 
   }
   if (problems.length === 0 && replicatedColumns(table, excluded).length === 0)
     problems.push(["excludedColumns", "no column is left"]);
+  return problems;
+}
+
+function sortingProblems(table: SourceTable, mapping: Mapping, follows: boolean): [member: string, message: string][] {
+  if (mapping.useCustomSortingKey !== true) return [];
+  const problems: [string, string][] = [];
+  const columns = new Map(table.columns.map((column) => [column.name, column]));
+  const names = mapping.sortingKeys ?? [];
+  for (const [at, name] of names.entries()) {
+    const add = (message: string) => problems.push([`sortingKeys.${at}`, message]);
+    const column = columns.get(name);
+    if (names.indexOf(name) !== at) add(`"${name}" is named twice`);
+    else if (column === undefined) add(`${shownTable(table)} has no column "${name}"`);
+    else if (column.generated) add(`"${name}" is generated, and such columns are not replicated`);
+    else if (follows && table.replicaIdentity !== "f" && !table.key.includes(name)) {
+      // An update that moves the row elsewhere in the order would leave the old one behind.
+      const full = `ALTER TABLE ${shownTable(table)} REPLICA IDENTITY FULL`;
+      add(`"${name}" is not part of the key, so the log does not tell its old value: ${full}`);
+    }
+  }
   return problems;
 }
 
