@@ -1,0 +1,173 @@
+/**
+ * SQL that turns text as Postgres prints it into values of the engine. Each conversion takes everything that Postgres
+ * can print for its type, passes NULL on, and uses no function that a service refuses.
+ */
+import { literal } from "../../clickhouse/sql.ts";
+
+/** Values of one type. */
+export type Scalar = {
+  readonly type: string;
+  /** The TabSeparated parser reads the text right, so that a column needs no expression. */
+  readonly direct: boolean;
+  /** SQL over the SQL of a text or NULL: Nullable(`type`). Absent where the value is the text itself. */
+  readonly convert?: (text: string) => string;
+  /** What the engine takes for nothing, and what NULL is stored as in a column that is not Nullable. */
+  readonly zero: string;
+  /** An array of these is a list of numbers, parsed as a whole. */
+  readonly number?: boolean;
+  /** Postgres may put an array element of this type in quotes. */
+  readonly quoted?: boolean;
+};
+
+export const text: Scalar = { type: "String", direct: true, zero: "''", quoted: true };
+export const label: Scalar = { ...text, type: "LowCardinality(String)" };
+export const bool: Scalar = simple("Bool", "false");
+export const uuid: Scalar = simple("UUID", "toUUID('00000000-0000-0000-0000-000000000000')");
+/** Up to 24:00:00. */
+export const time: Scalar = simple("Time64(6)", "CAST('00:00:00' AS Time64(6))");
+
+/** `\x6869` to the bytes themselves. */
+export const bytes: Scalar = { ...text, direct: false, convert: (x) => `unhex(substring(${x}, 3))` };
+
+export function number(type: string): Scalar {
+  return { ...simple(type, `CAST(0 AS ${type})`), number: true };
+}
+
+/** NaN, which a Decimal cannot hold, is stored like NULL. */
+export function decimal(precision: number, scale: number): Scalar {
+  const type = `Decimal(${precision}, ${scale})`;
+  return {
+    type,
+    direct: false,
+    zero: `CAST(0 AS ${type})`,
+    convert: (x) => `CAST(nullIf(${x}, 'NaN') AS Nullable(${type}))`,
+  };
+}
+
+/** Clamped to the years that Date32 promises. */
+export const date: Scalar = {
+  type: "Date32",
+  direct: false,
+  zero: "CAST('1970-01-01' AS Date32)",
+  quoted: true,
+  convert: (x) =>
+    `CAST(multiIf(startsWith(${x}, '-') OR endsWith(${x}, 'BC'), '1900-01-01', ` +
+    `substring(${x}, 5, 1) != '-', '2299-12-31', ${x}) AS Nullable(Date32))`,
+};
+
+/** Days and microseconds of the 400 years after which the calendar repeats. */
+const cycle = { days: "146097", micros: "12622780800000000" };
+
+/**
+ * Every date as its number of days, so that no two keys become one. The engine prints what lies outside of the years
+ * 0000 to 9999 as the end of that range. Infinity is the largest and the smallest number.
+ */
+export const exactDate: Scalar = {
+  ...date,
+  convert: (x) => {
+    const usual = `CAST(CAST(${usualText(x, "1970-01-01")} AS Nullable(DateTime64(0, 'UTC'))) AS Nullable(Date32))`;
+    const days = `toInt32(toDate32OrZero(${inFirstCycle(x, withoutEra(x))})) + ${cycles(x)} * ${cycle.days} - 10957`;
+    const offset = `multiIf(${x} = 'infinity', 2147472690, ${x} = '-infinity', -2147494605, ${days})`;
+    return `if(${isUsual(x)}, ${usual}, toDate32('2000-01-01') + toInt32(${offset}))`;
+  },
+};
+
+/** Microseconds since 1970: exact. Infinity is the largest and the smallest of them, as within Postgres. */
+export const timestamp: Scalar = {
+  type: "DateTime64(6, 'UTC')",
+  direct: false,
+  zero: "CAST('1970-01-01 00:00:00' AS DateTime64(6, 'UTC'))",
+  quoted: true,
+  convert: (x) => convertTimestamp(x, usualText(x, "1970-01-01 00:00:00"), withoutEra(x)),
+};
+
+/** The session prints in UTC: the offset is always `+00`. */
+export const timestampWithZone: Scalar = {
+  ...timestamp,
+  convert: (x) =>
+    convertTimestamp(x, withoutOffset(usualText(x, "1970-01-01 00:00:00+00")), withoutOffset(withoutEra(x))),
+};
+
+/** A value of the scalar from the SQL of its text or NULL; NULL is the zero value without `nullable`. */
+export function convertScalar(scalar: Scalar, x: string, nullable: boolean): string {
+  const value = scalar.convert?.(x) ?? x;
+  return nullable ? value : `ifNull(${value}, ${scalar.zero})`;
+}
+
+/**
+ * An Array from `{...}`: elements in the order of storage. A value of several dimensions is flattened, as `unnest` does;
+ * lower bounds are left out. NULL elements are zero values without `nullable`; NULL itself must come as ''.
+ */
+export function convertArray(element: Scalar, x: string, delimiter: string, nullable: boolean): string {
+  const body = `if(startsWith(${x}, '['), substring(${x}, position(${x}, '=') + 1), ${x})`;
+  const type = `Array(${nullable ? nullableOf(element.type) : element.type})`;
+  if (element.number === true) {
+    const flat = `concat('[', replaceAll(replaceAll(${body}, '{', ''), '}', ''), ']')`;
+    return `CAST(${nullable ? flat : `replaceAll(${flat}, 'NULL', '0')`} AS ${type})`;
+  }
+  const pattern = String.raw`"(?:[^"\\]|\\["\\])*"|[^{}"${/\w/.test(delimiter) ? delimiter : `\\${delimiter}`}]+`;
+  const texts = `arrayMap(e -> nullIf(e, 'NULL'), extractAll(${body}, ${literal(pattern)}))`;
+  const plain = element.quoted === true ? `arrayMap(e -> ${unquoted("e")}, ${texts})` : texts;
+  return `CAST(arrayMap(e -> ${convertScalar(element, "e", nullable)}, ${plain}) AS ${type})`;
+}
+
+/** `Nullable` goes inside of `LowCardinality`. */
+export function nullableOf(type: string): string {
+  const inner = /^LowCardinality\((.*)\)$/.exec(type)?.[1];
+  return inner === undefined ? `Nullable(${type})` : `LowCardinality(Nullable(${inner}))`;
+}
+
+function simple(type: string, zero: string): Scalar {
+  return { type, direct: true, zero, convert: (x) => `CAST(${x} AS Nullable(${type}))` };
+}
+
+/** Array elements have backslashes before quotes and backslashes only. */
+function unquoted(x: string): string {
+  const inside = `substring(${x}, 2, length(${x}) - 2)`;
+  const unescaped = `replaceRegexpAll(${inside}, ${literal(String.raw`\\(["\\])`)}, ${literal(String.raw`\1`)})`;
+  return `if(startsWith(${x}, '"'), ${unescaped}, ${x})`;
+}
+
+function convertTimestamp(x: string, usual: string, printed: string): string {
+  const base = `toUnixTimestamp64Micro(toDateTime64OrZero(${inFirstCycle(x, printed)}, 6, 'UTC'))`;
+  const micros =
+    `multiIf(${x} = 'infinity', 9223372036854775807, ${x} = '-infinity', -9223372036854775808, ` +
+    `${base} + ${cycles(x)} * ${cycle.micros})`;
+  return (
+    `if(${isUsual(x)}, CAST(${usual} AS Nullable(DateTime64(6, 'UTC'))), ` +
+    `fromUnixTimestamp64Micro(toInt64(${micros}), 'UTC'))`
+  );
+}
+
+/** NULL, or a year of four digits after Christ. */
+function isUsual(x: string): string {
+  return `(isNull(${x}) OR (substring(${x}, 5, 1) = '-' AND NOT endsWith(${x}, 'BC')))`;
+}
+
+/** What the usual conversion can take, also from rows whose result is not used. */
+function usualText(x: string, instead: string): string {
+  return `if(${isUsual(x)}, ${x}, '${instead}')`;
+}
+
+function withoutEra(x: string): string {
+  return `if(endsWith(${x}, ' BC'), substring(${x}, 1, length(${x}) - 3), ${x})`;
+}
+
+function withoutOffset(x: string): string {
+  return `replaceOne(${x}, '+00', '')`;
+}
+
+/** 1 BC is the year 0. The engine's microseconds end in 292277, Postgres' timestamps in 294276. */
+function year(x: string): string {
+  const digits = `toInt32OrZero(substring(${x}, 1, position(${x}, '-') - 1))`;
+  return `if(endsWith(${x}, 'BC'), 1 - ${digits}, ${digits})`;
+}
+
+/** The same day of the cycle that begins with 2000. */
+function inFirstCycle(x: string, printed: string): string {
+  return `concat(toString(2000 + positiveModulo(${year(x)}, 400)), substring(${printed}, position(${printed}, '-')))`;
+}
+
+function cycles(x: string): string {
+  return `toInt64(floor((${year(x)} - 2000) / 400))`;
+}
