@@ -48,7 +48,7 @@ export function decimal(precision: number, scale: number): Scalar {
 export const date: Scalar = {
   type: "Date32",
   direct: false,
-  zero: "CAST('1970-01-01' AS Date32)",
+  zero: "CAST('1900-01-01' AS Date32)",
   quoted: true,
   convert: (x) =>
     `CAST(multiIf(startsWith(${x}, '-') OR endsWith(${x}, 'BC'), '1900-01-01', ` +

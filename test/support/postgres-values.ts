@@ -1,0 +1,37 @@
+/** Every type of Postgres with its values, and what must be there before. */
+import { arrayCases } from "./postgres-arrays.ts";
+import { dates, days, exactCases, type TypeCase } from "./postgres-scalars.ts";
+import { textCases } from "./postgres-texts.ts";
+
+export const preparation = `
+  CREATE EXTENSION IF NOT EXISTS hstore; CREATE EXTENSION IF NOT EXISTS ltree; CREATE EXTENSION IF NOT EXISTS citext;
+  CREATE EXTENSION IF NOT EXISTS cube; CREATE EXTENSION IF NOT EXISTS isn; CREATE EXTENSION IF NOT EXISTS seg;
+  CREATE TYPE mood AS ENUM ('sad', 'very "happy"', 'it''s, {ok}\\', '');
+  CREATE DOMAIN price AS numeric(12, 3) CHECK (VALUE >= -1e6);
+  CREATE DOMAIN net_price AS price; CREATE DOMAIN marks AS int[];
+  CREATE TYPE point3 AS (x int, y numeric, label text);
+  CREATE TYPE floatrange AS RANGE (subtype = float8);
+`;
+
+export const typeCases: readonly TypeCase[] = [...exactCases, ...textCases, ...arrayCases];
+
+/** Keys of dates are exact where a plain column is clamped. */
+export const keyCases: readonly TypeCase[] = [
+  ...typeCases
+    .filter(({ key }) => key === true)
+    // Postgres too takes -0 and 0 for one key.
+    .map((each) => ({ ...each, values: each.values.filter((value) => !value.startsWith("'-0")) })),
+  {
+    name: "date key",
+    type: "date",
+    values: dates,
+    stored: "Date32",
+    source: `(${days})::text`,
+    engine: "toString(toInt32(v))",
+  },
+];
+
+/** Only of newer servers. */
+export const newerCases: readonly (TypeCase & { readonly since: number })[] = [
+  { name: "interval infinity", type: "interval", values: ["'infinity'", "'-infinity'"], stored: "String", since: 17 },
+];
