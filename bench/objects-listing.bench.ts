@@ -92,6 +92,7 @@ function contextOf(marks: Map<string, Json>): SourceContext {
     answered: () => {},
     report: () => {},
     query: async () => [],
+    command: async () => {},
   };
 }
 

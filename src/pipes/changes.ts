@@ -36,7 +36,7 @@ export function checkChange(pipe: Pipe, secrets: Record<string, unknown>, body: 
   return {
     kind,
     config,
-    table: tableOf(destination, mappings),
+    table: tableOf(destination, mappings, kind.targets?.(config ?? (fullConfig(pipe, secrets) as JsonObject))),
     validateSamples: source?.validateSamples === true,
     change: {
       ...(body.name ? { name: body.name } : {}),

@@ -66,7 +66,8 @@ async function checkSource(client: ClickHouseClient, request: CheckRequest, sign
 
 async function checkDestination(client: ClickHouseClient, request: CheckRequest): Promise<void> {
   if (request.managedTable === undefined) return;
-  const { database, table } = request.table;
+  const { database, table, owned } = request.table;
+  if (owned !== undefined) return await checkOwned(client, database, owned);
   const found = await findTable(client, database, table);
   if (found === undefined) {
     if (request.managedTable) return;
@@ -85,6 +86,15 @@ async function checkDestination(client: ClickHouseClient, request: CheckRequest)
   if (request.managedTable && other.length > 0) {
     const list = other.map((column) => `${column.name} is ${columns.get(column.name)}`).join(", ");
     refuse("columns", `table ${database}.${table} exists with other types: ${list}`);
+  }
+}
+
+/** Tables that the connector will make must not be in the way of somebody's rows. */
+async function checkOwned(client: ClickHouseClient, database: string, tables: readonly string[]): Promise<void> {
+  for (const table of tables) {
+    const found = await findTable(client, database, table);
+    if (found === undefined) continue;
+    if (await hasRows(client, found)) refuse("table", `table ${database}.${table} exists and is not empty`);
   }
 }
 

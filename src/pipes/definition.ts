@@ -35,8 +35,9 @@ export function checkDefinition(serviceId: string, body: CreateBody): Checked {
   const mappings = given.fieldMappings ?? [];
   const issues = [
     ...(kind.rules?.(config) ?? []).map(({ path, message }) => ({ path: `source.${key}.${path}`, message })),
-    ...destinationIssues(destination),
-    ...mappingIssues(destination, mappings),
+    ...(kind.targets === undefined
+      ? [...destinationIssues(destination), ...mappingIssues(destination, mappings)]
+      : ownedTableIssues(destination, mappings)),
   ];
   if (issues.length > 0) fail(issues);
   kindOf(key);
@@ -44,7 +45,7 @@ export function checkDefinition(serviceId: string, body: CreateBody): Checked {
   return {
     kind,
     config,
-    table: tableOf(destination, mappings),
+    table: tableOf(destination, mappings, kind.targets?.(config)),
     validateSamples: validateSamples === true,
     pipe: {
       serviceId,
@@ -71,6 +72,20 @@ export function kindOf(key: string): SourceKind {
 function fail(issues: readonly Issue[]): never {
   const list = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
   throw new AppError("BAD_REQUEST", list, { issues });
+}
+
+/** A connector that makes its tables itself takes names and columns from the source. */
+function ownedTableIssues(destination: PipeDestination, mappings: NewPipe["fieldMappings"]): Issue[] {
+  const issues: Issue[] = [];
+  const message = "must be absent: the tables of this kind of source follow from its tableMappings";
+  for (const member of ["columns", "tableDefinition"] as const) {
+    if (Object.keys(destination[member] ?? {}).length > 0) issues.push({ path: `destination.${member}`, message });
+  }
+  if (mappings.length > 0) issues.push({ path: "fieldMappings", message });
+  if (destination.managedTable === false) {
+    issues.push({ path: "destination.managedTable", message: "must not be false for this kind of source" });
+  }
+  return issues;
 }
 
 export function destinationIssues(destination: PipeDestination): Issue[] {
@@ -143,10 +158,16 @@ export function mappingIssues(destination: PipeDestination, mappings: NewPipe["f
   return issues;
 }
 
-export function tableOf(destination: PipeDestination, mappings: NewPipe["fieldMappings"]): DestinationTable {
+export function tableOf(
+  destination: PipeDestination,
+  mappings: NewPipe["fieldMappings"],
+  owned?: readonly string[],
+): DestinationTable {
+  const database = destination.database ?? "default";
+  if (owned !== undefined) return { database, table: owned[0] ?? "", columns: [], owned };
   const sources = new Map(mappings.map(({ sourceField, destinationField }) => [destinationField, sourceField]));
   return {
-    database: destination.database ?? "default",
+    database,
     table: destination.table ?? "",
     columns: (destination.columns ?? []).map((column) => ({
       ...column,
@@ -193,12 +214,13 @@ function withoutRoles(destination: PipeDestination & { roles?: unknown }): PipeD
 }
 
 export function jobOf(pipe: Pipe, secrets: Record<string, unknown>, replica: Job["replica"], limits: Limits): Job {
+  const config = fullConfig(pipe, secrets);
   return {
     pipeId: pipe.id,
     epoch: pipe.epoch,
     sourceKind: pipe.sourceKind,
-    config: fullConfig(pipe, secrets),
-    table: tableOf(pipe.destination, pipe.fieldMappings),
+    config,
+    table: tableOf(pipe.destination, pipe.fieldMappings, kindOf(pipe.sourceKind).targets?.(config)),
     destination: { ...pipe.destination, managedTable: pipe.destination.managedTable !== false },
     settings: pipe.settings,
     scaling: pipe.scaling,

@@ -37,7 +37,9 @@ export async function runJob(
     if (signal.aborted) return { phase: "stopped" };
     const connector = await connect();
     const context = contextOf(job, destination, link, calls, events, health);
-    await using source: Source = await connector.open(job.config as never, context, signal);
+    await using source: Source = await openSource(connector, job, context, health, signal);
+    if (signal.aborted) return { phase: "stopped" };
+    if (job.table.owned !== undefined) await untilDone(job, health, signal, () => destination.rememberTokens());
     await runWithViewChecks(job, source, destination, calls, health, signal);
     return { phase: signal.aborted ? "stopped" : "completed" };
   } catch (error) {
@@ -85,6 +87,37 @@ async function runWithViewChecks(
     signal,
   );
   await runner.run();
+}
+
+/** A connector that owns its tables looks at both sides when it opens: outages of them are waited for. */
+async function openSource(
+  connector: Connector<never>,
+  job: Job,
+  context: SourceContext,
+  health: Health,
+  signal: AbortSignal,
+): Promise<Source> {
+  const open = () => connector.open(job.config as never, context, signal);
+  if (job.table.owned === undefined) return await open();
+  const source = await untilDone(job, health, signal, open);
+  if (source === undefined) throw signal.reason;
+  return source;
+}
+
+/** Repeats what needs the source or the service, until it works or has failed for too long; undefined when aborted. */
+async function untilDone<T>(job: Job, health: Health, signal: AbortSignal, work: () => Promise<T>) {
+  for (let pause = job.limits.retryBaseMs; !signal.aborted; pause = Math.min(pause * 2, 30_000)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (error instanceof TypeError || error instanceof RangeError) throw error;
+      if (error instanceof AppError && !error.retryable) throw error;
+      health.bad(failureOf(error));
+      await sleep(pause, signal);
+    }
+  }
+  return undefined;
 }
 
 /** Until the destination is ready or has been unfit for too long. */
@@ -143,5 +176,6 @@ function contextOf(
       await destination.reject(records, `${job.pipeId}:${job.epoch}:noted:${id}`);
     },
     query,
+    command: async (sql) => void (await link.use((client) => client.command(sql))),
   };
 }

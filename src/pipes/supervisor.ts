@@ -14,7 +14,7 @@ import type { SourceKind } from "../sources/source.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { Pipe, PipeStore } from "../store/pipes.ts";
 import type { ServiceStore } from "../store/services.ts";
-import { fullConfig, jobOf } from "./definition.ts";
+import { fullConfig, jobOf, kindOf } from "./definition.ts";
 import type { Limits, WorkerStatus } from "./protocol.ts";
 import { type AcquireService, Replica } from "./replica.ts";
 import { isFinal, serviceAllowsPipes, shownState } from "./state.ts";
@@ -138,7 +138,8 @@ export class PipesSupervisor {
     // A restart after a death keeps its word and reason until the worker says something else.
     if (pipe.state !== "Degraded") await this.#setState(pipe, "Provisioning", null);
     const secrets = await this.#options.pipes.secrets(pipe.id);
-    const count = Math.max(1, pipe.scaling.replicas ?? 1);
+    const single = kindOf(pipe.sourceKind).targets !== undefined;
+    const count = single ? 1 : Math.max(1, pipe.scaling.replicas ?? 1);
     tracked.generation = pipe.generation;
     tracked.replicas = Array.from({ length: count }, (_, index) => {
       const job = jobOf(pipe, secrets, { index, count }, this.#options.limits);

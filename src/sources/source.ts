@@ -114,6 +114,8 @@ export type SourceContext = {
   report(gauges: Readonly<Record<string, number>>): void;
   /** A plain query on the destination service. Wakes it: not for polling. */
   readonly query: Query;
+  /** A statement on the destination service that answers nothing, for connectors that own their tables. */
+  readonly command: (sql: string) => Promise<void>;
 };
 
 export type SourceSettings = Readonly<Record<string, number | boolean>>;
@@ -123,6 +125,8 @@ export type DestinationTable = {
   readonly table: string;
   /** The columns the pipe fills, with the source field of each. */
   readonly columns: readonly DestinationColumn[];
+  /** Tables that the connector owns; `table` is then the first of them and `columns` is empty. */
+  readonly owned?: readonly string[];
 };
 
 export type DestinationColumn = { readonly name: string; readonly type: string; readonly sourceField: string };
@@ -172,6 +176,11 @@ export type SourceKind = {
   readonly shown?: (config: JsonObject) => JsonObject;
   /** Cross-field rules; returns what is wrong with paths below the kind's member. */
   readonly rules?: (config: JsonObject) => { readonly path: string; readonly message: string }[];
+  /**
+   * For a connector that makes its tables itself: their names in the destination database. Such a pipe has one worker,
+   * and its request names neither table nor columns.
+   */
+  readonly targets?: (config: JsonObject) => readonly string[];
   /** Loads the connector's code. Absent while this version cannot run the kind. */
   readonly connect?: () => Promise<Connector<never>>;
 };

@@ -62,6 +62,7 @@ function contextOf(world: World): SourceContext {
     },
     reject: async () => {},
     answered: () => {},
+    command: async () => {},
     report: () => {},
     query: async () => {
       throw new ClickHouseError(117, 400, "Code: 117. Unreadable");
