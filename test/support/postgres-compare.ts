@@ -14,7 +14,8 @@ const canonical: Readonly<Record<string, readonly [postgres: (c: string) => stri
     (c) => `(extract(epoch FROM ${c}) * 1000000)::bigint::text`,
     (c) => `toString(toUnixTimestamp64Micro(${c}))`,
   ],
-  "double precision": [(c) => `round(${c}::numeric, 9)::text`, (c) => `toString(toDecimal128(${c}, 9))`],
+  // Without the zeros at the end.
+  numeric: [(c) => `trim_scale(${c})::text`, (c) => `toString(${c})`],
   "text[]": [(c) => `array_to_string(${c}, '|')`, (c) => `arrayStringConcat(${c}, '|')`],
 };
 
@@ -86,8 +87,7 @@ async function targetRows(service: BenchService, view: string, columns: readonly
     const text = (canonical[type]?.[1] ?? ((c) => `toString(${c})`))(identifier(name));
     return `ifNull(if(lengthUTF8(${text}) > 60, lower(hex(MD5(assumeNotNull(${text})))), ${text}), '<null>')`;
   });
-  const sql = `SELECT concatWithSeparator(' ; ', ${parts.join(", ")}) AS row FROM ${identifier(view)}
-    FORMAT JSONCompactEachRow SETTINGS output_format_decimal_trailing_zeros = 1`;
+  const sql = `SELECT concatWithSeparator(' ; ', ${parts.join(", ")}) AS row FROM ${identifier(view)} FORMAT JSONCompactEachRow`;
   const text = await query(service, sql);
   const lines = text === "" ? [] : text.split("\n");
   return lines.map((line) => JSON.stringify((JSON.parse(line) as [string])[0])).sort();
