@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { details, untilState } from "../support/pipes.ts";
 import { postgresMissing, TestPostgres } from "../support/postgres.ts";
 import { cdcPipe, untilEqual } from "../support/postgres-pipes.ts";
-import { type BenchService, query, runningService, type Served, serve } from "../support/serve.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
 
 const missing = postgresMissing(18);
 if (missing !== undefined) console.warn(`Postgres pipes: skipped, ${missing}`);
@@ -86,5 +86,43 @@ describe.skipIf(missing !== undefined)("Postgres pipes", () => {
       INSERT INTO sales SELECT i, '2026-02-03', 'late' FROM generate_series(2001, 2100) i`);
     await untilEqual(source, service, "loose", loose);
     await untilEqual(source, service, "sales", sales);
+  });
+
+  test("columns that are added, dropped, renamed and widened are followed, in the middle of everything", async () => {
+    await source.sql(`CREATE TABLE shapes (id int PRIMARY KEY, a int NOT NULL, b text, c numeric(10,2));
+      INSERT INTO shapes SELECT i, i, 'b' || i, i FROM generate_series(1, 100) i`);
+    const pipeId = await cdcPipe(served, service, source, ["shapes"]);
+    await untilState(served, service, pipeId, "Running");
+    await source.sql(`INSERT INTO shapes SELECT i, i, 'b' || i, i FROM generate_series(101, 200) i;
+      ALTER TABLE shapes ADD COLUMN d text NOT NULL DEFAULT 'it''s \\ new', ADD COLUMN e int[];
+      INSERT INTO shapes SELECT i, i, 'b' || i, i, 'd' || i, ARRAY[i] FROM generate_series(201, 300) i;
+      ALTER TABLE shapes RENAME COLUMN b TO bb;
+      UPDATE shapes SET bb = 'renamed' WHERE id % 10 = 0;
+      ALTER TABLE shapes ALTER a TYPE bigint, ALTER c TYPE numeric(12,3);
+      INSERT INTO shapes SELECT i, 3000000000 + i, NULL, i + 0.125, 'd', '{}' FROM generate_series(301, 400) i;
+      ALTER TABLE shapes ALTER a DROP NOT NULL;
+      INSERT INTO shapes (id) VALUES (401)`);
+    await untilEqual(source, service, "shapes", {
+      source: "id::text, coalesce(a::text, 'null'), coalesce(bb, 'null'), coalesce(trunc(c, 3)::text, 'null'), d",
+      destination: `toString(id), ifNull(toString(a), 'null'), ifNull(bb, 'null'),
+        ifNull(toString(toDecimalString(c, 3)), 'null'), d`,
+    });
+    await source
+      .sql(`ALTER TABLE shapes DROP COLUMN bb; INSERT INTO shapes (id, a) VALUES (402, 1);
+      ALTER TABLE shapes ALTER d TYPE int USING length(d); INSERT INTO shapes (id, a) VALUES (403, 1) ON CONFLICT DO NOTHING`)
+      .catch(() => {});
+    await source
+      .sql(
+        "ALTER TABLE shapes ALTER d DROP DEFAULT; ALTER TABLE shapes ALTER d TYPE int USING length(d); INSERT INTO shapes (id, a, d) VALUES (404, 1, 2)",
+      )
+      .catch(() => {});
+    await until("the table is stopped", async () => (await details(served, service, pipeId)).state === "Degraded");
+    expect((await details(served, service, pipeId)).lastError).toContain("public.shapes");
+    await served.api.updatePipeState({ params: { ...service.params, pipeId }, body: { command: "resync" } });
+    await untilState(served, service, pipeId, "Running");
+    await untilEqual(source, service, "shapes", {
+      source: "id::text, coalesce(a::text, 'null'), d::text",
+      destination: "toString(id), ifNull(toString(a), 'null'), toString(d)",
+    });
   });
 });
