@@ -93,6 +93,7 @@ function contextOf(marks: Map<string, Json>): SourceContext {
     report: () => {},
     query: async () => [],
     command: async () => {},
+    warn: () => {},
   };
 }
 

@@ -110,6 +110,11 @@ export type SourceContext = {
   reject(records: readonly RejectedRecord[]): Promise<void>;
   /** The source has just answered: an outage of it is over, also when it has nothing new. */
   answered(): void;
+  /**
+   * Something the user should know of while the pipe goes on: it is shown as degraded until the same key is given
+   * without a message.
+   */
+  warn(key: string, message?: string): void;
   /** Gauges such as lag and progress; shown in the API and in the metrics. */
   report(gauges: Readonly<Record<string, number>>): void;
   /** A plain query on the destination service. Wakes it: not for polling. */

@@ -13,7 +13,14 @@ import { columnPlan, insertSettings, type PlanOptions } from "../../src/sources/
 import { postgresMissing, postgresVersions, TestPostgres } from "../support/postgres.ts";
 import { copyBytes, slotMessages } from "../support/postgres-bytes.ts";
 import type { TypeCase } from "../support/postgres-scalars.ts";
-import { keyCases, newerCases, preparation, typeCases } from "../support/postgres-values.ts";
+import {
+  elementCases,
+  keyCases,
+  newerCases,
+  noColumnTypes,
+  preparation,
+  typeCases,
+} from "../support/postgres-values.ts";
 import { Stage } from "./engine/harness.ts";
 
 let stage: Stage;
@@ -35,10 +42,13 @@ for (const version of postgresVersions) {
   const missing = postgresMissing(version);
   if (missing !== undefined) console.warn(`types of Postgres ${version}: skipped, ${missing}`);
   describe.skipIf(missing !== undefined)(`Postgres ${version}`, () => {
+    // The engine converts the same text whichever server printed it: once is enough for these.
+    const elements = version === postgresVersions[0] ? elementCases : [];
     const cases = [
       ...typeCases,
       ...keyCases.map((each) => ({ ...each, name: `${each.name} as key`, key: true, isKey: true })),
       ...newerCases.filter(({ since }) => since <= version),
+      ...elements,
     ];
     let server: TestPostgres;
     let client: pg.Client;
@@ -108,10 +118,24 @@ for (const version of postgresVersions) {
       expect(await stage.ok(`SELECT count() FROM loaded FINAL`)).toBe(String(each.at.values.length));
     });
 
-    test.each(newerCases.filter(({ since }) => since <= version).map(({ name }) => name))("%s", async (name) => {
+    const nullableOnly = [...newerCases.filter(({ since }) => since <= version), ...elements];
+    test.each(nullableOnly.map(({ name }) => name))("%s: the engine has the source's values", async (name) => {
       const each = loaded.get(name) as Loaded;
       const stored = await load(each, { nullable: true, key: false });
-      expect(stored.values).toEqual(await sourceValues(client, each));
+      expect(stored.type).toBe(nullableType(each.at.stored));
+      expect(stored.values.slice(0, -1)).toEqual((await sourceValues(client, each)).slice(0, -1));
+    });
+
+    test("no type of the server is left out", async () => {
+      const { rows } = await client.query<{ name: string; oid: number }>(`
+        SELECT t.typname AS name, t.oid::int8::float8 AS oid FROM pg_type t
+        WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typtype IN ('b', 'r', 'm', 'e', 'd')
+          AND NOT EXISTS (SELECT FROM pg_type e WHERE e.typarray = t.oid)`);
+      const tested = new Set([...loaded.values()].map(({ table }) => table.columns[1]?.typeOid));
+      const untested = rows.filter(({ oid }) => !tested.has(oid)).map(({ name }) => name);
+      expect(untested.filter((name) => !noColumnTypes.includes(name))).toEqual([]);
+      expect(rows.length).toBeGreaterThan(70);
+      expect(loaded.size).toBe(cases.length);
     });
   });
 }
@@ -147,9 +171,8 @@ async function load({ table, copied, at }: Loaded, options: PlanOptions): Promis
   const name = tableName("default", "loaded");
   const names = columns.map((column) => `\`${column.name}\``).join(", ");
   const sorting = options.key ? "v" : "id";
-  await stage.ok(`DROP TABLE IF EXISTS ${name}`);
   const list = columns.map((column) => `\`${column.name}\` ${column.type}`).join(", ");
-  await stage.ok(`CREATE TABLE ${name} (${list}) ENGINE = ReplacingMergeTree ORDER BY ${sorting}`);
+  await stage.ok(`CREATE OR REPLACE TABLE ${name} (${list}) ENGINE = ReplacingMergeTree ORDER BY ${sorting}`);
   const structure = columns.map((column) => `\`${column.name}\` ${column.input}`).join(", ");
   const select = columns.map((column) => column.expression ?? `\`${column.name}\``).join(", ");
   const from = `SELECT ${select} FROM input('${structure.replaceAll("'", "\\'")}')`;
@@ -180,7 +203,7 @@ async function sourceValues(client: pg.Client, { at, table }: Loaded, nullable =
   const source = nullable ? printed : printed.replace("'null'", () => `'${at.zeroElement}'`);
   const { rows } = await client.query<{ id: string; v: string | null }>(
     `SELECT id::text, CASE WHEN v IS DISTINCT FROM NULL THEN encode(convert_to((${source})::text, 'UTF8'), 'hex') END AS v
-     FROM public.${table.name} ORDER BY table.id`.replace("table.id", `${table.name}.id`),
+     FROM public.${table.name} AS outside ORDER BY outside.id`,
   );
   return rows.map(({ id, v }) => [id, v]);
 }

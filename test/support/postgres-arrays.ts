@@ -233,3 +233,18 @@ export const arrayCases: readonly TypeCase[] = [
     engine: json,
   },
 ];
+
+/** The one-dimensional array of any other case, all its values and a NULL in it, for Nullable elements. */
+export function arrayOf(each: TypeCase): TypeCase {
+  const source = each.source ?? "format('%s', v)";
+  const printed = `CASE WHEN v IS DISTINCT FROM NULL THEN encode(convert_to((${source})::text, 'UTF8'), 'hex') END`;
+  return {
+    name: `array of ${each.name}`,
+    type: `${each.type}[]`,
+    values: [`ARRAY[${[...each.values, "NULL"].join(", ")}]::${each.type}[]`],
+    stored: `Array(${each.stored})`,
+    source: `(SELECT string_agg(coalesce(${printed}, 'null'), ',' ORDER BY o)
+      FROM (SELECT outside.v[o] AS v, o FROM generate_subscripts(outside.v, 1) AS o) AS elements)`,
+    engine: `arrayStringConcat(arrayMap(v -> ifNull(lower(hex(toString(${each.engine ?? "v"}))), 'null'), v), ',')`,
+  };
+}

@@ -40,7 +40,7 @@ export const characters = [
 
 export const micros = "(extract(epoch FROM v) * 1000000)::numeric(30)::text";
 export const endless = (sql: string) =>
-  `CASE WHEN v = 'infinity' THEN '9223372036854775807' WHEN v = '-infinity' THEN '-9223372036854775808' ELSE ${sql} END`;
+  `CASE WHEN v >= '292277-01-01' THEN '9223372036854775807' WHEN v = '-infinity' THEN '-9223372036854775808' ELSE ${sql} END`;
 export const times = [
   "2024-02-29 12:34:56.123456",
   "1970-01-01 00:00:00",
@@ -49,7 +49,8 @@ export const times = [
   "9999-12-31 23:59:59.999999",
   "10000-01-01 00:00:00",
   "123456-07-08 09:10:11.12",
-  "292000-12-31 00:00:00",
+  "292276-12-31 23:59:59.999999",
+  "292277-01-01 00:00:00",
   "0001-12-31 23:59:59.5 BC",
   "0044-03-15 12:00:00 BC",
   "4713-01-01 00:00:00 BC",

@@ -45,7 +45,7 @@ export const textCases: readonly TypeCase[] = [
   { name: "txid_snapshot", type: "txid_snapshot", values: ["'10:20:10,14,15'"], stored: "String" },
   { name: "regclass", type: "regclass", values: ["'public.kept'::regclass", "'pg_class'::regclass"], stored: "String" },
   { name: "regtype", type: "regtype", values: ["'int4'::regtype", "'public.mood'::regtype"], stored: "String" },
-  { name: "regproc", type: "regprocedure", values: ["'pg_catalog.abs(int)'::regprocedure"], stored: "String" },
+  { name: "regprocedure", type: "regprocedure", values: ["'pg_catalog.abs(int)'::regprocedure"], stored: "String" },
   { name: "int2vector", type: "int2vector", values: ["'1 2 3'"], stored: "String" },
   { name: "oidvector", type: "oidvector", values: ["'1 2'"], stored: "String" },
   { name: "int4range", type: "int4range", values: ["'[1,5)'", "'empty'", "'(,)'"], stored: "String" },
@@ -81,4 +81,24 @@ export const textCases: readonly TypeCase[] = [
   { name: "cube", type: "cube", values: ["'(1,2),(3,4)'"], stored: "String" },
   { name: "seg", type: "seg", values: ["'5 .. 6'"], stored: "String" },
   { name: "isbn", type: "isbn", values: ["'978-0-393-04002-9'"], stored: "String" },
+  ...(
+    [
+      ["aclitem", "'postgres=r/postgres'"],
+      ["refcursor", "'c \\'"],
+      ["regcollation", `'"C"'`],
+      ["regconfig", "'english'"],
+      ["regdictionary", "'simple'"],
+      ["regnamespace", "'public'"],
+      ["regoper", "'pg_catalog.||/'"],
+      ["regoperator", "'pg_catalog.+(int4,int4)'"],
+      ["regproc", "'pg_catalog.now'"],
+      ["regrole", "'postgres'"],
+      ["int8range", "'[1,9)'"],
+      ["tsrange", `'["2024-01-01 00:00","2024-01-01 12:00:00.5")'`],
+      ["int4multirange", "'{[1,3)}'"],
+      ["nummultirange", "'{[1.50,2]}'"],
+      ["tsmultirange", "'{[2024-01-01,infinity)}'"],
+      ["tstzmultirange", `'{["2024-01-01 00:00+02",)}'`],
+    ] as const
+  ).map(([type, value]): TypeCase => ({ name: type, type, values: [value], stored: "String" })),
 ];

@@ -1,5 +1,5 @@
 /** Every type of Postgres with its values, and what must be there before. */
-import { arrayCases } from "./postgres-arrays.ts";
+import { arrayCases, arrayOf } from "./postgres-arrays.ts";
 import { dates, days, exactCases, type TypeCase } from "./postgres-scalars.ts";
 import { textCases } from "./postgres-texts.ts";
 
@@ -15,12 +15,21 @@ export const preparation = `
 
 export const typeCases: readonly TypeCase[] = [...exactCases, ...textCases, ...arrayCases];
 
+/** Every other type as the element of an array. */
+export const elementCases: readonly TypeCase[] = [...exactCases, ...textCases].map(arrayOf);
+
+/** Types that no table of a user can have, or only the server itself can write. */
+export const noColumnTypes =
+  "gtsvector pg_brin_bloom_summary pg_brin_minmax_multi_summary pg_dependencies pg_mcv_list pg_ndistinct pg_node_tree".split(
+    " ",
+  );
+
 /** Keys of dates are exact where a plain column is clamped. */
 export const keyCases: readonly TypeCase[] = [
   ...typeCases
     .filter(({ key }) => key === true)
-    // Postgres too takes -0 and 0 for one key.
-    .map((each) => ({ ...each, values: each.values.filter((value) => !value.startsWith("'-0")) })),
+    // Postgres too takes -0 and 0 for one key; the engine's microseconds end in 292277.
+    .map((each) => ({ ...each, values: each.values.filter((value) => !/'-0|292277/.test(value)) })),
   {
     name: "date key",
     type: "date",

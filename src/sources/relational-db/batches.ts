@@ -20,6 +20,9 @@ export type Barrier =
   | { readonly kind: "relation"; readonly relation: Relation }
   | { readonly kind: "truncate"; readonly place: Place; readonly tables: readonly TablePlan[] };
 
+/** The plan of a table of the pipe for a transaction that committed here; undefined for others. */
+export type PlanOf = (relation: Relation, lsn: bigint) => TablePlan | undefined;
+
 /** A finished part of the stream. */
 export type Gathered = {
   readonly from: string;
@@ -31,7 +34,7 @@ export type Gathered = {
 };
 
 export class Gatherer {
-  readonly #planOf: (relation: Relation) => TablePlan | undefined;
+  readonly #planOf: PlanOf;
   readonly #limits: Limits;
   /** By the relation's oid: the source tells them before their first change. */
   readonly #relations = new Map<number, Relation>();
@@ -43,7 +46,7 @@ export class Gatherer {
   #end: bigint | undefined;
   #openedAt = 0;
 
-  constructor(from: Place, limits: Limits, planOf: (relation: Relation) => TablePlan | undefined) {
+  constructor(from: Place, limits: Limits, planOf: PlanOf) {
     this.#from = from;
     this.#at = from;
     this.#limits = limits;
@@ -59,7 +62,7 @@ export class Gatherer {
       case "commit":
         return this.#commit(message.commitLsn, message.endLsn);
       case "relation":
-        return this.#relation(message);
+        return { kind: "relation", relation: message };
       case "insert":
       case "update":
       case "delete":
@@ -79,6 +82,11 @@ export class Gatherer {
       this.#from = barrier.place;
       this.#at = barrier.place;
     }
+  }
+
+  /** True when the relation has been told of on this connection. */
+  knows(oid: number): boolean {
+    return this.#relations.has(oid);
   }
 
   /** True when rows of the relation are held, encoded as it was. */
@@ -141,12 +149,6 @@ export class Gatherer {
     if (!covers(this.#at, lsn, Number.MAX_SAFE_INTEGER)) this.#at = { lsn, change: "whole" };
   }
 
-  #relation(relation: Relation): Barrier | undefined {
-    const known = this.#relations.get(relation.oid);
-    if (known !== undefined && sameRelation(known, relation)) return undefined;
-    return { kind: "relation", relation };
-  }
-
   /** Counts every change of the transaction, also those of tables that are not ours: so numbers never shift. */
   #count(): { readonly lsn: bigint; readonly change: number } | undefined {
     const transaction = this.#transaction;
@@ -160,7 +162,7 @@ export class Gatherer {
     const place = this.#count();
     if (place === undefined) return;
     this.#at = place;
-    const table = this.#tableOf(message.relation);
+    const table = this.#tableOf(message.relation, place.lsn);
     if (table === undefined) return;
     const versions = {
       tombstone: versionText(place.lsn, place.change, false),
@@ -176,28 +178,24 @@ export class Gatherer {
     if (place === undefined) return undefined;
     const tables = message.relations.flatMap((oid) => {
       const relation = this.#relations.get(oid);
-      return (relation && this.#planOf(relation)) ?? [];
+      return (relation && this.#planOf(relation, place.lsn)) ?? [];
     });
     if (tables.length > 0) return { kind: "truncate", place, tables };
     this.#at = place;
     return undefined;
   }
 
-  #tableOf(oid: number): TableChanges | undefined {
+  #tableOf(oid: number, lsn: bigint): TableChanges | undefined {
     const open = this.#tables.get(oid);
     if (open !== undefined) return open;
     const relation = this.#relations.get(oid);
-    const plan = relation && this.#planOf(relation);
+    const plan = relation && this.#planOf(relation, lsn);
     if (relation === undefined || plan === undefined) return undefined;
     if (this.#tables.size === 0) this.#openedAt = Date.now();
     const table = new TableChanges(plan, relation);
     this.#tables.set(oid, table);
     return table;
   }
-}
-
-function sameRelation(one: Relation, other: Relation): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** A part of the stream as a batch of the pipe. */

@@ -57,6 +57,9 @@ export const date: Scalar = {
 
 /** Days and microseconds of the 400 years after which the calendar repeats. */
 const cycle = { days: "146097", micros: "12622780800000000" };
+/** Over the names of `withYear`: the same day of the cycle that begins with 2000. */
+const inFirstCycle = "concat(toString(2000 + positiveModulo(y, 400)), substring(p, position(p, '-')))";
+const cycles = "toInt64(floor((y - 2000) / 400))";
 
 /**
  * Every date as its number of days, so that no two keys become one. The engine prints what lies outside of the years
@@ -66,13 +69,16 @@ export const exactDate: Scalar = {
   ...date,
   convert: (x) => {
     const usual = `CAST(CAST(${usualText(x, "1970-01-01")} AS Nullable(DateTime64(0, 'UTC'))) AS Nullable(Date32))`;
-    const days = `toInt32(toDate32OrZero(${inFirstCycle(x, withoutEra(x))})) + ${cycles(x)} * ${cycle.days} - 10957`;
-    const offset = `multiIf(${x} = 'infinity', 2147472690, ${x} = '-infinity', -2147494605, ${days})`;
-    return `if(${isUsual(x)}, ${usual}, toDate32('2000-01-01') + toInt32(${offset}))`;
+    const days = `toInt32(toDate32OrZero(${inFirstCycle})) + ${cycles} * ${cycle.days} - 10957`;
+    const offset = `multiIf(t = 'infinity', 2147472690, t = '-infinity', -2147494605, ${days})`;
+    return `if(${isUsual(x)}, ${usual}, toDate32('2000-01-01') + toInt32(${withYear(x, withoutEra(x), offset)}))`;
   },
 };
 
-/** Microseconds since 1970: exact. Infinity is the largest and the smallest of them, as within Postgres. */
+/**
+ * Microseconds since 1970: exact up to the year 292276, in which they end. Infinity is the largest and the smallest of
+ * them, as within Postgres, whose timestamps end in 294276.
+ */
 export const timestamp: Scalar = {
   type: "DateTime64(6, 'UTC')",
   direct: false,
@@ -129,13 +135,12 @@ function unquoted(x: string): string {
 }
 
 function convertTimestamp(x: string, usual: string, printed: string): string {
-  const base = `toUnixTimestamp64Micro(toDateTime64OrZero(${inFirstCycle(x, printed)}, 6, 'UTC'))`;
   const micros =
-    `multiIf(${x} = 'infinity', 9223372036854775807, ${x} = '-infinity', -9223372036854775808, ` +
-    `${base} + ${cycles(x)} * ${cycle.micros})`;
+    `multiIf(t = 'infinity' OR y > 292276, 9223372036854775807, t = '-infinity', -9223372036854775808, ` +
+    `toUnixTimestamp64Micro(toDateTime64OrZero(${inFirstCycle}, 6, 'UTC')) + ${cycles} * ${cycle.micros})`;
   return (
     `if(${isUsual(x)}, CAST(${usual} AS Nullable(DateTime64(6, 'UTC'))), ` +
-    `fromUnixTimestamp64Micro(toInt64(${micros}), 'UTC'))`
+    `fromUnixTimestamp64Micro(toInt64(${withYear(x, printed, micros)}), 'UTC'))`
   );
 }
 
@@ -157,17 +162,9 @@ function withoutOffset(x: string): string {
   return `replaceOne(${x}, '+00', '')`;
 }
 
-/** 1 BC is the year 0. The engine's microseconds end in 292277, Postgres' timestamps in 294276. */
-function year(x: string): string {
-  const digits = `toInt32OrZero(substring(${x}, 1, position(${x}, '-') - 1))`;
-  return `if(endsWith(${x}, 'BC'), 1 - ${digits}, ${digits})`;
-}
-
-/** The same day of the cycle that begins with 2000. */
-function inFirstCycle(x: string, printed: string): string {
-  return `concat(toString(2000 + positiveModulo(${year(x)}, 400)), substring(${printed}, position(${printed}, '-')))`;
-}
-
-function cycles(x: string): string {
-  return `toInt64(floor((${year(x)} - 2000) / 400))`;
+/** SQL over the text `t`, what is printed without its era `p`, and the year `y`, in which 1 BC is 0. */
+function withYear(x: string, printed: string, sql: string): string {
+  const digits = "toInt32OrZero(substring(p, 1, position(p, '-') - 1))";
+  const year = `if(endsWith(t, 'BC'), 1 - ${digits}, ${digits})`;
+  return `arrayMap((t, p) -> arrayMap(y -> ${sql}, [${year}])[1], [${x}], [${printed}])[1]`;
 }

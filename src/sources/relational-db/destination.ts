@@ -5,42 +5,42 @@ import { createTableSql, createViewSql, type TablePlan } from "./tables.ts";
 
 export class DestinationTables {
   readonly #context: SourceContext;
-  readonly #comment: string;
 
   constructor(context: SourceContext) {
     this.#context = context;
-    this.#comment = `Made by a Millrace pipe: ${context.pipeId}, copy ${context.epoch}`;
   }
 
   /**
    * Makes the table that a copy fills, and answers its name: the table itself, or another one beside it while the table
    * has an older copy that readers still see.
    */
-  async prepare(plan: TablePlan): Promise<string> {
+  async prepare(plan: TablePlan, copyId: string): Promise<string> {
     const comments = await this.#comments(plan);
+    const comment = commentOf(copyId);
     const live = comments.get(plan.target);
-    const isOlder = live !== undefined && live !== this.#comment && this.#context.epoch > 0;
-    const into = isOlder ? besideName(plan.target) : plan.target;
-    const beside = comments.get(besideName(plan.target));
-    if (beside !== undefined && beside !== this.#comment) await this.#drop(plan, besideName(plan.target));
-    await this.#context.command(createTableSql(plan, into, this.#comment));
-    if (into === plan.target) await this.#finishTable(plan);
+    const isOlder = live !== undefined && live !== comment && live.startsWith(commentOf(""));
+    const beside = besideName(plan.target);
+    const into = isOlder ? beside : plan.target;
+    if (comments.has(beside) && comments.get(beside) !== comment) await this.#drop(plan, beside);
+    await this.#context.command(createTableSql(plan, into, comment));
+    if (into === plan.target) await this.refreshView(plan);
     return into;
   }
 
   /** The copy is complete: from now on readers see it. May be repeated. */
-  async publish(plan: TablePlan): Promise<void> {
+  async publish(plan: TablePlan, copyId: string): Promise<void> {
     const comments = await this.#comments(plan);
     const beside = besideName(plan.target);
-    if (comments.get(plan.target) !== this.#comment && comments.get(beside) === this.#comment) {
+    if (comments.get(plan.target) !== commentOf(copyId) && comments.get(beside) === commentOf(copyId)) {
       const names = [plan.target, beside].map((name) => tableName(plan.database, name));
       await this.#context.command(`EXCHANGE TABLES ${names[0]} AND ${names[1]}`);
     }
     if (comments.has(beside)) await this.#drop(plan, beside);
-    await this.#finishTable(plan);
+    await this.refreshView(plan);
   }
 
-  async #finishTable(plan: TablePlan): Promise<void> {
+  /** The view for readers, after the table's columns have changed. */
+  async refreshView(plan: TablePlan): Promise<void> {
     if (plan.engine === "ReplacingMergeTree") await this.#context.command(createViewSql(plan));
   }
 
@@ -56,6 +56,10 @@ export class DestinationTables {
     );
     return new Map(rows.map((row) => [String(row.name), String(row.comment)]));
   }
+}
+
+function commentOf(copyId: string): string {
+  return `Made by a Millrace pipe, copy ${copyId}`;
 }
 
 function besideName(target: string): string {

@@ -1,20 +1,20 @@
 /** Follows the stream: turns what arrives into batches, at the pace of the destination. */
 import type { Batch, Json } from "../source.ts";
-import { type Barrier, type Gathered, Gatherer, type Limits, streamBatch } from "./batches.ts";
+import { type Barrier, type Gathered, Gatherer, type Limits, type PlanOf, streamBatch } from "./batches.ts";
 import type { RelationalDbConfig } from "./kind.ts";
-import { parseLsn, parsePlace, placeText } from "./lsn.ts";
+import { type Place, parseLsn, parsePlace, placeText } from "./lsn.ts";
 import type { Message, Relation } from "./pgoutput.ts";
 import type { Names } from "./slot.ts";
 import { ReplicationStream } from "./stream.ts";
-import type { TablePlan } from "./tables.ts";
 
 export type FollowParts = {
   readonly config: RelationalDbConfig;
   readonly names: Names;
   /** Of a table that the pipe has; undefined for others. */
-  readonly planOf: (relation: Relation) => TablePlan | undefined;
+  readonly planOf: PlanOf;
   /** True when rows of this relation can be written as the table is now. */
   readonly fits: (relation: Relation) => boolean;
+  readonly isOurs: (relation: Relation) => boolean;
 };
 
 const unlimited: Limits = { rows: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
@@ -29,7 +29,7 @@ export class Following {
   readonly #gatherer: Gatherer;
   readonly #syncMs: number;
   /** Stops exactly here, when a batch is built again. */
-  readonly #until: string | undefined;
+  readonly #until: Place | undefined;
   #stream: ReplicationStream | undefined;
   #barrier: Barrier | undefined;
   #due = false;
@@ -42,7 +42,7 @@ export class Following {
     this.#parts = parts;
     this.#gatherer = new Gatherer(parsePlace(from), options.limits ?? unlimited, parts.planOf);
     this.#syncMs = options.syncMs ?? Number.POSITIVE_INFINITY;
-    this.#until = options.until;
+    this.#until = options.until === undefined ? undefined : parsePlace(options.until);
   }
 
   async open(slotConfirmed: bigint, signal: AbortSignal): Promise<void> {
@@ -52,7 +52,7 @@ export class Following {
       slotConfirmed,
       {
         take: (message) => this.#take(message),
-        idle: (walEnd) => (this.#isIdle() ? walEnd : undefined),
+        idle: (walEnd) => this.#idle(walEnd),
         failed: (error) => {
           this.#failure = error;
           this.#wake();
@@ -108,22 +108,38 @@ export class Following {
   }
 
   #take(message: Message): boolean {
+    if (this.#until !== undefined && message.kind === "begin" && message.finalLsn > this.#until.lsn)
+      return this.#stop();
     const barrier = this.#gatherer.push(message);
     if (barrier !== undefined && !this.#passes(barrier)) {
       this.#barrier = barrier;
       return this.#stop();
     }
-    if (this.#until !== undefined) return placeText(this.#gatherer.at) === this.#until ? this.#stop() : true;
+    if (this.#until !== undefined) return placeText(this.#gatherer.at) === placeText(this.#until) ? this.#stop() : true;
     if (message.kind === "commit" && this.#isIdle()) this.#stream?.confirm(message.endLsn, "later");
     return this.#gatherer.full || this.#overdue() ? this.#stop() : true;
   }
 
-  /** A relation that says nothing new needs no pause. */
+  /**
+   * A relation that says nothing new needs no pause. One that is told again may have changed in what the message does
+   * not say. Within a batch that is built again nothing can have changed.
+   */
   #passes(barrier: Barrier): boolean {
     if (barrier.kind !== "relation") return false;
-    if (!this.#parts.fits(barrier.relation) || this.#gatherer.holds(barrier.relation.oid)) return false;
+    const { relation } = barrier;
+    const isNew = this.#gatherer.knows(relation.oid) || !this.#parts.fits(relation);
+    if (isNew && this.#until === undefined && this.#parts.isOurs(relation)) return false;
     this.#gatherer.pass(barrier);
     return true;
+  }
+
+  /** Nothing before this position is still to come. */
+  #idle(walEnd: bigint): bigint | undefined {
+    if (this.#until !== undefined) {
+      if (walEnd > this.#until.lsn && !this.#gatherer.within) this.#stop();
+      return undefined;
+    }
+    return this.#isIdle() ? walEnd : undefined;
   }
 
   #stop(): false {

@@ -75,6 +75,7 @@ export const relationalDb = {
     "disableTls",
     "skipCertVerification",
     "credentials",
+    "tableMappings",
   ],
   secrets: ["credentials"],
   rules,

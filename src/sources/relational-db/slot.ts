@@ -1,4 +1,5 @@
 /** What the pipe makes at the source: a publication and a slot, and the snapshots that copies are read in. */
+import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { AppError } from "../../lib/errors.ts";
 import { connect, sourceError } from "./connection.ts";
@@ -81,7 +82,24 @@ export async function createSlot(config: RelationalDbConfig, slot: string, failo
   }
 }
 
-/** A snapshot of now, for what an interrupted copy left. */
+/**
+ * The snapshot of a slot that goes with its connection: exact, and later than every transaction that was running when it
+ * was asked for. The pipe's own slot keeps all that happened since.
+ */
+export async function temporarySnapshot(config: RelationalDbConfig): Promise<Snapshot> {
+  const client = await connect(config, { replication: true });
+  try {
+    const name = `millrace_copy_${randomBytes(8).toString("hex")}`;
+    const created = await client.query(`CREATE_REPLICATION_SLOT ${name} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT`);
+    const row = created.rows[0] as { snapshot_name: string; consistent_point: string };
+    return { name: row.snapshot_name, lsn: row.consistent_point, close: () => client.end() };
+  } catch (error) {
+    await client.end().catch(() => {});
+    throw sourceError(error);
+  }
+}
+
+/** A snapshot of now, for a pipe that copies only and needs no slot. */
 export async function exportSnapshot(config: RelationalDbConfig): Promise<Snapshot> {
   const client = await connect(config);
   try {

@@ -17,6 +17,7 @@ const maxInsertBytes = 48 * 2 ** 20;
 
 export type Copied = {
   readonly plan: TablePlan;
+  readonly copyId: string;
   /** The table that is filled. */
   readonly into: string;
 };
@@ -110,8 +111,8 @@ export class SnapshotCopy {
     return parts.filter((part) => !done.has(markOf(table, part))).map((part) => ({ ...table, part }));
   }
 
-  async #cutOf(client: pg.Client, { plan }: Copied): Promise<Cut> {
-    const key = `cut:${plan.target}`;
+  async #cutOf(client: pg.Client, { plan, copyId }: Copied): Promise<Cut> {
+    const key = `cut:${plan.target}:${copyId}`;
     const saved = (await this.#context.marks([key])).get(key);
     if (saved !== undefined) return cutFromJson(saved as JsonObject);
     const cut = await cutTable(client, plan.source.oid, this.#config.settings?.snapshotNumRowsPerPartition ?? 100_000);
@@ -213,8 +214,8 @@ class Pieces {
   }
 }
 
-function markOf({ plan }: Copied, part: Part): string {
-  return `snapshot:${plan.target}:${part.index}`;
+function markOf({ plan, copyId }: Copied, part: Part): string {
+  return `snapshot:${plan.target}:${copyId}:${part.index}`;
 }
 
 /** Tables one after the other, `width` of them side by side. */

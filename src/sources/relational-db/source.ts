@@ -1,19 +1,28 @@
 /** A pipe's source: copies the tables, then follows their changes. */
-import type pg from "pg";
 import { tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Batch, Json, JsonObject, Source, SourceContext } from "../source.ts";
 import { type Barrier, streamBatch, streamLane, truncateBatch } from "./batches.ts";
-import { readTables, type SourceTable } from "./catalog.ts";
+import { readTables } from "./catalog.ts";
 import { connect, sourceError } from "./connection.ts";
 import { DestinationTables } from "./destination.ts";
+import { evolve, fits } from "./evolve.ts";
 import { Following } from "./following.ts";
-import type { RelationalDbConfig, TableMapping } from "./kind.ts";
+import type { RelationalDbConfig } from "./kind.ts";
 import { parseLsn, placeText } from "./lsn.ts";
 import type { Relation } from "./pgoutput.ts";
-import { createSlot, ensurePublication, exportSnapshot, findSlot, type Names, namesOf, type Snapshot } from "./slot.ts";
+import {
+  createSlot,
+  ensurePublication,
+  exportSnapshot,
+  findSlot,
+  type Names,
+  namesOf,
+  type Snapshot,
+  temporarySnapshot,
+} from "./slot.ts";
 import { type Copied, SnapshotCopy } from "./snapshot.ts";
-import { planTable, type TablePlan } from "./tables.ts";
+import { TableStates } from "./table-states.ts";
 
 /** Bytes of a batch that is gathered: as many again are inserted meanwhile. */
 const maxBatchBytes = 64 * 2 ** 20;
@@ -23,24 +32,26 @@ export class RelationalSource implements Source {
   readonly #context: SourceContext;
   readonly #names: Names;
   readonly #destination: DestinationTables;
-  readonly #tables = new Map<string, Copied>();
+  #states: TableStates;
   #copy: SnapshotCopy | undefined;
   #following: Following | undefined;
 
-  private constructor(config: RelationalDbConfig, context: SourceContext) {
+  private constructor(config: RelationalDbConfig, context: SourceContext, states: TableStates) {
     this.#config = config;
     this.#context = context;
+    this.#states = states;
     this.#names = namesOf(config, context.pipeId);
     this.#destination = new DestinationTables(context);
   }
 
   /** Looks at the source and makes what is missing at both sides. */
   static async open(config: RelationalDbConfig, context: SourceContext): Promise<RelationalSource> {
-    const source = new RelationalSource(config, context);
     const client = await connect(config);
     try {
-      await source.#prepare(client);
-      return source;
+      const names = namesOf(config, context.pipeId);
+      const isFollowed = config.settings?.replicationMode !== "snapshot";
+      if (isFollowed) await ensurePublication(client, names, config.tableMappings);
+      return new RelationalSource(config, context, await TableStates.load(client, config, context));
     } catch (error) {
       throw isOfSource(error) ? sourceError(error) : error;
     } finally {
@@ -50,7 +61,9 @@ export class RelationalSource implements Source {
 
   async *read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncGenerator<Batch> {
     const mode = this.#config.settings?.replicationMode ?? "cdc";
-    if (mode !== "cdc_only") yield* this.#copyTables(mode, signal);
+    this.#states = await this.#load();
+    if (mode === "cdc_only") await this.#makeTables();
+    else yield* this.#copyTables(mode, signal);
     if (mode === "snapshot" || signal.aborted) return;
     yield* this.#follow(checkpoints.get(streamLane) as string | undefined, signal);
   }
@@ -64,6 +77,7 @@ export class RelationalSource implements Source {
     }
     // What was copied is gone with its snapshot: the range is handed out again.
     if (kind !== "changes") return { lane: lane as string, id: id as string, replay, inserts: [] };
+    this.#states = await this.#load();
     const following = this.#follower(from as string, { until: to as string });
     try {
       await following.open(await this.#slotPosition(), signal);
@@ -89,83 +103,67 @@ export class RelationalSource implements Source {
     await this.#following?.close();
   }
 
-  async #prepare(client: pg.Client): Promise<void> {
-    const { tableMappings, settings } = this.#config;
-    const sources = await this.#sourceTables(client, tableMappings);
-    if (settings?.replicationMode !== "snapshot") await ensurePublication(client, this.#names, tableMappings);
-    for (const [index, mapping] of tableMappings.entries()) {
-      const plan = this.#plan(sources[index] as SourceTable, mapping);
-      const into = await this.#destination.prepare(plan);
-      this.#tables.set(tableKey(plan.source.schema, plan.source.name), { plan, into });
+  /** Anew before every run: a copy that broke off, and changes of the source, are seen here. */
+  async #load(): Promise<TableStates> {
+    const client = await connect(this.#config);
+    try {
+      return await TableStates.load(client, this.#config, this.#context);
+    } catch (error) {
+      throw isOfSource(error) ? sourceError(error) : error;
+    } finally {
+      await client.end().catch(() => {});
     }
   }
 
-  /** As they were when the pipe first saw them, with what has been changed since: the stream may be behind the source. */
-  async #sourceTables(client: pg.Client, mappings: readonly TableMapping[]): Promise<SourceTable[]> {
-    const saved = await this.#context.marks(mappings.map(tableMark));
-    const unknown = mappings.filter((mapping) => !saved.has(tableMark(mapping)));
-    const wanted = unknown.map(({ sourceSchemaName: schema, sourceTable: name }) => ({ schema, name }));
-    const found = new Map(
-      (await readTables(client, wanted)).map((table) => [tableKey(table.schema, table.name), table]),
-    );
-    const marks: Record<string, Json> = {};
-    const tables = mappings.map((mapping) => {
-      const known = saved.get(tableMark(mapping));
-      if (known !== undefined) return known as unknown as SourceTable;
-      const table = found.get(tableKey(mapping.sourceSchemaName, mapping.sourceTable));
-      if (table === undefined) {
-        const name = `${mapping.sourceSchemaName}.${mapping.sourceTable}`;
-        throw new AppError("SOURCE_INVALID", `The table ${name} does not exist at the source.`);
-      }
-      marks[tableMark(mapping)] = table as unknown as JsonObject;
-      return table;
-    });
-    await this.#context.note(marks, {});
-    return tables;
-  }
-
-  #plan(source: SourceTable, mapping: TableMapping): TablePlan {
-    const { allowNullableColumns: nullable = false, deleteOnMerge: hardDelete = false } = this.#config.settings ?? {};
-    return planTable(source, mapping, this.#context.destination.database, { nullable, hardDelete });
-  }
-
   async *#copyTables(mode: string, signal: AbortSignal): AsyncGenerator<Batch> {
-    const marks = await this.#context.marks([copiedMark, slotMark]);
-    if (marks.has(copiedMark)) return;
-    const tables = [...this.#tables.values()];
-    this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
+    const states = this.#states.all().filter((state) => !state.isCopied);
+    if (states.length === 0) return;
     const client = await connect(this.#config);
     let snapshot: Snapshot | undefined;
     try {
-      snapshot = await this.#snapshot(mode, marks.has(slotMark));
+      snapshot = await this.#snapshot(mode);
+      const tables: Copied[] = [];
+      for (const state of states) {
+        // Rows without a version must not come twice: from the copy, and from the stream.
+        if (state.plan.engine !== "ReplacingMergeTree") await state.skipChangesBefore(snapshot.lsn);
+        const into = await this.#destination.prepare(state.plan, state.copyId);
+        tables.push({ plan: state.plan, copyId: state.copyId, into });
+      }
+      this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
       const work = await this.#copy.remaining(client);
       if (work.length > 0) yield* this.#copy.read(work, snapshot, signal);
       if (signal.aborted) return;
-      for (const { plan } of tables) {
-        await this.#destination.publish(plan);
-        this.#tables.set(tableKey(plan.source.schema, plan.source.name), { plan, into: plan.target });
+      for (const state of states) {
+        await this.#destination.publish(state.plan, state.copyId);
+        await state.completed(snapshot.lsn);
       }
-      await this.#context.note({ [copiedMark]: snapshot.lsn }, {});
     } finally {
       await snapshot?.close();
       await client.end().catch(() => {});
     }
   }
 
-  /** The slot's own, the first time; then one of now, while the slot keeps everything since. */
-  async #snapshot(mode: string, hasSlot: boolean): Promise<Snapshot> {
+  /** The slot's own, the first time; then a later one, while the slot keeps everything since. */
+  async #snapshot(mode: string): Promise<Snapshot> {
     if (mode === "snapshot") return await exportSnapshot(this.#config);
-    if (hasSlot) {
+    if ((await this.#context.marks([slotMark])).has(slotMark)) {
       await this.#slotPosition();
-      return await exportSnapshot(this.#config);
+      return await temporarySnapshot(this.#config);
     }
-    const snapshot = await createSlot(
-      this.#config,
-      this.#names.slot,
-      this.#config.settings?.enableFailoverSlots === true,
-    );
+    const failover = this.#config.settings?.enableFailoverSlots === true;
+    const snapshot = await createSlot(this.#config, this.#names.slot, failover);
     await this.#context.note({ [slotMark]: snapshot.lsn }, {});
     return snapshot;
+  }
+
+  /** Tables that are followed without having been copied. */
+  async #makeTables(): Promise<void> {
+    for (const state of this.#states.all()) {
+      if (state.isCopied) continue;
+      await this.#destination.prepare(state.plan, state.copyId);
+      await this.#destination.publish(state.plan, state.copyId);
+      await state.completed("0/0");
+    }
   }
 
   async *#follow(checkpoint: string | undefined, signal: AbortSignal): AsyncGenerator<Batch> {
@@ -197,13 +195,46 @@ export class RelationalSource implements Source {
       yield truncateBatch(from, barrier, sql);
       return;
     }
-    const id = `${from}:relation:${barrier.relation.oid}`;
+    const { relation } = barrier;
+    const id = `${from}:relation:${relation.oid}`;
     yield { lane: streamLane, id, replay: { kind: "nothing", lane: streamLane, id }, inserts: [] };
+    // The lane has taken this one, so everything before it is durable.
+    await this.#evolve(relation);
+  }
+
+  async #evolve(relation: Relation): Promise<void> {
+    const state = this.#states.of(relation);
+    if (state === undefined || state.isStopped) return;
+    const client = await connect(this.#config);
+    try {
+      const [now] = await readTables(client, [relation]);
+      const nullable = this.#config.settings?.allowNullableColumns === true;
+      const evolution = evolve(state, relation, now, nullable);
+      if (typeof evolution === "string") return await state.stop(evolution);
+      for (const statement of evolution.statements) await this.#context.command(statement);
+      await state.changed(evolution.source);
+      if (evolution.statements.length > 0) await this.#destination.refreshView(state.plan);
+    } catch (error) {
+      throw isOfSource(error) ? sourceError(error) : error;
+    } finally {
+      await client.end().catch(() => {});
+    }
   }
 
   #follower(from: string, options: ConstructorParameters<typeof Following>[2]): Following {
-    const planOf = (relation: Relation) => this.#tables.get(tableKey(relation.schema, relation.name))?.plan;
-    const parts = { config: this.#config, names: this.#names, planOf, fits: () => true };
+    const parts = {
+      config: this.#config,
+      names: this.#names,
+      planOf: (relation: Relation, lsn: bigint) => {
+        const state = this.#states.of(relation);
+        return state === undefined || state.isStopped || lsn < state.skipTo ? undefined : state.plan;
+      },
+      isOurs: (relation: Relation) => this.#states.of(relation)?.isStopped === false,
+      fits: (relation: Relation) => {
+        const state = this.#states.of(relation);
+        return state === undefined || state.isStopped || fits(state, relation);
+      },
+    };
     return new Following(parts, from, options);
   }
 
@@ -221,16 +252,7 @@ export class RelationalSource implements Source {
   }
 }
 
-const copiedMark = "copied";
 const slotMark = "slot";
-
-function tableMark(mapping: TableMapping): string {
-  return `table:${mapping.targetTable}`;
-}
-
-function tableKey(schema: string, name: string): string {
-  return JSON.stringify([schema, name]);
-}
 
 function lost(what: string): AppError {
   return new AppError("SOURCE_INVALID", `${what}: changes may be missing. Send the command resync to copy anew.`);

@@ -112,17 +112,18 @@ export function createViewSql(plan: TablePlan): string {
   return `CREATE OR REPLACE VIEW ${view} AS SELECT ${columns} FROM ${from} WHERE ${identifier(deletedColumn)} = 0`;
 }
 
-const settings = { ...insertSettings, max_threads: 1 };
+/** One thread: a repeated insert must cut the same blocks. */
+export const streamSettings = { ...insertSettings, max_threads: 1 } as const;
 
 /** Rows of a COPY: all columns, of version 0. */
 export function snapshotInsert(plan: TablePlan, into: string, body: Buffer): Insert {
-  return { sql: insertSql(plan, into, { own: "0, 0", more: "" }), body: () => body, settings };
+  return { sql: insertSql(plan, into, { own: "0, 0", more: "" }), body: () => body, settings: streamSettings };
 }
 
 /** Rows of the stream, with version and deleted flag behind the columns. */
 export function streamInsert(plan: TablePlan, body: Buffer): Insert {
   const own = [versionColumn, deletedColumn].map(identifier).join(", ");
-  return { sql: insertSql(plan, plan.target, { own, more: ownStructure }), body: () => body, settings };
+  return { sql: insertSql(plan, plan.target, { own, more: ownStructure }), body: () => body, settings: streamSettings };
 }
 
 const ownStructure = `, ${identifier(versionColumn)} UInt128, ${identifier(deletedColumn)} UInt8`;
@@ -130,10 +131,11 @@ const ownStructure = `, ${identifier(versionColumn)} UInt128, ${identifier(delet
 function insertSql(plan: TablePlan, into: string, { own, more }: { own: string; more: string }): string {
   const names = [...plan.columns.map(({ name }) => name), versionColumn, deletedColumn].map(identifier).join(", ");
   const values = [...plan.columns.map((column) => column.expression ?? identifier(column.name)), own].join(", ");
-  const structure = structureOf(plan) + more;
+  const structure = structureOf(plan.columns) + more;
   return `INSERT INTO ${tableName(plan.database, into)} (${names}) SELECT ${values} FROM input(${literal(structure)}) FORMAT TabSeparated`;
 }
 
-export function structureOf(plan: TablePlan): string {
-  return plan.columns.map((column) => `${identifier(column.name)} ${column.input}`).join(", ");
+/** What `input` is told of the columns. */
+export function structureOf(columns: readonly ColumnPlan[]): string {
+  return columns.map((column) => `${identifier(column.name)} ${column.input}`).join(", ");
 }

@@ -92,7 +92,8 @@ export function columnPlan(column: SourceColumn, options: PlanOptions): ColumnPl
   const { name } = column;
   const type = withoutDomain(column.type);
   const input = identifier(name);
-  if (type.element !== undefined && column.dimensions <= 1) {
+  // Arrays of different shapes have the same elements: in a key they stay text.
+  if (type.element !== undefined && column.dimensions <= 1 && !options.key) {
     const element = scalarOf(withoutDomain(type.element), false);
     const expression = convertArray(element, input, type.element.delimiter, options.nullable);
     const inner = options.nullable ? nullableOf(element.type) : element.type;

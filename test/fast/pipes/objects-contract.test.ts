@@ -63,6 +63,7 @@ function contextOf(world: World): SourceContext {
     reject: async () => {},
     answered: () => {},
     command: async () => {},
+    warn: () => {},
     report: () => {},
     query: async () => {
       throw new ClickHouseError(117, 400, "Code: 117. Unreadable");
