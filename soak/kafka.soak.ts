@@ -141,11 +141,13 @@ async function torment(state: Run, deadline: number): Promise<void> {
     await revive(state);
     await retried(() => harm(state));
     if (round % 12 === 0) {
-      const partitions = 3 + round / 12;
-      await state.tool.admin
-        .createPartitions({ topics: topics.map((name) => ({ name, count: partitions, assignments: [] })) })
-        .then(() => count(state, "partitionsAdded"))
-        .catch(() => {});
+      const partitions = 2 + round / 12;
+      for (const topic of topics) {
+        await state.tool
+          .grow(topic, partitions, partitions + 1)
+          .then(() => count(state, "partitionsAdded"))
+          .catch(() => {});
+      }
     }
   }
   await revive(state);
@@ -174,8 +176,12 @@ async function harm(state: Run): Promise<void> {
   } else if (dice < 0.42) {
     if (!signal(pidFile, "SIGSTOP")) return;
     count(state, "zombie");
+    const frozen = pidOf(pidFile);
+    // Some wake when others have taken over: after a restart of the control plane, or of the workers.
+    if (dice < 0.34) state.served = await state.served.restartAfterKill();
+    else if (dice < 0.37) await state.served.api.updatePipeScaling({ params, body: { replicas: 1 + replica } });
     await delay(1_000 + state.next() * 3_000);
-    signal(pidFile, "SIGCONT");
+    if (frozen !== undefined) send(frozen, "SIGCONT");
   } else if (dice < 0.58 && state.engineKills.length < 4) {
     if (!signal(`${state.served.dataDir}/services/${state.service.id}/engine.pid`, "SIGKILL")) return;
     state.engineKills.push(Date.now());
@@ -209,6 +215,7 @@ async function verify(state: Run): Promise<Record<string, string | number>> {
       `${error.message}: ${await look()} of ${census.good}; ${pipe.state} ${pipe.lastError ?? ""} SEED=${seed}`,
     );
   });
+  console.log(`caught up after ${Math.round((Date.now() - started) / 1000)} s`);
   // Whatever would come twice has time to come.
   await delay(3_000);
   return await compare(state, census);
@@ -240,11 +247,23 @@ function count(state: Run, fault: string): void {
 }
 
 function signal(pidFile: string, name: NodeJS.Signals): boolean {
+  const pid = pidOf(pidFile);
+  return pid !== undefined && send(pid, name);
+}
+
+function pidOf(pidFile: string): number | undefined {
   try {
-    process.kill((JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid, name);
-    return true;
+    return (JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid;
   } catch {
     // Between two lives.
+    return undefined;
+  }
+}
+
+function send(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
     return false;
   }
 }

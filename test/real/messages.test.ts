@@ -15,6 +15,7 @@ const virtualColumns: VirtualColumns<TestMessage> = {
   _timestamp: { kind: "millis", read: (one) => one.timestamp },
   _position: { kind: "integer", read: (one) => Number(one.position) },
   _raw_message: { kind: "text", read: (one) => one.bytes.subarray(one.start, one.end) },
+  _pairs: { kind: "pairs", read: () => [['k"', "v\n"]] },
   _names: { kind: "texts", read: () => ["a\"'\n", "é"] },
 };
 
@@ -30,6 +31,7 @@ const mapped: DestinationColumn[] = [
   { name: "position", type: "Int64", sourceField: "_position" },
   { name: "raw", type: "String", sourceField: "_raw_message" },
   { name: "names", type: "Array(String)", sourceField: "_names" },
+  { name: "pairs", type: "Map(String, String)", sourceField: "_pairs" },
 ];
 
 let engine: MessageEngine;
@@ -99,7 +101,14 @@ describe("JSON messages", () => {
     ]);
     await engine.load(encoder, [message(3, bytes), message(4, " {  } ")], "mapped");
     const [first, second] = await rows("SELECT *, hex(deep) AS h, hex(raw) AS r FROM mapped ORDER BY position");
-    expect(first).toMatchObject({ number: "5", h: "FFE9", key: "k3", position: "3", names: ["a\"'\n", "é"] });
+    expect(first).toMatchObject({
+      number: "5",
+      h: "FFE9",
+      key: "k3",
+      position: "3",
+      names: ["a\"'\n", "é"],
+      pairs: { 'k"': "v\n" },
+    });
     expect(first?.at).toBe("2017-07-14 02:40:00.000");
     expect(first?.r).toBe(bytes.toString("hex").toUpperCase());
     expect(second).toMatchObject({ number: "0", deep: "", raw: " {  } " });
@@ -156,6 +165,7 @@ describe("Avro messages", () => {
       { name: "more", type: "Int32", sourceField: "more" },
       { name: "key", type: "String", sourceField: "_key" },
       { name: "names", type: "Array(String)", sourceField: "_names" },
+      { name: "pairs", type: "Map(String, String)", sourceField: "_pairs" },
       { name: "at", type: "DateTime64(3)", sourceField: "_timestamp" },
     ];
     const plan = planRows(await table("avro", columns), "Avro", virtualColumns);
@@ -174,14 +184,14 @@ describe("Avro messages", () => {
       messages,
       "a",
     );
-    expect(await rows("SELECT id, name, more, key, names, toString(at) AS at FROM avro ORDER BY id")).toEqual(
+    expect(await rows("SELECT id, name, more, key, names, pairs, toString(at) AS at FROM avro ORDER BY id")).toEqual(
       [
         { id: "1", name: "one", more: 0, key: "k0" },
         { id: "2", name: "two", more: 7, key: "k1" },
         ...[{ id: "4", name: "four", more: 0, key: "k3" }],
         { id: "6", name: "six", more: 0, key: "k6" },
         { id: "7", name: "seven", more: 0, key: "k7" },
-      ].map((row) => ({ ...row, names: ["a\"'\n", "é"], at: "2017-07-14 02:40:00.000" })),
+      ].map((row) => ({ ...row, names: ["a\"'\n", "é"], pairs: { 'k"': "v\n" }, at: "2017-07-14 02:40:00.000" })),
     );
     expect(rejected.map(({ position }) => position)).toEqual(["2", "4", "5"]);
   });

@@ -41,6 +41,12 @@ export class KafkaTool implements AsyncDisposable {
     });
   }
 
+  /** Makes the topic `count` partitions large; the new ones live on the first broker. */
+  async grow(name: string, from: number, count: number): Promise<void> {
+    const assignments = Array.from({ length: count - from }, () => ({ brokerIds: [1] }));
+    await this.admin.createPartitions({ topics: [{ name, count, assignments }] });
+  }
+
   async send(messages: readonly Produced[], compression: Codec = "none"): Promise<void> {
     for (let from = 0; from < messages.length; from += 5_000) {
       const batch = messages.slice(from, from + 5_000).map((message) => wire(message));

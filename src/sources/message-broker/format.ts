@@ -20,7 +20,7 @@ export const virtualColumns: VirtualColumns<KafkaMessage> = {
   _topic: { kind: "text", read: (message) => message.topic },
   _header_keys: { kind: "texts", read: (message) => headersOf(message).map(({ name }) => name) },
   _header_values: { kind: "texts", read: (message) => headersOf(message).map(({ value }) => value) },
-  _headers: { kind: "text", read: headersText },
+  _headers: { kind: "pairs", read: (message) => headersOf(message).map(({ name, value }) => [name, value] as const) },
   _raw_message: { kind: "text", read: (message) => message.bytes.subarray(message.start, message.end) },
 };
 
@@ -43,10 +43,4 @@ export function rowsOf(config: MessageBrokerConfig): Rows {
   const { url, caCertificate, credentials } = config.schemaRegistry;
   const registry = new SchemaRegistry({ url, caCertificate, credentials });
   return { format: "Avro", registry, encoder: (plan) => new AvroRows(plan, registry) };
-}
-
-/** A JSON object; of headers with the same name the last one counts. */
-function headersText(message: KafkaMessage): string {
-  const headers = headersOf(message).map(({ name, value }) => [name.toString(), value.toString()] as const);
-  return JSON.stringify(Object.fromEntries(headers));
 }

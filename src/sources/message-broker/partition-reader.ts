@@ -82,6 +82,8 @@ export class PartitionReader {
 
   async #look(): Promise<void> {
     const found = await abortable(this.#parts.client.topics(this.#parts.topics), this.#signal);
+    // Also where this replica has no partition to read.
+    this.#parts.context.answered();
     for (const name of this.#parts.topics) {
       const topic = found.find((candidate) => candidate.name === name);
       if (topic === undefined) throw unknownTopic(name);

@@ -72,7 +72,13 @@ export class AvroRows<M extends Message> implements RowEncoder<M> {
   }
 }
 
-const avroTypes = { text: "bytes", texts: { type: "array", items: "bytes" }, integer: "long", millis: "long" } as const;
+const avroTypes = {
+  text: "bytes",
+  texts: { type: "array", items: "bytes" },
+  pairs: { type: "map", values: "bytes" },
+  integer: "long",
+  millis: "long",
+} as const;
 
 /** The id in front of the datum; undefined when there is none. */
 export function schemaId(message: Message): number | undefined {
@@ -82,9 +88,13 @@ export function schemaId(message: Message): number | undefined {
 
 function encoded<M extends Message>({ column }: UsedVirtual<M>, message: M): Buffer {
   if (column.kind === "text") return sized(Buffer.from(column.read(message)));
-  if (column.kind !== "texts") return long(column.read(message));
-  const texts = column.read(message).map((text) => sized(Buffer.from(text)));
-  return texts.length === 0 ? long(0) : Buffer.concat([long(texts.length), ...texts, long(0)]);
+  if (column.kind === "integer" || column.kind === "millis") return long(column.read(message));
+  const items: readonly (Buffer | string)[][] =
+    column.kind === "texts"
+      ? column.read(message).map((text) => [text])
+      : column.read(message).map(([key, value]) => [key, value]);
+  const parts = items.flat().map((text) => sized(Buffer.from(text)));
+  return parts.length === 0 ? long(0) : Buffer.concat([long(items.length), ...parts, long(0)]);
 }
 
 function sized(bytes: Buffer): Buffer {

@@ -48,6 +48,10 @@ function member<M extends Message>({ field, column }: UsedVirtual<M>, message: M
   const name = `"${field}":`;
   if (column.kind === "text") return name + quoted(column.read(message));
   if (column.kind === "texts") return `${name}[${column.read(message).map(quoted).join(",")}]`;
+  if (column.kind === "pairs") {
+    const pairs = column.read(message).map(([key, value]) => `${quoted(key)}:${quoted(value)}`);
+    return `${name}{${pairs.join(",")}}`;
+  }
   return name + String(column.read(message));
 }
 

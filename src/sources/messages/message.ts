@@ -16,6 +16,7 @@ export type Message = {
 export type VirtualColumn<M extends Message> =
   | { readonly kind: "text"; read(message: M): Buffer | string }
   | { readonly kind: "texts"; read(message: M): readonly (Buffer | string)[] }
+  | { readonly kind: "pairs"; read(message: M): readonly (readonly [Buffer | string, Buffer | string])[] }
   /** Within the safe range of numbers, or a bigint. */
   | { readonly kind: "integer"; read(message: M): number | bigint }
   /** Milliseconds since 1970, UTC. */

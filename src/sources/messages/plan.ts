@@ -27,7 +27,13 @@ export type RowPlan<M extends Message> = {
 /** No field of a payload should be called so; one that is makes its message unreadable, and nothing else. */
 const reserved = "__millrace";
 
-const structureTypes = { text: "String", texts: "Array(String)", integer: "Int64", millis: "Int64" } as const;
+const structureTypes = {
+  text: "String",
+  texts: "Array(String)",
+  pairs: "Map(String, String)",
+  integer: "Int64",
+  millis: "Int64",
+} as const;
 
 export function planRows<M extends Message>(
   destination: DestinationTable,
