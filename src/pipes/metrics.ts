@@ -27,13 +27,11 @@ const gauges: Readonly<Record<string, readonly [name: string, help: string]>> = 
   lagMessages: ["Pipes_LagMessages", "Messages at the source that are not yet loaded."],
 };
 
-/** Gauges per lane, reported as `name:lane`. */
-const laneGauges: Readonly<Record<string, readonly [name: string, help: string]>> = {
-  lagMessages: ["Pipes_PartitionLagMessages", "Messages of one partition or shard that are not yet loaded."],
-  lagSeconds: [
-    "Pipes_PartitionLagSeconds",
-    "Age of the newest loaded message of one partition or shard that is behind.",
-  ],
+/** Gauges per lane, reported as `name:lane`; the lane becomes a label. */
+const laneGauges: Readonly<Record<string, readonly [name: string, label: string, help: string]>> = {
+  lagMessages: ["Pipes_PartitionLagMessages", "partition", "Messages of one partition that are not yet loaded."],
+  lagSeconds: ["Pipes_PartitionLagSeconds", "partition", "Age of the newest loaded message of one that is behind."],
+  millisBehindLatest: ["Pipes_MillisBehindLatest", "shard", "How far reading of a shard is behind its end, in ms."],
 };
 
 export async function pipeSamples(
@@ -51,7 +49,8 @@ export async function pipeSamples(
       const [name, lane] = splitOnce(key);
       const known = lane === undefined ? undefined : laneGauges[name];
       if (known === undefined || lane === undefined) continue;
-      samples.push({ name: known[0], help: known[1], labels: { ...labels, partition: lane }, value });
+      const [sample, label, help] = known;
+      samples.push({ name: sample, help, labels: { ...labels, [label]: lane }, value });
     }
   }
   return samples;

@@ -31,6 +31,7 @@ const layers: [RegExp, number][] = [
   [/^src\/sources\/(source|registry)\.ts$/, 1],
   [/^src\/sources\/[^/]+\/kind\.ts$/, 1],
   [/^src\/sources\/messages\//, 2.5],
+  [/^src\/sources\/aws\//, 2],
   [/^src\/sources\//, 3],
   [/^src\/(store|clickhouse)\//, 2],
   [/^src\/api\//, 1],

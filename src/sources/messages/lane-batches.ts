@@ -55,6 +55,14 @@ export class LaneBatches<M extends Message> {
     lane.next = next;
   }
 
+  /** The lane has come to its end: what is open goes at once, and after it an empty batch with this position. */
+  finish(laneName: string, end: Position): void {
+    const lane = this.#lane(laneName);
+    this.#close(lane);
+    this.moveTo(laneName, end);
+    this.#close(lane);
+  }
+
   /** Whether the lane should be read on now. */
   hasRoom(laneName: string): boolean {
     return this.#lane(laneName).closed.length === 0 && this.bytes < this.#limits.memoryBytes;
