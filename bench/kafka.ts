@@ -113,7 +113,7 @@ async function timePipe(
   rows: number,
 ): Promise<number> {
   const started = performance.now();
-  const id = await createPipe(served, service, kafkaBody({ brokers }, "bench", table, { body: { settings: {} } }));
+  const id = await createPipe(served, service, kafkaBody({ brokers }, "bench", table));
   for (;;) {
     const seen = Number(await query(service, `SELECT count() FROM ${table}`).catch(() => 0));
     if (seen >= rows) break;

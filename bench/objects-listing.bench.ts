@@ -93,6 +93,8 @@ function contextOf(marks: Map<string, Json>): SourceContext {
     answered: () => {},
     report: () => {},
     query: async () => [],
+    command: async () => {},
+    warn: () => {},
   };
 }
 

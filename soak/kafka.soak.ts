@@ -205,14 +205,25 @@ async function harm(state: Run): Promise<void> {
 async function verify(state: Run): Promise<Record<string, string | number>> {
   const census = await censusOf(state.kafka, topics, /^\{"id":(\d+),/);
   const look = () => query(state.service, "SELECT count(), sum(id) FROM soak").catch(() => "");
+  const started = Date.now();
+  let said = started;
   await until(
     "all messages are there",
-    async () => Number((await look()).split("\t")[0]) >= census.good,
-    120_000,
+    async () => {
+      const now = await look();
+      if (Date.now() - said > 10_000) {
+        said = Date.now();
+        const pipe = await details(state.served, state.service, state.pipeId);
+        console.log(`${now} of ${census.good}; ${pipe.state} ${pipe.lastError ?? ""} ${JSON.stringify(pipe.progress)}`);
+      }
+      return Number(now.split("\t")[0]) >= census.good;
+    },
+    300_000,
   ).catch(async (error: Error) => {
     const pipe = await details(state.served, state.service, state.pipeId);
     throw new Error(
-      `${error.message}: ${await look()} of ${census.good}; ${pipe.state} ${pipe.lastError ?? ""} SEED=${seed}`,
+      `${error.message}: ${await look()} of ${census.good}; ${pipe.state} ${pipe.lastError ?? ""} ` +
+        `${JSON.stringify(pipe.progress)} SEED=${seed}`,
     );
   });
   console.log(`caught up after ${Math.round((Date.now() - started) / 1000)} s`);

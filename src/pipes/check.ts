@@ -38,8 +38,8 @@ export async function discoverFields(
   acquire: AcquireService,
   requestSignal: AbortSignal,
 ): Promise<readonly FoundField[]> {
-  const connector = (await kind.connect?.()) as Connector<JsonObject> | undefined;
-  if (connector?.discover === undefined) {
+  const connector = (await kind.connect()) as Connector<JsonObject>;
+  if (connector.discover === undefined) {
     throw new AppError("BAD_REQUEST", `source.${kind.key}: its fields cannot be discovered`);
   }
   return await withService(serviceId, acquire, requestSignal, async (client, signal) => {
@@ -79,10 +79,10 @@ async function withService<T>(
 
 async function checkSource(client: ClickHouseClient, request: CheckRequest, signal: AbortSignal): Promise<void> {
   if (request.config === undefined && !request.validateSamples) return;
-  const connector = await request.kind.connect?.();
+  const connector = await request.kind.connect();
   const query = queryOf(client, signal);
   const options = { validateSamples: request.validateSamples, destination: request.table, query };
-  await connector?.check((request.config ?? {}) as never, options, signal);
+  await connector.check((request.config ?? {}) as never, options, signal);
 }
 
 /** What the engine says about a sample is said about the source. */
@@ -99,7 +99,8 @@ function queryOf(client: ClickHouseClient, signal: AbortSignal): Query {
 
 async function checkDestination(client: ClickHouseClient, request: CheckRequest): Promise<void> {
   if (request.managedTable === undefined) return;
-  const { database, table } = request.table;
+  const { database, table, owned } = request.table;
+  if (owned !== undefined) return await checkOwned(client, database, owned);
   const found = await findTable(client, database, table);
   if (found === undefined) {
     if (request.managedTable) return;
@@ -118,6 +119,15 @@ async function checkDestination(client: ClickHouseClient, request: CheckRequest)
   if (request.managedTable && other.length > 0) {
     const list = other.map((column) => `${column.name} is ${columns.get(column.name)}`).join(", ");
     refuse("columns", `table ${database}.${table} exists with other types: ${list}`);
+  }
+}
+
+/** Tables that the connector will make must not be in the way of somebody's rows. */
+async function checkOwned(client: ClickHouseClient, database: string, tables: readonly string[]): Promise<void> {
+  for (const table of tables) {
+    const found = await findTable(client, database, table);
+    if (found === undefined) continue;
+    if (await hasRows(client, found)) refuse("table", `table ${database}.${table} exists and is not empty`);
   }
 }
 

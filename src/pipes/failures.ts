@@ -19,6 +19,9 @@ const engineCodes = [3, 159, 164, 202, 203, 209, 210, 236, 241, 242, 243, 252, 2
 const destinationCodes = [10, 15, 16, 20, 36, 44, 46, 47, 48, 50, 60, 62, 81, 115, 218, 344, 497, 524];
 const sourceCodes = [499, 86, 1000];
 
+/** What the engine puts at the end when a materialized view failed. Quotes end the texts that a row may have put in. */
+const failedInView = /: while pushing to view [^'"]+\. \([A-Z_\d]+\)(?: \(version [^'"]*\))?\s*$/;
+
 export function failureOf(error: unknown): Failure {
   if (error instanceof ClickHouseError) return ofEngine(error);
   if (error instanceof AppError) {
@@ -31,6 +34,8 @@ export function failureOf(error: unknown): Failure {
 function ofEngine(error: ClickHouseError): Failure {
   const { code } = error;
   const known = (kind: FailureKind): Failure => ({ kind, code, message: error.message, known: true });
+  // By then the rows are in the table itself: only a repeat of the same insert, under its token, is right.
+  if (failedInView.test(error.message) && !engineCodes.includes(code)) return known("destination");
   if (/Azure::|AzureBlobStorage/.test(error.message) && !dataErrorCodes.includes(code)) return known("source");
   if (sourceCodes.includes(code)) return known("source");
   // A file whose compression this build of the engine cannot read must not stop the others.
@@ -45,9 +50,9 @@ function ofEngine(error: ClickHouseError): Failure {
 export function sentenceOf(failure: Failure): string {
   const text = failure.message
     .replace(/^Code: \d+\. DB::Exception: /, "")
-    .replace(/,? ?Stack trace \([\s\S]*$/, "")
-    .replace(/\s*\(version [\s\S]*$/, "")
-    .replace(/: While executing[^(]*/, " ");
+    // Only at the end: the texts before it may be a row's own, and its number stands behind them.
+    .replace(/\s*(?:\(version [^()]*(?:\([^()]*\))?\))?\.?\s*$/, "")
+    .replace(/: While executing[^('"]*$/, "");
   return scrub(text).slice(0, 1000);
 }
 

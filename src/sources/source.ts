@@ -114,10 +114,17 @@ export type SourceContext = {
   reject(records: readonly RejectedRecord[]): Promise<void>;
   /** The source has just answered: an outage of it is over, also when it has nothing new. */
   answered(): void;
+  /**
+   * Something the user should know of while the pipe goes on: it is shown as degraded until the same key is given
+   * without a message.
+   */
+  warn(key: string, message?: string): void;
   /** Gauges such as lag and progress; shown in the API and in the metrics. */
   report(gauges: Readonly<Record<string, number>>): void;
   /** A plain query on the destination service. Wakes it: not for polling. */
   readonly query: Query;
+  /** A statement on the destination service that answers nothing, for connectors that own their tables. */
+  readonly command: (sql: string) => Promise<void>;
 };
 
 export type SourceSettings = Readonly<Record<string, number | boolean>>;
@@ -127,6 +134,8 @@ export type DestinationTable = {
   readonly table: string;
   /** The columns the pipe fills, with the source field of each. */
   readonly columns: readonly DestinationColumn[];
+  /** Tables that the connector owns; `table` is then the first of them and `columns` is empty. */
+  readonly owned?: readonly string[];
 };
 
 export type DestinationColumn = { readonly name: string; readonly type: string; readonly sourceField: string };
@@ -181,6 +190,11 @@ export type SourceKind = {
   readonly shown?: (config: JsonObject) => JsonObject;
   /** Cross-field rules; returns what is wrong with paths below the kind's member. */
   readonly rules?: (config: JsonObject) => { readonly path: string; readonly message: string }[];
-  /** Loads the connector's code. Absent while this version cannot run the kind. */
-  readonly connect?: () => Promise<Connector<never>>;
+  /**
+   * For a connector that makes its tables itself: their names in the destination database. Such a pipe has one worker,
+   * and its request names neither table nor columns.
+   */
+  readonly targets?: (config: JsonObject) => readonly string[];
+  /** Loads the connector's code. */
+  readonly connect: () => Promise<Connector<never>>;
 };

@@ -141,6 +141,34 @@ suite("object storage pipes", () => {
     expect(windows).toBe("2");
   });
 
+  test("a view that fails makes the pipe wait for it, and doubles nothing", async () => {
+    await query(service, "CREATE TABLE seen (id UInt64, name String) ENGINE = MergeTree ORDER BY id");
+    await query(service, "CREATE TABLE sink (id UInt64) ENGINE = MergeTree ORDER BY id");
+    await query(service, "CREATE MATERIALIZED VIEW fails TO sink AS SELECT id + throwIf(id = 5) AS id FROM seen");
+    for (const [file, from] of [0, 10, 20, 30].entries()) await store.put(`fails/${file}.json`, rows(from, from + 10));
+    const id = await create(
+      pipeBody(store, "fails/*.json", "seen", { destination: { managedTable: false, tableDefinition: null } }),
+    );
+    await until("the pipe names the view", async () => {
+      const { state, lastError } = await details(served, service, id);
+      return state === "Degraded" && /refuses inserts.*view default.fails/.test(lastError ?? "");
+    });
+    await query(service, "DROP VIEW fails");
+    await query(service, "CREATE MATERIALIZED VIEW fails TO sink AS SELECT id FROM seen");
+    await untilState(served, service, id, "Completed");
+    for (const table of ["seen", "sink"]) {
+      expect(await query(service, `SELECT count(), uniqExact(id) FROM ${table}`)).toBe("40\t40");
+    }
+  });
+
+  test("a row cannot pass for a failing view", async () => {
+    const name = ": while pushing to view default.v. (BAD_ARGUMENTS) (version 26)";
+    await store.put("passes/a.json", `{"id":"${name}"}\n{"id":1,"name":"ok"}\n`);
+    const done = await once(pipeBody(store, "passes/*.json", "passes"));
+    expect(await count("passes")).toBe("1");
+    expect(done.progress).toMatchObject({ errors: 1 });
+  });
+
   test("mapping: rename, nested path, missing field, virtual columns, types of the destination", async () => {
     await store.put("map/a.json", `{"a":{"b":{"c":5,"z":1}},"when":"2026-01-02T03:04:05Z","x.y":"dot","more":1}\n{}\n`);
     const types: Record<string, string> = { n: "UInt16", missing: "String", at: "DateTime('UTC')", dot: "String" };

@@ -80,7 +80,8 @@ async function describeRow(
 }
 
 function rowOf(message: string): number | undefined {
-  const row = /\(at row (\d+)\)/.exec(message)?.[1];
+  // The last one: what stands before it may be quoted from the row itself.
+  const row = [...message.matchAll(/\(at row (\d+)\)/g)].at(-1)?.[1];
   return row === undefined ? undefined : Number(row);
 }
 

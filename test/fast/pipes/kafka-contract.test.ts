@@ -5,6 +5,7 @@ import type { MessageBrokerConfig } from "../../../src/sources/message-broker/ki
 import { KafkaSource } from "../../../src/sources/message-broker/source.ts";
 import { rowsOf } from "../../../src/sources/messages/rows.ts";
 import type { Batch, Source, SourceContext } from "../../../src/sources/source.ts";
+import { keptMarks, testContext } from "../../support/source-context.ts";
 import { describeSource, type World } from "../../support/source-contract.ts";
 
 /** Two partitions with a gap, a tombstone, text that is no JSON, and a value that the engine does not like. */
@@ -78,29 +79,17 @@ const config: MessageBrokerConfig = { brokers: "memory:1", topics: "t" };
 let lives = 0;
 
 function contextOf(world: World): SourceContext {
-  return {
-    pipeId: "pipe",
-    epoch: 0,
+  return testContext({
     // Batches of another size in each life: by age, and by bytes.
     settings: { streaming_max_insert_wait_ms: 1 + (lives % 3) * 3 },
-    destination: { database: "default", table: "t", columns: [{ name: "a", type: "String", sourceField: "a" }] },
-    concurrency: 2,
     memoryGb: lives % 2 === 0 ? 1 : 0.000_002,
-    replica: { index: 0, count: 1 },
-    marks: async (keys) =>
-      new Map(keys.filter((key) => world.marks.has(key)).map((key) => [key, world.marks.get(key) ?? null])),
-    note: async (marks) => {
-      for (const [key, mark] of Object.entries(marks)) world.marks.set(key, mark);
-    },
-    reject: async () => {},
-    answered: () => {},
-    report: () => {},
+    ...keptMarks(world.marks),
     query: async (sql) => {
       if (sql.startsWith("SELECT number")) throw new ClickHouseError(27, 400, "Code: 27. Cannot parse");
       if (sql.includes('"bad"')) throw new ClickHouseError(27, 400, "Code: 27. Cannot parse");
       return [];
     },
-  };
+  });
 }
 
 /** A topic has no end; this one is over when every partition was handed out to its end. */

@@ -9,13 +9,9 @@ import { planRows } from "../../../src/sources/messages/plan.ts";
 import type { Source, SourceContext } from "../../../src/sources/source.ts";
 import { aggregated } from "../../support/kinesis-pipes.ts";
 import { MemoryStream, record } from "../../support/memory-stream.ts";
+import { keptMarks, testContext, testDestination } from "../../support/source-context.ts";
 import { describeSource, type World } from "../../support/source-contract.ts";
 
-const destination = {
-  database: "default",
-  table: "t",
-  columns: [{ name: "a", type: "String", sourceField: "a" }],
-};
 const row = (name: string) => `{"a":"${name}"}`;
 const bundle = (names: readonly string[]) =>
   aggregated(names.map((name, i) => ({ key: `k${i}`, data: Buffer.from(row(name)) }))).Data;
@@ -44,22 +40,13 @@ const expected = ["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "b0", "b1", "c
 let lives = 0;
 
 function contextOf(world: World): SourceContext {
-  return {
-    ...{ pipeId: "pipe", epoch: 0, settings: {}, destination, concurrency: 2, memoryGb: 1 },
-    replica: { index: 0, count: 1 },
-    marks: async (keys) =>
-      new Map(keys.flatMap((key) => (world.marks.has(key) ? [[key, world.marks.get(key) ?? null]] : []))),
-    note: async (marks) => {
-      for (const [key, mark] of Object.entries(marks)) world.marks.set(key, mark);
-    },
-    reject: async () => {},
-    answered: () => {},
-    report: () => {},
+  return testContext({
+    ...keptMarks(world.marks),
     query: async (sql) => {
       if (sql.includes("unreadable")) throw new ClickHouseError(27, 400, "Code: 27. DB::Exception: Cannot parse");
       return [];
     },
-  };
+  });
 }
 
 /** A stream never ends; this one does when the end of every shard is durable. */
@@ -89,7 +76,7 @@ describeSource("Kinesis", () => {
         context: contextOf(world),
         api: upstream,
         fanOut: undefined,
-        encoder: new JsonRows(planRows(destination, "JSONEachRow", virtualColumns("s"))),
+        encoder: new JsonRows(planRows(testDestination, "JSONEachRow", virtualColumns("s"))),
         // Another number of rows per batch in each life, so that batches end within an aggregated record, too.
         limits: { ...batchLimits(1, 20), maxRows: 1 + (lives % 4) },
       });

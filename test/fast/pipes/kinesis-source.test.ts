@@ -14,8 +14,8 @@ import type { Batch, Json, RejectedRecord, SourceContext } from "../../../src/so
 import { aggregated } from "../../support/kinesis-pipes.ts";
 import { MemoryStream, record } from "../../support/memory-stream.ts";
 import { until } from "../../support/serve.ts";
+import { testContext, testDestination } from "../../support/source-context.ts";
 
-const destination = { database: "d", table: "t", columns: [{ name: "a", type: "String", sourceField: "a" }] };
 const config = { streamName: "s", region: "us-east-1" };
 
 function shardOf(id: string, closed: boolean, count: number) {
@@ -26,20 +26,10 @@ function shardOf(id: string, closed: boolean, count: number) {
 function sourceOf(api: MemoryStream, limits: Partial<BatchLimits> = {}, context: Partial<SourceContext> = {}) {
   return new StreamSource({
     config,
-    context: {
-      ...{ pipeId: "p", epoch: 0, settings: {}, destination, concurrency: 2, memoryGb: 1 },
-      replica: { index: 0, count: 1 },
-      marks: async () => new Map(),
-      note: async () => {},
-      reject: async () => {},
-      answered: () => {},
-      report: () => {},
-      query: async () => [],
-      ...context,
-    },
+    context: testContext(context),
     api,
     fanOut: undefined,
-    encoder: new JsonRows(planRows(destination, "JSONEachRow", virtualColumns("s"))),
+    encoder: new JsonRows(planRows(testDestination, "JSONEachRow", virtualColumns("s"))),
     limits: { ...batchLimits(1, 10), ...limits },
   });
 }
@@ -178,7 +168,7 @@ describe("an answer that refuses", () => {
     await new Promise((resolve) => server.once("listening", resolve));
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const accessKey = { accessKeyId: "AKIA", secretKey: "very-secret" };
-    const options = { validateSamples: false, destination, query: async () => [] };
+    const options = { validateSamples: false, destination: testDestination, query: async () => [] };
     const failure = await connector
       .check({ ...config, endpoint, accessKey }, options, AbortSignal.timeout(9_000))
       .catch((thrown: { code: string; message: string }) => thrown);

@@ -64,6 +64,7 @@ function partsOf(source: Source, more: Pick<RunnerParts, "destination"> & { conf
     settings: {},
     concurrency: 2,
     limits,
+    worker: { run: "run", index: 0 },
     isMine: () => true,
   };
   return { parts, intents, checkpoints };
