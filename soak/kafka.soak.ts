@@ -176,8 +176,12 @@ async function harm(state: Run): Promise<void> {
   } else if (dice < 0.42) {
     if (!signal(pidFile, "SIGSTOP")) return;
     count(state, "zombie");
+    const frozen = pidOf(pidFile);
+    // Some wake when others have taken over: after a restart of the control plane, or of the workers.
+    if (dice < 0.34) state.served = await state.served.restartAfterKill();
+    else if (dice < 0.37) await state.served.api.updatePipeScaling({ params, body: { replicas: 1 + replica } });
     await delay(1_000 + state.next() * 3_000);
-    signal(pidFile, "SIGCONT");
+    if (frozen !== undefined) send(frozen, "SIGCONT");
   } else if (dice < 0.58 && state.engineKills.length < 4) {
     if (!signal(`${state.served.dataDir}/services/${state.service.id}/engine.pid`, "SIGKILL")) return;
     state.engineKills.push(Date.now());
@@ -201,16 +205,28 @@ async function harm(state: Run): Promise<void> {
 async function verify(state: Run): Promise<Record<string, string | number>> {
   const census = await censusOf(state.kafka, topics, /^\{"id":(\d+),/);
   const look = () => query(state.service, "SELECT count(), sum(id) FROM soak").catch(() => "");
+  const started = Date.now();
+  let said = started;
   await until(
     "all messages are there",
-    async () => Number((await look()).split("\t")[0]) >= census.good,
-    120_000,
+    async () => {
+      const now = await look();
+      if (Date.now() - said > 10_000) {
+        said = Date.now();
+        const pipe = await details(state.served, state.service, state.pipeId);
+        console.log(`${now} of ${census.good}; ${pipe.state} ${pipe.lastError ?? ""} ${JSON.stringify(pipe.progress)}`);
+      }
+      return Number(now.split("\t")[0]) >= census.good;
+    },
+    300_000,
   ).catch(async (error: Error) => {
     const pipe = await details(state.served, state.service, state.pipeId);
     throw new Error(
-      `${error.message}: ${await look()} of ${census.good}; ${pipe.state} ${pipe.lastError ?? ""} SEED=${seed}`,
+      `${error.message}: ${await look()} of ${census.good}; ${pipe.state} ${pipe.lastError ?? ""} ` +
+        `${JSON.stringify(pipe.progress)} SEED=${seed}`,
     );
   });
+  console.log(`caught up after ${Math.round((Date.now() - started) / 1000)} s`);
   // Whatever would come twice has time to come.
   await delay(3_000);
   return await compare(state, census);
@@ -242,11 +258,23 @@ function count(state: Run, fault: string): void {
 }
 
 function signal(pidFile: string, name: NodeJS.Signals): boolean {
+  const pid = pidOf(pidFile);
+  return pid !== undefined && send(pid, name);
+}
+
+function pidOf(pidFile: string): number | undefined {
   try {
-    process.kill((JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid, name);
-    return true;
+    return (JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid;
   } catch {
     // Between two lives.
+    return undefined;
+  }
+}
+
+function send(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
     return false;
   }
 }
