@@ -81,6 +81,8 @@ export function formatSettings(format: ObjectFormat, delimiter: string | undefin
       input_format_with_names_use_header: 1,
       input_format_csv_allow_variable_number_of_columns: 1,
       input_format_csv_empty_as_default: 1,
+      // A first row that happens to read like our column names is a row.
+      input_format_csv_detect_header: 0,
       ...(delimiter === undefined ? {} : { format_csv_delimiter: delimiter }),
     };
   }
@@ -91,6 +93,7 @@ export function formatSettings(format: ObjectFormat, delimiter: string | undefin
       input_format_with_names_use_header: 1,
       input_format_tsv_allow_variable_number_of_columns: 1,
       input_format_tsv_empty_as_default: 1,
+      input_format_tsv_detect_header: 0,
     };
   }
   if (format === "Parquet") {
