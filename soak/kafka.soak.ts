@@ -10,6 +10,7 @@ import { startKafka, type TestKafka } from "../test/support/kafka.ts";
 import { type Census, censusOf } from "../test/support/kafka-census.ts";
 import { KafkaTool, kafkaBody, type Produced } from "../test/support/kafka-pipes.ts";
 import { createPipe, details } from "../test/support/pipes.ts";
+import { random } from "../test/support/random.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../test/support/serve.ts";
 
 export const description =
@@ -18,17 +19,6 @@ export const description =
 const seconds = Number(process.env.SECONDS ?? 90);
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const topics = ["soak-a", "soak-b"];
-
-/** Mulberry32: small and repeatable. */
-function random(state: number): () => number {
-  let at = state;
-  return () => {
-    at = (at + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 type Run = {
   served: Served;
