@@ -1,4 +1,5 @@
 /** Azure Blob Storage: listing through its SDK; the engine reads the blobs itself. */
+import type { Readable } from "node:stream";
 import { BlobServiceClient, type ContainerClient } from "@azure/storage-blob";
 import { AppError } from "../../lib/errors.ts";
 import { enginePattern } from "./keys.ts";
@@ -70,6 +71,18 @@ export class AzureStore implements ObjectStore {
         blob_path: enginePattern(keys, (text) => text),
       },
     };
+  }
+
+  async head(key: string, signal: AbortSignal) {
+    const { etag, lastModified } = await this.#container.getBlobClient(key).getProperties({ abortSignal: signal });
+    return { etag: bareEtag(etag), modified: lastModified ?? new Date(0) };
+  }
+
+  async download(key: string, etag: string | undefined, signal: AbortSignal) {
+    const conditions = etag === undefined ? {} : { ifMatch: `"${etag}"` };
+    const answer = await this.#container.getBlobClient(key).download(0, undefined, { abortSignal: signal, conditions });
+    const body = answer.readableStreamBody as Readable;
+    return { etag: bareEtag(answer.etag), modified: answer.lastModified ?? new Date(0), body };
   }
 
   close(): void {}

@@ -1,4 +1,5 @@
 /** What the connector needs of a store: listing, and a way for the engine to read objects. */
+import type { Readable } from "node:stream";
 import { AppError } from "../../lib/errors.ts";
 
 export type ObjectFile = {
@@ -32,8 +33,18 @@ export interface ObjectStore {
   pathOf(key: string): string;
   /** How the engine reads exactly these keys. */
   reader(keys: readonly string[], signal: AbortSignal): Promise<ReadCall>;
+  /** The object as it is now. Throws when it is gone. */
+  head(key: string, signal: AbortSignal): Promise<ObjectVersion>;
+  /** The object's bytes; with `etag` only of that version. Throws when it is gone or another one. */
+  download(
+    key: string,
+    etag: string | undefined,
+    signal: AbortSignal,
+  ): Promise<ObjectVersion & { readonly body: Readable }>;
   close(): void;
 }
+
+export type ObjectVersion = { readonly etag: string; readonly modified: Date };
 
 const unauthorized =
   /AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|CredentialsProviderError|not authorized/i;
