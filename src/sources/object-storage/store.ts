@@ -22,13 +22,15 @@ export function bareEtag(etag: string | undefined): string {
   return (etag ?? "").replaceAll('"', "");
 }
 
+export type ListPage = {
+  readonly files: readonly ObjectFile[];
+  readonly more: boolean;
+  readonly last: string | undefined;
+};
+
 export interface ObjectStore {
   /** Up to 1000 objects after `after` (exclusive) in key order. `more` is false on the last page. */
-  list(
-    prefix: string,
-    after: string | undefined,
-    signal: AbortSignal,
-  ): Promise<{ readonly files: readonly ObjectFile[]; readonly more: boolean; readonly last: string | undefined }>;
+  list(prefix: string, after: string | undefined, signal: AbortSignal): Promise<ListPage>;
   /** The object's name for people and for the engine's `_path`: with its bucket. */
   pathOf(key: string): string;
   /** How the engine reads exactly these keys. */
