@@ -4,28 +4,17 @@
  * a materialized view. `SEED` repeats a run, `SECONDS` bounds it (default 90). With `REPLICAS=3` pipes have up to three
  * workers, made more and fewer on the way.
  */
-import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { startVersitygw, type TestStore } from "../test/support/pipe-stores.ts";
 import { createPipe, details, pipeBody } from "../test/support/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../test/support/serve.ts";
+import { kill, random, retried, revive } from "./chaos.ts";
 
 export const description = "object storage pipes stay exactly-once under kill -9 of worker, engine and control plane";
 
 const seconds = Number(process.env.SECONDS ?? 90);
 const maxReplicas = Number(process.env.REPLICAS ?? 1);
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
-
-/** Mulberry32: small and repeatable. */
-function random(state: number): () => number {
-  let at = state;
-  return () => {
-    at = (at + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 type Run = { served: Served; service: BenchService; store: TestStore; next: () => number; engineKills: number[] };
 
@@ -113,7 +102,7 @@ async function torment(state: Run): Promise<Record<string, string | number>> {
     // Every third key is smaller than what was loaded before.
     const key = state.next() < 0.33 ? `0001-late-${round}` : `${String(1000 + round)}-small`;
     await retried(async () => {
-      await revive(state, pipes);
+      await revive(state.served, state.service, pipes.values());
       nextId = await upload(state, name, suffix, key, nextId, 1 + Math.floor(state.next() * 3000), expected);
     });
     await delay(200 + state.next() * 1500);
@@ -121,7 +110,7 @@ async function torment(state: Run): Promise<Record<string, string | number>> {
     if (round % 5 === 4) await edit(state, pipes.get(suffix) as string);
     if (maxReplicas > 1 && round % 4 === 3) await scale(state, pipes);
   }
-  await revive(state, pipes);
+  await revive(state.served, state.service, pipes.values());
   return await verify(state, pipes, expected, kills);
 }
 
@@ -143,21 +132,8 @@ async function upload(
   return from + count;
 }
 
-/** The operator's part: a service or a pipe that was killed too often rests until it is started again. */
-async function revive(state: Run, pipes: ReadonlyMap<string, string>): Promise<void> {
-  const { params } = state.service;
-  if ((await state.served.api.getService({ params })).state === "failed") {
-    await state.served.api.updateServiceState({ params, body: { command: "start" } });
-  }
-  for (const pipeId of pipes.values()) {
-    const { state: word } = await details(state.served, state.service, pipeId);
-    if (word !== "InternalError") continue;
-    await state.served.api.updatePipeState({ params: { ...params, pipeId }, body: { command: "start" } });
-  }
-}
-
 async function harm(state: Run, pipes: ReadonlyMap<string, string>, kills: Record<string, number>): Promise<void> {
-  await revive(state, pipes);
+  await revive(state.served, state.service, pipes.values());
   const dice = state.next();
   // A service whose engine dies six times in a row without a stable minute is given up: stay below that.
   state.engineKills = state.engineKills.filter((at) => Date.now() - at < 70_000);
@@ -225,26 +201,4 @@ async function verify(
     total += count;
   }
   return { rows: total, seed, ...kills };
-}
-
-function kill(pidFile: string): boolean {
-  try {
-    process.kill((JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid, "SIGKILL");
-    return true;
-  } catch {
-    // Between two lives.
-    return false;
-  }
-}
-
-/** Uploads go through the engine, which may have been killed a moment ago. */
-async function retried(work: () => Promise<void>): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (attempt === 60) throw error;
-      await delay(500);
-    }
-  }
 }

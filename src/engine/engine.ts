@@ -24,6 +24,8 @@ export class Engine {
   readonly #dataDir: string;
   /** Kept open so that the database stays loaded, and used for KILL QUERY. */
   readonly #control: Connection;
+  /** Opened while nothing waited for it. Never used before. */
+  #spare: Connection | undefined;
 
   constructor(dataDir: string, configFile: string) {
     this.#addon = loadAddon();
@@ -40,9 +42,24 @@ export class Engine {
     return connection;
   }
 
+  /** A connection that nobody has used before. */
+  fresh(): Connection {
+    const spare = this.#spare;
+    this.#spare = undefined;
+    return spare ?? this.connect([]);
+  }
+
   /** Only when no query of the connection is running. */
   close(connection: Connection): void {
     this.#addon.CloseConnection(connection);
+  }
+
+  /** Closes it after the answer has left, and opens the next one then: neither is anything a client waits for. */
+  retire(connection: Connection): void {
+    setImmediate(() => {
+      this.close(connection);
+      this.#spare ??= this.connect([]);
+    });
   }
 
   /** Runs a text and returns its result in `format`, or what it wrote to an OUTFILE as counters only. */

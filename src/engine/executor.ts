@@ -43,13 +43,15 @@ export type Run = {
   readonly signal: AbortSignal;
 };
 
+type Running = { readonly gone: AbortController; readonly user: string; readonly over: Promise<void> };
+
 export class Executor {
   readonly #engine: Engine;
   readonly #slots: Slots;
   readonly #facts: ServerFacts;
   readonly #logger: Logger;
   readonly #sessions: Sessions;
-  readonly #running = new Map<string, AbortController>();
+  readonly #running = new Map<string, Running>();
 
   constructor(options: { engine: Engine; slots: Slots; facts: ServerFacts; logger: Logger }) {
     this.#engine = options.engine;
@@ -97,7 +99,7 @@ export class Executor {
     gone: AbortController,
   ): Promise<Summary> {
     guardStatement(tokenize(plainText(statement)), request);
-    this.#register(request, gone);
+    const end = await this.#register(request, gone);
     try {
       const slot = await this.#slots.take(gone.signal);
       try {
@@ -107,7 +109,7 @@ export class Executor {
         // The engine's parser works in a thread of its own while the connection is opened in this one.
         const classified = this.#engine.classify(plainText(statement));
         classified.catch(() => {});
-        const connection = this.#engine.connect(settings);
+        const connection = this.#engine.fresh();
         try {
           const run = {
             engine: this.#engine,
@@ -115,18 +117,18 @@ export class Executor {
             slot,
             request,
             reply,
-            prefix: prefixOf(request),
+            prefix: `${assign(settings)}${prefixOf(request)}`,
             signal: gone.signal,
           };
           return await runStatement(run, statement, upload, await classified);
         } finally {
-          this.#engine.close(connection);
+          this.#engine.retire(connection);
         }
       } finally {
         this.#slots.give(slot);
       }
     } finally {
-      this.#running.delete(request.queryId);
+      end();
     }
   }
 
@@ -149,7 +151,7 @@ export class Executor {
       const own = settings.filter(([name]) => name !== "readonly");
       const names = [...new Set([...own, ...request.settings].map(([name]) => name))];
       restore = (await borrowSettings(this.#engine, connection, names))(literal);
-      const prefix = `SET ${own.map(([name, value]) => `${name} = ${literal(value)}`).join(", ")};${prefixOf(request)}`;
+      const prefix = `${assign(own)}${prefixOf(request)}`;
       const run = { engine: this.#engine, connection, slot, request, reply, prefix, signal: gone.signal };
       const summary = await runStatement(run, statement, upload, classified);
       failed = false;
@@ -182,14 +184,23 @@ export class Executor {
     return false;
   }
 
-  #register(request: QueryRequest, gone: AbortController): void {
-    if (this.#running.has(request.queryId)) {
-      throw clickHouseException(
-        "QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING",
-        `Query with id = ${request.queryId} is already running.`,
-      );
+  /** Takes the query id, from the caller's own running query if it asked for that; gives it back with the result. */
+  async #register(request: QueryRequest, gone: AbortController): Promise<() => void> {
+    const { queryId, user, replaceRunning } = request;
+    for (let other = this.#running.get(queryId); other !== undefined; other = this.#running.get(queryId)) {
+      if (!replaceRunning || other.user !== user) {
+        const text = `Query with id = ${queryId} is already running.`;
+        throw clickHouseException("QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING", text);
+      }
+      other.gone.abort(clickHouseException("QUERY_WAS_CANCELLED", "Another query took the place of this one."));
+      await other.over;
     }
-    this.#running.set(request.queryId, gone);
+    const { promise: over, resolve } = Promise.withResolvers<void>();
+    this.#running.set(queryId, { gone, user, over });
+    return () => {
+      this.#running.delete(queryId);
+      resolve();
+    };
   }
 
   #asException(error: unknown): ClickHouseException {
@@ -251,6 +262,11 @@ function trustedSettings(request: QueryRequest): [string, string][] {
   return settings;
 }
 
+function assign(settings: readonly (readonly [string, string])[]): string {
+  return `SET ${settings.map(([name, value]) => `${name} = ${literal(value)}`).join(", ")};`;
+}
+
+/** What the client asked for. It comes after our own settings, which `guard.ts` keeps it from changing. */
 function prefixOf(request: QueryRequest): string {
   const assignments = [
     ...request.settings.map(([name, value]) => `${name} = ${literal(value)}`),

@@ -3,12 +3,10 @@
  * whole or not at all. A longer one streams through a named pipe, and when its sender breaks off, the pipe is closed
  * only after the engine has marked the query cancelled: the rows in hand are dropped, as by a server.
  */
-import { once } from "node:events";
 import { unlink, writeFile } from "node:fs/promises";
-import type { Socket } from "node:net";
 import { literal } from "../clickhouse/sql.ts";
 import { insertFormat, type KillSwitch, type Run } from "./executor.ts";
-import { openWriter } from "./fifo.ts";
+import { openWriter, type PipeWriter } from "./fifo.ts";
 import { valuesAreHarmless } from "./guard.ts";
 import type { Summary } from "./reply.ts";
 import type { InputCall, InsertStatement, Statement } from "./statement.ts";
@@ -16,6 +14,9 @@ import type { Upload } from "./upload.ts";
 
 /** Bodies up to this size are received before the insert starts. */
 const spoolBytes = 4 * 1_048_576;
+
+/** What is written into a named pipe at once. */
+const pieceBytes = 1_048_576;
 
 /** VALUES data up to this size is searched for functions that may not be called. */
 const searchedBytes = 262_144;
@@ -116,31 +117,46 @@ async function insertStreamed(run: Run, statement: InsertStatement, upload: Uplo
   insert.catch(() => {});
   const writer = await openWriter(run.slot.inPath, () => over);
   if (writer === undefined) return await insert;
-  writer.on("error", () => writer.destroy());
   let failure: unknown;
   try {
-    for await (const chunk of upload.rest()) {
-      if (writer.destroyed || over) break;
-      if (!writer.write(chunk)) await drained(writer);
-    }
+    await pour(upload.rest(), writer, () => over);
   } catch (error) {
     failure = error;
     await kill.marked();
   }
-  writer.end();
+  writer.close();
   const result = await insert;
   if (failure !== undefined) throw failure;
   return result;
 }
 
-/** Waits for room in the pipe, or for its end: the engine closes it when the insert fails. */
-async function drained(writer: Socket): Promise<void> {
-  if (writer.destroyed) return;
-  const waited = new AbortController();
-  const { signal } = waited;
+/** Writes what has arrived while the piece before it is being written, until the data or the engine's interest ends. */
+async function pour(chunks: AsyncIterable<Buffer>, writer: PipeWriter, over: () => boolean): Promise<void> {
+  let parts: Buffer[] = [];
+  let size = 0;
+  let writing = Promise.resolve(true);
+  let idle = true;
+  const flush = () => {
+    const piece = parts;
+    parts = [];
+    size = 0;
+    idle = false;
+    writing = writer.write(piece).finally(() => {
+      idle = true;
+    });
+    // Awaited before the next piece; until then its rejection is not unhandled.
+    writing.catch(() => {});
+  };
   try {
-    await Promise.race([once(writer, "drain", { signal }), once(writer, "close", { signal })]).catch(() => {});
+    for await (const chunk of chunks) {
+      parts.push(chunk);
+      size += chunk.length;
+      if (size < pieceBytes && !idle) continue;
+      if (over() || !(await writing)) return;
+      flush();
+    }
+    if (parts.length > 0 && (await writing)) flush();
   } finally {
-    waited.abort();
+    await writing;
   }
 }

@@ -40,8 +40,9 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   const sessions = options.sessions ?? 32;
   const child = spawn(process.execPath, [hostFile, ...argumentsOf(options, sessions)], {
     stdio: ["ignore", "ignore", "pipe", "ipc"],
-    // Every running query holds a thread of libuv's pool; the rest is for KILL QUERY, files and compression.
-    env: { ...childEnvironment(options.compileCacheDir), UV_THREADPOOL_SIZE: String(sessions + 16) },
+    // Every running query holds a thread of libuv's pool, and an insert another one to write into its pipe; the rest is
+    // for KILL QUERY, files and compression.
+    env: { ...childEnvironment(options.compileCacheDir), UV_THREADPOOL_SIZE: String(2 * sessions + 16) },
   });
   if (child.pid !== undefined) options.onSpawn?.(child.pid);
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {

@@ -1,12 +1,14 @@
 /** What a patch changes: mutable members are merged, unchanged immutable ones tolerated, changed ones refused. */
+
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import { withoutNulls } from "../api/operation.ts";
 import type { createPipeBody, pipeOperations } from "../api/pipes.ts";
 import { AppError, type Issue } from "../lib/errors.ts";
+import { kindOf } from "../sources/registry.ts";
 import type { DestinationTable, JsonObject, SourceKind } from "../sources/source.ts";
 import type { Pipe, PipeChange, PipeDestination } from "../store/pipes.ts";
-import { destinationIssues, fullConfig, kindOf, mappingIssues, splitSecrets, tableOf } from "./definition.ts";
+import { destinationIssues, fullConfig, mappingIssues, splitSecrets, tableOf } from "./definition.ts";
 
 type PatchBody = z.output<(typeof pipeOperations)["updatePipe"]["body"]>;
 type Settings = z.output<typeof createPipeBody>["settings"];
@@ -36,7 +38,7 @@ export function checkChange(pipe: Pipe, secrets: Record<string, unknown>, body: 
   return {
     kind,
     config,
-    table: tableOf(destination, mappings),
+    table: tableOf(destination, mappings, kind.targets?.(config ?? (fullConfig(pipe, secrets) as JsonObject))),
     validateSamples: source?.validateSamples === true,
     change: {
       ...(body.name ? { name: body.name } : {}),

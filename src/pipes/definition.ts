@@ -4,7 +4,7 @@ import { withoutNulls } from "../api/operation.ts";
 import type { createPipeBody } from "../api/pipes.ts";
 import { columnTypeProblem, tableExpressionProblem } from "../clickhouse/guard.ts";
 import { AppError, type Issue } from "../lib/errors.ts";
-import { sourceKinds } from "../sources/registry.ts";
+import { kindOf, sourceKinds } from "../sources/registry.ts";
 import type { DestinationTable, JsonObject, SourceKind } from "../sources/source.ts";
 import type { NewPipe, Pipe, PipeDestination } from "../store/pipes.ts";
 import type { Job, Limits } from "./protocol.ts";
@@ -19,32 +19,39 @@ export type Checked = {
   readonly pipe: NewPipe;
 };
 
-/** Everything that can be said about a request without asking anybody; throws BAD_REQUEST with every issue. */
-export function checkDefinition(serviceId: string, body: CreateBody): Checked {
-  const given = withoutNulls(body);
-  const { validateSamples, ...arms } = given.source;
-  const keys = Object.keys(arms).filter((key) => (arms as Record<string, unknown>)[key] !== undefined);
+/** The one kind that a source names, with what is wrong with its members. Throws BAD_REQUEST unless it is one. */
+export function checkSource(arms: Readonly<Record<string, unknown>>) {
+  const keys = Object.keys(arms).filter((name) => arms[name] !== undefined);
   if (keys.length !== 1) {
     const names = Object.keys(sourceKinds).join(", ");
     fail([{ path: "source", message: `must have exactly one of ${names}; it has ${keys.length}` }]);
   }
   const key = keys[0] as string;
-  const kind = (sourceKinds as Record<string, SourceKind>)[key] as SourceKind;
-  const config = (arms as unknown as Record<string, JsonObject>)[key] as JsonObject;
+  const kind = kindOf(key);
+  const config = arms[key] as JsonObject;
+  const issues = (kind.rules?.(config) ?? []).map(({ path, message }) => ({ path: `source.${key}.${path}`, message }));
+  return { key, kind, config, issues };
+}
+
+/** Everything that can be said about a request without asking anybody; throws BAD_REQUEST with every issue. */
+export function checkDefinition(serviceId: string, body: CreateBody): Checked {
+  const given = withoutNulls(body);
+  const { validateSamples, ...arms } = given.source;
+  const { key, kind, config, issues: sourceIssues } = checkSource(arms);
   const destination = given.destination as PipeDestination;
   const mappings = given.fieldMappings ?? [];
   const issues = [
-    ...(kind.rules?.(config) ?? []).map(({ path, message }) => ({ path: `source.${key}.${path}`, message })),
-    ...destinationIssues(destination),
-    ...mappingIssues(destination, mappings),
+    ...sourceIssues,
+    ...(kind.targets === undefined
+      ? [...destinationIssues(destination), ...mappingIssues(destination, mappings)]
+      : ownedTableIssues(destination, mappings)),
   ];
   if (issues.length > 0) fail(issues);
-  kindOf(key);
   const { plain, secrets } = splitSecrets(kind, config);
   return {
     kind,
     config,
-    table: tableOf(destination, mappings),
+    table: tableOf(destination, mappings, kind.targets?.(config)),
     validateSamples: validateSamples === true,
     pipe: {
       serviceId,
@@ -61,16 +68,23 @@ export function checkDefinition(serviceId: string, body: CreateBody): Checked {
   };
 }
 
-export function kindOf(key: string): SourceKind {
-  const kind: SourceKind | undefined = (sourceKinds as Record<string, SourceKind>)[key];
-  if (kind?.connect !== undefined) return kind;
-  const message = "this version of Millrace cannot run pipes of this kind yet";
-  throw new AppError("SOURCE_INVALID", `source.${key}: ${message}`, { issues: [{ path: `source.${key}`, message }] });
-}
-
 function fail(issues: readonly Issue[]): never {
   const list = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
   throw new AppError("BAD_REQUEST", list, { issues });
+}
+
+/** A connector that makes its tables itself takes names and columns from the source. */
+function ownedTableIssues(destination: PipeDestination, mappings: NewPipe["fieldMappings"]): Issue[] {
+  const issues: Issue[] = [];
+  const message = "must be absent: the tables of this kind of source follow from its tableMappings";
+  for (const member of ["columns", "tableDefinition"] as const) {
+    if (Object.keys(destination[member] ?? {}).length > 0) issues.push({ path: `destination.${member}`, message });
+  }
+  if (mappings.length > 0) issues.push({ path: "fieldMappings", message });
+  if (destination.managedTable === false) {
+    issues.push({ path: "destination.managedTable", message: "must not be false for this kind of source" });
+  }
+  return issues;
 }
 
 export function destinationIssues(destination: PipeDestination): Issue[] {
@@ -143,10 +157,16 @@ export function mappingIssues(destination: PipeDestination, mappings: NewPipe["f
   return issues;
 }
 
-export function tableOf(destination: PipeDestination, mappings: NewPipe["fieldMappings"]): DestinationTable {
+export function tableOf(
+  destination: PipeDestination,
+  mappings: NewPipe["fieldMappings"],
+  owned?: readonly string[],
+): DestinationTable {
+  const database = destination.database ?? "default";
+  if (owned !== undefined) return { database, table: owned[0] ?? "", columns: [], owned };
   const sources = new Map(mappings.map(({ sourceField, destinationField }) => [destinationField, sourceField]));
   return {
-    database: destination.database ?? "default",
+    database,
     table: destination.table ?? "",
     columns: (destination.columns ?? []).map((column) => ({
       ...column,
@@ -193,12 +213,13 @@ function withoutRoles(destination: PipeDestination & { roles?: unknown }): PipeD
 }
 
 export function jobOf(pipe: Pipe, secrets: Record<string, unknown>, replica: Job["replica"], limits: Limits): Job {
+  const config = fullConfig(pipe, secrets);
   return {
     pipeId: pipe.id,
     epoch: pipe.epoch,
     sourceKind: pipe.sourceKind,
-    config: fullConfig(pipe, secrets),
-    table: tableOf(pipe.destination, pipe.fieldMappings),
+    config,
+    table: tableOf(pipe.destination, pipe.fieldMappings, kindOf(pipe.sourceKind).targets?.(config)),
     destination: { ...pipe.destination, managedTable: pipe.destination.managedTable !== false },
     settings: pipe.settings,
     scaling: pipe.scaling,

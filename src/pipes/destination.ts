@@ -2,7 +2,7 @@
  * The destination of a pipe: its table, made ready for exactly-once inserts, and its error table. Everything here may
  * be repeated after a crash.
  */
-import type { Summary } from "../clickhouse/client.ts";
+import type { ClickHouseClient, Summary } from "../clickhouse/client.ts";
 import { identifier, literal, tableName } from "../clickhouse/sql.ts";
 import { AppError } from "../lib/errors.ts";
 import type { DestinationTable, Insert, RejectedRecord } from "../sources/source.ts";
@@ -34,7 +34,8 @@ export class Destination {
    * a managed table is emptied first, for a pipe that starts over.
    */
   async prepare(options: { empty: boolean }): Promise<void> {
-    const { database, table } = this.#table;
+    const { database, table, owned } = this.#table;
+    if (owned !== undefined) return await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
     if (this.#definition.managedTable === true) {
       await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
       await this.#command(createTableSql(this.#table, this.#definition));
@@ -45,16 +46,22 @@ export class Destination {
 
   /** Also for views that were made after the pipe started. */
   async rememberTokens(): Promise<void> {
-    const { database, table } = this.#table;
-    await this.#link.use(async (client) => {
-      const target = await findTable(client, database, table);
-      if (target === undefined) throw missingTable(database, table);
-      for (const sink of [target, ...(await sinksOf(client, target))]) {
-        if (!needsWindow(sink)) continue;
-        const name = tableName(sink.database, sink.name);
-        await client.command(`ALTER TABLE ${name} MODIFY SETTING non_replicated_deduplication_window = ${dedupWindow}`);
-      }
-    });
+    const { database, table, owned } = this.#table;
+    for (const name of owned ?? [table]) {
+      await this.#link.use(async (client) => {
+        const target = await findTable(client, database, name);
+        if (target !== undefined) await this.#remember(client, target);
+        else if (owned === undefined) throw missingTable(database, name);
+      });
+    }
+  }
+
+  async #remember(client: ClickHouseClient, target: TableFacts): Promise<void> {
+    for (const sink of [target, ...(await sinksOf(client, target))]) {
+      if (!needsWindow(sink)) continue;
+      const name = tableName(sink.database, sink.name);
+      await client.command(`ALTER TABLE ${name} MODIFY SETTING non_replicated_deduplication_window = ${dedupWindow}`);
+    }
   }
 
   async insert(insert: Insert, settings: EngineSettings, signal: AbortSignal): Promise<Summary> {

@@ -10,6 +10,7 @@ export class Health {
   readonly #limits: Limits;
   readonly #tell: (status: WorkerStatus) => void;
   readonly #since = new Map<FailureKind, number>();
+  readonly #warnings = new Map<string, string>();
   #told: string | undefined;
 
   constructor(limits: Limits, tell: (status: WorkerStatus) => void) {
@@ -20,10 +21,22 @@ export class Health {
   /** Something works again: inserts, or the source. */
   good(kinds: readonly FailureKind[]): void {
     for (const kind of kinds) this.#since.delete(kind);
-    if (this.#since.size === 0 && this.#told !== "running") {
-      this.#told = "running";
-      this.#tell({ phase: "running" });
-    }
+    if (this.#since.size === 0) this.#tellRunning();
+  }
+
+  /** The pipe goes on, and the user should know of something; without a message that is over. */
+  warn(key: string, message: string | undefined): void {
+    if (message === undefined) this.#warnings.delete(key);
+    else this.#warnings.set(key, message);
+    if (this.#since.size === 0 && this.#told !== undefined) this.#tellRunning();
+  }
+
+  #tellRunning(): void {
+    const reason = [...this.#warnings.values()].join(" ");
+    const told = reason === "" ? "running" : reason;
+    if (this.#told === told) return;
+    this.#told = told;
+    this.#tell(reason === "" ? { phase: "running" } : { phase: "degraded", reason });
   }
 
   /** Throws PipeFailure when this has lasted too long. */

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { sleep } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
+import { shareOf } from "../lib/share.ts";
 import type { Connector, Query, Source, SourceContext } from "../sources/source.ts";
 import type { Intent } from "../store/ledger.ts";
 import { Destination } from "./destination.ts";
@@ -10,7 +11,7 @@ import { Health, PipeFailure } from "./health.ts";
 import type { Calls, Job, WorkerStatus } from "./protocol.ts";
 import { Runner } from "./runner.ts";
 import { ServiceLink } from "./service-link.ts";
-import { concurrencyOf, engineSettings, sourceSettings } from "./settings.ts";
+import { concurrencyOf, engineSettings, memoryGbOf, sourceSettings } from "./settings.ts";
 
 export type JobEvents = {
   tell(status: WorkerStatus): void;
@@ -22,12 +23,11 @@ const viewCheckMs = 60_000;
 
 export async function runJob(
   job: Job,
-  connect: (() => Promise<Connector<never>>) | undefined,
+  connect: () => Promise<Connector<never>>,
   calls: Calls,
   events: JobEvents,
   signal: AbortSignal,
 ): Promise<WorkerStatus> {
-  if (connect === undefined) return { phase: "failed", reason: "This version cannot run pipes of this kind." };
   const link = new ServiceLink(calls);
   const health = new Health(job.limits, events.tell);
   const destination = new Destination(link, job.pipeId, job.table, job.destination);
@@ -37,7 +37,9 @@ export async function runJob(
     if (signal.aborted) return { phase: "stopped" };
     const connector = await connect();
     const context = contextOf(job, destination, link, calls, events, health);
-    await using source: Source = await connector.open(job.config as never, context, signal);
+    await using source: Source = await openSource(connector, job, context, health, signal);
+    if (signal.aborted) return { phase: "stopped" };
+    if (job.table.owned !== undefined) await untilDone(job, health, signal, () => destination.rememberTokens());
     await runWithViewChecks(job, source, destination, calls, health, signal);
     return { phase: signal.aborted ? "stopped" : "completed" };
   } catch (error) {
@@ -88,6 +90,37 @@ async function runWithViewChecks(
   await runner.run();
 }
 
+/** A connector that owns its tables looks at both sides when it opens: outages of them are waited for. */
+async function openSource(
+  connector: Connector<never>,
+  job: Job,
+  context: SourceContext,
+  health: Health,
+  signal: AbortSignal,
+): Promise<Source> {
+  const open = () => connector.open(job.config as never, context, signal);
+  if (job.table.owned === undefined) return await open();
+  const source = await untilDone(job, health, signal, open);
+  if (source === undefined) throw signal.reason;
+  return source;
+}
+
+/** Repeats what needs the source or the service, until it works or has failed for too long; undefined when aborted. */
+async function untilDone<T>(job: Job, health: Health, signal: AbortSignal, work: () => Promise<T>) {
+  for (let pause = job.limits.retryBaseMs; !signal.aborted; pause = Math.min(pause * 2, 30_000)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (error instanceof TypeError || error instanceof RangeError) throw error;
+      if (error instanceof AppError && !error.retryable) throw error;
+      health.bad(failureOf(error));
+      await sleep(pause, signal);
+    }
+  }
+  return undefined;
+}
+
 /** Until the destination is ready or has been unfit for too long. */
 async function prepare(job: Job, destination: Destination, calls: Calls, health: Health, signal: AbortSignal) {
   for (let pause = job.limits.retryBaseMs; !signal.aborted; pause = Math.min(pause * 2, 30_000)) {
@@ -113,11 +146,6 @@ async function hasBegun(calls: Calls): Promise<boolean> {
   return (await calls.marks([begunMark]))[begunMark] !== undefined;
 }
 
-/** Which replica owns a lane. */
-function shareOf(lane: string, count: number): number {
-  return count === 1 ? 0 : createHash("md5").update(lane).digest().readUInt32BE() % count;
-}
-
 function contextOf(
   job: Job,
   destination: Destination,
@@ -133,10 +161,12 @@ function contextOf(
     settings: sourceSettings(job.settings),
     destination: job.table,
     concurrency: concurrencyOf(job.settings, job.scaling),
+    memoryGb: memoryGbOf(job.scaling),
     replica: job.replica,
     marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
     note: (marks, counts) => calls.note(marks, counts as Record<string, number>),
     answered: () => health.good(["source"]),
+    warn: (key, message) => health.warn(key, message),
     report: events.gauges,
     reject: async (records) => {
       const content = JSON.stringify(records.map(({ origin, position }) => [origin, position]));
@@ -144,5 +174,6 @@ function contextOf(
       await destination.reject(records, `${job.pipeId}:${job.epoch}:noted:${id}`);
     },
     query,
+    command: async (sql) => void (await link.use((client) => client.command(sql))),
   };
 }

@@ -62,11 +62,12 @@ export class Runner {
 
   /** Resolves when the source is exhausted or the signal aborted; throws PipeFailure when the pipe must stop. */
   async run(): Promise<void> {
-    await this.#replay();
     const pause = this.#backoff();
     while (!this.#signal.aborted) {
       const lanes = new Lanes(this.#parts.concurrency);
       try {
+        // Also after a failure of ours: a batch whose confirmation failed must not be read anew and cut otherwise.
+        await this.#replay();
         const checkpoints = new Map(Object.entries(await this.#parts.ledger.checkpoints()));
         this.#parts.health.good([]);
         for await (const batch of this.#parts.source.read(checkpoints, this.#signal)) {
@@ -117,6 +118,8 @@ export class Runner {
   }
 
   async #begin(batch: Batch): Promise<void> {
+    // The batch before it in its lane may have been broken off: a lane must not have two open intents.
+    if (this.#signal.aborted) return;
     const frozen = this.#freeze(batch, this.#parts.worker.run);
     await this.#parts.ledger.begin(intentOf(batch, frozen));
     await this.#insert(batch, frozen);
@@ -141,7 +144,7 @@ export class Runner {
       const settings = { ...frozen.settings[index], insert_deduplication_token: `${frozen.token}:${index}` };
       const outcome = await this.#insertOne(insert, settings);
       if (outcome === undefined) return;
-      if ("kind" in outcome) return await this.#replace(batch, frozen.since, outcome);
+      if ("kind" in outcome) return await this.#replace(batch, frozen.since, { ...outcome, insert: index });
       sentRows += outcome.writtenRows;
       sentBytes += outcome.writtenBytes;
     }
@@ -180,7 +183,7 @@ export class Runner {
         if (failure.kind === "data" || failure.kind === "source") strikes += 1;
         if (isRefusal(failure, strikes)) {
           const kind = failure.kind === "source" ? ("source" as const) : ("data" as const);
-          return { kind, code: failure.code, message: sentenceOf(failure) } satisfies InsertFailure;
+          return { kind, code: failure.code, message: sentenceOf(failure) };
         }
         if (failure.kind !== "data") this.#parts.health.bad(failure);
         await sleep(pause.next(), this.#signal);

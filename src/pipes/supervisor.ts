@@ -3,6 +3,7 @@
  * state. The body takes no input; whatever takes time runs beside it, one action per pipe, and pokes the loop when it is
  * over. Only this file writes pipe states.
  */
+
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -10,8 +11,7 @@ import { Backoff } from "../lib/backoff.ts";
 import { describeError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { endRecorded } from "../lib/process.ts";
-import { sourceKinds } from "../sources/registry.ts";
-import type { SourceKind } from "../sources/source.ts";
+import { kindOf } from "../sources/registry.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { Pipe, PipeStore } from "../store/pipes.ts";
 import type { ServiceStore } from "../store/services.ts";
@@ -139,7 +139,8 @@ export class PipesSupervisor {
     // A restart after a death keeps its word and reason until the worker says something else.
     if (pipe.state !== "Degraded") await this.#setState(pipe, "Provisioning", null);
     const secrets = await this.#options.pipes.secrets(pipe.id);
-    const count = Math.max(1, pipe.scaling.replicas ?? 1);
+    const single = kindOf(pipe.sourceKind).targets !== undefined;
+    const count = single ? 1 : Math.max(1, pipe.scaling.replicas ?? 1);
     const run = randomUUID();
     tracked.generation = pipe.generation;
     tracked.replicas = Array.from({ length: count }, (_, index) => {
@@ -199,10 +200,9 @@ export class PipesSupervisor {
 
   /** What the connector made at the source goes with the pipe; a source that is gone does not keep the pipe alive. */
   async #cleanUp(pipe: Pipe): Promise<void> {
-    const kind: SourceKind | undefined = (sourceKinds as Record<string, SourceKind>)[pipe.sourceKind];
     try {
-      const connector = await kind?.connect?.();
-      if (connector?.cleanUp === undefined) return;
+      const connector = await kindOf(pipe.sourceKind).connect();
+      if (connector.cleanUp === undefined) return;
       const config = fullConfig(pipe, await this.#options.pipes.secrets(pipe.id));
       await connector.cleanUp(config as never, pipe.id, AbortSignal.timeout(30_000));
     } catch (error) {

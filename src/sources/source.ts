@@ -79,6 +79,8 @@ export type InsertFailure = {
   readonly kind: "data" | "source";
   /** Numeric code of the engine. */
   readonly code: number;
+  /** Which of the batch's inserts was refused, from 0; those before it went through. */
+  readonly insert: number;
   /** The engine's sentence, free of secrets. */
   readonly message: string;
 };
@@ -101,6 +103,8 @@ export type SourceContext = {
   readonly destination: DestinationTable;
   /** Batches that are inserted at the same time. */
   readonly concurrency: number;
+  /** Memory of this worker, as scaled: what a source may hold follows from it. */
+  readonly memoryGb: number;
   /** This worker's part of the work: replica `index` of `count`. */
   readonly replica: { readonly index: number; readonly count: number };
   marks(keys: readonly string[]): Promise<ReadonlyMap<string, Json>>;
@@ -110,10 +114,17 @@ export type SourceContext = {
   reject(records: readonly RejectedRecord[]): Promise<void>;
   /** The source has just answered: an outage of it is over, also when it has nothing new. */
   answered(): void;
+  /**
+   * Something the user should know of while the pipe goes on: it is shown as degraded until the same key is given
+   * without a message.
+   */
+  warn(key: string, message?: string): void;
   /** Gauges such as lag and progress; shown in the API and in the metrics. */
   report(gauges: Readonly<Record<string, number>>): void;
   /** A plain query on the destination service. Wakes it: not for polling. */
   readonly query: Query;
+  /** A statement on the destination service that answers nothing, for connectors that own their tables. */
+  readonly command: (sql: string) => Promise<void>;
 };
 
 export type SourceSettings = Readonly<Record<string, number | boolean>>;
@@ -123,6 +134,8 @@ export type DestinationTable = {
   readonly table: string;
   /** The columns the pipe fills, with the source field of each. */
   readonly columns: readonly DestinationColumn[];
+  /** Tables that the connector owns; `table` is then the first of them and `columns` is empty. */
+  readonly owned?: readonly string[];
 };
 
 export type DestinationColumn = { readonly name: string; readonly type: string; readonly sourceField: string };
@@ -149,9 +162,14 @@ export interface Connector<Config> {
   /** Connects, authenticates and looks; with `validateSamples` also reads samples. Throws AppError SOURCE_* on failure. */
   check(config: Config, options: CheckOptions, signal: AbortSignal): Promise<void>;
   open(config: Config, context: SourceContext, signal: AbortSignal): Promise<Source>;
+  /** Fields and types inferred from samples. Throws SOURCE_* as `check` does. */
+  discover?(config: Config, query: Query, signal: AbortSignal): Promise<readonly FoundField[]>;
   /** Removes what the pipe made at the source (a replication slot, for example), when the pipe is deleted. */
   cleanUp?(config: Config, pipeId: string, signal: AbortSignal): Promise<void>;
 }
+
+/** A field that samples of a source have, with the type that the engine infers. */
+export type FoundField = { readonly name: string; readonly type: string; readonly optional: boolean };
 
 export type CheckOptions = {
   readonly validateSamples: boolean;
@@ -172,6 +190,11 @@ export type SourceKind = {
   readonly shown?: (config: JsonObject) => JsonObject;
   /** Cross-field rules; returns what is wrong with paths below the kind's member. */
   readonly rules?: (config: JsonObject) => { readonly path: string; readonly message: string }[];
-  /** Loads the connector's code. Absent while this version cannot run the kind. */
-  readonly connect?: () => Promise<Connector<never>>;
+  /**
+   * For a connector that makes its tables itself: their names in the destination database. Such a pipe has one worker,
+   * and its request names neither table nor columns.
+   */
+  readonly targets?: (config: JsonObject) => readonly string[];
+  /** Loads the connector's code. */
+  readonly connect: () => Promise<Connector<never>>;
 };

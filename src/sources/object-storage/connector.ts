@@ -1,13 +1,13 @@
 /** The object storage connector: checks a configuration and opens a source. */
 import { AppError } from "../../lib/errors.ts";
-import type { CheckOptions, Connector, SourceContext } from "../source.ts";
+import type { CheckOptions, Connector, FoundField, Query, SourceContext } from "../source.ts";
 import { conflictingFields } from "./fields.ts";
 import { inferFormat, isBzip2, isUnpacked, type ObjectFormat } from "./formats.ts";
 import { keyPattern } from "./glob.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { locationOf } from "./location.ts";
 import { Reading } from "./reading.ts";
-import { checkSample } from "./samples.ts";
+import { checkSample, discoverObject } from "./samples.ts";
 import { ObjectSource } from "./source.ts";
 import type { ObjectStore } from "./store.ts";
 import { Unpacking } from "./unpacking.ts";
@@ -40,6 +40,21 @@ export const connector: Connector<ObjectStorageConfig> = {
       checkCompression(config, first?.key ?? pattern, format);
       if (config.queueUrl !== undefined) await checkQueue(config, config.queueUrl, signal);
       if (options.validateSamples) await checkSample(first, format, reading, options, signal);
+    } finally {
+      unpacking.close();
+      store.close();
+    }
+  },
+
+  async discover(config: ObjectStorageConfig, query: Query, signal: AbortSignal): Promise<readonly FoundField[]> {
+    const { store, pattern } = await openStore(config);
+    const unpacking = new Unpacking(store);
+    try {
+      const keys = keyPattern(pattern);
+      const page = await store.list(keys.prefix, undefined, signal);
+      const first = page.files.find((file) => file.size > 0 && keys.matches(file.key));
+      const reading = new Reading(store, unpacking, config, { database: "", table: "", columns: [] });
+      return await discoverObject(first, config.format ?? inferFormat(first?.key ?? pattern), reading, query, signal);
     } finally {
       unpacking.close();
       store.close();

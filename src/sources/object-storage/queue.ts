@@ -11,8 +11,8 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
+import { credentialsOf } from "../aws/credentials.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
-import { credentialsOf } from "./s3.ts";
 import { bareEtag, type ObjectFile, storeError } from "./store.ts";
 
 /** A message is hidden without a heartbeat for the queue's own visibility timeout, kept within these bounds. */

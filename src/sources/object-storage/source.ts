@@ -2,11 +2,11 @@
  * Objects as batches. What is done stands in marks, one per object version, so that neither the order of keys nor of
  * events decides about correctness; cursors only save LIST calls.
  */
-import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { sleep } from "../../lib/abort.ts";
 import { ahead } from "../../lib/ahead.ts";
 import { AppError } from "../../lib/errors.ts";
+import { shareOf } from "../../lib/share.ts";
 import type { Batch, InsertFailure, Json, JsonObject, RejectedRecord, Source, SourceContext } from "../source.ts";
 import { Deliveries } from "./deliveries.ts";
 import { inferFormat, isRowFormat, type ObjectFormat } from "./formats.ts";
@@ -289,7 +289,7 @@ export class ObjectSource implements Source {
     const count = this.#queue === undefined ? this.#context.replica.count : 1;
     return files.filter((file) => {
       if (file.size === 0 || !this.#pattern.matches(file.key)) return false;
-      return count === 1 || createHash("md5").update(file.key).digest().readUInt32BE() % count === index;
+      return shareOf(file.key, count) === index;
     });
   }
 

@@ -14,6 +14,8 @@ export const tableMapping = z.strictObject({
   tableEngine: z.enum(["MergeTree", "ReplacingMergeTree", "Null"]).optional(),
 });
 
+export type TableMapping = z.output<typeof tableMapping>;
+
 const request = z.strictObject({
   type: z
     .enum([
@@ -58,6 +60,9 @@ const request = z.strictObject({
   tableMappings: z.array(tableMapping).min(1).max(10_000),
 });
 
+/** The configuration as the worker gets it, credentials included. */
+export type RelationalDbConfig = z.output<typeof request>;
+
 export const relationalDb = {
   key: "relationalDb",
   request,
@@ -70,9 +75,12 @@ export const relationalDb = {
     "disableTls",
     "skipCertVerification",
     "credentials",
+    "tableMappings",
   ],
   secrets: ["credentials"],
   rules,
+  targets: (config) => (config.tableMappings as JsonObject[]).map((mapping) => String(mapping.targetTable)),
+  connect: async () => (await import("./connector.ts")).connector,
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {

@@ -1,0 +1,106 @@
+/** Changes of one table, encoded as rows for its inserts, in the order of the stream. */
+import type { Insert } from "../source.ts";
+import { PartialRows } from "./partial-rows.ts";
+import type { Delete, Insert as Inserted, Relation, Update } from "./pgoutput.ts";
+import { columnPlaces, RowWriter } from "./rows.ts";
+import { streamInsert, type TablePlan } from "./tables.ts";
+import { type Tuple, unchanged } from "./tuple.ts";
+
+const maxInsertBytes = 48 * 2 ** 20;
+
+export type Versions = { readonly tombstone: string; readonly row: string };
+
+export class TableChanges {
+  readonly plan: TablePlan;
+  readonly #keyPlaces: readonly number[];
+  readonly #writer: RowWriter;
+  readonly #partial: PartialRows;
+  readonly #done: Insert[] = [];
+  #bytes = 0;
+  #rows = 0;
+
+  constructor(plan: TablePlan, relation: Relation) {
+    this.plan = plan;
+    const names = plan.sourceColumns.map((column) => column.name);
+    const places = columnPlaces(relation.columns, names);
+    this.#writer = new RowWriter(places, relation.columns.length);
+    this.#keyPlaces = columnPlaces(relation.columns, plan.key);
+    this.#partial = new PartialRows(plan, places, this.#keyPlaces);
+  }
+
+  /** Of all rows that are held. */
+  get bytes(): number {
+    return this.#bytes + this.#writer.bytes + this.#partial.bytes;
+  }
+  get rows(): number {
+    return this.#rows + this.#writer.rows + this.#partial.rows;
+  }
+
+  insert({ row }: Inserted, versions: Versions): void {
+    this.#add(row, `\t${versions.row}\t0`);
+  }
+
+  /** A row whose key is another one leaves a tombstone under the old key. */
+  update({ row, key, old }: Update, versions: Versions): void {
+    const before = key ?? old;
+    const moved = before !== undefined && this.#keyChanged(before, row);
+    if (old === undefined && row.hasUnchanged()) this.#addPartial(row, key, versions);
+    else this.#add(row, `\t${versions.row}\t0`, old);
+    if (moved) this.#add(before, `\t${versions.tombstone}\t1`);
+  }
+
+  delete({ key, old }: Delete, versions: Versions): void {
+    this.#add((old ?? key) as Tuple, `\t${versions.row}\t1`);
+  }
+
+  /** The inserts so far, in their order. */
+  take(): readonly Insert[] {
+    this.#cut();
+    return this.#done;
+  }
+
+  #add(row: Tuple, tail: string, old?: Tuple): void {
+    // A row whose key is waited for must not be in the table before the one that looks it up.
+    if (this.#partial.rows > 0 && this.#partial.has(keyText(row, this.#keyPlaces, old))) this.#cut();
+    if (!this.#writer.append(row, tail, old)) throw new Error("a row lacks values that its old row lacks too");
+    if (this.#writer.bytes >= maxInsertBytes) this.#cut();
+  }
+
+  #addPartial(row: Tuple, key: Tuple | undefined, versions: Versions): void {
+    const before = keyText(key ?? row, this.#keyPlaces);
+    const after = keyText(row, this.#keyPlaces, key);
+    if (this.#partial.full || this.#partial.has(before) || this.#partial.has(after)) this.#cut();
+    this.#partial.add(row, key, [before, after], `\t${versions.row}\t0`);
+  }
+
+  /** Whole rows go first: what is looked up is what was there before. */
+  #cut(): void {
+    this.#rows += this.#writer.rows + this.#partial.rows;
+    this.#bytes += this.#writer.bytes + this.#partial.bytes;
+    if (this.#writer.rows > 0) this.#done.push(streamInsert(this.plan, this.#writer.take()));
+    if (this.#partial.rows > 0) this.#done.push(this.#partial.take());
+  }
+
+  #keyChanged(before: Tuple, row: Tuple): boolean {
+    return this.#keyPlaces.some((place) => !same(before.bytes(place), row.bytes(place)));
+  }
+}
+
+type Value = ReturnType<Tuple["bytes"]>;
+
+function same(before: Value, now: Value): boolean {
+  if (now === unchanged || before === unchanged) return true;
+  if (before === null || now === null) return before === now;
+  return before.equals(now);
+}
+
+/** A text that only rows of the same key have. Values that were not sent are those of `old`. */
+function keyText(row: Tuple, places: readonly number[], old?: Tuple): string {
+  return places
+    .map((place) => {
+      const value = row.bytes(place);
+      const known = value === unchanged ? (old?.bytes(place) ?? null) : value;
+      return known === null || known === unchanged ? "-" : `${known.length}:${known.toString("latin1")}`;
+    })
+    .join(",");
+}

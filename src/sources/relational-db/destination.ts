@@ -1,0 +1,67 @@
+/** The pipe's tables at the destination: made, exchanged after a copy, and looked at by readers through views. */
+import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
+import type { SourceContext } from "../source.ts";
+import { createTableSql, createViewSql, type TablePlan } from "./tables.ts";
+
+export class DestinationTables {
+  readonly #context: SourceContext;
+
+  constructor(context: SourceContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Makes the table that a copy fills, and answers its name: the table itself, or another one beside it while the table
+   * has an older copy that readers still see.
+   */
+  async prepare(plan: TablePlan, copyId: string): Promise<string> {
+    const comments = await this.#comments(plan);
+    const comment = commentOf(copyId);
+    const live = comments.get(plan.target);
+    const isOlder = live !== undefined && live !== comment && live.startsWith(commentOf(""));
+    const beside = besideName(plan.target);
+    const into = isOlder ? beside : plan.target;
+    if (comments.has(beside) && comments.get(beside) !== comment) await this.#drop(plan, beside);
+    await this.#context.command(createTableSql(plan, into, comment));
+    if (into === plan.target) await this.refreshView(plan);
+    return into;
+  }
+
+  /** The copy is complete: from now on readers see it. May be repeated. */
+  async publish(plan: TablePlan, copyId: string): Promise<void> {
+    const comments = await this.#comments(plan);
+    const beside = besideName(plan.target);
+    if (comments.get(plan.target) !== commentOf(copyId) && comments.get(beside) === commentOf(copyId)) {
+      const names = [plan.target, beside].map((name) => tableName(plan.database, name));
+      await this.#context.command(`EXCHANGE TABLES ${names[0]} AND ${names[1]}`);
+    }
+    if (comments.has(beside)) await this.#drop(plan, beside);
+    await this.refreshView(plan);
+  }
+
+  /** The view for readers, after the table's columns have changed. */
+  async refreshView(plan: TablePlan): Promise<void> {
+    if (plan.engine === "ReplacingMergeTree") await this.#context.command(createViewSql(plan));
+  }
+
+  async #drop(plan: TablePlan, name: string): Promise<void> {
+    await this.#context.command(`DROP TABLE IF EXISTS ${tableName(plan.database, name)} SYNC`);
+  }
+
+  /** Of the table and of the one beside it, where they exist. */
+  async #comments(plan: TablePlan): Promise<ReadonlyMap<string, string>> {
+    const names = [plan.target, besideName(plan.target)].map(literal).join(", ");
+    const rows = await this.#context.query(
+      `SELECT name, comment FROM system.tables WHERE database = ${literal(plan.database)} AND ${identifier("name")} IN (${names})`,
+    );
+    return new Map(rows.map((row) => [String(row.name), String(row.comment)]));
+  }
+}
+
+function commentOf(copyId: string): string {
+  return `Made by a Millrace pipe, copy ${copyId}`;
+}
+
+function besideName(target: string): string {
+  return `${target}_resync`;
+}

@@ -1,0 +1,116 @@
+/**
+ * Updated rows with values that the source did not send, because they are stored out of line and did not change. The
+ * values are those of the row's version before, which is in the table by then: batches follow one another, and within a
+ * batch a row that is needed is in an earlier insert. So the insert itself fetches them.
+ */
+import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
+import type { Insert } from "../source.ts";
+import { RowWriter } from "./rows.ts";
+import { deletedColumn, streamSettings, structureOf, type TablePlan, versionColumn } from "./tables.ts";
+import { type Tuple, tupleOf, unchanged } from "./tuple.ts";
+import { columnPlan } from "./types.ts";
+
+/** Rows that are looked up by one statement. */
+const maxRows = 5_000;
+const maxBytes = 32 * 2 ** 20;
+
+export class PartialRows {
+  readonly #plan: TablePlan;
+  readonly #places: readonly number[];
+  readonly #keyPlaces: readonly number[];
+  readonly #writer: RowWriter;
+  readonly #keys = new Set<string>();
+  /** Columns that some row lacks, as numbers in the plan. */
+  readonly #lacking = new Set<number>();
+
+  /** `places` and `keyPlaces`: where the plan's columns and its key are in a tuple, -1 for one that is not. */
+  constructor(plan: TablePlan, places: readonly number[], keyPlaces: readonly number[]) {
+    this.#plan = plan;
+    this.#places = places;
+    this.#keyPlaces = keyPlaces;
+    const width = places.length + keyPlaces.length;
+    this.#writer = new RowWriter(
+      Array.from({ length: width }, (_, index) => index),
+      width,
+    );
+  }
+
+  get rows(): number {
+    return this.#writer.rows;
+  }
+  get bytes(): number {
+    return this.#writer.bytes;
+  }
+  get full(): boolean {
+    return this.#writer.rows >= maxRows || this.#writer.bytes >= maxBytes;
+  }
+
+  has(key: string): boolean {
+    return this.#keys.has(key);
+  }
+
+  /** `before` has the old key where it changed, or where the new row does not tell it. */
+  add(row: Tuple, before: Tuple | undefined, keys: readonly string[], tail: string): void {
+    const lacking: number[] = [];
+    const values = this.#places.map((place, index) => {
+      if (place < 0) return null;
+      const value = row.bytes(place);
+      if (value !== unchanged) return value;
+      if (before !== undefined && this.#keyPlaces.includes(place)) return before.bytes(place);
+      lacking.push(index);
+      return null;
+    });
+    const key = this.#keyPlaces.map((place) => (before ?? row).bytes(place));
+    this.#writer.append(tupleOf([...values, ...key]), `${tail}\t[${lacking.join(",")}]`);
+    for (const text of keys) this.#keys.add(text);
+    for (const index of lacking) this.#lacking.add(index);
+  }
+
+  take(): Insert {
+    const sql = this.#sql([...this.#lacking].toSorted((a, b) => a - b));
+    const body = this.#writer.take();
+    this.#keys.clear();
+    this.#lacking.clear();
+    return { sql, body: () => body, settings: streamSettings };
+  }
+
+  #sql(lacking: readonly number[]): string {
+    const { columns, key, sourceColumns, database, target } = this.#plan;
+    const oldKey = key.map((name, index) => {
+      const column = sourceColumns.find((each) => each.name === name) as (typeof sourceColumns)[number];
+      return columnPlan({ ...column, name: `_old ${index}` }, { nullable: false, key: true });
+    });
+    const structure = [
+      structureOf(columns),
+      structureOf(oldKey),
+      `${identifier(versionColumn)} UInt128, ${identifier(deletedColumn)} UInt8, ${identifier(lackingColumn)} Array(UInt16)`,
+    ].join(", ");
+    const value = (plan: (typeof columns)[number]) => plan.expression ?? identifier(plan.name);
+    const read = [
+      ...columns.map((plan, index) => `${value(plan)} AS v${index}`),
+      ...oldKey.map((plan, index) => `${value(plan)} AS k${index}`),
+      `${identifier(versionColumn)} AS version, ${identifier(deletedColumn)} AS deleted`,
+      `${identifier(lackingColumn)} AS lacking`,
+    ].join(", ");
+    const names = [...columns.map(({ name }) => name), versionColumn, deletedColumn].map(identifier).join(", ");
+    const filled = columns.map((_, index) =>
+      lacking.includes(index) ? `if(has(i.lacking, ${index}), d.f${index}, i.v${index})` : `i.v${index}`,
+    );
+    const keyNames = key.map(identifier).join(", ");
+    const keyNumbers = key.map((_, index) => `k${index}`);
+    const fetched = [
+      ...key.map((name, index) => `${identifier(name)} AS k${index}`),
+      ...lacking.map((index) => `${identifier((columns[index] as (typeof columns)[number]).name)} AS f${index}`),
+    ].join(", ");
+    const table = tableName(database, target);
+    return (
+      `INSERT INTO ${table} (${names}) WITH read AS (SELECT ${read} FROM input(${literal(structure)})) ` +
+      `SELECT ${filled.join(", ")}, i.version, i.deleted FROM read AS i LEFT JOIN (SELECT ${fetched} FROM ${table} ` +
+      `WHERE (${keyNames}) IN (SELECT ${keyNumbers.join(", ")} FROM read) AND ${identifier(deletedColumn)} = 0 ` +
+      `ORDER BY ${identifier(versionColumn)} DESC LIMIT 1 BY ${keyNames}) AS d ` +
+      `ON ${keyNumbers.map((name) => `i.${name} = d.${name}`).join(" AND ")} FORMAT TabSeparated`
+    );
+  }
+}
+
+const lackingColumn = "_lacking";

@@ -1,0 +1,232 @@
+/**
+ * The copy of the tables that the stream then continues. Each table is cut into ranges of pages; a range is one batch with
+ * a lane and a mark of its own. Ranges that were not durable when a worker ended are copied in a newer snapshot: their
+ * rows have version 0 and the stream begins where the slot does, so that its rows replace what was copied too late.
+ */
+import type pg from "pg";
+import type { Batch, Insert, JsonObject, SourceContext } from "../source.ts";
+import { connect, copyOut } from "./connection.ts";
+import type { RelationalDbConfig } from "./kind.ts";
+import { type Cut, cutFromJson, cutTable, cutToJson, type Part, partsOf } from "./partitions.ts";
+import { copySelect } from "./session.ts";
+import type { Snapshot } from "./slot.ts";
+import { snapshotInsert, type TablePlan } from "./tables.ts";
+
+/** Bytes of one insert. */
+const maxInsertBytes = 48 * 2 ** 20;
+
+export type Copied = {
+  readonly plan: TablePlan;
+  readonly copyId: string;
+  /** The table that is filled. */
+  readonly into: string;
+};
+
+type Work = Copied & { readonly part: Part };
+
+export class SnapshotCopy {
+  readonly #config: RelationalDbConfig;
+  readonly #context: SourceContext;
+  readonly #tables: readonly Copied[];
+  readonly #pending = new Map<string, Batch>();
+  readonly #startedAt = Date.now();
+  #estimatedRows = 0;
+  #partsAll = 0;
+  #partsDone = 0;
+  #partsNow = 0;
+
+  constructor(config: RelationalDbConfig, context: SourceContext, tables: readonly Copied[]) {
+    this.#config = config;
+    this.#context = context;
+    this.#tables = tables;
+  }
+
+  /** The ranges that are not durable yet; none when the copy is complete. */
+  async remaining(client: pg.Client): Promise<Work[]> {
+    const byTable = await Promise.all(this.#tables.map((table) => this.#remainingOf(client, table)));
+    this.#report();
+    return interleave(byTable, this.#config.settings?.snapshotNumberOfParallelTables ?? 1);
+  }
+
+  /** Batches of these ranges. When it returns, all of them are durable: their lanes have been waited for. */
+  async *read(work: readonly Work[], snapshot: Snapshot, signal: AbortSignal): AsyncGenerator<Batch> {
+    const settings = this.#config.settings ?? {};
+    const width = (settings.initialLoadParallelism ?? 4) * (settings.snapshotNumberOfParallelTables ?? 1);
+    const readers = await this.#openReaders(Math.min(width, work.length, 32), snapshot);
+    const inFlight: Promise<Batch>[] = [];
+    let next = 0;
+    const startNext = () => {
+      const item = work[next] as Work;
+      const batch = (readers[next % readers.length] as Reader).copy(item, snapshot);
+      // It is awaited later, in its turn.
+      batch.catch(() => {});
+      inFlight.push(batch);
+      next += 1;
+    };
+    try {
+      while (!signal.aborted && (next < work.length || inFlight.length > 0)) {
+        while (inFlight.length < readers.length && next < work.length) startNext();
+        const batch = await (inFlight.shift() as Promise<Batch>);
+        this.#pending.set(batch.lane, batch);
+        yield batch;
+      }
+      // A lane takes its next batch when the one before it is durable.
+      for (const { lane, id } of [...this.#pending.values()]) {
+        if (signal.aborted) return;
+        yield { lane, id: `${id}:end`, replay: { kind: "nothing", lane, id: `${id}:end` }, inserts: [] };
+      }
+    } finally {
+      await Promise.allSettled(inFlight);
+      await Promise.allSettled(readers.map((reader) => reader.close()));
+    }
+  }
+
+  acknowledge(batch: Batch): void {
+    if (this.#pending.get(batch.lane)?.id !== batch.id) return;
+    this.#pending.delete(batch.lane);
+    this.#partsDone += 1;
+    this.#partsNow += 1;
+    this.#report();
+  }
+
+  async #openReaders(count: number, snapshot: Snapshot): Promise<Reader[]> {
+    const readers: Reader[] = [];
+    try {
+      for (let index = 0; index < count; index += 1) readers.push(await Reader.open(this.#config, snapshot));
+      return readers;
+    } catch (error) {
+      await Promise.allSettled(readers.map((reader) => reader.close()));
+      throw error;
+    }
+  }
+
+  async #remainingOf(client: pg.Client, table: Copied): Promise<Work[]> {
+    const cut = await this.#cutOf(client, table);
+    const parts = partsOf(cut);
+    const keys = parts.map((part) => markOf(table, part));
+    const done = await this.#context.marks(keys);
+    this.#estimatedRows += cut.rows;
+    this.#partsAll += parts.length;
+    this.#partsDone += done.size;
+    return parts.filter((part) => !done.has(markOf(table, part))).map((part) => ({ ...table, part }));
+  }
+
+  async #cutOf(client: pg.Client, { plan, copyId }: Copied): Promise<Cut> {
+    const key = `cut:${plan.target}:${copyId}`;
+    const saved = (await this.#context.marks([key])).get(key);
+    if (saved !== undefined) return cutFromJson(saved as JsonObject);
+    const cut = await cutTable(client, plan.source.oid, this.#config.settings?.snapshotNumRowsPerPartition ?? 100_000);
+    await this.#context.note({ [key]: cutToJson(cut) }, {});
+    return cut;
+  }
+
+  #report(): void {
+    const left = this.#partsAll - this.#partsDone;
+    const seconds = (Date.now() - this.#startedAt) / 1000;
+    this.#context.report({
+      snapshotRowsEstimated: this.#estimatedRows,
+      snapshotParts: this.#partsAll,
+      snapshotPartsDone: this.#partsDone,
+      ...(this.#partsNow > 0 ? { snapshotSecondsLeft: Math.round((seconds / this.#partsNow) * left) } : {}),
+    });
+  }
+}
+
+/** One connection within the snapshot. */
+class Reader {
+  readonly #client: pg.Client;
+  #last: Promise<unknown> = Promise.resolve();
+
+  private constructor(client: pg.Client) {
+    this.#client = client;
+  }
+
+  static async open(config: RelationalDbConfig, snapshot: Snapshot): Promise<Reader> {
+    const client = await connect(config);
+    try {
+      await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+      // A name that the server gave.
+      await client.query(`SET TRANSACTION SNAPSHOT '${snapshot.name}'`);
+      return new Reader(client);
+    } catch (error) {
+      await client.end().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Copies of one reader follow one another. */
+  copy(work: Work, snapshot: Snapshot): Promise<Batch> {
+    const copied = this.#last.then(() => this.#copy(work, snapshot));
+    this.#last = copied.catch(() => {});
+    return copied;
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end();
+  }
+
+  async #copy(work: Work, snapshot: Snapshot): Promise<Batch> {
+    const { plan, into, part } = work;
+    const names = plan.sourceColumns.map((column) => column.name);
+    const pieces = new Pieces();
+    await copyOut(this.#client, copySelect(part.leaf, names, { where: part.where, only: true }), (row) =>
+      pieces.add(row),
+    );
+    const inserts: Insert[] = pieces.take().map((body) => snapshotInsert(plan, into, body));
+    const lane = markOf(work, part);
+    // The snapshot's name makes the token another one when the range is copied again.
+    const id = `${lane}@${snapshot.lsn}:${snapshot.name}`;
+    const counts = { fetchedBytes: pieces.bytes };
+    return { lane, id, replay: { kind: "copy", lane, id }, inserts, marks: { [lane]: pieces.rows }, counts };
+  }
+}
+
+/** Rows one behind the other, cut between rows. */
+class Pieces {
+  rows = 0;
+  bytes = 0;
+  readonly #full: Buffer[] = [];
+  #buffer = Buffer.allocUnsafeSlow(1 << 20);
+  #at = 0;
+
+  add(row: Buffer): void {
+    if (this.#at + row.length > maxInsertBytes && this.#at > 0) this.#cut();
+    if (this.#at + row.length > this.#buffer.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(this.#at + row.length, this.#buffer.length * 2));
+      this.#buffer.copy(grown, 0, 0, this.#at);
+      this.#buffer = grown;
+    }
+    this.#buffer.set(row, this.#at);
+    this.#at += row.length;
+    this.rows += 1;
+    this.bytes += row.length;
+  }
+
+  take(): readonly Buffer[] {
+    if (this.#at > 0) this.#cut();
+    return this.#full;
+  }
+
+  #cut(): void {
+    this.#full.push(this.#buffer.subarray(0, this.#at));
+    this.#buffer = Buffer.allocUnsafeSlow(1 << 20);
+    this.#at = 0;
+  }
+}
+
+function markOf({ plan, copyId }: Copied, part: Part): string {
+  return `snapshot:${plan.target}:${copyId}:${part.index}`;
+}
+
+/** Tables one after the other, `width` of them side by side. */
+function interleave<T>(lists: readonly (readonly T[])[], width: number): T[] {
+  const out: T[] = [];
+  for (let at = 0; at < lists.length; at += width) {
+    const group = lists.slice(at, at + width);
+    const longest = Math.max(0, ...group.map((list) => list.length));
+    for (let row = 0; row < longest; row += 1) {
+      for (const list of group) if (row < list.length) out.push(list[row] as T);
+    }
+  }
+  return out;
+}

@@ -1,0 +1,264 @@
+/** A pipe's source: copies the tables, then follows their changes. */
+import { tableName } from "../../clickhouse/sql.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { Batch, Json, JsonObject, Source, SourceContext } from "../source.ts";
+import { type Barrier, streamBatch, streamLane, truncateBatch } from "./batches.ts";
+import { readTables } from "./catalog.ts";
+import { connect, sourceError } from "./connection.ts";
+import { DestinationTables } from "./destination.ts";
+import { evolve, fits } from "./evolve.ts";
+import { Following } from "./following.ts";
+import type { RelationalDbConfig } from "./kind.ts";
+import { parseLsn, placeText } from "./lsn.ts";
+import type { Relation } from "./pgoutput.ts";
+import {
+  createSlot,
+  ensurePublication,
+  exportSnapshot,
+  findSlot,
+  type Names,
+  namesOf,
+  type Snapshot,
+  temporarySnapshot,
+} from "./slot.ts";
+import { type Copied, SnapshotCopy } from "./snapshot.ts";
+import { TableStates } from "./table-states.ts";
+
+/** Bytes of a batch that is gathered: as many again are inserted meanwhile. */
+const maxBatchBytes = 64 * 2 ** 20;
+
+export class RelationalSource implements Source {
+  readonly #config: RelationalDbConfig;
+  readonly #context: SourceContext;
+  readonly #names: Names;
+  readonly #destination: DestinationTables;
+  #states: TableStates;
+  #copy: SnapshotCopy | undefined;
+  #following: Following | undefined;
+
+  private constructor(config: RelationalDbConfig, context: SourceContext, states: TableStates) {
+    this.#config = config;
+    this.#context = context;
+    this.#states = states;
+    this.#names = namesOf(config, context.pipeId);
+    this.#destination = new DestinationTables(context);
+  }
+
+  /** Looks at the source and makes what is missing at both sides. */
+  static async open(config: RelationalDbConfig, context: SourceContext): Promise<RelationalSource> {
+    const client = await connect(config);
+    try {
+      const names = namesOf(config, context.pipeId);
+      const isFollowed = config.settings?.replicationMode !== "snapshot";
+      if (isFollowed) await ensurePublication(client, names, config.tableMappings);
+      return new RelationalSource(config, context, await TableStates.load(client, config, context));
+    } catch (error) {
+      throw isOfSource(error) ? sourceError(error) : error;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+
+  async *read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncGenerator<Batch> {
+    const mode = this.#config.settings?.replicationMode ?? "cdc";
+    this.#states = await this.#load();
+    if (mode === "cdc_only") await this.#makeTables();
+    else yield* this.#copyTables(mode, signal);
+    if (mode === "snapshot" || signal.aborted) return;
+    yield* this.#follow(checkpoints.get(streamLane) as string | undefined, signal);
+  }
+
+  async replay(replay: JsonObject, signal: AbortSignal): Promise<Batch> {
+    const { kind, lane, id, from, to } = replay as Record<string, string>;
+    if (kind === "truncate") {
+      const sql = replay.sql as readonly string[];
+      const inserts = sql.map((statement) => ({ sql: statement }));
+      return { lane: streamLane, id: `${from}-${to}:truncate`, replay, checkpoint: to as string, inserts };
+    }
+    // What was copied is gone with its snapshot: the range is handed out again.
+    if (kind !== "changes") return { lane: lane as string, id: id as string, replay, inserts: [] };
+    this.#states = await this.#load();
+    const following = this.#follower(from as string, { until: to as string });
+    try {
+      await following.open(await this.#slotPosition(), signal);
+      const gathered = await following.exactly(signal);
+      if (gathered === undefined) throw new Error("the stream ended before the batch was complete");
+      return { ...streamBatch(gathered), replay };
+    } finally {
+      await following.close();
+    }
+  }
+
+  async refused(): Promise<readonly Batch[]> {
+    return [];
+  }
+
+  async acknowledge(batch: Batch): Promise<void> {
+    this.#context.answered();
+    this.#copy?.acknowledge(batch);
+    this.#following?.acknowledge(batch);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#following?.close();
+  }
+
+  /** Anew before every run: a copy that broke off, and changes of the source, are seen here. */
+  async #load(): Promise<TableStates> {
+    const client = await connect(this.#config);
+    try {
+      return await TableStates.load(client, this.#config, this.#context);
+    } catch (error) {
+      throw isOfSource(error) ? sourceError(error) : error;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+
+  async *#copyTables(mode: string, signal: AbortSignal): AsyncGenerator<Batch> {
+    const states = this.#states.all().filter((state) => !state.isCopied);
+    if (states.length === 0) return;
+    const client = await connect(this.#config);
+    let snapshot: Snapshot | undefined;
+    try {
+      snapshot = await this.#snapshot(mode);
+      const tables: Copied[] = [];
+      for (const state of states) {
+        // Rows without a version must not come twice: from the copy, and from the stream.
+        if (state.plan.engine !== "ReplacingMergeTree") await state.skipChangesBefore(snapshot.lsn);
+        const into = await this.#destination.prepare(state.plan, state.copyId);
+        tables.push({ plan: state.plan, copyId: state.copyId, into });
+      }
+      this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
+      const work = await this.#copy.remaining(client);
+      if (work.length > 0) yield* this.#copy.read(work, snapshot, signal);
+      if (signal.aborted) return;
+      for (const state of states) {
+        await this.#destination.publish(state.plan, state.copyId);
+        await state.completed(snapshot.lsn);
+      }
+    } finally {
+      await snapshot?.close();
+      await client.end().catch(() => {});
+    }
+  }
+
+  /** The slot's own, the first time; then a later one, while the slot keeps everything since. */
+  async #snapshot(mode: string): Promise<Snapshot> {
+    if (mode === "snapshot") return await exportSnapshot(this.#config);
+    if ((await this.#context.marks([slotMark])).has(slotMark)) {
+      await this.#slotPosition();
+      return await temporarySnapshot(this.#config);
+    }
+    const failover = this.#config.settings?.enableFailoverSlots === true;
+    const snapshot = await createSlot(this.#config, this.#names.slot, failover);
+    await this.#context.note({ [slotMark]: snapshot.lsn }, {});
+    return snapshot;
+  }
+
+  /** Tables that are followed without having been copied. */
+  async #makeTables(): Promise<void> {
+    for (const state of this.#states.all()) {
+      if (state.isCopied) continue;
+      await this.#destination.prepare(state.plan, state.copyId);
+      await this.#destination.publish(state.plan, state.copyId);
+      await state.completed("0/0");
+    }
+  }
+
+  async *#follow(checkpoint: string | undefined, signal: AbortSignal): AsyncGenerator<Batch> {
+    const position = await this.#slotPosition();
+    const first = (await this.#context.marks([slotMark])).get(slotMark) as string | undefined;
+    const begin = first === undefined ? position : parseLsn(first);
+    const from = checkpoint ?? placeText({ lsn: begin - 1n, change: "whole" });
+    const { pullBatchSize = 100_000, syncIntervalSeconds = 60 } = this.#config.settings ?? {};
+    const following = this.#follower(from, {
+      limits: { rows: pullBatchSize, bytes: maxBatchBytes },
+      syncMs: syncIntervalSeconds * 1000,
+    });
+    this.#following = following;
+    try {
+      await following.open(position, signal);
+      this.#context.answered();
+      for await (const step of following.steps(signal)) {
+        if (step.kind === "batch") yield step.batch;
+        else yield* this.#pass(step.barrier, step.from);
+      }
+    } finally {
+      await following.close();
+    }
+  }
+
+  async *#pass(barrier: Barrier, from: string): AsyncGenerator<Batch> {
+    if (barrier.kind === "truncate") {
+      const sql = barrier.tables.map((plan) => `TRUNCATE TABLE ${tableName(plan.database, plan.target)}`);
+      yield truncateBatch(from, barrier, sql);
+      return;
+    }
+    const { relation } = barrier;
+    const id = `${from}:relation:${relation.oid}`;
+    yield { lane: streamLane, id, replay: { kind: "nothing", lane: streamLane, id }, inserts: [] };
+    // The lane has taken this one, so everything before it is durable.
+    await this.#evolve(relation);
+  }
+
+  async #evolve(relation: Relation): Promise<void> {
+    const state = this.#states.of(relation);
+    if (state === undefined || state.isStopped) return;
+    const client = await connect(this.#config);
+    try {
+      const [now] = await readTables(client, [relation]);
+      const nullable = this.#config.settings?.allowNullableColumns === true;
+      const evolution = evolve(state, relation, now, nullable);
+      if (typeof evolution === "string") return await state.stop(evolution);
+      for (const statement of evolution.statements) await this.#context.command(statement);
+      await state.changed(evolution.source);
+      if (evolution.statements.length > 0) await this.#destination.refreshView(state.plan);
+    } catch (error) {
+      throw isOfSource(error) ? sourceError(error) : error;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+
+  #follower(from: string, options: ConstructorParameters<typeof Following>[2]): Following {
+    const parts = {
+      config: this.#config,
+      names: this.#names,
+      planOf: (relation: Relation, lsn: bigint) => {
+        const state = this.#states.of(relation);
+        return state === undefined || state.isStopped || lsn < state.skipTo ? undefined : state.plan;
+      },
+      isOurs: (relation: Relation) => this.#states.of(relation)?.isStopped === false,
+      fits: (relation: Relation) => {
+        const state = this.#states.of(relation);
+        return state === undefined || state.isStopped || fits(state, relation);
+      },
+    };
+    return new Following(parts, from, options);
+  }
+
+  /** Where the source would go on; throws when the slot is gone or its log is. */
+  async #slotPosition(): Promise<bigint> {
+    const client = await connect(this.#config);
+    try {
+      const slot = await findSlot(client, this.#names.slot);
+      if (slot === undefined) throw lost(`The replication slot "${this.#names.slot}" does not exist any more`);
+      if (slot.walStatus === "lost") throw lost(`The replication slot "${this.#names.slot}" has lost its log`);
+      return parseLsn(slot.confirmed);
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+}
+
+const slotMark = "slot";
+
+function lost(what: string): AppError {
+  return new AppError("SOURCE_INVALID", `${what}: changes may be missing. Send the command resync to copy anew.`);
+}
+
+/** Errors of `pg` carry a code of five characters, those of its sockets an errno. */
+function isOfSource(error: unknown): boolean {
+  return !(error instanceof AppError) && typeof (error as { code?: unknown }).code === "string";
+}

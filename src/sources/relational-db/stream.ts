@@ -1,0 +1,169 @@
+/** The replication connection: receives, confirms, and holds the source back while batches are waited for. */
+import type pg from "pg";
+import { AppError } from "../../lib/errors.ts";
+import { connect, copyOut, sourceError } from "./connection.ts";
+import type { RelationalDbConfig } from "./kind.ts";
+import { formatLsn } from "./lsn.ts";
+import { decode, type Message } from "./pgoutput.ts";
+import { quoteName } from "./session.ts";
+import type { Names } from "./slot.ts";
+
+/** The source ends connections that say nothing for its `wal_sender_timeout`, a minute by default. */
+const statusMs = 5_000;
+/** A reader that has just died keeps the slot for a moment. */
+const slotBusyAttempts = 60;
+const slotBusyPauseMs = 250;
+/** Between the epochs of Unix and of Postgres. */
+const epochMs = 946_684_800_000;
+
+export type Receiver = {
+  /** Answers false when no more messages are wanted for now: `resume` brings them. */
+  take(message: Message): boolean;
+  /** The source has nothing before this position that it has not sent. Answers what may be confirmed. */
+  idle(walEnd: bigint): bigint | undefined;
+  /** The connection is over. */
+  failed(error: Error): void;
+};
+
+export class ReplicationStream {
+  readonly #client: pg.Client;
+  readonly #receiver: Receiver;
+  /** Messages that had already arrived when the receiver had enough. */
+  readonly #kept: Buffer[] = [];
+  #blocked = false;
+  #closed = false;
+  #confirmed: bigint;
+  #received = 0n;
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(client: pg.Client, confirmed: bigint, receiver: Receiver) {
+    this.#client = client;
+    this.#confirmed = confirmed;
+    this.#receiver = receiver;
+  }
+
+  /** Begins to receive at the slot's confirmed position. Messages come after the call. */
+  static async open(
+    config: RelationalDbConfig,
+    names: Names,
+    from: bigint,
+    receiver: Receiver,
+    signal: AbortSignal,
+  ): Promise<ReplicationStream> {
+    for (let attempt = 1; ; attempt += 1) {
+      const client = await connect(config, { replication: true });
+      const stream = new ReplicationStream(client, from, receiver);
+      try {
+        await stream.#start(names);
+        return stream;
+      } catch (error) {
+        await stream.close();
+        const busy = (error as { cause?: { code?: string } }).cause?.code === "55006";
+        if (!busy || attempt === slotBusyAttempts || signal.aborted) throw error;
+        await new Promise((resolve) => setTimeout(resolve, slotBusyPauseMs));
+      }
+    }
+  }
+
+  /** Position that the source may forget the log up to, with all before it. */
+  get confirmed(): bigint {
+    return this.#confirmed;
+  }
+
+  /** The end of what the source has sent or told of. */
+  get received(): bigint {
+    return this.#received;
+  }
+
+  /** Told to the source with the next status, or at once. */
+  confirm(lsn: bigint, when: "now" | "later"): void {
+    if (lsn <= this.#confirmed) return;
+    this.#confirmed = lsn;
+    if (when === "now") this.#sendStatus();
+  }
+
+  resume(): void {
+    this.#blocked = false;
+    let at = 0;
+    while (at < this.#kept.length && !this.#blocked) {
+      this.#blocked = !this.#receiver.take(decode(this.#kept[at] as Buffer));
+      at += 1;
+    }
+    this.#kept.splice(0, at);
+    if (!this.#blocked) socketOf(this.#client).resume();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+    socketOf(this.#client).resume();
+    await this.#client.end().catch(() => {});
+  }
+
+  async #start(names: Names): Promise<void> {
+    const options = `proto_version '1', publication_names '${quoteName(names.publication).replaceAll("'", "''")}'`;
+    const sql = `START_REPLICATION SLOT ${quoteName(names.slot)} LOGICAL ${formatLsn(this.#confirmed)} (${options})`;
+    await new Promise<void>((resolve, reject) => {
+      const connection = connectionOf(this.#client);
+      connection.once("replicationStart", resolve);
+      copyOut(this.#client, sql, (chunk) => this.#receive(chunk)).then(
+        () => this.#over(new AppError("SOURCE_UNREACHABLE", "Postgres ended the replication stream.")),
+        (error: Error) => {
+          reject(error);
+          this.#over(error);
+        },
+      );
+    });
+    this.#timer = setInterval(() => this.#sendStatus(), statusMs);
+  }
+
+  #over(error: Error): void {
+    clearInterval(this.#timer);
+    if (!this.#closed) this.#receiver.failed(sourceError(error));
+  }
+
+  #receive(chunk: Buffer): void {
+    if (chunk[0] === 0x77) {
+      this.#received = chunk.readBigUInt64BE(1);
+      const payload = chunk.subarray(25);
+      // The parser writes over its buffer, so what is kept is copied.
+      if (this.#blocked) this.#kept.push(Buffer.from(payload));
+      else if (!this.#receiver.take(decode(payload))) this.#block();
+    } else if (chunk[0] === 0x6b) {
+      const walEnd = chunk.readBigUInt64BE(1);
+      if (walEnd > this.#received) this.#received = walEnd;
+      const idle = this.#kept.length === 0 && !this.#blocked ? this.#receiver.idle(walEnd) : undefined;
+      if (idle !== undefined && idle > this.#confirmed) this.#confirmed = idle;
+      if (chunk[17] === 1) this.#sendStatus();
+    }
+  }
+
+  #block(): void {
+    this.#blocked = true;
+    socketOf(this.#client).pause();
+  }
+
+  #sendStatus(): void {
+    if (this.#closed) return;
+    const message = Buffer.alloc(34);
+    message[0] = 0x72;
+    for (const at of [1, 9, 17]) message.writeBigUInt64BE(this.#confirmed, at);
+    message.writeBigInt64BE(BigInt(Date.now() - epochMs) * 1000n, 25);
+    connectionOf(this.#client).sendCopyFromChunk(message);
+  }
+}
+
+type Connection = {
+  readonly stream: { pause(): void; resume(): void };
+  once(event: string, listener: () => void): void;
+  sendCopyFromChunk(chunk: Buffer): void;
+};
+
+/** The wire connection, which `pg` has without declaring it. */
+function connectionOf(client: pg.Client): Connection {
+  return (client as unknown as { connection: Connection }).connection;
+}
+
+function socketOf(client: pg.Client) {
+  return connectionOf(client).stream;
+}
