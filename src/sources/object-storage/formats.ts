@@ -49,6 +49,20 @@ export function isCompressed(key: string, compression: ObjectStorageConfig["comp
   return method === "auto" ? compressionSuffix.test(key) : method !== "none";
 }
 
+/** Decompressed by us, because the engine cannot: text in bzip2. Other formats in it cannot be read at all. */
+export function isUnpacked(key: string, format: string, compression: ObjectStorageConfig["compression"]) {
+  return isBzip2(key, compression) && !isColumnar(format);
+}
+
+export function isBzip2(key: string, compression: ObjectStorageConfig["compression"]): boolean {
+  const method = engineCompression(compression);
+  return method === "auto" ? /\.bz2$/i.test(key) : method === "bz2";
+}
+
+function isColumnar(format: string): boolean {
+  return ["Parquet", "Avro", "ORC", "Arrow"].includes(format);
+}
+
 /** Text formats in which one bad row can be left out. */
 export function isRowFormat(format: ObjectFormat): boolean {
   return format.startsWith("JSON") || format.startsWith("CSV") || format.startsWith("TabSeparated");
