@@ -199,6 +199,17 @@ describe("values", () => {
     expect(await rowOf(schema, [57, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f])).toContain('"f":[1]');
   });
 
+  test("editions say which fields have presence, and how messages are written", async () => {
+    const schema = `edition = "2023"; option features.message_encoding = DELIMITED;
+      message M { int32 a = 1; int32 b = 2 [features.field_presence = IMPLICIT]; S c = 3; map<int32, S> d = 4;
+      int32 e = 5 [features.field_presence = LEGACY_REQUIRED]; } message S { int32 x = 1; }`;
+    expect(await rowOf(schema, [40, 1])).toBe('{"b":0,"d":{},"e":1}');
+    expect(await rowOf(schema, [40, 1, 27, 8, 3, 28, 34, 6, 8, 1, 18, 2, 8, 4])).toBe(
+      '{"b":0,"c":{"x":3},"d":{"1":{"x":4}},"e":1}',
+    );
+    await expect(rowOf(schema, [])).rejects.toThrow(/no required field "e"/);
+  });
+
   test("well-known types", async () => {
     const files = ["timestamp", "duration", "wrappers", "struct"].map(
       (file) => `import "google/protobuf/${file}.proto";`,
@@ -285,6 +296,23 @@ describe("framing and schemas", () => {
     await expect(rowOf(proto3('import "/etc/passwd"; message M { root a = 1; }'), [])).rejects.toThrow(
       /cannot be read/,
     );
+  });
+
+  test("indexes count the file's own messages: neither those of its imports nor groups; and paths are short", async () => {
+    const main = proto2(`package p; import "o.proto"; message M { optional group G = 1 { optional int32 x = 1; }
+      message In { optional int32 y = 1; } }`);
+    const references = [{ name: "o.proto", schema: proto2("package p; message Other { optional int32 z = 1; }") }];
+    const paths = [[4, 0, 0], [2, 2], [1], [200, 1, ...new Array(100).fill(0)]];
+    const { rows, rejected } = await load(
+      { 1: { schema: main, references } },
+      paths.map((path) => framed(1, [8, 1], path)),
+    );
+    expect(rows).toEqual(['{"y":1}']);
+    expect(rejected).toEqual([
+      "1 The schema 1 has no message at [1].",
+      "2 The message does not say which message of its schema it is.",
+      "3 The message does not say which message of its schema it is.",
+    ]);
   });
 
   test("two versions of a schema in one batch are rows of one insert, in order", async () => {

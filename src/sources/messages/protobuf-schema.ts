@@ -135,7 +135,9 @@ export class ProtobufSchema {
     const { resolvedType } = field;
     if (resolvedType === null) return { kind: field.type as ScalarKind };
     if (resolvedType instanceof this.#protobuf.Enum) return enumType(resolvedType);
-    return { kind: "message", delimited: field.delimited, shape: () => this.#shapeOf(resolvedType as Type) };
+    // Values of maps have their length in front, whatever the file says of other fields.
+    const delimited = field.delimited && !field.map;
+    return { kind: "message", delimited, shape: () => this.#shapeOf(resolvedType as Type) };
   }
 }
 
