@@ -199,6 +199,12 @@ test("two schemas in one batch; what cannot be read is rejected, whoever refuses
   expect(rejected[0]?.raw).toMatch(/^hex:|^\0/);
 });
 
+test("an answer of the registry that is larger than any schema is not kept", async () => {
+  registry.schemas.set(5, { schema: "x".repeat(17_000_000), schemaType: "PROTOBUF" });
+  const asked = new SchemaRegistry({ url: registry.url }).ask(5);
+  await expect(asked).rejects.toThrow(/its answer is larger than 16000000 bytes/);
+});
+
 test("samples: which column does not fit, and which field is not there", async () => {
   const samples = samplesOf([message(0, everything.message(1, "shop.Order", full))]);
   const destination = { database: "default", table: "x", columns: [column("id", "Int64"), column("card", "String")] };

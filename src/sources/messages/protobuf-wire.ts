@@ -47,7 +47,7 @@ export class WireReader {
     return this.low;
   }
 
-  /** Steps over the value of a tag. For bytes and groups the content is returned by its end; `at` is then behind all. */
+  /** Steps over the value of a tag. */
   skip(tag: number, end: number, depth = 0): void {
     const type = tag & 7;
     if (type === wireTypes.varint) this.varint(end);

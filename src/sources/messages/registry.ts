@@ -4,7 +4,7 @@
  */
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { text } from "node:stream/consumers";
+import type { Readable } from "node:stream";
 import { AppError, describeError } from "../../lib/errors.ts";
 
 export type RegistryConfig = {
@@ -25,6 +25,7 @@ type Reference = RegisteredSchema["references"][number];
 const timeoutMs = 10_000;
 const unknownForMs = 5_000;
 const maxReferences = 200;
+const maxAnswerBytes = 16_000_000;
 
 type Answer = {
   schema: string;
@@ -122,11 +123,22 @@ export class SchemaRegistry {
       outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
       outgoing.on("error", reject);
       outgoing.on("response", (response) => {
-        text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
+        textOf(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
       });
       outgoing.end();
     });
   }
+}
+
+async function textOf(answer: Readable): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of answer as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > maxAnswerBytes) throw new Error(`its answer is larger than ${maxAnswerBytes} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
 }
 
 function unreachable(reason: string): AppError {
