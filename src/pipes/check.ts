@@ -60,7 +60,8 @@ async function checkSource(client: ClickHouseClient, request: CheckRequest, sign
       throw new AppError("SOURCE_INVALID", sentenceOf(failureOf(error)), { cause: error });
     }
   };
-  const options = { validateSamples: request.validateSamples, destination: request.table, query };
+  const existing = request.managedTable === undefined;
+  const options = { validateSamples: request.validateSamples, existing, destination: request.table, query };
   await connector?.check((request.config ?? {}) as never, options, signal);
 }
 

@@ -164,6 +164,8 @@ export interface Connector<Config> {
 
 export type CheckOptions = {
   readonly validateSamples: boolean;
+  /** The pipe is there already and its source is changed. */
+  readonly existing: boolean;
   readonly destination: DestinationTable;
   readonly query: Query;
 };

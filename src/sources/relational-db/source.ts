@@ -4,11 +4,12 @@ import { AppError } from "../../lib/errors.ts";
 import type { Batch, Json, JsonObject, Source, SourceContext } from "../source.ts";
 import { type Barrier, streamBatch, streamLane, truncateBatch } from "./batches.ts";
 import { readTables } from "./catalog.ts";
-import { connect, sourceError } from "./connection.ts";
+import { connect } from "./connection.ts";
 import { DestinationTables } from "./destination.ts";
 import { evolve, fits } from "./evolve.ts";
 import { Following } from "./following.ts";
 import type { RelationalDbConfig } from "./kind.ts";
+import { sourceError } from "./login.ts";
 import { parseLsn, placeText } from "./lsn.ts";
 import type { Relation } from "./pgoutput.ts";
 import {
@@ -23,6 +24,7 @@ import {
 } from "./slot.ts";
 import { type Copied, SnapshotCopy } from "./snapshot.ts";
 import { TableStates } from "./table-states.ts";
+import { watchSlot } from "./watching.ts";
 
 /** Bytes of a batch that is gathered: as many again are inserted meanwhile. */
 const maxBatchBytes = 64 * 2 ** 20;
@@ -177,6 +179,7 @@ export class RelationalSource implements Source {
       syncMs: syncIntervalSeconds * 1000,
     });
     this.#following = following;
+    await using _watching = watchSlot(this.#config, this.#names.slot, this.#context, signal);
     try {
       await following.open(position, signal);
       this.#context.answered();

@@ -41,7 +41,7 @@ export function planTable(
     if (names.includes(own)) refuse(source, `has a column ${own}, which is a name of ours: exclude or rename it`);
   }
   const columns = sourceColumns.map((column) =>
-    columnPlan(column, { nullable: settings.nullable, key: key.includes(column.name) }),
+    columnPlan(column, { nullable: settings.nullable, key: key.includes(column.name), nullableKey: isKeyless(source) }),
   );
   const { targetTable: target } = mapping;
   return { source, mapping, database, target, engine, sourceColumns, columns, key, hardDelete: settings.hardDelete };
@@ -73,6 +73,10 @@ function identityOf(source: SourceTable, names: readonly string[]): string[] {
   return source.replicaIdentity === "f" ? [...names] : [];
 }
 
+function isKeyless(source: SourceTable): boolean {
+  return source.key.length === 0 && source.replicaIdentity === "f";
+}
+
 function refuse(source: SourceTable, what: string): never {
   throw new AppError("SOURCE_INVALID", `Table ${source.schema}.${source.name} ${what}.`);
 }
@@ -88,6 +92,7 @@ export function createTableSql(plan: TablePlan, name: string, comment: string): 
   const engine = plan.engine === "MergeTree" ? "MergeTree" : `ReplacingMergeTree(${version})`;
   const settings = ["non_replicated_deduplication_window = 100000"];
   if (plan.hardDelete && plan.engine === "ReplacingMergeTree") settings.push(...cleanUpSettings);
+  if (isKeyless(plan.source)) settings.push("allow_nullable_key = 1");
   const order = plan.key.map(identifier).join(", ");
   return `${head} ENGINE = ${engine} ORDER BY (${order}) SETTINGS ${settings.join(", ")} ${tail}`;
 }
