@@ -22,6 +22,11 @@ const gauges: Readonly<Record<string, readonly [name: string, help: string]>> = 
   latencyMs: ["Pipes_Latency", "Age of the newest data when it was loaded, in ms."],
   filesPending: ["Pipes_FilesPending", "Objects found and not yet loaded."],
   bytesPending: ["Pipes_BytesPending", "Bytes of the objects found and not yet loaded."],
+  lag_bytes: ["Pipes_LagBytes", "Bytes of the source's log that are not confirmed yet."],
+  slot_retained_bytes: ["Pipes_SlotRetainedBytes", "Bytes of log that the source keeps for the pipe's slot."],
+  slot_safe_bytes: ["Pipes_SlotSafeBytes", "Bytes of log that may be written before the slot is in danger."],
+  slot_burn_bytes_per_second: ["Pipes_SlotBurnRate", "Growth of the log kept for the slot, in bytes per second."],
+  slot_eta_seconds: ["Pipes_SlotEta", "Seconds until the source gives up the slot at this rate; a year at most."],
   listMs: ["Pipes_ListDuration", "Duration of the last LIST call, in ms."],
 };
 
