@@ -114,7 +114,7 @@ class Changes {
   }
 
   #add(column: SourceColumn): void {
-    if (this.#plan.source.key.length === 0) {
+    if (this.#plan.engine === "ReplacingMergeTree" && this.#plan.source.key.length === 0) {
       throw new Unfollowable(`the column ${column.name} was added, and without a primary key all columns are the key`);
     }
     this.statements.push(`ALTER TABLE ${this.#table} ADD COLUMN IF NOT EXISTS ${this.#definition(column)}`);
