@@ -64,6 +64,7 @@ function contextOf(world: World): SourceContext {
     answered: () => {},
     command: async () => {},
     warn: () => {},
+    copying: () => {},
     report: () => {},
     query: async () => {
       throw new ClickHouseError(117, 400, "Code: 117. Unreadable");
