@@ -1,0 +1,75 @@
+/**
+ * Copying a table: a pipe from create to Completed, against one COPY by psql into /dev/null (`ratio`, ours in rows per
+ * second), and against the engine's own INSERT SELECT FROM postgresql(...) in a process of its own.
+ */
+import { literal } from "../src/clickhouse/sql.ts";
+import { details } from "../test/support/pipes.ts";
+import { cdcPipe } from "../test/support/postgres-pipes.ts";
+import { type BenchResult, median, round } from "./bench.ts";
+import { BareEngine, count, type PostgresBench, secondsUntil, startPostgresBench, timeCopy } from "./postgres.ts";
+
+export const description =
+  "rows per second of a snapshot, against COPY to nowhere and against the engine's postgresql()";
+
+const rows = Number(process.env.ROWS ?? 3_000_000);
+const rounds = 3;
+
+export async function run(): Promise<BenchResult> {
+  await using bench = await startPostgresBench();
+  const { source } = bench;
+  await source.sql(`CREATE TABLE events (id bigint PRIMARY KEY, account int NOT NULL, kind text NOT NULL,
+      note text, amount numeric(12,2) NOT NULL, at timestamptz NOT NULL);
+    INSERT INTO events SELECT i, i % 9973, 'kind ' || i % 17, md5(i::text), i / 7.0, timestamptz '2024-01-01' + i * interval '1 s'
+      FROM generate_series(1, ${rows}) i;
+    ANALYZE events`);
+  await source.sql("VACUUM events");
+  const copy: number[] = [];
+  const pipe: number[] = [];
+  const engine: number[] = [];
+  for (let at = 0; at < rounds; at += 1) {
+    copy.push(await timeCopy(source, "COPY events TO STDOUT"));
+    pipe.push(await timePipe(bench, at));
+    engine.push(await timeEngine(bench));
+  }
+  const shown = (what: string, seconds: number[]) => ({
+    what,
+    seconds: round(median(seconds)),
+    rowsPerSecond: Math.round(rows / median(seconds)),
+  });
+  return {
+    rows: [
+      shown("psql: COPY to /dev/null, one connection", copy),
+      shown("pipe, from create to Completed", pipe),
+      shown("engine: INSERT SELECT FROM postgresql()", engine),
+    ],
+    summary: {
+      ratio: round(median(copy) / median(pipe), 3),
+      ratioToEngine: round(median(engine) / median(pipe), 3),
+      rows,
+      pipeRowsPerSecond: Math.round(rows / median(pipe)),
+    },
+  };
+}
+
+async function timePipe(bench: PostgresBench, at: number): Promise<number> {
+  const mappings = [{ sourceSchemaName: "public", sourceTable: "events", targetTable: `events_${at}` }];
+  const started = performance.now();
+  const settings = { replicationMode: "snapshot" };
+  const pipeId = await cdcPipe(bench.served, bench.service, bench.source, ["events"], { settings, mappings });
+  const created = (performance.now() - started) / 1000;
+  const state = async () => (await details(bench.served, bench.service, pipeId)).state;
+  const seconds = await secondsUntil(bench, pipeId, async () => (await state()) === "Completed");
+  const found = await count(bench, `SELECT count() FROM events_${at}`);
+  if (found !== rows) throw new Error(`${found} rows instead of ${rows}`);
+  return created + seconds;
+}
+
+async function timeEngine({ source }: PostgresBench): Promise<number> {
+  using engine = await BareEngine.start();
+  await engine.run(`CREATE TABLE events (id Int64, account Int32, kind String, note Nullable(String), amount Decimal(12, 2),
+    at DateTime64(6, 'UTC'), _version UInt128, _deleted UInt8) ENGINE = ReplacingMergeTree(_version) ORDER BY id`);
+  const from = [`${source.host}:${source.port}`, source.database, "events", source.user, source.password].map(literal);
+  return await engine.run(
+    `INSERT INTO events SELECT id, account, kind, note, amount, at, 0, 0 FROM postgresql(${from.join(", ")})`,
+  );
+}

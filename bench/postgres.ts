@@ -1,0 +1,146 @@
+/** What the Postgres benchmarks share: a server, a service, waiting for a pipe, and the peers. */
+import { type ChildProcess, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { details } from "../test/support/pipes.ts";
+import { postgresMissing, TestPostgres } from "../test/support/postgres.ts";
+import { type BenchService, query, runningService, type Served, serve } from "../test/support/serve.ts";
+
+export type PostgresBench = AsyncDisposable & {
+  readonly source: TestPostgres;
+  readonly served: Served;
+  readonly service: BenchService;
+};
+
+/** Settings that keep the source's own checkpoints out of the numbers. */
+const quiet = { max_wal_size: "8GB", checkpoint_timeout: "1h", shared_buffers: "512MB", autovacuum: "off" };
+
+export async function startPostgresBench(): Promise<PostgresBench> {
+  const missing = postgresMissing(18);
+  if (missing !== undefined) throw new Error(missing);
+  const source = await TestPostgres.start({ settings: quiet });
+  const served = await serve({ env: { MILLRACE_LOG_LEVEL: "error" } });
+  const service = await runningService(served, { idleScaling: false });
+  return {
+    source,
+    served,
+    service,
+    [Symbol.asyncDispose]: async () => {
+      await served[Symbol.asyncDispose]();
+      await source[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Seconds until the condition holds; throws when the pipe fails first. */
+export async function secondsUntil(
+  bench: PostgresBench,
+  pipeId: string,
+  done: () => Promise<boolean>,
+  limitMs = 300_000,
+) {
+  const started = performance.now();
+  for (;;) {
+    if (await done()) return (performance.now() - started) / 1000;
+    const { state, lastError } = await details(bench.served, bench.service, pipeId);
+    if (state === "Failed" || state === "InternalError") throw new Error(`the pipe failed: ${lastError}`);
+    if (performance.now() - started > limitMs)
+      throw new Error(`not within ${limitMs} ms; pipe ${state} ${lastError ?? ""}`);
+    await delay(25);
+  }
+}
+
+export async function count(bench: PostgresBench, sql: string): Promise<number> {
+  return Number(await query(bench.service, sql).catch(() => "0"));
+}
+
+/** Seconds of `COPY ... TO STDOUT` into /dev/null, by psql. */
+export async function timeCopy(source: TestPostgres, sql: string): Promise<number> {
+  const psql = tool("psql");
+  if (psql === undefined) throw new Error("no psql on this machine (package postgresql-client)");
+  const started = performance.now();
+  await runTool(psql, ["-q", "-o", "/dev/null", "-c", sql, ...addressOf(source)], source);
+  return (performance.now() - started) / 1000;
+}
+
+/** Finds a client program of this machine's packages. */
+export function tool(name: string): string | undefined {
+  const places = ["/usr/bin", ...["18", "17", "16", "15", "14"].map((version) => `/usr/lib/postgresql/${version}/bin`)];
+  return places.map((folder) => join(folder, name)).find((file) => existsSync(file));
+}
+
+function addressOf({ host, port, user, database }: TestPostgres): string[] {
+  return ["-h", host, "-p", String(port), "-U", user, "-d", database];
+}
+
+async function runTool(file: string, args: readonly string[], { password }: TestPostgres): Promise<void> {
+  const env = { ...process.env, PGPASSWORD: password };
+  const [code] = await once(spawn(file, args, { stdio: ["ignore", "ignore", "inherit"], env }), "exit");
+  if (code !== 0) throw new Error(`${file} ended with ${code}`);
+}
+
+/** Seconds in which `pg_recvlogical` reads a slot up to a position, into /dev/null. */
+export async function timeRecvlogical(
+  file: string,
+  source: TestPostgres,
+  slot: string,
+  publication: string,
+  end: string,
+): Promise<number> {
+  const started = performance.now();
+  const options = ["-o", "proto_version=1", "-o", `publication_names=${publication}`];
+  const what = ["--start", "-S", slot, "-f", "/dev/null", "--no-loop", `--endpos=${end}`];
+  await runTool(file, [...what, ...options, ...addressOf(source)], source);
+  return (performance.now() - started) / 1000;
+}
+
+/** One chDB session with nothing around it, in a process of its own. */
+export class BareEngine implements Disposable {
+  readonly #folder = mkdtempSync(join(tmpdir(), "millrace-bare-"));
+  #child: ChildProcess | undefined;
+
+  static async start(): Promise<BareEngine> {
+    const engine = new BareEngine();
+    await engine.resume();
+    return engine;
+  }
+
+  /** Ends the process; what it replicates waits at its source. */
+  pause(): void {
+    this.#child?.kill("SIGKILL");
+    rmSync(join(this.#folder, "pipe"), { force: true });
+  }
+
+  async resume(): Promise<void> {
+    this.#child = fork(fileURLToPath(new URL("./gateway-direct.ts", import.meta.url)), [this.#folder], {
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    await once(this.#child, "message");
+  }
+
+  /** Seconds of a statement; throws the engine's words. */
+  async run(sql: string): Promise<number> {
+    const child = this.#child as ChildProcess;
+    child.send({ sql });
+    const [{ ms, error }] = (await once(child, "message")) as [{ ms: number; error?: string }];
+    if (error !== undefined) throw new Error(error);
+    return ms / 1000;
+  }
+
+  /** True when the query's one value is true; by an error of the engine, because answers stay in its process. */
+  async holds(condition: string): Promise<boolean> {
+    return await this.run(`SELECT throwIf(NOT (${condition})) FORMAT Null`).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  [Symbol.dispose](): void {
+    this.pause();
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * A Postgres pipe under a random workload and random kills: worker, engine host, control plane and source are ended with
+ * -9, pipe and service are stopped and started; in the end every table is equal to its source, row by row. `SEED` repeats
+ * a run's choices, `SECONDS` bounds it (default 90), `DDL=1` also changes columns, `PG=16` takes another server.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { type PostgresVersion, postgresMissing, TestPostgres } from "../test/support/postgres.ts";
+import { cdcPipe } from "../test/support/postgres-pipes.ts";
+import { Torment } from "../test/support/postgres-torment.ts";
+import { Workload } from "../test/support/postgres-workload.ts";
+import { Dice } from "../test/support/random.ts";
+import { runningService, serve } from "../test/support/serve.ts";
+
+export const description = "tables of a Postgres pipe equal their source after a random workload under random kills";
+
+const seconds = Number(process.env.SECONDS ?? 90);
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+const ddl = process.env.DDL === "1";
+const version = Number(process.env.PG ?? 18) as PostgresVersion;
+
+export async function run(): Promise<Record<string, string | number>> {
+  console.log(`SEED=${seed} SECONDS=${seconds} PG=${version} DDL=${ddl ? 1 : 0}`);
+  const missing = postgresMissing(version);
+  if (missing !== undefined) throw new Error(missing);
+  await using source = await TestPostgres.start({ version });
+  await using workload = new Workload(source, { seed, ddl, bigRows: 10_000 });
+  await workload.create();
+  const served = await serve({ env: { MILLRACE_LOG_LEVEL: "error" } });
+  const service = await runningService(served, { idleScaling: false });
+  // Writers are at work while the tables are copied.
+  workload.start();
+  const settings = { snapshotNumRowsPerPartition: 1_000, pullBatchSize: 5_000 };
+  const pipeId = await cdcPipe(served, service, source, workload.tables, { settings });
+  const torment = new Torment({ served, service, source, pipeId, dice: new Dice(seed) });
+  try {
+    const deadline = Date.now() + seconds * 1000;
+    while (Date.now() < deadline) {
+      await delay(300 + torment.dice.below(2_500));
+      await torment.harm();
+    }
+    await workload.stop();
+    const compared = await torment.settle(workload.tables, 120_000);
+    for (const [table, { rows, checksum }] of Object.entries(compared))
+      console.log(`${table}: ${rows} rows ${checksum}`);
+    const rows = Object.values(compared).reduce((sum, table) => sum + table.rows, 0);
+    return { rows, transactions: workload.transactions, seed, ...torment.done };
+  } catch (error) {
+    console.error(`SEED=${seed}; seen last: ${await torment.describe().catch(() => "no answer")}`);
+    throw error;
+  } finally {
+    await torment.served[Symbol.asyncDispose]();
+  }
+}

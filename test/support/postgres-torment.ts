@@ -1,0 +1,135 @@
+/** A Postgres pipe under random kills: what can be ended at random, and the wait and comparison at the end. */
+import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { details } from "./pipes.ts";
+import type { TestPostgres } from "./postgres.ts";
+import { type Compared, compareTable, untilCaughtUp } from "./postgres-compare.ts";
+import type { Dice } from "./random.ts";
+import { type BenchService, type Served, until } from "./serve.ts";
+
+export const harms = ["worker", "engine", "control", "source", "pipe", "service"] as const;
+export type Harm = (typeof harms)[number];
+
+/** A service whose engine dies six times in a row without a stable minute is given up: stay below that. */
+const enginePatience = { kills: 4, withinMs: 70_000 };
+
+export class Torment {
+  readonly source: TestPostgres;
+  readonly service: BenchService;
+  readonly pipeId: string;
+  readonly dice: Dice;
+  readonly done: Record<Harm, number> = { worker: 0, engine: 0, control: 0, source: 0, pipe: 0, service: 0 };
+  /** Changes when the control plane is killed. */
+  served: Served;
+  #engineKills: number[] = [];
+
+  constructor(parts: { served: Served; service: BenchService; source: TestPostgres; pipeId: string; dice: Dice }) {
+    this.served = parts.served;
+    this.service = parts.service;
+    this.source = parts.source;
+    this.pipeId = parts.pipeId;
+    this.dice = parts.dice;
+  }
+
+  /** One harm; a random one unless it is named. Waits until what was ended is back, except for killed children. */
+  async harm(kind: Harm = this.#pick()): Promise<void> {
+    await this.revive();
+    const params = { ...this.service.params, pipeId: this.pipeId };
+    if (kind === "worker" && !this.#kill(`pipes/${this.pipeId}.pid`)) return;
+    if (kind === "engine") {
+      if (!this.#kill(`services/${this.service.id}/engine.pid`)) return;
+      this.#engineKills.push(Date.now());
+    } else if (kind === "control") this.served = await this.served.restartAfterKill();
+    else if (kind === "source") {
+      await this.source.crash();
+      await delay(this.dice.below(1_000));
+      await this.source.start();
+    } else if (kind === "pipe") {
+      await this.served.api.updatePipeState({ params, body: { command: "stop" } });
+      await delay(this.dice.below(2_000));
+      await until("the pipe starts", async () => await this.#command(params, "start"));
+    } else if (kind === "service") await this.#restartService();
+    this.done[kind] += 1;
+  }
+
+  /** The operator's part: a service or a pipe that was killed too often rests until it is started again. */
+  async revive(): Promise<void> {
+    const { params } = this.service;
+    if ((await this.served.api.getService({ params })).state === "failed") {
+      await this.served.api.updateServiceState({ params, body: { command: "start" } });
+    }
+    const { state } = await details(this.served, this.service, this.pipeId);
+    if (state === "InternalError") await this.#command({ ...params, pipeId: this.pipeId }, "start");
+  }
+
+  /** What the API says about the pipe now, for errors. */
+  async describe(): Promise<string> {
+    const { state, lastError, progress } = await details(this.served, this.service, this.pipeId);
+    return `pipe ${state} ${lastError ?? ""} ${JSON.stringify(progress)}`;
+  }
+
+  /** Waits until everything is durable, then compares every table; throws with all that differ. */
+  async settle(tables: readonly string[], limitMs: number): Promise<Record<string, Compared>> {
+    await this.revive();
+    await untilCaughtUp(this.source, limitMs, () => this.describe());
+    const compared: Record<string, Compared> = {};
+    const problems: string[] = [];
+    for (const table of tables) {
+      try {
+        compared[table] = await compareTable(this.source, this.service, table, `${table}_current`);
+      } catch (error) {
+        problems.push((error as Error).message);
+      }
+    }
+    if (problems.length > 0) throw new Error(`${problems.join("\n")}\n${await this.describe()}`);
+    return compared;
+  }
+
+  #pick(): Harm {
+    this.#engineKills = this.#engineKills.filter((at) => Date.now() - at < enginePatience.withinMs);
+    const spare = this.#engineKills.length >= enginePatience.kills;
+    const kind = this.dice.pick([
+      "worker",
+      "worker",
+      "worker",
+      "engine",
+      "control",
+      "source",
+      "pipe",
+      "service",
+    ] as const);
+    return kind === "engine" && spare ? "worker" : kind;
+  }
+
+  async #restartService(): Promise<void> {
+    const { params } = this.service;
+    const state = async () => (await this.served.api.getService({ params })).state;
+    await until("the service can be stopped", async () => (await state()) === "running");
+    await this.served.api.updateServiceState({ params, body: { command: "stop" } });
+    await until("the service stops", async () => (await state()) === "stopped");
+    await delay(this.dice.below(2_000));
+    await this.served.api.updateServiceState({ params, body: { command: "start" } });
+    await until("the service runs", async () => (await state()) === "running");
+  }
+
+  /** False while the pipe is in a transition that does not take the command. */
+  async #command(params: { organizationId: string; serviceId: string; pipeId: string }, command: "start" | "stop") {
+    try {
+      await this.served.api.updatePipeState({ params, body: { command } });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #kill(pidFile: string): boolean {
+    try {
+      const text = readFileSync(`${this.served.dataDir}/${pidFile}`, "utf8");
+      process.kill((JSON.parse(text) as { pid: number }).pid, "SIGKILL");
+      return true;
+    } catch {
+      // Between two lives.
+      return false;
+    }
+  }
+}
