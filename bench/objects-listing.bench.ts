@@ -83,6 +83,7 @@ function contextOf(marks: Map<string, Json>): SourceContext {
     settings: { object_storage_polling_interval_ms: pollMs, object_storage_max_file_count: 100 },
     destination: { database: "default", table: "t", columns: [] },
     concurrency: 2,
+    memoryGb: 1,
     replica: { index: 0, count: 1 },
     marks: async (keys) => new Map(keys.flatMap((key) => (marks.has(key) ? [[key, marks.get(key) as Json]] : []))),
     note: async (noted) => {
@@ -94,6 +95,7 @@ function contextOf(marks: Map<string, Json>): SourceContext {
     query: async () => [],
     command: async () => {},
     warn: () => {},
+    copying: () => {},
   };
 }
 

@@ -46,7 +46,7 @@ const rows: readonly Row[] = [
   {
     types: "`timestamp`",
     sample: { name: "timestamp" },
-    note: "exact to the microsecond in all years up to 292276; the engine prints those before 0000 and after 9999 as the end of that range. `infinity` and `-infinity` are the largest and the smallest value; the years after 292276 are `infinity`",
+    note: "0001-01-01 to 9999-12-31 exact to the microsecond; **BC and `-infinity` are 0001-01-01 00:00:00, later and `infinity` are 9999-12-31 23:59:59.999999**. In a key see below",
   },
   {
     types: "`timestamp with time zone`",
@@ -126,11 +126,15 @@ and arrays themselves are never \`Nullable\`.
 
 ## Keys
 
-No two different keys may become one row. So a \`date\` in the key is a \`${day}\` that holds every day exactly, also outside
-of 1900 to 2299; but the engine clamps a date that is written in a query. Compare such days with
-\`toDate32(toDateTime64('9999-12-31', 0))\`. Two exceptions: in a
-\`numeric(p, s)\` key NaN and 0 are one, and times after the year 292276 are one with \`infinity\`. An array in the key is
-its text.
+No two different keys may become one row. So in the key
+
+- a \`date\` is a \`${day}\` that holds every day exactly, infinity as the largest number of days. The engine prints days
+  outside of the years 0000 to 9999 as the end of that range, and clamps a date that is written in a query to 1900 to
+  2299: compare others with \`toDate32(toDateTime64('9999-12-31', 0))\`;
+- a \`timestamp\` holds its microseconds exactly up to the year 292276, later ones and infinity as the largest number;
+- an array is its text.
+
+One exception: in a \`numeric(p, s)\` key NaN and 0 are one.
 
 ## What does not arrive
 

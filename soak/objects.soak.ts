@@ -1,34 +1,25 @@
 /**
  * Object storage pipes under random kills: worker, engine host and control plane are killed with -9 at random moments,
  * settings are edited and objects arrive late, and in the end every row is there exactly once, in the tables and behind
- * a materialized view. `SEED` repeats a run, `SECONDS` bounds it (default 90).
+ * a materialized view. `SEED` repeats a run, `SECONDS` bounds it (default 90). With `REPLICAS=3` pipes have up to three
+ * workers, made more and fewer on the way.
  */
-import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { startVersitygw, type TestStore } from "../test/support/pipe-stores.ts";
 import { createPipe, details, pipeBody } from "../test/support/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../test/support/serve.ts";
+import { kill, random, retried, revive } from "./chaos.ts";
 
 export const description = "object storage pipes stay exactly-once under kill -9 of worker, engine and control plane";
 
 const seconds = Number(process.env.SECONDS ?? 90);
+const maxReplicas = Number(process.env.REPLICAS ?? 1);
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
-
-/** Mulberry32: small and repeatable. */
-function random(state: number): () => number {
-  let at = state;
-  return () => {
-    at = (at + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 type Run = { served: Served; service: BenchService; store: TestStore; next: () => number; engineKills: number[] };
 
 export async function run(): Promise<Record<string, string | number>> {
-  console.log(`SEED=${seed} SECONDS=${seconds}`);
+  console.log(`SEED=${seed} SECONDS=${seconds} REPLICAS=${maxReplicas}`);
   await using store = await startVersitygw();
   const state: Run = { store, next: random(seed), engineKills: [], ...(await start()) };
   try {
@@ -104,20 +95,22 @@ async function torment(state: Run): Promise<Record<string, string | number>> {
   while (Date.now() < deadline - (seconds * 1000) / 2) {
     await delay(700 + state.next() * 1800);
     await harm(state, pipes, kills);
+    if (maxReplicas > 1 && state.next() < 0.2) await scale(state, pipes);
   }
   for (let round = 0; Date.now() < deadline; round += 1) {
     const { name, suffix } = formats[Math.floor(state.next() * formats.length)] as (typeof formats)[number];
     // Every third key is smaller than what was loaded before.
     const key = state.next() < 0.33 ? `0001-late-${round}` : `${String(1000 + round)}-small`;
     await retried(async () => {
-      await revive(state, pipes);
+      await revive(state.served, state.service, pipes.values());
       nextId = await upload(state, name, suffix, key, nextId, 1 + Math.floor(state.next() * 3000), expected);
     });
     await delay(200 + state.next() * 1500);
     await harm(state, pipes, kills);
     if (round % 5 === 4) await edit(state, pipes.get(suffix) as string);
+    if (maxReplicas > 1 && round % 4 === 3) await scale(state, pipes);
   }
-  await revive(state, pipes);
+  await revive(state.served, state.service, pipes.values());
   return await verify(state, pipes, expected, kills);
 }
 
@@ -139,29 +132,18 @@ async function upload(
   return from + count;
 }
 
-/** The operator's part: a service or a pipe that was killed too often rests until it is started again. */
-async function revive(state: Run, pipes: ReadonlyMap<string, string>): Promise<void> {
-  const { params } = state.service;
-  if ((await state.served.api.getService({ params })).state === "failed") {
-    await state.served.api.updateServiceState({ params, body: { command: "start" } });
-  }
-  for (const pipeId of pipes.values()) {
-    const { state: word } = await details(state.served, state.service, pipeId);
-    if (word !== "InternalError") continue;
-    await state.served.api.updatePipeState({ params: { ...params, pipeId }, body: { command: "start" } });
-  }
-}
-
 async function harm(state: Run, pipes: ReadonlyMap<string, string>, kills: Record<string, number>): Promise<void> {
-  await revive(state, pipes);
+  await revive(state.served, state.service, pipes.values());
   const dice = state.next();
   // A service whose engine dies six times in a row without a stable minute is given up: stay below that.
   state.engineKills = state.engineKills.filter((at) => Date.now() - at < 70_000);
   const spareEngine = state.engineKills.length >= 4;
   if (dice < 0.3 || (spareEngine && dice < 0.75)) {
     const ids = [...pipes.values()];
-    const id = ids[Math.floor(state.next() * ids.length)];
-    if (kill(`${state.served.dataDir}/pipes/${id}.pid`)) kills.worker = (kills.worker ?? 0) + 1;
+    const id = ids[Math.floor(state.next() * ids.length)] as string;
+    const index = Math.floor(state.next() * maxReplicas);
+    const name = index === 0 ? id : `${id}.${index}`;
+    if (kill(`${state.served.dataDir}/pipes/${name}.pid`)) kills.worker = (kills.worker ?? 0) + 1;
   } else if (dice < 0.75) {
     if (kill(`${state.served.dataDir}/services/${state.service.id}/engine.pid`)) {
       kills.engine = (kills.engine ?? 0) + 1;
@@ -180,6 +162,14 @@ async function edit(state: Run, pipeId: string): Promise<void> {
     object_storage_concurrency: 1 + Math.floor(state.next() * 4),
   };
   await state.served.api.updatePipeSettings({ params: { ...state.service.params, pipeId }, body });
+}
+
+/** Another number of workers for one of the pipes. */
+async function scale(state: Run, pipes: ReadonlyMap<string, string>): Promise<void> {
+  const ids = [...pipes.values()];
+  const pipeId = ids[Math.floor(state.next() * ids.length)] as string;
+  const body = { replicas: 1 + Math.floor(state.next() * maxReplicas) };
+  await state.served.api.updatePipeScaling({ params: { ...state.service.params, pipeId }, body });
 }
 
 async function verify(
@@ -211,26 +201,4 @@ async function verify(
     total += count;
   }
   return { rows: total, seed, ...kills };
-}
-
-function kill(pidFile: string): boolean {
-  try {
-    process.kill((JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid, "SIGKILL");
-    return true;
-  } catch {
-    // Between two lives.
-    return false;
-  }
-}
-
-/** Uploads go through the engine, which may have been killed a moment ago. */
-async function retried(work: () => Promise<void>): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (attempt === 60) throw error;
-      await delay(500);
-    }
-  }
 }

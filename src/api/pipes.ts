@@ -104,6 +104,8 @@ export const createPipeBody = z
   })
   .meta({ id: "CreatePipe" });
 
+const discoveryBody = z.strictObject({ source: source.omit({ validateSamples: true }) });
+
 const patchBody = z.strictObject({
   name: name.nullish(),
   source: z
@@ -127,6 +129,18 @@ const shownSource = z.object({
   managedStream: z.record(z.string(), z.unknown()).optional(),
   relationalDb: z.record(z.string(), z.unknown()).optional(),
 });
+
+const discoveredFields = z
+  .object({
+    fields: z.array(
+      z.object({
+        name: z.string(),
+        type: z.string().describe("Type that the engine infers from the samples"),
+        optional: z.boolean().describe("Whether the inferred type takes null"),
+      }),
+    ),
+  })
+  .meta({ id: "DiscoveredFields" });
 
 export const pipeRecord = z
   .object({
@@ -170,6 +184,16 @@ export const pipeOperations = {
     params: serviceParams,
     body: createPipeBody,
     result: pipeRecord,
+  }),
+  discoverSchema: operation({
+    ...tag,
+    method: "POST",
+    path: `${root}/schemaDiscovery`,
+    summary: "Reads samples of a source and tells their fields and types; makes no pipe",
+    access: "developer",
+    params: serviceParams,
+    body: discoveryBody,
+    result: discoveredFields,
   }),
   listPipes: operation({
     ...tag,

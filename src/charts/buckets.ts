@@ -14,6 +14,7 @@ export const maxBuckets = 11_000;
 
 const secondMs = 1000;
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 const sizesMs: Readonly<Record<Exclude<Granularity, "auto">, number>> = {
   "30s": 30 * secondMs,
@@ -48,7 +49,7 @@ const units = [
   { name: "Milli", digits: 3 },
   { name: "Micro", digits: 6 },
   { name: "Nano", digits: 9 },
-];
+] as const;
 
 export class Buckets {
   readonly sizeMs: number;
@@ -99,40 +100,58 @@ export class Buckets {
     );
   }
 
-  /**
-   * The index of a row's bucket as SQL, counted from the first bucket of the range: one byte where that is enough, else
-   * two, by which the engine groups fastest. `base` is what to add. `time` must be within the range.
-   */
-  relativeSql(time: string, type: ColumnType): { readonly sql: string; readonly base: number } {
-    const sql = this.sql(time, type);
-    // The days of a Date column may begin before the range does.
-    if (type.family === "date") return { sql, base: 0 };
-    const width = this.count <= 256 ? "toUInt8" : "toUInt16";
-    return { sql: `${width}(${sql} - ${this.first})`, base: this.first };
+  /** The indexes that rows of the range may have. */
+  occurring(type: ColumnType): { readonly base: number; readonly count: number } {
+    // The days of a Date column may begin before the range does, by a day and the hour of a clock change.
+    const base = type.family === "date" ? this.first - Math.ceil((25 * hourMs) / this.sizeMs) : this.first;
+    return { base, count: this.last - base + 1 };
   }
 
-  /** The index of a row's bucket as SQL. `time` is an expression of a Date, DateTime or DateTime64 type. */
+  /**
+   * The index of a row's bucket as SQL. `time` is an expression of a Date, DateTime or DateTime64 type, not before
+   * 1970. The expression is the same for every range, so that the engine compiles it once; times are divided once only,
+   * in the unit of the column, and by a constant of their own type, for which the engine multiplies instead.
+   */
   sql(time: string, type: ColumnType): string {
-    // A Date has no time of day: it belongs to the bucket in which its day begins.
-    if (type.family === "date")
-      return `intDiv(toInt64(toInt32(${time})) * 86400 + ${this.#shift / 1000}, ${this.sizeMs / 1000})`;
-    const offset = this.#byWallClock
-      ? ` + timeZoneOffset(toTimeZone(${time}, ${literal(this.zone)}))`
-      : this.#shift === 0
-        ? ""
-        : ` + ${this.#shift / 1000}`;
-    // The unit of the column itself: reading it needs no division, and one by a constant is cheap.
-    const unit = type.name === "DateTime64" ? units.findLast((candidate) => candidate.digits <= type.size) : undefined;
-    if (unit === undefined || offset !== "") {
-      const seconds = type.name === "DateTime64" ? `toUnixTimestamp64Second(${time})` : `toUnixTimestamp(${time})`;
-      return `intDiv(${seconds}${offset}, ${this.sizeMs / 1000})`;
+    // Rows without a time are outside of every range.
+    const present = type.nullable ? `assumeNotNull(${time})` : time;
+    const zone = literal(this.zone);
+    const local = this.#byWallClock ? `timeZoneOffset(toTimeZone(${present}, ${zone}))` : undefined;
+    if (type.family === "date") {
+      // A Date has no time of day: it belongs to the bucket in which its day begins.
+      const wall = this.zone === "UTC" || this.#byWallClock;
+      const days = wall ? `toInt64(toInt32(${present})) * 86400` : undefined;
+      return this.#divided(days ?? `toUnixTimestamp64Second(toDateTime64(${present}, 0, ${zone}))`, 0);
     }
-    return `intDiv(toUnixTimestamp64${unit.name}(${time}), ${(this.sizeMs / 1000) * 10 ** unit.digits})`;
+    if (type.name === "DateTime64") {
+      const { name, digits } = units.findLast((unit) => unit.digits <= type.size) ?? units[0];
+      const offset = local === undefined ? "" : ` + ${local} * ${10 ** digits}`;
+      return this.#divided(`toUnixTimestamp64${name}(${present})${offset}`, digits);
+    }
+    if (local !== undefined) return this.#divided(`toUnixTimestamp(${present}) + ${local}`, 0);
+    // Half as wide and never negative, so faster as it is.
+    const shift = this.#shift === 0 ? "" : ` + ${this.#shift / secondMs}`;
+    return `intDiv(toUnixTimestamp(${present})${shift}, ${this.sizeMs / secondMs})`;
+  }
+
+  /** The bucket of a signed 64-bit count of 10^-digits seconds. */
+  #divided(sql: string, digits: number): string {
+    const inUnits = (ms: number) => (BigInt(ms) * 10n ** BigInt(digits)) / BigInt(secondMs);
+    const size = `toInt64(${inUnits(this.sizeMs)})`;
+    if (this.zone === "UTC") return `intDiv(${sql}, ${size})`;
+    // West of Greenwich local time begins before 1970, and the engine divides towards zero.
+    const lead = Math.ceil(dayMs / this.sizeMs);
+    return `intDiv(${sql} + ${inUnits(lead * this.sizeMs + this.#shift)}, ${size}) - ${lead}`;
   }
 
   get #byWallClock(): boolean {
     return this.zone !== "UTC" && this.sizeMs > hourMs;
   }
+}
+
+/** The one number from `base` up to below `base + modulus` that has this remainder. */
+export function unwrap(remainder: number, base: number, modulus: number): number {
+  return base + positiveRemainder(remainder - base, modulus);
 }
 
 function positiveRemainder(value: number, divisor: number): number {

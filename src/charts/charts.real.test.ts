@@ -346,6 +346,25 @@ describe("mistakes and limits", () => {
     await client.command("ALTER TABLE c.altered MODIFY COLUMN a UInt32 SETTINGS mutations_sync = 2");
     expect((await ask([{ sourceId: "altered", where: "a:>6" }])).data).toHaveLength(1);
     expect((await failure([{ sourceId: "altered", where: "a:x" }])).message).toContain("is a number");
+    await client.command("DROP TABLE c.altered SYNC");
+  });
+
+  test("an ALTER TABLE is seen although the query as planned before would still run", async () => {
+    const { client } = engine;
+    await client.command("CREATE TABLE c.altered (ts DateTime, n Int32) ENGINE = MergeTree ORDER BY ts");
+    await client.command(`INSERT INTO c.altered VALUES (${t0 / 1000}, 7)`);
+    let endTime = t0 + 86_400_000;
+    const sum = async () => {
+      // Another range each time, so that nothing that is kept could be the answer.
+      endTime += 1;
+      const { data } = await ask([{ sourceId: "altered", aggFn: "sum", field: "n" }], { endTime });
+      return data[0]["series_0.data"];
+    };
+    expect(await sum()).toBe(7);
+    await client.command("ALTER TABLE c.altered MODIFY COLUMN n Int64 SETTINGS mutations_sync = 2");
+    await client.command(`INSERT INTO c.altered SELECT ${t0 / 1000}, 5000000000000000000 FROM numbers(2)`);
+    // Summed as 32-bit integers are, these wrap around below zero.
+    await expect.poll(sum, { timeout: 5000 }).toBe(1e19);
   });
 
   test("an answer is kept until a row changes, and its tag says so", async () => {

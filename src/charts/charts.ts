@@ -9,28 +9,21 @@ import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { type ChildAbort, childOf } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import type { ChartSourceStore } from "../store/chart-sources.ts";
-import { type Answer, type Format, write } from "./answer.ts";
+import { type Format, write } from "./answer.ts";
 import { Buckets } from "./buckets.ts";
 import { AnswerCache } from "./cache.ts";
+import { located } from "./clash.ts";
 import { at, badRequest, engineError } from "./errors.ts";
 import { planEvents } from "./events.ts";
-import { type Formula, parseFormula } from "./formula.ts";
+import { parseFormula } from "./formula.ts";
 import { TokenGate } from "./gate.ts";
 import { planHistogram } from "./metrics/histogram.ts";
 import { planGauge, planSum } from "./metrics/scalars.ts";
-import type { Cell, PlanInput, QueryPlan, Series, TimeRange } from "./plan.ts";
+import type { Cell, PlanInput, QueryPlan, Series } from "./plan.ts";
 import { planRollup, type RollupTable } from "./rollup.ts";
-import {
-  fillGaps,
-  limitGroups,
-  maxRows,
-  mergePlans,
-  type PlanResult,
-  ratioOf,
-  refuseTooMany,
-  withFormula,
-} from "./rows.ts";
+import { maxRows, type PlanResult, refuseTooMany } from "./rows.ts";
 import type { TableSchema } from "./schema.ts";
+import { type Asked, mostGroups, shape } from "./shape.ts";
 import { sourceRecord, type Target, targetOf } from "./sources.ts";
 import { type TableState, Tables } from "./table.ts";
 import { isTimeZone } from "./timezone.ts";
@@ -87,12 +80,6 @@ const maxKeptRows = 50_000;
 type Kept = { readonly body: readonly string[]; readonly rollups: readonly string[] };
 type Work = Target & { readonly source: SourceRecord; readonly series: readonly Series[] };
 type Leased = Work & { readonly client: ClickHouseClient; release(): void };
-type Asked = {
-  readonly request: SeriesRequest;
-  readonly range: TimeRange;
-  readonly buckets: Buckets;
-  readonly formula: Formula | undefined;
-};
 type Ran = PlanResult & { readonly plan: QueryPlan };
 
 const planners = { events: planEvents, gauge: planGauge, sum: planSum, histogram: planHistogram };
@@ -141,7 +128,7 @@ export class Charts {
 
   /**
    * Answers from what is kept when the tables did not change since. Otherwise the rows are asked for by the columns as
-   * remembered; unless these were read a moment ago, they are read again at the same time and compared.
+   * remembered; unless these were read a moment ago, the engine is asked at the same time whether they still hold.
    */
   async #answer(asked: Asked, caller: Caller, leased: readonly Leased[], abort: ChildAbort): Promise<Outcome> {
     const states = () =>
@@ -166,10 +153,11 @@ export class Charts {
       return this.#finish(await run(now), asked, caller, key);
     }
     const fresh = remembered.every(({ ageMs }) => ageMs < freshMs);
-    const [tried, seen] = await Promise.all([settle(run(known)), fresh ? undefined : states()]);
+    const unchanged = fresh ? true : this.#unchanged(leased, known, abort.signal);
+    const [tried, valid] = await Promise.all([settle(run(known)), unchanged]);
     // What fails may fail because the columns are others now; what succeeds was read at this version or a later one,
     // and a later one never has this key again.
-    const now = seen ?? (tried.failed ? await states() : known);
+    const now = valid && !tried.failed ? known : await states();
     if (now.some((state, i) => state.schema !== known[i]?.schema)) {
       return this.#finish(await run(now), asked, caller, keyFor(now));
     }
@@ -218,6 +206,15 @@ export class Charts {
     }
   }
 
+  /** Whether all tables still have these columns. A check that fails tells nothing, so the tables are to be read. */
+  async #unchanged(leased: readonly Leased[], known: readonly TableState[], signal: AbortSignal): Promise<boolean> {
+    const check = (work: Leased, i: number) => {
+      const { schema } = known[i] as TableState;
+      return this.#tables.unchanged(work.client, placeOf(work), schema, signal).catch(() => false);
+    };
+    return (await Promise.all(leased.map(check))).every((unchanged) => unchanged);
+  }
+
   #runAll(asked: Asked, leased: readonly Leased[], states: readonly TableState[], abort: ChildAbort): Promise<Ran[]> {
     const run = (work: Leased, i: number) => this.#run(asked, work, (states[i] as TableState).schema, abort.signal);
     return together(leased.map(run));
@@ -231,8 +228,18 @@ export class Charts {
       series,
       range: asked.range,
       buckets: asked.buckets,
+      mostGroups: mostGroups(asked.request, series),
       typesOf: (expressions, params) => this.#tables.typesOf(client, schema, { expressions, params }, signal),
     };
+    try {
+      return await this.#planAndRun(input, work, signal);
+    } catch (error) {
+      throw await located(error, input);
+    }
+  }
+
+  async #planAndRun(input: PlanInput, work: Leased, signal: AbortSignal): Promise<Ran> {
+    const { client, series } = work;
     const rolledUp = work.metric === undefined ? await planRollup(input, await this.#rollups(work, signal)) : undefined;
     const plan = rolledUp ?? (await planners[work.metric ?? "events"](input));
     try {
@@ -344,23 +351,4 @@ function cacheKey(
   const sources = works.map(({ source, table }, i) => [source.id, source.updatedAt, table, states[i]?.version]);
   const all = JSON.stringify([caller.organizationId, caller.format, request, sources]);
   return createHash("sha256").update(all).digest("base64url");
-}
-
-function shape(ran: readonly PlanResult[], { request, buckets, formula }: Asked): Answer {
-  let rows = mergePlans(ran, request.series);
-  let columns = request.series.map((_, i) => `series_${i}`);
-  const groups = request.series[0]?.groupBy.length ?? 0;
-  if (formula !== undefined) rows = withFormula(rows, formula);
-  if (request.seriesReturnType === "ratio") {
-    const extra = formula === undefined ? [] : rows.map(({ values }) => values[2] as Cell);
-    rows = ratioOf(rows).map((row, i) =>
-      formula === undefined ? row : { ...row, values: [...row.values, extra[i] as Cell] },
-    );
-    columns = ["series_0"];
-  }
-  if (formula !== undefined) columns.push("formula");
-  let truncated: boolean | undefined;
-  if (request.limit !== undefined) ({ rows, truncated } = limitGroups(rows, request.limit));
-  rows = fillGaps(rows, request.fill, buckets, { groups, values: columns.length });
-  return { rows, columns, truncated };
 }

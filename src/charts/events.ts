@@ -3,7 +3,9 @@
  * aggregate with its own condition, and the conditions together stand in WHERE, so that indexes prune.
  */
 import { identifier, tableName } from "../clickhouse/sql.ts";
-import { type ColumnType, isNumeric } from "../clickhouse/types.ts";
+import type { ColumnType } from "../clickhouse/types.ts";
+import { aggregate, weightOf } from "./aggregate.ts";
+import { unwrap } from "./buckets.ts";
 import {
   type ConditionOf,
   conditionOf,
@@ -16,16 +18,10 @@ import {
 import { at, badRequest } from "./errors.ts";
 import { emitExpression } from "./expression/emit.ts";
 import { Params } from "./params.ts";
-import {
-  type Cell,
-  type CellKind,
-  type PlanInput,
-  type QueryPlan,
-  readCell,
-  readInteger,
-  type Series,
-} from "./plan.ts";
+import { type Cell, type CellKind, type PlanInput, type QueryPlan, readCell, readInteger } from "./plan.ts";
+import { ranked } from "./ranked.ts";
 import type { TableSchema } from "./schema.ts";
+import { tallyOf } from "./tally.ts";
 
 /** Plans one query for all the series. Throws AppError for what the caller got wrong. */
 export async function planEvents(input: PlanInput): Promise<QueryPlan> {
@@ -36,37 +32,51 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   const groups = await groupExpressions(input, params);
   const time = await rowTime(input, params);
   const shared = new Set(conditions.map(({ sql }) => sql)).size === 1;
+  const weight = await weightOfRows(input, params);
   const aggregates = series.map((one, i) => {
-    return aggregate(one, fields[i], time.finest.sql, shared ? undefined : (conditions[i] as ConditionOf));
+    const condition = shared ? undefined : conditions[i];
+    return aggregate(one, { field: fields[i], condition, time: time.finest.sql, weight: weight?.sql });
   });
   const { where, dropEmpty } = placeConditions(conditions, {
     shared,
     schema,
     readsMore: groups.length > 0 || fields.some((field) => field !== undefined),
   });
-  const bucket = buckets.relativeSql(time.finest.sql, time.finest.type);
-  const keys = [bucket.sql, ...groups.map(({ sql }) => sql)];
-  const names = keys.map((_, i) => `${alias(schema.columns)}${i}`);
+  const bucket = { index: buckets.sql(time.finest.sql, time.finest.type), ...buckets.occurring(time.finest.type) };
+  // The engine groups fastest by one byte. What the index loses, the range tells.
+  const bits = bucket.count <= 256 ? 8 : 16;
+  const keys = [`toUInt${bits}(${bucket.index})`, ...groups.map(({ sql }) => sql)];
+  const prefix = alias(schema.columns);
+  const names = keys.map((_, i) => `${prefix}${i}`);
   const bounds = inRange(time, range.startMs, range.endMs, buckets.zone, params);
-  const sql = [
-    `SELECT ${keys.map((key, i) => `${key} AS ${names[i]}`).join(", ")}, ${aggregates.map(({ sql }) => sql).join(", ")}`,
-    `FROM ${tableName(schema.database, schema.table)}`,
-    `WHERE ${[bounds, ...where].join(" AND ")}`,
+  const volatile = [...conditions, ...fields, ...groups, weight].some((part) => part?.volatile === true);
+  const whole = { series, params, volatile, fromCaller: true, rollup: undefined };
+  const from = `FROM ${tableName(schema.database, schema.table)}\nWHERE ${[bounds, ...where].join(" AND ")}`;
+  const countsOnly = keys.length === 1 && !shared && fields.every((field) => field === undefined);
+  const tally = countsOnly
+    ? tallyOf(conditions, { ...bucket, name: names[0] as string, weight: weight?.sql })
+    : undefined;
+  if (tally !== undefined) return { ...whole, sql: `${tally.select}\n${from}\n${tally.groupBy}`, read: tally.read };
+  const values = aggregates.map(({ sql }, i) => ({ sql, name: `${prefix}v${i}` }));
+  const selected = [...keys.map((sql, i) => ({ sql, name: names[i] })), ...values];
+  const grouped = [
+    `SELECT ${selected.map(({ sql, name }) => `${sql} AS ${name}`).join(", ")}`,
+    from,
     `GROUP BY ${names.join(", ")}`,
-    `ORDER BY ${names.join(", ")}`,
   ].join("\n");
   const kinds = aggregates.map(({ kind }) => kind);
+  const shown = { prefix, names, values: values.map(({ name }) => name), kind: kinds[0] as CellKind };
+  const { mostGroups } = input;
+  const kept = mostGroups === undefined ? grouped : ranked(grouped, { ...shown, most: mostGroups });
+  const order = [`toUInt${bits}(${names[0]} - ${bucket.base})`, ...names.slice(1)];
+  const sql = `${kept}\nORDER BY ${order.join(", ")}`;
   return {
-    series,
+    ...whole,
     sql,
-    params,
     read: (rows) =>
       rows
-        .map((row) => readRow(row, bucket.base, groups, kinds))
+        .map((row) => readRow(row, unwrap(Number(row[0]), bucket.base, 2 ** bits), groups, kinds))
         .filter(({ values }) => !dropEmpty || values.some((value) => value !== 0)),
-    volatile: [...conditions, ...fields, ...groups].some((part) => part?.volatile === true),
-    fromCaller: true,
-    rollup: undefined,
   };
 }
 
@@ -87,10 +97,10 @@ function placeConditions(
   return { where: [], dropEmpty: true };
 }
 
-function readRow(row: readonly Cell[], base: number, groups: readonly Expression[], kinds: readonly CellKind[]) {
+function readRow(row: readonly Cell[], bucket: number, groups: readonly Expression[], kinds: readonly CellKind[]) {
   const first = groups.length + 1;
   return {
-    bucket: base + Number(row[0]),
+    bucket,
     group: groups.map((group, i) => readGroup(row[i + 1] as Cell, group.type)),
     values: kinds.map((kind, i) => readCell(row[first + i] as Cell, kind)),
   };
@@ -105,6 +115,15 @@ export function alias(columns: ReadonlyMap<string, unknown>): string {
   let prefix = "k";
   while ([...columns.keys()].some((name) => name.startsWith(prefix))) prefix += "_";
   return prefix;
+}
+
+/** The number of rows that each row stands for; undefined for a source without sampling. */
+async function weightOfRows(input: PlanInput, params: Params): Promise<{ sql: string; volatile: boolean } | undefined> {
+  const text = input.source.sampleRateExpression;
+  if (text === undefined) return undefined;
+  const emitted = at("source.sampleRateExpression", () => emitExpression(text, input.schema, params));
+  const [rate] = await withTypes([emitted], input, params);
+  return { sql: weightOf(rate as Expression), volatile: emitted.volatile };
 }
 
 async function fieldsOf(input: PlanInput, params: Params): Promise<(Expression | undefined)[]> {
@@ -128,75 +147,4 @@ async function fieldsOf(input: PlanInput, params: Params): Promise<(Expression |
   );
   let next = 0;
   return emitted.map((one) => (one === undefined ? undefined : typed[next++]));
-}
-
-type Aggregate = { readonly sql: string; readonly kind: CellKind };
-
-/** One aggregate. With a condition it is of the rows that meet it, and NULL when none does, except counts and sums. */
-function aggregate(
-  series: Series,
-  field: Expression | undefined,
-  time: string,
-  condition: ConditionOf | undefined,
-): Aggregate {
-  const { item, index } = series;
-  const filtered = condition?.sql === undefined ? undefined : condition.flag;
-  if (item.aggFn === "count" || field === undefined) {
-    // The sum of a flag is what countIf returns, and a third faster.
-    return { sql: filtered === undefined ? "count()" : `sum(${filtered})`, kind: "number" };
-  }
-  const call = (name: string, args: string, orNull = false) => {
-    const suffix = orNull && condition !== undefined ? "OrNull" : "";
-    return filtered === undefined ? `${name}${suffix}(${args})` : `${name}${suffix}If(${args}, ${filtered})`;
-  };
-  if (item.aggFn === "count_distinct") return { sql: call("uniqExact", field.sql), kind: "number" };
-  if (item.aggFn === "any") {
-    const kind = isNumeric(field.type) ? "number" : "raw";
-    return { sql: call("any", printable(field), true), kind };
-  }
-  const value = numeric(field, `series.${index}.field`);
-  switch (item.aggFn) {
-    case "sum": {
-      // A 64-bit sum would wrap around silently; a double loses digits only beyond 2^53, which JSON numbers do as well.
-      const wide = field.type.family === "integer" && field.type.size >= 64;
-      const sum = call("sum", wide ? `toFloat64(${value.sql})` : value.sql);
-      return { sql: value.nullable ? `ifNull(${sum}, 0)` : sum, kind: "number" };
-    }
-    case "avg":
-      return { sql: call("avg", value.sql), kind: "number" };
-    case "min":
-    case "max":
-      return { sql: call(item.aggFn, value.sql, true), kind: "number" };
-    case "last_value":
-      return { sql: call("argMax", `${value.sql}, ${time}`, true), kind: "number" };
-    default: {
-      const name = `quantile${filtered === undefined ? "" : "If"}(${item.level ?? 0.5})`;
-      return { sql: `${name}(${filtered === undefined ? value.sql : `${value.sql}, ${filtered}`})`, kind: "number" };
-    }
-  }
-}
-
-/** A value that JSON can hold as one scalar. */
-function printable(field: Expression): string {
-  const scalar = !["array", "map", "tuple", "json", "other", "aggregate"].includes(field.type.family);
-  return scalar ? field.sql : `toString(${field.sql})`;
-}
-
-/** The field as a number, natively where it is one. Times count in ms since the epoch; text that is no number is NULL. */
-export function numeric(field: Expression, path: string): { readonly sql: string; readonly nullable: boolean } {
-  const { sql, type } = field;
-  if (isNumeric(type)) return { sql, nullable: type.nullable };
-  switch (type.family) {
-    case "boolean":
-      return { sql: `toUInt8(${sql})`, nullable: type.nullable };
-    case "text":
-      return { sql: `toFloat64OrNull(${sql})`, nullable: true };
-    case "dynamic":
-      return { sql: `toFloat64OrNull(toString(${sql}))`, nullable: true };
-    case "date":
-    case "dateTime":
-      return { sql: `toUnixTimestamp64Milli(toDateTime64(${sql}, 3, 'UTC'))`, nullable: type.nullable };
-    default:
-      throw badRequest(path, `${type.text} is not a number`);
-  }
 }

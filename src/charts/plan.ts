@@ -18,6 +18,8 @@ export type PlanInput = {
   readonly series: readonly Series[];
   readonly range: TimeRange;
   readonly buckets: Buckets;
+  /** Groups beyond this many, ranked by the first series of the plan, need not be read; undefined keeps all. */
+  readonly mostGroups: number | undefined;
   /** Asks the engine for the types of expressions over the table. */
   readonly typesOf: (expressions: readonly string[], params: Params) => Promise<readonly ColumnType[]>;
 };

@@ -36,6 +36,8 @@ const sizesMs: Readonly<Record<Rollup["minGranularity"], number>> = {
 
 /** A plan over the coarsest rollup that gives the same answer, or undefined when none does. */
 export async function planRollup(input: PlanInput, tables: readonly RollupTable[]): Promise<QueryPlan | undefined> {
+  // A rollup counts rows, not what sampled rows stand for.
+  if (input.source.sampleRateExpression !== undefined) return undefined;
   const size = ({ rollup }: RollupTable) => sizesMs[rollup.minGranularity];
   for (const table of [...tables].sort((a, b) => size(b) - size(a))) {
     const span = wholeBuckets(input, table.rollup);

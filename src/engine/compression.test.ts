@@ -13,7 +13,8 @@ const text = Buffer.from(Array.from({ length: 60_000 }, (_, i) => `row ${i}\n`).
 const pieces = (data: Buffer) =>
   Readable.from(Array.from({ length: Math.ceil(data.length / 777) }, (_, i) => data.subarray(i * 777, (i + 1) * 777)));
 
-describe("native blocks", () => {
+// Larger data than most tests have: a busy machine needs its time.
+describe("native blocks", { timeout: 60_000 }, () => {
   test.each([text, randomBytes(3_000_000), Buffer.from("x"), Buffer.alloc(0)])("round trip %#", async (plain) => {
     const packed = await buffer(Readable.from([plain]).pipe(new BlockCompressor()));
     expect((await buffer(pieces(packed).pipe(new BlockDecompressor()))).equals(plain)).toBe(true);

@@ -43,13 +43,15 @@ export type Run = {
   readonly signal: AbortSignal;
 };
 
+type Running = { readonly gone: AbortController; readonly user: string; readonly over: Promise<void> };
+
 export class Executor {
   readonly #engine: Engine;
   readonly #slots: Slots;
   readonly #facts: ServerFacts;
   readonly #logger: Logger;
   readonly #sessions: Sessions;
-  readonly #running = new Map<string, AbortController>();
+  readonly #running = new Map<string, Running>();
 
   constructor(options: { engine: Engine; slots: Slots; facts: ServerFacts; logger: Logger }) {
     this.#engine = options.engine;
@@ -97,7 +99,7 @@ export class Executor {
     gone: AbortController,
   ): Promise<Summary> {
     guardStatement(tokenize(plainText(statement)), request);
-    this.#register(request, gone);
+    const end = await this.#register(request, gone);
     try {
       const slot = await this.#slots.take(gone.signal);
       try {
@@ -126,7 +128,7 @@ export class Executor {
         this.#slots.give(slot);
       }
     } finally {
-      this.#running.delete(request.queryId);
+      end();
     }
   }
 
@@ -182,14 +184,23 @@ export class Executor {
     return false;
   }
 
-  #register(request: QueryRequest, gone: AbortController): void {
-    if (this.#running.has(request.queryId)) {
-      throw clickHouseException(
-        "QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING",
-        `Query with id = ${request.queryId} is already running.`,
-      );
+  /** Takes the query id, from the caller's own running query if it asked for that; gives it back with the result. */
+  async #register(request: QueryRequest, gone: AbortController): Promise<() => void> {
+    const { queryId, user, replaceRunning } = request;
+    for (let other = this.#running.get(queryId); other !== undefined; other = this.#running.get(queryId)) {
+      if (!replaceRunning || other.user !== user) {
+        const text = `Query with id = ${queryId} is already running.`;
+        throw clickHouseException("QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING", text);
+      }
+      other.gone.abort(clickHouseException("QUERY_WAS_CANCELLED", "Another query took the place of this one."));
+      await other.over;
     }
-    this.#running.set(request.queryId, gone);
+    const { promise: over, resolve } = Promise.withResolvers<void>();
+    this.#running.set(queryId, { gone, user, over });
+    return () => {
+      this.#running.delete(queryId);
+      resolve();
+    };
   }
 
   #asException(error: unknown): ClickHouseException {

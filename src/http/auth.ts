@@ -24,7 +24,10 @@ const noDigest = "0".repeat(64);
 export class Authenticator {
   readonly #credentials: CredentialStore;
   readonly #failures: RateLimiter;
-  readonly #noted = new Map<string, string>();
+  /** What headers of callers who were let in say; the key itself is looked up and compared every time. */
+  readonly #proven = new Map<string, BasicCredentials>();
+  /** Minute of the last noted use, by credential. */
+  readonly #noted = new Map<string, number>();
 
   constructor(credentials: CredentialStore, failures: RateLimiter) {
     this.#credentials = credentials;
@@ -33,13 +36,12 @@ export class Authenticator {
 
   /** Interface A: HTTP Basic with key id and secret. Throws UNAUTHORIZED or TOO_MANY_REQUESTS. */
   async basic(header: string | undefined, address: string): Promise<Principal> {
-    const encoded = /^Basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(header ?? "")?.[1];
-    if (encoded === undefined) throw unauthorized("Send HTTP Basic credentials: key id and key secret.");
-    const decoded = Buffer.from(encoded, "base64").toString("utf8");
-    const colon = decoded.indexOf(":");
-    const key = colon < 0 ? undefined : await this.#credentials.findKeyByKeyId(decoded.slice(0, colon));
-    const matches = sameDigest(sha256Hex(decoded.slice(colon + 1)), key?.secret_hash ?? noDigest);
+    const proven = this.#proven.get(header ?? "");
+    const { keyId, secretHash } = proven ?? readBasic(header);
+    const key = keyId === undefined ? undefined : await this.#credentials.findKeyByKeyId(keyId);
+    const matches = sameDigest(secretHash, key?.secret_hash ?? noDigest);
     if (key === undefined || !matches || !this.#usable(key)) throw this.#refuse(address, "The key is not valid.");
+    if (proven === undefined) this.#remember(header as string, { keyId, secretHash });
     this.#noteUse("api_keys", key);
     return { organizationId: key.organization_id, role: key.role as KeyRole, credentialId: key.id };
   }
@@ -54,6 +56,11 @@ export class Authenticator {
     return { organizationId: token.organization_id, role: "developer", credentialId: token.id };
   }
 
+  #remember(header: string, read: BasicCredentials): void {
+    if (this.#proven.size >= maxProven) this.#proven.clear();
+    this.#proven.set(header, read);
+  }
+
   #usable(credential: StoredCredential): boolean {
     if (credential.state !== "enabled") return false;
     return credential.expire_at === null || Date.parse(credential.expire_at) > Date.now();
@@ -65,12 +72,27 @@ export class Authenticator {
   }
 
   #noteUse(table: "api_keys" | "access_tokens", credential: StoredCredential): void {
-    const minute = `${new Date().toISOString().slice(0, 16)}:00.000Z`;
-    if (credential.used_at === minute || this.#noted.get(credential.id) === minute) return;
+    const minute = Math.floor(Date.now() / 60_000);
+    if (this.#noted.get(credential.id) === minute) return;
     this.#noted.set(credential.id, minute);
     // Not awaited: the answer need not wait for it, and a lost note is corrected by the next use.
-    this.#credentials.markUsed(table, credential.id, minute).catch(() => {});
+    const at = new Date(minute * 60_000).toISOString();
+    this.#credentials.markUsed(table, credential.id, at).catch(() => {});
   }
+}
+
+type BasicCredentials = { readonly keyId: string | undefined; readonly secretHash: string };
+
+/** Headers remembered at a time. */
+const maxProven = 1_000;
+
+function readBasic(header: string | undefined): BasicCredentials {
+  const encoded = /^Basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(header ?? "")?.[1];
+  if (encoded === undefined) throw unauthorized("Send HTTP Basic credentials: key id and key secret.");
+  const decoded = Buffer.from(encoded, "base64").toString("utf8");
+  const colon = decoded.indexOf(":");
+  const keyId = colon < 0 ? undefined : decoded.slice(0, colon);
+  return { keyId, secretHash: sha256Hex(decoded.slice(colon + 1)) };
 }
 
 function unauthorized(message: string): AppError {

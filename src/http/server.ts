@@ -153,13 +153,18 @@ async function serve(
 }
 
 /** Ids are uuids and need no escaping; results that cannot change keep their JSON. */
-function envelope(requestId: string, result?: object): string {
-  const json =
-    result === undefined ? "" : `,"result":${Object.isFrozen(result) ? frozenJson(result) : JSON.stringify(result)}`;
-  return `{"status":200,"requestId":"${requestId}"${json}}`;
+function envelope(requestId: string, result?: object): Buffer {
+  const json = result === undefined ? noResult : Object.isFrozen(result) ? frozenJson(result) : resultJson(result);
+  const head = `{"status":200,"requestId":"${requestId}"`;
+  const bytes = Buffer.allocUnsafe(head.length + json.length);
+  bytes.write(head, "latin1");
+  json.copy(bytes, head.length);
+  return bytes;
 }
 
-const frozenJson = remember((value: object) => JSON.stringify(value));
+const noResult = Buffer.from("}");
+const resultJson = (value: object) => Buffer.from(`,"result":${JSON.stringify(value)}}`);
+const frozenJson = remember(resultJson);
 
 function readBody(request: FastifyRequest): unknown {
   if (request.body === undefined) {
@@ -171,16 +176,29 @@ function readBody(request: FastifyRequest): unknown {
   return parseJson(request.body as Buffer);
 }
 
+const rateHeaders = {
+  management: {
+    limit: "x-ratelimit-limit",
+    remaining: "x-ratelimit-remaining",
+    reset: "x-ratelimit-reset",
+    policy: "x-ratelimit-policy",
+  },
+  observability: {
+    limit: "ratelimit-limit",
+    remaining: "ratelimit-remaining",
+    reset: "ratelimit-reset",
+    policy: "ratelimit-policy",
+  },
+} as const;
+
 function countRequest(limiter: RateLimiter, name: Interface, principal: Principal, reply: FastifyReply): void {
   const { limit, windowSeconds } = limiter.rule;
   const decision = limiter.hit(principal.credentialId);
-  const prefix = name === "management" ? "x-ratelimit" : "ratelimit";
-  reply.headers({
-    [`${prefix}-limit`]: limit,
-    [`${prefix}-remaining`]: decision.remaining,
-    [`${prefix}-reset`]: decision.resetSeconds,
-    [`${prefix}-policy`]: limiter.policy,
-  });
+  const headers = rateHeaders[name];
+  reply.header(headers.limit, limit);
+  reply.header(headers.remaining, decision.remaining);
+  reply.header(headers.reset, decision.resetSeconds);
+  reply.header(headers.policy, limiter.policy);
   if (decision.allowed) return;
   reply.header("Retry-After", Math.max(1, Math.ceil(decision.resetSeconds)));
   throw new AppError("TOO_MANY_REQUESTS", `More than ${limit} requests in ${windowSeconds} s with this credential.`);
@@ -204,8 +222,9 @@ function abortOnClose(request: FastifyRequest, parent: AbortSignal): { signal():
       return child.signal;
     },
     release: () => {
+      if (child === undefined) return;
       socket.off("close", onClose);
-      child?.[Symbol.dispose]();
+      child[Symbol.dispose]();
     },
   };
 }

@@ -1,12 +1,14 @@
 /** What a patch changes: mutable members are merged, unchanged immutable ones tolerated, changed ones refused. */
+
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import { withoutNulls } from "../api/operation.ts";
 import type { createPipeBody, pipeOperations } from "../api/pipes.ts";
 import { AppError, type Issue } from "../lib/errors.ts";
+import { kindOf } from "../sources/registry.ts";
 import type { DestinationTable, JsonObject, SourceKind } from "../sources/source.ts";
 import type { Pipe, PipeChange, PipeDestination } from "../store/pipes.ts";
-import { destinationIssues, fullConfig, kindOf, mappingIssues, splitSecrets, tableOf } from "./definition.ts";
+import { destinationIssues, fullConfig, mappingIssues, splitSecrets, tableOf } from "./definition.ts";
 
 type PatchBody = z.output<(typeof pipeOperations)["updatePipe"]["body"]>;
 type Settings = z.output<typeof createPipeBody>["settings"];

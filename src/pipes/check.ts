@@ -1,7 +1,8 @@
 /** The checks of a new or changed pipe that ask its source and its service, within a bounded time. */
 import { ClickHouseClient, ClickHouseError } from "../clickhouse/client.ts";
+import { abortable } from "../lib/abort.ts";
 import { AppError, type Issue } from "../lib/errors.ts";
-import type { DestinationTable, JsonObject, Query, SourceKind } from "../sources/source.ts";
+import type { Connector, DestinationTable, FoundField, JsonObject, Query, SourceKind } from "../sources/source.ts";
 import { failureOf, sentenceOf } from "./failures.ts";
 import type { AcquireService } from "./replica.ts";
 import { findTable, type TableFacts } from "./tables.ts";
@@ -25,16 +26,43 @@ export async function checkReachable(
   acquire: AcquireService,
   requestSignal: AbortSignal,
 ): Promise<void> {
+  await withService(request.serviceId, acquire, requestSignal, async (client, signal) => {
+    await checkDestination(client, request);
+    await checkSource(client, request, signal);
+  });
+}
+
+/** Fields and types that samples of the source have, as the service's engine infers them. Throws SOURCE_*. */
+export async function discoverFields(
+  { serviceId, kind, config }: Pick<CheckRequest, "serviceId" | "kind"> & { readonly config: JsonObject },
+  acquire: AcquireService,
+  requestSignal: AbortSignal,
+): Promise<readonly FoundField[]> {
+  const connector = (await kind.connect()) as Connector<JsonObject>;
+  if (connector.discover === undefined) {
+    throw new AppError("BAD_REQUEST", `source.${kind.key}: its fields cannot be discovered`);
+  }
+  return await withService(serviceId, acquire, requestSignal, async (client, signal) => {
+    return (await connector.discover?.(config, queryOf(client, signal), signal)) ?? [];
+  });
+}
+
+/** Runs the work with a client of the service, within a bounded time. */
+async function withService<T>(
+  serviceId: string,
+  acquire: AcquireService,
+  requestSignal: AbortSignal,
+  work: (client: ClickHouseClient, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), checkTimeoutMs);
   const onAbort = () => timeout.abort();
   requestSignal.addEventListener("abort", onAbort);
   try {
-    const { release, ...address } = await acquire(request.serviceId, timeout.signal);
+    const { release, ...address } = await acquire(serviceId, timeout.signal);
     const client = new ClickHouseClient(address);
     try {
-      await checkDestination(client, request);
-      await checkSource(client, request, timeout.signal);
+      return await abortable(work(client, timeout.signal), timeout.signal);
     } finally {
       client.close();
       release();
@@ -51,8 +79,16 @@ export async function checkReachable(
 
 async function checkSource(client: ClickHouseClient, request: CheckRequest, signal: AbortSignal): Promise<void> {
   if (request.config === undefined && !request.validateSamples) return;
-  const connector = await request.kind.connect?.();
-  const query: Query = async (sql, options = {}) => {
+  const connector = await request.kind.connect();
+  const query = queryOf(client, signal);
+  const existing = request.managedTable === undefined;
+  const options = { validateSamples: request.validateSamples, existing, destination: request.table, query };
+  await connector.check((request.config ?? {}) as never, options, signal);
+}
+
+/** What the engine says about a sample is said about the source. */
+function queryOf(client: ClickHouseClient, signal: AbortSignal): Query {
+  return async (sql, options = {}) => {
     try {
       return await client.rows(sql, { ...options, signal });
     } catch (error) {
@@ -60,9 +96,6 @@ async function checkSource(client: ClickHouseClient, request: CheckRequest, sign
       throw new AppError("SOURCE_INVALID", sentenceOf(failureOf(error)), { cause: error });
     }
   };
-  const existing = request.managedTable === undefined;
-  const options = { validateSamples: request.validateSamples, existing, destination: request.table, query };
-  await connector?.check((request.config ?? {}) as never, options, signal);
 }
 
 async function checkDestination(client: ClickHouseClient, request: CheckRequest): Promise<void> {

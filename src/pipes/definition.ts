@@ -4,7 +4,7 @@ import { withoutNulls } from "../api/operation.ts";
 import type { createPipeBody } from "../api/pipes.ts";
 import { columnTypeProblem, tableExpressionProblem } from "../clickhouse/guard.ts";
 import { AppError, type Issue } from "../lib/errors.ts";
-import { sourceKinds } from "../sources/registry.ts";
+import { kindOf, sourceKinds } from "../sources/registry.ts";
 import type { DestinationTable, JsonObject, SourceKind } from "../sources/source.ts";
 import type { NewPipe, Pipe, PipeDestination } from "../store/pipes.ts";
 import type { Job, Limits } from "./protocol.ts";
@@ -19,28 +19,34 @@ export type Checked = {
   readonly pipe: NewPipe;
 };
 
-/** Everything that can be said about a request without asking anybody; throws BAD_REQUEST with every issue. */
-export function checkDefinition(serviceId: string, body: CreateBody): Checked {
-  const given = withoutNulls(body);
-  const { validateSamples, ...arms } = given.source;
-  const keys = Object.keys(arms).filter((key) => (arms as Record<string, unknown>)[key] !== undefined);
+/** The one kind that a source names, with what is wrong with its members. Throws BAD_REQUEST unless it is one. */
+export function checkSource(arms: Readonly<Record<string, unknown>>) {
+  const keys = Object.keys(arms).filter((name) => arms[name] !== undefined);
   if (keys.length !== 1) {
     const names = Object.keys(sourceKinds).join(", ");
     fail([{ path: "source", message: `must have exactly one of ${names}; it has ${keys.length}` }]);
   }
   const key = keys[0] as string;
-  const kind = (sourceKinds as Record<string, SourceKind>)[key] as SourceKind;
-  const config = (arms as unknown as Record<string, JsonObject>)[key] as JsonObject;
+  const kind = kindOf(key);
+  const config = arms[key] as JsonObject;
+  const issues = (kind.rules?.(config) ?? []).map(({ path, message }) => ({ path: `source.${key}.${path}`, message }));
+  return { key, kind, config, issues };
+}
+
+/** Everything that can be said about a request without asking anybody; throws BAD_REQUEST with every issue. */
+export function checkDefinition(serviceId: string, body: CreateBody): Checked {
+  const given = withoutNulls(body);
+  const { validateSamples, ...arms } = given.source;
+  const { key, kind, config, issues: sourceIssues } = checkSource(arms);
   const destination = given.destination as PipeDestination;
   const mappings = given.fieldMappings ?? [];
   const issues = [
-    ...(kind.rules?.(config) ?? []).map(({ path, message }) => ({ path: `source.${key}.${path}`, message })),
+    ...sourceIssues,
     ...(kind.targets === undefined
       ? [...destinationIssues(destination), ...mappingIssues(destination, mappings)]
       : ownedTableIssues(destination, mappings)),
   ];
   if (issues.length > 0) fail(issues);
-  kindOf(key);
   const { plain, secrets } = splitSecrets(kind, config);
   return {
     kind,
@@ -60,13 +66,6 @@ export function checkDefinition(serviceId: string, body: CreateBody): Checked {
       settings: (given.settings ?? {}) as Record<string, number | boolean>,
     },
   };
-}
-
-export function kindOf(key: string): SourceKind {
-  const kind: SourceKind | undefined = (sourceKinds as Record<string, SourceKind>)[key];
-  if (kind?.connect !== undefined) return kind;
-  const message = "this version of Millrace cannot run pipes of this kind yet";
-  throw new AppError("SOURCE_INVALID", `source.${key}: ${message}`, { issues: [{ path: `source.${key}`, message }] });
 }
 
 function fail(issues: readonly Issue[]): never {

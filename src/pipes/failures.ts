@@ -1,5 +1,6 @@
 /** What a failed insert means: try again, the bytes are bad, the source fails, or the destination is not fit. */
 import { ClickHouseError } from "../clickhouse/client.ts";
+import { dataErrorCodes } from "../clickhouse/data-errors.ts";
 import { AppError, describeError } from "../lib/errors.ts";
 
 export type FailureKind = "data" | "source" | "destination" | "service" | "engine";
@@ -16,11 +17,6 @@ export type Failure = {
 const engineCodes = [3, 159, 164, 202, 203, 209, 210, 236, 241, 242, 243, 252, 285, 319, 394, 425, 473, 745, 999, 1002];
 /** Names and rights that are missing at the destination. */
 const destinationCodes = [10, 15, 16, 20, 36, 44, 46, 47, 48, 50, 60, 62, 81, 115, 218, 344, 497, 524];
-/** Parsers and converters that do not like the bytes, and our own guard (395). */
-const dataCodes = [
-  6, 25, 26, 27, 32, 33, 34, 38, 40, 41, 43, 53, 69, 70, 72, 79, 117, 128, 130, 131, 190, 198, 246, 271, 321, 349, 354,
-  376, 395, 407, 441, 467, 561, 636, 638, 675, 676, 678, 679, 691,
-];
 const sourceCodes = [499, 86, 1000];
 
 /** What the engine puts at the end when a materialized view failed. Quotes end the texts that a row may have put in. */
@@ -40,11 +36,11 @@ function ofEngine(error: ClickHouseError): Failure {
   const known = (kind: FailureKind): Failure => ({ kind, code, message: error.message, known: true });
   // By then the rows are in the table itself: only a repeat of the same insert, under its token, is right.
   if (failedInView.test(error.message) && !engineCodes.includes(code)) return known("destination");
-  if (/Azure::|AzureBlobStorage/.test(error.message) && !dataCodes.includes(code)) return known("source");
+  if (/Azure::|AzureBlobStorage/.test(error.message) && !dataErrorCodes.includes(code)) return known("source");
   if (sourceCodes.includes(code)) return known("source");
   // A file whose compression this build of the engine cannot read must not stop the others.
   if (/Unsupported compression method/.test(error.message)) return known("data");
-  if (dataCodes.includes(code)) return known("data");
+  if (dataErrorCodes.includes(code)) return known("data");
   if (destinationCodes.includes(code)) return known("destination");
   if (engineCodes.includes(code) || code === 0) return known("engine");
   return { kind: "data", code, message: error.message, known: false };

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { sleep } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
+import { shareOf } from "../lib/share.ts";
 import type { Connector, Query, Source, SourceContext } from "../sources/source.ts";
 import type { Intent } from "../store/ledger.ts";
 import { Destination } from "./destination.ts";
@@ -10,7 +11,7 @@ import { Health, PipeFailure } from "./health.ts";
 import type { Calls, Job, WorkerStatus } from "./protocol.ts";
 import { Runner } from "./runner.ts";
 import { ServiceLink } from "./service-link.ts";
-import { concurrencyOf, engineSettings, sourceSettings } from "./settings.ts";
+import { concurrencyOf, engineSettings, memoryGbOf, sourceSettings } from "./settings.ts";
 
 export type JobEvents = {
   tell(status: WorkerStatus): void;
@@ -22,12 +23,11 @@ const viewCheckMs = 60_000;
 
 export async function runJob(
   job: Job,
-  connect: (() => Promise<Connector<never>>) | undefined,
+  connect: () => Promise<Connector<never>>,
   calls: Calls,
   events: JobEvents,
   signal: AbortSignal,
 ): Promise<WorkerStatus> {
-  if (connect === undefined) return { phase: "failed", reason: "This version cannot run pipes of this kind." };
   const link = new ServiceLink(calls);
   const health = new Health(job.limits, events.tell);
   const destination = new Destination(link, job.pipeId, job.table, job.destination);
@@ -82,6 +82,7 @@ async function runWithViewChecks(
       settings: engineSettings(job.settings),
       concurrency: concurrencyOf(job.settings, job.scaling),
       limits: job.limits,
+      worker: job.replica,
       isMine: (intent: Intent) => shareOf(intent.lane, job.replica.count) === job.replica.index,
     },
     signal,
@@ -145,11 +146,6 @@ async function hasBegun(calls: Calls): Promise<boolean> {
   return (await calls.marks([begunMark]))[begunMark] !== undefined;
 }
 
-/** Which replica owns a lane. */
-function shareOf(lane: string, count: number): number {
-  return count === 1 ? 0 : createHash("md5").update(lane).digest().readUInt32BE() % count;
-}
-
 function contextOf(
   job: Job,
   destination: Destination,
@@ -165,10 +161,12 @@ function contextOf(
     settings: sourceSettings(job.settings),
     destination: job.table,
     concurrency: concurrencyOf(job.settings, job.scaling),
+    memoryGb: memoryGbOf(job.scaling),
     replica: job.replica,
     marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
     note: (marks, counts) => calls.note(marks, counts as Record<string, number>),
     answered: () => health.good(["source"]),
+    copying: (isCopying) => health.copying(isCopying),
     warn: (key, message) => health.warn(key, message),
     report: events.gauges,
     reject: async (records) => {

@@ -28,6 +28,15 @@ const gauges: Readonly<Record<string, readonly [name: string, help: string]>> = 
   slot_burn_bytes_per_second: ["Pipes_SlotBurnRate", "Growth of the log kept for the slot, in bytes per second."],
   slot_eta_seconds: ["Pipes_SlotEta", "Seconds until the source gives up the slot at this rate; a year at most."],
   listMs: ["Pipes_ListDuration", "Duration of the last LIST call, in ms."],
+  commitErrors: ["Pipes_CommitErrors", "Commits of the consumer group's offsets that failed since the worker started."],
+  lagMessages: ["Pipes_LagMessages", "Messages at the source that are not yet loaded."],
+};
+
+/** Gauges per lane, reported as `name:lane`; the lane becomes a label. */
+const laneGauges: Readonly<Record<string, readonly [name: string, label: string, help: string]>> = {
+  lagMessages: ["Pipes_PartitionLagMessages", "partition", "Messages of one partition that are not yet loaded."],
+  lagSeconds: ["Pipes_PartitionLagSeconds", "partition", "Age of the newest loaded message of one that is behind."],
+  millisBehindLatest: ["Pipes_MillisBehindLatest", "shard", "How far reading of a shard is behind its end, in ms."],
 };
 
 export async function pipeSamples(
@@ -39,9 +48,22 @@ export async function pipeSamples(
     const labels = { service: pipe.serviceId, pipe_id: pipe.id, pipe_name: pipe.name, pipe_source: pipe.sourceKind };
     samples.push(info(pipe, labels));
     add(samples, counters, labels, await pipes.counters(pipe.id));
-    add(samples, gauges, labels, gaugesOf(pipe.id));
+    const measured = gaugesOf(pipe.id);
+    add(samples, gauges, labels, measured);
+    for (const [key, value] of Object.entries(measured)) {
+      const [name, lane] = splitOnce(key);
+      const known = lane === undefined ? undefined : laneGauges[name];
+      if (known === undefined || lane === undefined) continue;
+      const [sample, label, help] = known;
+      samples.push({ name: sample, help, labels: { ...labels, [label]: lane }, value });
+    }
   }
   return samples;
+}
+
+function splitOnce(key: string): [string, string | undefined] {
+  const at = key.indexOf(":");
+  return at < 0 ? [key, undefined] : [key.slice(0, at), key.slice(at + 1)];
 }
 
 function info(pipe: Pipe, labels: Readonly<Record<string, string>>): PipeSample {

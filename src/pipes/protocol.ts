@@ -15,7 +15,8 @@ export type Job = {
   readonly destination: PipeDestination;
   readonly settings: Readonly<Record<string, number | boolean>>;
   readonly scaling: Readonly<Record<string, number>>;
-  readonly replica: { readonly index: number; readonly count: number };
+  /** This worker among those of the pipe. `run` is the same for all that were started together, and for no others. */
+  readonly replica: { readonly index: number; readonly count: number; readonly run: string };
   readonly limits: Limits;
 };
 
@@ -43,7 +44,7 @@ export type Calls = {
 };
 
 export type WorkerStatus =
-  | { readonly phase: "preparing" | "running" | "completed" | "stopped" }
+  | { readonly phase: "preparing" | "snapshot" | "running" | "completed" | "stopped" }
   | { readonly phase: "degraded" | "failed"; readonly reason: string };
 
 export type ToWorker =

@@ -22,7 +22,19 @@ import type { EngineSettings } from "./settings.ts";
 /** Attempts at a batch before a failure of reading it counts as the batch's own. */
 const maxSourceAttempts = 4;
 
-type Frozen = { readonly token: string; readonly settings: readonly EngineSettings[]; readonly replay: JsonObject };
+/** Pause between two looks at what other workers have left to replay. */
+const othersPollMs = 200;
+
+type Frozen = {
+  readonly token: string;
+  readonly settings: readonly EngineSettings[];
+  readonly replay: JsonObject;
+  /** The worker that saved this, by its run and its number in it. */
+  readonly run: string;
+  readonly replica: number;
+  /** The run in which the batch, or the refused one that it stands for, was begun. */
+  readonly since: string;
+};
 
 export type RunnerParts = {
   readonly pipeId: string;
@@ -34,7 +46,8 @@ export type RunnerParts = {
   readonly settings: EngineSettings;
   readonly concurrency: number;
   readonly limits: Limits;
-  /** Which of the saved intents are this worker's. */
+  readonly worker: { readonly run: string; readonly index: number };
+  /** Which of the intents that earlier runs have saved are this worker's. */
   readonly isMine: (intent: Intent) => boolean;
 };
 
@@ -49,11 +62,12 @@ export class Runner {
 
   /** Resolves when the source is exhausted or the signal aborted; throws PipeFailure when the pipe must stop. */
   async run(): Promise<void> {
-    await this.#replay();
     const pause = this.#backoff();
     while (!this.#signal.aborted) {
       const lanes = new Lanes(this.#parts.concurrency);
       try {
+        // Also after a failure of ours: a batch whose confirmation failed must not be read anew and cut otherwise.
+        await this.#replay();
         const checkpoints = new Map(Object.entries(await this.#parts.ledger.checkpoints()));
         this.#parts.health.good([]);
         for await (const batch of this.#parts.source.read(checkpoints, this.#signal)) {
@@ -73,7 +87,7 @@ export class Runner {
 
   /** Batches that an earlier run began and did not confirm, exactly as they were saved. */
   async #replay(): Promise<void> {
-    const saved = (await this.#parts.ledger.intents()).filter(this.#parts.isMine);
+    const saved = (await this.#parts.ledger.intents()).filter((intent) => this.#isMine(intent));
     const lanes = new Lanes(this.#parts.concurrency);
     for (const { intent } of saved) {
       if (this.#signal.aborted) break;
@@ -82,16 +96,41 @@ export class Runner {
       if (batch !== undefined) await lanes.start(batch.lane, () => this.#insert(batch, frozen));
     }
     await lanes.settle();
+    await this.#awaitOthers();
+  }
+
+  /** One of a replaced batch belongs to the worker that replaced it, also for a worker that starts later. */
+  #isMine(intent: Intent): boolean {
+    const { run, replica } = intent.intent as unknown as Frozen;
+    const { worker, isMine } = this.#parts;
+    return run === worker.run ? replica === worker.index : isMine(intent);
+  }
+
+  /**
+   * Until no batch of an earlier run is left: what another worker replays may be this one's to read, and would be
+   * inserted a second time under another token.
+   */
+  async #awaitOthers(): Promise<void> {
+    const isOld = ({ intent }: Intent) => (intent as unknown as Frozen).since !== this.#parts.worker.run;
+    while (!this.#signal.aborted && (await this.#parts.ledger.intents()).some(isOld)) {
+      await sleep(othersPollMs, this.#signal);
+    }
   }
 
   async #begin(batch: Batch): Promise<void> {
-    const frozen = this.#freeze(batch);
+    // The batch before it in its lane may have been broken off: a lane must not have two open intents.
+    if (this.#signal.aborted) return;
+    const frozen = this.#freeze(batch, this.#parts.worker.run);
     await this.#parts.ledger.begin(intentOf(batch, frozen));
     await this.#insert(batch, frozen);
   }
 
-  #freeze(batch: Batch): Frozen {
+  #freeze(batch: Batch, since: string): Frozen {
+    const { run, index } = this.#parts.worker;
     return {
+      run,
+      replica: index,
+      since,
       token: `${this.#parts.pipeId}:${this.#parts.epoch}:${batch.continues ?? batch.id}`,
       settings: batch.inserts.map((insert) => ({ ...this.#parts.settings, ...insert.settings })),
       replay: batch.replay,
@@ -105,7 +144,7 @@ export class Runner {
       const settings = { ...frozen.settings[index], insert_deduplication_token: `${frozen.token}:${index}` };
       const outcome = await this.#insertOne(insert, settings);
       if (outcome === undefined) return;
-      if ("kind" in outcome) return await this.#replace(batch, outcome);
+      if ("kind" in outcome) return await this.#replace(batch, frozen.since, { ...outcome, insert: index });
       sentRows += outcome.writtenRows;
       sentBytes += outcome.writtenBytes;
     }
@@ -141,7 +180,7 @@ export class Runner {
         const failure = failureOf(error);
         if (isRefusal(failure, attempt)) {
           const kind = failure.kind === "source" ? ("source" as const) : ("data" as const);
-          return { kind, code: failure.code, message: sentenceOf(failure) } satisfies InsertFailure;
+          return { kind, code: failure.code, message: sentenceOf(failure) };
         }
         if (failure.kind !== "data") this.#parts.health.bad(failure);
         await sleep(pause.next(), this.#signal);
@@ -150,11 +189,11 @@ export class Runner {
     return undefined;
   }
 
-  async #replace(batch: Batch, failure: InsertFailure): Promise<void> {
+  async #replace(batch: Batch, since: string, failure: InsertFailure): Promise<void> {
     const instead = await this.#untilPossible(() => this.#parts.source.refused(batch, failure, this.#signal));
     if (instead === undefined) return;
     if (instead.length === 0) throw new PipeFailure(failure.message);
-    const plans = instead.map((next) => ({ next, frozen: this.#freeze(next) }));
+    const plans = instead.map((next) => ({ next, frozen: this.#freeze(next, since) }));
     await this.#parts.ledger.replace(
       batch.id,
       plans.map(({ next, frozen }) => intentOf(next, frozen)),

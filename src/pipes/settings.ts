@@ -26,6 +26,11 @@ export function concurrencyOf(settings: Settings, scaling: Readonly<Record<strin
   return Math.max(Number(asked ?? fallback), Number(settings.database_max_insert_threads ?? 0));
 }
 
+/** Memory of one worker in GB, by which the batches of streams are sized. */
+export function memoryGbOf(scaling: Readonly<Record<string, number>>): number {
+  return scaling.replicaMemoryGb ?? 1;
+}
+
 /** What every insert of a pipe runs with. Frozen in the intent: an edit never touches a batch that has begun. */
 export function engineSettings(settings: Settings): EngineSettings {
   const blockBytes = settings.database_min_insert_block_size_bytes;

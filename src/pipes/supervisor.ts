@@ -3,18 +3,19 @@
  * state. The body takes no input; whatever takes time runs beside it, one action per pipe, and pokes the loop when it is
  * over. Only this file writes pipe states.
  */
+
+import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Backoff } from "../lib/backoff.ts";
 import { describeError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { endRecorded } from "../lib/process.ts";
-import { sourceKinds } from "../sources/registry.ts";
-import type { SourceKind } from "../sources/source.ts";
+import { kindOf } from "../sources/registry.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { Pipe, PipeStore } from "../store/pipes.ts";
 import type { ServiceStore } from "../store/services.ts";
-import { fullConfig, jobOf, kindOf } from "./definition.ts";
+import { fullConfig, jobOf } from "./definition.ts";
 import type { Limits, WorkerStatus } from "./protocol.ts";
 import { type AcquireService, Replica } from "./replica.ts";
 import { isFinal, serviceAllowsPipes, shownState } from "./state.ts";
@@ -140,9 +141,10 @@ export class PipesSupervisor {
     const secrets = await this.#options.pipes.secrets(pipe.id);
     const single = kindOf(pipe.sourceKind).targets !== undefined;
     const count = single ? 1 : Math.max(1, pipe.scaling.replicas ?? 1);
+    const run = randomUUID();
     tracked.generation = pipe.generation;
     tracked.replicas = Array.from({ length: count }, (_, index) => {
-      const job = jobOf(pipe, secrets, { index, count }, this.#options.limits);
+      const job = jobOf(pipe, secrets, { index, count, run }, this.#options.limits);
       return new Replica({
         job,
         serviceId: pipe.serviceId,
@@ -198,10 +200,9 @@ export class PipesSupervisor {
 
   /** What the connector made at the source goes with the pipe; a source that is gone does not keep the pipe alive. */
   async #cleanUp(pipe: Pipe): Promise<void> {
-    const kind: SourceKind | undefined = (sourceKinds as Record<string, SourceKind>)[pipe.sourceKind];
     try {
-      const connector = await kind?.connect?.();
-      if (connector?.cleanUp === undefined) return;
+      const connector = await kindOf(pipe.sourceKind).connect();
+      if (connector.cleanUp === undefined) return;
       const config = fullConfig(pipe, await this.#options.pipes.secrets(pipe.id));
       await connector.cleanUp(config as never, pipe.id, AbortSignal.timeout(30_000));
     } catch (error) {

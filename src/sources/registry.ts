@@ -11,3 +11,8 @@ export const sourceKinds = { messageBroker, objectStorage, managedStream, relati
 >;
 
 export type SourceKindKey = keyof typeof sourceKinds;
+
+/** `key` is a member of `source` that the schema has let through. */
+export function kindOf(key: string): SourceKind {
+  return sourceKinds[key as SourceKindKey];
+}

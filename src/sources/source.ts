@@ -79,6 +79,8 @@ export type InsertFailure = {
   readonly kind: "data" | "source";
   /** Numeric code of the engine. */
   readonly code: number;
+  /** Which of the batch's inserts was refused, from 0; those before it went through. */
+  readonly insert: number;
   /** The engine's sentence, free of secrets. */
   readonly message: string;
 };
@@ -101,6 +103,8 @@ export type SourceContext = {
   readonly destination: DestinationTable;
   /** Batches that are inserted at the same time. */
   readonly concurrency: number;
+  /** Memory of this worker, as scaled: what a source may hold follows from it. */
+  readonly memoryGb: number;
   /** This worker's part of the work: replica `index` of `count`. */
   readonly replica: { readonly index: number; readonly count: number };
   marks(keys: readonly string[]): Promise<ReadonlyMap<string, Json>>;
@@ -115,6 +119,8 @@ export type SourceContext = {
    * without a message.
    */
   warn(key: string, message?: string): void;
+  /** The pipe copies what is there before it follows changes: shown as `Snapshot`. */
+  copying(isCopying: boolean): void;
   /** Gauges such as lag and progress; shown in the API and in the metrics. */
   report(gauges: Readonly<Record<string, number>>): void;
   /** A plain query on the destination service. Wakes it: not for polling. */
@@ -158,9 +164,14 @@ export interface Connector<Config> {
   /** Connects, authenticates and looks; with `validateSamples` also reads samples. Throws AppError SOURCE_* on failure. */
   check(config: Config, options: CheckOptions, signal: AbortSignal): Promise<void>;
   open(config: Config, context: SourceContext, signal: AbortSignal): Promise<Source>;
+  /** Fields and types inferred from samples. Throws SOURCE_* as `check` does. */
+  discover?(config: Config, query: Query, signal: AbortSignal): Promise<readonly FoundField[]>;
   /** Removes what the pipe made at the source (a replication slot, for example), when the pipe is deleted. */
   cleanUp?(config: Config, pipeId: string, signal: AbortSignal): Promise<void>;
 }
+
+/** A field that samples of a source have, with the type that the engine infers. */
+export type FoundField = { readonly name: string; readonly type: string; readonly optional: boolean };
 
 export type CheckOptions = {
   readonly validateSamples: boolean;
@@ -188,6 +199,6 @@ export type SourceKind = {
    * and its request names neither table nor columns.
    */
   readonly targets?: (config: JsonObject) => readonly string[];
-  /** Loads the connector's code. Absent while this version cannot run the kind. */
-  readonly connect?: () => Promise<Connector<never>>;
+  /** Loads the connector's code. */
+  readonly connect: () => Promise<Connector<never>>;
 };

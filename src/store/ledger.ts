@@ -63,11 +63,16 @@ export class Ledger {
     await writeIntent(this.#db, pipeId, intent);
   }
 
-  /** The intents that stand in for one whose insert was refused, in one step. */
+  /** The intents that stand in for one whose insert was refused, in one step and in its place in the lane's order. */
   async replace(pipeId: string, batchId: string, intents: readonly Intent[]): Promise<void> {
     await this.#db.transaction(async (tx) => {
-      await tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, batchId);
-      for (const intent of intents) await writeIntent(tx, pipeId, intent);
+      const saved = await readIntents(tx, pipeId);
+      const at = saved.findIndex((intent) => intent.batchId === batchId);
+      const behind = saved.slice(at + 1).filter((intent) => intent.lane === saved[at]?.lane);
+      for (const { batchId: id } of [{ batchId }, ...behind]) {
+        await tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, id);
+      }
+      for (const intent of [...intents, ...behind]) await writeIntent(tx, pipeId, intent);
     });
   }
 
@@ -94,12 +99,9 @@ export class Ledger {
     });
   }
 
+  /** In the order in which they must be confirmed within their lanes. */
   async intents(pipeId: string): Promise<Intent[]> {
-    const rows = await this.#db.all<{ batch_id: string; lane: string; intent: string }>(
-      "SELECT batch_id, lane, intent FROM pipe_intents WHERE pipe_id = ? ORDER BY created_at, batch_id",
-      pipeId,
-    );
-    return rows.map((row) => ({ batchId: row.batch_id, lane: row.lane, intent: JSON.parse(row.intent) as JsonObject }));
+    return await readIntents(this.#db, pipeId);
   }
 
   async checkpoints(pipeId: string): Promise<Record<string, Json>> {
@@ -123,6 +125,14 @@ export class Ledger {
     }
     return found;
   }
+}
+
+async function readIntents(tx: Queries, pipeId: string): Promise<Intent[]> {
+  const rows = await tx.all<{ batch_id: string; lane: string; intent: string }>(
+    "SELECT batch_id, lane, intent FROM pipe_intents WHERE pipe_id = ? ORDER BY rowid",
+    pipeId,
+  );
+  return rows.map((row) => ({ batchId: row.batch_id, lane: row.lane, intent: JSON.parse(row.intent) as JsonObject }));
 }
 
 async function writeIntent(tx: Queries, pipeId: string, intent: Intent): Promise<void> {

@@ -30,6 +30,8 @@ const layers: [RegExp, number][] = [
   [/^src\/engine\//, 3],
   [/^src\/sources\/(source|registry)\.ts$/, 1],
   [/^src\/sources\/[^/]+\/kind\.ts$/, 1],
+  [/^src\/sources\/messages\//, 2.5],
+  [/^src\/sources\/aws\//, 2],
   [/^src\/sources\//, 3],
   [/^src\/(store|clickhouse)\//, 2],
   [/^src\/api\//, 1],

@@ -1,11 +1,8 @@
-/** Formats, compressions, Azure and notifications, each with the real program and a real engine. */
-import { once } from "node:events";
-import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
-import { CreateQueueCommand, GetQueueAttributesCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+/** Formats, compressions, Azure and outages, each with the real program and a real engine. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { accountKey, azuriteMissing, startAzurite } from "../support/azurite.ts";
-import { accessKey, startFauxqs, type TestStore } from "../support/pipe-stores.ts";
+import { startFront } from "../support/front.ts";
+import { startFauxqs, type TestStore } from "../support/pipe-stores.ts";
 import { columns, createPipe, details, type PipeBody, pipeBody, rows, untilState } from "../support/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
 
@@ -13,7 +10,7 @@ if (azuriteMissing !== undefined) console.log(`skipped: ${azuriteMissing}`);
 
 let served: Served;
 let service: BenchService;
-let store: TestStore & { readonly sqsEndpoint: string };
+let store: TestStore;
 
 beforeAll(async () => {
   [served, store] = await Promise.all([serve(), startFauxqs()]);
@@ -133,66 +130,6 @@ describe.skipIf(azuriteMissing !== undefined)("Azure Blob Storage", () => {
   });
 });
 
-describe("notifications", () => {
-  const record = (key: string, name = "ObjectCreated:Put") => ({
-    eventName: name,
-    s3: {
-      bucket: { name: "bucket" },
-      object: { key: encodeURIComponent(key).replaceAll("%20", "+").replaceAll("%2F", "/") },
-    },
-  });
-
-  test("S3, SNS and EventBridge bodies; duplicates, strangers and poison; the initial load", async () => {
-    const credentials = { accessKeyId: accessKey.accessKeyId, secretAccessKey: accessKey.secretKey };
-    const sqs = new SQSClient({ endpoint: store.sqsEndpoint, region: "us-east-1", credentials });
-    const dead = await sqs.send(new CreateQueueCommand({ QueueName: "dead" }));
-    const deadArn = "arn:aws:sqs:us-east-1:000000000000:dead";
-    const { QueueUrl } = await sqs.send(
-      new CreateQueueCommand({
-        QueueName: "news",
-        Attributes: { RedrivePolicy: JSON.stringify({ deadLetterTargetArn: deadArn, maxReceiveCount: 2 }) },
-      }),
-    );
-    const queueUrl = `${store.sqsEndpoint}${new URL(QueueUrl as string).pathname}`;
-    const deadUrl = `${store.sqsEndpoint}${new URL(dead.QueueUrl as string).pathname}`;
-    const send = async (body: unknown) => {
-      await sqs.send(
-        new SendMessageCommand({
-          QueueUrl: queueUrl,
-          MessageBody: typeof body === "string" ? body : JSON.stringify(body),
-        }),
-      );
-    };
-    const left = async (url: string) => {
-      const names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"] as const;
-      const { Attributes = {} } = await sqs.send(
-        new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: [...names] }),
-      );
-      return names.map((name) => Number(Attributes[name]));
-    };
-    await store.put("news/old.json", rows(0, 10));
-    await create(pipeBody(store, "news/*.json", "news", { source: { isContinuous: true, queueUrl } }));
-    await until("the initial load", async () => (await count("news")) === "10");
-    await store.put("news/a b+c.json", rows(10, 20));
-    await store.put("news/sns.json", rows(20, 30));
-    await store.put("news/bridge é.json", rows(30, 40));
-    await store.put("other/x.json", rows(90, 99));
-    await send({ Records: [record("news/a b+c.json"), record("other/x.json")] });
-    await send({ Records: [record("news/a b+c.json")] });
-    await send({ Type: "Notification", Message: JSON.stringify({ Records: [record("news/sns.json")] }) });
-    await send({ "detail-type": "Object Created", detail: { object: { key: "news/bridge é.json" } } });
-    await send({ Records: [record("news/old.json"), record("news/sns.json", "ObjectRemoved:Delete")] });
-    await send({ Event: "s3:TestEvent" });
-    await until("all rows", async () => (await count("news")) === "40");
-    await until("messages deleted", async () => (await left(queueUrl)).every((n) => n === 0));
-    await send("this is not JSON");
-    await until("poison is held back, not deleted", async () => (await left(queueUrl))[1] === 1);
-    expect(await count("news")).toBe("40");
-    expect((await left(deadUrl))[0]).toBe(0);
-    sqs.destroy();
-  });
-});
-
 describe("a source that goes away", () => {
   test("Degraded with the reason, then Failed after the documented time, and start tries again", async () => {
     await using impatient = await serve({ env: { MILLRACE_PIPE_SOURCE_OUTAGE_SECONDS: "2" } });
@@ -215,32 +152,18 @@ describe("a source that goes away", () => {
   });
 
   test("an outage that ends is over, also when there is nothing new to load", async () => {
-    let down = false;
-    const upstream = new URL(store.endpoint);
-    const front = createServer((incoming, outgoing) => {
-      if (down) return void outgoing.destroy();
-      const { method, url: path, headers } = incoming;
-      const onward = request({ host: upstream.hostname, port: upstream.port, method, path, headers }, (answer) => {
-        outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-        answer.pipe(outgoing);
-      });
-      onward.on("error", () => outgoing.destroy());
-      incoming.pipe(onward);
-    }).listen(0, "127.0.0.1");
-    await once(front, "listening");
+    await using front = await startFront(store.endpoint);
     await store.put("outage/1.json", rows(0, 10));
-    const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}/bucket/outage/*.json`;
+    const url = `${front.endpoint}/bucket/outage/*.json`;
     const settings = { object_storage_polling_interval_ms: 200 };
     const id = await create(pipeBody(store, "", "outage", { source: { url, isContinuous: true }, body: { settings } }));
     const state = async () => (await details(served, service, id)).state;
     await until("loaded", async () => (await count("outage")) === "10");
-    down = true;
+    front.down = true;
     await until("degraded", async () => (await state()) === "Degraded");
-    down = false;
+    front.down = false;
     await until("running again", async () => (await state()) === "Running");
     expect((await details(served, service, id)).lastError).toBeUndefined();
     await served.api.deletePipe({ params: { ...service.params, pipeId: id } });
-    front.closeAllConnections();
-    front.close();
   });
 });

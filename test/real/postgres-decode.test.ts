@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readTables, replicatedColumns, type SourceTable } from "../../src/sources/relational-db/catalog.ts";
 import { decode, type Message } from "../../src/sources/relational-db/pgoutput.ts";
 import { columnPlaces, RowWriter } from "../../src/sources/relational-db/rows.ts";
-import { sessionSql } from "../../src/sources/relational-db/session.ts";
+import { copySelect, sessionSql } from "../../src/sources/relational-db/session.ts";
 import { type Tuple, unchanged } from "../../src/sources/relational-db/tuple.ts";
 import { postgresMissing, postgresVersions, TestPostgres } from "../support/postgres.ts";
-import { slotMessages } from "../support/postgres-bytes.ts";
+import { copyBytes, slotMessages } from "../support/postgres-bytes.ts";
 
 for (const version of postgresVersions) {
   const missing = postgresMissing(version);
@@ -236,6 +236,28 @@ for (const version of postgresVersions) {
       const [row] = (await client.query("SELECT pg_current_wal_lsn()::text AS lsn")).rows as { lsn: string }[];
       const [high, low] = (row?.lsn ?? "").split("/").map((part) => BigInt(`0x${part}`)) as [bigint, bigint];
       expect(commit?.kind === "streamCommit" && commit.endLsn <= (high << 32n) + low && commit.endLsn > 0n).toBe(true);
+    });
+
+    test("a database in another encoding arrives as UTF-8, in COPY and stream alike", async () => {
+      await client.query("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+      await using latin = await server.client({ database: "latin" });
+      await latin.query(sessionSql);
+      await latin.query(
+        "CREATE TABLE public.t (id int PRIMARY KEY, v text, a text[]); CREATE PUBLICATION p FOR TABLE public.t",
+      );
+      await latin.query("SELECT pg_create_logical_replication_slot('latin', 'pgoutput')");
+      await latin.query("INSERT INTO public.t VALUES (1, 'Grüße ÿ', '{é,\"ü,ö\"}')");
+      const messages = await slotMessages(server, "latin", { proto_version: "1", publication_names: "p" }, "latin");
+      const copied = Buffer.concat(
+        await copyBytes(latin, copySelect({ schema: "public", name: "t" }, ["id", "v", "a"])),
+      );
+      expect(copied.toString()).toBe('1\tGrüße ÿ\t{é,"ü,ö"}\n');
+      expect(
+        encode(
+          messages.map((message) => decode(message)),
+          ["id", "v", "a"],
+        ),
+      ).toBe(copied.toString());
     });
 
     test("the catalog tells types beneath domains, elements of arrays and labels apart", async () => {

@@ -92,6 +92,7 @@ describe.skipIf(missing !== undefined)("Postgres pipes", () => {
     await source.sql(`CREATE TABLE shapes (id int PRIMARY KEY, a int NOT NULL, b text, c numeric(10,2));
       INSERT INTO shapes SELECT i, i, 'b' || i, i FROM generate_series(1, 100) i`);
     const pipeId = await cdcPipe(served, service, source, ["shapes"]);
+    await untilEqual(source, service, "shapes", { source: "id::text", destination: "toString(id)" });
     await untilState(served, service, pipeId, "Running");
     await source.sql(`INSERT INTO shapes SELECT i, i, 'b' || i, i FROM generate_series(101, 200) i;
       ALTER TABLE shapes ADD COLUMN d text NOT NULL DEFAULT 'it''s \\ new', ADD COLUMN e int[];

@@ -40,10 +40,12 @@ export async function slotMessages(
   server: TestPostgres,
   slot: string,
   options: Readonly<Record<string, string>>,
+  database = server.database,
 ): Promise<Buffer[]> {
   // Something to stop at: the slot's own last message.
-  await server.sql("SELECT pg_logical_emit_message(false, 'end', '')");
-  await using client = await server.client({ replication: "database" } as pg.ClientConfig);
+  await using plain = await server.client({ database });
+  await plain.query("SELECT pg_logical_emit_message(false, 'end', '')");
+  await using client = await server.client({ database, replication: "database" } as pg.ClientConfig);
   await client.query(sessionSql);
   const list = Object.entries({ messages: "true", ...options }).map(([name, value]) => `${name} '${value}'`);
   const isEnd = (payload: Buffer) => payload[0] === 0x4d && payload.includes("end\0");

@@ -16,6 +16,8 @@ export type TypeCase = {
   readonly stored: string;
   /** Can be a key column; the values are then unique. */
   readonly key?: boolean;
+  /** Instead of `source` where the column is a key. */
+  readonly keySource?: string;
   /** How `source` prints a NULL element where the destination's elements are not Nullable. */
   readonly zeroElement?: string;
 };
@@ -38,9 +40,13 @@ export const characters = [
   "repeat('a\\', 3000)",
 ];
 
-export const micros = "(extract(epoch FROM v) * 1000000)::numeric(30)::text";
-export const endless = (sql: string) =>
+const micros = "(extract(epoch FROM v) * 1000000)::numeric(30)::text";
+const endless = (sql: string) =>
   `CASE WHEN v >= '292277-01-01' THEN '9223372036854775807' WHEN v = '-infinity' THEN '-9223372036854775808' ELSE ${sql} END`;
+/** What is not in a key is clamped to the years that the engine prints. */
+export const clampedMicros =
+  "CASE WHEN v < '0001-01-01' THEN '-62135596800000000' WHEN v >= '10000-01-01' THEN '253402300799999999' " +
+  `ELSE ${micros} END`;
 export const times = [
   "2024-02-29 12:34:56.123456",
   "1970-01-01 00:00:00",
@@ -60,7 +66,7 @@ export const times = [
   "infinity",
   "-infinity",
 ].map((value) => `'${value}'`);
-export const dates = [
+const dates = [
   "2024-02-29",
   "1970-01-01",
   "1900-01-01",
@@ -76,8 +82,7 @@ export const dates = [
   "infinity",
   "-infinity",
 ].map((value) => `'${value}'`);
-export const days =
-  "CASE WHEN v = 'infinity' THEN 2147483647 WHEN v = '-infinity' THEN -2147483648 ELSE v - '1970-01-01' END";
+const days = "CASE WHEN v = 'infinity' THEN 2147483647 WHEN v = '-infinity' THEN -2147483648 ELSE v - '1970-01-01' END";
 export const clampedDays = `LEAST(GREATEST(${days}, -25567), 120529)`;
 const floats = ["0", "-0.0", "0.1", "1e20", "123456789.12345679", "5e-324", "2.2250738585072014e-308", "1e-320"]
   .concat(["1.7976931348623157e308", "'NaN'", "'Infinity'", "'-Infinity'", "9007199254740993", "8.41e21"])
@@ -182,14 +187,17 @@ export const exactCases: readonly TypeCase[] = [
     values: dates,
     stored: "Date32",
     source: `${clampedDays}::text`,
+    keySource: `(${days})::text`,
     engine: "toString(toInt32(v))",
+    key: true,
   },
   {
     name: "timestamp",
     type: "timestamp",
     values: times,
     stored: "DateTime64(6, 'UTC')",
-    source: endless(micros),
+    source: clampedMicros,
+    keySource: endless(micros),
     engine: "toString(toUnixTimestamp64Micro(v))",
     key: true,
   },
@@ -198,7 +206,8 @@ export const exactCases: readonly TypeCase[] = [
     type: "timestamptz",
     values: [...times.map((value) => `(${value}::timestamp AT TIME ZONE 'UTC')`), "'2024-06-01 12:00+05:45'"],
     stored: "DateTime64(6, 'UTC')",
-    source: endless(micros),
+    source: clampedMicros,
+    keySource: endless(micros),
     engine: "toString(toUnixTimestamp64Micro(v))",
     key: true,
   },

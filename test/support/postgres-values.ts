@@ -1,6 +1,6 @@
 /** Every type of Postgres with its values, and what must be there before. */
 import { arrayCases, arrayOf } from "./postgres-arrays.ts";
-import { dates, days, exactCases, type TypeCase } from "./postgres-scalars.ts";
+import { exactCases, type TypeCase } from "./postgres-scalars.ts";
 import { textCases } from "./postgres-texts.ts";
 
 export const preparation = `
@@ -24,21 +24,15 @@ export const noColumnTypes =
     " ",
   );
 
-/** Keys of dates are exact where a plain column is clamped. */
-export const keyCases: readonly TypeCase[] = [
-  ...typeCases
-    .filter(({ key }) => key === true)
+/** Keys are exact also where a plain column is clamped. */
+export const keyCases: readonly TypeCase[] = typeCases
+  .filter(({ key }) => key === true)
+  .map(({ values, source, keySource, ...each }) => {
+    const printed = keySource ?? source;
     // Postgres too takes -0 and 0 for one key; the engine's microseconds end in 292277.
-    .map((each) => ({ ...each, values: each.values.filter((value) => !/'-0|292277/.test(value)) })),
-  {
-    name: "date key",
-    type: "date",
-    values: dates,
-    stored: "Date32",
-    source: `(${days})::text`,
-    engine: "toString(toInt32(v))",
-  },
-];
+    const distinct = values.filter((value) => !/'-0|292277/.test(value));
+    return { ...each, values: distinct, ...(printed === undefined ? {} : { source: printed }) };
+  });
 
 /** Only of newer servers. */
 export const newerCases: readonly (TypeCase & { readonly since: number })[] = [

@@ -3,6 +3,7 @@
  * token, as the engine does, and a ledger that outlives crashes. A crash is simulated before and after every step of the
  * order; afterwards the source is opened anew, as a new worker would, and the run goes on.
  */
+import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
 import { Health } from "../../src/pipes/health.ts";
 import type { Limits } from "../../src/pipes/protocol.ts";
@@ -97,6 +98,7 @@ async function live(world: World, contract: ContractCase, crash: CrashPoint | un
       settings: { async_insert: 0 },
       concurrency: 2,
       limits,
+      worker: { run: randomUUID(), index: 0 },
       isMine: () => true,
     },
     stop.signal,

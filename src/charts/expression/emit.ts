@@ -28,6 +28,11 @@ export function emitExpressions(text: string, schema: TableSchema, params: Param
   return parseExpressions(text).map((expression) => emit(expression, schema, params));
 }
 
+/** Writes a part of a parsed expression. Throws FilterError. */
+export function emitPart(part: Expression, schema: TableSchema, params: Params): string {
+  return new Emitter(schema, params).write(part);
+}
+
 function emit(expression: Expression, schema: TableSchema, params: Params): Emitted {
   const emitter = new Emitter(schema, params);
   const sql = emitter.write(expression);

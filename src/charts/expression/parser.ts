@@ -8,7 +8,7 @@ import { type FieldStep, FilterError } from "../filter/syntax.ts";
 import { nearMatches } from "../schema.ts";
 import { Forms } from "./forms.ts";
 import { allowedFunction, allowedFunctions } from "./functions.ts";
-import type { BinaryOperator, Expression } from "./syntax.ts";
+import { type BinaryOperator, beginsAt, type Expression } from "./syntax.ts";
 
 const reserved = new Set(
   "SELECT FROM WHERE GROUP ORDER BY HAVING LIMIT UNION WITH SETTINGS FORMAT INTO JOIN USING AS AND OR NOT IN LIKE ILIKE BETWEEN IS WHEN THEN ELSE END PREWHERE OVER DIV MOD".split(
@@ -169,7 +169,8 @@ class Parser extends Forms {
       else if (!this.take("+")) break;
       signs += 1;
     }
-    const item = this.#postfix(this.#primary());
+    const start = this.peek()?.start ?? this.text.length;
+    const item = this.#postfix(beginsAt(this.#primary(), start));
     return signs > 0 && negative ? this.node({ kind: "negate", item }) : item;
   }
 

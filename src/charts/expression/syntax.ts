@@ -51,3 +51,45 @@ export type Expression =
     }
   | { readonly kind: "interval"; readonly item: Expression; readonly unit: IntervalUnit }
   | { readonly kind: "lambda"; readonly variables: readonly string[]; readonly body: Expression };
+
+/** Where a part begins in the text it was read from. Kept beside the tree: only errors ask for it. */
+const starts = new WeakMap<Expression, number>();
+
+/** Remembers where a part begins, unless that is known. */
+export function beginsAt(node: Expression, position: number): Expression {
+  if (!starts.has(node)) starts.set(node, position);
+  return node;
+}
+
+/** Where a part begins: for an operator, at its left side. */
+export function startOf(node: Expression): number {
+  const known = starts.get(node);
+  if (known !== undefined) return known;
+  const [first] = partsOf(node);
+  return first === undefined ? 0 : startOf(first);
+}
+
+/** The parts that a part is made of, in the order in which they are written. */
+export function partsOf(node: Expression): readonly Expression[] {
+  switch (node.kind) {
+    case "array":
+    case "tuple":
+      return node.items;
+    case "call":
+      return node.args;
+    case "element":
+      return [node.item, node.index];
+    case "binary":
+      return [node.left, node.right];
+    case "in":
+    case "notIn":
+      return [node.item, ...node.values];
+    case "between":
+    case "notBetween":
+      return [node.item, node.low, node.high];
+    case "lambda":
+      return [node.body];
+    default:
+      return "item" in node ? [node.item] : [];
+  }
+}

@@ -1,9 +1,10 @@
 /** What the planners of the three kinds of metrics share: which rows are points of which series, and when. */
 import type { SeriesItem } from "../../api/charts.ts";
 import { identifier } from "../../clickhouse/sql.ts";
+import { numeric } from "../aggregate.ts";
 import { conditionOf, type Expression, groupExpressions, rowTime, withTypes } from "../conditions.ts";
 import { at, badRequest } from "../errors.ts";
-import { alias, numeric } from "../events.ts";
+import { alias } from "../events.ts";
 import { emitExpression } from "../expression/emit.ts";
 import { Params } from "../params.ts";
 import type { PlanInput } from "../plan.ts";

@@ -4,8 +4,8 @@ import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { pipeOperations } from "../../api/pipes.ts";
 import { AppError } from "../../lib/errors.ts";
 import { checkChange, mergeSettings } from "../../pipes/changes.ts";
-import { checkReachable } from "../../pipes/check.ts";
-import { checkDefinition } from "../../pipes/definition.ts";
+import { checkReachable, discoverFields } from "../../pipes/check.ts";
+import { checkDefinition, checkSource } from "../../pipes/definition.ts";
 import type { AcquireService } from "../../pipes/replica.ts";
 import { pipeDetailsOf, pipeRecordOf, pipeRecordsOf } from "../../pipes/view.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
@@ -53,6 +53,16 @@ export function pipeHandlers(
       const pipeId = await pipes.create(pipe);
       return pipeRecordOf(await changed({ ...params, pipeId }));
     },
+    discoverSchema: async ({ params, body }, { signal }) => {
+      const service = await findService(params);
+      refuseUnlessRunning(service, "discovery");
+      const { kind, config, issues } = checkSource(withoutNulls(body.source));
+      if (issues.length > 0) {
+        const list = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
+        throw new AppError("BAD_REQUEST", list, { issues });
+      }
+      return { fields: [...(await discoverFields({ serviceId: service.id, kind, config }, deps.acquire, signal))] };
+    },
     getPipe: async ({ params }) => {
       const pipe = await find(params);
       return pipeDetailsOf(pipe, await pipes.counters(pipe.id), deps.gauges(pipe.id));
@@ -93,7 +103,7 @@ export function pipeHandlers(
   };
 }
 
-function refuseUnlessRunning(service: ServiceRow, what: "creation" | "update"): void {
+function refuseUnlessRunning(service: ServiceRow, what: "creation" | "update" | "discovery"): void {
   if (service.state === "running") return;
   const message = `Pipe ${what} is allowed only when the service is running. Current state: ${service.state}`;
   throw new AppError("SERVICE_NOT_RUNNING", message);

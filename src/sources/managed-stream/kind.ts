@@ -1,6 +1,6 @@
 /** `source.managedStream`: a Kinesis data stream. */
 import { z } from "zod";
-import type { JsonObject, SourceKind } from "../source.ts";
+import type { Connector, JsonObject, SourceKind } from "../source.ts";
 
 const request = z.strictObject({
   format: z.enum(["JSONEachRow", "Avro", "AvroConfluent", "Protobuf"]).optional(),
@@ -14,17 +14,35 @@ const request = z.strictObject({
     .union([z.int().min(0), z.string().regex(/^\d{1,10}$/)])
     .optional()
     .describe("Start of AT_TIMESTAMP in UNIX seconds; echoed in the JSON type that was sent"),
+  schemaRegistry: z
+    .strictObject({
+      url: z.url({ protocol: /^https?$/ }),
+      authentication: z.literal("PLAIN").optional(),
+      caCertificate: z.string().min(1).optional(),
+      credentials: z.strictObject({ username: z.string(), password: z.string() }).optional(),
+    })
+    .optional()
+    .describe("Confluent-compatible; for formats whose messages name a schema"),
+  compression: z.enum(["none", "gzip"]).optional().describe("How the data of every record is compressed, default none"),
+  endpoint: z
+    .url({ protocol: /^https?$/ })
+    .max(2048)
+    .optional()
+    .describe("Address of the service, where it is not AWS' own for the region"),
   authentication: z.enum(["IAM_ROLE", "IAM_USER"]).optional(),
   iamRole: z.string().min(1).max(2048).optional(),
   accessKey: z.strictObject({ accessKeyId: z.string().min(1), secretKey: z.string().min(1) }).optional(),
 });
 
+export type ManagedStreamConfig = z.output<typeof request>;
+
 export const managedStream = {
   key: "managedStream",
   request,
   mutable: ["authentication", "iamRole", "accessKey"],
-  secrets: ["accessKey"],
+  secrets: ["accessKey", "schemaRegistry.credentials"],
   rules,
+  connect: async () => (await import("./connector.ts")).connector as Connector<never>,
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {
@@ -37,6 +55,15 @@ function rules(config: JsonObject): { path: string; message: string }[] {
   }
   if (config.authentication === "IAM_USER" && config.accessKey === undefined) {
     issues.push({ path: "accessKey", message: "is required for IAM_USER authentication" });
+  }
+  if (config.format !== undefined && config.format !== "JSONEachRow" && config.schemaRegistry === undefined) {
+    issues.push({ path: "schemaRegistry", message: `is required for ${String(config.format)}` });
+  }
+  if (config.accessKey === undefined && config.iamRole === undefined) {
+    issues.push({ path: "accessKey", message: "or iamRole is required" });
+  }
+  if (/^https?:\/\/[^/]*@/.test(String(config.endpoint))) {
+    issues.push({ path: "endpoint", message: "must not hold credentials; use accessKey" });
   }
   return issues;
 }

@@ -1,6 +1,6 @@
 /** `source.messageBroker`: topics of a Kafka-protocol broker. */
 import { z } from "zod";
-import type { JsonObject, SourceKind } from "../source.ts";
+import type { Connector, JsonObject, SourceKind } from "../source.ts";
 
 const credentials = z.union([
   z.strictObject({ username: z.string().min(1), password: z.string().min(1) }),
@@ -39,12 +39,15 @@ const request = z.strictObject({
   credentials: credentials.optional(),
 });
 
+export type MessageBrokerConfig = z.output<typeof request>;
+
 export const messageBroker = {
   key: "messageBroker",
   request,
   mutable: ["authentication", "iamRole", "caCertificate", "reversePrivateEndpointIds", "credentials"],
   secrets: ["credentials", "schemaRegistry.credentials"],
   rules,
+  connect: async () => (await import("./connector.ts")).connector as Connector<never>,
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {

@@ -1,13 +1,13 @@
 /** The object storage connector: checks a configuration and opens a source. */
 import { AppError } from "../../lib/errors.ts";
-import type { CheckOptions, Connector, SourceContext } from "../source.ts";
+import type { CheckOptions, Connector, FoundField, Query, SourceContext } from "../source.ts";
 import { conflictingFields } from "./fields.ts";
 import { inferFormat, type ObjectFormat } from "./formats.ts";
 import { keyPattern } from "./glob.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { locationOf } from "./location.ts";
 import { Reading } from "./reading.ts";
-import { checkSample } from "./samples.ts";
+import { checkSample, discoverObject } from "./samples.ts";
 import { ObjectSource } from "./source.ts";
 import type { ObjectFile, ObjectStore } from "./store.ts";
 
@@ -36,6 +36,25 @@ export const connector: Connector<ObjectStorageConfig> = {
       await checkCompression(config, first, format, store, options, signal);
       if (config.queueUrl !== undefined) await checkQueue(config, config.queueUrl, signal);
       if (options.validateSamples) await checkSample(first, format, store, config, options, signal);
+    } finally {
+      store.close();
+    }
+  },
+
+  async discover(config: ObjectStorageConfig, query: Query, signal: AbortSignal): Promise<readonly FoundField[]> {
+    const { store, pattern } = await openStore(config);
+    try {
+      const keys = keyPattern(pattern);
+      const page = await store.list(keys.prefix, undefined, signal);
+      const first = page.files.find((file) => file.size > 0 && keys.matches(file.key));
+      return await discoverObject(
+        first,
+        config.format ?? inferFormat(first?.key ?? pattern),
+        store,
+        config,
+        query,
+        signal,
+      );
     } finally {
       store.close();
     }

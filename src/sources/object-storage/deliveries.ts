@@ -1,32 +1,54 @@
 /** Which messages wait for which objects: a message is removed when the last of its objects is durable. */
 import type { NotificationQueue, Notified } from "./queue.ts";
 
-type Delivery = { readonly receipt: string; readonly open: Set<string>; failed: boolean };
+type Delivery = { readonly message: Notified; readonly open: Set<string>; failed: boolean };
 
 export class Deliveries {
   readonly #queue: NotificationQueue;
   readonly #waiting = new Map<string, Set<Delivery>>();
+  #expected: Notified[] = [];
 
   constructor(queue: NotificationQueue) {
     this.#queue = queue;
   }
 
-  /** Lets go of every message: they come again. */
-  forget(): void {
-    for (const delivery of new Set([...this.#waiting.values()].flatMap((waiting) => [...waiting]))) {
-      this.#queue.leave(delivery.receipt);
-    }
-    this.#waiting.clear();
+  /** Messages that have come and are not read yet. They stay ours, also while the store does not answer. */
+  expect(messages: readonly Notified[]): void {
+    this.#expected.push(...messages);
   }
 
-  /** The message stays held until every key is settled. */
-  async hold(message: Notified, keys: readonly string[]): Promise<void> {
-    const delivery = { receipt: message.receipt, open: new Set(keys), failed: false };
-    if (delivery.open.size === 0) return await this.#queue.remove([message.receipt]);
+  /** The next message to read. It is expected again until it is held or left. */
+  next(): Notified | undefined {
+    return this.#expected[0];
+  }
+
+  /** Reading broke off: every message that is not done is read again, without another delivery by the queue. */
+  forget(): void {
+    const held = new Set([...this.#waiting.values()].flatMap((waiting) => [...waiting]));
+    this.#waiting.clear();
+    this.#expected.unshift(...[...held].map((delivery) => delivery.message));
+  }
+
+  /** Nobody can make sense of the message. */
+  leave(message: Notified): void {
+    this.#queue.leave(message.receipt);
+    this.#isRead(message);
+  }
+
+  /**
+   * The message stays held until every key is settled. With `failed` it is then left to the queue, because one of its
+   * objects is given up.
+   */
+  async hold(message: Notified, keys: readonly string[], failed: boolean): Promise<void> {
+    const delivery = { message, open: new Set(keys), failed };
     for (const key of delivery.open) {
       const waiting = this.#waiting.get(key) ?? new Set();
       this.#waiting.set(key, waiting.add(delivery));
     }
+    this.#isRead(message);
+    if (delivery.open.size > 0) return;
+    if (failed) this.#queue.leave(message.receipt);
+    else await this.#queue.remove([message.receipt]);
   }
 
   /** The object is durable, or, with `failed`, given up: its messages then go the queue's way to the dead letters. */
@@ -36,10 +58,14 @@ export class Deliveries {
       delivery.open.delete(key);
       delivery.failed ||= failed;
       if (delivery.open.size > 0) continue;
-      if (delivery.failed) this.#queue.leave(delivery.receipt);
-      else done.push(delivery.receipt);
+      if (delivery.failed) this.#queue.leave(delivery.message.receipt);
+      else done.push(delivery.message.receipt);
     }
     this.#waiting.delete(key);
     if (done.length > 0) await this.#queue.remove(done);
+  }
+
+  #isRead(message: Notified): void {
+    this.#expected = this.#expected.filter((expected) => expected !== message);
   }
 }

@@ -11,13 +11,14 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
+import { credentialsOf } from "../aws/credentials.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
-import { credentialsOf } from "./s3.ts";
 import { bareEtag, type ObjectFile, storeError } from "./store.ts";
 
-/** How long a message is hidden from others without a heartbeat, and how often it gets one. */
-const visibilityS = 60;
-const heartbeatMs = 20_000;
+/** A message is hidden without a heartbeat for the queue's own visibility timeout, kept within these bounds. */
+const visibilityBoundsS = { least: 2, most: 60 };
+/** Two heartbeats in a row may fail before a message comes again. */
+const heartbeatsPerTimeout = 3;
 const longPollS = 10;
 
 export type Notified = {
@@ -42,7 +43,9 @@ export class SqsQueue implements NotificationQueue {
   readonly #client: SQSClient;
   readonly #url: string;
   readonly #held = new Set<string>();
-  readonly #timer: NodeJS.Timeout;
+  /** Held messages whose rows are durable, until the queue has deleted them. */
+  readonly #done = new Set<string>();
+  #hiding: { readonly seconds: number; readonly timer: NodeJS.Timeout } | undefined;
 
   constructor(config: ObjectStorageConfig, queueUrl: string) {
     const { origin, host } = new URL(queueUrl);
@@ -55,12 +58,10 @@ export class SqsQueue implements NotificationQueue {
       maxAttempts: 3,
       ...(credentials === undefined ? {} : { credentials }),
     });
-    this.#timer = setInterval(() => void this.#heartbeat(), heartbeatMs);
   }
 
   async check(signal: AbortSignal): Promise<void> {
-    const command = new GetQueueAttributesCommand({ QueueUrl: this.#url, AttributeNames: ["QueueArn"] });
-    await this.#asking(() => this.#client.send(command, { abortSignal: signal }), signal);
+    await this.#visibilityTimeout(signal);
   }
 
   async receive(wait: boolean, signal: AbortSignal): Promise<Notified[]> {
@@ -68,7 +69,7 @@ export class SqsQueue implements NotificationQueue {
       QueueUrl: this.#url,
       MaxNumberOfMessages: 10,
       WaitTimeSeconds: wait ? longPollS : 0,
-      VisibilityTimeout: visibilityS,
+      VisibilityTimeout: await this.#startHiding(signal),
     });
     const { Messages = [] } = await this.#asking(() => this.#client.send(command, { abortSignal: signal }), signal);
     const messages = Messages.map(readMessage);
@@ -77,12 +78,8 @@ export class SqsQueue implements NotificationQueue {
   }
 
   async remove(receipts: readonly string[]): Promise<void> {
-    for (const receipt of receipts) this.#held.delete(receipt);
-    for (let at = 0; at < receipts.length; at += 10) {
-      const Entries = receipts.slice(at, at + 10).map((ReceiptHandle, i) => ({ Id: String(i), ReceiptHandle }));
-      // A message that could not be deleted comes again, and is then known to be loaded.
-      await this.#client.send(new DeleteMessageBatchCommand({ QueueUrl: this.#url, Entries })).catch(() => {});
-    }
+    for (const receipt of receipts) this.#done.add(receipt);
+    await this.#deleteDone();
   }
 
   leave(receipt: string): void {
@@ -90,16 +87,51 @@ export class SqsQueue implements NotificationQueue {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    clearInterval(this.#hiding?.timer);
     this.#client.destroy();
   }
 
-  async #heartbeat(): Promise<void> {
-    const receipts = [...this.#held];
-    for (let at = 0; at < receipts.length; at += 10) {
-      const Entries = receipts
-        .slice(at, at + 10)
-        .map((ReceiptHandle, i) => ({ Id: String(i), ReceiptHandle, VisibilityTimeout: visibilityS }));
+  /** Starts the heartbeats with the first message that is asked for; returns the seconds that one lasts. */
+  async #startHiding(signal: AbortSignal): Promise<number> {
+    if (this.#hiding === undefined) {
+      const { least, most } = visibilityBoundsS;
+      const seconds = Math.min(most, Math.max(least, await this.#visibilityTimeout(signal)));
+      const timer = setInterval(() => void this.#heartbeat(seconds), (seconds * 1000) / heartbeatsPerTimeout);
+      this.#hiding = { seconds, timer };
+    }
+    return this.#hiding.seconds;
+  }
+
+  async #visibilityTimeout(signal: AbortSignal): Promise<number> {
+    const command = new GetQueueAttributesCommand({ QueueUrl: this.#url, AttributeNames: ["VisibilityTimeout"] });
+    const answer = await this.#asking(() => this.#client.send(command, { abortSignal: signal }), signal);
+    return Number(answer.Attributes?.VisibilityTimeout ?? visibilityBoundsS.most);
+  }
+
+  /** What the queue does not delete now stays hidden and is tried again with the next heartbeat. */
+  async #deleteDone(): Promise<void> {
+    for (const receipts of inTens(this.#done)) {
+      const Entries = receipts.map((ReceiptHandle, i) => ({ Id: String(i), ReceiptHandle }));
+      const command = new DeleteMessageBatchCommand({ QueueUrl: this.#url, Entries });
+      const answer = await this.#client.send(command).catch(() => undefined);
+      if (answer === undefined) continue;
+      const again = (answer.Failed ?? []).filter((entry) => entry.SenderFault !== true).map(({ Id }) => Number(Id));
+      for (const [i, receipt] of receipts.entries()) {
+        if (again.includes(i)) continue;
+        this.#done.delete(receipt);
+        this.#held.delete(receipt);
+      }
+    }
+  }
+
+  async #heartbeat(seconds: number): Promise<void> {
+    await this.#deleteDone();
+    for (const receipts of inTens(this.#held)) {
+      const Entries = receipts.map((ReceiptHandle, i) => ({
+        Id: String(i),
+        ReceiptHandle,
+        VisibilityTimeout: seconds,
+      }));
       const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: this.#url, Entries });
       // One that is missed lets the message come again, which is harmless.
       await this.#client.send(command).catch(() => {});
@@ -114,6 +146,12 @@ export class SqsQueue implements NotificationQueue {
       throw storeError(error, "The queue", new URL(this.#url).origin);
     }
   }
+}
+
+/** The queue takes ten entries per request. */
+function inTens(receipts: ReadonlySet<string>): string[][] {
+  const all = [...receipts];
+  return Array.from({ length: Math.ceil(all.length / 10) }, (_, i) => all.slice(10 * i, 10 * i + 10));
 }
 
 type S3Record = {

@@ -1,50 +1,17 @@
 /** S3 and everything that speaks like it. Listing is ours; the engine reads the objects itself. */
 import { ListObjectsV2Command, S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
 import { AppError } from "../../lib/errors.ts";
+import { type Credentials, credentialsOf } from "../aws/credentials.ts";
 import { enginePattern } from "./keys.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { engineUrl, type S3Location } from "./location.ts";
 import { bareEtag, type ObjectStore, type ReadCall, storeError } from "./store.ts";
 
-export type Credentials = {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string;
-};
-
 const requestTimeoutMs = 20_000;
-
-/** undefined: the bucket is public and requests are not signed. */
-export function credentialsOf(config: ObjectStorageConfig, region: string): (() => Promise<Credentials>) | undefined {
-  if (config.accessKey !== undefined) {
-    const { accessKeyId, secretKey } = config.accessKey;
-    return async () => ({ accessKeyId, secretAccessKey: secretKey });
-  }
-  if (config.authentication !== "IAM_ROLE" && config.iamRole === undefined) return undefined;
-  return renewing(async () => await (await roleProvider(config.iamRole, region))());
-}
-
-/** The role, or without one the machine's own credentials. Loaded only here: it takes longer than all the rest. */
-async function roleProvider(role: string | undefined, region: string) {
-  const { fromNodeProviderChain, fromTemporaryCredentials } = await import("@aws-sdk/credential-providers");
-  const clientConfig = { region };
-  if (role === undefined) return fromNodeProviderChain({ clientConfig });
-  const params = { RoleArn: role, RoleSessionName: "millrace-pipe", DurationSeconds: 3600 };
-  return fromTemporaryCredentials({ params, clientConfig });
-}
-
-/** Keeps credentials until ten minutes before they expire: an insert that begins with them can still end with them. */
-function renewing(provider: () => Promise<Credentials & { readonly expiration?: Date }>): () => Promise<Credentials> {
-  let held: (Credentials & { readonly expiration?: Date }) | undefined;
-  return async () => {
-    const left = (held?.expiration?.getTime() ?? Number.POSITIVE_INFINITY) - Date.now();
-    if (held === undefined || left < 600_000) held = await provider();
-    return held;
-  };
-}
 
 export class S3Store implements ObjectStore {
   readonly #location: S3Location;
+  /** undefined: the bucket is public and requests are not signed. */
   readonly #credentials: (() => Promise<Credentials>) | undefined;
   readonly #client: S3Client;
 

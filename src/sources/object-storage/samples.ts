@@ -1,7 +1,8 @@
 /** `validateSamples`: reads the first object as the pipe would and says which field does not fit. */
 import { AppError, type Issue } from "../../lib/errors.ts";
-import type { CheckOptions } from "../source.ts";
-import { isVirtual, pathSteps } from "./fields.ts";
+import { pathSteps } from "../messages/paths.ts";
+import type { CheckOptions, FoundField, Query } from "../source.ts";
+import { isVirtual } from "./fields.ts";
 import { isPositional, type ObjectFormat } from "./formats.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { Reading } from "./reading.ts";
@@ -77,4 +78,23 @@ async function checkFieldsExist(
     message: `field "${column.sourceField}" is not in ${file.key}, which has ${[...found].slice(0, 50).join(", ")}`,
   }));
   throw new AppError("SOURCE_INVALID", `The sample ${file.key} has no field ${names}.`, { issues });
+}
+
+/** Fields and types as the engine infers them from one object. */
+export async function discoverObject(
+  file: ObjectFile | undefined,
+  format: ObjectFormat | undefined,
+  store: ObjectStore,
+  config: ObjectStorageConfig,
+  query: Query,
+  signal: AbortSignal,
+): Promise<FoundField[]> {
+  if (file === undefined) throw new AppError("SOURCE_INVALID", "No object matches yet, so no field can be told.");
+  if (format === undefined) throw new AppError("SOURCE_INVALID", "The format cannot be told; set `format`.");
+  const reading = new Reading(store, config, { database: "", table: "", columns: [] });
+  const { sql, ...rest } = await reading.describe(file, format, signal);
+  return (await query(sql, rest)).map((row) => {
+    const type = String(row.type);
+    return { name: String(row.name), type, optional: type.startsWith("Nullable(") };
+  });
 }

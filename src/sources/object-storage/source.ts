@@ -2,11 +2,11 @@
  * Objects as batches. What is done stands in marks, one per object version, so that neither the order of keys nor of
  * events decides about correctness; cursors only save LIST calls.
  */
-import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { sleep } from "../../lib/abort.ts";
 import { ahead } from "../../lib/ahead.ts";
 import { AppError } from "../../lib/errors.ts";
+import { shareOf } from "../../lib/share.ts";
 import type { Batch, InsertFailure, Json, JsonObject, RejectedRecord, Source, SourceContext } from "../source.ts";
 import { Deliveries } from "./deliveries.ts";
 import { inferFormat, isRowFormat, type ObjectFormat } from "./formats.ts";
@@ -64,9 +64,9 @@ export class ObjectSource implements Source {
     this.#deliveries?.forget();
     const from = (await this.#tracker.cursor()) ?? this.#config.startAfter;
     if (this.#queue !== undefined && this.#deliveries !== undefined) {
-      if (this.#config.skipInitialLoad !== true) yield* this.#readFrom(from, signal);
-      // Two replicas must not load the object of a repeated message side by side.
+      // One replica for all: an object can be listed and notified at the same time, and repeated by the queue.
       if (this.#context.replica.index > 0) return await untilAborted(signal);
+      if (this.#config.skipInitialLoad !== true) yield* this.#readFrom(from, signal);
       return yield* this.#readQueue(this.#queue, this.#deliveries, signal);
     }
     let tail = yield* this.#readFrom(from, signal);
@@ -148,9 +148,13 @@ export class ObjectSource implements Source {
     const most = Number(this.#context.settings.object_storage_max_file_count);
     while (!signal.aborted) {
       const files = new Map<string, ObjectFile>();
-      for (let messages = await queue.receive(true, signal); messages.length > 0; ) {
-        for (const message of messages) await this.#accept(message, queue, deliveries, files, signal);
-        messages = files.size < most && !signal.aborted ? await queue.receive(false, signal) : [];
+      for (let wait = deliveries.next() === undefined; ; wait = false) {
+        if (deliveries.next() === undefined) deliveries.expect(await queue.receive(wait, signal));
+        if (deliveries.next() === undefined) break;
+        for (let message = deliveries.next(); message !== undefined; message = deliveries.next()) {
+          await this.#accept(message, deliveries, files, signal);
+        }
+        if (files.size >= most || signal.aborted) break;
       }
       this.#context.answered();
       yield* this.#batchesOf([...files.values()], signal);
@@ -160,19 +164,20 @@ export class ObjectSource implements Source {
   /** Adds what a message brings to `files`, and holds the message until it is durable. */
   async #accept(
     message: Notified,
-    queue: NotificationQueue,
     deliveries: Deliveries,
     files: Map<string, ObjectFile>,
     signal: AbortSignal,
   ): Promise<void> {
-    if (!message.understood) return queue.leave(message.receipt);
+    if (!message.understood) return deliveries.leave(message);
     const wanted = message.objects.filter(({ key }) => this.#pattern.matches(key));
     const open: string[] = [];
+    let failed = false;
     for (const { key, file } of wanted) {
       const version = file ?? (await this.stat(key, signal));
       const known = await this.#tracker.resultOf(key);
       // Already given up: the message keeps coming until the queue puts it aside.
-      if (known?.result === "failed") return queue.leave(message.receipt);
+      failed ||= known?.result === "failed";
+      if (known?.result === "failed") continue;
       if (version === undefined || version.size === 0) continue;
       const { fresh, replaced } = await this.#tracker.news([version]);
       await this.#skipReplaced(replaced);
@@ -180,7 +185,7 @@ export class ObjectSource implements Source {
       for (const taken of fresh) files.set(key, taken);
       if (this.#tracker.isOnItsWay(key)) open.push(key);
     }
-    await deliveries.hold(message, open);
+    await deliveries.hold(message, open, failed);
   }
 
   /** The object as it is now; undefined when it is gone. */
@@ -274,10 +279,11 @@ export class ObjectSource implements Source {
   }
 
   #wanted(files: readonly ObjectFile[]): ObjectFile[] {
-    const { index, count } = this.#context.replica;
+    const { index } = this.#context.replica;
+    const count = this.#queue === undefined ? this.#context.replica.count : 1;
     return files.filter((file) => {
       if (file.size === 0 || !this.#pattern.matches(file.key)) return false;
-      return count === 1 || createHash("md5").update(file.key).digest().readUInt32BE() % count === index;
+      return shareOf(file.key, count) === index;
     });
   }
 

@@ -9,28 +9,31 @@ export type Scalar = {
   readonly type: string;
   /** The TabSeparated parser reads the text right, so that a column needs no expression. */
   readonly direct: boolean;
-  /** SQL over the SQL of a text or NULL: Nullable(`type`). Absent where the value is the text itself. */
-  readonly convert?: (text: string) => string;
-  /** What the engine takes for nothing, and what NULL is stored as in a column that is not Nullable. */
-  readonly zero: string;
+  /**
+   * SQL over the SQL of a text or NULL: a value of `type`, the zero value for NULL. It must not cast to Nullable: that
+   * turns text which it cannot read into NULL, without an error.
+   */
+  readonly convert: (text: string) => string;
+  /** SQL that says which texts are stored as NULL; NULL itself by default. */
+  readonly isNothing?: (text: string) => string;
   /** An array of these is a list of numbers, parsed as a whole. */
   readonly number?: boolean;
   /** Postgres may put an array element of this type in quotes. */
   readonly quoted?: boolean;
 };
 
-export const text: Scalar = { type: "String", direct: true, zero: "''", quoted: true };
+export const text: Scalar = { type: "String", direct: true, quoted: true, convert: (x) => `ifNull(${x}, '')` };
 export const label: Scalar = { ...text, type: "LowCardinality(String)" };
-export const bool: Scalar = simple("Bool", "false");
-export const uuid: Scalar = simple("UUID", "toUUID('00000000-0000-0000-0000-000000000000')");
+export const bool: Scalar = simple("Bool", "f");
+export const uuid: Scalar = simple("UUID", "00000000-0000-0000-0000-000000000000");
 /** Up to 24:00:00. */
-export const time: Scalar = simple("Time64(6)", "CAST('00:00:00' AS Time64(6))");
+export const time: Scalar = simple("Time64(6)", "00:00:00");
 
 /** `\x6869` to the bytes themselves. */
-export const bytes: Scalar = { ...text, direct: false, convert: (x) => `unhex(substring(${x}, 3))` };
+export const bytes: Scalar = { ...text, direct: false, convert: (x) => `unhex(substring(ifNull(${x}, ''), 3))` };
 
 export function number(type: string): Scalar {
-  return { ...simple(type, `CAST(0 AS ${type})`), number: true };
+  return { ...simple(type, "0"), number: true };
 }
 
 /** NaN, which a Decimal cannot hold, is stored like NULL. */
@@ -39,21 +42,33 @@ export function decimal(precision: number, scale: number): Scalar {
   return {
     type,
     direct: false,
-    zero: `CAST(0 AS ${type})`,
-    convert: (x) => `CAST(nullIf(${x}, 'NaN') AS Nullable(${type}))`,
+    convert: (x) => `CAST(if(${x} = 'NaN', '0', ifNull(${x}, '0')) AS ${type})`,
+    isNothing: (x) => `isNull(${x}) OR ${x} = 'NaN'`,
   };
 }
+
+/** What the engine has for nothing: stands for NULL where a column is not Nullable. */
+const zeroDate = "1900-01-01";
+const zeroTime = "1970-01-01 00:00:00";
 
 /** Clamped to the years that Date32 promises. */
 export const date: Scalar = {
   type: "Date32",
   direct: false,
-  zero: "CAST('1900-01-01' AS Date32)",
   quoted: true,
-  convert: (x) =>
-    `CAST(multiIf(startsWith(${x}, '-') OR endsWith(${x}, 'BC'), '1900-01-01', ` +
-    `substring(${x}, 5, 1) != '-', '2299-12-31', ${x}) AS Nullable(Date32))`,
+  convert: (x) => `CAST(${clamped(x, zeroDate, "2299-12-31", `ifNull(${x}, '${zeroDate}')`)} AS Date32)`,
 };
+
+/** Clamped to the years that the engine prints. */
+export const timestamp: Scalar = {
+  type: "DateTime64(6, 'UTC')",
+  direct: false,
+  quoted: true,
+  convert: (x) => clampedTimestamp(x, x),
+};
+
+/** The session prints in UTC: the offset is always `+00`. */
+export const timestampWithZone: Scalar = { ...timestamp, convert: (x) => clampedTimestamp(x, withoutOffset(x)) };
 
 /** Days and microseconds of the 400 years after which the calendar repeats. */
 const cycle = { days: "146097", micros: "12622780800000000" };
@@ -68,7 +83,7 @@ const cycles = "toInt64(floor((y - 2000) / 400))";
 export const exactDate: Scalar = {
   ...date,
   convert: (x) => {
-    const usual = `CAST(CAST(${usualText(x, "1970-01-01")} AS Nullable(DateTime64(0, 'UTC'))) AS Nullable(Date32))`;
+    const usual = `CAST(CAST(${usualText(x, x, zeroDate)} AS DateTime64(0, 'UTC')) AS Date32)`;
     const days = `toInt32(toDate32OrZero(${inFirstCycle})) + ${cycles} * ${cycle.days} - 10957`;
     const offset = `multiIf(t = 'infinity', 2147472690, t = '-infinity', -2147494605, ${days})`;
     return `if(${isUsual(x)}, ${usual}, toDate32('2000-01-01') + toInt32(${withYear(x, withoutEra(x), offset)}))`;
@@ -79,25 +94,16 @@ export const exactDate: Scalar = {
  * Microseconds since 1970: exact up to the year 292276, in which they end. Infinity is the largest and the smallest of
  * them, as within Postgres, whose timestamps end in 294276.
  */
-export const timestamp: Scalar = {
-  type: "DateTime64(6, 'UTC')",
-  direct: false,
-  zero: "CAST('1970-01-01 00:00:00' AS DateTime64(6, 'UTC'))",
-  quoted: true,
-  convert: (x) => convertTimestamp(x, usualText(x, "1970-01-01 00:00:00"), withoutEra(x)),
-};
-
-/** The session prints in UTC: the offset is always `+00`. */
-export const timestampWithZone: Scalar = {
+export const exactTimestamp: Scalar = { ...timestamp, convert: (x) => anyTimestamp(x, x, withoutEra(x)) };
+export const exactTimestampWithZone: Scalar = {
   ...timestamp,
-  convert: (x) =>
-    convertTimestamp(x, withoutOffset(usualText(x, "1970-01-01 00:00:00+00")), withoutOffset(withoutEra(x))),
+  convert: (x) => anyTimestamp(x, withoutOffset(x), withoutOffset(withoutEra(x))),
 };
 
 /** A value of the scalar from the SQL of its text or NULL; NULL is the zero value without `nullable`. */
 export function convertScalar(scalar: Scalar, x: string, nullable: boolean): string {
-  const value = scalar.convert?.(x) ?? x;
-  return nullable ? value : `ifNull(${value}, ${scalar.zero})`;
+  if (!nullable) return scalar.convert(x);
+  return `if(${scalar.isNothing?.(x) ?? `isNull(${x})`}, NULL, ${scalar.convert(x)})`;
 }
 
 /**
@@ -124,7 +130,7 @@ export function nullableOf(type: string): string {
 }
 
 function simple(type: string, zero: string): Scalar {
-  return { type, direct: true, zero, convert: (x) => `CAST(${x} AS Nullable(${type}))` };
+  return { type, direct: true, convert: (x) => `CAST(ifNull(${x}, '${zero}') AS ${type})` };
 }
 
 /** Array elements have backslashes before quotes and backslashes only. */
@@ -134,12 +140,24 @@ function unquoted(x: string): string {
   return `if(startsWith(${x}, '"'), ${unescaped}, ${x})`;
 }
 
-function convertTimestamp(x: string, usual: string, printed: string): string {
+/** `-infinity` and years before Christ, then `infinity` and years of more than four digits, then `usual`. */
+function clamped(x: string, first: string, last: string, usual: string): string {
+  const early = `startsWith(${x}, '-') OR endsWith(${x}, 'BC')`;
+  return `multiIf(${early}, '${first}', substring(${x}, 5, 1) != '-', '${last}', ${usual})`;
+}
+
+function clampedTimestamp(x: string, printed: string): string {
+  const usual = `ifNull(${printed}, '${zeroTime}')`;
+  return `CAST(${clamped(x, "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999", usual)} AS DateTime64(6, 'UTC'))`;
+}
+
+/** `bare` is without its offset, `printed` also without its era. */
+function anyTimestamp(x: string, bare: string, printed: string): string {
   const micros =
     `multiIf(t = 'infinity' OR y > 292276, 9223372036854775807, t = '-infinity', -9223372036854775808, ` +
     `toUnixTimestamp64Micro(toDateTime64OrZero(${inFirstCycle}, 6, 'UTC')) + ${cycles} * ${cycle.micros})`;
   return (
-    `if(${isUsual(x)}, CAST(${usual} AS Nullable(DateTime64(6, 'UTC'))), ` +
+    `if(${isUsual(x)}, CAST(${usualText(x, bare, zeroTime)} AS DateTime64(6, 'UTC')), ` +
     `fromUnixTimestamp64Micro(toInt64(${withYear(x, printed, micros)}), 'UTC'))`
   );
 }
@@ -149,9 +167,9 @@ function isUsual(x: string): string {
   return `(isNull(${x}) OR (substring(${x}, 5, 1) = '-' AND NOT endsWith(${x}, 'BC')))`;
 }
 
-/** What the usual conversion can take, also from rows whose result is not used. */
-function usualText(x: string, instead: string): string {
-  return `if(${isUsual(x)}, ${x}, '${instead}')`;
+/** What the usual conversion can take, also from NULL and from rows whose result is not used. */
+function usualText(x: string, bare: string, instead: string): string {
+  return `if(${isUsual(x)}, ifNull(${bare}, '${instead}'), '${instead}')`;
 }
 
 function withoutEra(x: string): string {
@@ -166,5 +184,5 @@ function withoutOffset(x: string): string {
 function withYear(x: string, printed: string, sql: string): string {
   const digits = "toInt32OrZero(substring(p, 1, position(p, '-') - 1))";
   const year = `if(endsWith(t, 'BC'), 1 - ${digits}, ${digits})`;
-  return `arrayMap((t, p) -> arrayMap(y -> ${sql}, [${year}])[1], [${x}], [${printed}])[1]`;
+  return `arrayMap((t, p) -> arrayMap(y -> ${sql}, [${year}])[1], [ifNull(${x}, '')], [ifNull(${printed}, '')])[1]`;
 }

@@ -74,9 +74,11 @@ export class Following {
       const gathered = this.#gatherer.take();
       const barrier = this.#barrier;
       this.#due = false;
+      // From here on nothing that follows may be confirmed before this one is.
+      const batch = gathered && this.#track(gathered);
       // What arrives while this one is inserted is gathered into the next.
       if (barrier === undefined) this.#stream?.resume();
-      if (gathered !== undefined) yield { kind: "batch", batch: this.#track(gathered) };
+      if (batch !== undefined) yield { kind: "batch", batch };
       if (barrier === undefined) continue;
       yield { kind: "barrier", barrier, from: placeText(this.#gatherer.at) };
       this.#barrier = undefined;

@@ -120,6 +120,7 @@ export class RelationalSource implements Source {
   async *#copyTables(mode: string, signal: AbortSignal): AsyncGenerator<Batch> {
     const states = this.#states.all().filter((state) => !state.isCopied);
     if (states.length === 0) return;
+    this.#context.copying(true);
     const client = await connect(this.#config);
     let snapshot: Snapshot | undefined;
     try {
@@ -132,13 +133,14 @@ export class RelationalSource implements Source {
         tables.push({ plan: state.plan, copyId: state.copyId, into });
       }
       this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
-      const work = await this.#copy.remaining(client);
+      const work = await this.#copy.work(client);
       if (work.length > 0) yield* this.#copy.read(work, snapshot, signal);
       if (signal.aborted) return;
       for (const state of states) {
         await this.#destination.publish(state.plan, state.copyId);
         await state.completed(snapshot.lsn);
       }
+      this.#context.copying(false);
     } finally {
       await snapshot?.close();
       await client.end().catch(() => {});

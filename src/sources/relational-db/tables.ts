@@ -120,9 +120,10 @@ export function createViewSql(plan: TablePlan): string {
 /** One thread: a repeated insert must cut the same blocks. */
 export const streamSettings = { ...insertSettings, max_threads: 1 } as const;
 
-/** Rows of a COPY: all columns, of version 0. */
-export function snapshotInsert(plan: TablePlan, into: string, body: Buffer): Insert {
-  return { sql: insertSql(plan, into, { own: "0, 0", more: "" }), body: () => body, settings: streamSettings };
+/** Rows of a COPY: all columns, of one version. */
+export function snapshotInsert(plan: TablePlan, into: string, version: string, body: Buffer): Insert {
+  const own = `CAST(${literal(version)} AS UInt128), 0`;
+  return { sql: insertSql(plan, into, { own, more: "" }), body: () => body, settings: streamSettings };
 }
 
 /** Rows of the stream, with version and deleted flag behind the columns. */

@@ -3,6 +3,7 @@ import type { ObjectStorageConfig } from "../../../src/sources/object-storage/ki
 import { ObjectSource } from "../../../src/sources/object-storage/source.ts";
 import type { ObjectFile, ObjectStore } from "../../../src/sources/object-storage/store.ts";
 import type { SourceContext } from "../../../src/sources/source.ts";
+import { keptMarks, testContext } from "../../support/source-context.ts";
 import { describeSource, type World } from "../../support/source-contract.ts";
 
 /** Objects in memory. What the engine would read stands in the parameter `keys`. */
@@ -47,28 +48,14 @@ let lives = 0;
 
 function contextOf(world: World): SourceContext {
   lives += 1;
-  return {
-    pipeId: "pipe",
-    epoch: 0,
+  return testContext({
     // Another number of files per batch in each life.
     settings: { object_storage_max_file_count: 1 + (lives % 5), object_storage_max_insert_bytes: 2 ** 30 },
-    destination: { database: "default", table: "t", columns: [{ name: "a", type: "String", sourceField: "a" }] },
-    concurrency: 2,
-    replica: { index: 0, count: 1 },
-    marks: async (keys) =>
-      new Map(keys.filter((key) => world.marks.has(key)).map((key) => [key, world.marks.get(key) ?? null])),
-    note: async (marks) => {
-      for (const [key, mark] of Object.entries(marks)) world.marks.set(key, mark);
-    },
-    reject: async () => {},
-    answered: () => {},
-    command: async () => {},
-    warn: () => {},
-    report: () => {},
+    ...keptMarks(world.marks),
     query: async () => {
       throw new ClickHouseError(117, 400, "Code: 117. Unreadable");
     },
-  };
+  });
 }
 
 describeSource("object storage", () => ({

@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { BlockDecompressor, compressBlock } from "../../../src/engine/native-blocks.ts";
+import { until } from "../../support/serve.ts";
 import { Stage } from "./harness.ts";
 
 let stage: Stage;
@@ -128,6 +129,17 @@ describe("queries", () => {
     await stage.ok("KILL QUERY WHERE query_id = 'slow one'");
     expect(code((await slow).text)).toBe(394);
     expect(await stage.ok("SELECT 1")).toBe("1");
+  });
+
+  test("replace_running_query ends the caller's own query with that id, and nobody else's", async () => {
+    const slow = "SELECT sleepEachRow(0.5) FROM numbers(1000) SETTINGS max_block_size = 1";
+    const first = stage.query(slow, { query_id: "twice" });
+    await until("it runs", async () => (await stage.query("SELECT 1", { query_id: "twice" })).text.includes("already"));
+    const reader = { headers: { "X-ClickHouse-User": "reader", "X-ClickHouse-Key": "reader" } };
+    const replace = { query_id: "twice", replace_running_query: "1" };
+    expect((await stage.query("SELECT 1", replace, reader)).text).toContain("already running");
+    expect((await stage.query("SELECT 2", replace)).text).toBe("2\n");
+    expect((await first).text).toMatch(/QUERY_WAS_CANCELLED|took the place/);
   });
 
   test("a client that goes away takes its query with it", async () => {

@@ -1,0 +1,133 @@
+/**
+ * A Kinesis pipe, from the stream into the table, against a bare GetRecords loop of the AWS SDK over the same shards of
+ * the same stand-in; and how old records are when they are in the table while they arrive at a steady rate.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { GetRecordsCommand, GetShardIteratorCommand } from "@aws-sdk/client-kinesis";
+import { clientFor, startKinesalite, type TestKinesis } from "../test/support/kinesis.ts";
+import { events, kinesisPipe } from "../test/support/kinesis-pipes.ts";
+import { createPipe, details } from "../test/support/pipes.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../test/support/serve.ts";
+import { type BenchResult, median, round } from "./bench.ts";
+
+export const description =
+  "records/s of a pipe against a bare GetRecords loop (ratio >= 0.7), and lag at a steady rate";
+
+const records = Number(process.env.RECORDS ?? 200_000);
+const shards = 8;
+const rounds = 3;
+const steadyRate = 1_000;
+const steadySeconds = 15;
+const waitMs = 500;
+
+type Bench = { readonly kinesis: TestKinesis; readonly served: Served; readonly service: BenchService };
+
+export async function run(): Promise<BenchResult> {
+  await using kinesis = await startKinesalite();
+  await using served = await serve();
+  const bench = { kinesis, served, service: await runningService(served, { idleScaling: false }) };
+  await kinesis.createStream("bulk", shards);
+  const producers = Array.from({ length: 4 }, (_, i) => [(records / 4) * i, (records / 4) * (i + 1)] as const);
+  await Promise.all(producers.map(([from, to]) => kinesis.put("bulk", events(from, to))));
+  const bare: number[] = [];
+  const pipe: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    bare.push(await timeBareLoop(kinesis));
+    pipe.push(await timePipe(bench, `bulk_${round}`));
+  }
+  const lag = await steadyLag(bench);
+  const [bareSeconds, pipeSeconds] = [median(bare), median(pipe)];
+  return {
+    rows: [
+      {
+        what: "bare GetRecords loop",
+        seconds: round(bareSeconds),
+        recordsPerSecond: Math.round(records / bareSeconds),
+      },
+      {
+        what: "pipe, into the table",
+        seconds: round(pipeSeconds),
+        recordsPerSecond: Math.round(records / pipeSeconds),
+      },
+      { what: `lag at ${steadyRate}/s, wait ${waitMs} ms`, medianMs: lag.p50, p99Ms: lag.p99 },
+    ],
+    summary: { ratio: round(bareSeconds / pipeSeconds, 3), records, shards, lagP50Ms: lag.p50, lagP99Ms: lag.p99 },
+  };
+}
+
+/** Seconds until every record of every shard was read, all shards side by side. */
+async function timeBareLoop(kinesis: TestKinesis): Promise<number> {
+  const client = clientFor(kinesis.endpoint);
+  const open = await kinesis.openShards("bulk");
+  const started = performance.now();
+  const counts = await Promise.all(
+    open.map(async ({ ShardId }) => {
+      const first = new GetShardIteratorCommand({ StreamName: "bulk", ShardId, ShardIteratorType: "TRIM_HORIZON" });
+      let { ShardIterator } = await client.send(first);
+      for (let count = 0; ; ) {
+        const page = await client.send(new GetRecordsCommand({ ShardIterator, Limit: 10_000 }));
+        if (page.Records?.length === 0) return count;
+        count += page.Records?.length ?? 0;
+        ShardIterator = page.NextShardIterator;
+      }
+    }),
+  );
+  const seconds = (performance.now() - started) / 1000;
+  client.destroy();
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (total !== records) throw new Error(`the bare loop read ${total} of ${records}`);
+  return seconds;
+}
+
+/** Seconds from the answer to `create` until every record is in the table; the worker's start is part of it. */
+async function timePipe({ kinesis, served, service }: Bench, table: string): Promise<number> {
+  const body = { settings: { streaming_max_insert_wait_ms: waitMs } };
+  const pipeId = await createPipe(served, service, kinesisPipe(kinesis, "bulk", { table, body }));
+  const started = performance.now();
+  const sent = async () => Number((await details(served, service, pipeId)).progress.sentRows ?? 0);
+  await until("everything is loaded", async () => (await sent()) >= records, 300_000);
+  const seconds = (performance.now() - started) / 1000;
+  const seen = await query(service, `SELECT count(), uniqExact(id) FROM ${table}`);
+  if (seen !== `${records}\t${records}`) throw new Error(`${table} has ${seen} instead of ${records}`);
+  await served.api.deletePipe({ params: { ...service.params, pipeId } });
+  await query(service, `DROP TABLE ${table} SYNC`);
+  return seconds;
+}
+
+/** Milliseconds between a record's arrival in the stream and its row's insert. */
+async function steadyLag({ kinesis, served, service }: Bench): Promise<{ p50: number; p99: number }> {
+  await kinesis.createStream("steady", 2);
+  await query(
+    service,
+    "CREATE TABLE steady (id UInt64, arrival DateTime64(3, 'UTC'), loaded DateTime64(3, 'UTC') DEFAULT now64(3)) ENGINE = MergeTree ORDER BY id",
+  );
+  const columns = [
+    { name: "id", type: "UInt64" },
+    { name: "arrival", type: "DateTime64(3, 'UTC')" },
+  ];
+  const fieldMappings = [
+    { sourceField: "id", destinationField: "id" },
+    { sourceField: "_approximate_arrival", destinationField: "arrival" },
+  ];
+  const pipeId = await createPipe(
+    served,
+    service,
+    kinesisPipe(kinesis, "steady", {
+      destination: { managedTable: false, tableDefinition: null, columns },
+      body: { fieldMappings, settings: { streaming_max_insert_wait_ms: waitMs } },
+    }),
+  );
+  const perTick = steadyRate / 10;
+  const started = Date.now();
+  for (let tick = 0; tick < steadySeconds * 10; tick += 1) {
+    await kinesis.put("steady", events(tick * perTick, (tick + 1) * perTick));
+    await delay(started + (tick + 1) * 100 - Date.now());
+  }
+  const total = steadySeconds * steadyRate;
+  await until("all are there", async () => Number(await query(service, "SELECT count() FROM steady")) >= total);
+  // The first seconds are the worker's start.
+  const lag = "quantilesExact(0.5, 0.99)(dateDiff('millisecond', arrival, loaded))";
+  const found = JSON.parse(await query(service, `SELECT ${lag} FROM steady WHERE id >= ${3 * steadyRate}`)) as number[];
+  await served.api.deletePipe({ params: { ...service.params, pipeId } });
+  return { p50: found[0] as number, p99: found[1] as number };
+}

@@ -1,0 +1,51 @@
+/** What the soak tests of pipes share: repeatable chance, and harm done to a running program. */
+import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { details } from "../test/support/pipes.ts";
+import type { BenchService, Served } from "../test/support/serve.ts";
+
+/** Mulberry32: small and repeatable. */
+export function random(state: number): () => number {
+  let at = state;
+  return () => {
+    at = (at + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Kills -9 the process of a pid file; false between two of its lives. */
+export function kill(pidFile: string): boolean {
+  try {
+    process.kill((JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid, "SIGKILL");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The operator's part: a service or a pipe that was killed too often rests until it is started again. */
+export async function revive(served: Served, service: BenchService, pipeIds: Iterable<string>): Promise<void> {
+  const { params } = service;
+  if ((await served.api.getService({ params })).state === "failed") {
+    await served.api.updateServiceState({ params, body: { command: "start" } });
+  }
+  for (const pipeId of pipeIds) {
+    const { state: word } = await details(served, service, pipeId);
+    if (word !== "InternalError") continue;
+    await served.api.updatePipeState({ params: { ...params, pipeId }, body: { command: "start" } });
+  }
+}
+
+/** Repeats what goes through an engine that may have been killed a moment ago. */
+export async function retried(work: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === 60) throw error;
+      await delay(500);
+    }
+  }
+}

@@ -1,0 +1,264 @@
+/**
+ * A Kafka pipe under random faults: workers, engine host, control plane and broker are killed with -9, workers are
+ * frozen and wake late, the number of replicas changes, partitions are added, and bad messages and aborted transactions
+ * lie among the good ones. In the end the table, and a materialized view behind it, hold every good message of the
+ * topics exactly once, by offset. `SEED` repeats a run, `SECONDS` bounds it (default 90).
+ */
+import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { startKafka, type TestKafka } from "../test/support/kafka.ts";
+import { type Census, censusOf } from "../test/support/kafka-census.ts";
+import { KafkaTool, kafkaBody, type Produced } from "../test/support/kafka-pipes.ts";
+import { createPipe, details } from "../test/support/pipes.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../test/support/serve.ts";
+
+export const description =
+  "Kafka pipes stay exactly-once under kill -9 of everything, zombies, scaling and bad messages";
+
+const seconds = Number(process.env.SECONDS ?? 90);
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+const topics = ["soak-a", "soak-b"];
+
+/** Mulberry32: small and repeatable. */
+function random(state: number): () => number {
+  let at = state;
+  return () => {
+    at = (at + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+type Run = {
+  served: Served;
+  service: BenchService;
+  kafka: TestKafka;
+  tool: KafkaTool;
+  pipeId: string;
+  next: () => number;
+  nextId: number;
+  engineKills: number[];
+  faults: Record<string, number>;
+};
+
+export async function run(): Promise<Record<string, string | number>> {
+  console.log(`SEED=${seed} SECONDS=${seconds}`);
+  await using kafka = await startKafka();
+  await using tool = new KafkaTool(kafka);
+  const served = await serve({ env: { MILLRACE_LOG_LEVEL: process.env.LOG ?? "error" } });
+  const service = await runningService(served, { idleScaling: false });
+  const state: Run = {
+    kafka,
+    tool,
+    served,
+    service,
+    pipeId: "",
+    next: random(seed),
+    nextId: 0,
+    engineKills: [],
+    faults: {},
+  };
+  try {
+    await prepare(state);
+    const deadline = Date.now() + seconds * 1000;
+    await Promise.all([produce(state, deadline), torment(state, deadline)]);
+    return await verify(state);
+  } finally {
+    await state.served[Symbol.asyncDispose]();
+  }
+}
+
+const columns = [
+  { name: "id", type: "UInt64", sourceField: "id" },
+  { name: "topic", type: "LowCardinality(String)", sourceField: "_topic" },
+  { name: "partition", type: "Int32", sourceField: "_partition" },
+  { name: "offset", type: "Int64", sourceField: "_offset" },
+];
+
+async function prepare(state: Run): Promise<void> {
+  for (const topic of topics) await state.tool.topic(topic, 3);
+  const list = columns.map(({ name, type }) => `${name} ${type}`).join(", ");
+  await query(state.service, `CREATE TABLE soak (${list}) ENGINE = MergeTree PARTITION BY id % 3 ORDER BY id`);
+  await query(state.service, "CREATE TABLE sums (k UInt8, c UInt64, s UInt64) ENGINE = SummingMergeTree ORDER BY k");
+  await query(
+    state.service,
+    "CREATE MATERIALIZED VIEW view TO sums AS SELECT id % 7 AS k, count() AS c, sum(id) AS s FROM soak GROUP BY k",
+  );
+  const body = kafkaBody(state.kafka, topics.join(","), "soak", {
+    destination: {
+      managedTable: false,
+      tableDefinition: null,
+      columns: columns.map(({ name, type }) => ({ name, type })),
+    },
+    body: {
+      fieldMappings: columns.map(({ name, sourceField }) => ({ sourceField, destinationField: name })),
+      // Small batches, so that kills find many of them half done.
+      scaling: { replicas: 2, replicaMemoryGb: 0.5 },
+    },
+  });
+  state.pipeId = await createPipe(state.served, state.service, body);
+}
+
+/** Bursts of good messages with bad ones, tombstones and aborted transactions among them. */
+async function produce(state: Run, deadline: number): Promise<void> {
+  while (Date.now() < deadline) {
+    const count = 1 + Math.floor(state.next() * 5_000);
+    const topic = topics[Math.floor(state.next() * topics.length)] as string;
+    const messages = Array.from({ length: count }, (): Produced => ({ topic, ...content(state) }));
+    const codec = (["none", "lz4", "zstd", "gzip", "snappy"] as const)[Math.floor(state.next() * 5)] ?? "none";
+    try {
+      if (state.next() < 0.1) {
+        const end = state.next() < 0.5 ? "abort" : "commit";
+        await state.tool.transaction(
+          messages.slice(0, 50).map((message, at) => ({ ...message, partition: at % 3 })),
+          end,
+        );
+      } else await state.tool.send(messages, codec);
+    } catch {
+      // The broker was killed a moment ago. What it took is found by reading the topics in the end.
+      await delay(300);
+    }
+    await delay(state.next() * 100);
+  }
+}
+
+function content(state: Run): { value: string | null; partition?: number } {
+  const id = state.nextId;
+  state.nextId += 1;
+  const dice = state.next();
+  const partition = Math.floor(state.next() * 3);
+  if (dice < 0.0005) return { value: `{"id":"bad ${id}"}`, partition };
+  if (dice < 0.001) return { value: `{"id":${id}`, partition };
+  if (dice < 0.0015) return { value: null, partition };
+  // Where new partitions are used too.
+  return { value: `{"id":${id},\n"name":"name ${id}"}`, ...(dice < 0.5 ? { partition } : {}) };
+}
+
+async function torment(state: Run, deadline: number): Promise<void> {
+  for (let round = 1; Date.now() < deadline; round += 1) {
+    await delay(600 + state.next() * 1_800);
+    await revive(state);
+    await retried(() => harm(state));
+    if (round % 12 === 0) {
+      const partitions = 2 + round / 12;
+      for (const topic of topics) {
+        await state.tool
+          .grow(topic, partitions, partitions + 1)
+          .then(() => count(state, "partitionsAdded"))
+          .catch(() => {});
+      }
+    }
+  }
+  await revive(state);
+}
+
+/** The operator's part: a service or a pipe that was killed too often rests until it is started again. */
+async function revive(state: Run): Promise<void> {
+  const { params } = state.service;
+  if ((await state.served.api.getService({ params })).state === "failed") {
+    await state.served.api.updateServiceState({ params, body: { command: "start" } });
+  }
+  const { state: word } = await details(state.served, state.service, state.pipeId);
+  if (word !== "InternalError" && word !== "Failed") return;
+  await state.served.api.updatePipeState({ params: { ...params, pipeId: state.pipeId }, body: { command: "start" } });
+}
+
+async function harm(state: Run): Promise<void> {
+  const dice = state.next();
+  const params = { ...state.service.params, pipeId: state.pipeId };
+  const replica = Math.floor(state.next() * 3);
+  const pidFile = `${state.served.dataDir}/pipes/${state.pipeId}${replica === 0 ? "" : `.${replica}`}.pid`;
+  // A service whose engine dies six times in a row without a stable minute is given up: stay below that.
+  state.engineKills = state.engineKills.filter((at) => Date.now() - at < 70_000);
+  if (dice < 0.3) {
+    if (signal(pidFile, "SIGKILL")) count(state, "worker");
+  } else if (dice < 0.42) {
+    if (!signal(pidFile, "SIGSTOP")) return;
+    count(state, "zombie");
+    await delay(1_000 + state.next() * 3_000);
+    signal(pidFile, "SIGCONT");
+  } else if (dice < 0.58 && state.engineKills.length < 4) {
+    if (!signal(`${state.served.dataDir}/services/${state.service.id}/engine.pid`, "SIGKILL")) return;
+    state.engineKills.push(Date.now());
+    count(state, "engine");
+  } else if (dice < 0.68) {
+    state.served = await state.served.restartAfterKill();
+    count(state, "control");
+  } else if (dice < 0.78) {
+    await state.kafka.restart();
+    count(state, "broker");
+  } else if (dice < 0.92) {
+    await state.served.api.updatePipeScaling({ params, body: { replicas: 1 + Math.floor(state.next() * 3) } });
+    count(state, "scaled");
+  } else {
+    const wait = 500 + Math.floor(state.next() * 1_500);
+    await state.served.api.updatePipeSettings({ params, body: { streaming_max_insert_wait_ms: wait } });
+    count(state, "edited");
+  }
+}
+
+async function verify(state: Run): Promise<Record<string, string | number>> {
+  const census = await censusOf(state.kafka, topics, /^\{"id":(\d+),/);
+  const look = () => query(state.service, "SELECT count(), sum(id) FROM soak").catch(() => "");
+  await until(
+    "all messages are there",
+    async () => Number((await look()).split("\t")[0]) >= census.good,
+    120_000,
+  ).catch(async (error: Error) => {
+    const pipe = await details(state.served, state.service, state.pipeId);
+    throw new Error(
+      `${error.message}: ${await look()} of ${census.good}; ${pipe.state} ${pipe.lastError ?? ""} SEED=${seed}`,
+    );
+  });
+  // Whatever would come twice has time to come.
+  await delay(3_000);
+  return await compare(state, census);
+}
+
+async function compare(state: Run, census: Census): Promise<Record<string, string | number>> {
+  const seen = await query(
+    state.service,
+    "SELECT count(), uniqExact(topic, partition, offset), sum(id), (SELECT sum(c) FROM sums), (SELECT sum(s) FROM sums) FROM soak",
+  );
+  const errors = await query(
+    state.service,
+    "SELECT uniqExact(origin, position) FROM soak_pipes_error WHERE NOT match(position, '-')",
+  ).catch(() => "0");
+  const expected = [census.good, census.good, census.sum, census.good, census.sum].join("\t");
+  console.log(`seen ${seen}; expected ${expected}; ${errors} bad of ${census.bad}; ${JSON.stringify(state.faults)}`);
+  if (seen !== expected || Number(errors) !== census.bad) {
+    const doubled = await query(
+      state.service,
+      "SELECT topic, partition, offset, groupArray(_part) FROM soak GROUP BY 1, 2, 3 HAVING count() > 1 LIMIT 20",
+    );
+    throw new Error(`not exactly once. SEED=${seed}\n${doubled}`);
+  }
+  return { rows: census.good, bad: census.bad, seed, ...state.faults };
+}
+
+function count(state: Run, fault: string): void {
+  state.faults[fault] = (state.faults[fault] ?? 0) + 1;
+}
+
+function signal(pidFile: string, name: NodeJS.Signals): boolean {
+  try {
+    process.kill((JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid, name);
+    return true;
+  } catch {
+    // Between two lives.
+    return false;
+  }
+}
+
+/** A request may meet a control plane or a state in between. */
+async function retried(work: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === 20) throw error;
+      await delay(300);
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/** Credentials of a source in AWS, and of stores that sign like it: a given key, or a role that is assumed. */
+
+export type Credentials = {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+};
+
+/** The members of a source that say who reads it. */
+export type AwsAccess = {
+  readonly accessKey?: { readonly accessKeyId: string; readonly secretKey: string } | undefined;
+  readonly authentication?: string | undefined;
+  readonly iamRole?: string | undefined;
+};
+
+/** undefined: neither a key nor a role is given, so requests cannot be signed. */
+export function credentialsOf(access: AwsAccess, region: string): (() => Promise<Credentials>) | undefined {
+  if (access.accessKey !== undefined) {
+    const { accessKeyId, secretKey } = access.accessKey;
+    return async () => ({ accessKeyId, secretAccessKey: secretKey });
+  }
+  if (access.authentication !== "IAM_ROLE" && access.iamRole === undefined) return undefined;
+  return renewing(async () => await (await roleProvider(access.iamRole, region))());
+}
+
+/** The role, or without one the machine's own credentials. Loaded only here: it takes longer than all the rest. */
+async function roleProvider(role: string | undefined, region: string) {
+  const { fromNodeProviderChain, fromTemporaryCredentials } = await import("@aws-sdk/credential-providers");
+  const clientConfig = { region };
+  if (role === undefined) return fromNodeProviderChain({ clientConfig });
+  const params = { RoleArn: role, RoleSessionName: "millrace-pipe", DurationSeconds: 3600 };
+  return fromTemporaryCredentials({ params, clientConfig });
+}
+
+/** Keeps credentials until ten minutes before they expire: an insert that begins with them can still end with them. */
+function renewing(provider: () => Promise<Credentials & { readonly expiration?: Date }>): () => Promise<Credentials> {
+  let held: (Credentials & { readonly expiration?: Date }) | undefined;
+  return async () => {
+    const left = (held?.expiration?.getTime() ?? Number.POSITIVE_INFINITY) - Date.now();
+    if (held === undefined || left < 600_000) held = await provider();
+    return held;
+  };
+}

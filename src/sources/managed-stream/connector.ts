@@ -1,0 +1,115 @@
+/** The Kinesis connector: checks a configuration, opens a source, and takes the pipe's consumer away with the pipe. */
+import { AppError } from "../../lib/errors.ts";
+import { batchLimits } from "../messages/limits.ts";
+import { planRows } from "../messages/plan.ts";
+import { checkSamples, describeSamples } from "../messages/samples.ts";
+import type { CheckOptions, Connector, Query, SourceContext } from "../source.ts";
+import { KinesisStream } from "./client.ts";
+import { consumerOf } from "./fan-out.ts";
+import { formatOf } from "./formats.ts";
+import type { ManagedStreamConfig } from "./kind.ts";
+import { messagesOf, type StreamMessage, virtualColumns } from "./message.ts";
+import { patiently } from "./polling.ts";
+import { StreamSource } from "./source.ts";
+import { type ShardFacts, type StreamApi, StreamError } from "./stream.ts";
+
+const sampleMessages = 100;
+/** Calls that look for samples: streams with many empty shards are not searched altogether. */
+const sampleCalls = 20;
+
+export const connector: Connector<ManagedStreamConfig> = {
+  async check(config: ManagedStreamConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
+    const format = formatOf(config);
+    planRows(options.destination, format.rows, virtualColumns(config.streamName));
+    await withStream(config, async (api) => {
+      const { shards } = await asked(() => api.shards(signal), signal);
+      await format.check();
+      if (!options.validateSamples) return;
+      const samples = await samplesOf(config, api, shards, signal);
+      await checkSamples(samples, options.destination, options.query);
+    });
+  },
+
+  async discover(config: ManagedStreamConfig, query: Query, signal: AbortSignal) {
+    return await withStream(config, async (api) => {
+      const { shards } = await asked(() => api.shards(signal), signal);
+      return await describeSamples(await samplesOf(config, api, shards, signal), query);
+    });
+  },
+
+  async open(config: ManagedStreamConfig, context: SourceContext) {
+    const { rows, encoder } = formatOf(config);
+    const plan = planRows(context.destination, rows, virtualColumns(config.streamName));
+    return new StreamSource({
+      config,
+      context,
+      api: new KinesisStream(config),
+      fanOut: config.useEnhancedFanOut === true ? await openFanOut(config) : undefined,
+      encoder: encoder(plan),
+      limits: batchLimits(context.memoryGb, Number(context.settings.streaming_max_insert_wait_ms)),
+    });
+  },
+
+  async cleanUp(config: ManagedStreamConfig, pipeId: string, signal: AbortSignal): Promise<void> {
+    if (config.useEnhancedFanOut !== true) return;
+    const fanOut = await openFanOut(config);
+    try {
+      await fanOut.deregister(consumerOf(pipeId), signal);
+    } finally {
+      fanOut.close();
+    }
+  },
+};
+
+async function openFanOut(config: ManagedStreamConfig) {
+  const { FanOutClient } = await import("./fan-out-client.ts");
+  return new FanOutClient(config);
+}
+
+async function withStream<T>(config: ManagedStreamConfig, work: (api: StreamApi) => Promise<T>): Promise<T> {
+  const api = new KinesisStream(config);
+  try {
+    return await work(api);
+  } finally {
+    api.close();
+  }
+}
+
+async function asked<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  const answer = await patiently(work, signal).catch((error: unknown) => {
+    if (!(error instanceof StreamError)) throw error;
+    throw new AppError("SOURCE_UNREACHABLE", "The stream changed while it was looked at; try again.", { cause: error });
+  });
+  signal.throwIfAborted();
+  return answer as T;
+}
+
+/** The oldest messages of some shards. */
+async function samplesOf(
+  config: ManagedStreamConfig,
+  api: StreamApi,
+  shards: readonly ShardFacts[],
+  signal: AbortSignal,
+) {
+  const messages: StreamMessage[] = [];
+  let calls = 0;
+  for (const { id } of shards) {
+    let iterator: string | undefined = await asked(() => api.iterator(id, { from: "horizon" }, signal), signal);
+    // An answer may be empty although the shard has records further on.
+    while (iterator !== undefined && calls < sampleCalls && messages.length < sampleMessages) {
+      const at: string = iterator;
+      calls += 1;
+      const page = await asked(() => api.records(at, sampleMessages, signal), signal);
+      for (const record of page.records) messages.push(...messagesOf(id, record, config.compression ?? "none"));
+      iterator = page.behindMs > 0 ? page.next : undefined;
+    }
+  }
+  const format = formatOf(config);
+  return {
+    format: format.rows,
+    virtualColumns: virtualColumns(config.streamName),
+    encoder: format.encoder,
+    messages: messages.slice(0, sampleMessages),
+    origin: `stream ${config.streamName}`,
+  };
+}

@@ -1,0 +1,189 @@
+/**
+ * A stream as batches. A shard is a lane; a batch is a range of its records, named by its first and last position, so
+ * that a replay reads exactly that range again. The last batch of a closed shard is an empty one that marks the shard as
+ * finished: only then are its children begun, by whichever replica owns them.
+ */
+import { childOf } from "../../lib/abort.ts";
+import { shareOf } from "../../lib/share.ts";
+import type { RowEncoder } from "../messages/encoder.ts";
+import { type Closed, LaneBatches } from "../messages/lane-batches.ts";
+import type { BatchLimits } from "../messages/limits.ts";
+import { MessageBatch } from "../messages/message-batch.ts";
+import { answerRefusal, type Refused, refusedJson, refusedOf } from "../messages/refusals.ts";
+import type { Batch, InsertFailure, Json, JsonObject, Source, SourceContext } from "../source.ts";
+import type { ManagedStreamConfig } from "./kind.ts";
+import { finished, finishedMark } from "./lineage.ts";
+import { maxMessageBytes, messagesOf, type StreamMessage } from "./message.ts";
+import { readRange } from "./polling.ts";
+import { isWithin, type Range, rangeText, sequenceOf } from "./position.ts";
+import { Shards, shardEnd } from "./shards.ts";
+import { type Start, startOf } from "./start.ts";
+import { type FanOutApi, type StreamApi, StreamError } from "./stream.ts";
+
+type RangeReplay = Range & {
+  readonly shard: string;
+  /** Messages that the engine refused; from then on the batch has an id of its own and keeps its token. */
+  readonly refused?: JsonObject;
+  readonly attempt?: number;
+};
+type Replay = RangeReplay | { readonly shard: string; readonly end: true };
+
+export type SourceParts = {
+  readonly config: ManagedStreamConfig;
+  readonly context: SourceContext;
+  readonly api: StreamApi;
+  readonly fanOut: (FanOutApi & { close(): void }) | undefined;
+  readonly encoder: RowEncoder<StreamMessage>;
+  readonly limits: BatchLimits;
+};
+
+export class StreamSource implements Source {
+  readonly #parts: SourceParts;
+  /** Rows of the batches in hand: what a refused one is looked through for. */
+  readonly #messages = new WeakMap<Batch, MessageBatch<StreamMessage>>();
+  #start: Start | undefined;
+  #batches: LaneBatches<StreamMessage> | undefined;
+  #shards: Shards | undefined;
+
+  constructor(parts: SourceParts) {
+    this.#parts = parts;
+  }
+
+  async *read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncIterable<Batch> {
+    const { context, config, api, fanOut, encoder, limits } = this.#parts;
+    this.#start ??= await startOf(config, context, api, signal);
+    if (this.#start === undefined) return;
+    using reading = childOf(signal);
+    const batches = new LaneBatches<StreamMessage>(limits, (shard, bytes) => this.#newBatch(shard, bytes));
+    const mine = (shard: string) => shareOf(shard, context.replica.count) === context.replica.index;
+    const shards = new Shards(
+      { config, context, api, fanOut, encoder, batches, start: this.#start, checkpoints, mine },
+      reading.signal,
+    );
+    this.#batches = batches;
+    this.#shards = shards;
+    const running = shards.run();
+    try {
+      for (let next = await batches.next(signal); next !== undefined; next = await batches.next(signal)) {
+        yield this.#closed(next);
+      }
+    } finally {
+      reading.abort();
+      await running;
+    }
+  }
+
+  async replay(replay: JsonObject, signal: AbortSignal): Promise<Batch> {
+    const saved = replay as unknown as Replay;
+    return "end" in saved ? this.#endBatch(saved.shard) : await this.#rebuild(saved, signal);
+  }
+
+  async refused(batch: Batch, failure: InsertFailure, signal: AbortSignal): Promise<readonly Batch[]> {
+    const saved = batch.replay as unknown as RangeReplay;
+    const messages = this.#messages.get(batch);
+    if (messages === undefined) return [];
+    const { encoder, context } = this.#parts;
+    const answer = await answerRefusal(messages, encoder.plan, refusedOf(saved.refused), failure, context.query);
+    if (answer.kind === "stop") return [];
+    if (answer.kind === "without") {
+      const attempt = (saved.attempt ?? 0) + 1;
+      return [await this.#rebuild({ ...saved, refused: refusedJson(answer.refused), attempt }, signal)];
+    }
+    const middle = String(answer.lastOfFirst);
+    const { attempt: _, ...range } = saved;
+    const halves: RangeReplay[] = [
+      { ...range, last: middle },
+      { ...range, first: middle, after: true },
+    ];
+    return await Promise.all(halves.map((half) => this.#rebuild(half, signal)));
+  }
+
+  async acknowledge(batch: Batch): Promise<void> {
+    this.#batches?.done(batch.lane);
+    if ("end" in batch.replay) this.#shards?.finished();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#parts.api.close();
+    this.#parts.fanOut?.close();
+  }
+
+  #closed({ lane, batch, next }: Closed<StreamMessage>): Batch {
+    if (next === shardEnd) return this.#endBatch(lane);
+    return this.#batch({ shard: lane, first: String(batch.first), last: String(next) }, batch);
+  }
+
+  /** The range read again. Where the stream no longer has all of it, the rest is loaded under the same token. */
+  async #rebuild(saved: RangeReplay, signal: AbortSignal): Promise<Batch> {
+    const { api, config, encoder } = this.#parts;
+    const { shard, first, last } = saved;
+    const messages = this.#newBatch(shard, undefined, refusedOf(saved.refused));
+    const [from, to] = [sequenceOf(first), sequenceOf(last)];
+    let begin: string | undefined;
+    try {
+      for await (const records of readRange(api, shard, from, to, signal)) {
+        begin ??= records[0]?.sequence;
+        for (const record of records) {
+          for (const message of messagesOf(shard, record, config.compression ?? "none")) {
+            if (!isWithin(message.position, saved)) continue;
+            const prepared = encoder.prepare(message);
+            if (prepared !== undefined) await prepared;
+            messages.add(message);
+          }
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof StreamError && error.reason === "gone")) throw error;
+    }
+    signal.throwIfAborted();
+    if (begin !== from || messages.last === undefined || sequenceOf(String(messages.last)) !== to) {
+      messages.rejected.push({ origin: this.#origin(shard), position: rangeText(saved), message: trimmedMessage });
+    }
+    return this.#batch(saved, messages);
+  }
+
+  #batch(saved: RangeReplay, messages: MessageBatch<StreamMessage>): Batch {
+    const { shard, last, attempt = 0 } = saved;
+    const original = `${this.#parts.config.streamName}:${shard}:${rangeText(saved)}`;
+    const batch: Batch = {
+      lane: shard,
+      id: attempt === 0 ? original : `${original}~${attempt}`,
+      ...(attempt === 0 ? {} : { continues: original }),
+      replay: saved as unknown as JsonObject,
+      checkpoint: last,
+      inserts: messages.inserts(),
+      rejected: messages.rejected,
+      counts: {
+        fetchedRows: messages.messages,
+        fetchedBytes: messages.payloadBytes,
+        errors: messages.rejected.length,
+      },
+    };
+    this.#messages.set(batch, messages);
+    return batch;
+  }
+
+  /** Durable when everything before it is, because batches of a lane follow each other. */
+  #endBatch(shard: string): Batch {
+    return {
+      lane: shard,
+      id: `${this.#parts.config.streamName}:${shard}:${shardEnd}`,
+      replay: { shard, end: true },
+      inserts: [],
+      marks: { [finishedMark(shard)]: finished },
+    };
+  }
+
+  #newBatch(shard: string, expectedBytes?: number, refused: Refused = new Map()): MessageBatch<StreamMessage> {
+    const { encoder } = this.#parts;
+    const expected = expectedBytes === undefined ? {} : { expectedBytes };
+    return new MessageBatch({ encoder, origin: this.#origin(shard), maxMessageBytes, refused, ...expected });
+  }
+
+  #origin(shard: string): string {
+    return `${this.#parts.config.streamName}/${shard}`;
+  }
+}
+
+const trimmedMessage =
+  "The stream no longer has all of these records, so that an interrupted insert could not be repeated completely.";

@@ -1,0 +1,73 @@
+/** What the connector needs of a data stream. Sequence numbers are decimal texts that grow within a shard. */
+
+export type StreamRecord = {
+  readonly sequence: string;
+  readonly key: string;
+  /** Approximate arrival, UNIX milliseconds. */
+  readonly arrivalMs: number;
+  readonly data: Uint8Array;
+};
+
+export type ShardFacts = {
+  readonly id: string;
+  /** Shards that this one was split or merged from, also those that the stream no longer lists. */
+  readonly parents: readonly string[];
+  /** No record will be added to it any more. */
+  readonly closed: boolean;
+};
+
+/** Where reading of a shard begins. */
+export type StartAt =
+  | { readonly from: "horizon" }
+  | { readonly from: "latest" }
+  | { readonly from: "time"; readonly ms: number }
+  | { readonly from: "at" | "after"; readonly sequence: string };
+
+/** One answer of a shard. */
+export type Fetched = {
+  readonly records: readonly StreamRecord[];
+  /** How far the answer is behind the end of the shard, in ms. */
+  readonly behindMs: number;
+  /** The shard is closed and has nothing after these records. */
+  readonly ended: boolean;
+};
+
+export type Page = Fetched & { readonly next: string | undefined };
+
+/** One event of a subscription. */
+export type Pushed = Fetched & {
+  /** Position of the subscription, also when nothing arrived. */
+  readonly continuation: string | undefined;
+};
+
+/** A data stream as it is reached over the network. Every call throws AppError SOURCE_*, or a StreamError to act upon. */
+export interface StreamApi {
+  /** Every shard whose records can still be read, and the server's clock when the answer was made. */
+  shards(signal: AbortSignal): Promise<{ readonly shards: readonly ShardFacts[]; readonly serverMs: number }>;
+  iterator(shard: string, start: StartAt, signal: AbortSignal): Promise<string>;
+  records(iterator: string, limit: number, signal: AbortSignal): Promise<Page>;
+  close(): void;
+}
+
+/** Enhanced fan-out: a consumer of our own, to which shards push. */
+export interface FanOutApi {
+  /** Makes the consumer if it does not exist, waits until it is active, and returns its address. */
+  register(consumer: string, signal: AbortSignal): Promise<string>;
+  /** Removes the consumer; one that does not exist is fine. */
+  deregister(consumer: string, signal: AbortSignal): Promise<void>;
+  /** Ends after at most five minutes, or when the shard has ended. */
+  subscribe(consumerArn: string, shard: string, start: StartAt, signal: AbortSignal): AsyncIterable<Pushed>;
+}
+
+/**
+ * What a reader handles itself: `throttled` (too many calls or bytes), `expired` (the iterator is too old), `gone` (the
+ * shard or the position is no longer in the stream), `busy` (another subscription holds the shard).
+ */
+export class StreamError extends Error {
+  readonly reason: "throttled" | "expired" | "gone" | "busy";
+
+  constructor(reason: StreamError["reason"], cause: unknown) {
+    super(`the stream answers: ${reason}`, { cause });
+    this.reason = reason;
+  }
+}

@@ -1,0 +1,88 @@
+/** How to reach the brokers: addresses, TLS and SASL, as told by the configuration. */
+import { isIP } from "node:net";
+import type { ConnectionOptions } from "@platformatic/kafka";
+import { AppError } from "../../lib/errors.ts";
+import type { MessageBrokerConfig } from "./kind.ts";
+
+export type BrokerAddress = { readonly host: string; readonly port: number };
+
+export type Access = { readonly brokers: readonly BrokerAddress[]; readonly options: ConnectionOptions };
+
+const defaultPort = 9092;
+const hosted = ["msk", "gcmk", "confluent", "warpstream", "azureeventhub", "dokafka"];
+
+/** `host:port`, `[v6]:port`, optionally behind the name of a security protocol such as `SASL_SSL://`. */
+const addressForm =
+  /^(?:(PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL):\/\/)?(\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+)(?::(\d{1,5}))?$/;
+
+/** Throws SOURCE_INVALID for what cannot be understood or is not available. */
+export function accessOf(config: MessageBrokerConfig): Access {
+  const parts = listOf(config.brokers).map((text) => {
+    const match = addressForm.exec(text);
+    const port = Number(match?.[3] ?? defaultPort);
+    if (match === null || port < 1 || port > 65535) {
+      throw new AppError("SOURCE_INVALID", `brokers: "${text}" is not host:port.`);
+    }
+    return { protocol: match[1], host: (match[2] as string).replaceAll(/[[\]]/g, ""), port };
+  });
+  if (parts.length === 0) throw new AppError("SOURCE_INVALID", "brokers: name at least one host:port.");
+  const named = parts.map(({ protocol }) => protocol).find((protocol) => protocol !== undefined);
+  const tls = named === undefined ? impliesTls(config) : named.endsWith("SSL");
+  return {
+    brokers: parts.map(({ host, port }) => ({ host, port })),
+    options: { connectTimeout: 5_000, requestTimeout: 30_000, ...(tls ? tlsOf(config, parts) : {}), ...saslOf(config) },
+  };
+}
+
+export function topicsOf(config: MessageBrokerConfig): string[] {
+  return [...new Set(listOf(config.topics))];
+}
+
+function listOf(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
+
+/** Without a protocol in front of the brokers: where a certificate is given, and at the hosted brokers. */
+function impliesTls(config: MessageBrokerConfig): boolean {
+  if (config.caCertificate !== undefined || config.authentication === "MUTUAL_TLS") return true;
+  return hosted.includes(config.type ?? "kafka");
+}
+
+function tlsOf(config: MessageBrokerConfig, brokers: readonly BrokerAddress[]): ConnectionOptions {
+  const { credentials, caCertificate } = config;
+  const pair = credentials !== undefined && "certificate" in credentials ? credentials : undefined;
+  return {
+    tls: {
+      ...(caCertificate === undefined ? {} : { ca: caCertificate }),
+      ...(pair === undefined ? {} : { cert: pair.certificate, key: pair.privateKey }),
+    },
+    // Addresses may not be sent as a name; what the certificate must name is checked all the same.
+    tlsServerName: brokers.every(({ host }) => isIP(host) === 0),
+  };
+}
+
+function saslOf(config: MessageBrokerConfig): ConnectionOptions {
+  const { credentials } = config;
+  const authentication = config.authentication ?? inferredAuthentication(config);
+  if (authentication === undefined || authentication === "MUTUAL_TLS") return {};
+  if (authentication === "IAM_ROLE" || authentication === "IAM_USER") {
+    throw new AppError("SOURCE_INVALID", `authentication: ${authentication} is not available in this version.`);
+  }
+  if (credentials !== undefined && "connectionString" in credentials) {
+    // Event Hubs: the fixed name stands for "the password is a connection string".
+    return { sasl: { mechanism: "PLAIN", username: "$ConnectionString", password: credentials.connectionString } };
+  }
+  if (credentials === undefined || !("username" in credentials)) {
+    throw new AppError("SOURCE_INVALID", `credentials: ${authentication} needs username and password.`);
+  }
+  return { sasl: { mechanism: authentication, username: credentials.username, password: credentials.password } };
+}
+
+function inferredAuthentication({ credentials }: MessageBrokerConfig): MessageBrokerConfig["authentication"] {
+  if (credentials === undefined) return undefined;
+  if ("certificate" in credentials) return "MUTUAL_TLS";
+  return "accessKeyId" in credentials ? "IAM_USER" : "PLAIN";
+}

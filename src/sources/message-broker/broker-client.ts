@@ -1,0 +1,45 @@
+/** What a pipe asks of a Kafka cluster. Everything throws AppError SOURCE_*. */
+import type { AbortedTransaction, Decompress } from "./records.ts";
+
+export type TopicInfo = {
+  readonly name: string;
+  /** Another one when the topic was deleted and made again. */
+  readonly id: string;
+  readonly partitions: readonly PartitionInfo[];
+};
+
+/** `leader` is a broker's id; negative while there is none. */
+export type PartitionInfo = { readonly partition: number; readonly leader: number };
+
+export type PartitionName = { readonly topic: string; readonly partition: number };
+
+export type FetchRequest = PartitionName & { readonly topicId: string; readonly position: number };
+
+export type Fetched = PartitionName & {
+  /** Of the protocol; 0 is fine. */
+  readonly errorCode: number;
+  /** Offsets below are gone. */
+  readonly logStart: number;
+  /** Offsets below are committed and can be read. */
+  readonly lastStable: number;
+  readonly aborted: readonly AbortedTransaction[];
+  readonly records: Buffer;
+};
+
+export type OffsetAt = "earliest" | "latest" | number;
+
+export interface BrokerClient {
+  /** Topics that do not exist are left out. */
+  topics(names: readonly string[]): Promise<readonly TopicInfo[]>;
+  /** An offset per partition: the first, the one behind the last, or the first that is not older than a time in ms. */
+  offsets(of: readonly PartitionName[], at: OffsetAt): Promise<readonly (PartitionName & { offset: number })[]>;
+  /** From one broker, which leads all of the partitions. Waits up to `maxWaitMs` for the first byte. */
+  fetch(broker: number, wanted: readonly FetchRequest[], maxWaitMs: number): Promise<readonly Fetched[]>;
+  /** Sets the group's offsets, as a consumer without membership. */
+  commit(group: string, offsets: readonly (PartitionName & { offset: number })[]): Promise<void>;
+  readonly decompress: Decompress;
+  close(): Promise<void>;
+}
+
+/** Reads of one broker: few enough bytes to hold several answers, large enough to keep it busy. */
+export const fetchBytes = { answer: 16 * 2 ** 20, partition: 4 * 2 ** 20 };

@@ -1,0 +1,95 @@
+/** The Kafka connector: checks a configuration, reads samples and opens a source. */
+import { AppError } from "../../lib/errors.ts";
+import { planRows } from "../messages/plan.ts";
+import { checkSamples, describeSamples, type Samples } from "../messages/samples.ts";
+import type { CheckOptions, Connector, FoundField, Query, SourceContext } from "../source.ts";
+import { accessOf, topicsOf } from "./access.ts";
+import type { BrokerClient } from "./broker-client.ts";
+import { unknownTopic } from "./failures.ts";
+import { rowsOf, virtualColumns } from "./format.ts";
+import { KafkaClient } from "./kafka-client.ts";
+import type { MessageBrokerConfig } from "./kind.ts";
+import { emptyMessage, type KafkaMessage, RecordCursor } from "./records.ts";
+import { KafkaSource } from "./source.ts";
+
+const sampleMessages = 100;
+/** Offsets before the end of a partition from which samples are taken. */
+const sampleDepth = 200;
+
+export const connector: Connector<MessageBrokerConfig> = {
+  async check(config: MessageBrokerConfig, options: CheckOptions): Promise<void> {
+    const rows = rowsOf(config);
+    planRows(options.destination, rows.format, virtualColumns);
+    await withClient(config, "check", async (client) => {
+      await requireTopics(config, client);
+      await rows.registry?.check();
+      if (options.validateSamples) {
+        await checkSamples(await samplesOf(config, client), options.destination, options.query);
+      }
+    });
+  },
+
+  async open(config: MessageBrokerConfig, context: SourceContext) {
+    const client = new KafkaClient(accessOf(config), `millrace-${context.pipeId}-${context.replica.index}`);
+    return new KafkaSource({ config, context, client, rows: rowsOf(config) });
+  },
+
+  async discover(config: MessageBrokerConfig, query: Query): Promise<readonly FoundField[]> {
+    return await withClient(config, "discover", async (client) => {
+      await requireTopics(config, client);
+      return await describeSamples(await samplesOf(config, client), query);
+    });
+  },
+};
+
+async function withClient<T>(
+  config: MessageBrokerConfig,
+  purpose: string,
+  work: (client: BrokerClient) => Promise<T>,
+): Promise<T> {
+  const client = new KafkaClient(accessOf(config), `millrace-${purpose}`);
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+async function requireTopics(config: MessageBrokerConfig, client: BrokerClient): Promise<void> {
+  const names = topicsOf(config);
+  if (names.length === 0) throw new AppError("SOURCE_INVALID", "topics: name at least one topic.");
+  const found = await client.topics(names);
+  const missing = names.find((name) => !found.some((topic) => topic.name === name));
+  if (missing !== undefined) throw unknownTopic(missing);
+}
+
+/** The newest messages of the partitions, as far as one look at each brings them. */
+async function samplesOf(config: MessageBrokerConfig, client: BrokerClient): Promise<Samples<KafkaMessage>> {
+  const names = topicsOf(config);
+  const messages: KafkaMessage[] = [];
+  for (const topic of await client.topics(names)) {
+    const partitions = topic.partitions.map(({ partition }) => ({ topic: topic.name, partition }));
+    const starts = await client.offsets(partitions, "earliest");
+    const ends = await client.offsets(partitions, "latest");
+    for (const { partition, leader } of topic.partitions) {
+      const at = (list: typeof ends) => list.find((entry) => entry.partition === partition)?.offset ?? 0;
+      if (at(ends) <= at(starts) || leader < 0 || messages.length >= sampleMessages) continue;
+      const position = Math.max(at(starts), at(ends) - sampleDepth);
+      const [fetched] = await client.fetch(
+        leader,
+        [{ topic: topic.name, topicId: topic.id, partition, position }],
+        500,
+      );
+      if (fetched === undefined || fetched.errorCode !== 0) continue;
+      const cursor = new RecordCursor(fetched.records, position, fetched.aborted, client.decompress);
+      for (let message = emptyMessage(topic.name, partition); cursor.read(message); ) {
+        if (message.end > message.start) messages.push(message);
+        if (messages.length >= sampleMessages) break;
+        message = emptyMessage(topic.name, partition);
+      }
+    }
+  }
+  const rows = rowsOf(config);
+  const origin = names.length === 1 ? `topic "${names[0]}"` : `topics ${names.map((name) => `"${name}"`).join(", ")}`;
+  return { format: rows.format, virtualColumns, encoder: rows.encoder, messages, origin };
+}

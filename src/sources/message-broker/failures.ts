@@ -1,0 +1,85 @@
+/** What a failure at the broker means, in words that name the part to look at. Never with credentials. */
+import { AppError } from "../../lib/errors.ts";
+
+type Link = { readonly code?: unknown; readonly message?: unknown; readonly apiId?: unknown } & object;
+
+/** Protocol errors that pass by themselves when the cluster has settled: a new leader, a restart. */
+const passing = new Set([3, 5, 6, 9, 14, 15, 16, 56, 72, 74, 75, 76, 78, 100, 103]);
+
+export function isPassing(errorCode: number): boolean {
+  return passing.has(errorCode);
+}
+
+export function failureOfPartition(topic: string, errorCode: number): AppError {
+  if (errorCode === 29) return unauthorized(`reading the topic "${topic}" is not allowed`);
+  if (errorCode === 3) return unknownTopic(topic);
+  return new AppError("SOURCE_UNREACHABLE", `The broker refuses to read the topic "${topic}" (error ${errorCode}).`);
+}
+
+export function unknownTopic(topic: string): AppError {
+  return new AppError("SOURCE_INVALID", `The topic "${topic}" does not exist, or may not be seen.`);
+}
+
+export function unauthorized(what: string): AppError {
+  return new AppError("SOURCE_UNAUTHORIZED", `The broker does not accept the credentials: ${what}.`);
+}
+
+/** Turns whatever the client throws into one SOURCE_* error; a mistake of ours stays what it is. */
+export function sourceError(error: unknown): Error {
+  if (error instanceof AppError || error instanceof TypeError || error instanceof RangeError) return error;
+  const links = linksOf(error);
+  const codes = links.map((link) => String(link.code ?? ""));
+  const has = (pattern: RegExp) => links.find((link) => pattern.test(String(link.code)) || pattern.test(text(link)));
+  const fail = (code: "SOURCE_UNREACHABLE" | "SOURCE_UNAUTHORIZED", message: string) =>
+    new AppError(code, message, { cause: error });
+  const certificate = has(/CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|EPROTO|ERR_SSL|TLS handshake|requires TLS|alert/i);
+  if (certificate !== undefined) {
+    return fail("SOURCE_UNREACHABLE", `TLS to the broker fails: ${reasonOf(certificate)}.`);
+  }
+  const answered = links.find((link) => typeof link.apiId === "string");
+  // A login that got no answer at all failed for another reason.
+  if (codes.includes("PLT_KFK_AUTHENTICATION") && answered !== undefined) {
+    const mechanism = answered.apiId === "UNSUPPORTED_SASL_MECHANISM";
+    const what = mechanism ? "SASL: the mechanism is not enabled there" : "SASL: wrong user name or password";
+    return fail("SOURCE_UNAUTHORIZED", `The broker does not accept the login (${what}).`);
+  }
+  if (has(/ENOTFOUND|EAI_AGAIN|EAI_/) !== undefined) {
+    return fail("SOURCE_UNREACHABLE", "The name of a broker cannot be resolved (DNS).");
+  }
+  if (has(/ECONNREFUSED/) !== undefined) return fail("SOURCE_UNREACHABLE", "A broker refuses the connection.");
+  if (has(/TIMEOUT|timed out/) !== undefined) return fail("SOURCE_UNREACHABLE", "A broker does not answer in time.");
+  if (answered !== undefined) {
+    return fail("SOURCE_UNREACHABLE", `The broker answers with the error ${String(answered.apiId)}.`);
+  }
+  return fail(
+    "SOURCE_UNREACHABLE",
+    "The broker closed the connection: it restarts, or it wants a login, TLS or a client certificate.",
+  );
+}
+
+function reasonOf(link: Link): string {
+  if (/requires TLS/.test(text(link))) return "the broker wants TLS; give caCertificate or SSL:// in front of it";
+  if (/wrong version number|packet length too long|TLS handshake failed/i.test(text(link))) {
+    return "the broker does not speak TLS at this port";
+  }
+  if (/alert/i.test(text(link))) return "the broker does not accept the client certificate";
+  return typeof link.code === "string" && link.code.startsWith("PLT_") ? "the handshake failed" : String(link.code);
+}
+
+function text(link: Link): string {
+  return typeof link.message === "string" ? link.message : "";
+}
+
+/** The error with its causes and parts, outermost first. */
+function linksOf(error: unknown): Link[] {
+  const links: Link[] = [];
+  const visit = (value: unknown, depth: number) => {
+    if (typeof value !== "object" || value === null || depth > 8) return;
+    links.push(value as Link);
+    const { cause, errors } = value as { cause?: unknown; errors?: unknown };
+    visit(cause, depth + 1);
+    if (Array.isArray(errors)) for (const part of errors) visit(part, depth + 1);
+  };
+  visit(error, 0);
+  return links;
+}

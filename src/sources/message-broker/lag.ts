@@ -1,0 +1,73 @@
+/** How far behind the pipe is, per partition: in messages and in seconds. */
+import type { PartitionName } from "./broker-client.ts";
+
+type Seen = {
+  end: number;
+  durable: number;
+  /** Timestamp of the newest durable message, in ms. */
+  durableAt: number;
+  readAt: number;
+};
+
+const reportEveryMs = 1_000;
+
+export class Lag {
+  readonly #report: (gauges: Readonly<Record<string, number>>) => void;
+  readonly #lanes = new Map<string, Seen>();
+  #reportedAt = 0;
+  #commitErrors = 0;
+
+  constructor(report: (gauges: Readonly<Record<string, number>>) => void) {
+    this.#report = report;
+  }
+
+  /** The partition's readable end. */
+  seen(partition: PartitionName & { readonly lane: string; readonly position: number }, end: number): void {
+    const lane = this.#lanes.get(partition.lane);
+    if (lane !== undefined) lane.end = end;
+    else this.#lanes.set(partition.lane, { end, durable: partition.position, durableAt: 0, readAt: 0 });
+  }
+
+  /** A message of this timestamp was read. */
+  read(partition: { readonly lane: string }, timestamp: number): void {
+    const lane = this.#lanes.get(partition.lane);
+    if (lane !== undefined) lane.readAt = timestamp;
+  }
+
+  /** Timestamp of the last message read of the lane. */
+  readAt(lane: string): number {
+    return this.#lanes.get(lane)?.readAt ?? 0;
+  }
+
+  durable(laneName: string, next: number, timestamp: number): void {
+    const lane = this.#lanes.get(laneName);
+    if (lane === undefined) return;
+    lane.durable = next;
+    if (timestamp > 0) {
+      lane.durableAt = timestamp;
+      this.#report({ latencyMs: Math.max(0, Date.now() - timestamp) });
+    }
+    this.report();
+  }
+
+  commitFailed(): void {
+    this.#commitErrors += 1;
+    this.#report({ commitErrors: this.#commitErrors });
+  }
+
+  /** At most once a second. */
+  report(): void {
+    const now = Date.now();
+    if (now - this.#reportedAt < reportEveryMs) return;
+    this.#reportedAt = now;
+    const gauges: Record<string, number> = {};
+    let messages = 0;
+    for (const [name, { end, durable, durableAt }] of this.#lanes) {
+      const behind = Math.max(0, end - durable);
+      messages += behind;
+      gauges[`lagMessages:${name}`] = behind;
+      gauges[`lagSeconds:${name}`] = behind === 0 || durableAt === 0 ? 0 : Math.round((now - durableAt) / 1000);
+    }
+    this.#report({ ...gauges, lagMessages: messages });
+  }
+}

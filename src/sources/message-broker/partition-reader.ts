@@ -1,0 +1,217 @@
+/**
+ * Reads the partitions of one replica: finds their leaders, fetches from every broker side by side, and puts messages
+ * into lanes as long as there is room. It stops with the first failure that does not pass by itself.
+ */
+import { abortable, sleep } from "../../lib/abort.ts";
+import { AppError } from "../../lib/errors.ts";
+import { shareOf } from "../../lib/share.ts";
+import type { RowEncoder } from "../messages/encoder.ts";
+import type { LaneBatches } from "../messages/lane-batches.ts";
+import type { Json, SourceContext } from "../source.ts";
+import type { BrokerClient, Fetched, TopicInfo } from "./broker-client.ts";
+import { failureOfPartition, isPassing, unknownTopic } from "./failures.ts";
+import type { MessageBrokerConfig } from "./kind.ts";
+import type { Lag } from "./lag.ts";
+import { beginnings, type Checkpoint, laneOf } from "./positions.ts";
+import { emptyMessage, type KafkaMessage, RecordCursor } from "./records.ts";
+
+/** Partitions and topics that are new are seen after this long at the latest. */
+const metadataEveryMs = 5_000;
+const settlePauseMs = 200;
+const fetchWaitMs = 500;
+
+export type Partition = {
+  readonly lane: string;
+  readonly topic: string;
+  readonly topicId: string;
+  readonly partition: number;
+  leader: number;
+  position: number;
+  /** A fetch is under way, or its records are being taken apart. */
+  busy: boolean;
+};
+
+export type ReaderParts = {
+  readonly client: BrokerClient;
+  readonly topics: readonly string[];
+  readonly offset: MessageBrokerConfig["offset"];
+  readonly context: SourceContext;
+  readonly encoder: RowEncoder<KafkaMessage>;
+  readonly batches: LaneBatches<KafkaMessage>;
+  readonly lag: Lag;
+};
+
+export class PartitionReader {
+  readonly #parts: ReaderParts;
+  readonly #checkpoints: ReadonlyMap<string, Json>;
+  readonly #signal: AbortSignal;
+  readonly #partitions = new Map<string, Partition>();
+  readonly #loops = new Map<number, Promise<void>>();
+  #lookAgain = new AbortController();
+  #turn = 0;
+
+  constructor(parts: ReaderParts, checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#checkpoints = checkpoints;
+    this.#signal = signal;
+  }
+
+  /** The partition behind a lane that messages were added to. */
+  partition(lane: string): Partition {
+    return this.#partitions.get(lane) as Partition;
+  }
+
+  /** Ends when aborted; a failure is given to the batches. */
+  async run(): Promise<void> {
+    try {
+      while (!this.#signal.aborted) {
+        this.#lookAgain = new AbortController();
+        await this.#look();
+        const onAbort = () => this.#lookAgain.abort();
+        this.#signal.addEventListener("abort", onAbort);
+        await sleep(metadataEveryMs, this.#lookAgain.signal);
+        this.#signal.removeEventListener("abort", onAbort);
+        // Leaders take a moment to be elected: no storm of questions.
+        await sleep(settlePauseMs, this.#signal);
+      }
+    } catch (error) {
+      this.#parts.batches.fail(error);
+    }
+    await Promise.all(this.#loops.values());
+  }
+
+  async #look(): Promise<void> {
+    const found = await abortable(this.#parts.client.topics(this.#parts.topics), this.#signal);
+    // Also where this replica has no partition to read.
+    this.#parts.context.answered();
+    for (const name of this.#parts.topics) {
+      const topic = found.find((candidate) => candidate.name === name);
+      if (topic === undefined) throw unknownTopic(name);
+      await this.#lookAt(topic);
+    }
+    for (const leader of new Set([...this.#partitions.values()].map((partition) => partition.leader))) {
+      if (leader < 0 || this.#loops.has(leader)) continue;
+      const loop = this.#readBroker(leader)
+        .catch((error: unknown) => this.#parts.batches.fail(error))
+        .finally(() => this.#loops.delete(leader));
+      this.#loops.set(leader, loop);
+    }
+    this.#parts.lag.report();
+  }
+
+  async #lookAt(topic: TopicInfo): Promise<void> {
+    const { index, count } = this.#parts.context.replica;
+    const fresh: { lane: string; partition: number; leader: number }[] = [];
+    for (const { partition, leader } of topic.partitions) {
+      const lane = laneOf(topic.name, partition);
+      if (shareOf(lane, count) !== index) continue;
+      const known = this.#partitions.get(lane);
+      if (known === undefined) fresh.push({ lane, partition, leader });
+      else if (known.topicId === topic.id) known.leader = leader;
+      else throw new AppError("SOURCE_UNREACHABLE", `The topic "${topic.name}" was deleted and made again.`);
+    }
+    if (fresh.length === 0 && index > 0) return;
+    const { client, offset, context } = this.#parts;
+    const begin = await beginnings(topic, client, offset, context, this.#signal);
+    for (const { lane, partition, leader } of fresh) {
+      const position = await this.#positionOf(topic, lane, partition, begin);
+      const { name, id } = topic;
+      this.#partitions.set(lane, { lane, topic: name, topicId: id, partition, leader, position, busy: false });
+    }
+  }
+
+  async #positionOf(topic: TopicInfo, lane: string, partition: number, begin: ReadonlyMap<number, number>) {
+    const checkpoint = this.#checkpoints.get(lane) as Checkpoint | undefined;
+    if (checkpoint?.topicId === topic.id) return checkpoint.next;
+    if (checkpoint !== undefined) {
+      const message =
+        "The topic was deleted and made again. Messages of the former one that had not been loaded are lost; " +
+        "reading goes on at the first message of the new one.";
+      await this.#parts.context.reject([{ origin: lane, position: `topic ${topic.id}`, message }]);
+    }
+    return begin.get(partition) ?? (await this.#edge(topic.name, partition, "earliest"));
+  }
+
+  async #readBroker(broker: number): Promise<void> {
+    const { client, batches, context, lag } = this.#parts;
+    while (!this.#signal.aborted) {
+      const mine = [...this.#partitions.values()].filter((partition) => partition.leader === broker);
+      if (mine.length === 0) return;
+      const wanted = mine.filter(({ busy, lane }) => !busy && batches.hasRoom(lane));
+      if (wanted.length === 0) {
+        await batches.change(fetchWaitMs, this.#signal);
+        continue;
+      }
+      // An answer is limited in bytes and filled in the order of the request: everybody comes first in turn.
+      this.#turn += 1;
+      const first = this.#turn % wanted.length;
+      const inTurn = [...wanted.slice(first), ...wanted.slice(0, first)];
+      for (const partition of inTurn) partition.busy = true;
+      try {
+        const fetched = await abortable(client.fetch(broker, inTurn, fetchWaitMs), this.#signal);
+        context.answered();
+        for (const answer of fetched) await this.#take(answer);
+      } catch (error) {
+        if (this.#signal.aborted) return;
+        throw error;
+      } finally {
+        for (const partition of inTurn) partition.busy = false;
+      }
+      batches.added();
+      lag.report();
+    }
+  }
+
+  async #take(fetched: Fetched): Promise<void> {
+    const partition = this.partition(laneOf(fetched.topic, fetched.partition));
+    if (fetched.errorCode === 1) return await this.#outOfRange(partition);
+    if (isPassing(fetched.errorCode)) {
+      this.#lookAgain.abort();
+      await sleep(settlePauseMs, this.#signal);
+      return;
+    }
+    if (fetched.errorCode !== 0) throw failureOfPartition(fetched.topic, fetched.errorCode);
+    const { batches, encoder, client, lag } = this.#parts;
+    lag.seen(partition, fetched.lastStable);
+    if (fetched.records.length === 0) return;
+    const cursor = new RecordCursor(fetched.records, partition.position, fetched.aborted, client.decompress);
+    const message = emptyMessage(partition.topic, partition.partition);
+    let behind = partition.position;
+    while (cursor.read(message)) {
+      const ready = encoder.prepare(message);
+      if (ready !== undefined) await ready;
+      batches.add(partition.lane, message, cursor.next);
+      behind = cursor.next;
+      lag.read(partition, message.timestamp);
+    }
+    if (cursor.next === partition.position) {
+      throw new AppError("SOURCE_INVALID", `The broker sends records of ${partition.lane} that break off.`);
+    }
+    partition.position = cursor.next;
+    if (cursor.next > behind) batches.moveTo(partition.lane, cursor.next);
+  }
+
+  /** The broker no longer has the position, or does not have it any more after losing a part of its log. */
+  async #outOfRange(partition: Partition): Promise<void> {
+    const { lane, topic, position } = partition;
+    const earliest = await this.#edge(topic, partition.partition, "earliest");
+    const latest = await this.#edge(topic, partition.partition, "latest");
+    if (position >= earliest && position <= latest) return;
+    const next = position < earliest ? earliest : latest;
+    const message =
+      position < earliest
+        ? `The broker removed ${earliest - position} offsets (${position} to ${earliest - 1}) before they were read.`
+        : `The partition ends at offset ${latest}, before the pipe's position ${position}: the broker has lost messages.`;
+    await this.#parts.context.reject([{ origin: lane, position: `${position}-${next}`, message }]);
+    await this.#parts.context.note({}, { errors: 1 });
+    partition.position = next;
+    this.#parts.batches.moveTo(lane, next);
+  }
+
+  async #edge(topic: string, partition: number, at: "earliest" | "latest"): Promise<number> {
+    const [found] = await abortable(this.#parts.client.offsets([{ topic, partition }], at), this.#signal);
+    if (found === undefined)
+      throw new AppError("SOURCE_UNREACHABLE", `The broker does not know ${topic}/${partition}.`);
+    return found.offset;
+  }
+}

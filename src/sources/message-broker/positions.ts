@@ -1,0 +1,64 @@
+/**
+ * Where a pipe begins to read each partition. What it begins with is decided once, for all partitions of a topic
+ * together, and saved: a restart must not look for "latest" again, and a partition that is added later is read from its
+ * first message.
+ */
+import { sleep } from "../../lib/abort.ts";
+import type { Json, SourceContext } from "../source.ts";
+import type { BrokerClient, TopicInfo } from "./broker-client.ts";
+import type { MessageBrokerConfig } from "./kind.ts";
+
+/** A lane's checkpoint: the offset of the first message that is not durable. */
+export type Checkpoint = { readonly topicId: string; readonly next: number };
+
+type Begin = { readonly topicId: string; readonly offsets: Readonly<Record<string, number>> };
+
+const retryMs = 200;
+
+export function laneOf(topic: string, partition: number): string {
+  return `${topic}/${partition}`;
+}
+
+/** Offset by partition for a topic that the pipe may see for the first time. */
+export async function beginnings(
+  topic: TopicInfo,
+  client: BrokerClient,
+  offset: MessageBrokerConfig["offset"],
+  context: Pick<SourceContext, "marks" | "note" | "replica">,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<number, number>> {
+  const mark = `begin:${topic.name}`;
+  const read = async () => (await context.marks([mark])).get(mark) as Begin | undefined;
+  let begin = await read();
+  // One replica decides for all: two that look for "latest" would find different ones.
+  while (begin === undefined && context.replica.index > 0 && !signal.aborted) {
+    await sleep(retryMs, signal);
+    begin = await read();
+  }
+  if (begin === undefined) {
+    begin = { topicId: topic.id, offsets: await find(topic, client, offset) };
+    await context.note({ [mark]: begin as unknown as Json }, {});
+  }
+  if (begin.topicId !== topic.id) return new Map();
+  return new Map(Object.entries(begin.offsets).map(([partition, at]) => [Number(partition), at]));
+}
+
+async function find(topic: TopicInfo, client: BrokerClient, offset: MessageBrokerConfig["offset"]) {
+  const partitions = topic.partitions.map(({ partition }) => ({ topic: topic.name, partition }));
+  const strategy = offset?.strategy ?? (offset?.timestamp === undefined ? "from_beginning" : "from_timestamp");
+  if (strategy === "from_beginning") return byPartition(await client.offsets(partitions, "earliest"));
+  const latest = byPartition(await client.offsets(partitions, "latest"));
+  if (strategy === "from_latest") return latest;
+  const since = byPartition(await client.offsets(partitions, millis(offset?.timestamp as string)));
+  // No message is that young: what comes next is.
+  return Object.fromEntries(Object.entries(since).map(([p, at]) => [p, at < 0 ? (latest[p] as number) : at]));
+}
+
+function byPartition(offsets: readonly { partition: number; offset: number }[]): Record<string, number> {
+  return Object.fromEntries(offsets.map(({ partition, offset }) => [String(partition), offset]));
+}
+
+/** `2021-01-01T00:00` is UTC. */
+function millis(timestamp: string): number {
+  return Date.parse(timestamp.endsWith("Z") ? timestamp : `${timestamp}Z`);
+}

@@ -1,0 +1,240 @@
+/**
+ * Topics as batches: one partition is one lane, one batch a range of offsets. Which replica reads a partition follows
+ * from its name and the number of replicas, so that exactly one of them ever begins batches of it. A worker that lost
+ * its place cannot begin one, because intents go through the control plane.
+ */
+import { abortable, childOf, sleep } from "../../lib/abort.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { RowEncoder } from "../messages/encoder.ts";
+import { type Closed, LaneBatches } from "../messages/lane-batches.ts";
+import { type BatchLimits, batchLimits } from "../messages/limits.ts";
+import { MessageBatch } from "../messages/message-batch.ts";
+import { planRows, type RowPlan } from "../messages/plan.ts";
+import { answerRefusal, type Refused, refusedJson, refusedOf } from "../messages/refusals.ts";
+import type { Batch, InsertFailure, Json, JsonObject, Source, SourceContext } from "../source.ts";
+import { topicsOf } from "./access.ts";
+import type { BrokerClient } from "./broker-client.ts";
+import { failureOfPartition, isPassing, unknownTopic } from "./failures.ts";
+import { type Rows, virtualColumns } from "./format.ts";
+import { GroupOffsets } from "./group.ts";
+import type { MessageBrokerConfig } from "./kind.ts";
+import { Lag } from "./lag.ts";
+import { PartitionReader } from "./partition-reader.ts";
+import { type Checkpoint, laneOf } from "./positions.ts";
+import { emptyMessage, type KafkaMessage, RecordCursor } from "./records.ts";
+
+/** What a batch is, as saved with its intent. */
+type Range = {
+  readonly topic: string;
+  readonly partition: number;
+  readonly topicId: string;
+  /** Offsets of the first and last message; absent when the lane only moved on. */
+  readonly first?: number;
+  readonly last?: number;
+  /** Where the lane is read on afterwards. */
+  readonly next: number;
+  /** Largest message in bytes when the batch was begun. */
+  readonly limit: number;
+  readonly refused?: JsonObject;
+  readonly continues?: string;
+  /** Another batch of the same messages carries the checkpoint. */
+  readonly partial?: true;
+};
+
+type Made = MessageBatch<KafkaMessage>;
+
+const replayPauseMs = 200;
+const replayWaitMs = 10_000;
+
+export type KafkaSourceParts = {
+  readonly config: MessageBrokerConfig;
+  readonly context: SourceContext;
+  readonly client: BrokerClient;
+  readonly rows: Rows;
+};
+
+export class KafkaSource implements Source {
+  readonly #config: MessageBrokerConfig;
+  readonly #context: SourceContext;
+  readonly #client: BrokerClient;
+  readonly #plan: RowPlan<KafkaMessage>;
+  readonly #encoder: RowEncoder<KafkaMessage>;
+  readonly #limits: BatchLimits;
+  readonly #group: GroupOffsets;
+  readonly #lag: Lag;
+  /** What a refused batch is looked through for. */
+  readonly #made = new WeakMap<Batch, Made>();
+  readonly #newest = new WeakMap<Batch, number>();
+  #batches: LaneBatches<KafkaMessage> | undefined;
+
+  constructor({ config, context, client, rows }: KafkaSourceParts) {
+    this.#config = config;
+    this.#context = context;
+    this.#client = client;
+    this.#plan = planRows(context.destination, rows.format, virtualColumns);
+    this.#encoder = rows.encoder(this.#plan);
+    this.#limits = batchLimits(context.memoryGb, Number(context.settings.streaming_max_insert_wait_ms));
+    this.#lag = new Lag((gauges) => context.report(gauges));
+    const group = config.consumerGroup ?? `millrace-${context.pipeId}`;
+    this.#group = new GroupOffsets(client, group, () => this.#lag.commitFailed());
+  }
+
+  async *read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncIterable<Batch> {
+    using stop = childOf(signal);
+    const batches = new LaneBatches<KafkaMessage>(this.#limits, (lane, expectedBytes) =>
+      this.#emptyBatch(lane, this.#limits.maxBytes, new Map(), expectedBytes),
+    );
+    this.#batches = batches;
+    const reader = new PartitionReader(
+      {
+        client: this.#client,
+        topics: topicsOf(this.#config),
+        offset: this.#config.offset,
+        context: this.#context,
+        encoder: this.#encoder,
+        batches,
+        lag: this.#lag,
+      },
+      checkpoints,
+      stop.signal,
+    );
+    const reading = reader.run();
+    try {
+      for (;;) {
+        const closed = await batches.next(signal);
+        if (closed === undefined) return;
+        yield this.#handOut(closed, reader);
+      }
+    } finally {
+      stop.abort();
+      await reading;
+    }
+  }
+
+  async replay(replay: JsonObject, signal: AbortSignal): Promise<Batch> {
+    return await this.#load(replay as unknown as Range, signal);
+  }
+
+  async refused(batch: Batch, failure: InsertFailure, signal: AbortSignal): Promise<readonly Batch[]> {
+    const range = batch.replay as unknown as Range;
+    const made = this.#made.get(batch);
+    if (made === undefined) return [];
+    const before = refusedOf(range.refused);
+    const answer = await answerRefusal(made, this.#plan, before, failure, this.#context.query);
+    if (answer.kind === "stop") return [];
+    if (answer.kind === "without") {
+      const continues = batch.continues ?? batch.id;
+      return [await this.#load({ ...range, refused: refusedJson(answer.refused), continues }, signal)];
+    }
+    const { continues: _, ...rest } = range;
+    const middle = Number(answer.lastOfFirst);
+    const halves: Range[] = [
+      { ...rest, last: middle, next: middle + 1, partial: true },
+      { ...rest, first: middle + 1 },
+    ];
+    const batches: Batch[] = [];
+    for (const half of halves) batches.push(await this.#load(half, signal));
+    return batches;
+  }
+
+  async acknowledge(batch: Batch): Promise<void> {
+    const { topic, partition, next, partial } = batch.replay as unknown as Range;
+    if (partial) return;
+    this.#batches?.done(batch.lane);
+    this.#lag.durable(batch.lane, next, this.#newest.get(batch) ?? 0);
+    this.#group.advance(batch.lane, { topic, partition, offset: next });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#group.close();
+    await this.#client.close();
+  }
+
+  #handOut({ lane, batch: made, next }: Closed<KafkaMessage>, reader: PartitionReader): Batch {
+    const { topic, topicId, partition } = reader.partition(lane);
+    const ends = made.messages === 0 ? {} : { first: Number(made.first), last: Number(made.last) };
+    const range = { topic, partition, topicId, ...ends, next: Number(next), limit: this.#limits.maxBytes };
+    const batch = this.#batch(range, made);
+    this.#newest.set(batch, this.#lag.readAt(lane));
+    return batch;
+  }
+
+  #batch(range: Range, made: Made): Batch {
+    const { topic, partition, topicId, first, last, next, continues, partial } = range;
+    const lane = laneOf(topic, partition);
+    const left = refusedOf(range.refused).size;
+    const what = first === undefined ? `to ${next}` : `${first}-${last}`;
+    const checkpoint: Checkpoint = { topicId, next };
+    const { rejected } = made;
+    const batch: Batch = {
+      lane,
+      id: `${lane}:${topicId}:${what}${left > 0 ? `~${left}` : ""}`,
+      replay: range as unknown as JsonObject,
+      inserts: made.inserts(),
+      rejected,
+      counts: { fetchedBytes: made.payloadBytes, ...(rejected.length === 0 ? {} : { errors: rejected.length }) },
+      ...(partial ? {} : { checkpoint: checkpoint as unknown as Json }),
+      ...(continues === undefined ? {} : { continues }),
+    };
+    this.#made.set(batch, made);
+    return batch;
+  }
+
+  #emptyBatch(origin: string, maxMessageBytes: number, refused: Refused, expectedBytes = 0): Made {
+    return new MessageBatch({ encoder: this.#encoder, origin, maxMessageBytes, refused, expectedBytes });
+  }
+
+  /** The batch of a range, read once more. What the broker no longer has is recorded and left out. */
+  async #load(range: Range, signal: AbortSignal): Promise<Batch> {
+    const lane = laneOf(range.topic, range.partition);
+    const made = this.#emptyBatch(lane, range.limit, refusedOf(range.refused));
+    const lost = range.first === undefined ? undefined : await this.#readRange(range, made, signal);
+    if (lost !== undefined) {
+      const message = `${lost} They may have been loaded before; if not, they are lost.`;
+      made.rejected.push({ origin: lane, position: `${range.first}-${range.last}`, message });
+    }
+    return this.#batch(range, made);
+  }
+
+  /** Adds the range's messages; returns what is missing of them, as a sentence. */
+  async #readRange(range: Range, made: Made, signal: AbortSignal): Promise<string | undefined> {
+    const { topic, partition, topicId, last = 0 } = range;
+    const message = emptyMessage(topic, partition);
+    const patience = Date.now() + replayWaitMs;
+    let position = range.first ?? 0;
+    let lost: string | undefined;
+    while (position <= last && !signal.aborted) {
+      const [info] = await abortable(this.#client.topics([topic]), signal);
+      if (info === undefined) throw unknownTopic(topic);
+      if (info.id !== topicId) return `Messages ${position} to ${last} went with the topic, which was made again.`;
+      const leader = info.partitions.find((candidate) => candidate.partition === partition)?.leader ?? -1;
+      const wanted = [{ topic, topicId, partition, position }];
+      const [fetched] = leader < 0 ? [] : await abortable(this.#client.fetch(leader, wanted, 500), signal);
+      if (fetched?.errorCode === 1) {
+        const [edge] = await abortable(this.#client.offsets([{ topic, partition }], "earliest"), signal);
+        const earliest = edge?.offset ?? position;
+        if (earliest > position) {
+          lost = `The broker removed the messages ${position} to ${Math.min(earliest - 1, last)}.`;
+          position = earliest;
+          continue;
+        }
+      } else if (fetched !== undefined && fetched.errorCode !== 0 && !isPassing(fetched.errorCode)) {
+        throw failureOfPartition(topic, fetched.errorCode);
+      } else if (fetched !== undefined && fetched.errorCode === 0 && fetched.records.length > 0) {
+        const cursor = new RecordCursor(fetched.records, position, fetched.aborted, this.#client.decompress);
+        while (cursor.read(message) && message.position <= last) {
+          await this.#encoder.prepare(message);
+          made.add(message);
+        }
+        const moved = cursor.next > position;
+        position = cursor.next;
+        if (moved) continue;
+      }
+      if (Date.now() > patience) {
+        throw new AppError("SOURCE_UNREACHABLE", `The broker does not hand out ${laneOf(topic, partition)} again.`);
+      }
+      await sleep(replayPauseMs, signal);
+    }
+    return lost;
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Which messages of a refused batch are the bad ones. The engine names the first row that it could not read: that costs
+ * one look at that row. Only when more of them are bad are all rows read once more, without inserting.
+ */
+import { ClickHouseError } from "../../clickhouse/client.ts";
+import { dataErrorCodes } from "../../clickhouse/data-errors.ts";
+import type { InsertFailure, Query } from "../source.ts";
+import { rowOf, shortMessage } from "./engine-message.ts";
+import { closesRightAway } from "./json-object.ts";
+import type { Message, Position } from "./message.ts";
+import type { Group, MessageBatch } from "./message-batch.ts";
+import type { RowPlan } from "./plan.ts";
+import { listUnreadable, readAll, rowNumber } from "./probe.ts";
+
+/** Rows whose own complaint is asked for; further ones of the same batch get a general sentence. */
+const maxDescribed = 20;
+/** Bytes of rows in one question to the engine. */
+const pieceBytes = 2_000_000;
+const generalMessage = "The engine cannot read this message as the columns of the pipe ask for.";
+
+/** Reason by position; empty when every row can be read, so that the rows are not what was refused. */
+export async function findBadMessages<M extends Message>(
+  batch: MessageBatch<M>,
+  plan: RowPlan<M>,
+  failure: InsertFailure,
+  /** False: only the row that the failure names is looked at. */
+  thorough: boolean,
+  query: Query,
+): Promise<Map<Position, string>> {
+  const found = new Map<Position, string>();
+  const row = rowOf(failure.message);
+  const named = row === undefined ? undefined : batch.groups[failure.insert]?.positions[row - 1];
+  const look = new Look(plan, query);
+  if (row !== undefined && named !== undefined && !thorough) {
+    const problem = await look.problemOf(batch.groups[failure.insert] as Group, row - 1, row);
+    if (problem !== undefined) return found.set(named, problem);
+  }
+  for (const group of batch.groups) {
+    for (const index of await look.unreadable(group)) {
+      const described = found.size < maxDescribed ? await look.problemOf(group, index, index + 1) : undefined;
+      found.set(group.positions[index] as Position, described ?? generalMessage);
+    }
+  }
+  return found;
+}
+
+class Look<M extends Message> {
+  readonly #plan: RowPlan<M>;
+  readonly #query: Query;
+
+  constructor(plan: RowPlan<M>, query: Query) {
+    this.#plan = plan;
+    this.#query = query;
+  }
+
+  /** Indexes of the rows that cannot be read, in order. */
+  async unreadable(group: Group): Promise<number[]> {
+    const found: number[] = [];
+    for (let from = 0; from < group.rows.rows; ) {
+      let to = from + 1;
+      const start = group.rows.starts[from] as number;
+      while (to < group.rows.rows && (group.rows.starts[to] as number) - start < pieceBytes) to += 1;
+      const listed = this.#plan.format === "JSONEachRow" ? await this.#list(group, from, to) : undefined;
+      for (const index of listed ?? (await this.#split(group, from, to))) found.push(index);
+      from = to;
+    }
+    return found;
+  }
+
+  /** What is wrong with rows `[from, to)`; undefined when they can be read. */
+  async problemOf(group: Group, from: number, to: number): Promise<string | undefined> {
+    const { rows } = group;
+    const content = rows.content().subarray(rows.starts[from], rows.starts[to] ?? rows.length);
+    const { sql, settings } = readAll(this.#plan, Buffer.concat([group.group.head, content]));
+    const problem = await this.#ask(sql, settings);
+    return typeof problem === "string" ? problem : undefined;
+  }
+
+  async #list(group: Group, from: number, to: number): Promise<number[] | undefined> {
+    const lines: Buffer[] = [];
+    for (let index = from; index < to; index += 1) {
+      // On one line, because the engine goes on behind the next line end when it cannot read a row.
+      const line = Buffer.from(group.rows.row(index).subarray(1));
+      for (let at = line.indexOf(0x0a); at >= 0; at = line.indexOf(0x0a, at + 1)) line[at] = 0x20;
+      const members = closesRightAway(line, -1) ? "" : ",";
+      lines.push(Buffer.from(`{"${rowNumber}":${index - from + 1}${members}`), line, Buffer.from("\n"));
+    }
+    const { sql, settings } = listUnreadable(this.#plan, Buffer.concat(lines), to - from);
+    const answer = await this.#ask(sql, settings);
+    return typeof answer === "string" ? undefined : answer.map((row) => from + Number(row.row) - 1);
+  }
+
+  /** By halves: as many questions as bad rows, times the logarithm of all rows. */
+  async #split(group: Group, from: number, to: number): Promise<number[]> {
+    if ((await this.problemOf(group, from, to)) === undefined) return [];
+    if (to - from === 1) return [from];
+    const middle = Math.floor((from + to) / 2);
+    return [...(await this.#split(group, from, middle)), ...(await this.#split(group, middle, to))];
+  }
+
+  /** The rows of the answer, or the engine's complaint about the data. Throws for everything else. */
+  async #ask(sql: string, settings: Record<string, string | number>) {
+    try {
+      return await this.#query(sql, { settings });
+    } catch (error) {
+      if (error instanceof ClickHouseError && dataErrorCodes.includes(error.code)) return shortMessage(error.message);
+      throw error;
+    }
+  }
+}

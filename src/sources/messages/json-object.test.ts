@@ -1,0 +1,71 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { closesRightAway, objectBounds } from "./json-object.ts";
+
+const boundsOf = (text: string) => {
+  const bytes = Buffer.from(text);
+  return objectBounds(bytes, 0, bytes.length);
+};
+
+describe("bounds of a JSON object", () => {
+  test.each([
+    "",
+    " ",
+    "{",
+    "}",
+    '{"a":1',
+    ',"b":2}',
+    '{"a":1}{"b":2}',
+    '{"a":1}\n{"b":2}',
+    '{"a":1},{"b":2}',
+    '[{"a":1}]',
+    '{"a":"}',
+    '{"a":"\\"}',
+    '{"a":[}',
+    '{"a":[1}]',
+    '{"a":1}}',
+    "null",
+    '"text"',
+    '\ufeff{"a":1}',
+    '{"a":1} x',
+  ])("no single object: %s", (text) => expect(boundsOf(text)).toBeUndefined());
+
+  test("space around an object stays outside", () => {
+    expect(boundsOf(' \r\n\t{"a": "{[\\\\\\""}\n ')).toEqual({ from: 4, to: 19 });
+  });
+
+  test("a piece of a larger buffer ends at its end", () => {
+    const bytes = Buffer.from('{"a":1}{"b":"2"}');
+    expect(objectBounds(bytes, 0, 7)).toEqual({ from: 0, to: 7 });
+    expect(objectBounds(bytes, 7, 15)).toBeUndefined();
+    expect(objectBounds(bytes, 7, 16)).toEqual({ from: 7, to: 16 });
+  });
+
+  test("every object that JSON.stringify writes is one, and no two of them are", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom("", "\n", ",", " "), (value, between) => {
+        const text = JSON.stringify(value);
+        expect(boundsOf(text)).toEqual({ from: 0, to: Buffer.byteLength(text) });
+        expect(boundsOf(JSON.stringify(value, null, 2))?.from).toBe(0);
+        expect(boundsOf(`${text}${between}${text}`)).toBeUndefined();
+        expect(closesRightAway(Buffer.from(text), 0)).toBe(Object.keys(value).length === 0);
+      }),
+    );
+  });
+
+  test("whatever passes does not swallow the row behind it", () => {
+    const pieces = fc.constantFrom("{", "}", "[", "]", '"', "\\", ",", ":", "1", "a", "\n", '"a"', '"a":1', "null");
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
+        const text = parts.join("");
+        if (boundsOf(text) === undefined) return;
+        const behind = `${text}\n{"next":1}`;
+        const bytes = Buffer.from(behind);
+        // Read from its start, the object closes before the next row begins.
+        expect(objectBounds(bytes, 0, bytes.length - 11)?.to).toBeLessThanOrEqual(bytes.length - 11);
+        expect(boundsOf(behind)).toBeUndefined();
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

@@ -1,0 +1,65 @@
+/**
+ * Where a JSON object ends. Rows are put one behind the other for the engine's parser, so a message must not be able to
+ * break out of its row: only one that is exactly one object, with brackets and strings closed, may go in. Everything
+ * inside (types, numbers, names) stays the engine's business.
+ */
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+
+/** The engine refuses deeper ones too. */
+const maxDepth = 1000;
+
+/** Bounds of the object in `bytes[start, end)`; undefined unless it is one object with nothing but space around it. */
+export function objectBounds(bytes: Uint8Array, start: number, end: number): { from: number; to: number } | undefined {
+  let from = start;
+  while (from < end && isSpace(bytes[from] as number)) from += 1;
+  let to = end;
+  while (to > from && isSpace(bytes[to - 1] as number)) to -= 1;
+  if (bytes[from] !== openBrace || bytes[to - 1] !== closeBrace || to - from < 2) return undefined;
+  return closesAt(bytes, from, to) === to ? { from, to } : undefined;
+}
+
+/** The index behind the bracket that closes the one at `from`; -1 when there is none before `end`. */
+function closesAt(bytes: Uint8Array, from: number, end: number): number {
+  const open: number[] = [];
+  for (let at = from; at < end; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte === quote) {
+      at = stringEnd(bytes, at, end);
+      if (at < 0) return -1;
+    } else if (byte === openBrace || byte === openBracket) {
+      if (open.length === maxDepth) return -1;
+      open.push(byte === openBrace ? closeBrace : closeBracket);
+    } else if (byte === closeBrace || byte === closeBracket) {
+      if (open.pop() !== byte) return -1;
+      if (open.length === 0) return at + 1;
+    }
+  }
+  return -1;
+}
+
+/** The index of the quote that closes the string opened at `from`; -1 when it stays open. */
+function stringEnd(bytes: Uint8Array, from: number, end: number): number {
+  for (let at = from + 1; at < end; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) return at;
+    if (byte === backslash) at += 1;
+  }
+  return -1;
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** True when the object that opens at `from` has no members. */
+export function closesRightAway(bytes: Uint8Array, from: number): boolean {
+  let at = from + 1;
+  while (isSpace(bytes[at] as number)) at += 1;
+  return bytes[at] === closeBrace;
+}

@@ -1,0 +1,60 @@
+/** JSON messages as rows: the message's own bytes, with virtual columns put in front of its first field. */
+
+import type { RowEncoder, RowGroup } from "./encoder.ts";
+import { closesRightAway, objectBounds } from "./json-object.ts";
+import type { Message } from "./message.ts";
+import type { RowPlan, UsedVirtual } from "./plan.ts";
+import type { RowWriter } from "./row-writer.ts";
+
+const newline = 0x0a;
+const comma = 0x2c;
+
+const onlyGroup: RowGroup = { key: "", head: Buffer.alloc(0) };
+
+export class JsonRows<M extends Message> implements RowEncoder<M> {
+  readonly plan: RowPlan<M>;
+
+  constructor(plan: RowPlan<M>) {
+    this.plan = plan;
+  }
+
+  prepare(): undefined {
+    return undefined;
+  }
+
+  group(): RowGroup {
+    return onlyGroup;
+  }
+
+  write(message: M, _group: RowGroup, to: RowWriter): string | undefined {
+    const bounds = objectBounds(message.bytes, message.start, message.end);
+    if (bounds === undefined) return "The message is not one complete JSON object.";
+    to.startRow();
+    const { virtuals } = this.plan;
+    if (virtuals.length === 0) to.copy(message.bytes, bounds.from, bounds.to);
+    else {
+      to.latin1("{");
+      for (const [at, virtual] of virtuals.entries()) to.latin1(`${at === 0 ? "" : ","}${member(virtual, message)}`);
+      if (!closesRightAway(message.bytes, bounds.from)) to.byte(comma);
+      to.copy(message.bytes, bounds.from + 1, bounds.to);
+    }
+    to.byte(newline);
+    return undefined;
+  }
+}
+
+/** As text of single bytes, so that bytes which are no UTF-8 stay as they are. */
+function member<M extends Message>({ field, column }: UsedVirtual<M>, message: M): string {
+  const name = `"${field}":`;
+  if (column.kind === "text") return name + quoted(column.read(message));
+  if (column.kind === "texts") return `${name}[${column.read(message).map(quoted).join(",")}]`;
+  if (column.kind === "pairs") {
+    const pairs = column.read(message).map(([key, value]) => `${quoted(key)}:${quoted(value)}`);
+    return `${name}{${pairs.join(",")}}`;
+  }
+  return name + String(column.read(message));
+}
+
+function quoted(text: Buffer | string): string {
+  return JSON.stringify(typeof text === "string" ? Buffer.from(text).toString("latin1") : text.toString("latin1"));
+}

@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { JsonRows } from "./json-rows.ts";
+import { LaneBatches } from "./lane-batches.ts";
+import { batchLimits } from "./limits.ts";
+import type { Message } from "./message.ts";
+import { MessageBatch } from "./message-batch.ts";
+import { planRows } from "./plan.ts";
+
+const columns = [{ name: "a", type: "String", sourceField: "a" }];
+const encoder = new JsonRows<Message>(planRows({ database: "d", table: "t", columns }, "JSONEachRow", {}));
+const endless = new AbortController().signal;
+
+function lanes(limits: Partial<ReturnType<typeof batchLimits>>) {
+  return new LaneBatches<Message>(
+    { ...batchLimits(1, 60_000), ...limits },
+    (origin) => new MessageBatch({ encoder, origin, maxMessageBytes: 1e6 }),
+  );
+}
+
+function put(batches: LaneBatches<Message>, lane: string, from: number, to: number) {
+  for (let position = from; position < to; position += 1) {
+    const bytes = Buffer.from(`{"a":"${position}"}`);
+    batches.add(lane, { bytes, start: 0, end: bytes.length, position }, position + 1);
+  }
+}
+
+test("full batches are handed out one per lane at a time, in order", async () => {
+  const batches = lanes({ maxRows: 3 });
+  put(batches, "a", 0, 6);
+  put(batches, "b", 0, 3);
+  const first = await batches.next(endless);
+  const second = await batches.next(endless);
+  expect([first?.lane, first?.next, second?.lane]).toEqual(["a", 3, "b"]);
+  // Lane a is still in hand: its second batch waits.
+  const third = batches.next(endless);
+  expect(await Promise.race([third, new Promise((resolve) => setImmediate(() => resolve("waits")))])).toBe("waits");
+  batches.done("a");
+  expect(await third).toMatchObject({ lane: "a", next: 6 });
+});
+
+test("a small batch is handed out when it is old, and a lane that only moved on as well", async () => {
+  const batches = lanes({ maxWaitMs: 20 });
+  put(batches, "a", 0, 1);
+  batches.moveTo("b", 17);
+  expect(await batches.next(endless)).toMatchObject({ lane: "a", next: 1 });
+  expect(await batches.next(endless)).toMatchObject({ lane: "b", next: 17 });
+});
+
+test("when memory is full there is no room, and the largest batch goes at once", async () => {
+  const batches = lanes({ memoryBytes: 600 });
+  put(batches, "small", 0, 5);
+  expect(batches.hasRoom("small")).toBe(true);
+  put(batches, "large", 0, 30);
+  expect(batches.hasRoom("small")).toBe(false);
+  expect((await batches.next(endless))?.lane).toBe("large");
+  // Rows on their way count until they are durable.
+  expect(batches.hasRoom("small")).toBe(false);
+  batches.done("large");
+  expect(batches.hasRoom("small")).toBe(true);
+});
+
+test("a failure of a producer reaches the consumer", async () => {
+  const batches = lanes({});
+  const next = batches.next(endless);
+  batches.fail(new Error("gone"));
+  await expect(next).rejects.toThrow("gone");
+});

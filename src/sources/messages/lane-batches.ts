@@ -1,0 +1,171 @@
+/**
+ * Messages of many lanes, gathered into batches: a lane's batch is closed when it is full or old, and the closed ones
+ * are handed out one per lane at a time, so that a slow lane does not hold up the others. What is held, open and on its
+ * way, stays within a budget of memory: producers ask for room before they read on.
+ */
+import { childOf, sleep } from "../../lib/abort.ts";
+import type { BatchLimits } from "./limits.ts";
+import type { Message, Position } from "./message.ts";
+import type { MessageBatch } from "./message-batch.ts";
+
+type Lane<M extends Message> = {
+  readonly name: string;
+  open: { readonly batch: MessageBatch<M>; readonly since: number } | undefined;
+  /** Full ones, oldest first. */
+  readonly closed: Closed<M>[];
+  /** Where the lane is read on: behind everything added. */
+  next: Position | undefined;
+  inHand: number | undefined;
+};
+
+/** A batch that takes no more messages, and the position behind it. */
+export type Closed<M extends Message> = {
+  readonly lane: string;
+  readonly batch: MessageBatch<M>;
+  readonly next: Position;
+};
+
+export class LaneBatches<M extends Message> {
+  readonly #limits: BatchLimits;
+  readonly #open: (lane: string, expectedBytes: number) => MessageBatch<M>;
+  readonly #lanes = new Map<string, Lane<M>>();
+  readonly #waiting = new Set<() => void>();
+  #failure: { readonly error: unknown } | undefined;
+  #expectedBytes = 0;
+
+  constructor(limits: BatchLimits, open: (lane: string, expectedBytes: number) => MessageBatch<M>) {
+    this.#limits = limits;
+    this.#open = open;
+  }
+
+  /** Adds a message whose encoder is prepared; `next` is the position to read on from after it. */
+  add(laneName: string, message: M, next: Position): void {
+    const lane = this.#lane(laneName);
+    lane.open ??= this.#begin(lane.name);
+    const { batch } = lane.open;
+    batch.add(message);
+    lane.next = next;
+    if (batch.size >= this.#limits.maxRows || batch.bytes >= this.#limits.maxBytes) this.#close(lane);
+  }
+
+  /** The lane has moved on without a message (a control record, or a gap): to be remembered with the next batch. */
+  moveTo(laneName: string, next: Position): void {
+    const lane = this.#lane(laneName);
+    lane.open ??= this.#begin(lane.name);
+    lane.next = next;
+  }
+
+  /** The lane has come to its end: what is open goes at once, and after it an empty batch with this position. */
+  finish(laneName: string, end: Position): void {
+    const lane = this.#lane(laneName);
+    this.#close(lane);
+    this.moveTo(laneName, end);
+    this.#close(lane);
+  }
+
+  /** Whether the lane should be read on now. */
+  hasRoom(laneName: string): boolean {
+    return this.#lane(laneName).closed.length === 0 && this.bytes < this.#limits.memoryBytes;
+  }
+
+  get bytes(): number {
+    let sum = 0;
+    for (const lane of this.#lanes.values()) {
+      sum += (lane.inHand ?? 0) + (lane.open?.batch.bytes ?? 0);
+      for (const { batch } of lane.closed) sum += batch.bytes;
+    }
+    return sum;
+  }
+
+  /** The batch of the lane that was handed out is durable. */
+  done(laneName: string): void {
+    this.#lane(laneName).inHand = undefined;
+    this.#wake();
+  }
+
+  /** `next` throws from now on. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#wake();
+  }
+
+  /** Waits until something was added, handed out or finished, but not longer than the time given. */
+  async change(limitMs: number, signal: AbortSignal): Promise<void> {
+    using waiting = childOf(signal);
+    const wake = () => waiting.abort();
+    this.#waiting.add(wake);
+    await sleep(limitMs, waiting.signal);
+    this.#waiting.delete(wake);
+  }
+
+  /** Something was added that `next` may be waiting for. */
+  added(): void {
+    this.#wake();
+  }
+
+  /** The next batch to insert; undefined when aborted. Throws what `fail` was given. */
+  async next(signal: AbortSignal): Promise<Closed<M> | undefined> {
+    while (!signal.aborted) {
+      if (this.#failure !== undefined) throw this.#failure.error;
+      const lane = this.#choose();
+      if (lane !== undefined) return this.#handOut(lane);
+      await this.change(this.#untilOldest(), signal);
+    }
+    return undefined;
+  }
+
+  #handOut(lane: Lane<M>): Closed<M> {
+    if (lane.closed.length === 0) this.#close(lane);
+    const closed = lane.closed.shift() as Closed<M>;
+    lane.inHand = closed.batch.bytes;
+    this.#wake();
+    return closed;
+  }
+
+  /** A lane with a full batch, else the one with the oldest batch that is due. */
+  #choose(): Lane<M> | undefined {
+    const free = [...this.#lanes.values()].filter((lane) => lane.inHand === undefined);
+    const full = free.find((lane) => lane.closed.length > 0);
+    if (full !== undefined) return full;
+    const open = free.filter((lane) => lane.open !== undefined);
+    if (this.bytes >= this.#limits.memoryBytes) {
+      return open.toSorted((a, b) => (b.open?.batch.bytes ?? 0) - (a.open?.batch.bytes ?? 0))[0];
+    }
+    const due = open.filter((lane) => Date.now() - (lane.open?.since ?? 0) >= this.#limits.maxWaitMs);
+    return due.toSorted((a, b) => (a.open?.since ?? 0) - (b.open?.since ?? 0))[0];
+  }
+
+  #untilOldest(): number {
+    let first = Number.POSITIVE_INFINITY;
+    for (const lane of this.#lanes.values()) {
+      if (lane.inHand === undefined && lane.open !== undefined) first = Math.min(first, lane.open.since);
+    }
+    return first === Number.POSITIVE_INFINITY ? 60_000 : Math.max(1, first + this.#limits.maxWaitMs - Date.now());
+  }
+
+  #begin(lane: string) {
+    return { batch: this.#open(lane, this.#expectedBytes), since: Date.now() };
+  }
+
+  #close(lane: Lane<M>): void {
+    if (lane.open === undefined) return;
+    const { batch } = lane.open;
+    lane.open = undefined;
+    lane.closed.push({ lane: lane.name, batch, next: lane.next as Position });
+    this.#expectedBytes = Math.min(this.#limits.maxBytes, Math.max(batch.bytes, this.#expectedBytes / 2));
+    this.#wake();
+  }
+
+  #lane(name: string): Lane<M> {
+    let lane = this.#lanes.get(name);
+    if (lane === undefined) {
+      lane = { name, open: undefined, closed: [], next: undefined, inHand: undefined };
+      this.#lanes.set(name, lane);
+    }
+    return lane;
+  }
+
+  #wake(): void {
+    for (const wake of [...this.#waiting]) wake();
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * The messages of one lane on their way into one batch. A message becomes one row, or a rejected record, or nothing
+ * (a message without a payload). The same messages added in the same order make the same inserts.
+ */
+import { isUtf8 } from "node:buffer";
+import type { Insert, RejectedRecord } from "../source.ts";
+import type { RowEncoder, RowGroup } from "./encoder.ts";
+import { hasPayload, type Message, type Position } from "./message.ts";
+import { RowWriter } from "./row-writer.ts";
+
+/** Bytes of a rejected message that are kept: generous for the first ones of a batch. */
+const rawBytes = { first: 65_536, further: 1_000 };
+const generous = 100;
+
+export type Group = { readonly group: RowGroup; readonly rows: RowWriter; readonly positions: Position[] };
+
+export type MessageBatchOptions<M extends Message> = {
+  readonly encoder: RowEncoder<M>;
+  /** Names the lane in the error table. */
+  readonly origin: string;
+  readonly maxMessageBytes: number;
+  /** Messages that the engine refused in an earlier attempt, with the reason. */
+  readonly refused?: ReadonlyMap<Position, string>;
+  /** Bytes that the rows will probably take. */
+  readonly expectedBytes?: number;
+};
+
+export class MessageBatch<M extends Message> {
+  readonly #options: MessageBatchOptions<M>;
+  readonly #groups = new Map<string, Group>();
+  readonly rejected: RejectedRecord[] = [];
+  /** Messages added, also those that made no row. */
+  messages = 0;
+  /** Payload bytes of the messages added. */
+  payloadBytes = 0;
+  first: Position | undefined;
+  last: Position | undefined;
+  #rejectedBytes = 0;
+  #rows = 0;
+
+  constructor(options: MessageBatchOptions<M>) {
+    this.#options = options;
+  }
+
+  /** Rows and rejected records: what decides whether the batch is full. */
+  get size(): number {
+    return this.#rows + this.rejected.length;
+  }
+
+  /** Memory held, roughly. */
+  get bytes(): number {
+    let sum = this.#rejectedBytes;
+    for (const { rows } of this.#groups.values()) sum += rows.length + 16 * rows.rows;
+    return sum;
+  }
+
+  get groups(): readonly Group[] {
+    return [...this.#groups.values()];
+  }
+
+  /** Adds a message whose encoder is prepared. */
+  add(message: M): void {
+    this.messages += 1;
+    this.first ??= message.position;
+    this.last = message.position;
+    if (!hasPayload(message)) return;
+    this.payloadBytes += message.end - message.start;
+    const problem = this.#addRow(message);
+    if (problem !== undefined) this.#reject(message, problem);
+  }
+
+  /** Why the message makes no row; undefined when it does. */
+  #addRow(message: M): string | undefined {
+    const { encoder, maxMessageBytes, refused } = this.#options;
+    const group = encoder.group(message);
+    if (typeof group === "string") return group;
+    // A refused message still opens its group: the order of the inserts must not change.
+    const entry = this.#entry(group);
+    const reason = refused?.get(message.position);
+    if (reason !== undefined) return reason;
+    const length = message.end - message.start;
+    if (length > maxMessageBytes) {
+      return `The message has ${length} bytes; the limit of this pipe is ${maxMessageBytes}.`;
+    }
+    const problem = encoder.write(message, group, entry.rows);
+    if (problem !== undefined) return problem;
+    entry.positions.push(message.position);
+    this.#rows += 1;
+    return undefined;
+  }
+
+  /** One per group, in order of its first message. Empty when no message made a row. */
+  inserts(): Insert[] {
+    if (this.#rows === 0) return [];
+    const { sql, settings } = this.#options.encoder.plan;
+    return this.groups.map(({ group, rows }) => ({ sql, settings, body: () => contentOf(group, rows) }));
+  }
+
+  #entry(group: RowGroup): Group {
+    let entry = this.#groups.get(group.key);
+    if (entry === undefined) {
+      const expected = this.#groups.size === 0 ? this.#options.expectedBytes : undefined;
+      entry = { group, rows: new RowWriter(expected), positions: [] };
+      this.#groups.set(group.key, entry);
+    }
+    return entry;
+  }
+
+  #reject(message: M, reason: string): void {
+    const limit = this.rejected.length < generous ? rawBytes.first : rawBytes.further;
+    const raw = rawText(message.bytes.subarray(message.start, Math.min(message.end, message.start + limit)));
+    this.#rejectedBytes += raw.length;
+    this.rejected.push({
+      origin: this.#options.origin,
+      position: String(message.position),
+      message: reason,
+      raw,
+    });
+  }
+}
+
+export function contentOf(group: RowGroup, rows: RowWriter): Buffer {
+  return group.head.length === 0 ? rows.content() : Buffer.concat([group.head, rows.content()]);
+}
+
+/** Payload bytes as text for the error table: as they are when they are text, otherwise `hex:` and digits. */
+export function rawText(bytes: Buffer): string {
+  // A cut may fall into a character; that alone does not make a text binary.
+  for (let cut = 0; cut < 4 && cut < bytes.length; cut += 1) {
+    const text = bytes.subarray(0, bytes.length - cut);
+    if (isUtf8(text)) return text.toString();
+  }
+  return `hex:${bytes.toString("hex")}`;
+}

@@ -1,0 +1,69 @@
+/**
+ * Source fields as SQL: which columns the engine declares for the fields that a pipe reads, and one expression per
+ * destination column. The types are the destination's own, so that the engine's parser converts.
+ */
+import { identifier, literal } from "../../clickhouse/sql.ts";
+import type { DestinationColumn } from "../source.ts";
+
+export type Declared = { readonly name: string; readonly type: string };
+
+/** One declaration per field; a second column of the same field is converted from the first. */
+export function distinct(
+  read: readonly DestinationColumn[],
+  expressionOf: Map<DestinationColumn, string>,
+  fieldOf: (column: DestinationColumn) => string,
+): Declared[] {
+  const declared = new Map<string, string>();
+  for (const column of read) {
+    const field = fieldOf(column);
+    const type = declared.get(field);
+    if (type === undefined) declared.set(field, column.type);
+    const same = type === undefined || type === column.type;
+    expressionOf.set(column, same ? identifier(field) : `CAST(${identifier(field)}, ${literal(column.type)})`);
+  }
+  return [...declared].map(([name, type]) => ({ name, type }));
+}
+
+type PathNode = { type: string | undefined; readonly members: Map<string, PathNode> };
+
+/** Dotted paths become tuples with just the members that are wanted. `a\.b` is a field whose name has a dot. */
+export function planPaths(
+  read: readonly DestinationColumn[],
+  expressionOf: Map<DestinationColumn, string>,
+): Declared[] {
+  const root: PathNode = { type: undefined, members: new Map() };
+  for (const column of read) {
+    const steps = pathSteps(column.sourceField);
+    let node = root;
+    for (const step of steps) {
+      const next: PathNode = node.members.get(step) ?? { type: undefined, members: new Map() };
+      node.members.set(step, next);
+      node = next;
+    }
+    const same = node.type === undefined || node.type === column.type;
+    node.type ??= column.type;
+    const [first, ...rest] = steps as [string, ...string[]];
+    const access = rest.reduce((sql, step) => `tupleElement(${sql}, ${literal(step)})`, identifier(first));
+    expressionOf.set(column, same ? access : `CAST(${access}, ${literal(column.type)})`);
+  }
+  return [...root.members].map(([name, node]) => ({ name, type: typeOf(node) }));
+}
+
+function typeOf(node: PathNode): string {
+  if (node.members.size === 0) return node.type as string;
+  return `Tuple(${[...node.members].map(([name, member]) => `${identifier(name)} ${typeOf(member)}`).join(", ")})`;
+}
+
+/** The steps of a dotted path; a backslash takes the next character literally. */
+export function pathSteps(field: string): string[] {
+  const steps = [...field.matchAll(/((?:\\.|[^.\\])+)/gsu)].map(([step]) => step.replaceAll(/\\(.)/gsu, "$1"));
+  return steps.length === 0 ? [field] : steps;
+}
+
+/** Paths that are read as a value and are also the parent of another: the engine can read a field only one way. */
+export function conflictingPaths(fields: readonly string[]): string[] {
+  const paths = fields.map(pathSteps);
+  return paths
+    .filter((path) => paths.some((other) => other.length > path.length && path.every((step, i) => step === other[i])))
+    .map((path) => path.join("."));
+}

@@ -1,0 +1,119 @@
+/**
+ * How messages of a format become rows of the destination: the statement, the fields that the engine reads, and the
+ * settings under which a batch is always one block.
+ */
+import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { DestinationColumn, DestinationTable } from "../source.ts";
+import type { Message, VirtualColumn, VirtualColumns } from "./message.ts";
+import { conflictingPaths, type Declared, planPaths } from "./paths.ts";
+
+export type RowFormat = "JSONEachRow" | "Avro";
+
+/** A virtual column that some mapping reads, under the name it has in the rows that go to the engine. */
+export type UsedVirtual<M extends Message> = { readonly field: string; readonly column: VirtualColumn<M> };
+
+export type RowPlan<M extends Message> = {
+  readonly format: RowFormat;
+  readonly sql: string;
+  readonly settings: Readonly<Record<string, string | number>>;
+  readonly virtuals: readonly UsedVirtual<M>[];
+  /** Columns that the engine's parser fills from a row. */
+  readonly structure: readonly Declared[];
+  /** One per destination column. */
+  readonly expressions: readonly string[];
+};
+
+/** No field of a payload should be called so; one that is makes its message unreadable, and nothing else. */
+const reserved = "__millrace";
+
+const structureTypes = {
+  text: "String",
+  texts: "Array(String)",
+  pairs: "Map(String, String)",
+  integer: "Int64",
+  millis: "Int64",
+} as const;
+
+export function planRows<M extends Message>(
+  destination: DestinationTable,
+  format: RowFormat,
+  virtualColumns: VirtualColumns<M>,
+): RowPlan<M> {
+  const { columns } = destination;
+  const isVirtual = (column: DestinationColumn) => Object.hasOwn(virtualColumns, column.sourceField);
+  const read = columns.filter((column) => !isVirtual(column));
+  const [conflict] = conflictingPaths(read.map((column) => column.sourceField));
+  if (conflict !== undefined) {
+    const message = `The field "${conflict}" is mapped as a value and as the parent of another field.`;
+    throw new AppError("SOURCE_INVALID", message);
+  }
+  const expressionOf = new Map<DestinationColumn, string>();
+  const fields = planPaths(read, expressionOf);
+  const used = new Map<string, UsedVirtual<M> & Declared>();
+  for (const column of columns.filter(isVirtual)) {
+    const { sourceField } = column;
+    const virtual = virtualColumns[sourceField] as VirtualColumn<M>;
+    const name = `${reserved}${sourceField}`;
+    used.set(sourceField, { field: name, column: virtual, name, type: structureTypes[virtual.kind] });
+    const value = virtual.kind === "millis" ? `fromUnixTimestamp64Milli(${identifier(name)}, 'UTC')` : identifier(name);
+    expressionOf.set(column, `CAST(${value}, ${literal(column.type)})`);
+  }
+  const virtuals = [...used.values()];
+  // A row without any wanted field still is a row; the engine needs one column to count it by.
+  const structure = [...virtuals, ...fields].map(({ name, type }) => ({ name, type }));
+  if (structure.length === 0) structure.push({ name: `${reserved}_row`, type: "UInt8" });
+  const expressions = columns.map((column) => expressionOf.get(column) as string);
+  return {
+    format,
+    sql: insertSql(destination, format, structure, expressions),
+    settings: { ...oneBlock, ...formatSettings(format) },
+    virtuals,
+    structure,
+    expressions,
+  };
+}
+
+export function structureText(structure: readonly Declared[]): string {
+  return structure.map(({ name, type }) => `${identifier(name)} ${type}`).join(", ");
+}
+
+function insertSql(
+  destination: DestinationTable,
+  format: RowFormat,
+  structure: readonly Declared[],
+  expressions: readonly string[],
+): string {
+  const names = destination.columns.map((column) => identifier(column.name)).join(", ");
+  const head = `INSERT INTO ${tableName(destination.database, destination.table)} (${names})`;
+  // Fields that already are what the columns want go straight into the table.
+  const same = destination.columns.every(
+    ({ name, sourceField }, at) => name === sourceField && expressions[at] === identifier(name),
+  );
+  if (same) return `${head} FORMAT ${format}`;
+  return `${head} SELECT ${expressions.join(", ")} FROM input(${literal(structureText(structure))}) FORMAT ${format}`;
+}
+
+/** Limits that no batch reaches: what a statement inserts is one block, so that a repeat is recognised as a whole. */
+const oneBlock = {
+  min_insert_block_size_rows: 0,
+  min_insert_block_size_bytes: 2 ** 50,
+  max_insert_block_size: 1_000_000_000,
+  max_threads: 1,
+};
+
+/** Reading rules of every pipe: unknown fields are left out, missing ones and nulls become the type's zero value. */
+export function formatSettings(format: RowFormat): Record<string, string | number> {
+  const common = {
+    input_format_null_as_default: 1,
+    input_format_defaults_for_omitted_fields: 0,
+    input_format_skip_unknown_fields: 1,
+    date_time_input_format: "best_effort",
+  };
+  if (format === "Avro") return { ...common, input_format_avro_allow_missing_fields: 1 };
+  return {
+    ...common,
+    input_format_json_ignore_unknown_keys_in_named_tuple: 1,
+    input_format_json_defaults_for_missing_elements_in_named_tuple: 1,
+  };
+}

@@ -1,0 +1,51 @@
+/** Asks the engine whether it can read rows, without inserting anything. */
+import { identifier, literal } from "../../clickhouse/sql.ts";
+import type { Message } from "./message.ts";
+import { type RowPlan, structureText } from "./plan.ts";
+
+const statementBytes = 512 * 2 ** 20;
+/** The column that numbers rows while the unreadable ones are looked for. */
+export const rowNumber = "__millrace_row_number";
+
+export type ProbeStatement = { readonly sql: string; readonly settings: Record<string, string | number> };
+
+/** Reads the content and computes every column; fails as the insert would. */
+export function readAll<M extends Message>(plan: RowPlan<M>, content: Buffer): ProbeStatement {
+  const table = formatCall(plan.format, structureText(plan.structure), content);
+  const every = plan.expressions.length === 0 ? "1" : plan.expressions.join(", ");
+  return {
+    sql: `SELECT count() AS rows FROM (SELECT tuple(${every}) AS row FROM ${table}) WHERE NOT ignore(row)`,
+    settings: { ...plan.settings, max_query_size: statementBytes },
+  };
+}
+
+/** Of JSON rows numbered 1 to `rows` on lines of their own: the numbers of those that cannot be read. */
+export function listUnreadable<M extends Message>(plan: RowPlan<M>, lines: Buffer, rows: number): ProbeStatement {
+  const structure = [{ name: rowNumber, type: "UInt32" }, ...plan.structure];
+  const table = formatCall("JSONEachRow", structureText(structure), lines);
+  const fields = structure.map(({ name }) => identifier(name)).join(", ");
+  return {
+    sql:
+      `SELECT number AS row FROM numbers(1, ${Math.trunc(rows)}) WHERE number NOT IN ` +
+      `(SELECT ${rowNumber} FROM ${table} WHERE NOT ignore(${fields})) ORDER BY row`,
+    settings: {
+      ...plan.settings,
+      max_query_size: statementBytes,
+      input_format_allow_errors_num: Number.MAX_SAFE_INTEGER,
+      input_format_allow_errors_ratio: 1,
+    },
+  };
+}
+
+function formatCall(format: string, structure: string, content: Buffer): string {
+  return `format(${format}, ${literal(structure)}, ${bytesLiteral(content)})`;
+}
+
+/** A string literal of any bytes, written with characters of ASCII only. */
+export function bytesLiteral(bytes: Buffer): string {
+  const text = bytes.toString("latin1").replaceAll(/[\\'\0-\x1f\x7f-\xff]/g, (char) => {
+    if (char === "\\" || char === "'") return `\\${char}`;
+    return `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
+  });
+  return `'${text}'`;
+}

@@ -1,0 +1,57 @@
+/** What to do about a batch of messages that the engine refused. */
+import type { InsertFailure, JsonObject, Query } from "../source.ts";
+import { findBadMessages } from "./bad-rows.ts";
+import { shortMessage } from "./engine-message.ts";
+import type { Message, Position } from "./message.ts";
+import type { MessageBatch } from "./message-batch.ts";
+import type { RowPlan } from "./plan.ts";
+
+/** Reason by position. */
+export type Refused = ReadonlyMap<Position, string>;
+
+export type Answer =
+  /** The same batch without these messages; it goes on under the refused one's token. */
+  | { readonly kind: "without"; readonly refused: Refused }
+  /** Two batches with tokens of their own, the first up to and with `lastOfFirst`. */
+  | { readonly kind: "halves"; readonly lastOfFirst: Position }
+  /** The messages are not what was refused. */
+  | { readonly kind: "stop" };
+
+export async function answerRefusal<M extends Message>(
+  batch: MessageBatch<M>,
+  plan: RowPlan<M>,
+  before: Refused,
+  failure: InsertFailure,
+  query: Query,
+): Promise<Answer> {
+  const found = await findBadMessages(batch, plan, failure, before.size > 0, query);
+  if (found.size > 0) return { kind: "without", refused: new Map([...before, ...found]) };
+  // Rows behind a view that fails may already be in the table, and rows of an earlier schema are: other tokens would
+  // bring them again.
+  if (/pushing to view/.test(failure.message) || batch.groups.length !== 1) return { kind: "stop" };
+  const positions = batch.groups[0]?.positions ?? [];
+  if (positions.length > 1) {
+    return { kind: "halves", lastOfFirst: positions[Math.floor(positions.length / 2) - 1] as Position };
+  }
+  const [only] = positions;
+  if (only === undefined) return { kind: "stop" };
+  return { kind: "without", refused: new Map([...before, [only, shortMessage(failure.message)]]) };
+}
+
+/** As JSON for a batch's `replay`: each reason once, with the positions that it holds for. */
+export function refusedJson(refused: Refused): JsonObject {
+  const byReason: Record<string, Position[]> = {};
+  for (const [position, reason] of refused) {
+    byReason[reason] ??= [];
+    byReason[reason].push(position);
+  }
+  return byReason;
+}
+
+export function refusedOf(saved: JsonObject | undefined): Map<Position, string> {
+  const refused = new Map<Position, string>();
+  for (const [reason, positions] of Object.entries(saved ?? {})) {
+    for (const position of positions as readonly Position[]) refused.set(position, reason);
+  }
+  return refused;
+}

@@ -1,0 +1,132 @@
+/**
+ * The read side of a Confluent-compatible schema registry: schemas by id, with the schemas that they refer to. An id
+ * means the same schema for ever, so what was found is kept; an id that is unknown is asked for again after a while.
+ */
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { text } from "node:stream/consumers";
+import { AppError, describeError } from "../../lib/errors.ts";
+
+export type RegistryConfig = {
+  readonly url: string;
+  readonly caCertificate?: string | undefined;
+  readonly credentials?: { readonly username: string; readonly password: string } | undefined;
+};
+
+export type RegisteredSchema = {
+  readonly type: "AVRO" | "PROTOBUF" | "JSON";
+  readonly schema: string;
+  /** Schemas that this one refers to, what is referred to first. */
+  readonly references: readonly string[];
+};
+
+const timeoutMs = 10_000;
+const unknownForMs = 5_000;
+const maxReferences = 200;
+
+type Answer = {
+  schema: string;
+  schemaType?: string;
+  references?: { name: string; subject: string; version: number }[];
+};
+
+export class SchemaRegistry {
+  readonly #config: RegistryConfig;
+  readonly #known = new Map<number, RegisteredSchema>();
+  readonly #unknown = new Map<number, number>();
+  readonly #asked = new Map<number, Promise<void>>();
+
+  constructor(config: RegistryConfig) {
+    this.#config = config;
+  }
+
+  /** What is known of the id now: its schema, or null when the registry does not have it. */
+  known(id: number): RegisteredSchema | null | undefined {
+    const schema = this.#known.get(id);
+    if (schema !== undefined) return schema;
+    const until = this.#unknown.get(id);
+    return until !== undefined && Date.now() < until ? null : undefined;
+  }
+
+  /** Asks for the id, so that it is known afterwards. Throws SOURCE_* when the registry does not answer. */
+  async ask(id: number): Promise<void> {
+    const running = this.#asked.get(id) ?? this.#fetch(id).finally(() => this.#asked.delete(id));
+    this.#asked.set(id, running);
+    await running;
+  }
+
+  /** Throws SOURCE_* unless the registry answers and accepts the credentials. */
+  async check(): Promise<void> {
+    await this.#get("/subjects");
+  }
+
+  async #fetch(id: number): Promise<void> {
+    const answer = (await this.#get(`/schemas/ids/${id}`)) as Answer | undefined;
+    if (answer === undefined) {
+      this.#unknown.set(id, Date.now() + unknownForMs);
+      return;
+    }
+    const references: string[] = [];
+    await this.#collect(answer.references ?? [], references, new Set());
+    const type = (answer.schemaType ?? "AVRO") as RegisteredSchema["type"];
+    this.#known.set(id, { type, schema: answer.schema, references });
+  }
+
+  async #collect(references: NonNullable<Answer["references"]>, into: string[], seen: Set<string>): Promise<void> {
+    for (const { subject, version } of references) {
+      const key = `${subject}\n${version}`;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      if (seen.size > maxReferences) throw new AppError("SOURCE_INVALID", "A schema has too many references.");
+      const found = (await this.#get(`/subjects/${encodeURIComponent(subject)}/versions/${version}`)) as
+        | Answer
+        | undefined;
+      if (found === undefined) {
+        throw new AppError("SOURCE_INVALID", `The schema registry has no version ${version} of subject "${subject}".`);
+      }
+      await this.#collect(found.references ?? [], into, seen);
+      into.push(found.schema);
+    }
+  }
+
+  /** The JSON of a path; undefined when it does not exist. */
+  async #get(path: string): Promise<unknown> {
+    const { status, body } = await this.#request(path).catch((error: unknown) => {
+      throw unreachable(describeError(error));
+    });
+    if (status === 404) return undefined;
+    if (status === 401 || status === 403) {
+      throw new AppError("SOURCE_UNAUTHORIZED", "The schema registry does not accept the credentials given.");
+    }
+    if (status !== 200) throw unreachable(`it answered with status ${status}`);
+    try {
+      return JSON.parse(body) as unknown;
+    } catch {
+      throw unreachable("its answer is not JSON");
+    }
+  }
+
+  async #request(path: string): Promise<{ status: number; body: string }> {
+    const { url, caCertificate, credentials } = this.#config;
+    const target = new URL(`${url.replace(/\/+$/, "")}${path}`);
+    const send = target.protocol === "https:" ? httpsRequest : httpRequest;
+    const headers: Record<string, string> = { Accept: "application/vnd.schemaregistry.v1+json, application/json" };
+    if (credentials !== undefined) {
+      const pair = Buffer.from(`${credentials.username}:${credentials.password}`).toString("base64");
+      headers.Authorization = `Basic ${pair}`;
+    }
+    return await new Promise((resolve, reject) => {
+      const outgoing = send(target, { headers, ca: caCertificate, timeout: timeoutMs });
+      outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
+      outgoing.on("error", reject);
+      outgoing.on("response", (response) => {
+        text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
+      });
+      outgoing.end();
+    });
+  }
+}
+
+function unreachable(reason: string): AppError {
+  return new AppError("SOURCE_UNREACHABLE", `The schema registry does not answer: ${reason}.`);
+}

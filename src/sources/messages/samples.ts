@@ -1,0 +1,107 @@
+/** What a few messages tell before a pipe runs: whether they fit its columns, and which fields and types they have. */
+import { AppError, type Issue } from "../../lib/errors.ts";
+import type { DestinationTable, FoundField, Query } from "../source.ts";
+import type { RowEncoder } from "./encoder.ts";
+import { shortMessage } from "./engine-message.ts";
+import type { Message, VirtualColumns } from "./message.ts";
+import { contentOf, MessageBatch } from "./message-batch.ts";
+import { pathSteps } from "./paths.ts";
+import { formatSettings, planRows, type RowFormat, type RowPlan } from "./plan.ts";
+import { bytesLiteral, readAll } from "./probe.ts";
+
+export type Samples<M extends Message> = {
+  readonly format: RowFormat;
+  readonly virtualColumns: VirtualColumns<M>;
+  readonly encoder: (plan: RowPlan<M>) => RowEncoder<M>;
+  readonly messages: readonly M[];
+  /** What the samples were taken from, for messages. */
+  readonly origin: string;
+};
+
+const statementBytes = 64 * 2 ** 20;
+
+/** Throws SOURCE_INVALID naming each column whose field is missing or does not fit. */
+export async function checkSamples<M extends Message>(
+  samples: Samples<M>,
+  destination: DestinationTable,
+  query: Query,
+): Promise<void> {
+  const { origin, virtualColumns } = samples;
+  const batch = await batchOf(samples, destination);
+  const [first] = batch.rejected;
+  if (first !== undefined) throw invalid(`A sample of ${origin} cannot be read: ${first.message}`, []);
+  if (batch.groups.length === 0) throw invalid(`${origin} holds no messages yet, so no sample can be validated.`, []);
+  const failure = await problemOf(samples, destination, query);
+  const columns = destination.columns.filter(({ sourceField }) => !Object.hasOwn(virtualColumns, sourceField));
+  if (failure !== undefined) {
+    const issues: Issue[] = [];
+    for (const column of columns) {
+      const problem = await problemOf(samples, { ...destination, columns: [column] }, query);
+      if (problem === undefined) continue;
+      const message = `field "${column.sourceField}" does not fit ${column.type} in ${origin}: ${problem}`;
+      issues.push({ path: `destination.columns.${column.name}`, message });
+    }
+    const list = issues.map((issue) => issue.message).join("; ");
+    throw invalid(`The sample does not fit: ${list || `${origin}: ${failure}`}`, issues);
+  }
+  const found = new Set((await describeSamples(samples, query)).map((field) => field.name));
+  const missing = columns.filter((column) => !found.has(pathSteps(column.sourceField)[0] as string));
+  if (missing.length === 0) return;
+  const names = missing.map((column) => `"${column.sourceField}"`).join(", ");
+  const known = [...found].slice(0, 50).join(", ");
+  throw invalid(
+    `The samples of ${origin} have no field ${names}.`,
+    missing.map(({ sourceField }) => ({
+      path: "fieldMappings",
+      message: `field "${sourceField}" is not in ${origin}, which has ${known}`,
+    })),
+  );
+}
+
+/** Fields and types as the engine infers them. Throws SOURCE_INVALID when no sample can be read. */
+export async function describeSamples<M extends Message>(samples: Samples<M>, query: Query): Promise<FoundField[]> {
+  const batch = await batchOf(samples, { database: "", table: "", columns: [] });
+  const found = new Map<string, FoundField>();
+  for (const { group, rows } of batch.groups) {
+    const content = bytesLiteral(contentOf(group, rows));
+    const settings = { ...formatSettings(samples.format), max_query_size: statementBytes };
+    const described = await query(`DESCRIBE TABLE format(${samples.format}, ${content})`, { settings });
+    for (const row of described) {
+      const name = String(row.name);
+      const type = String(row.type);
+      if (!found.has(name)) found.set(name, { name, type, optional: type.startsWith("Nullable(") });
+    }
+  }
+  if (found.size > 0) return [...found.values()];
+  const reason = batch.rejected[0]?.message ?? "there are no messages yet";
+  throw invalid(`No field can be told from ${samples.origin}: ${reason}`, []);
+}
+
+async function problemOf<M extends Message>(samples: Samples<M>, destination: DestinationTable, query: Query) {
+  const batch = await batchOf(samples, destination);
+  const plan = planRows(destination, samples.format, samples.virtualColumns);
+  for (const { group, rows } of batch.groups) {
+    const { sql, settings } = readAll(plan, contentOf(group, rows));
+    try {
+      await query(sql, { settings });
+    } catch (error) {
+      if (error instanceof AppError && error.code === "SOURCE_INVALID") return shortMessage(error.message);
+      throw error;
+    }
+  }
+  return undefined;
+}
+
+async function batchOf<M extends Message>(samples: Samples<M>, destination: DestinationTable) {
+  const encoder = samples.encoder(planRows(destination, samples.format, samples.virtualColumns));
+  const batch = new MessageBatch<M>({ encoder, origin: samples.origin, maxMessageBytes: Number.POSITIVE_INFINITY });
+  for (const message of samples.messages) {
+    await encoder.prepare(message);
+    batch.add(message);
+  }
+  return batch;
+}
+
+function invalid(message: string, issues: readonly Issue[]): AppError {
+  return new AppError("SOURCE_INVALID", message, issues.length === 0 ? {} : { issues });
+}

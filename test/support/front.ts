@@ -1,0 +1,40 @@
+/** A proxy before a store: tests make it fail, or make some of the answers slow. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+
+export type Front = AsyncDisposable & {
+  readonly endpoint: string;
+  /** Every connection breaks. */
+  down: boolean;
+  /** Milliseconds before a request is passed on. */
+  pauseBefore: (incoming: IncomingMessage) => number;
+};
+
+export async function startFront(endpoint: string): Promise<Front> {
+  const upstream = new URL(endpoint);
+  const server = createServer(async (incoming, outgoing) => {
+    if (front.down) return void outgoing.destroy();
+    const pause = front.pauseBefore(incoming);
+    if (pause > 0) await delay(pause);
+    const { method, url: path, headers } = incoming;
+    const onward = request({ host: upstream.hostname, port: upstream.port, method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(outgoing);
+    });
+    onward.on("error", () => outgoing.destroy());
+    incoming.pipe(onward);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const front: Front = {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    down: false,
+    pauseBefore: () => 0,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+  return front;
+}
