@@ -71,6 +71,14 @@ export class Torment {
   /** Waits until everything is durable, then compares every table; throws with all that differ. */
   async settle(tables: readonly string[], limitMs: number): Promise<Record<string, Compared>> {
     await this.revive();
+    // Only a worker whose copy is complete looks at the slot.
+    const follows = async () => {
+      const { progress } = await details(this.served, this.service, this.pipeId);
+      return progress.slot_retained_bytes !== undefined;
+    };
+    await until("the pipe follows its source", follows, limitMs).catch(async (error: Error) => {
+      throw new Error(`${error.message}; ${await this.describe()}`);
+    });
     await untilCaughtUp(this.source, limitMs, () => this.describe());
     return await this.#compare(tables);
   }
