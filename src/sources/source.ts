@@ -177,6 +177,8 @@ export type CheckOptions = {
   readonly validateSamples: boolean;
   readonly destination: DestinationTable;
   readonly query: Query;
+  /** The pipe exists: what it has made at both sides is its own. */
+  readonly isExisting: boolean;
 };
 
 export type SourceKind = {

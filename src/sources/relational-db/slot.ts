@@ -2,8 +2,9 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { AppError } from "../../lib/errors.ts";
-import { connect, sourceError } from "./connection.ts";
+import { connect } from "./connection.ts";
 import type { RelationalDbConfig, TableMapping } from "./kind.ts";
+import { sourceError } from "./login.ts";
 import { parseLsn, versionText } from "./lsn.ts";
 import { quoteName } from "./session.ts";
 
