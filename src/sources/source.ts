@@ -175,10 +175,10 @@ export type FoundField = { readonly name: string; readonly type: string; readonl
 
 export type CheckOptions = {
   readonly validateSamples: boolean;
-  /** The pipe is there already and its source is changed. */
-  readonly existing: boolean;
   readonly destination: DestinationTable;
   readonly query: Query;
+  /** The pipe exists: what it has made at both sides is its own. */
+  readonly isExisting: boolean;
 };
 
 export type SourceKind = {

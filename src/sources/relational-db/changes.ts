@@ -19,6 +19,7 @@ export class TableChanges {
   readonly #later: RowWriter;
   readonly #laterKeys = new Set<string>();
   readonly #done: Insert[] = [];
+  readonly changes = { inserted: 0, updated: 0, deleted: 0 };
   #bytes = 0;
   #rows = 0;
 
@@ -41,11 +42,13 @@ export class TableChanges {
   }
 
   insert({ row }: Inserted, versions: Versions): void {
+    this.changes.inserted += 1;
     this.#add(row, `\t${versions.row}\t0`);
   }
 
   /** A row whose key is another one leaves a tombstone under the old key. */
   update({ row, key, old }: Update, versions: Versions): void {
+    this.changes.updated += 1;
     const before = key ?? old;
     const moved = before !== undefined && this.#keyChanged(before, row);
     if (old === undefined && row.hasUnchanged()) this.#addPartial(row, key, versions);
@@ -54,6 +57,7 @@ export class TableChanges {
   }
 
   delete({ key, old }: Delete, versions: Versions): void {
+    this.changes.deleted += 1;
     this.#add((old ?? key) as Tuple, `\t${versions.row}\t1`);
   }
 

@@ -1,18 +1,24 @@
-/** Connections to the source whose sessions print values in one way, and COPY as bytes. */
+/** Connections whose values are printed in the one way, and COPY as bytes. */
 import type pg from "pg";
 import type { RelationalDbConfig } from "./kind.ts";
 import { type LoginOptions, login, sourceError } from "./login.ts";
 import { sessionSql } from "./session.ts";
 
-/** A connected client whose session prints values in the one way. Throws AppError SOURCE_*. */
+const loginTimeoutMs = 20_000;
+
+/** A connected client with the session of `sessionSql`; end it yourself. Throws AppError SOURCE_*. */
 export async function connect(config: RelationalDbConfig, options: LoginOptions = {}): Promise<pg.Client> {
-  const client = await login(config, options);
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), loginTimeoutMs);
   try {
-    await client.query(sessionSql);
+    const client = await login(config, options, timeout.signal);
+    await client.query(sessionSql).catch(async (error: unknown) => {
+      await client.end().catch(() => {});
+      throw sourceError(error);
+    });
     return client;
-  } catch (error) {
-    await client.end().catch(() => {});
-    throw sourceError(error);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -7,8 +7,8 @@ import { RelationalSource } from "./source.ts";
 
 export const connector: Connector<RelationalDbConfig> = {
   async check(config: RelationalDbConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
-    const { destination, query, existing } = options;
-    await preflight(config, { database: destination.database, query, existing }, signal);
+    const { query, isExisting, destination } = options;
+    await preflight(config, { database: destination.database, query, existing: isExisting }, signal);
   },
 
   async open(config: RelationalDbConfig, context: SourceContext) {

@@ -7,6 +7,7 @@
 import type pg from "pg";
 import type { Batch, Insert, JsonObject, SourceContext } from "../source.ts";
 import { connect, copyOut } from "./connection.ts";
+
 import type { RelationalDbConfig } from "./kind.ts";
 import { type Cut, cutFromJson, cutTable, cutToJson, type Part, partsOf } from "./partitions.ts";
 import { copySelect } from "./session.ts";

@@ -24,7 +24,7 @@ import {
 } from "./slot.ts";
 import { type Copied, SnapshotCopy } from "./snapshot.ts";
 import { TableStates } from "./table-states.ts";
-import { watchSlot } from "./watching.ts";
+import { Watch } from "./watch.ts";
 
 /** Bytes of a batch that is gathered: as many again are inserted meanwhile. */
 const maxBatchBytes = 64 * 2 ** 20;
@@ -53,7 +53,10 @@ export class RelationalSource implements Source {
       const names = namesOf(config, context.pipeId);
       const isFollowed = config.settings?.replicationMode !== "snapshot";
       if (isFollowed) await ensurePublication(client, names, config.tableMappings);
-      return new RelationalSource(config, context, await TableStates.load(client, config, context));
+      const states = await TableStates.load(client, config, context);
+      const isCopied = config.settings?.replicationMode === "cdc_only" || states.all().every((state) => state.isCopied);
+      context.copying(!isCopied);
+      return new RelationalSource(config, context, states);
     } catch (error) {
       throw isOfSource(error) ? sourceError(error) : error;
     } finally {
@@ -181,15 +184,17 @@ export class RelationalSource implements Source {
       syncMs: syncIntervalSeconds * 1000,
     });
     this.#following = following;
-    await using _watching = watchSlot(this.#config, this.#names.slot, this.#context, signal);
+    const watch = new Watch(this.#config, this.#context, this.#names.slot);
     try {
       await following.open(position, signal);
       this.#context.answered();
+      watch.start(() => following.gauges());
       for await (const step of following.steps(signal)) {
         if (step.kind === "batch") yield step.batch;
         else yield* this.#pass(step.barrier, step.from);
       }
     } finally {
+      await watch.stop();
       await following.close();
     }
   }
