@@ -114,6 +114,9 @@ class Changes {
   }
 
   #add(column: SourceColumn): void {
+    if (column.notNull && column.missingValue === undefined) {
+      throw new Unfollowable(`the column ${column.name} was added with values that the log does not tell`);
+    }
     this.statements.push(`ALTER TABLE ${this.#table} ADD COLUMN IF NOT EXISTS ${this.#definition(column)}`);
     this.columns.push(column);
   }
