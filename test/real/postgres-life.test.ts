@@ -133,9 +133,8 @@ describe.skipIf(missing !== undefined)("the life of Postgres pipes", () => {
     await untilState(served, service, pipeId, "Completed");
     await untilEqual(source, service, "once", plain);
     expect(await slots()).toBe(0);
-    await source.sql(
-      "CREATE PUBLICATION given FOR TABLE onwards; SELECT pg_create_logical_replication_slot('given', 'pgoutput')",
-    );
+    await source.sql("CREATE PUBLICATION given FOR TABLE onwards");
+    await source.sql("SELECT pg_create_logical_replication_slot('given', 'pgoutput')");
     await source.sql("INSERT INTO onwards VALUES (501, 'new')");
     const follower = await cdcPipe(served, service, source, ["onwards"], {
       settings: { replicationMode: "cdc_only", publicationName: "given", replicationSlotName: "given" },

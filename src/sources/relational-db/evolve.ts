@@ -117,6 +117,9 @@ class Changes {
     if (this.#plan.engine === "ReplacingMergeTree" && this.#plan.source.key.length === 0) {
       throw new Unfollowable(`the column ${column.name} was added, and without a primary key all columns are the key`);
     }
+    if (column.notNull && column.missingValue === undefined) {
+      throw new Unfollowable(`the column ${column.name} was added with values that the log does not tell`);
+    }
     this.statements.push(`ALTER TABLE ${this.#table} ADD COLUMN IF NOT EXISTS ${this.#definition(column)}`);
     this.columns.push(column);
   }
