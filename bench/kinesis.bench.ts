@@ -121,7 +121,7 @@ async function steadyLag({ kinesis, served, service }: Bench): Promise<{ p50: nu
   const started = Date.now();
   for (let tick = 0; tick < steadySeconds * 10; tick += 1) {
     await kinesis.put("steady", events(tick * perTick, (tick + 1) * perTick));
-    await delay(started + (tick + 1) * 100 - Date.now());
+    await delay(Math.max(0, started + (tick + 1) * 100 - Date.now()));
   }
   const total = steadySeconds * steadyRate;
   await until("all are there", async () => Number(await query(service, "SELECT count() FROM steady")) >= total);

@@ -111,7 +111,7 @@ export function postgresTypes(): string {
   return `# Types of Postgres pipes
 
 The engine converts, from the text that Postgres prints; snapshot and stream share this one conversion. A test compares
-every type below with the source, value by value, on Postgres 16 and 18.
+every type below with the source, value by value (Postgres 15, 16 and 18).
 
 | type in Postgres | type of the column | converted by SQL | what is stored |
 | --- | --- | --- | --- |
@@ -131,7 +131,7 @@ No two different keys may become one row. So in the key
 - a \`date\` is a \`${day}\` that holds every day exactly, infinity as the largest number of days. The engine prints days
   outside of the years 0000 to 9999 as the end of that range, and clamps a date that is written in a query to 1900 to
   2299: compare others with \`toDate32(toDateTime64('9999-12-31', 0))\`;
-- a \`timestamp\` holds its microseconds exactly up to the year 292276, later ones and infinity as the largest number;
+- a \`timestamp\` holds its microseconds exactly up to the year 294246, later ones and infinity as the largest number;
 - an array is its text.
 
 One exception: in a \`numeric(p, s)\` key NaN and 0 are one.

@@ -10,6 +10,7 @@ import { startKafka, type TestKafka } from "../test/support/kafka.ts";
 import { type Census, censusOf } from "../test/support/kafka-census.ts";
 import { KafkaTool, kafkaBody, type Produced } from "../test/support/kafka-pipes.ts";
 import { createPipe, details } from "../test/support/pipes.ts";
+import { random } from "../test/support/random.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../test/support/serve.ts";
 
 export const description =
@@ -18,17 +19,6 @@ export const description =
 const seconds = Number(process.env.SECONDS ?? 90);
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const topics = ["soak-a", "soak-b"];
-
-/** Mulberry32: small and repeatable. */
-function random(state: number): () => number {
-  let at = state;
-  return () => {
-    at = (at + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 type Run = {
   served: Served;
@@ -176,8 +166,12 @@ async function harm(state: Run): Promise<void> {
   } else if (dice < 0.42) {
     if (!signal(pidFile, "SIGSTOP")) return;
     count(state, "zombie");
+    const frozen = pidOf(pidFile);
+    // Some wake when others have taken over: after a restart of the control plane, or of the workers.
+    if (dice < 0.34) state.served = await state.served.restartAfterKill();
+    else if (dice < 0.37) await state.served.api.updatePipeScaling({ params, body: { replicas: 1 + replica } });
     await delay(1_000 + state.next() * 3_000);
-    signal(pidFile, "SIGCONT");
+    if (frozen !== undefined) send(frozen, "SIGCONT");
   } else if (dice < 0.58 && state.engineKills.length < 4) {
     if (!signal(`${state.served.dataDir}/services/${state.service.id}/engine.pid`, "SIGKILL")) return;
     state.engineKills.push(Date.now());
@@ -201,16 +195,28 @@ async function harm(state: Run): Promise<void> {
 async function verify(state: Run): Promise<Record<string, string | number>> {
   const census = await censusOf(state.kafka, topics, /^\{"id":(\d+),/);
   const look = () => query(state.service, "SELECT count(), sum(id) FROM soak").catch(() => "");
+  const started = Date.now();
+  let said = started;
   await until(
     "all messages are there",
-    async () => Number((await look()).split("\t")[0]) >= census.good,
-    120_000,
+    async () => {
+      const now = await look();
+      if (Date.now() - said > 10_000) {
+        said = Date.now();
+        const pipe = await details(state.served, state.service, state.pipeId);
+        console.log(`${now} of ${census.good}; ${pipe.state} ${pipe.lastError ?? ""} ${JSON.stringify(pipe.progress)}`);
+      }
+      return Number(now.split("\t")[0]) >= census.good;
+    },
+    300_000,
   ).catch(async (error: Error) => {
     const pipe = await details(state.served, state.service, state.pipeId);
     throw new Error(
-      `${error.message}: ${await look()} of ${census.good}; ${pipe.state} ${pipe.lastError ?? ""} SEED=${seed}`,
+      `${error.message}: ${await look()} of ${census.good}; ${pipe.state} ${pipe.lastError ?? ""} ` +
+        `${JSON.stringify(pipe.progress)} SEED=${seed}`,
     );
   });
+  console.log(`caught up after ${Math.round((Date.now() - started) / 1000)} s`);
   // Whatever would come twice has time to come.
   await delay(3_000);
   return await compare(state, census);
@@ -242,11 +248,23 @@ function count(state: Run, fault: string): void {
 }
 
 function signal(pidFile: string, name: NodeJS.Signals): boolean {
+  const pid = pidOf(pidFile);
+  return pid !== undefined && send(pid, name);
+}
+
+function pidOf(pidFile: string): number | undefined {
   try {
-    process.kill((JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid, name);
-    return true;
+    return (JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid;
   } catch {
     // Between two lives.
+    return undefined;
+  }
+}
+
+function send(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
     return false;
   }
 }

@@ -44,11 +44,17 @@ const byType: Readonly<Record<string, Format>> = {
   "text/csv": "csv",
 };
 
-/** The answer's text in pieces of at most a thousand rows. */
-export function* write(answer: Answer, format: Format, request: SeriesRequest, buckets: Buckets): Generator<string> {
+/** The answer's text in pieces of at most a thousand rows; of a part that is not the first, without what comes first. */
+export function* write(
+  answer: Answer,
+  format: Format,
+  request: SeriesRequest,
+  buckets: Buckets,
+  first = true,
+): Generator<string> {
   const toObject = rowWriter(answer, request, buckets);
   if (format === "csv") {
-    yield* writeCsv(answer, request, buckets);
+    yield* writeCsv(answer, request, buckets, first);
     return;
   }
   if (format === "json") yield '{"data":[';
@@ -86,9 +92,9 @@ function rowWriter(answer: Answer, request: SeriesRequest, buckets: Buckets): (r
   };
 }
 
-function* writeCsv(answer: Answer, request: SeriesRequest, buckets: Buckets): Generator<string> {
+function* writeCsv(answer: Answer, request: SeriesRequest, buckets: Buckets, first: boolean): Generator<string> {
   const names = ["ts_bucket", ...(request.series[0]?.groupBy ?? []), ...answer.columns.map((name) => `${name}.data`)];
-  yield `${names.map(csvCell).join(",")}\r\n`;
+  if (first) yield `${names.map(csvCell).join(",")}\r\n`;
   for (let from = 0; from < answer.rows.length; from += rowsPerPiece) {
     yield answer.rows
       .slice(from, from + rowsPerPiece)

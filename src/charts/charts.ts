@@ -3,9 +3,10 @@
  * Every query is read-only and bounded in time, memory and rows; it ends when the caller goes away.
  */
 import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
 import type { SourceRecord } from "../api/chart-sources.ts";
 import type { SeriesRequest } from "../api/charts.ts";
-import type { ClickHouseClient } from "../clickhouse/client.ts";
+import type { ClickHouseClient, QueryOptions } from "../clickhouse/client.ts";
 import { type ChildAbort, childOf } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import type { ChartSourceStore } from "../store/chart-sources.ts";
@@ -19,12 +20,13 @@ import { parseFormula } from "./formula.ts";
 import { TokenGate } from "./gate.ts";
 import { planHistogram } from "./metrics/histogram.ts";
 import { planGauge, planSum } from "./metrics/scalars.ts";
-import type { Cell, PlanInput, QueryPlan, Series } from "./plan.ts";
+import type { Cell, PlanInput, PlanRow, QueryPlan, Series } from "./plan.ts";
 import { planRollup, type RollupTable } from "./rollup.ts";
 import { maxRows, type PlanResult, refuseTooMany } from "./rows.ts";
 import type { TableSchema } from "./schema.ts";
 import { type Asked, mostGroups, shape } from "./shape.ts";
 import { sourceRecord, type Target, targetOf } from "./sources.ts";
+import { batchesOf, mayStream, type Rest, streamed } from "./streaming.ts";
 import { type TableState, Tables } from "./table.ts";
 import { isTimeZone } from "./timezone.ts";
 
@@ -60,8 +62,8 @@ export type Caller = {
 };
 
 export type Outcome = {
-  /** Undefined when the caller has the answer already. */
-  readonly body: Iterable<string> | undefined;
+  /** Undefined when the caller has the answer already. A stream is to be read to its end or destroyed. */
+  readonly body: Iterable<string> | Readable | undefined;
   /** Absent when an equal request may have another answer. */
   readonly etag: string | undefined;
   readonly cached: boolean;
@@ -80,7 +82,8 @@ const maxKeptRows = 50_000;
 type Kept = { readonly body: readonly string[]; readonly rollups: readonly string[] };
 type Work = Target & { readonly source: SourceRecord; readonly series: readonly Series[] };
 type Leased = Work & { readonly client: ClickHouseClient; release(): void };
-type Ran = PlanResult & { readonly plan: QueryPlan };
+type Running = Asked & { readonly streams: boolean };
+type Ran = PlanResult & { readonly plan: QueryPlan; readonly rest?: Rest };
 
 const planners = { events: planEvents, gauge: planGauge, sum: planSum, histogram: planHistogram };
 
@@ -111,18 +114,24 @@ export class Charts {
     const abort = childOf(caller.signal);
     const timer = setTimeout(() => abort.abort(outOfTime()), this.#deps.limits.timeMs + graceMs);
     const leased: Leased[] = [];
-    try {
-      const lease = async (work: Work) =>
-        leased.push({ ...work, ...(await this.#deps.clientFor(work.source.serviceId, abort.signal)) });
-      await together(works.map(lease), abort.abort);
-      return await this.#answer({ request, range, buckets, formula }, caller, leased, abort);
-    } catch (error) {
-      throw unlessAborted(error, abort.signal);
-    } finally {
+    const end = () => {
       for (const { release } of leased) release();
       clearTimeout(timer);
       abort[Symbol.dispose]();
       leave();
+    };
+    let outcome: Outcome | undefined;
+    try {
+      const lease = async (work: Work) =>
+        leased.push({ ...work, ...(await this.#deps.clientFor(work.source.serviceId, abort.signal)) });
+      await together(works.map(lease), abort.abort);
+      outcome = await this.#answer({ request, range, buckets, formula }, caller, leased, abort);
+      return outcome;
+    } catch (error) {
+      throw unlessAborted(error, abort.signal);
+    } finally {
+      if (outcome?.body instanceof Readable) outcome.body.once("close", end);
+      else end();
     }
   }
 
@@ -137,7 +146,8 @@ export class Charts {
         abort.abort,
       );
     const keyFor = (tables: readonly TableState[]) => cacheKey(asked.request, caller, leased, tables);
-    const run = (tables: readonly TableState[]) => this.#runAll(asked, leased, tables, abort);
+    const streams = leased.length === 1 && leased[0]?.metric === undefined && mayStream(asked, caller.format);
+    const run = (tables: readonly TableState[]) => this.#runAll({ ...asked, streams }, leased, tables, abort);
     const remembered = leased.map((work) => this.#tables.remembered(placeOf(work))).filter((one) => one !== undefined);
     const known = remembered.length === leased.length ? remembered.map(({ state }) => state) : undefined;
     const expected = known && keyFor(known);
@@ -159,14 +169,20 @@ export class Charts {
     // and a later one never has this key again.
     const now = valid && !tried.failed ? known : await states();
     if (now.some((state, i) => state.schema !== known[i]?.schema)) {
+      if (!tried.failed) for (const { rest } of tried.value()) rest?.stop();
       return this.#finish(await run(now), asked, caller, keyFor(now));
     }
     return this.#finish(tried.value(), asked, caller, expected);
   }
 
   #finish(ran: readonly Ran[], asked: Asked, caller: Caller, key: string | undefined): Outcome {
-    const answer = shape(ran, asked);
+    const [first] = ran;
     const rollups = ran.flatMap(({ plan }) => (plan.rollup === undefined ? [] : [plan.rollup]));
+    if (first?.rest !== undefined) {
+      const etag = key === undefined || first.plan.volatile ? undefined : tagOf(key);
+      return { body: streamed({ ...first, rest: first.rest }, asked, caller.format), etag, cached: false, rollups };
+    }
+    const answer = shape(ran, asked);
     const body = write(answer, caller.format, asked.request, asked.buckets);
     if (key === undefined || ran.some(({ plan }) => plan.volatile))
       return { body, etag: undefined, cached: false, rollups };
@@ -215,12 +231,12 @@ export class Charts {
     return (await Promise.all(leased.map(check))).every((unchanged) => unchanged);
   }
 
-  #runAll(asked: Asked, leased: readonly Leased[], states: readonly TableState[], abort: ChildAbort): Promise<Ran[]> {
+  #runAll(asked: Running, leased: readonly Leased[], states: readonly TableState[], abort: ChildAbort): Promise<Ran[]> {
     const run = (work: Leased, i: number) => this.#run(asked, work, (states[i] as TableState).schema, abort.signal);
     return together(leased.map(run));
   }
 
-  async #run(asked: Asked, work: Leased, schema: TableSchema, signal: AbortSignal): Promise<Ran> {
+  async #run(asked: Running, work: Leased, schema: TableSchema, signal: AbortSignal): Promise<Ran> {
     const { client, source, series } = work;
     const input: PlanInput = {
       source,
@@ -232,29 +248,40 @@ export class Charts {
       typesOf: (expressions, params) => this.#tables.typesOf(client, schema, { expressions, params }, signal),
     };
     try {
-      return await this.#planAndRun(input, work, signal);
+      return await this.#planAndRun(input, work, asked.streams, signal);
     } catch (error) {
       throw await located(error, input);
     }
   }
 
-  async #planAndRun(input: PlanInput, work: Leased, signal: AbortSignal): Promise<Ran> {
+  async #planAndRun(input: PlanInput, work: Leased, streams: boolean, signal: AbortSignal): Promise<Ran> {
     const { client, series } = work;
     const rolledUp = work.metric === undefined ? await planRollup(input, await this.#rollups(work, signal)) : undefined;
     const plan = rolledUp ?? (await planners[work.metric ?? "events"](input));
+    const options = { params: plan.params.values(), settings: this.#settings(), headers: readOnly, signal };
     try {
-      const text = await client.text(`${plan.sql}\nLIMIT ${maxRows + 1}\nFORMAT JSONCompact`, {
-        params: plan.params.values(),
-        settings: this.#settings(),
-        headers: readOnly,
-        signal,
-      });
+      if (streams) return await this.#begin(client, plan, options);
+      const text = await client.text(`${plan.sql}\nLIMIT ${maxRows + 1}\nFORMAT JSONCompact`, options);
       const rows = plan.read(readRows(text));
       refuseTooMany(rows.length);
       return { series, rows, plan };
     } catch (error) {
       throw engineError(error, plan.fromCaller);
     }
+  }
+
+  /** Reads the rows that may be kept; those beyond are left to come, however many they are. */
+  async #begin(client: ClickHouseClient, plan: QueryPlan, options: QueryOptions): Promise<Ran> {
+    const settings = { ...options.settings, wait_end_of_query: 0, max_result_rows: 0 };
+    const response = await client.stream(`${plan.sql}\nFORMAT JSONCompactEachRow`, { ...options, settings });
+    const batches = batchesOf(response, plan);
+    const rows: PlanRow[] = [];
+    while (rows.length <= maxKeptRows) {
+      const next = await batches.next();
+      if (next.done === true) return { series: plan.series, rows, plan };
+      rows.push(...next.value);
+    }
+    return { series: plan.series, rows, plan, rest: { batches, stop: () => response.destroy() } };
   }
 
   /** The source's rollups that exist. */

@@ -36,6 +36,9 @@ test("a clash of types names the innermost part at fault and its position", asyn
     expect([code, issues?.[0]?.path, issues?.[0]?.position], message).toEqual(["BAD_REQUEST", path, position]);
     expect(message).toContain(`${path}: `);
   }
+  await engine.client.command(`INSERT INTO c.logs (ts, level) VALUES (${t0 / 1000}, 'x')`);
+  const value = await failure([sql("toInt64(level) > 2")]);
+  expect([value.issues?.[0]?.path, value.issues?.[0]?.position], value.message).toEqual(["series.0.where", undefined]);
   const second = await failure([{}, sql("level")]);
   expect([second.code, second.message]).toEqual([
     "BAD_REQUEST",

@@ -18,13 +18,14 @@ type Input = Pick<PlanInput, "series" | "schema" | "typesOf">;
 type Text = { readonly path: string; readonly text: string; readonly condition: boolean };
 
 /**
- * The error with the path and the position of the part that has no type, or the error as it is when every part has
- * one: then it lies in the values.
+ * The error with the path and the position of the part that has no type. When every part has one, the mistake lies in
+ * the values: then there is a path only if there is but one expression.
  */
 export async function located(error: unknown, input: Input): Promise<unknown> {
   if (!(error instanceof AppError) || error.code !== "BAD_REQUEST" || error.issues !== undefined) return error;
   const asker = new Asker(input);
-  for (const { path, text, condition } of textsOf(input)) {
+  const texts = textsOf(input);
+  for (const { path, text, condition } of texts) {
     const root = parsed(text);
     if (root === undefined) continue;
     const found = await asker.innermost(root);
@@ -40,7 +41,8 @@ export async function located(error: unknown, input: Input): Promise<unknown> {
       return badRequest(path, "is not a condition: it must be true or false, or a number");
     }
   }
-  return error;
+  const [only, ...others] = texts;
+  return only === undefined || others.length > 0 ? error : badRequest(only.path, error.message);
 }
 
 function textsOf({ series }: Input): Text[] {

@@ -40,7 +40,8 @@ export type QueryPlan = {
   readonly series: readonly Series[];
   readonly sql: string;
   readonly params: Params;
-  /** From the rows of `FORMAT JSONCompact` to rows of the plan, in order of bucket and group. */
+  /** From the rows of `FORMAT JSONCompact` to rows of the plan, in order of bucket and group. Queries over
+   * rows with groups read row by row. */
   readonly read: (rows: readonly (readonly Cell[])[]) => PlanRow[];
   /** The answer depends on when the query runs. */
   readonly volatile: boolean;

@@ -12,6 +12,7 @@ export type Asked = {
   readonly buckets: Buckets;
   readonly formula: Formula | undefined;
 };
+
 /**
  * How many groups the engine has to send: one more than the limit tells that groups were left out. Undefined where the
  * groups are ranked by more than the rows of one query.

@@ -170,7 +170,9 @@ export class Runner {
   /** Written rows, or why the batch is refused, or undefined when the signal aborted. */
   async #insertOne(insert: Insert, settings: EngineSettings) {
     const pause = this.#backoff();
-    for (let attempt = 1; !this.#signal.aborted; attempt += 1) {
+    // Only what may be the batch's own fault counts: an engine that is killed says nothing about the batch.
+    let strikes = 0;
+    while (!this.#signal.aborted) {
       try {
         const summary = await this.#parts.destination.insert(insert, settings, this.#signal);
         this.#parts.health.good(["source", "destination", "service", "engine"]);
@@ -178,7 +180,8 @@ export class Runner {
       } catch (error) {
         if (this.#signal.aborted) return undefined;
         const failure = failureOf(error);
-        if (isRefusal(failure, attempt)) {
+        if (failure.kind === "data" || failure.kind === "source") strikes += 1;
+        if (isRefusal(failure, strikes)) {
           const kind = failure.kind === "source" ? ("source" as const) : ("data" as const);
           return { kind, code: failure.code, message: sentenceOf(failure) };
         }
@@ -230,9 +233,9 @@ export class Runner {
   }
 }
 
-function isRefusal(failure: Failure, attempt: number): boolean {
-  if (failure.kind === "data") return failure.known || attempt >= maxSourceAttempts;
-  return failure.kind === "source" && attempt >= maxSourceAttempts;
+function isRefusal(failure: Failure, strikes: number): boolean {
+  if (failure.kind === "data") return failure.known || strikes >= maxSourceAttempts;
+  return failure.kind === "source" && strikes >= maxSourceAttempts;
 }
 
 function intentOf(batch: Batch, frozen: Frozen): Intent {

@@ -191,6 +191,24 @@ suite("object storage pipes", () => {
     expect(await query(service, "SELECT n, missing, toUnixTimestamp(at), dot FROM mapped WHERE n = 0")).toBe("0\t\t0");
   });
 
+  test("a first row that reads like the names of positions is a row", async () => {
+    const names = ["c1", "c2"].map((name) => ({ name, type: "String" }));
+    for (const [format, row] of [
+      ["CSV", "c1,c2\nx,y\n"],
+      ["TabSeparated", "c1\tc2\nx\ty\n"],
+    ] as const) {
+      const table = `first_${format.toLowerCase()}`;
+      await store.put(`first/${format}.txt`, row);
+      const destination = { columns: names, tableDefinition: { engine: { type: "MergeTree" }, sortingKey: ["c1"] } };
+      const fieldMappings = names.map(({ name }) => ({ sourceField: name, destinationField: name }));
+      const more = { source: { format }, destination, body: { fieldMappings } };
+      await once(pipeBody(store, `first/${format}.txt`, table, more));
+      expect(await query(service, `SELECT groupArray(c1) FROM (SELECT c1 FROM ${table} ORDER BY c1)`)).toBe(
+        "['c1','x']",
+      );
+    }
+  });
+
   test("create says what is wrong, with paths, before anything is stored", async () => {
     await store.put("check/a.json", `{"id":"abc","name":"x"}\n`);
     const good = pipeBody(store, "check/*.json", "checked");

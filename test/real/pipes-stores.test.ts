@@ -63,15 +63,6 @@ describe("formats and compressions", () => {
     );
   });
 
-  test("bzip2, which the embedded engine cannot read, is refused at create and blocks nothing", async () => {
-    await store.put("bzip2/a.json.bz2", "BZh9 and so on");
-    await expect(create(pipeBody(store, "bzip2/*", "bzip2"))).rejects.toThrow(/cannot read bzip2/);
-    await store.put("bzip2/0.json", rows(0, 3));
-    await untilState(served, service, await create(pipeBody(store, "bzip2/*", "bzip2")), "Completed");
-    expect(await count("bzip2")).toBe("3");
-    expect(await query(service, "SELECT origin FROM bzip2_pipes_error")).toBe("bucket/bzip2/a.json.bz2");
-  });
-
   test("whole JSON objects, and another delimiter", async () => {
     await store.put("objects/a.json", '{"a":{"b":1}}\n{"c":[2]}\n');
     const destination = { columns: [{ name: "doc", type: "JSON" }], tableDefinition: { sortingKey: [] } };

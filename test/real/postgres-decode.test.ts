@@ -6,10 +6,10 @@ import { decode, type Message } from "../../src/sources/relational-db/pgoutput.t
 import { columnPlaces, RowWriter } from "../../src/sources/relational-db/rows.ts";
 import { copySelect, sessionSql } from "../../src/sources/relational-db/session.ts";
 import { type Tuple, unchanged } from "../../src/sources/relational-db/tuple.ts";
-import { postgresMissing, postgresVersions, TestPostgres } from "../support/postgres.ts";
+import { allPostgresVersions, postgresMissing, TestPostgres } from "../support/postgres.ts";
 import { copyBytes, slotMessages } from "../support/postgres-bytes.ts";
 
-for (const version of postgresVersions) {
+for (const version of allPostgresVersions) {
   const missing = postgresMissing(version);
   if (missing !== undefined) console.warn(`decoding of Postgres ${version}: skipped, ${missing}`);
   describe.skipIf(missing !== undefined)(`Postgres ${version}`, () => {

@@ -1,10 +1,10 @@
 /** Inserts of Postgres rows into a real engine: what depends on settings, names and width instead of on types. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { identifier, literal } from "../../src/clickhouse/sql.ts";
 import type { SourceColumn } from "../../src/sources/relational-db/catalog.ts";
 import { RowWriter } from "../../src/sources/relational-db/rows.ts";
 import { tupleOf } from "../../src/sources/relational-db/tuple.ts";
-import { type ColumnPlan, columnPlan, insertSettings } from "../../src/sources/relational-db/types.ts";
+import { type ColumnPlan, columnPlan } from "../../src/sources/relational-db/types.ts";
+import { loadRows } from "../support/postgres-load.ts";
 import { Stage } from "./engine/harness.ts";
 
 let stage: Stage;
@@ -14,8 +14,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await stage.close();
 });
-
-const settings = Object.fromEntries(Object.entries(insertSettings).map(([name, value]) => [name, String(value)]));
 
 function plan(name: string, type: string, options = { nullable: false, key: false }): ColumnPlan {
   const of = { oid: 0, name: type, kind: "base", typmod: -1, delimiter: "," } as const;
@@ -40,15 +38,9 @@ function plan(name: string, type: string, options = { nullable: false, key: fals
 }
 
 async function insert(plans: readonly ColumnPlan[], rows: readonly (string | null)[][]): Promise<void> {
-  const list = plans.map(({ name, type }) => `${identifier(name)} ${type}`).join(", ");
-  await stage.ok(`CREATE OR REPLACE TABLE t (${list}) ENGINE = MergeTree ORDER BY tuple()`, settings);
-  const names = plans.map(({ name }) => identifier(name));
-  const values = plans.map(({ expression }, index) => expression ?? names[index]);
-  const structure = plans.map(({ name, input }) => `${identifier(name)} ${input}`).join(", ");
-  const head = `INSERT INTO t (${names}) SELECT ${values} FROM input(${literal(structure)}) FORMAT TabSeparated\n`;
   const writer = new RowWriter([...plans.keys()], plans.length);
   for (const row of rows) writer.append(tupleOf(row), "");
-  await stage.ok(Buffer.concat([Buffer.from(head), writer.take()]), settings);
+  await loadRows(stage, "t", plans, writer.take());
 }
 
 test("a first row that repeats the names of the columns is a row", async () => {

@@ -95,7 +95,9 @@ export function chartRoom(
       format: options.format ?? "json",
       known: options.known ?? [],
     });
-    return { ...answer, text: answer.body === undefined ? "" : [...answer.body].join("") };
+    const pieces: string[] = [];
+    for await (const piece of answer.body ?? []) pieces.push(String(piece));
+    return { ...answer, text: pieces.join("") };
   };
   return { charts, outcome, ask: async (request) => JSON.parse((await outcome(request)).text) as AnswerBody };
 }

@@ -8,6 +8,11 @@ export type Front = AsyncDisposable & {
   readonly endpoint: string;
   /** Every connection breaks. */
   down: boolean;
+  /** Answers so far, and their bytes. */
+  answers: number;
+  bytes: number;
+  /** A request for which this is true is answered with status 400. */
+  refuses: (incoming: IncomingMessage) => boolean;
   /** Milliseconds before a request is passed on. */
   pauseBefore: (incoming: IncomingMessage) => number;
 };
@@ -16,11 +21,19 @@ export async function startFront(endpoint: string): Promise<Front> {
   const upstream = new URL(endpoint);
   const server = createServer(async (incoming, outgoing) => {
     if (front.down) return void outgoing.destroy();
+    front.answers += 1;
+    if (front.refuses(incoming)) {
+      outgoing.statusCode = 400;
+      return void outgoing.end();
+    }
     const pause = front.pauseBefore(incoming);
     if (pause > 0) await delay(pause);
     const { method, url: path, headers } = incoming;
     const onward = request({ host: upstream.hostname, port: upstream.port, method, path, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.on("data", (chunk: Buffer) => {
+        front.bytes += chunk.length;
+      });
       answer.pipe(outgoing);
     });
     onward.on("error", () => outgoing.destroy());
@@ -30,6 +43,9 @@ export async function startFront(endpoint: string): Promise<Front> {
   const front: Front = {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     down: false,
+    answers: 0,
+    bytes: 0,
+    refuses: () => false,
     pauseBefore: () => 0,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();

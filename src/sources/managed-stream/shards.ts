@@ -111,12 +111,24 @@ export class Shards {
   async #dropExpired(): Promise<void> {
     const { checkpoints, context, mine, config } = this.#parts;
     const listed = new Set(this.#listed.map((shard) => shard.id));
-    const gone = [...checkpoints.keys()].filter((id) => mine(id) && !listed.has(id));
-    const known = await context.marks(gone.map(finishedMark));
-    for (const id of gone.filter((shard) => !known.has(finishedMark(shard)))) {
+    const missing = [...checkpoints.keys()].filter((id) => mine(id) && !listed.has(id));
+    const known = await context.marks(missing.map(finishedMark));
+    for (const id of missing.filter((shard) => !known.has(finishedMark(shard)))) {
+      if (!(await this.#isGone(id))) continue;
       const message = "The shard left the stream before it was read to its end; its last records may be missing.";
       await context.reject([{ origin: `${config.streamName}/${id}`, position: shardEnd, message }]);
       await context.note({ [finishedMark(id)]: finished }, { errors: 1 });
+    }
+  }
+
+  /** Asked besides the list, because giving up a shard by mistake would lose its records. */
+  async #isGone(id: string): Promise<boolean> {
+    try {
+      await patiently(() => this.#parts.api.iterator(id, { from: "horizon" }, this.#signal), this.#signal);
+      return false;
+    } catch (error) {
+      if (error instanceof StreamError && error.reason === "gone") return true;
+      throw error;
     }
   }
 

@@ -1,12 +1,13 @@
 /** The Kafka connector: checks a configuration, reads samples and opens a source. */
 import { AppError } from "../../lib/errors.ts";
 import { planRows } from "../messages/plan.ts";
+import { rowsOf } from "../messages/rows.ts";
 import { checkSamples, describeSamples, type Samples } from "../messages/samples.ts";
 import type { CheckOptions, Connector, FoundField, Query, SourceContext } from "../source.ts";
 import { accessOf, topicsOf } from "./access.ts";
 import type { BrokerClient } from "./broker-client.ts";
 import { unknownTopic } from "./failures.ts";
-import { rowsOf, virtualColumns } from "./format.ts";
+import { virtualColumns } from "./format.ts";
 import { KafkaClient } from "./kafka-client.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import { emptyMessage, type KafkaMessage, RecordCursor } from "./records.ts";

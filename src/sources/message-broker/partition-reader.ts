@@ -86,8 +86,10 @@ export class PartitionReader {
     this.#parts.context.answered();
     for (const name of this.#parts.topics) {
       const topic = found.find((candidate) => candidate.name === name);
-      if (topic === undefined) throw unknownTopic(name);
-      await this.#lookAt(topic);
+      // The others are read on meanwhile.
+      this.#parts.context.warn(`topic:${name}`, topic === undefined ? unknownTopic(name).message : undefined);
+      if (topic === undefined) this.#leave(name);
+      else await this.#lookAt(topic);
     }
     for (const leader of new Set([...this.#partitions.values()].map((partition) => partition.leader))) {
       if (leader < 0 || this.#loops.has(leader)) continue;
@@ -97,6 +99,11 @@ export class PartitionReader {
       this.#loops.set(leader, loop);
     }
     this.#parts.lag.report();
+  }
+
+  /** Nobody leads the partitions of a topic that is gone. */
+  #leave(topic: string): void {
+    for (const partition of this.#partitions.values()) if (partition.topic === topic) partition.leader = -1;
   }
 
   async #lookAt(topic: TopicInfo): Promise<void> {

@@ -11,11 +11,12 @@ import { type BatchLimits, batchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
 import { answerRefusal, type Refused, refusedJson, refusedOf } from "../messages/refusals.ts";
+import type { Rows } from "../messages/rows.ts";
 import type { Batch, InsertFailure, Json, JsonObject, Source, SourceContext } from "../source.ts";
 import { topicsOf } from "./access.ts";
 import type { BrokerClient } from "./broker-client.ts";
 import { failureOfPartition, isPassing, unknownTopic } from "./failures.ts";
-import { type Rows, virtualColumns } from "./format.ts";
+import { virtualColumns } from "./format.ts";
 import { GroupOffsets } from "./group.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import { Lag } from "./lag.ts";
@@ -50,7 +51,7 @@ export type KafkaSourceParts = {
   readonly config: MessageBrokerConfig;
   readonly context: SourceContext;
   readonly client: BrokerClient;
-  readonly rows: Rows;
+  readonly rows: Rows<KafkaMessage>;
 };
 
 export class KafkaSource implements Source {

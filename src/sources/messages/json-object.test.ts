@@ -53,6 +53,20 @@ describe("bounds of a JSON object", () => {
     );
   });
 
+  test("long strings end at the first quote that is not escaped", () => {
+    const piece = fc.constantFrom("a", "b\\", '"', "\\\\", "x".repeat(15));
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), (parts) => {
+        const text = JSON.stringify({ text: parts.join(""), more: 1 });
+        expect(boundsOf(text)).toEqual({ from: 0, to: text.length });
+        expect(boundsOf(text.slice(0, -1))).toBeUndefined();
+        // Without its closing quote the string swallows the rest.
+        expect(boundsOf(text.replace('","more', ',"more'))).toBeUndefined();
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   test("whatever passes does not swallow the row behind it", () => {
     const pieces = fc.constantFrom("{", "}", "[", "]", '"', "\\", ",", ":", "1", "a", "\n", '"a"', '"a":1', "null");
     fc.assert(

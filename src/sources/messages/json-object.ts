@@ -43,12 +43,23 @@ function closesAt(bytes: Uint8Array, from: number, end: number): number {
   return -1;
 }
 
+/** Bytes of a string that are looked at one by one before the search of the runtime is worth its call. */
+const shortString = 32;
+
 /** The index of the quote that closes the string opened at `from`; -1 when it stays open. */
 function stringEnd(bytes: Uint8Array, from: number, end: number): number {
-  for (let at = from + 1; at < end; at += 1) {
+  const near = Math.min(end, from + shortString);
+  let at = from + 1;
+  for (; at < near; at += 1) {
     const byte = bytes[at];
     if (byte === quote) return at;
     if (byte === backslash) at += 1;
+  }
+  // `at` is never behind a backslash that escapes it: an escaped byte was stepped over.
+  for (let found = bytes.indexOf(quote, at); found >= 0 && found < end; found = bytes.indexOf(quote, found + 1)) {
+    let escapes = 0;
+    while (found - escapes > at && bytes[found - escapes - 1] === backslash) escapes += 1;
+    if (escapes % 2 === 0) return found;
   }
   return -1;
 }

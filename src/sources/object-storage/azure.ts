@@ -1,10 +1,11 @@
 /** Azure Blob Storage: listing through its SDK; the engine reads the blobs itself. */
-import { BlobServiceClient, type ContainerClient } from "@azure/storage-blob";
+import type { Readable } from "node:stream";
+import { BlobServiceClient, type ContainerClient, type ContainerListBlobsOptions } from "@azure/storage-blob";
 import { AppError } from "../../lib/errors.ts";
 import { enginePattern } from "./keys.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import type { AzureLocation } from "./location.ts";
-import { bareEtag, type ObjectFile, type ObjectStore, type ReadCall, storeError } from "./store.ts";
+import { bareEtag, type ListPage, type ObjectFile, type ObjectStore, type ReadCall, storeError } from "./store.ts";
 
 const pageSize = 1000;
 
@@ -12,6 +13,7 @@ export class AzureStore implements ObjectStore {
   readonly #location: AzureLocation;
   readonly #connectionString: string;
   readonly #container: ContainerClient;
+  #refusesStart = false;
 
   constructor(location: AzureLocation, config: ObjectStorageConfig) {
     this.#location = location;
@@ -27,32 +29,44 @@ export class AzureStore implements ObjectStore {
   }
 
   /**
-   * Azure lists from a marker that only it can make, not from a key: pages up to the key are read and dropped. That is
-   * one request per 5000 older blobs.
+   * From the key on, where the service knows `startfrom` (version 2026-02-06). From one that does not, pages up to the
+   * key are read and dropped: one request per 5000 older blobs.
    */
-  async list(prefix: string, after: string | undefined, signal: AbortSignal) {
-    const files: ObjectFile[] = [];
+  async list(prefix: string, after: string | undefined, signal: AbortSignal): Promise<ListPage> {
     try {
-      const pages = this.#container
-        .listBlobsFlat({ prefix, abortSignal: signal })
-        .byPage({ maxPageSize: after === undefined ? pageSize : 5 * pageSize });
-      for await (const page of pages) {
-        for (const blob of page.segment.blobItems) {
-          if (after !== undefined && Buffer.compare(Buffer.from(blob.name), Buffer.from(after)) <= 0) continue;
-          files.push({
-            key: blob.name,
-            etag: bareEtag(blob.properties.etag),
-            size: blob.properties.contentLength ?? 0,
-          });
-        }
-        const more = page.continuationToken !== undefined && page.continuationToken !== "";
-        if (files.length >= pageSize || !more) return { files, more, last: files.at(-1)?.key };
+      if (after === undefined || !after.startsWith(prefix) || this.#refusesStart) {
+        return await this.#page({ prefix, abortSignal: signal }, after, after === undefined ? pageSize : 5 * pageSize);
       }
-      return { files, more: false, last: files.at(-1)?.key };
+      try {
+        // The key itself comes again.
+        return await this.#page({ prefix, abortSignal: signal, startFrom: after }, after, pageSize + 1);
+      } catch (error) {
+        if ((error as { statusCode?: number }).statusCode !== 400) throw error;
+        this.#refusesStart = true;
+        return await this.list(prefix, after, signal);
+      }
     } catch (error) {
       if (signal.aborted) throw error;
       throw storeError(error, `Container ${this.#location.container}`, this.#container.url.split("?")[0] ?? "");
     }
+  }
+
+  /** The first thousand blobs after the key. */
+  async #page(options: ContainerListBlobsOptions, after: string | undefined, maxPageSize: number) {
+    const files: ObjectFile[] = [];
+    for await (const page of this.#container.listBlobsFlat(options).byPage({ maxPageSize })) {
+      for (const blob of page.segment.blobItems) {
+        if (after !== undefined && Buffer.compare(Buffer.from(blob.name), Buffer.from(after)) <= 0) continue;
+        files.push({
+          key: blob.name,
+          etag: bareEtag(blob.properties.etag),
+          size: blob.properties.contentLength ?? 0,
+        });
+      }
+      const more = page.continuationToken !== undefined && page.continuationToken !== "";
+      if (files.length >= pageSize || !more) return { files, more, last: files.at(-1)?.key };
+    }
+    return { files, more: false, last: files.at(-1)?.key };
   }
 
   pathOf(key: string): string {
@@ -70,6 +84,18 @@ export class AzureStore implements ObjectStore {
         blob_path: enginePattern(keys, (text) => text),
       },
     };
+  }
+
+  async head(key: string, signal: AbortSignal) {
+    const { etag, lastModified } = await this.#container.getBlobClient(key).getProperties({ abortSignal: signal });
+    return { etag: bareEtag(etag), modified: lastModified ?? new Date(0) };
+  }
+
+  async download(key: string, etag: string | undefined, signal: AbortSignal) {
+    const conditions = etag === undefined ? {} : { ifMatch: `"${etag}"` };
+    const answer = await this.#container.getBlobClient(key).download(0, undefined, { abortSignal: signal, conditions });
+    const body = answer.readableStreamBody as Readable;
+    return { etag: bareEtag(answer.etag), modified: answer.lastModified ?? new Date(0), body };
   }
 
   close(): void {}

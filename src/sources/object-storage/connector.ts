@@ -2,18 +2,22 @@
 import { AppError } from "../../lib/errors.ts";
 import type { CheckOptions, Connector, FoundField, Query, SourceContext } from "../source.ts";
 import { conflictingFields } from "./fields.ts";
-import { inferFormat, type ObjectFormat } from "./formats.ts";
+import { inferFormat, isBzip2, isUnpacked, type ObjectFormat } from "./formats.ts";
 import { keyPattern } from "./glob.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { locationOf } from "./location.ts";
 import { Reading } from "./reading.ts";
 import { checkSample, discoverObject } from "./samples.ts";
 import { ObjectSource } from "./source.ts";
-import type { ObjectFile, ObjectStore } from "./store.ts";
+import type { ObjectStore } from "./store.ts";
+import { Unpacking } from "./unpacking.ts";
 
 export const connector: Connector<ObjectStorageConfig> = {
   async check(config: ObjectStorageConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
     const { store, pattern } = await openStore(config);
+    const unpacking = new Unpacking(store);
+    const reading = (columns: CheckOptions["destination"]["columns"]) =>
+      new Reading(store, unpacking, config, { ...options.destination, columns });
     try {
       const keys = keyPattern(pattern);
       const page = await store.list(keys.prefix, undefined, signal);
@@ -33,29 +37,26 @@ export const connector: Connector<ObjectStorageConfig> = {
         const message = `The field "${conflict}" is mapped as a value and as the parent of another field.`;
         throw new AppError("SOURCE_INVALID", message);
       }
-      await checkCompression(config, first, format, store, options, signal);
+      checkCompression(config, first?.key ?? pattern, format);
       if (config.queueUrl !== undefined) await checkQueue(config, config.queueUrl, signal);
-      if (options.validateSamples) await checkSample(first, format, store, config, options, signal);
+      if (options.validateSamples) await checkSample(first, format, reading, options, signal);
     } finally {
+      unpacking.close();
       store.close();
     }
   },
 
   async discover(config: ObjectStorageConfig, query: Query, signal: AbortSignal): Promise<readonly FoundField[]> {
     const { store, pattern } = await openStore(config);
+    const unpacking = new Unpacking(store);
     try {
       const keys = keyPattern(pattern);
       const page = await store.list(keys.prefix, undefined, signal);
       const first = page.files.find((file) => file.size > 0 && keys.matches(file.key));
-      return await discoverObject(
-        first,
-        config.format ?? inferFormat(first?.key ?? pattern),
-        store,
-        config,
-        query,
-        signal,
-      );
+      const reading = new Reading(store, unpacking, config, { database: "", table: "", columns: [] });
+      return await discoverObject(first, config.format ?? inferFormat(first?.key ?? pattern), reading, query, signal);
     } finally {
+      unpacking.close();
       store.close();
     }
   },
@@ -67,22 +68,11 @@ export const connector: Connector<ObjectStorageConfig> = {
   },
 };
 
-/** The embedded engine is built without bzip2; another one may have it. */
-async function checkCompression(
-  config: ObjectStorageConfig,
-  file: ObjectFile | undefined,
-  format: ObjectFormat,
-  store: ObjectStore,
-  options: CheckOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  const bzip2 = config.compression === "bz2" || file?.key.endsWith(".bz2") === true;
-  if (!bzip2 || file === undefined) return;
-  const { sql, ...rest } = await new Reading(store, config, options.destination).sample(file, format, 1, signal);
-  await options.query(sql, rest).catch((error: Error) => {
-    if (!/Unsupported compression method/.test(error.message)) return;
-    throw new AppError("SOURCE_INVALID", "This service's engine cannot read bzip2; use gzip, zstd, xz, brotli or lz4.");
-  });
+/** The embedded engine is built without bzip2, and we decompress only what can be read from its beginning to its end. */
+function checkCompression(config: ObjectStorageConfig, key: string, format: ObjectFormat): void {
+  if (!isBzip2(key, config.compression) || isUnpacked(key, format, config.compression)) return;
+  const message = `${format} inside bzip2 cannot be read; use the compression of ${format} itself, or none.`;
+  throw new AppError("SOURCE_INVALID", message);
 }
 
 async function checkQueue(config: ObjectStorageConfig, queueUrl: string, signal: AbortSignal): Promise<void> {

@@ -29,11 +29,13 @@ export function isVirtual(sourceField: string): boolean {
   return Object.hasOwn(virtualColumns, sourceField);
 }
 
-export function fieldPlan(columns: readonly DestinationColumn[], format: ObjectFormat): FieldPlan {
+/** `size`: what `_size` is when the engine reads something else than the object itself. */
+export function fieldPlan(columns: readonly DestinationColumn[], format: ObjectFormat, size?: string): FieldPlan {
   const read = columns.filter((column) => !isVirtual(column.sourceField));
   const expressionOf = new Map<DestinationColumn, string>();
   for (const column of columns.filter((candidate) => isVirtual(candidate.sourceField))) {
-    expressionOf.set(column, `CAST(${virtualColumns[column.sourceField]}, ${literal(column.type)})`);
+    const known = column.sourceField === "_size" ? size : undefined;
+    expressionOf.set(column, `CAST(${known ?? virtualColumns[column.sourceField]}, ${literal(column.type)})`);
   }
   const structure = planFields(read, format, expressionOf);
   return {

@@ -49,6 +49,20 @@ export function isCompressed(key: string, compression: ObjectStorageConfig["comp
   return method === "auto" ? compressionSuffix.test(key) : method !== "none";
 }
 
+/** Decompressed by us, because the engine cannot: text in bzip2. Other formats in it cannot be read at all. */
+export function isUnpacked(key: string, format: string, compression: ObjectStorageConfig["compression"]) {
+  return isBzip2(key, compression) && !isColumnar(format);
+}
+
+export function isBzip2(key: string, compression: ObjectStorageConfig["compression"]): boolean {
+  const method = engineCompression(compression);
+  return method === "auto" ? /\.bz2$/i.test(key) : method === "bz2";
+}
+
+function isColumnar(format: string): boolean {
+  return ["Parquet", "Avro", "ORC", "Arrow"].includes(format);
+}
+
 /** Text formats in which one bad row can be left out. */
 export function isRowFormat(format: ObjectFormat): boolean {
   return format.startsWith("JSON") || format.startsWith("CSV") || format.startsWith("TabSeparated");
@@ -81,6 +95,8 @@ export function formatSettings(format: ObjectFormat, delimiter: string | undefin
       input_format_with_names_use_header: 1,
       input_format_csv_allow_variable_number_of_columns: 1,
       input_format_csv_empty_as_default: 1,
+      // A first row that happens to read like our column names is a row.
+      input_format_csv_detect_header: 0,
       ...(delimiter === undefined ? {} : { format_csv_delimiter: delimiter }),
     };
   }
@@ -91,6 +107,7 @@ export function formatSettings(format: ObjectFormat, delimiter: string | undefin
       input_format_with_names_use_header: 1,
       input_format_tsv_allow_variable_number_of_columns: 1,
       input_format_tsv_empty_as_default: 1,
+      input_format_tsv_detect_header: 0,
     };
   }
   if (format === "Parquet") {

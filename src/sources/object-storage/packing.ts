@@ -1,7 +1,7 @@
 /** Puts object versions together into batches. */
 import { createHash } from "node:crypto";
 import type { RejectedRecord } from "../source.ts";
-import { isCompressed, type ObjectFormat } from "./formats.ts";
+import { isCompressed, isUnpacked, type ObjectFormat } from "./formats.ts";
 import { isPlainKey } from "./keys.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import type { ObjectFile } from "./store.ts";
@@ -66,6 +66,7 @@ export class Packer {
   #files: ObjectFile[] = [];
   #format: ObjectFormat | undefined;
   #packed = false;
+  #unpacked = false;
   #bytes = 0;
   #chars = 0;
   #added = 0;
@@ -78,6 +79,7 @@ export class Packer {
   /** Returns the packs that are complete with this file. */
   add(file: ObjectFile, format: ObjectFormat): Pack[] {
     const packed = isPacked(file, format, this.#compression);
+    const unpacked = isUnpacked(file.key, format, this.#compression);
     this.#added += 1;
     if (!isPlainKey(file.key) || !fitsOneBlock(file.size, packed)) {
       const threads = this.#limits.threads[this.#added > 1 ? "beside" : "alone"];
@@ -86,6 +88,7 @@ export class Packer {
     const full =
       this.#format !== format ||
       this.#packed !== packed ||
+      this.#unpacked !== unpacked ||
       this.#files.length >= Math.min(this.#limits.maxFiles, maxListedKeys) ||
       this.#bytes + file.size > this.#limits.maxBytes ||
       this.#chars + file.key.length > maxListedChars ||
@@ -93,6 +96,7 @@ export class Packer {
     const done = full ? this.flush() : [];
     this.#format = format;
     this.#packed = packed;
+    this.#unpacked = unpacked;
     this.#files.push(file);
     this.#bytes += file.size;
     this.#chars += file.key.length;

@@ -2,10 +2,11 @@
 import { identifier, literal, parameterText, tableName } from "../../clickhouse/sql.ts";
 import type { DestinationTable, Insert } from "../source.ts";
 import { fieldPlan } from "./fields.ts";
-import { engineCompression, formatSettings, type ObjectFormat } from "./formats.ts";
+import { engineCompression, formatSettings, isUnpacked, type ObjectFormat } from "./formats.ts";
 import { isPlainKey } from "./keys.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import type { ObjectFile, ObjectStore } from "./store.ts";
+import type { Unpacking } from "./unpacking.ts";
 
 /** Objects that one statement of many small ones reads at the same time. */
 const smallFileReaders = 8;
@@ -26,6 +27,9 @@ const patience = {
   azure_max_single_read_retries: 3,
 };
 
+/** What is being decompressed cannot be read from several places at once, and breaks off again if it did so once. */
+const unpackedSettings = { max_download_threads: 1, s3_max_single_read_retries: 1 };
+
 export type Statement = {
   readonly sql: string;
   readonly params: Readonly<Record<string, string>>;
@@ -34,11 +38,13 @@ export type Statement = {
 
 export class Reading {
   readonly #store: ObjectStore;
+  readonly #unpacking: Unpacking;
   readonly #config: ObjectStorageConfig;
   readonly #destination: DestinationTable;
 
-  constructor(store: ObjectStore, config: ObjectStorageConfig, destination: DestinationTable) {
+  constructor(store: ObjectStore, unpacking: Unpacking, config: ObjectStorageConfig, destination: DestinationTable) {
     this.#store = store;
+    this.#unpacking = unpacking;
     this.#config = config;
     this.#destination = destination;
   }
@@ -54,7 +60,7 @@ export class Reading {
     options: { oneBlock: boolean; lenient: boolean; threads: number; folder?: string },
     signal: AbortSignal,
   ): Promise<Insert> {
-    const plan = fieldPlan(this.#destination.columns, format);
+    const plan = fieldPlan(this.#destination.columns, format, this.#sizeOf(files, format));
     const { call, params } = await this.#call(files, format, plan.structure, signal, options.folder);
     const columns = this.#destination.columns.map((column) => identifier(column.name)).join(", ");
     const target = tableName(this.#destination.database, this.#destination.table);
@@ -62,7 +68,7 @@ export class Reading {
       sql: `INSERT INTO ${target} (${columns}) SELECT ${plan.expressions.join(", ")} FROM ${call}`,
       params,
       settings: {
-        ...this.#settings(format),
+        ...this.#settings(files, format),
         max_insert_threads: 1,
         ...(options.oneBlock
           ? {
@@ -91,17 +97,17 @@ export class Reading {
     return {
       sql: `SELECT count() AS rows FROM ${call} AND NOT ignore(${fields})`,
       params,
-      settings: { ...this.#settings(format), input_format_allow_errors_num: allowedErrors },
+      settings: { ...this.#settings([file], format), input_format_allow_errors_num: allowedErrors },
     };
   }
 
   /** One line of a text file, cut to a length that fits an error table. */
-  async line(file: ObjectFile, index: number, signal: AbortSignal): Promise<Statement> {
+  async line(file: ObjectFile, format: ObjectFormat, index: number, signal: AbortSignal): Promise<Statement> {
     const { call, params } = await this.#call([file], "LineAsString", "line String", signal);
     return {
       sql: `SELECT substringUTF8(line, 1, 1000) AS line FROM ${call} LIMIT 1 OFFSET ${Math.trunc(index)}`,
       params,
-      settings: { ...patience, max_threads: 1 },
+      settings: { ...this.#settings([file], format), max_threads: 1 },
     };
   }
 
@@ -113,32 +119,52 @@ export class Reading {
     return {
       sql: `SELECT count() AS rows FROM (SELECT ${fields} FROM ${call} LIMIT ${rows}) WHERE NOT ignore(${fields})`,
       params,
-      settings: { ...this.#settings(format), max_block_size: rows, max_threads: 1 },
+      settings: { ...this.#settings([file], format), max_block_size: rows, max_threads: 1 },
     };
   }
 
   /** What the engine itself finds in the file: field names and types. */
   async describe(file: ObjectFile, format: ObjectFormat, signal: AbortSignal): Promise<Statement> {
-    const reader = await this.#store.reader([file.key], signal);
-    const compression = engineCompression(this.#config.compression);
+    const { reader, compression } = await this.#reader([file.key], [file], format, signal);
     return {
       sql:
         reader.order === "structure, compression"
           ? `DESCRIBE TABLE ${reader.head}${literal(format)}, 'auto', ${literal(compression)})`
           : `DESCRIBE TABLE ${reader.head}${literal(format)}, ${literal(compression)})`,
       params: escaped(reader.params),
-      settings: { ...this.#settings(format), input_format_max_rows_to_read_for_schema_inference: 1000 },
+      settings: { ...this.#settings([file], format), input_format_max_rows_to_read_for_schema_inference: 1000 },
     };
   }
 
-  #settings(format: ObjectFormat): Record<string, string | number> {
-    return { ...patience, ...formatSettings(format, this.#config.delimiter) };
+  /** What was wrong with the object when we decompressed it for the engine. */
+  problemOf(file: ObjectFile): string | undefined {
+    return this.#unpacking.problemOf(file);
+  }
+
+  #isUnpacked([file]: readonly ObjectFile[], format: string): boolean {
+    return file !== undefined && isUnpacked(file.key, format, this.#config.compression);
+  }
+
+  /** The engine sees decompressed bytes, whose number is not the object's size. */
+  #sizeOf(files: readonly ObjectFile[], format: ObjectFormat): string | undefined {
+    if (!this.#isUnpacked(files, format)) return undefined;
+    const paths = files.map((file) => literal(this.#store.pathOf(file.key))).join(", ");
+    return `transform(toString(_path), [${paths}], [${files.map((file) => file.size).join(", ")}], 0)`;
+  }
+
+  async #reader(keys: readonly string[], files: readonly ObjectFile[], format: string, signal: AbortSignal) {
+    if (this.#isUnpacked(files, format)) return { reader: await this.#unpacking.reader(keys), compression: "none" };
+    return { reader: await this.#store.reader(keys, signal), compression: engineCompression(this.#config.compression) };
+  }
+
+  #settings(files: readonly ObjectFile[], format: ObjectFormat): Record<string, string | number> {
+    const unpacked = this.#isUnpacked(files, format) ? unpackedSettings : {};
+    return { ...patience, ...unpacked, ...formatSettings(format, this.#config.delimiter) };
   }
 
   async #call(files: readonly ObjectFile[], format: string, structure: string, signal: AbortSignal, folder?: string) {
     const keys = folder === undefined ? files.map((file) => file.key) : [`${folder}*`];
-    const reader = await this.#store.reader(keys, signal);
-    const compression = engineCompression(this.#config.compression);
+    const { reader, compression } = await this.#reader(keys, files, format, signal);
     const described =
       reader.order === "structure, compression"
         ? `${literal(structure)}, ${literal(compression)}`

@@ -69,7 +69,7 @@ async function describeRow(
   query: Query,
   signal: AbortSignal,
 ): Promise<RejectedRecord> {
-  const { sql, ...options } = await reading.line(file, row - 1 + (hasHeader(format) ? 1 : 0), signal);
+  const { sql, ...options } = await reading.line(file, format, row - 1 + (hasHeader(format) ? 1 : 0), signal);
   const [found] = await query(sql, options).catch(() => []);
   return {
     origin: reading.nameOf(file),

@@ -1,5 +1,12 @@
 /** S3 and everything that speaks like it. Listing is ours; the engine reads the objects itself. */
-import { ListObjectsV2Command, S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
+import type { Readable } from "node:stream";
+import {
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  S3Client,
+  type S3ClientConfig,
+} from "@aws-sdk/client-s3";
 import { AppError } from "../../lib/errors.ts";
 import { type Credentials, credentialsOf } from "../aws/credentials.ts";
 import { enginePattern } from "./keys.ts";
@@ -62,6 +69,19 @@ export class S3Store implements ObjectStore {
 
   pathOf(key: string): string {
     return `${this.#location.bucket}/${key}`;
+  }
+
+  async head(key: string, signal: AbortSignal) {
+    const command = new HeadObjectCommand({ Bucket: this.#location.bucket, Key: key });
+    const { ETag, LastModified } = await this.#client.send(command, { abortSignal: signal });
+    return { etag: bareEtag(ETag), modified: LastModified ?? new Date(0) };
+  }
+
+  async download(key: string, etag: string | undefined, signal: AbortSignal) {
+    const version = etag === undefined ? {} : { IfMatch: `"${etag}"` };
+    const command = new GetObjectCommand({ Bucket: this.#location.bucket, Key: key, ...version });
+    const { ETag, LastModified, Body } = await this.#client.send(command, { abortSignal: signal });
+    return { etag: bareEtag(ETag), modified: LastModified ?? new Date(0), body: Body as Readable };
   }
 
   close(): void {

@@ -4,26 +4,24 @@ import { pathSteps } from "../messages/paths.ts";
 import type { CheckOptions, FoundField, Query } from "../source.ts";
 import { isVirtual } from "./fields.ts";
 import { isPositional, type ObjectFormat } from "./formats.ts";
-import type { ObjectStorageConfig } from "./kind.ts";
-import { Reading } from "./reading.ts";
+import type { Reading } from "./reading.ts";
 import { shortMessage } from "./rejects.ts";
-import type { ObjectFile, ObjectStore } from "./store.ts";
+import type { ObjectFile } from "./store.ts";
 
 const sampleRows = 100;
 
 export async function checkSample(
   file: ObjectFile | undefined,
   format: ObjectFormat,
-  store: ObjectStore,
-  config: ObjectStorageConfig,
+  reading: (columns: CheckOptions["destination"]["columns"]) => Reading,
   options: CheckOptions,
   signal: AbortSignal,
 ): Promise<void> {
   if (file === undefined) throw new AppError("SOURCE_INVALID", "No object matches yet, so no sample can be validated.");
   const run = (columns: CheckOptions["destination"]["columns"]) =>
-    readSample(file, format, new Reading(store, config, { ...options.destination, columns }), options, signal);
+    readSample(file, format, reading(columns), options, signal);
   const failure = await run(options.destination.columns);
-  if (failure === undefined) return await checkFieldsExist(file, format, store, config, options, signal);
+  if (failure === undefined) return await checkFieldsExist(file, format, reading, options, signal);
   const issues: Issue[] = [];
   for (const column of isPositional(format) ? [] : options.destination.columns) {
     if (isVirtual(column.sourceField)) continue;
@@ -58,13 +56,12 @@ async function readSample(
 async function checkFieldsExist(
   file: ObjectFile,
   format: ObjectFormat,
-  store: ObjectStore,
-  config: ObjectStorageConfig,
+  reading: (columns: CheckOptions["destination"]["columns"]) => Reading,
   options: CheckOptions,
   signal: AbortSignal,
 ): Promise<void> {
   if (isPositional(format) || format === "JSONAsObject") return;
-  const { sql, ...rest } = await new Reading(store, config, options.destination).describe(file, format, signal);
+  const { sql, ...rest } = await reading(options.destination.columns).describe(file, format, signal);
   const found = new Set((await options.query(sql, rest)).map((row) => String(row.name)));
   const named = format.startsWith("CSV") || format.startsWith("Tab");
   const missing = options.destination.columns.filter((column) => {
@@ -84,14 +81,12 @@ async function checkFieldsExist(
 export async function discoverObject(
   file: ObjectFile | undefined,
   format: ObjectFormat | undefined,
-  store: ObjectStore,
-  config: ObjectStorageConfig,
+  reading: Reading,
   query: Query,
   signal: AbortSignal,
 ): Promise<FoundField[]> {
   if (file === undefined) throw new AppError("SOURCE_INVALID", "No object matches yet, so no field can be told.");
   if (format === undefined) throw new AppError("SOURCE_INVALID", "The format cannot be told; set `format`.");
-  const reading = new Reading(store, config, { database: "", table: "", columns: [] });
   const { sql, ...rest } = await reading.describe(file, format, signal);
   return (await query(sql, rest)).map((row) => {
     const type = String(row.type);

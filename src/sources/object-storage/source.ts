@@ -18,6 +18,7 @@ import { changedMarker, Reading } from "./reading.ts";
 import { findBadRows, shortMessage } from "./rejects.ts";
 import type { ObjectFile, ObjectStore } from "./store.ts";
 import { marksOf, sortByKey, Tracker } from "./tracker.ts";
+import { Unpacking } from "./unpacking.ts";
 
 /** Pages of a listing that are read before their files are loaded, so that progress knows the whole. */
 const pagesAhead = 100;
@@ -36,6 +37,7 @@ export class ObjectSource implements Source {
   readonly #store: ObjectStore;
   readonly #pattern: KeyPattern;
   readonly #urlFormat: ObjectFormat | undefined;
+  readonly #unpacking: Unpacking;
   readonly #reading: Reading;
   readonly #tracker: Tracker;
   readonly #queue: NotificationQueue | undefined;
@@ -47,7 +49,8 @@ export class ObjectSource implements Source {
     this.#store = parts.store;
     this.#pattern = keyPattern(parts.pattern);
     this.#urlFormat = parts.config.format ?? inferFormat(parts.pattern);
-    this.#reading = new Reading(parts.store, parts.config, parts.context.destination);
+    this.#unpacking = new Unpacking(parts.store);
+    this.#reading = new Reading(parts.store, this.#unpacking, parts.config, parts.context.destination);
     this.#tracker = new Tracker(parts.context);
     this.#queue = parts.queue;
     this.#deliveries = parts.queue && new Deliveries(parts.queue);
@@ -219,6 +222,8 @@ export class ObjectSource implements Source {
       const [next] = new Packer(limits, this.#config.compression).add(now, pack.format);
       return [await this.#batch(next ?? { ...pack, files: [now] }, signal)];
     }
+    const problem = this.#reading.problemOf(file);
+    if (problem !== undefined) return [await this.#giveUp(file, problem, signal)];
     if (failure.message.includes(changedMarker)) {
       throw new AppError("SOURCE_UNREACHABLE", "The store shows different versions of one object in turn.");
     }
@@ -240,6 +245,7 @@ export class ObjectSource implements Source {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#queue?.close();
+    this.#unpacking.close();
     this.#store.close();
   }
 

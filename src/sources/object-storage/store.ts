@@ -1,4 +1,5 @@
 /** What the connector needs of a store: listing, and a way for the engine to read objects. */
+import type { Readable } from "node:stream";
 import { AppError } from "../../lib/errors.ts";
 
 export type ObjectFile = {
@@ -21,19 +22,31 @@ export function bareEtag(etag: string | undefined): string {
   return (etag ?? "").replaceAll('"', "");
 }
 
+export type ListPage = {
+  readonly files: readonly ObjectFile[];
+  readonly more: boolean;
+  readonly last: string | undefined;
+};
+
 export interface ObjectStore {
   /** Up to 1000 objects after `after` (exclusive) in key order. `more` is false on the last page. */
-  list(
-    prefix: string,
-    after: string | undefined,
-    signal: AbortSignal,
-  ): Promise<{ readonly files: readonly ObjectFile[]; readonly more: boolean; readonly last: string | undefined }>;
+  list(prefix: string, after: string | undefined, signal: AbortSignal): Promise<ListPage>;
   /** The object's name for people and for the engine's `_path`: with its bucket. */
   pathOf(key: string): string;
   /** How the engine reads exactly these keys. */
   reader(keys: readonly string[], signal: AbortSignal): Promise<ReadCall>;
+  /** The object as it is now. Throws when it is gone. */
+  head(key: string, signal: AbortSignal): Promise<ObjectVersion>;
+  /** The object's bytes; with `etag` only of that version. Throws when it is gone or another one. */
+  download(
+    key: string,
+    etag: string | undefined,
+    signal: AbortSignal,
+  ): Promise<ObjectVersion & { readonly body: Readable }>;
   close(): void;
 }
+
+export type ObjectVersion = { readonly etag: string; readonly modified: Date };
 
 const unauthorized =
   /AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|CredentialsProviderError|not authorized/i;

@@ -49,7 +49,10 @@ export type SourceTable = TableName & {
   readonly key: readonly string[];
 };
 
-/** Reads tables of the connected database, in the order of `names`; one that does not exist is left out. */
+/**
+ * Reads tables of the connected database, in the order of `names`; one that does not exist is left out. Run `sessionSql`
+ * on the client before: missing values are printed as its session says.
+ */
 export async function readTables(client: pg.ClientBase, names: readonly TableName[]): Promise<SourceTable[]> {
   const wanted = [names.map(({ schema }) => schema), names.map(({ name }) => name)];
   const { rows: tables } = await client.query<TableRow>(tablesSql, wanted);

@@ -72,9 +72,9 @@ export const timestampWithZone: Scalar = { ...timestamp, convert: (x) => clamped
 
 /** Days and microseconds of the 400 years after which the calendar repeats. */
 const cycle = { days: "146097", micros: "12622780800000000" };
-/** Over the names of `withYear`: the same day of the cycle that begins with 2000. */
-const inFirstCycle = "concat(toString(2000 + positiveModulo(y, 400)), substring(p, position(p, '-')))";
-const cycles = "toInt64(floor((y - 2000) / 400))";
+/** Over the names of `withYear`: the same day of the cycle from 1900 to 2299, which are the years of Date32. */
+const inFirstCycle = "concat(toString(1900 + positiveModulo(y - 1900, 400)), substring(p, position(p, '-')))";
+const cycles = "toInt64(floor((y - 1900) / 400))";
 
 /**
  * Every date as its number of days, so that no two keys become one. The engine prints what lies outside of the years
@@ -91,7 +91,7 @@ export const exactDate: Scalar = {
 };
 
 /**
- * Microseconds since 1970: exact up to the year 292276, in which they end. Infinity is the largest and the smallest of
+ * Microseconds since 1970: exact up to the year 294246, in which they end. Infinity is the largest and the smallest of
  * them, as within Postgres, whose timestamps end in 294276.
  */
 export const exactTimestamp: Scalar = { ...timestamp, convert: (x) => anyTimestamp(x, x, withoutEra(x)) };
@@ -154,7 +154,7 @@ function clampedTimestamp(x: string, printed: string): string {
 /** `bare` is without its offset, `printed` also without its era. */
 function anyTimestamp(x: string, bare: string, printed: string): string {
   const micros =
-    `multiIf(t = 'infinity' OR y > 292276, 9223372036854775807, t = '-infinity', -9223372036854775808, ` +
+    `multiIf(t = 'infinity' OR y > 294246, 9223372036854775807, t = '-infinity', -9223372036854775808, ` +
     `toUnixTimestamp64Micro(toDateTime64OrZero(${inFirstCycle}, 6, 'UTC')) + ${cycles} * ${cycle.micros})`;
   return (
     `if(${isUsual(x)}, CAST(${usualText(x, bare, zeroTime)} AS DateTime64(6, 'UTC')), ` +

@@ -114,8 +114,8 @@ class Changes {
   }
 
   #add(column: SourceColumn): void {
-    if (this.#plan.engine === "ReplacingMergeTree" && this.#plan.source.key.length === 0) {
-      throw new Unfollowable(`the column ${column.name} was added, and without a primary key all columns are the key`);
+    if (this.#plan.isKeyless) {
+      throw new Unfollowable(`the column ${column.name} was added, and without a key all columns tell rows apart`);
     }
     if (column.notNull && column.missingValue === undefined) {
       throw new Unfollowable(`the column ${column.name} was added with values that the log does not tell`);
@@ -167,7 +167,8 @@ class Changes {
   }
 
   #planned(column: SourceColumn): ColumnPlan {
-    return columnPlan(column, { nullable: this.#nullable, key: this.#isKey(column) });
+    const key = this.#isKey(column) && (!this.#plan.isKeyless || column.notNull);
+    return columnPlan(column, { nullable: this.#nullable, key });
   }
 
   #isKey(column: SourceColumn): boolean {

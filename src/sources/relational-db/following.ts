@@ -109,9 +109,14 @@ export class Following {
     return { ...this.#changes, lagSeconds: lag };
   }
 
-  #track(gathered: Gathered): Batch {
-    const batch = streamBatch(gathered);
+  /** Until this batch is acknowledged nothing behind it is confirmed to the source. */
+  awaits(batch: Batch): Batch {
     this.#unconfirmed.add(batch.id);
+    return batch;
+  }
+
+  #track(gathered: Gathered): Batch {
+    const batch = this.awaits(streamBatch(gathered));
     for (const [name, count] of Object.entries(gathered.changes)) {
       this.#changes[name] = (this.#changes[name] ?? 0) + count;
     }

@@ -191,7 +191,7 @@ export class RelationalSource implements Source {
       watch.start(() => following.gauges());
       for await (const step of following.steps(signal)) {
         if (step.kind === "batch") yield step.batch;
-        else yield* this.#pass(step.barrier, step.from);
+        else yield* this.#pass(following, step.barrier, step.from);
       }
     } finally {
       await watch.stop();
@@ -199,10 +199,10 @@ export class RelationalSource implements Source {
     }
   }
 
-  async *#pass(barrier: Barrier, from: string): AsyncGenerator<Batch> {
+  async *#pass(following: Following, barrier: Barrier, from: string): AsyncGenerator<Batch> {
     if (barrier.kind === "truncate") {
       const sql = barrier.tables.map((plan) => `TRUNCATE TABLE ${tableName(plan.database, plan.target)}`);
-      yield truncateBatch(from, barrier, sql);
+      yield following.awaits(truncateBatch(from, barrier, sql));
       return;
     }
     const { relation } = barrier;

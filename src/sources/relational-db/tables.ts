@@ -20,6 +20,8 @@ export type TablePlan = {
   readonly columns: readonly ColumnPlan[];
   /** Columns of the sorting key: two rows that agree in them are one row. */
   readonly key: readonly string[];
+  /** All columns are the key, so that key columns may be NULL. */
+  readonly isKeyless: boolean;
   /** Deleted rows go away when parts merge. */
   readonly hardDelete: boolean;
 };
@@ -40,11 +42,24 @@ export function planTable(
   for (const own of [versionColumn, deletedColumn]) {
     if (names.includes(own)) refuse(source, `has a column ${own}, which is a name of ours: exclude or rename it`);
   }
+  const isKeyless = source.replicaIdentity === "f" && source.key.length === 0;
+  const { nullable } = settings;
   const columns = sourceColumns.map((column) =>
-    columnPlan(column, { nullable: settings.nullable, key: key.includes(column.name), nullableKey: isKeyless(source) }),
+    columnPlan(column, { nullable, key: key.includes(column.name) && (!isKeyless || column.notNull) }),
   );
   const { targetTable: target } = mapping;
-  return { source, mapping, database, target, engine, sourceColumns, columns, key, hardDelete: settings.hardDelete };
+  return {
+    source,
+    mapping,
+    database,
+    target,
+    engine,
+    sourceColumns,
+    columns,
+    key,
+    isKeyless,
+    hardDelete: settings.hardDelete,
+  };
 }
 
 function keyOf(source: SourceTable, mapping: TableMapping, names: readonly string[], engine: string): string[] {
@@ -73,10 +88,6 @@ function identityOf(source: SourceTable, names: readonly string[]): string[] {
   return source.replicaIdentity === "f" ? [...names] : [];
 }
 
-function isKeyless(source: SourceTable): boolean {
-  return source.key.length === 0 && source.replicaIdentity === "f";
-}
-
 function refuse(source: SourceTable, what: string): never {
   throw new AppError("SOURCE_INVALID", `Table ${source.schema}.${source.name} ${what}.`);
 }
@@ -91,8 +102,8 @@ export function createTableSql(plan: TablePlan, name: string, comment: string): 
   const version = [versionColumn, ...(plan.hardDelete ? [deletedColumn] : [])].map(identifier).join(", ");
   const engine = plan.engine === "MergeTree" ? "MergeTree" : `ReplacingMergeTree(${version})`;
   const settings = ["non_replicated_deduplication_window = 100000"];
+  if (plan.isKeyless) settings.push("allow_nullable_key = 1");
   if (plan.hardDelete && plan.engine === "ReplacingMergeTree") settings.push(...cleanUpSettings);
-  if (isKeyless(plan.source)) settings.push("allow_nullable_key = 1");
   const order = plan.key.map(identifier).join(", ");
   return `${head} ENGINE = ${engine} ORDER BY (${order}) SETTINGS ${settings.join(", ")} ${tail}`;
 }

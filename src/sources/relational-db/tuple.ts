@@ -1,6 +1,7 @@
 /**
  * One row as pgoutput sends it: a view on the message it came in. Nothing is copied and no object is made per value;
- * `bytes` makes a subarray when it is asked.
+ * `bytes` makes a subarray when it is asked. A driver may write over a message once it has handed out the next ones:
+ * copy what is kept.
  */
 
 /** A value that the server did not send because it is stored out of line and did not change. */

@@ -40,10 +40,8 @@ export type ColumnPlan = {
 export type PlanOptions = {
   /** `allowNullableColumns`. */
   readonly nullable: boolean;
-  /** Part of the sorting key: not Nullable, unless the next one says so. */
+  /** Part of the sorting key: never Nullable. */
   readonly key: boolean;
-  /** Every column is in the key, because the table has none: then NULL must stay another value than the empty one. */
-  readonly nullableKey?: boolean;
 };
 
 /**
@@ -117,7 +115,7 @@ export function columnPlan(column: SourceColumn, options: PlanOptions): ColumnPl
     return { name, input: "String", type: `Array(${inner})`, expression };
   }
   const scalar = scalarOf(type, options.key);
-  const nullable = options.nullable && (!options.key || options.nullableKey === true) && !column.notNull;
+  const nullable = options.nullable && !options.key && !column.notNull;
   const target = nullable ? nullableOf(scalar.type) : scalar.type;
   if (scalar.direct) return { name, input: target, type: target };
   return { name, input: "Nullable(String)", type: target, expression: convertScalar(scalar, input, nullable) };

@@ -1,9 +1,9 @@
 import { createRecordsBatch } from "@platformatic/kafka";
 import { ClickHouseError } from "../../../src/clickhouse/client.ts";
 import type { BrokerClient, Fetched, FetchRequest } from "../../../src/sources/message-broker/broker-client.ts";
-import { rowsOf } from "../../../src/sources/message-broker/format.ts";
 import type { MessageBrokerConfig } from "../../../src/sources/message-broker/kind.ts";
 import { KafkaSource } from "../../../src/sources/message-broker/source.ts";
+import { rowsOf } from "../../../src/sources/messages/rows.ts";
 import type { Batch, Source, SourceContext } from "../../../src/sources/source.ts";
 import { keptMarks, testContext } from "../../support/source-context.ts";
 import { describeSource, type World } from "../../support/source-contract.ts";

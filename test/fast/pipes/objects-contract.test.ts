@@ -31,6 +31,14 @@ class MemoryStore implements ObjectStore {
     return { head: "memory(", order: "structure, compression" as const, params: { keys: JSON.stringify(keys) } };
   }
 
+  head(): never {
+    throw new Error("nothing here is decompressed");
+  }
+
+  download(): never {
+    throw new Error("nothing here is decompressed");
+  }
+
   close(): void {}
 }
 

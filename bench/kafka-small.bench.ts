@@ -1,0 +1,7 @@
+/** JSON messages of 200 bytes. */
+import { throughput } from "./kafka.ts";
+
+export const description =
+  "rows/s of a Kafka pipe, 200 B JSON: against the engine's Kafka engine (ratio >= 3), >= 0.6 of the lower limit";
+
+export const run = () => throughput(200, 2_000_000, 2);

@@ -1,0 +1,34 @@
+/** From a declared format to rows: which of the engine's formats reads them, and what encodes the messages for it. */
+import { AppError } from "../../lib/errors.ts";
+import { AvroRows } from "./avro-rows.ts";
+import type { RowEncoder } from "./encoder.ts";
+import { JsonRows } from "./json-rows.ts";
+import type { Message } from "./message.ts";
+import type { RowFormat, RowPlan } from "./plan.ts";
+import { type RegistryConfig, SchemaRegistry } from "./registry.ts";
+
+export type FormatConfig = {
+  readonly format?: "JSONEachRow" | "Avro" | "AvroConfluent" | "Protobuf" | undefined;
+  readonly schemaRegistry?: RegistryConfig | undefined;
+};
+
+export type Rows<M extends Message> = {
+  readonly format: RowFormat;
+  readonly registry: SchemaRegistry | undefined;
+  encoder(plan: RowPlan<M>): RowEncoder<M>;
+};
+
+/** Throws SOURCE_INVALID for a format that cannot be read. */
+export function rowsOf<M extends Message>(config: FormatConfig): Rows<M> {
+  const format = config.format ?? (config.schemaRegistry === undefined ? "JSONEachRow" : "AvroConfluent");
+  if (format === "JSONEachRow") {
+    return { format, registry: undefined, encoder: (plan) => new JsonRows(plan) };
+  }
+  if (format === "Protobuf") throw new AppError("SOURCE_INVALID", "format: Protobuf is not available in this version.");
+  if (config.schemaRegistry === undefined) {
+    throw new AppError("SOURCE_INVALID", `schemaRegistry: is required for the format ${format}.`);
+  }
+  const { url, caCertificate, credentials } = config.schemaRegistry;
+  const registry = new SchemaRegistry({ url, caCertificate, credentials });
+  return { format: "Avro", registry, encoder: (plan) => new AvroRows(plan, registry) };
+}

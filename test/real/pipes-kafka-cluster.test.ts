@@ -1,0 +1,47 @@
+/** A pipe on a cluster of three brokers, of which one dies. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { kafkaMissing, startKafka, type TestKafka } from "../support/kafka.ts";
+import { KafkaTool, kafkaBody, orders } from "../support/kafka-pipes.ts";
+import { createPipe, untilState } from "../support/pipes.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
+
+if (kafkaMissing !== undefined) console.warn(`Kafka clusters are not tested: ${kafkaMissing}`);
+
+describe.skipIf(kafkaMissing !== undefined)("a cluster of three brokers", () => {
+  let kafka: TestKafka;
+  let tool: KafkaTool;
+  let served: Served;
+  let service: BenchService;
+
+  beforeAll(async () => {
+    [kafka, served] = await Promise.all([startKafka({ brokers: 3, heapMb: 192 }), serve()]);
+    tool = new KafkaTool(kafka);
+    service = await runningService(served, { idleScaling: false });
+  });
+  afterAll(async () => {
+    await tool?.[Symbol.asyncDispose]();
+    await served?.[Symbol.asyncDispose]();
+    await kafka?.[Symbol.asyncDispose]();
+  });
+
+  test("partitions get other leaders when one dies, and everything arrives once", async () => {
+    await tool.topic("led", 6, {}, 3);
+    await tool.send(orders("led", 0, 600, 6));
+    const id = await createPipe(
+      served,
+      service,
+      kafkaBody(kafka, "led", "led", { body: { scaling: { replicas: 2 } } }),
+    );
+    const rows = () => query(service, "SELECT count(), uniqExact(id) FROM led").catch(() => "");
+    await until("the first rows", async () => (await rows()) === "600\t600");
+    await kafka.kill(0);
+    await tool.send(orders("led", 600, 1_200, 6));
+    await until("the rows of the new leaders", async () => (await rows()) === "1200\t1200");
+    await untilState(served, service, id, "Running");
+    await kafka.start(0);
+    await kafka.kill(1);
+    await tool.send(orders("led", 1_200, 1_800, 6));
+    await until("the rows after another change", async () => (await rows()) === "1800\t1800");
+    expect(await query(service, "SELECT sum(id) FROM led")).toBe(String((1_799 * 1_800) / 2));
+  });
+});
