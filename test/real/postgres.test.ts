@@ -77,7 +77,7 @@ describe.skipIf(missing !== undefined)("Postgres pipes", () => {
       INSERT INTO sales SELECT i, '2026-01-01'::date + i % 50, 'n' || i FROM generate_series(1, 1000) i`);
     const pipeId = await cdcPipe(served, service, source, ["loose", "sales"]);
     await untilState(served, service, pipeId, "Running");
-    const loose = { source: "a::text, coalesce(b, '')", destination: "toString(a), b" };
+    const loose = { source: "a::text, coalesce(b, '')", destination: "toString(a), ifNull(b, '')" };
     const sales = { source: "id::text, day::text, note", destination: "toString(id), toString(day), note" };
     await untilEqual(source, service, "loose", loose);
     await untilEqual(source, service, "sales", sales);
