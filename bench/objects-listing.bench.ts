@@ -95,6 +95,7 @@ function contextOf(marks: Map<string, Json>): SourceContext {
     query: async () => [],
     command: async () => {},
     warn: () => {},
+    copying: () => {},
   };
 }
 

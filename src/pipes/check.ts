@@ -81,7 +81,8 @@ async function checkSource(client: ClickHouseClient, request: CheckRequest, sign
   if (request.config === undefined && !request.validateSamples) return;
   const connector = await request.kind.connect();
   const query = queryOf(client, signal);
-  const options = { validateSamples: request.validateSamples, destination: request.table, query };
+  const isExisting = request.managedTable === undefined;
+  const options = { validateSamples: request.validateSamples, destination: request.table, query, isExisting };
   await connector.check((request.config ?? {}) as never, options, signal);
 }
 
@@ -100,7 +101,8 @@ function queryOf(client: ClickHouseClient, signal: AbortSignal): Query {
 async function checkDestination(client: ClickHouseClient, request: CheckRequest): Promise<void> {
   if (request.managedTable === undefined) return;
   const { database, table, owned } = request.table;
-  if (owned !== undefined) return await checkOwned(client, database, owned);
+  // The connector knows what its tables must be, and looks itself.
+  if (owned !== undefined) return;
   const found = await findTable(client, database, table);
   if (found === undefined) {
     if (request.managedTable) return;
@@ -119,15 +121,6 @@ async function checkDestination(client: ClickHouseClient, request: CheckRequest)
   if (request.managedTable && other.length > 0) {
     const list = other.map((column) => `${column.name} is ${columns.get(column.name)}`).join(", ");
     refuse("columns", `table ${database}.${table} exists with other types: ${list}`);
-  }
-}
-
-/** Tables that the connector will make must not be in the way of somebody's rows. */
-async function checkOwned(client: ClickHouseClient, database: string, tables: readonly string[]): Promise<void> {
-  for (const table of tables) {
-    const found = await findTable(client, database, table);
-    if (found === undefined) continue;
-    if (await hasRows(client, found)) refuse("table", `table ${database}.${table} exists and is not empty`);
   }
 }
 

@@ -11,6 +11,7 @@ export class Health {
   readonly #tell: (status: WorkerStatus) => void;
   readonly #since = new Map<FailureKind, number>();
   readonly #warnings = new Map<string, string>();
+  #isCopying = false;
   #told: string | undefined;
 
   constructor(limits: Limits, tell: (status: WorkerStatus) => void) {
@@ -31,12 +32,19 @@ export class Health {
     if (this.#since.size === 0 && this.#told !== undefined) this.#tellRunning();
   }
 
+  /** The pipe copies what is there, or has done so. */
+  copying(isCopying: boolean): void {
+    this.#isCopying = isCopying;
+    if (this.#since.size === 0 && this.#told !== undefined) this.#tellRunning();
+  }
+
   #tellRunning(): void {
     const reason = [...this.#warnings.values()].join(" ");
-    const told = reason === "" ? "running" : reason;
+    const phase = this.#isCopying ? "snapshot" : "running";
+    const told = reason === "" ? phase : reason;
     if (this.#told === told) return;
     this.#told = told;
-    this.#tell(reason === "" ? { phase: "running" } : { phase: "degraded", reason });
+    this.#tell(reason === "" ? { phase } : { phase: "degraded", reason });
   }
 
   /** Throws PipeFailure when this has lasted too long. */

@@ -166,6 +166,7 @@ function contextOf(
     marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
     note: (marks, counts) => calls.note(marks, counts as Record<string, number>),
     answered: () => health.good(["source"]),
+    copying: (isCopying) => health.copying(isCopying),
     warn: (key, message) => health.warn(key, message),
     report: events.gauges,
     reject: async (records) => {

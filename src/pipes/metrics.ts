@@ -25,12 +25,25 @@ const gauges: Readonly<Record<string, readonly [name: string, help: string]>> = 
   listMs: ["Pipes_ListDuration", "Duration of the last LIST call, in ms."],
   commitErrors: ["Pipes_CommitErrors", "Commits of the consumer group's offsets that failed since the worker started."],
   lagMessages: ["Pipes_LagMessages", "Messages at the source that are not yet loaded."],
+  lag_bytes: ["Pipes_SourceLagBytes", "Log of the source behind the last position that is durable."],
+  lagSeconds: ["Pipes_SourceLagSeconds", "Age of the newest transaction received, while it is not durable."],
+  slot_retained_bytes: ["Pipes_SlotRetainedBytes", "Log that the source keeps for the slot."],
+  slot_safe_bytes: ["Pipes_SlotSafeBytes", "Log that may be written before the source gives the slot up."],
+  slot_burn_bytes_per_second: ["Pipes_SlotBurnBytesPerSecond", "Growth of the log kept for the slot."],
+  slot_eta_seconds: ["Pipes_SlotEtaSeconds", "Time until the source gives the slot up, at the present rate."],
+  snapshotParts: ["Pipes_SnapshotParts", "Parts that the tables are copied in."],
+  snapshotPartsDone: ["Pipes_SnapshotPartsDone", "Parts of the tables that are durable."],
+  snapshotRowsEstimated: ["Pipes_SnapshotRowsEstimated", "Rows of the tables, as the source estimates them."],
+  snapshotSecondsLeft: ["Pipes_SnapshotSecondsLeft", "Time that the copy will take still, at its present rate."],
 };
 
 /** Gauges per lane, reported as `name:lane`; the lane becomes a label. */
 const laneGauges: Readonly<Record<string, readonly [name: string, label: string, help: string]>> = {
   lagMessages: ["Pipes_PartitionLagMessages", "partition", "Messages of one partition that are not yet loaded."],
   lagSeconds: ["Pipes_PartitionLagSeconds", "partition", "Age of the newest loaded message of one that is behind."],
+  insertedRows: ["Pipes_InsertedRows", "table", "Rows inserted at the source, since the worker started."],
+  updatedRows: ["Pipes_UpdatedRows", "table", "Rows updated at the source, since the worker started."],
+  deletedRows: ["Pipes_DeletedRows", "table", "Rows deleted at the source, since the worker started."],
   millisBehindLatest: ["Pipes_MillisBehindLatest", "shard", "How far reading of a shard is behind its end, in ms."],
 };
 

@@ -44,7 +44,7 @@ export type Calls = {
 };
 
 export type WorkerStatus =
-  | { readonly phase: "preparing" | "running" | "completed" | "stopped" }
+  | { readonly phase: "preparing" | "snapshot" | "running" | "completed" | "stopped" }
   | { readonly phase: "degraded" | "failed"; readonly reason: string };
 
 export type ToWorker =

@@ -11,6 +11,7 @@ export function shownState(statuses: readonly WorkerStatus[]): Shown {
   const degraded = statuses.find((status) => status.phase === "degraded");
   if (degraded?.phase === "degraded") return { state: "Degraded", reason: degraded.reason };
   if (statuses.some((status) => status.phase === "preparing")) return { state: "Provisioning", reason: null };
+  if (statuses.some((status) => status.phase === "snapshot")) return { state: "Snapshot", reason: null };
   if (statuses.length > 0 && statuses.every((status) => status.phase === "completed")) {
     return { state: "Completed", reason: null };
   }

@@ -119,6 +119,8 @@ export type SourceContext = {
    * without a message.
    */
   warn(key: string, message?: string): void;
+  /** The pipe copies what is there before it follows changes: shown as `Snapshot`. */
+  copying(isCopying: boolean): void;
   /** Gauges such as lag and progress; shown in the API and in the metrics. */
   report(gauges: Readonly<Record<string, number>>): void;
   /** A plain query on the destination service. Wakes it: not for polling. */
@@ -175,6 +177,8 @@ export type CheckOptions = {
   readonly validateSamples: boolean;
   readonly destination: DestinationTable;
   readonly query: Query;
+  /** The pipe exists: what it has made at both sides is its own. */
+  readonly isExisting: boolean;
 };
 
 export type SourceKind = {

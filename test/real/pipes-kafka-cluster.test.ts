@@ -1,6 +1,7 @@
 /** A pipe on a cluster of three brokers, of which one dies. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kafkaMissing, startKafka, type TestKafka } from "../support/kafka.ts";
+import { censusOf } from "../support/kafka-census.ts";
 import { KafkaTool, kafkaBody, orders } from "../support/kafka-pipes.ts";
 import { createPipe, untilState } from "../support/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
@@ -32,16 +33,19 @@ describe.skipIf(kafkaMissing !== undefined)("a cluster of three brokers", () => 
       service,
       kafkaBody(kafka, "led", "led", { body: { scaling: { replicas: 2 } } }),
     );
-    const rows = () => query(service, "SELECT count(), uniqExact(id) FROM led").catch(() => "");
-    await until("the first rows", async () => (await rows()) === "600\t600");
+    const distinct = () => query(service, "SELECT uniqExact(id) FROM led").catch(() => "");
+    await until("the first rows", async () => (await distinct()) === "600");
     await kafka.kill(0);
-    await tool.send(orders("led", 600, 1_200, 6));
-    await until("the rows of the new leaders", async () => (await rows()) === "1200\t1200");
+    await tool.sendAnyway(orders("led", 600, 1_200, 6));
+    await until("the rows of the new leaders", async () => (await distinct()) === "1200");
     await untilState(served, service, id, "Running");
     await kafka.start(0);
     await kafka.kill(1);
-    await tool.send(orders("led", 1_200, 1_800, 6));
-    await until("the rows after another change", async () => (await rows()) === "1800\t1800");
-    expect(await query(service, "SELECT sum(id) FROM led")).toBe(String((1_799 * 1_800) / 2));
+    await tool.sendAnyway(orders("led", 1_200, 1_800, 6));
+    await until("the rows after another change", async () => (await distinct()) === "1800");
+    // What the producer may have sent twice is in the topic twice; the table must have just what the topic has.
+    const { good, sum } = await censusOf(kafka, ["led"], /"id":(\d+)/);
+    await until("every message", async () => Number(await query(service, "SELECT count() FROM led")) >= good);
+    expect(await query(service, "SELECT count(), sum(id) FROM led")).toBe(`${good}\t${sum}`);
   });
 });

@@ -233,8 +233,6 @@ suite("object storage pipes", () => {
     );
     const type = { ...good.destination, columns: [columns[0], { name: "name", type: "String DEFAULT sleep(3)" }] };
     expect((await rejects(400, with_({ destination: type }))).issues?.[0]?.path).toBe("destination.columns.1.type");
-    const kafka = { messageBroker: { type: "kafka", format: "JSONEachRow", brokers: "a:1", topics: "t" } };
-    expect((await rejects(400, with_({ source: kafka }))).message).toContain("cannot run pipes of this kind yet");
     const none = await rejects(
       400,
       with_({ destination: { ...good.destination, managedTable: false, tableDefinition: null } }),

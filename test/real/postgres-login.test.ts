@@ -4,7 +4,8 @@ import { chmodSync, chownSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AppError } from "../../src/lib/errors.ts";
-import { login, type RelationalDbConfig } from "../../src/sources/relational-db/login.ts";
+import type { RelationalDbConfig } from "../../src/sources/relational-db/kind.ts";
+import { login } from "../../src/sources/relational-db/login.ts";
 import { freePort } from "../support/pipe-stores.ts";
 import { postgresMissing, TestPostgres } from "../support/postgres.ts";
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClickHouseClient } from "../../src/clickhouse/client.ts";
 import type { AppError } from "../../src/lib/errors.ts";
-import type { RelationalDbConfig } from "../../src/sources/relational-db/login.ts";
+import type { RelationalDbConfig } from "../../src/sources/relational-db/kind.ts";
 import { preflight } from "../../src/sources/relational-db/preflight.ts";
 import { postgresMissing, postgresVersions, TestPostgres } from "../support/postgres.ts";
 import { runningService, type Served, serve } from "../support/serve.ts";

@@ -17,17 +17,23 @@ export type Codec = "none" | "gzip" | "snappy" | "lz4" | "zstd";
 /** A producer and an admin of one cluster. */
 export class KafkaTool implements AsyncDisposable {
   readonly admin: Admin;
-  readonly #producer: Producer<Buffer, Buffer, Buffer, Buffer>;
+  #producer: Producer<Buffer, Buffer, Buffer, Buffer>;
   readonly #brokers: string[];
   #transactions = 0;
 
   constructor(kafka: Pick<TestKafka, "brokers">) {
     this.#brokers = kafka.brokers.split(",");
     this.admin = new Admin({ clientId: "admin", bootstrapBrokers: this.#brokers, retries: 20, retryDelay: 200 });
-    this.#producer = new Producer({
+    this.#producer = this.#newProducer();
+  }
+
+  /** Idempotent: what it sends again after an answer was lost is in the topic once. */
+  #newProducer() {
+    return new Producer<Buffer, Buffer, Buffer, Buffer>({
       clientId: "producer",
       bootstrapBrokers: this.#brokers,
-      retries: 30,
+      idempotent: true,
+      retries: 20,
       retryDelay: 200,
     });
   }
@@ -51,6 +57,19 @@ export class KafkaTool implements AsyncDisposable {
     for (let from = 0; from < messages.length; from += 5_000) {
       const batch = messages.slice(from, from + 5_000).map((message) => wire(message));
       await this.#producer.send({ messages: batch, compression, acks: -1 });
+    }
+  }
+
+  /** For brokers that die: a new producer goes on after a failure, so messages may be in the topic more than once. */
+  async sendAnyway(messages: readonly Produced[], attempts = 5): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.send(messages);
+      } catch (error) {
+        if (attempt === attempts) throw error;
+        await this.#producer.close(true).catch(() => {});
+        this.#producer = this.#newProducer();
+      }
     }
   }
 

@@ -20,6 +20,7 @@ export function testContext(own: Partial<SourceContext> = {}): SourceContext {
     note: async () => {},
     reject: async () => {},
     answered: () => {},
+    copying: () => {},
     warn: () => {},
     report: () => {},
     command: async () => {},

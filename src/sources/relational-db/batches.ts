@@ -31,6 +31,8 @@ export type Gathered = {
   /** End of the last whole transaction: what is acknowledged when the batch is durable. */
   readonly end: string | undefined;
   readonly rows: number;
+  /** Changes by kind and table, in the form of gauges: `insertedRows:table`. */
+  readonly changes: Readonly<Record<string, number>>;
 };
 
 export class Gatherer {
@@ -134,13 +136,15 @@ export class Gatherer {
   /** What has been gathered; undefined when there are no rows. */
   take(): Gathered | undefined {
     const rows = this.rows;
-    const inserts = [...this.#tables.values()].flatMap((table) => table.take());
+    const tables = [...this.#tables.values()];
+    const inserts = tables.flatMap((table) => table.take());
+    const changes = Object.fromEntries(tables.flatMap(changeCounts));
     this.#tables.clear();
     const from = placeText(this.#from);
     this.#from = this.#at;
     if (inserts.length === 0) return undefined;
     const end = this.#end === undefined ? undefined : formatLsn(this.#end);
-    return { from, to: placeText(this.#at), inserts, end, rows };
+    return { from, to: placeText(this.#at), inserts, end, rows, changes };
   }
 
   #commit(lsn: bigint, end: bigint): undefined {
@@ -196,6 +200,10 @@ export class Gatherer {
     this.#tables.set(oid, table);
     return table;
   }
+}
+
+function changeCounts({ plan, changes }: TableChanges): [string, number][] {
+  return Object.entries(changes).map(([kind, count]) => [`${kind}Rows:${plan.target}`, count]);
 }
 
 /** A part of the stream as a batch of the pipe. */

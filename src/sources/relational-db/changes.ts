@@ -15,7 +15,11 @@ export class TableChanges {
   readonly #keyPlaces: readonly number[];
   readonly #writer: RowWriter;
   readonly #partial: PartialRows;
+  /** Rows of keys that a partial row looks up: they go in after it. */
+  readonly #later: RowWriter;
+  readonly #laterKeys = new Set<string>();
   readonly #done: Insert[] = [];
+  readonly changes = { inserted: 0, updated: 0, deleted: 0 };
   #bytes = 0;
   #rows = 0;
 
@@ -24,24 +28,27 @@ export class TableChanges {
     const names = plan.sourceColumns.map((column) => column.name);
     const places = columnPlaces(relation.columns, names);
     this.#writer = new RowWriter(places, relation.columns.length);
+    this.#later = new RowWriter(places, relation.columns.length, 1024);
     this.#keyPlaces = columnPlaces(relation.columns, plan.key);
     this.#partial = new PartialRows(plan, places, this.#keyPlaces);
   }
 
   /** Of all rows that are held. */
   get bytes(): number {
-    return this.#bytes + this.#writer.bytes + this.#partial.bytes;
+    return this.#bytes + this.#held((part) => part.bytes);
   }
   get rows(): number {
-    return this.#rows + this.#writer.rows + this.#partial.rows;
+    return this.#rows + this.#held((part) => part.rows);
   }
 
   insert({ row }: Inserted, versions: Versions): void {
+    this.changes.inserted += 1;
     this.#add(row, `\t${versions.row}\t0`);
   }
 
   /** A row whose key is another one leaves a tombstone under the old key. */
   update({ row, key, old }: Update, versions: Versions): void {
+    this.changes.updated += 1;
     const before = key ?? old;
     const moved = before !== undefined && this.#keyChanged(before, row);
     if (old === undefined && row.hasUnchanged()) this.#addPartial(row, key, versions);
@@ -50,6 +57,7 @@ export class TableChanges {
   }
 
   delete({ key, old }: Delete, versions: Versions): void {
+    this.changes.deleted += 1;
     this.#add((old ?? key) as Tuple, `\t${versions.row}\t1`);
   }
 
@@ -60,25 +68,39 @@ export class TableChanges {
   }
 
   #add(row: Tuple, tail: string, old?: Tuple): void {
-    // A row whose key is waited for must not be in the table before the one that looks it up.
-    if (this.#partial.rows > 0 && this.#partial.has(keyText(row, this.#keyPlaces, old))) this.#cut();
-    if (!this.#writer.append(row, tail, old)) throw new Error("a row lacks values that its old row lacks too");
-    if (this.#writer.bytes >= maxInsertBytes) this.#cut();
+    const writer = this.#writerFor(row, old);
+    if (!writer.append(row, tail, old)) throw new Error("a row lacks values that its old row lacks too");
+    if (writer.bytes >= maxInsertBytes) this.#cut();
+  }
+
+  #writerFor(row: Tuple, old: Tuple | undefined): RowWriter {
+    if (this.#partial.rows === 0) return this.#writer;
+    const key = keyText(row, this.#keyPlaces, old);
+    if (!this.#partial.has(key)) return this.#writer;
+    this.#laterKeys.add(key);
+    return this.#later;
   }
 
   #addPartial(row: Tuple, key: Tuple | undefined, versions: Versions): void {
     const before = keyText(key ?? row, this.#keyPlaces);
     const after = keyText(row, this.#keyPlaces, key);
-    if (this.#partial.full || this.#partial.has(before) || this.#partial.has(after)) this.#cut();
-    this.#partial.add(row, key, [before, after], `\t${versions.row}\t0`);
+    const isLater = this.#laterKeys.has(before) || this.#laterKeys.has(after);
+    if (isLater || !this.#partial.takes(row, before, after)) this.#cut();
+    this.#partial.add(row, key, before, after, `\t${versions.row}\t0`);
   }
 
-  /** Whole rows go first: what is looked up is what was there before. */
+  /** What is looked up must be what was there before: whole rows first, and last those of keys that were looked up. */
   #cut(): void {
-    this.#rows += this.#writer.rows + this.#partial.rows;
-    this.#bytes += this.#writer.bytes + this.#partial.bytes;
+    this.#rows += this.#held((part) => part.rows);
+    this.#bytes += this.#held((part) => part.bytes);
     if (this.#writer.rows > 0) this.#done.push(streamInsert(this.plan, this.#writer.take()));
     if (this.#partial.rows > 0) this.#done.push(this.#partial.take());
+    if (this.#later.rows > 0) this.#done.push(streamInsert(this.plan, this.#later.take()));
+    this.#laterKeys.clear();
+  }
+
+  #held(count: (part: { readonly rows: number; readonly bytes: number }) => number): number {
+    return count(this.#writer) + count(this.#partial) + count(this.#later);
   }
 
   #keyChanged(before: Tuple, row: Tuple): boolean {

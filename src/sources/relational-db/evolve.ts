@@ -114,6 +114,12 @@ class Changes {
   }
 
   #add(column: SourceColumn): void {
+    if (this.#plan.isKeyless) {
+      throw new Unfollowable(`the column ${column.name} was added, and without a key all columns tell rows apart`);
+    }
+    if (column.notNull && column.missingValue === undefined) {
+      throw new Unfollowable(`the column ${column.name} was added with values that the log does not tell`);
+    }
     this.statements.push(`ALTER TABLE ${this.#table} ADD COLUMN IF NOT EXISTS ${this.#definition(column)}`);
     this.columns.push(column);
   }
@@ -161,7 +167,8 @@ class Changes {
   }
 
   #planned(column: SourceColumn): ColumnPlan {
-    return columnPlan(column, { nullable: this.#nullable, key: this.#isKey(column) });
+    const key = this.#isKey(column) && (!this.#plan.isKeyless || column.notNull);
+    return columnPlan(column, { nullable: this.#nullable, key });
   }
 
   #isKey(column: SourceColumn): boolean {

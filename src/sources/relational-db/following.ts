@@ -36,7 +36,11 @@ export class Following {
   #wanted = false;
   #failure: Error | undefined;
   #wake: () => void = () => {};
-  #unconfirmed = new Set<string>();
+  readonly #unconfirmed = new Set<string>();
+  /** Changes by kind and table since the worker began to follow. */
+  readonly #changes: Record<string, number> = {};
+  /** Of the last transaction that was received, in ms. */
+  #committedAt = 0;
 
   constructor(parts: FollowParts, from: string, options: { limits?: Limits; syncMs?: number; until?: string } = {}) {
     this.#parts = parts;
@@ -74,9 +78,11 @@ export class Following {
       const gathered = this.#gatherer.take();
       const barrier = this.#barrier;
       this.#due = false;
+      // From here on nothing that follows may be confirmed before this one is.
+      const batch = gathered && this.#track(gathered);
       // What arrives while this one is inserted is gathered into the next.
       if (barrier === undefined) this.#stream?.resume();
-      if (gathered !== undefined) yield { kind: "batch", batch: this.#track(gathered) };
+      if (batch !== undefined) yield { kind: "batch", batch };
       if (barrier === undefined) continue;
       yield { kind: "barrier", barrier, from: placeText(this.#gatherer.at) };
       this.#barrier = undefined;
@@ -97,19 +103,30 @@ export class Following {
     if (typeof end === "string") this.#stream?.confirm(parseLsn(end), "now");
   }
 
-  get confirmed(): bigint | undefined {
-    return this.#stream?.confirmed;
+  /** How far the destination is behind what has been received, and what has been changed so far. */
+  gauges(): Readonly<Record<string, number>> {
+    const lag = this.#isIdle() || this.#committedAt === 0 ? 0 : Math.max(0, Date.now() - this.#committedAt) / 1000;
+    return { ...this.#changes, lagSeconds: lag };
+  }
+
+  /** Until this batch is acknowledged nothing behind it is confirmed to the source. */
+  awaits(batch: Batch): Batch {
+    this.#unconfirmed.add(batch.id);
+    return batch;
   }
 
   #track(gathered: Gathered): Batch {
-    const batch = streamBatch(gathered);
-    this.#unconfirmed.add(batch.id);
+    const batch = this.awaits(streamBatch(gathered));
+    for (const [name, count] of Object.entries(gathered.changes)) {
+      this.#changes[name] = (this.#changes[name] ?? 0) + count;
+    }
     return batch;
   }
 
   #take(message: Message): boolean {
     if (this.#until !== undefined && message.kind === "begin" && message.finalLsn > this.#until.lsn)
       return this.#stop();
+    if (message.kind === "commit") this.#committedAt = Number(message.time / 1000n);
     const barrier = this.#gatherer.push(message);
     if (barrier !== undefined && !this.#passes(barrier)) {
       this.#barrier = barrier;

@@ -1,12 +1,9 @@
 /** Logging in at the source: address, TLS, password, and what it means when that fails. */
 import net from "node:net";
 import { createSecureContext } from "node:tls";
-import type pg from "pg";
-import type { z } from "zod";
+import pg from "pg";
 import { AppError, type ErrorCode } from "../../lib/errors.ts";
-import type { relationalDb } from "./kind.ts";
-
-export type RelationalDbConfig = z.output<typeof relationalDb.request>;
+import type { RelationalDbConfig } from "./kind.ts";
 
 export type LoginOptions = {
   /** A connection that also takes replication commands. */
@@ -22,23 +19,21 @@ const defaultPort = 5432;
  */
 export async function login(
   config: RelationalDbConfig,
-  options: LoginOptions,
-  signal: AbortSignal,
+  options: LoginOptions = {},
+  signal?: AbortSignal,
 ): Promise<pg.Client> {
-  const settings = clientOptions(config, options);
-  const { default: postgres } = await import("pg");
-  const client = new postgres.Client(settings);
+  const client = new pg.Client(clientOptions(config, options));
   // Without a listener a connection that breaks while it is idle would end the process.
   client.on("error", () => {});
   const end = () => void client.end().catch(() => {});
-  signal.addEventListener("abort", end);
-  client.once("end", () => signal.removeEventListener("abort", end));
+  signal?.addEventListener("abort", end);
+  client.once("end", () => signal?.removeEventListener("abort", end));
   try {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     await client.connect();
     return client;
   } catch (error) {
-    signal.removeEventListener("abort", end);
+    signal?.removeEventListener("abort", end);
     end();
     throw loginError(error, config);
   }

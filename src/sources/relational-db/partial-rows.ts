@@ -14,12 +14,15 @@ import { columnPlan } from "./types.ts";
 const maxRows = 5_000;
 const maxBytes = 32 * 2 ** 20;
 
+type Lookup = { readonly key: readonly (Buffer | null)[]; readonly lacking: readonly number[] };
+
 export class PartialRows {
   readonly #plan: TablePlan;
   readonly #places: readonly number[];
   readonly #keyPlaces: readonly number[];
   readonly #writer: RowWriter;
-  readonly #keys = new Set<string>();
+  /** By the text of a key: what its newest row here looks up. */
+  readonly #lookups = new Map<string, Lookup>();
   /** Columns that some row lacks, as numbers in the plan. */
   readonly #lacking = new Set<number>();
 
@@ -41,37 +44,51 @@ export class PartialRows {
   get bytes(): number {
     return this.#writer.bytes;
   }
-  get full(): boolean {
-    return this.#writer.rows >= maxRows || this.#writer.bytes >= maxBytes;
-  }
 
   has(key: string): boolean {
-    return this.#keys.has(key);
+    return this.#lookups.has(key);
   }
 
-  /** `before` has the old key where it changed, or where the new row does not tell it. */
-  add(row: Tuple, before: Tuple | undefined, keys: readonly string[], tail: string): void {
-    const lacking: number[] = [];
+  /** False when the row must wait until the rows here are in the table. */
+  takes(row: Tuple, before: string, after: string): boolean {
+    if (this.#writer.rows >= maxRows || this.#writer.bytes >= maxBytes) return false;
+    if (before !== after && this.has(after)) return false;
+    const earlier = this.#lookups.get(before);
+    return earlier === undefined || this.#lackingOf(row).every((index) => earlier.lacking.includes(index));
+  }
+
+  /** `old` has the old key where it changed, or where the new row does not tell it. */
+  add(row: Tuple, old: Tuple | undefined, before: string, after: string, tail: string): void {
+    const lacking = this.#lackingOf(row, old);
     const values = this.#places.map((place, index) => {
-      if (place < 0) return null;
+      if (place < 0 || lacking.includes(index)) return null;
       const value = row.bytes(place);
-      if (value !== unchanged) return value;
-      if (before !== undefined && this.#keyPlaces.includes(place)) return before.bytes(place);
-      lacking.push(index);
-      return null;
+      return value === unchanged ? known(old?.bytes(place)) : value;
     });
-    const key = this.#keyPlaces.map((place) => (before ?? row).bytes(place));
+    // A row that was looked up here already: what it lacked is what was there before it.
+    const key = this.#lookups.get(before)?.key ?? this.#keyPlaces.map((place) => copy((old ?? row).bytes(place)));
     this.#writer.append(tupleOf([...values, ...key]), `${tail}\t[${lacking.join(",")}]`);
-    for (const text of keys) this.#keys.add(text);
+    this.#lookups.set(before, { key, lacking });
+    this.#lookups.set(after, { key, lacking });
     for (const index of lacking) this.#lacking.add(index);
   }
 
   take(): Insert {
     const sql = this.#sql([...this.#lacking].toSorted((a, b) => a - b));
     const body = this.#writer.take();
-    this.#keys.clear();
+    this.#lookups.clear();
     this.#lacking.clear();
     return { sql, body: () => body, settings: streamSettings };
+  }
+
+  /** Columns that were not sent; those of the key may be in the old row. */
+  #lackingOf(row: Tuple, old?: Tuple): number[] {
+    const lacking: number[] = [];
+    for (const [index, place] of this.#places.entries()) {
+      if (place < 0 || row.bytes(place) !== unchanged) continue;
+      if (old === undefined || !this.#keyPlaces.includes(place)) lacking.push(index);
+    }
+    return lacking;
   }
 
   #sql(lacking: readonly number[]): string {
@@ -114,3 +131,15 @@ export class PartialRows {
 }
 
 const lackingColumn = "_lacking";
+
+type Value = ReturnType<Tuple["bytes"]>;
+
+function known(value: Value | undefined): Buffer | null {
+  return value === undefined || value === unchanged ? null : value;
+}
+
+/** Messages are written over. */
+function copy(value: Value): Buffer | null {
+  const bytes = known(value);
+  return bytes === null ? null : Buffer.from(bytes);
+}

@@ -1,7 +1,7 @@
 /** Pre-flight checks of the mapped tables: they exist, can be read, and their changes can be told apart. */
 import type { Issue } from "../../lib/errors.ts";
 import { replicatedColumns, type SourceTable } from "./catalog.ts";
-import type { RelationalDbConfig } from "./login.ts";
+import type { RelationalDbConfig } from "./kind.ts";
 import { followsLog, issue, type Preflight, tableKey } from "./preflight.ts";
 import { quoteName } from "./session.ts";
 

@@ -2,8 +2,10 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { AppError } from "../../lib/errors.ts";
-import { connect, sourceError } from "./connection.ts";
+import { connect } from "./connection.ts";
 import type { RelationalDbConfig, TableMapping } from "./kind.ts";
+import { sourceError } from "./login.ts";
+import { parseLsn, versionText } from "./lsn.ts";
 import { quoteName } from "./session.ts";
 
 export type Names = {
@@ -63,6 +65,8 @@ export type Snapshot = {
   readonly name: string;
   /** Copies show all transactions that committed before this position. Exact only for a slot's snapshot. */
   readonly lsn: string;
+  /** Of the rows that are copied in it. */
+  readonly version: string;
   close(): Promise<void>;
 };
 
@@ -75,7 +79,7 @@ export async function createSlot(config: RelationalDbConfig, slot: string, failo
     const options = failover ? "(SNAPSHOT 'export', FAILOVER true)" : "EXPORT_SNAPSHOT";
     const created = await client.query(`CREATE_REPLICATION_SLOT ${quoteName(slot)} LOGICAL pgoutput ${options}`);
     const row = created.rows[0] as { snapshot_name: string; consistent_point: string };
-    return { name: row.snapshot_name, lsn: row.consistent_point, close: () => client.end() };
+    return { name: row.snapshot_name, lsn: row.consistent_point, version: "0", close: () => client.end() };
   } catch (error) {
     await client.end().catch(() => {});
     throw sourceError(error);
@@ -92,7 +96,9 @@ export async function temporarySnapshot(config: RelationalDbConfig): Promise<Sna
     const name = `millrace_copy_${randomBytes(8).toString("hex")}`;
     const created = await client.query(`CREATE_REPLICATION_SLOT ${name} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT`);
     const row = created.rows[0] as { snapshot_name: string; consistent_point: string };
-    return { name: row.snapshot_name, lsn: row.consistent_point, close: () => client.end() };
+    // Later than every transaction that the copies show, and earlier than all others.
+    const version = versionText(parseLsn(row.consistent_point) - 1n, 0, false);
+    return { name: row.snapshot_name, lsn: row.consistent_point, version, close: () => client.end() };
   } catch (error) {
     await client.end().catch(() => {});
     throw sourceError(error);
@@ -107,7 +113,7 @@ export async function exportSnapshot(config: RelationalDbConfig): Promise<Snapsh
     const { rows } = await client.query<{ name: string; lsn: string }>(
       "SELECT pg_catalog.pg_export_snapshot() AS name, pg_catalog.pg_current_wal_lsn()::text AS lsn",
     );
-    return { ...(rows[0] as { name: string; lsn: string }), close: () => client.end() };
+    return { ...(rows[0] as { name: string; lsn: string }), version: "0", close: () => client.end() };
   } catch (error) {
     await client.end().catch(() => {});
     throw sourceError(error);

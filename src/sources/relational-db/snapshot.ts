@@ -1,11 +1,13 @@
 /**
  * The copy of the tables that the stream then continues. Each table is cut into ranges of pages; a range is one batch with
- * a lane and a mark of its own. Ranges that were not durable when a worker ended are copied in a newer snapshot: their
- * rows have version 0 and the stream begins where the slot does, so that its rows replace what was copied too late.
+ * a lane and a mark of its own. Ranges that were not durable when a worker ended are copied in a newer snapshot, and
+ * the durable ones are looked through for rows that came into them since. Such rows have the version of their snapshot's
+ * position: the stream, which begins further back, cannot replace them by what it says of the time before.
  */
 import type pg from "pg";
 import type { Batch, Insert, JsonObject, SourceContext } from "../source.ts";
 import { connect, copyOut } from "./connection.ts";
+
 import type { RelationalDbConfig } from "./kind.ts";
 import { type Cut, cutFromJson, cutTable, cutToJson, type Part, partsOf } from "./partitions.ts";
 import { copySelect } from "./session.ts";
@@ -22,7 +24,11 @@ export type Copied = {
   readonly into: string;
 };
 
-type Work = Copied & { readonly part: Part };
+type Work = Copied & {
+  readonly part: Part;
+  /** The range is durable from an earlier snapshot: only rows that came into it since are wanted. */
+  readonly isDone: boolean;
+};
 
 export class SnapshotCopy {
   readonly #config: RelationalDbConfig;
@@ -41,9 +47,9 @@ export class SnapshotCopy {
     this.#tables = tables;
   }
 
-  /** The ranges that are not durable yet; none when the copy is complete. */
-  async remaining(client: pg.Client): Promise<Work[]> {
-    const byTable = await Promise.all(this.#tables.map((table) => this.#remainingOf(client, table)));
+  /** All ranges of the tables, with what has been done of them. */
+  async work(client: pg.Client): Promise<Work[]> {
+    const byTable = await Promise.all(this.#tables.map((table) => this.#workOf(client, table)));
     this.#report();
     return interleave(byTable, this.#config.settings?.snapshotNumberOfParallelTables ?? 1);
   }
@@ -55,9 +61,14 @@ export class SnapshotCopy {
     const readers = await this.#openReaders(Math.min(width, work.length, 32), snapshot);
     const inFlight: Promise<Batch>[] = [];
     let next = 0;
+    const since = await this.#since(readers[0] as Reader);
     const startNext = () => {
       const item = work[next] as Work;
-      const batch = (readers[next % readers.length] as Reader).copy(item, snapshot);
+      const batch = (readers[next % readers.length] as Reader).copy(
+        item,
+        snapshot,
+        since.get(item.plan.target) as string,
+      );
       // It is awaited later, in its turn.
       batch.catch(() => {});
       inFlight.push(batch);
@@ -67,6 +78,7 @@ export class SnapshotCopy {
       while (!signal.aborted && (next < work.length || inFlight.length > 0)) {
         while (inFlight.length < readers.length && next < work.length) startNext();
         const batch = await (inFlight.shift() as Promise<Batch>);
+        if (batch.inserts.length === 0 && batch.marks === undefined) continue;
         this.#pending.set(batch.lane, batch);
         yield batch;
       }
@@ -84,9 +96,23 @@ export class SnapshotCopy {
   acknowledge(batch: Batch): void {
     if (this.#pending.get(batch.lane)?.id !== batch.id) return;
     this.#pending.delete(batch.lane);
+    if (batch.marks === undefined) return;
     this.#partsDone += 1;
     this.#partsNow += 1;
     this.#report();
+  }
+
+  /** For each table, the oldest transaction that its first snapshot could not see: rows of later ones are new since. */
+  async #since(reader: Reader): Promise<ReadonlyMap<string, string>> {
+    const keys = new Map(this.#tables.map(({ plan, copyId }) => [plan.target, `since:${plan.target}:${copyId}`]));
+    const saved = await this.#context.marks([...keys.values()]);
+    const now = await reader.oldestTransaction();
+    const since = new Map([...keys].map(([target, key]) => [target, String(saved.get(key) ?? now)]));
+    await this.#context.note(
+      Object.fromEntries([...keys].map(([target, key]) => [key, since.get(target) as string])),
+      {},
+    );
+    return since;
   }
 
   async #openReaders(count: number, snapshot: Snapshot): Promise<Reader[]> {
@@ -100,7 +126,7 @@ export class SnapshotCopy {
     }
   }
 
-  async #remainingOf(client: pg.Client, table: Copied): Promise<Work[]> {
+  async #workOf(client: pg.Client, table: Copied): Promise<Work[]> {
     const cut = await this.#cutOf(client, table);
     const parts = partsOf(cut);
     const keys = parts.map((part) => markOf(table, part));
@@ -108,7 +134,7 @@ export class SnapshotCopy {
     this.#estimatedRows += cut.rows;
     this.#partsAll += parts.length;
     this.#partsDone += done.size;
-    return parts.filter((part) => !done.has(markOf(table, part))).map((part) => ({ ...table, part }));
+    return parts.map((part) => ({ ...table, part, isDone: done.has(markOf(table, part)) }));
   }
 
   async #cutOf(client: pg.Client, { plan, copyId }: Copied): Promise<Cut> {
@@ -155,29 +181,37 @@ class Reader {
   }
 
   /** Copies of one reader follow one another. */
-  copy(work: Work, snapshot: Snapshot): Promise<Batch> {
-    const copied = this.#last.then(() => this.#copy(work, snapshot));
+  copy(work: Work, snapshot: Snapshot, since: string): Promise<Batch> {
+    const copied = this.#last.then(() => this.#copy(work, snapshot, since));
     this.#last = copied.catch(() => {});
     return copied;
+  }
+
+  async oldestTransaction(): Promise<string> {
+    const sql = "SELECT pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text AS xmin";
+    const { rows } = await this.#client.query<{ xmin: string }>(sql);
+    return (rows[0] as { xmin: string }).xmin;
   }
 
   async close(): Promise<void> {
     await this.#client.end();
   }
 
-  async #copy(work: Work, snapshot: Snapshot): Promise<Batch> {
-    const { plan, into, part } = work;
+  async #copy(work: Work, snapshot: Snapshot, since: string): Promise<Batch> {
+    const { plan, into, part, isDone } = work;
+    const isNew = `pg_catalog.age(xmin) <= pg_catalog.age('${since}'::pg_catalog.xid8::pg_catalog.xid)`;
+    const where = isDone ? `${part.where} AND ${isNew}` : part.where;
     const names = plan.sourceColumns.map((column) => column.name);
     const pieces = new Pieces();
-    await copyOut(this.#client, copySelect(part.leaf, names, { where: part.where, only: true }), (row) =>
-      pieces.add(row),
-    );
-    const inserts: Insert[] = pieces.take().map((body) => snapshotInsert(plan, into, body));
-    const lane = markOf(work, part);
+    await copyOut(this.#client, copySelect(part.leaf, names, { where, only: true }), (row) => pieces.add(row));
+    const inserts: Insert[] = pieces.take().map((body) => snapshotInsert(plan, into, snapshot.version, body));
+    const mark = markOf(work, part);
+    const lane = isDone ? `${mark}:moved` : mark;
     // The snapshot's name makes the token another one when the range is copied again.
     const id = `${lane}@${snapshot.lsn}:${snapshot.name}`;
     const counts = { fetchedBytes: pieces.bytes };
-    return { lane, id, replay: { kind: "copy", lane, id }, inserts, marks: { [lane]: pieces.rows }, counts };
+    const marks = isDone ? {} : { marks: { [mark]: pieces.rows } };
+    return { lane, id, replay: { kind: "copy", lane, id }, inserts, ...marks, counts };
   }
 }
 

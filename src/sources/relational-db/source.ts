@@ -4,11 +4,12 @@ import { AppError } from "../../lib/errors.ts";
 import type { Batch, Json, JsonObject, Source, SourceContext } from "../source.ts";
 import { type Barrier, streamBatch, streamLane, truncateBatch } from "./batches.ts";
 import { readTables } from "./catalog.ts";
-import { connect, sourceError } from "./connection.ts";
+import { connect } from "./connection.ts";
 import { DestinationTables } from "./destination.ts";
 import { evolve, fits } from "./evolve.ts";
 import { Following } from "./following.ts";
 import type { RelationalDbConfig } from "./kind.ts";
+import { sourceError } from "./login.ts";
 import { parseLsn, placeText } from "./lsn.ts";
 import type { Relation } from "./pgoutput.ts";
 import {
@@ -23,6 +24,7 @@ import {
 } from "./slot.ts";
 import { type Copied, SnapshotCopy } from "./snapshot.ts";
 import { TableStates } from "./table-states.ts";
+import { Watch } from "./watch.ts";
 
 /** Bytes of a batch that is gathered: as many again are inserted meanwhile. */
 const maxBatchBytes = 64 * 2 ** 20;
@@ -51,7 +53,10 @@ export class RelationalSource implements Source {
       const names = namesOf(config, context.pipeId);
       const isFollowed = config.settings?.replicationMode !== "snapshot";
       if (isFollowed) await ensurePublication(client, names, config.tableMappings);
-      return new RelationalSource(config, context, await TableStates.load(client, config, context));
+      const states = await TableStates.load(client, config, context);
+      const isCopied = config.settings?.replicationMode === "cdc_only" || states.all().every((state) => state.isCopied);
+      context.copying(!isCopied);
+      return new RelationalSource(config, context, states);
     } catch (error) {
       throw isOfSource(error) ? sourceError(error) : error;
     } finally {
@@ -118,6 +123,7 @@ export class RelationalSource implements Source {
   async *#copyTables(mode: string, signal: AbortSignal): AsyncGenerator<Batch> {
     const states = this.#states.all().filter((state) => !state.isCopied);
     if (states.length === 0) return;
+    this.#context.copying(true);
     const client = await connect(this.#config);
     let snapshot: Snapshot | undefined;
     try {
@@ -130,13 +136,14 @@ export class RelationalSource implements Source {
         tables.push({ plan: state.plan, copyId: state.copyId, into });
       }
       this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
-      const work = await this.#copy.remaining(client);
+      const work = await this.#copy.work(client);
       if (work.length > 0) yield* this.#copy.read(work, snapshot, signal);
       if (signal.aborted) return;
       for (const state of states) {
         await this.#destination.publish(state.plan, state.copyId);
         await state.completed(snapshot.lsn);
       }
+      this.#context.copying(false);
     } finally {
       await snapshot?.close();
       await client.end().catch(() => {});
@@ -177,22 +184,25 @@ export class RelationalSource implements Source {
       syncMs: syncIntervalSeconds * 1000,
     });
     this.#following = following;
+    const watch = new Watch(this.#config, this.#context, this.#names.slot);
     try {
       await following.open(position, signal);
       this.#context.answered();
+      watch.start(() => following.gauges());
       for await (const step of following.steps(signal)) {
         if (step.kind === "batch") yield step.batch;
-        else yield* this.#pass(step.barrier, step.from);
+        else yield* this.#pass(following, step.barrier, step.from);
       }
     } finally {
+      await watch.stop();
       await following.close();
     }
   }
 
-  async *#pass(barrier: Barrier, from: string): AsyncGenerator<Batch> {
+  async *#pass(following: Following, barrier: Barrier, from: string): AsyncGenerator<Batch> {
     if (barrier.kind === "truncate") {
       const sql = barrier.tables.map((plan) => `TRUNCATE TABLE ${tableName(plan.database, plan.target)}`);
-      yield truncateBatch(from, barrier, sql);
+      yield following.awaits(truncateBatch(from, barrier, sql));
       return;
     }
     const { relation } = barrier;

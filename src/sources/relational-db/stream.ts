@@ -1,8 +1,9 @@
 /** The replication connection: receives, confirms, and holds the source back while batches are waited for. */
 import type pg from "pg";
 import { AppError } from "../../lib/errors.ts";
-import { connect, copyOut, sourceError } from "./connection.ts";
+import { connect, copyOut } from "./connection.ts";
 import type { RelationalDbConfig } from "./kind.ts";
+import { sourceError } from "./login.ts";
 import { formatLsn } from "./lsn.ts";
 import { decode, type Message } from "./pgoutput.ts";
 import { quoteName } from "./session.ts";

@@ -20,6 +20,8 @@ export type TablePlan = {
   readonly columns: readonly ColumnPlan[];
   /** Columns of the sorting key: two rows that agree in them are one row. */
   readonly key: readonly string[];
+  /** All columns are the key, so that key columns may be NULL. */
+  readonly isKeyless: boolean;
   /** Deleted rows go away when parts merge. */
   readonly hardDelete: boolean;
 };
@@ -40,11 +42,24 @@ export function planTable(
   for (const own of [versionColumn, deletedColumn]) {
     if (names.includes(own)) refuse(source, `has a column ${own}, which is a name of ours: exclude or rename it`);
   }
+  const isKeyless = source.replicaIdentity === "f" && source.key.length === 0;
+  const { nullable } = settings;
   const columns = sourceColumns.map((column) =>
-    columnPlan(column, { nullable: settings.nullable, key: key.includes(column.name) }),
+    columnPlan(column, { nullable, key: key.includes(column.name) && (!isKeyless || column.notNull) }),
   );
   const { targetTable: target } = mapping;
-  return { source, mapping, database, target, engine, sourceColumns, columns, key, hardDelete: settings.hardDelete };
+  return {
+    source,
+    mapping,
+    database,
+    target,
+    engine,
+    sourceColumns,
+    columns,
+    key,
+    isKeyless,
+    hardDelete: settings.hardDelete,
+  };
 }
 
 function keyOf(source: SourceTable, mapping: TableMapping, names: readonly string[], engine: string): string[] {
@@ -87,6 +102,7 @@ export function createTableSql(plan: TablePlan, name: string, comment: string): 
   const version = [versionColumn, ...(plan.hardDelete ? [deletedColumn] : [])].map(identifier).join(", ");
   const engine = plan.engine === "MergeTree" ? "MergeTree" : `ReplacingMergeTree(${version})`;
   const settings = ["non_replicated_deduplication_window = 100000"];
+  if (plan.isKeyless) settings.push("allow_nullable_key = 1");
   if (plan.hardDelete && plan.engine === "ReplacingMergeTree") settings.push(...cleanUpSettings);
   const order = plan.key.map(identifier).join(", ");
   return `${head} ENGINE = ${engine} ORDER BY (${order}) SETTINGS ${settings.join(", ")} ${tail}`;
@@ -115,9 +131,10 @@ export function createViewSql(plan: TablePlan): string {
 /** One thread: a repeated insert must cut the same blocks. */
 export const streamSettings = { ...insertSettings, max_threads: 1 } as const;
 
-/** Rows of a COPY: all columns, of version 0. */
-export function snapshotInsert(plan: TablePlan, into: string, body: Buffer): Insert {
-  return { sql: insertSql(plan, into, { own: "0, 0", more: "" }), body: () => body, settings: streamSettings };
+/** Rows of a COPY: all columns, of one version. */
+export function snapshotInsert(plan: TablePlan, into: string, version: string, body: Buffer): Insert {
+  const own = `CAST(${literal(version)} AS UInt128), 0`;
+  return { sql: insertSql(plan, into, { own, more: "" }), body: () => body, settings: streamSettings };
 }
 
 /** Rows of the stream, with version and deleted flag behind the columns. */

@@ -168,7 +168,7 @@ describe("an answer that refuses", () => {
     await new Promise((resolve) => server.once("listening", resolve));
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const accessKey = { accessKeyId: "AKIA", secretKey: "very-secret" };
-    const options = { validateSamples: false, destination: testDestination, query: async () => [] };
+    const options = { validateSamples: false, destination: testDestination, query: async () => [], isExisting: false };
     const failure = await connector
       .check({ ...config, endpoint, accessKey }, options, AbortSignal.timeout(9_000))
       .catch((thrown: { code: string; message: string }) => thrown);
