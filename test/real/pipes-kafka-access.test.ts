@@ -80,7 +80,7 @@ describe.skipIf(kafkaMissing !== undefined)("access to Kafka", () => {
     await refused({ brokers: kafka.mutualTlsBrokers, caCertificate: certificates.ca }, /client certificate/);
     await refused({ brokers: kafka.saslBrokers }, /wants a login/);
     await refused({}, /topic "nothere" does not exist/, "orders, nothere");
-    await refused({ format: "Protobuf" }, /Protobuf/);
+    await refused({ format: "Protobuf" }, /schemaRegistry: is required for the format Protobuf/);
     await refused({ format: "Avro" }, /schemaRegistry/);
     const registry = { url: "http://127.0.0.1:1" };
     await refused({ format: "AvroConfluent", schemaRegistry: registry }, /schema registry does not answer/);

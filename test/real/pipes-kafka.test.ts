@@ -284,6 +284,53 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     expect(JSON.stringify(await details(served, service, id))).not.toContain('"p"');
   });
 
+  test("Protobuf with a registry: samples, imports, and a schema that is learned while running", async () => {
+    await using registry = await startRegistry();
+    const imported = 'syntax = "proto3"; package other; message Name { string text = 1; }';
+    const file = (more: string) =>
+      `syntax = "proto3"; package p; import "other.proto"; message R { uint64 id = 1; other.Name full = 2; ${more} }`;
+    const references = [{ name: "other.proto", subject: "other", version: 1 }];
+    const register = (id: number, more: string) =>
+      registry.schemas.set(id, { schema: file(more), schemaType: "PROTOBUF", references });
+    registry.versions.set("other/1", { schema: imported, schemaType: "PROTOBUF" });
+    register(7, "");
+    const value = (schema: number, id: number, name: string, ...tail: number[]) =>
+      Buffer.from([0, 0, 0, 0, schema, 0, 8, id, 18, name.length + 2, 10, name.length, ...Buffer.from(name), ...tail]);
+    await tool.topic("protobuf");
+    await tool.send([1, 2, 3].map((id) => ({ topic: "protobuf", value: value(7, id, `n${id}`) })));
+    const source = { format: "Protobuf", schemaRegistry: { url: registry.url } };
+    const given = kafkaBody(kafka, "protobuf", "protobuf", { source });
+    const { messageBroker } = given.source;
+    const found = await served.api.discoverSchema({ params: service.params, body: { source: { messageBroker } } });
+    expect(found.fields.map(({ name, type }) => `${name} ${type}`)).toEqual(["id UInt64", "full Tuple(`text` String)"]);
+    const mapped = (field: string) => ({
+      ...given,
+      source: { messageBroker, validateSamples: true },
+      fieldMappings: [
+        { sourceField: "id", destinationField: "id" },
+        { sourceField: field, destinationField: "name" },
+      ],
+    });
+    await expect(createPipe(served, service, mapped("name") as typeof given)).rejects.toThrow(/no field "name"/);
+    await createPipe(served, service, mapped("full.text") as typeof given);
+    await untilRows("protobuf", 3);
+    register(8, "int32 more = 3;");
+    await tool.send([
+      { topic: "protobuf", value: value(8, 4, "n4", 24, 14) },
+      { topic: "protobuf", value: value(7, 5, "n5") },
+      { topic: "protobuf", value: value(99, 6, "n6") },
+      { topic: "protobuf", value: value(7, 7, "n7").subarray(0, -1) },
+      { topic: "protobuf", value: null },
+      { topic: "protobuf", value: value(8, 8, "n8") },
+    ]);
+    await untilRows("protobuf", 6);
+    expect(await rows("SELECT id, name FROM protobuf ORDER BY id")).toBe("1\tn1\n2\tn2\n3\tn3\n4\tn4\n5\tn5\n8\tn8");
+    expect((await errorsOf("protobuf")).map(({ position, message }) => `${position} ${message}`)).toEqual([
+      "5 The schema registry does not know the schema 99.",
+      "6 The message is no p.R: The message ends in the middle of a field.",
+    ]);
+  });
+
   test("lag is measured per partition, and a stopped service holds the pipe without losing anything", async () => {
     await tool.topic("waits", 2);
     const id = await createPipe(served, service, kafkaBody(kafka, "waits", "waits"));

@@ -163,6 +163,31 @@ test("Avro messages are read by the schema that they name, and a registry that d
   await remove(id);
 });
 
+test("Protobuf messages are read by the schema that they name, also aggregated ones", async () => {
+  await using registry = await startRegistry();
+  const schema = 'syntax = "proto3"; message Event { uint64 id = 1; string name = 2; }';
+  registry.schemas.set(7, { schema, schemaType: "PROTOBUF" });
+  await lite.createStream("protobuf", 1);
+  const event = (id: number, name: string) =>
+    Buffer.concat([Buffer.from([0, 0, 0, 0, 7, 0, 8, id, 18, name.length]), Buffer.from(name)]);
+  const parts = [2, 3].map((id) => ({ key: `k${id}`, data: event(id, `n${id}`) }));
+  await lite.put("protobuf", [
+    { PartitionKey: "k1", Data: event(1, "one") },
+    aggregated(parts),
+    { PartitionKey: "k4", Data: Buffer.from("no schema id") },
+  ]);
+  const source = { format: "Protobuf", schemaRegistry: { url: registry.url } };
+  const pipe = kinesisPipe(lite, "protobuf", { source });
+  const { managedStream } = pipe.source;
+  const found = await served.api.discoverSchema({ params: service.params, body: { source: { managedStream } } });
+  expect(found.fields.map(({ name, type }) => `${name} ${type}`)).toEqual(["id UInt64", "name String"]);
+  const id = await create(pipe);
+  await untilRows("protobuf", 3);
+  expect(await look("SELECT id, name FROM protobuf ORDER BY id")).toBe("1\tone\n2\tn2\n3\tn3");
+  await until("recorded", async () => (await look("SELECT raw FROM protobuf_pipes_error")) === "no schema id");
+  await remove(id);
+});
+
 test("fields and types are discovered from samples", async () => {
   await lite.createStream("discovered", 1);
   await lite.put("discovered", events(0, 10));

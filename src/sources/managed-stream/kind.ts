@@ -56,7 +56,7 @@ function rules(config: JsonObject): { path: string; message: string }[] {
   if (config.authentication === "IAM_USER" && config.accessKey === undefined) {
     issues.push({ path: "accessKey", message: "is required for IAM_USER authentication" });
   }
-  if (/^Avro/.test(String(config.format)) && config.schemaRegistry === undefined) {
+  if (/^(?:Avro|Protobuf)/.test(String(config.format)) && config.schemaRegistry === undefined) {
     issues.push({ path: "schemaRegistry", message: `is required for the format ${String(config.format)}` });
   }
   if (config.accessKey === undefined && config.iamRole === undefined) {

@@ -85,5 +85,6 @@ export function unpackedOnly(encoder: RowEncoder<StreamMessage>): RowEncoder<Str
     prepare: (message) => (message.problem === undefined ? encoder.prepare(message) : undefined),
     group: (message) => message.problem ?? encoder.group(message),
     write: (message, group, to) => encoder.write(message, group, to),
+    fields: (group) => encoder.fields?.(group) ?? [],
   };
 }

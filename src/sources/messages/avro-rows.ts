@@ -120,8 +120,8 @@ function inlined({ schema, references }: RegisteredSchema): unknown {
   const own = parsed(schema);
   if (references.length === 0) return own;
   const named = new Map<string, unknown>();
-  for (const text of references) {
-    const type = parsed(text) as { name?: string; namespace?: string };
+  for (const reference of references) {
+    const type = parsed(reference.schema) as { name?: string; namespace?: string };
     if (type?.name === undefined) continue;
     named.set(type.name.includes(".") || !type.namespace ? type.name : `${type.namespace}.${type.name}`, type);
   }

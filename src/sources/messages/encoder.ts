@@ -1,4 +1,5 @@
 /** Turns messages into the rows of one format. */
+import type { FoundField } from "../source.ts";
 import type { Message } from "./message.ts";
 import type { RowPlan } from "./plan.ts";
 import type { RowWriter } from "./row-writer.ts";
@@ -17,4 +18,6 @@ export interface RowEncoder<M extends Message> {
   group(message: M): RowGroup | string;
   /** Writes the row; returns why not, and then has written nothing. */
   write(message: M, group: RowGroup, to: RowWriter): string | undefined;
+  /** Fields of the messages of a group, where a schema knows them better than the rows do. */
+  fields?(group: RowGroup): readonly FoundField[];
 }

@@ -30,11 +30,10 @@ export class JsonRows<M extends Message> implements RowEncoder<M> {
     const bounds = objectBounds(message.bytes, message.start, message.end);
     if (bounds === undefined) return "The message is not one complete JSON object.";
     to.startRow();
-    const { virtuals } = this.plan;
-    if (virtuals.length === 0) to.copy(message.bytes, bounds.from, bounds.to);
+    const members = virtualMembers(this.plan, message);
+    if (members === "") to.copy(message.bytes, bounds.from, bounds.to);
     else {
-      to.latin1("{");
-      for (const [at, virtual] of virtuals.entries()) to.latin1(`${at === 0 ? "" : ","}${member(virtual, message)}`);
+      to.latin1(`{${members}`);
       if (!closesRightAway(message.bytes, bounds.from)) to.byte(comma);
       to.copy(message.bytes, bounds.from + 1, bounds.to);
     }
@@ -43,7 +42,12 @@ export class JsonRows<M extends Message> implements RowEncoder<M> {
   }
 }
 
-/** As text of single bytes, so that bytes which are no UTF-8 stay as they are. */
+/** Virtual columns as members of an object; as text of single bytes, so that bytes which are no UTF-8 stay as they are. */
+export function virtualMembers<M extends Message>({ virtuals }: RowPlan<M>, message: M): string {
+  if (virtuals.length === 0) return "";
+  return virtuals.map((virtual) => member(virtual, message)).join(",");
+}
+
 function member<M extends Message>({ field, column }: UsedVirtual<M>, message: M): string {
   const name = `"${field}":`;
   if (column.kind === "text") return name + quoted(column.read(message));

@@ -17,8 +17,10 @@ export type RegisteredSchema = {
   readonly type: "AVRO" | "PROTOBUF" | "JSON";
   readonly schema: string;
   /** Schemas that this one refers to, what is referred to first. */
-  readonly references: readonly string[];
+  readonly references: readonly { readonly name: string; readonly schema: string }[];
 };
+
+type Reference = RegisteredSchema["references"][number];
 
 const timeoutMs = 10_000;
 const unknownForMs = 5_000;
@@ -66,15 +68,15 @@ export class SchemaRegistry {
       this.#unknown.set(id, Date.now() + unknownForMs);
       return;
     }
-    const references: string[] = [];
+    const references: Reference[] = [];
     await this.#collect(answer.references ?? [], references, new Set());
     const type = (answer.schemaType ?? "AVRO") as RegisteredSchema["type"];
     this.#known.set(id, { type, schema: answer.schema, references });
   }
 
-  async #collect(references: NonNullable<Answer["references"]>, into: string[], seen: Set<string>): Promise<void> {
-    for (const { subject, version } of references) {
-      const key = `${subject}\n${version}`;
+  async #collect(references: NonNullable<Answer["references"]>, into: Reference[], seen: Set<string>): Promise<void> {
+    for (const { name, subject, version } of references) {
+      const key = `${name}\n${subject}\n${version}`;
       if (seen.has(key)) continue;
       seen.add(key);
       if (seen.size > maxReferences) throw new AppError("SOURCE_INVALID", "A schema has too many references.");
@@ -85,7 +87,7 @@ export class SchemaRegistry {
         throw new AppError("SOURCE_INVALID", `The schema registry has no version ${version} of subject "${subject}".`);
       }
       await this.#collect(found.references ?? [], into, seen);
-      into.push(found.schema);
+      into.push({ name, schema: found.schema });
     }
   }
 

@@ -5,6 +5,7 @@ import type { RowEncoder } from "./encoder.ts";
 import { JsonRows } from "./json-rows.ts";
 import type { Message } from "./message.ts";
 import type { RowFormat, RowPlan } from "./plan.ts";
+import { ProtobufRows } from "./protobuf-rows.ts";
 import { type RegistryConfig, SchemaRegistry } from "./registry.ts";
 
 export type FormatConfig = {
@@ -24,11 +25,13 @@ export function rowsOf<M extends Message>(config: FormatConfig): Rows<M> {
   if (format === "JSONEachRow") {
     return { format, registry: undefined, encoder: (plan) => new JsonRows(plan) };
   }
-  if (format === "Protobuf") throw new AppError("SOURCE_INVALID", "format: Protobuf is not available in this version.");
   if (config.schemaRegistry === undefined) {
     throw new AppError("SOURCE_INVALID", `schemaRegistry: is required for the format ${format}.`);
   }
   const { url, caCertificate, credentials } = config.schemaRegistry;
   const registry = new SchemaRegistry({ url, caCertificate, credentials });
+  if (format === "Protobuf") {
+    return { format: "JSONEachRow", registry, encoder: (plan) => new ProtobufRows(plan, registry) };
+  }
   return { format: "Avro", registry, encoder: (plan) => new AvroRows(plan, registry) };
 }

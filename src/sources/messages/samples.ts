@@ -27,7 +27,7 @@ export async function checkSamples<M extends Message>(
   query: Query,
 ): Promise<void> {
   const { origin, virtualColumns } = samples;
-  const batch = await batchOf(samples, destination);
+  const { batch } = await batchOf(samples, destination);
   const [first] = batch.rejected;
   if (first !== undefined) throw invalid(`A sample of ${origin} cannot be read: ${first.message}`, []);
   if (batch.groups.length === 0) throw invalid(`${origin} holds no messages yet, so no sample can be validated.`, []);
@@ -60,9 +60,11 @@ export async function checkSamples<M extends Message>(
 
 /** Fields and types as the engine infers them. Throws SOURCE_INVALID when no sample can be read. */
 export async function describeSamples<M extends Message>(samples: Samples<M>, query: Query): Promise<FoundField[]> {
-  const batch = await batchOf(samples, { database: "", table: "", columns: [] });
+  const { batch, encoder } = await batchOf(samples, { database: "", table: "", columns: [] });
   const found = new Map<string, FoundField>();
-  for (const { group, rows } of batch.groups) {
+  const known = batch.groups.length === 0 ? [] : knownFields(samples, encoder);
+  for (const field of known) if (!found.has(field.name)) found.set(field.name, field);
+  for (const { group, rows } of known.length > 0 ? [] : batch.groups) {
     const content = bytesLiteral(contentOf(group, rows));
     const settings = { ...formatSettings(samples.format), max_query_size: statementBytes };
     const described = await query(`DESCRIBE TABLE format(${samples.format}, ${content})`, { settings });
@@ -77,8 +79,14 @@ export async function describeSamples<M extends Message>(samples: Samples<M>, qu
   throw invalid(`No field can be told from ${samples.origin}: ${reason}`, []);
 }
 
+/** Fields that the schemas of the samples tell; none where only rows do. The encoder is prepared for the samples. */
+function knownFields<M extends Message>({ messages }: Samples<M>, encoder: RowEncoder<M>): FoundField[] {
+  const groups = new Set(messages.map((message) => encoder.group(message)));
+  return [...groups].flatMap((group) => (typeof group === "string" ? [] : (encoder.fields?.(group) ?? [])));
+}
+
 async function problemOf<M extends Message>(samples: Samples<M>, destination: DestinationTable, query: Query) {
-  const batch = await batchOf(samples, destination);
+  const { batch } = await batchOf(samples, destination);
   const plan = planRows(destination, samples.format, samples.virtualColumns);
   for (const { group, rows } of batch.groups) {
     const { sql, settings } = readAll(plan, contentOf(group, rows));
@@ -99,7 +107,7 @@ async function batchOf<M extends Message>(samples: Samples<M>, destination: Dest
     await encoder.prepare(message);
     batch.add(message);
   }
-  return batch;
+  return { batch, encoder };
 }
 
 function invalid(message: string, issues: readonly Issue[]): AppError {

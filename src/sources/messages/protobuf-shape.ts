@@ -1,0 +1,150 @@
+/** What the reader of messages knows about a message type: its fields by number, in the order of its schema. */
+
+/** Types of single values; `null` is the enumeration of one value that `google.protobuf.Value` has. */
+export type ScalarKind =
+  | "int32"
+  | "uint32"
+  | "sint32"
+  | "int64"
+  | "uint64"
+  | "sint64"
+  | "bool"
+  | "fixed32"
+  | "sfixed32"
+  | "float"
+  | "fixed64"
+  | "sfixed64"
+  | "double"
+  | "string"
+  | "bytes"
+  | "null";
+
+export type ValueType =
+  | { readonly kind: ScalarKind }
+  /** Quoted names by number. */
+  | { readonly kind: "enum"; readonly names: ReadonlyMap<number, string> }
+  /** The shape is made when it is first asked for, because types may contain themselves. */
+  | { readonly kind: "message"; readonly delimited: boolean; shape(): Shape };
+
+export type Field = {
+  readonly index: number;
+  readonly number: number;
+  readonly name: string;
+  /** `"name":` as it stands in the row. */
+  readonly key: string;
+  readonly type: ValueType;
+  /** `map`: the type is that of entries, which have the fields 1 and 2. */
+  readonly many: "no" | "list" | "map";
+  readonly required: boolean;
+  /** Number of the oneof that it belongs to: only the last one of its fields in a message counts. */
+  readonly oneof: number | undefined;
+  /** What stands for a field that the message does not have; undefined: nothing does. */
+  readonly zero: string | undefined;
+};
+
+export type Shape = {
+  readonly name: string;
+  readonly fields: readonly Field[];
+  readonly byNumber: ReadonlyMap<number, Field>;
+  /** Well-known types that are one value: the set one of their fields, or the zero of the first; or a time. */
+  readonly as: "object" | "value" | "timestamp" | "duration";
+};
+
+export type FieldSpec = Pick<Field, "number" | "name" | "type"> &
+  Partial<Pick<Field, "many" | "required" | "oneof">> & { readonly implicit: boolean };
+
+/** A shape of fields; `zero` is worked out for those which have no presence of their own (`implicit`). */
+export function shapeOf(name: string, specs: readonly FieldSpec[], as: Shape["as"]): Shape {
+  const fields = specs.map((spec, index): Field => {
+    const { many = "no", required = false, oneof } = spec;
+    const zero = many === "list" ? "[]" : many === "map" ? "{}" : spec.implicit ? zeroOf(spec.type) : undefined;
+    const key = `${quotedName(spec.name)}:`;
+    return { index, number: spec.number, name: spec.name, key, type: spec.type, many, required, oneof, zero };
+  });
+  return { name, fields, byNumber: new Map(fields.map((field) => [field.number, field])), as };
+}
+
+/** In quotes, as text of single bytes. */
+export function quotedName(name: string): string {
+  return JSON.stringify(Buffer.from(name).toString("latin1"));
+}
+
+export function zeroOf(type: ValueType): string | undefined {
+  if (type.kind === "message") return undefined;
+  if (type.kind === "enum") return type.names.get(0) ?? "0";
+  if (type.kind === "string" || type.kind === "bytes") return '""';
+  if (type.kind === "bool") return "false";
+  return type.kind === "null" ? "null" : "0";
+}
+
+const wrapped: Readonly<Record<string, ScalarKind>> = {
+  DoubleValue: "double",
+  FloatValue: "float",
+  Int64Value: "int64",
+  UInt64Value: "uint64",
+  Int32Value: "int32",
+  UInt32Value: "uint32",
+  BoolValue: "bool",
+  StringValue: "string",
+  BytesValue: "bytes",
+};
+
+const scalar = (number: number, kind: ScalarKind) => ({ number, name: "value", type: { kind }, implicit: true });
+const nested = (shape: () => Shape): ValueType => ({ kind: "message", delimited: false, shape });
+const time = [scalar(1, "int64"), scalar(2, "int32")];
+
+/** Types of google/protobuf that are written as one value, by full name. */
+const known = new Map<string, Shape>([
+  ["google.protobuf.Timestamp", shapeOf("google.protobuf.Timestamp", time, "timestamp")],
+  ["google.protobuf.Duration", shapeOf("google.protobuf.Duration", time, "duration")],
+  ...Object.entries(wrapped).map(([short, kind]): [string, Shape] => {
+    const name = `google.protobuf.${short}`;
+    return [name, shapeOf(name, [scalar(1, kind)], "value")];
+  }),
+]);
+
+const value = (): Shape => known.get("google.protobuf.Value") as Shape;
+const member = shapeOf(
+  "",
+  [scalar(1, "string"), { number: 2, name: "value", type: nested(value), implicit: false }],
+  "object",
+);
+const members: FieldSpec = {
+  number: 1,
+  name: "fields",
+  type: nested(() => member),
+  many: "map",
+  implicit: true,
+};
+const values: FieldSpec = {
+  number: 1,
+  name: "values",
+  type: nested(value),
+  many: "list",
+  implicit: true,
+};
+const struct = shapeOf("google.protobuf.Struct", [members], "value");
+const list = shapeOf("google.protobuf.ListValue", [values], "value");
+const kinds: ValueType[] = [
+  { kind: "null" },
+  { kind: "double" },
+  { kind: "string" },
+  { kind: "bool" },
+  nested(() => struct),
+  nested(() => list),
+];
+const oneOf = kinds.map((type, index) => ({
+  number: index + 1,
+  name: "kind",
+  type,
+  oneof: 0,
+  // Only the first one: a value without any kind is null.
+  implicit: index === 0,
+}));
+known.set(struct.name, struct);
+known.set(list.name, list);
+known.set("google.protobuf.Value", shapeOf("google.protobuf.Value", oneOf, "value"));
+
+export function knownShape(name: string): Shape | undefined {
+  return known.get(name);
+}
