@@ -1,4 +1,5 @@
 /** Finds out which rows of a file the engine cannot read, one after the other, without loading anything. */
+import { rowOf } from "../messages/engine-message.ts";
 import type { InsertFailure, Query, RejectedRecord } from "../source.ts";
 import { hasHeader, isRowFormat, type ObjectFormat } from "./formats.ts";
 import type { Reading } from "./reading.ts";
@@ -77,12 +78,6 @@ async function describeRow(
     message: shortMessage(message),
     ...(found === undefined ? {} : { raw: String(found.line) }),
   };
-}
-
-function rowOf(message: string): number | undefined {
-  // The last one: what stands before it may be quoted from the row itself.
-  const row = [...message.matchAll(/\(at row (\d+)\)/g)].at(-1)?.[1];
-  return row === undefined ? undefined : Number(row);
 }
 
 /** The engine's sentence without what it repeats about the query and the file. */
