@@ -43,11 +43,9 @@ export class BackupJobs {
     this.#deps = deps;
   }
 
-  /** Removes what checks and copies of a process that is gone have left. Before any job begins. */
+  /** Removes what checks of a process that is gone have left. Before any job begins. */
   async cleanUp(): Promise<void> {
-    for (const name of ["scratch", "metadata-staging"]) {
-      await rm(join(this.#deps.dataDir, name), { recursive: true, force: true, maxRetries: 3 });
-    }
+    await rm(join(this.#deps.dataDir, "scratch"), { recursive: true, force: true, maxRetries: 3 });
   }
 
   /** What a new backup row says before it begins. */

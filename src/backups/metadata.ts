@@ -83,6 +83,7 @@ export class MetadataBackups {
     const name = `${createdAt.replaceAll(/[-:.]/g, "")}-${id.slice(0, 8)}`;
     const folder = `${metadataFolder}${name}/`;
     const source = join(dataDir, "metadata-staging");
+    // What a process that is gone has left.
     await rm(source, { recursive: true, force: true });
     await mkdir(source, { recursive: true, mode: 0o700 });
     try {

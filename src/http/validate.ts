@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { AppError, type Issue } from "../lib/errors.ts";
 
 export function validate(schema: z.ZodType, value: unknown, where: "path" | "query" | "body"): unknown {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: sentence });
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.flatMap(toIssues);
   const summary = issues
@@ -22,4 +22,27 @@ function toIssues(issue: z.core.$ZodIssue): Issue[] {
     }));
   }
   return [{ path, message: issue.message }];
+}
+
+const nouns: Readonly<Record<string, string>> = {
+  ...{ string: "text", number: "a number", int: "a whole number", boolean: "true or false" },
+  ...{ object: "an object", record: "an object", array: "a list", null: "null" },
+};
+
+/** What is said where a schema has no words of its own. */
+function sentence(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === "invalid_type") return tell(nouns[issue.expected] ?? issue.expected, issue.input);
+  if (issue.code !== "invalid_value") return undefined;
+  const values = issue.values.map(String).join(", ");
+  return tell(issue.values.length === 1 ? values : `one of ${values}`, issue.input, "");
+}
+
+function tell(wanted: string, input: unknown, found = `, not ${nounOf(input)}`): string {
+  return input === undefined ? `is required: ${wanted}` : `must be ${wanted}${found}`;
+}
+
+function nounOf(input: unknown): string {
+  if (typeof input === "number") return `the number ${input}`;
+  const kind = input === null ? "null" : Array.isArray(input) ? "array" : typeof input;
+  return nouns[kind] ?? kind;
 }

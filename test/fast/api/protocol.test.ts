@@ -148,6 +148,32 @@ describe("interface A", () => {
   });
 });
 
+describe("what is wrong with a request is said in words", () => {
+  test.each([
+    [{}, "name: is required: text"],
+    [{ name: 5 }, "name: must be text, not the number 5"],
+    [[1], "must be an object, not a list"],
+    [{ name: "x", tags: "a" }, "tags: must be a list, not text"],
+    [{ name: "x", idleScaling: null }, "idleScaling: must be true or false, not null"],
+    [{ name: "x", idleTimeoutMinutes: 5.5 }, "idleTimeoutMinutes: must be a whole number, not the number 5.5"],
+    [{ name: "x", sice: 1 }, "sice: is not a known field"],
+  ])("%j", async (body, message) => {
+    await using api = await startApi();
+    const answer = await api.call("POST", services, { body });
+    expect([answer.status, answer.body.error]).toEqual([400, `BAD_REQUEST: Invalid request body: ${message}`]);
+  });
+
+  test("a choice names what there is", async () => {
+    await using api = await startApi();
+    const { body } = await api.call("POST", services, { body: { name: "x" } });
+    const path = `${services}/${body.result.service.id}/state`;
+    const said = async (sent: unknown) => (await api.call("PATCH", path, { body: sent })).body.issues;
+    expect(await said({})).toEqual([{ path: "command", message: "is required: one of start, stop, awake" }]);
+    const wrong = [{ path: "command", message: "must be one of start, stop, awake" }];
+    expect(await said({ command: "restart" })).toEqual(wrong);
+  });
+});
+
 describe("limits", () => {
   test("requests of one key are counted after authentication, with headers", async () => {
     let now = 0;
