@@ -54,14 +54,15 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     await between();
     await served.api.updatePipeState({ params, body: { command: "start" } });
   };
-  const errorsOf = async (table: string) =>
-    (
-      await rows(
-        `SELECT origin, position, message, raw FROM ${table}_pipes_error ORDER BY origin, toInt64OrZero(position) FORMAT JSONEachRow`,
-      )
-    )
-      .split("\n")
-      .map((line) => JSON.parse(line) as { origin: string; position: string; message: string; raw: string });
+  type BadRecord = { origin: string; position: string; message: string; raw: string };
+  /** They are recorded after the rows of their batch. */
+  const errorsOf = async (table: string, count: number) => {
+    await untilRows(served, service, `${table}_pipes_error`, count);
+    const columns = "origin, position, message, raw";
+    const order = "ORDER BY origin, toInt64OrZero(position)";
+    const text = await rows(`SELECT ${columns} FROM ${table}_pipes_error ${order} FORMAT JSONEachRow`);
+    return text.split("\n").map((line) => JSON.parse(line) as BadRecord);
+  };
 
   test("bad messages go to the error table; tombstones, aborted transactions and markers leave nothing", async () => {
     await tool.topic("mixed");
@@ -120,7 +121,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
       names: ["a", "b"],
     });
     expect(await rows("SELECT raw FROM mixed WHERE id = 1 FORMAT TSVRaw")).toBe('{"id":1,"name":"one"}');
-    const errors = await errorsOf("mixed");
+    const errors = await errorsOf("mixed", 4);
     expect(errors.map(({ origin, position }) => `${origin}:${position}`)).toEqual([
       "mixed/0:3",
       "mixed/0:4",
@@ -175,7 +176,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     });
     await untilRows(served, service, "gone", 15);
     expect(await rows("SELECT count(), max(id) FROM gone WHERE id >= 10")).toBe("5\t29");
-    expect((await errorsOf("gone"))[0]?.message).toMatch(/removed 15 offsets \(10 to 24\)/);
+    expect((await errorsOf("gone", 1))[0]?.message).toMatch(/removed 15 offsets \(10 to 24\)/);
     await tool.admin.deleteTopics({ topics: ["gone"] });
     await until("the topic is gone", async () => !(await tool.admin.listTopics()).includes("gone"));
     // The other topic goes on, and the pipe says what is wrong.
@@ -190,7 +191,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     await untilRows(served, service, "gone", 35);
     await untilState(served, service, id, "Running");
     expect(await rows("SELECT count(), sum(id) FROM gone WHERE id >= 100")).toBe("10\t1045");
-    expect((await errorsOf("gone")).map(({ message }) => message).join()).toMatch(/deleted and made again/);
+    expect((await errorsOf("gone", 2)).map(({ message }) => message).join()).toMatch(/deleted and made again/);
   });
 
   test("a compacted topic has gaps, and every message that is left arrives", async () => {
@@ -272,7 +273,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     ]);
     await untilRows(served, service, "avro", 6);
     expect(await rows("SELECT id, name FROM avro ORDER BY id")).toBe("1\tn1\n2\tn2\n3\tn3\n4\tn4\n5\tn5\n8\tn8");
-    expect((await errorsOf("avro")).map(({ position, message }) => `${position} ${message}`)).toEqual([
+    expect((await errorsOf("avro", 2)).map(({ position, message }) => `${position} ${message}`)).toEqual([
       "5 The schema registry does not know the schema 99.",
       "6 The message does not begin with the id of a schema.",
     ]);
@@ -320,7 +321,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     ]);
     await untilRows(served, service, "protobuf", 6);
     expect(await rows("SELECT id, name FROM protobuf ORDER BY id")).toBe("1\tn1\n2\tn2\n3\tn3\n4\tn4\n5\tn5\n8\tn8");
-    expect((await errorsOf("protobuf")).map(({ position, message }) => `${position} ${message}`)).toEqual([
+    expect((await errorsOf("protobuf", 2)).map(({ position, message }) => `${position} ${message}`)).toEqual([
       "5 The schema registry does not know the schema 99.",
       "6 The message is no p.R: The message ends in the middle of a field.",
     ]);
