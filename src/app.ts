@@ -244,6 +244,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
           allocatePort: () => freePort(config.host),
           lastActivityAt: (id) => access.lastActivityAt(id),
           poke: pokeAll,
+          endpointsOpen: () => gatewayLoop.passed(1_000),
           backups,
           restores,
         }),
