@@ -5,6 +5,7 @@
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { AppError } from "../../lib/errors.ts";
 import type { Message } from "../messages/message.ts";
+import { PieceReader, type Scratch } from "./pieces.ts";
 
 /** A record as a view; the same object is filled again for the next one. */
 export type KafkaMessage = Message & {
@@ -35,21 +36,27 @@ export function emptyMessage(topic: string, partition: number): KafkaMessage {
   return { ...bounds, bytes: empty, position: 0, topic, partition, timestamp: 0 };
 }
 
+/** With scratch memory, what a message refers to holds until the next one is read. */
 export class RecordCursor {
-  readonly #data: Buffer;
+  readonly #data: PieceReader;
   readonly #decompress: Decompress;
   readonly #aborted: AbortedTransaction[];
   readonly #abortedProducers = new Set<bigint>();
   /** Offset behind everything walked. */
   next: number;
-  #at = 0;
   #records: Buffer = Buffer.alloc(0);
   #recordAt = 0;
   #left = 0;
   #batch = { base: 0, end: 0, timestamp: 0, appendTime: false };
 
-  constructor(data: Buffer, from: number, aborted: readonly AbortedTransaction[], decompress: Decompress) {
-    this.#data = data;
+  constructor(
+    data: readonly Buffer[],
+    from: number,
+    aborted: readonly AbortedTransaction[],
+    decompress: Decompress,
+    scratch?: Scratch,
+  ) {
+    this.#data = new PieceReader(data, scratch);
     this.#decompress = decompress;
     this.#aborted = [...aborted].sort((a, b) => a.firstOffset - b.firstOffset);
     this.next = from;
@@ -73,23 +80,22 @@ export class RecordCursor {
 
   /** Opens the next batch with records to read; false when no complete one is left. */
   #nextBatch(): boolean {
-    const data = this.#data;
-    const at = this.#at;
-    if (data.length - at < headerBytes) return false;
-    const size = 12 + data.readInt32BE(at + 8);
-    if (data.length - at < size) return false;
-    if (data[at + 16] !== 2) {
+    if (this.#data.left < headerBytes) return false;
+    const size = batchBytes(this.#data);
+    if (size < headerBytes) throw brokenOff();
+    if (this.#data.left < size) return false;
+    if (this.#data.peek(16) !== 2) {
       throw new AppError("SOURCE_INVALID", "The broker sends records in a format older than version 2.");
     }
-    this.#at = at + size;
-    const attributes = data.readInt16BE(at + 21);
-    const base = Number(data.readBigInt64BE(at));
-    const last = base + data.readInt32BE(at + 23);
-    const producer = data.readBigInt64BE(at + 43);
+    const data = this.#data.read(size);
+    const attributes = data.readInt16BE(21);
+    const base = Number(data.readBigInt64BE(0));
+    const last = base + data.readInt32BE(23);
+    const producer = data.readBigInt64BE(43);
     while (this.#aborted[0] !== undefined && this.#aborted[0].firstOffset <= last) {
       this.#abortedProducers.add((this.#aborted.shift() as AbortedTransaction).producerId);
     }
-    const body = data.subarray(at + headerBytes, at + size);
+    const body = data.subarray(headerBytes);
     const isControl = (attributes & 0x20) !== 0;
     if (isControl && isAbortMarker(body)) this.#abortedProducers.delete(producer);
     const isAborted = (attributes & 0x10) !== 0 && this.#abortedProducers.has(producer);
@@ -98,11 +104,11 @@ export class RecordCursor {
       return true;
     }
     const appendTime = (attributes & 0x08) !== 0;
-    const timestamp = Number(data.readBigInt64BE(appendTime ? at + 35 : at + 27));
+    const timestamp = Number(data.readBigInt64BE(appendTime ? 35 : 27));
     this.#batch = { base, end: last + 1, timestamp, appendTime };
     this.#records = this.#unpacked(attributes & 0x07, body);
     this.#recordAt = 0;
-    this.#left = data.readInt32BE(at + 57);
+    this.#left = data.readInt32BE(57);
     if (this.#left === 0) this.next = Math.max(this.next, last + 1);
     return true;
   }
@@ -137,8 +143,17 @@ export class RecordCursor {
     message.position = this.#batch.base + offsetDelta;
     message.timestamp = this.#batch.timestamp + (this.#batch.appendTime ? 0 : timestampDelta);
     this.#recordAt = end;
-    if (end > bytes.length) throw new AppError("SOURCE_INVALID", "The broker sends records that break off.");
+    if (end > bytes.length) throw brokenOff();
   }
+}
+
+function brokenOff(): AppError {
+  return new AppError("SOURCE_INVALID", "The broker sends records that break off.");
+}
+
+/** Bytes of the batch that comes next. */
+function batchBytes(data: PieceReader): number {
+  return 12 + ((data.peek(8) << 24) | (data.peek(9) << 16) | (data.peek(10) << 8) | data.peek(11));
 }
 
 /** Names and values in order. */
