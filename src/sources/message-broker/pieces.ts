@@ -10,6 +10,8 @@ export class Scratch {
   }
 }
 
+const nothing = Buffer.alloc(0);
+
 export class PieceReader {
   readonly #pieces: readonly Buffer[];
   readonly #scratch: Scratch | undefined;
@@ -53,6 +55,19 @@ export class PieceReader {
       this.#move(count);
     }
     return joined;
+  }
+
+  /** At most `size` of the next bytes, as far as they lie in one piece. They are not read by that. */
+  view(size: number): Buffer {
+    return (this.#pieces[this.#piece] ?? nothing).subarray(this.#at, this.#at + size);
+  }
+
+  skip(size: number): void {
+    for (let rest = size; rest > 0; ) {
+      const count = Math.min(rest, (this.#pieces[this.#piece] as Buffer).length - this.#at);
+      rest -= count;
+      this.#move(count);
+    }
   }
 
   #move(count: number): void {

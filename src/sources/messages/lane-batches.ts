@@ -9,6 +9,9 @@ import type { Message, Position } from "./message.ts";
 import type { MessageBatch } from "./message-batch.ts";
 import { type RowMemory, RowPool } from "./row-memory.ts";
 
+/** The first batch of a lane takes this part of the rows: the engine has work while the next ones are filled. */
+const firstPart = 0.25;
+
 type Lane<M extends Message> = {
   readonly name: string;
   open: { readonly batch: MessageBatch<M>; readonly since: number } | undefined;
@@ -17,6 +20,8 @@ type Lane<M extends Message> = {
   /** Where the lane is read on: behind everything added. */
   next: Position | undefined;
   inHand: MessageBatch<M> | undefined;
+  /** Rows at which a batch is closed. */
+  maxRows: number;
 };
 
 /** How a new batch begins. */
@@ -50,7 +55,7 @@ export class LaneBatches<M extends Message> {
     const { batch } = lane.open;
     batch.add(message);
     lane.next = next;
-    if (batch.size >= this.#limits.maxRows || batch.bytes >= this.#limits.maxBytes) this.#close(lane);
+    if (batch.size >= lane.maxRows || batch.bytes >= this.#limits.maxBytes) this.#close(lane);
   }
 
   /** The lane has moved on without a message (a control record, or a gap): to be remembered with the next batch. */
@@ -158,6 +163,7 @@ export class LaneBatches<M extends Message> {
     if (lane.open === undefined) return;
     const { batch } = lane.open;
     lane.open = undefined;
+    lane.maxRows = this.#limits.maxRows;
     lane.closed.push({ lane: lane.name, batch, next: lane.next as Position });
     this.#expectedBytes = Math.min(this.#limits.maxBytes, Math.max(batch.bytes, this.#expectedBytes / 2));
     this.#wake();
@@ -166,7 +172,8 @@ export class LaneBatches<M extends Message> {
   #lane(name: string): Lane<M> {
     let lane = this.#lanes.get(name);
     if (lane === undefined) {
-      lane = { name, open: undefined, closed: [], next: undefined, inHand: undefined };
+      const maxRows = Math.ceil(this.#limits.maxRows * firstPart);
+      lane = { name, open: undefined, closed: [], next: undefined, inHand: undefined, maxRows };
       this.#lanes.set(name, lane);
     }
     return lane;
