@@ -1,6 +1,7 @@
 /** `source.messageBroker`: topics of a Kafka-protocol broker. */
 import { z } from "zod";
 import { connectors } from "../connectors.ts";
+import { schemaRegistry } from "../schema-registry.ts";
 import type { JsonObject, SourceKind } from "../source.ts";
 
 const credentials = z.union([
@@ -27,14 +28,7 @@ const request = z.strictObject({
         .optional(),
     })
     .optional(),
-  schemaRegistry: z
-    .strictObject({
-      url: z.url({ protocol: /^https?$/ }),
-      authentication: z.literal("PLAIN").optional(),
-      caCertificate: z.string().min(1).optional(),
-      credentials: z.strictObject({ username: z.string(), password: z.string() }).optional(),
-    })
-    .optional(),
+  schemaRegistry: schemaRegistry.optional(),
   caCertificate: z.string().min(1).optional(),
   reversePrivateEndpointIds: z.array(z.uuid()).max(20).optional(),
   credentials: credentials.optional(),
