@@ -2,11 +2,12 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { kafkaMissing, startKafka, type TestKafka } from "../support/kafka.ts";
+import { kafkaMissing, type TestKafka } from "../support/kafka.ts";
 import { iamSessionMs } from "../support/kafka-iam.ts";
-import { KafkaTool, kafkaBody, orders } from "../support/kafka-pipes.ts";
+import { type KafkaTool, kafkaBody, orders } from "../support/kafka-pipes.ts";
+import { type KafkaStage, kafkaStage } from "../support/kafka-stage.ts";
 import { createPipe, details } from "../support/pipes.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
+import { type BenchService, query, type Served, until } from "../support/serve.ts";
 
 if (kafkaMissing !== undefined) console.warn(`IAM logins at Kafka are not tested: ${kafkaMissing}`);
 
@@ -14,6 +15,7 @@ const user = { accessKeyId: "AKIAUSER", secretKey: "user/secret+1" };
 const role = { id: "ASIAROLE", secret: "temporary/secret", session: "session+token/with=signs" };
 
 describe.skipIf(kafkaMissing !== undefined)("IAM logins at Kafka", () => {
+  let stage: KafkaStage;
   let kafka: TestKafka;
   let tool: KafkaTool;
   let served: Served;
@@ -49,17 +51,14 @@ describe.skipIf(kafkaMissing !== undefined)("IAM logins at Kafka", () => {
       [user.accessKeyId]: { secret: user.secretKey },
       [role.id]: { secret: role.secret, session: role.session },
     };
-    [kafka, served] = await Promise.all([startKafka({ security: true, iamKeys }), serve({ env })]);
-    tool = new KafkaTool(kafka);
-    service = await runningService(served, { idleScaling: false });
+    stage = await kafkaStage({ kafka: { security: true, iamKeys }, env });
+    ({ kafka, tool, served, service } = stage);
     await tool.topic("orders", 2);
     await tool.send(orders("orders", 0, 50, 2));
   });
   afterAll(async () => {
     sts?.close();
-    await tool?.[Symbol.asyncDispose]();
-    await served?.[Symbol.asyncDispose]();
-    await kafka?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
   });
 
   const source = (more: object) => ({
