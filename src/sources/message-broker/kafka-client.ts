@@ -17,6 +17,7 @@ import {
   type Fetched,
   type FetchRequest,
   fetchBytes,
+  type Identity,
   type OffsetAt,
   type PartitionName,
   type TopicInfo,
@@ -109,7 +110,11 @@ export class KafkaClient implements BrokerClient {
     });
   }
 
-  async commit(group: string, offsets: readonly (PartitionName & { offset: number })[]): Promise<void> {
+  async commit(
+    group: string,
+    offsets: readonly (PartitionName & { offset: number })[],
+    as: Identity = { generation: -1, member: "", instance: null },
+  ): Promise<void> {
     await orSourceError(async () => {
       try {
         this.#coordinator ??= await this.#findCoordinator(group);
@@ -123,7 +128,7 @@ export class KafkaClient implements BrokerClient {
             committedMetadata: null,
           })),
         }));
-        await offsetCommitV8.api.async(connection, group, -1, "", null, topics);
+        await offsetCommitV8.api.async(connection, group, as.generation, as.member, as.instance, topics);
       } catch (error) {
         this.#coordinator = undefined;
         throw error;
@@ -231,7 +236,7 @@ function parsePartition(reader: Reader, topicId: string): RawPartition {
   reader.readInt32();
   // The length is written one larger; zero stands for none at all.
   const size = Math.max(0, reader.readUnsignedVarInt() - 1);
-  const records = size === 0 ? Buffer.alloc(0) : reader.buffer.subarray(reader.position, reader.position + size).buffer;
+  const records = size === 0 ? [] : reader.buffer.subarray(reader.position, reader.position + size).buffers;
   reader.skip(size);
   reader.readTaggedFields();
   return { topicId, partition, errorCode, lastStable, logStart, aborted: aborted ?? [], records };

@@ -6,7 +6,7 @@
 import { abortable, childOf, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { RowEncoder } from "../messages/encoder.ts";
-import { type Closed, LaneBatches } from "../messages/lane-batches.ts";
+import { type BatchStart, type Closed, LaneBatches } from "../messages/lane-batches.ts";
 import { type BatchLimits, batchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
@@ -20,6 +20,7 @@ import { virtualColumns } from "./format.ts";
 import { GroupOffsets } from "./group.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import { Lag } from "./lag.ts";
+import type { Membership } from "./membership.ts";
 import { PartitionReader } from "./partition-reader.ts";
 import { type Checkpoint, laneOf } from "./positions.ts";
 import { emptyMessage, type KafkaMessage, RecordCursor } from "./records.ts";
@@ -52,6 +53,8 @@ export type KafkaSourceParts = {
   readonly context: SourceContext;
   readonly client: BrokerClient;
   readonly rows: Rows<KafkaMessage>;
+  /** Makes the replica a member of the consumer group. */
+  readonly join: (group: string, onRebalance: (count: number) => void) => Pick<Membership, "identity" | "leave">;
 };
 
 export class KafkaSource implements Source {
@@ -62,13 +65,14 @@ export class KafkaSource implements Source {
   readonly #encoder: RowEncoder<KafkaMessage>;
   readonly #limits: BatchLimits;
   readonly #group: GroupOffsets;
+  readonly #membership: Pick<Membership, "identity" | "leave">;
   readonly #lag: Lag;
   /** What a refused batch is looked through for. */
   readonly #made = new WeakMap<Batch, Made>();
   readonly #newest = new WeakMap<Batch, number>();
   #batches: LaneBatches<KafkaMessage> | undefined;
 
-  constructor({ config, context, client, rows }: KafkaSourceParts) {
+  constructor({ config, context, client, rows, join }: KafkaSourceParts) {
     this.#config = config;
     this.#context = context;
     this.#client = client;
@@ -77,13 +81,19 @@ export class KafkaSource implements Source {
     this.#limits = batchLimits(context.memoryGb, Number(context.settings.streaming_max_insert_wait_ms));
     this.#lag = new Lag((gauges) => context.report(gauges));
     const group = config.consumerGroup ?? `millrace-${context.pipeId}`;
-    this.#group = new GroupOffsets(client, group, () => this.#lag.commitFailed());
+    this.#membership = join(group, (count) => context.report({ rebalances: count }));
+    this.#group = new GroupOffsets({
+      client,
+      group,
+      identity: () => this.#membership.identity(),
+      onError: () => this.#lag.commitFailed(),
+    });
   }
 
   async *read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncIterable<Batch> {
     using stop = childOf(signal);
-    const batches = new LaneBatches<KafkaMessage>(this.#limits, (lane, expectedBytes) =>
-      this.#emptyBatch(lane, this.#limits.maxBytes, new Map(), expectedBytes),
+    const batches = new LaneBatches<KafkaMessage>(this.#limits, (lane, start) =>
+      this.#emptyBatch(lane, this.#limits.maxBytes, new Map(), start),
     );
     this.#batches = batches;
     const reader = new PartitionReader(
@@ -148,6 +158,7 @@ export class KafkaSource implements Source {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#group.close();
+    await this.#membership.leave();
     await this.#client.close();
   }
 
@@ -181,8 +192,8 @@ export class KafkaSource implements Source {
     return batch;
   }
 
-  #emptyBatch(origin: string, maxMessageBytes: number, refused: Refused, expectedBytes = 0): Made {
-    return new MessageBatch({ encoder: this.#encoder, origin, maxMessageBytes, refused, expectedBytes });
+  #emptyBatch(origin: string, maxMessageBytes: number, refused: Refused, start?: BatchStart): Made {
+    return new MessageBatch({ encoder: this.#encoder, origin, maxMessageBytes, refused, ...start });
   }
 
   /** The batch of a range, read once more. What the broker no longer has is recorded and left out. */

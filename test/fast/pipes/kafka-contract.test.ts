@@ -27,6 +27,9 @@ const partitions: ReadonlyMap<number, ReadonlyMap<number, string | null>> = new 
 const endOf = (partition: number) => Math.max(...(partitions.get(partition)?.keys() ?? [])) + 1;
 
 /** A broker in memory with batches of up to `batchRecords` records; one batch per answer. */
+/** There is no group to join. */
+const alone = () => ({ identity: () => undefined, leave: async () => {} });
+
 class MemoryBroker implements BrokerClient {
   readonly #batchRecords: number;
   readonly decompress = { snappy: (data: Buffer) => data, lz4: (data: Buffer) => data };
@@ -58,21 +61,25 @@ class MemoryBroker implements BrokerClient {
     }));
   }
 
-  #records(partition: number, position: number): Buffer {
+  #records(partition: number, position: number): Buffer[] {
     const all = [...(partitions.get(partition) as ReadonlyMap<number, string | null>)].filter(([at]) => at >= position);
     const taken = all.slice(0, this.#batchRecords);
-    return Buffer.concat(
-      taken.map(([offset, value]) => {
-        const message = { topic: "t", value: (value === null ? null : Buffer.from(value)) as Buffer, timestamp: 1n };
-        const batch = createRecordsBatch([message]).buffer;
-        batch.writeBigInt64BE(BigInt(offset), 0);
-        return batch;
-      }),
-    );
+    const batches = taken.map(([offset, value]) => {
+      const message = { topic: "t", value: (value === null ? null : Buffer.from(value)) as Buffer, timestamp: 1n };
+      const batch = createRecordsBatch([message]).buffer;
+      batch.writeBigInt64BE(BigInt(offset), 0);
+      return batch;
+    });
+    return cut(Buffer.concat(batches), 50);
   }
 
   async commit(): Promise<void> {}
   async close(): Promise<void> {}
+}
+
+/** As a socket hands it out: cut anywhere. */
+function cut(bytes: Buffer, size: number): Buffer[] {
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
 }
 
 const config: MessageBrokerConfig = { brokers: "memory:1", topics: "t" };
@@ -121,7 +128,7 @@ describeSource("Kafka", () => ({
   open: async (world) => {
     lives += 1;
     const client = new MemoryBroker(1 + (lives % 4));
-    return untilEnd(new KafkaSource({ config, context: contextOf(world), client, rows: rowsOf(config) }));
+    return untilEnd(new KafkaSource({ config, context: contextOf(world), client, rows: rowsOf(config), join: alone }));
   },
   expected,
   rowsOf: async (insert) => {
