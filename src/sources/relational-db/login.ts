@@ -3,11 +3,14 @@ import net from "node:net";
 import { createSecureContext } from "node:tls";
 import pg from "pg";
 import { AppError, type ErrorCode } from "../../lib/errors.ts";
+import type { CopyFrames } from "./copy-frames.ts";
 import type { RelationalDbConfig } from "./kind.ts";
 
 export type LoginOptions = {
   /** A connection that also takes replication commands. */
   readonly replication?: boolean;
+  /** Takes the rows of copies from the connection. */
+  readonly frames?: CopyFrames;
 };
 
 const connectTimeoutMs = 10_000;
@@ -23,6 +26,7 @@ export async function login(
   signal?: AbortSignal,
 ): Promise<pg.Client> {
   const client = new pg.Client(clientOptions(config, options));
+  options.frames?.attach(client);
   // Without a listener a connection that breaks while it is idle would end the process.
   client.on("error", () => {});
   const end = () => void client.end().catch(() => {});

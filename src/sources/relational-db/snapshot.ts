@@ -6,16 +6,14 @@
  */
 import type pg from "pg";
 import type { Batch, Insert, JsonObject, SourceContext } from "../source.ts";
-import { connect, copyOut } from "./connection.ts";
-
+import { connect } from "./connection.ts";
+import { CopyFrames } from "./copy-frames.ts";
 import type { RelationalDbConfig } from "./kind.ts";
 import { type Cut, cutFromJson, cutTable, cutToJson, type Part, partsOf } from "./partitions.ts";
+import { Pieces } from "./pieces.ts";
 import { copySelect } from "./session.ts";
 import type { Snapshot } from "./slot.ts";
 import { snapshotInsert, type TablePlan } from "./tables.ts";
-
-/** Bytes of one insert. */
-const maxInsertBytes = 48 * 2 ** 20;
 
 export type Copied = {
   readonly plan: TablePlan;
@@ -161,19 +159,22 @@ export class SnapshotCopy {
 /** One connection within the snapshot. */
 class Reader {
   readonly #client: pg.Client;
+  readonly #frames: CopyFrames;
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(client: pg.Client) {
+  private constructor(client: pg.Client, frames: CopyFrames) {
     this.#client = client;
+    this.#frames = frames;
   }
 
   static async open(config: RelationalDbConfig, snapshot: Snapshot): Promise<Reader> {
-    const client = await connect(config);
+    const frames = new CopyFrames();
+    const client = await connect(config, { frames });
     try {
       await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
       // A name that the server gave.
       await client.query(`SET TRANSACTION SNAPSHOT '${snapshot.name}'`);
-      return new Reader(client);
+      return new Reader(client, frames);
     } catch (error) {
       await client.end().catch(() => {});
       throw error;
@@ -203,7 +204,7 @@ class Reader {
     const where = isDone ? `${part.where} AND ${isNew}` : part.where;
     const names = plan.sourceColumns.map((column) => column.name);
     const pieces = new Pieces();
-    await copyOut(this.#client, copySelect(part.leaf, names, { where, only: true }), (row) => pieces.add(row));
+    await this.#frames.copy(this.#client, copySelect(part.leaf, names, { where, only: true }), pieces);
     const inserts: Insert[] = pieces.take().map((body) => snapshotInsert(plan, into, snapshot.version, body));
     const mark = markOf(work, part);
     const lane = isDone ? `${mark}:moved` : mark;
@@ -212,39 +213,6 @@ class Reader {
     const counts = { fetchedBytes: pieces.bytes };
     const marks = isDone ? {} : { marks: { [mark]: pieces.rows } };
     return { lane, id, replay: { kind: "copy", lane, id }, inserts, ...marks, counts };
-  }
-}
-
-/** Rows one behind the other, cut between rows. */
-class Pieces {
-  rows = 0;
-  bytes = 0;
-  readonly #full: Buffer[] = [];
-  #buffer = Buffer.allocUnsafeSlow(1 << 20);
-  #at = 0;
-
-  add(row: Buffer): void {
-    if (this.#at + row.length > maxInsertBytes && this.#at > 0) this.#cut();
-    if (this.#at + row.length > this.#buffer.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(this.#at + row.length, this.#buffer.length * 2));
-      this.#buffer.copy(grown, 0, 0, this.#at);
-      this.#buffer = grown;
-    }
-    this.#buffer.set(row, this.#at);
-    this.#at += row.length;
-    this.rows += 1;
-    this.bytes += row.length;
-  }
-
-  take(): readonly Buffer[] {
-    if (this.#at > 0) this.#cut();
-    return this.#full;
-  }
-
-  #cut(): void {
-    this.#full.push(this.#buffer.subarray(0, this.#at));
-    this.#buffer = Buffer.allocUnsafeSlow(1 << 20);
-    this.#at = 0;
   }
 }
 
