@@ -7,7 +7,7 @@ import type { AppError } from "../../src/lib/errors.ts";
 import { connect } from "../../src/sources/relational-db/connection.ts";
 import { CopyFrames } from "../../src/sources/relational-db/copy-frames.ts";
 import type { RelationalDbConfig } from "../../src/sources/relational-db/kind.ts";
-import { Pieces } from "../../src/sources/relational-db/pieces.ts";
+import { Buffers, Pieces } from "../../src/sources/relational-db/pieces.ts";
 import { postgresMissing, TestPostgres } from "../support/postgres.ts";
 import { copyBytes } from "../support/postgres-bytes.ts";
 import { makeCertificate, opensslMissing } from "../support/postgres-tls.ts";
@@ -43,7 +43,7 @@ describe.skipIf(missing !== undefined)("copies of Postgres", () => {
   }
 
   async function rowsOf(client: pg.Client, frames: CopyFrames, sql: string) {
-    const pieces = new Pieces();
+    const pieces = new Pieces(new Buffers(1));
     await frames.copy(client, sql, pieces);
     return { rows: pieces.rows, bytes: Buffer.concat(pieces.take()) };
   }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FrameSplitter } from "./copy-frames.ts";
-import { Pieces } from "./pieces.ts";
+import { Buffers, Pieces } from "./pieces.ts";
 
 type Message = { readonly code: string; readonly body: Buffer };
 
@@ -19,7 +19,7 @@ const message = (code: string, text = "") => ({ code, body: Buffer.from(text) })
 function split(chunks: readonly Buffer[]) {
   const others: Buffer[] = [];
   const splitter = new FrameSplitter((bytes) => others.push(Buffer.from(bytes)));
-  const pieces = new Pieces();
+  const pieces = new Pieces(new Buffers(1));
   splitter.sink = pieces;
   for (const chunk of chunks) {
     // Its owner may write over a chunk once it was taken.
@@ -110,7 +110,7 @@ describe("FrameSplitter", () => {
 
 describe("Pieces", () => {
   test("cuts between rows, and gives a row that is too long a piece of its own", () => {
-    const pieces = new Pieces(10);
+    const pieces = new Pieces(new Buffers(1), 10);
     for (const text of ["12345\n", "789\n", "x\n", "longer than ten\n", "y\n"]) {
       const bytes = Buffer.from(text);
       pieces.begin(bytes.length);
@@ -121,7 +121,28 @@ describe("Pieces", () => {
     expect([pieces.rows, pieces.bytes]).toEqual([5, 30]);
   });
 
+  test("a buffer is used again only once it was given back", () => {
+    const buffers = new Buffers(1);
+    const fill = (text: string) => {
+      const pieces = new Pieces(buffers);
+      pieces.begin(text.length);
+      pieces.add(Buffer.from(text), 0, text.length);
+      return pieces.take()[0] as Buffer;
+    };
+    const first = fill("first");
+    const second = fill("second");
+    expect([first, second].map(String)).toEqual(["first", "second"]);
+    buffers.give(first);
+    buffers.give(second);
+    expect(fill("third").buffer).toBe(first.buffer);
+    expect(String(fill("fourth"))).toBe("fourth");
+    expect(String(second)).toBe("second");
+    buffers.close();
+    buffers.give(second);
+    expect(fill("fifth").buffer).not.toBe(second.buffer);
+  });
+
   test("an empty copy has no piece", () => {
-    expect(new Pieces().take()).toEqual([]);
+    expect(new Pieces(new Buffers(1)).take()).toEqual([]);
   });
 });

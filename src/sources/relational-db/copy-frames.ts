@@ -4,6 +4,7 @@
  * came, so that errors, notices and the end of the copy are what they always are.
  */
 import { EventEmitter } from "node:events";
+import type { SocketConstructorOpts } from "node:net";
 import type { Duplex } from "node:stream";
 import type pg from "pg";
 import { AppError } from "../../lib/errors.ts";
@@ -22,7 +23,10 @@ const headerBytes = 5;
 /** Postgres ends below 1 GiB. */
 const maxRowBytes = 2 ** 30;
 
-/** Cuts the bytes of a connection into messages, wherever its chunks end. */
+/** What a socket reads into: as much as is there goes through one call. */
+const readBytes = 256 * 1024;
+
+/** Cuts the bytes of a connection into messages, wherever its chunks end. A chunk is its owner's again after `push`. */
 export class FrameSplitter {
   /** Takes the payloads of CopyData; without one they go to the parser like everything else. */
   sink: RowSink | undefined;
@@ -78,7 +82,8 @@ export class FrameSplitter {
       this.#advance(bytes);
       at += bytes;
     }
-    this.#parser(chunk.subarray(from, at));
+    // The parser keeps what is not complete; the chunk is its owner's.
+    this.#parser(Buffer.from(chunk.subarray(from, at)));
     return at;
   }
 
@@ -125,7 +130,14 @@ type Handler = pg.Submittable & {
 /** Copies of one connection. Give it to `connect`; it must be there before the first byte. */
 export class CopyFrames {
   #splitter: FrameSplitter | undefined;
+  #stream: Duplex | undefined;
   #failure: unknown;
+
+  /** For a socket without TLS: it reads into one buffer, over and over, instead of into a new one each time. */
+  get socketOptions(): SocketConstructorOpts {
+    const buffer = Buffer.allocUnsafeSlow(readBytes);
+    return { onread: { buffer, callback: (bytes) => this.#receive(buffer.subarray(0, bytes)) } };
+  }
 
   /** Takes its place in a client that has not connected yet. */
   attach(client: pg.Client): void {
@@ -135,16 +147,9 @@ export class CopyFrames {
     wire.attachListeners = (stream) => {
       const parsed = new EventEmitter();
       attachListeners(parsed);
-      const splitter = new FrameSplitter((bytes) => parsed.emit("data", bytes));
-      this.#splitter = splitter;
-      stream.on("data", (chunk: Buffer) => {
-        try {
-          splitter.push(chunk);
-        } catch (error) {
-          this.#failure = error;
-          (stream as Duplex).destroy(error as Error);
-        }
-      });
+      this.#splitter = new FrameSplitter((bytes) => parsed.emit("data", bytes));
+      this.#stream = stream as Duplex;
+      stream.on("data", (chunk: Buffer) => this.#receive(chunk));
     };
   }
 
@@ -167,5 +172,15 @@ export class CopyFrames {
     } finally {
       splitter.sink = undefined;
     }
+  }
+
+  #receive(chunk: Buffer): boolean {
+    try {
+      this.#splitter?.push(chunk);
+    } catch (error) {
+      this.#failure = error;
+      this.#stream?.destroy(error as Error);
+    }
+    return true;
   }
 }

@@ -50,10 +50,11 @@ export function clientOptions(config: RelationalDbConfig, options: LoginOptions 
   }
   const { host, database, credentials, tlsHost } = config;
   const password = credentials?.password ?? "";
+  const socket = config.disableTls === true ? options.frames?.socketOptions : undefined;
   return {
     // TLS asks for this name; the socket goes to `host` all the same.
     host: tlsHost ?? host,
-    ...(tlsHost === undefined ? {} : { stream: () => socketTo(host) }),
+    ...(tlsHost === undefined && socket === undefined ? {} : { stream: () => socketTo(host, socket) }),
     port: config.port ?? defaultPort,
     database,
     user: credentials?.username ?? "",
@@ -83,8 +84,8 @@ function tlsOptions({ caCertificate, skipCertVerification }: RelationalDbConfig)
 }
 
 /** A socket that connects to this host, whatever host the caller names. */
-function socketTo(host: string): net.Socket {
-  const socket = new net.Socket();
+function socketTo(host: string, options?: net.SocketConstructorOpts): net.Socket {
+  const socket = new net.Socket(options);
   const plain = socket.connect.bind(socket) as (port: number, host: string) => net.Socket;
   socket.connect = ((port: number) => plain(port, host)) as typeof socket.connect;
   return socket;

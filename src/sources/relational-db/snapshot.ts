@@ -10,7 +10,7 @@ import { connect } from "./connection.ts";
 import { CopyFrames } from "./copy-frames.ts";
 import type { RelationalDbConfig } from "./kind.ts";
 import { type Cut, cutFromJson, cutTable, cutToJson, type Part, partsOf } from "./partitions.ts";
-import { Pieces } from "./pieces.ts";
+import { Buffers, Pieces } from "./pieces.ts";
 import { copySelect } from "./session.ts";
 import type { Snapshot } from "./slot.ts";
 import { snapshotInsert, type TablePlan } from "./tables.ts";
@@ -33,6 +33,7 @@ export class SnapshotCopy {
   readonly #context: SourceContext;
   readonly #tables: readonly Copied[];
   readonly #pending = new Map<string, Batch>();
+  readonly #buffers: Buffers;
   readonly #startedAt = Date.now();
   #estimatedRows = 0;
   #partsAll = 0;
@@ -43,6 +44,7 @@ export class SnapshotCopy {
     this.#config = config;
     this.#context = context;
     this.#tables = tables;
+    this.#buffers = new Buffers(context.concurrency + 2);
   }
 
   /** All ranges of the tables, with what has been done of them. */
@@ -88,12 +90,14 @@ export class SnapshotCopy {
     } finally {
       await Promise.allSettled(inFlight);
       await Promise.allSettled(readers.map((reader) => reader.close()));
+      this.#buffers.close();
     }
   }
 
   acknowledge(batch: Batch): void {
     if (this.#pending.get(batch.lane)?.id !== batch.id) return;
     this.#pending.delete(batch.lane);
+    for (const { body } of batch.inserts) this.#buffers.give(body?.() as Buffer);
     if (batch.marks === undefined) return;
     this.#partsDone += 1;
     this.#partsNow += 1;
@@ -116,7 +120,8 @@ export class SnapshotCopy {
   async #openReaders(count: number, snapshot: Snapshot): Promise<Reader[]> {
     const readers: Reader[] = [];
     try {
-      for (let index = 0; index < count; index += 1) readers.push(await Reader.open(this.#config, snapshot));
+      for (let index = 0; index < count; index += 1)
+        readers.push(await Reader.open(this.#config, snapshot, this.#buffers));
       return readers;
     } catch (error) {
       await Promise.allSettled(readers.map((reader) => reader.close()));
@@ -160,21 +165,23 @@ export class SnapshotCopy {
 class Reader {
   readonly #client: pg.Client;
   readonly #frames: CopyFrames;
+  readonly #buffers: Buffers;
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(client: pg.Client, frames: CopyFrames) {
+  private constructor(client: pg.Client, frames: CopyFrames, buffers: Buffers) {
     this.#client = client;
     this.#frames = frames;
+    this.#buffers = buffers;
   }
 
-  static async open(config: RelationalDbConfig, snapshot: Snapshot): Promise<Reader> {
+  static async open(config: RelationalDbConfig, snapshot: Snapshot, buffers: Buffers): Promise<Reader> {
     const frames = new CopyFrames();
     const client = await connect(config, { frames });
     try {
       await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
       // A name that the server gave.
       await client.query(`SET TRANSACTION SNAPSHOT '${snapshot.name}'`);
-      return new Reader(client, frames);
+      return new Reader(client, frames, buffers);
     } catch (error) {
       await client.end().catch(() => {});
       throw error;
@@ -203,7 +210,7 @@ class Reader {
     const isNew = `pg_catalog.age(xmin) <= pg_catalog.age('${since}'::pg_catalog.xid8::pg_catalog.xid)`;
     const where = isDone ? `${part.where} AND ${isNew}` : part.where;
     const names = plan.sourceColumns.map((column) => column.name);
-    const pieces = new Pieces();
+    const pieces = new Pieces(this.#buffers);
     await this.#frames.copy(this.#client, copySelect(part.leaf, names, { where, only: true }), pieces);
     const inserts: Insert[] = pieces.take().map((body) => snapshotInsert(plan, into, snapshot.version, body));
     const mark = markOf(work, part);
