@@ -4,14 +4,21 @@ import net from "node:net";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AppError } from "../../src/lib/errors.ts";
+import { readTables, type SourceTable } from "../../src/sources/relational-db/catalog.ts";
 import { connect } from "../../src/sources/relational-db/connection.ts";
+import { copiedRows } from "../../src/sources/relational-db/copied-rows.ts";
 import { CopyFrames } from "../../src/sources/relational-db/copy-frames.ts";
+import { DestinationTables } from "../../src/sources/relational-db/destination.ts";
 import type { RelationalDbConfig } from "../../src/sources/relational-db/kind.ts";
 import { Buffers, Pieces } from "../../src/sources/relational-db/pieces.ts";
+import { planTable } from "../../src/sources/relational-db/tables.ts";
+import type { SourceContext } from "../../src/sources/source.ts";
 import { postgresMissing, TestPostgres } from "../support/postgres.ts";
 import { copyBytes } from "../support/postgres-bytes.ts";
+import { loadCopy } from "../support/postgres-load.ts";
 import { makeCertificate, opensslMissing } from "../support/postgres-tls.ts";
 import { until } from "../support/serve.ts";
+import { Stage } from "./engine/harness.ts";
 
 const missing = postgresMissing(18) ?? opensslMissing();
 if (missing !== undefined) console.log(`skipped: ${missing}`);
@@ -143,6 +150,124 @@ describe.skipIf(missing !== undefined)("copies of Postgres", () => {
     await using opened = await open({ disableTls: true, port });
     expect(await failure(rowsOf(opened.client, opened.frames, whole))).toMatchObject({ code: "SOURCE_UNREACHABLE" });
     proxy.close();
+  });
+
+  describe("rows that go straight into the table", () => {
+    const list = `id int PRIMARY KEY, n numeric(8,2), d date NOT NULL, at timestamptz, t text, b boolean`;
+    const values = `(1, 1.50, '2024-02-29', '2024-02-29 01:02:03.5+01', 'a', true), (2, 'NaN', 'infinity', '-infinity', NULL, NULL),
+      (-3, NULL, '0044-03-15 BC', NULL, E'\\\\N\\t', false)`;
+    let stage: Stage;
+    let client: pg.Client;
+
+    beforeAll(async () => {
+      stage = await Stage.open();
+      await server.sql(`CREATE TABLE direct (${list}); INSERT INTO direct VALUES ${values};
+        CREATE TABLE mixed (${list}, raw bytea, list int[]); INSERT INTO mixed SELECT *, 'hi', '{1,NULL}' FROM direct`);
+      client = await connect(config({ disableTls: true }));
+    });
+    afterAll(async () => {
+      await client.end();
+      await stage.close();
+    });
+
+    async function planOf(name: string, nullable: boolean) {
+      const [table] = await readTables(client, [{ schema: "public", name }]);
+      const mapping = { sourceSchemaName: "public", sourceTable: name, targetTable: name };
+      return planTable(table as SourceTable, mapping, "default", { nullable, hardDelete: false });
+    }
+
+    const rows = (from: string, more = "") =>
+      stage.ok(`SELECT id, n, d, at, t, b, _version, _deleted${more} FROM ${from} ORDER BY id`);
+    const wanted = (version: string) => [
+      `-3\t\\N\t1900-01-01\t\\N\t\\\\N\\t\tfalse\t${version}\t0`,
+      `1\t1.5\t2024-02-29\t2024-02-29 00:02:03.500000\ta\ttrue\t${version}\t0`,
+      `2\t\\N\t2299-12-31\t0001-01-01 00:00:00.000000\t\\N\t\\N\t${version}\t0`,
+    ];
+    const later = "340282366920938463463374607431768211455";
+
+    test.each(["0", later])("as version %s, and the same rows through a conversion", async (version) => {
+      const plan = await planOf("direct", true);
+      const direct = await loadCopy(stage, client, plan, "direct", { version });
+      expect(direct).not.toContain("SELECT");
+      expect((await rows("direct")).split("\n")).toEqual(wanted(version));
+      const other = await loadCopy(stage, client, plan, "direct", { version, isExact: false });
+      expect(other).toContain("FROM input(");
+      expect((await rows("direct")).split("\n")).toEqual(wanted(version));
+    });
+
+    test("a table with columns that only the engine can convert", async () => {
+      const sql = await loadCopy(stage, client, await planOf("mixed", true), "mixed");
+      expect(sql).toContain("FROM input(");
+      const more = (await rows("mixed", ", raw, list")).split("\n");
+      expect(more).toEqual(wanted("0").map((row) => `${row}\thi\t[1,NULL]`));
+    });
+
+    test("a text that is none of its type is an error, never NULL", async () => {
+      const good = ["1", "1.5", "2024-02-29", "2024-02-29 00:02:03", "a", "t"];
+      const bad: [number, string][] = [
+        [0, "x"],
+        [0, "1.5"],
+        [1, "NaN"],
+        [1, "1.5x"],
+        [1, "123456789.00"],
+        [2, "infinity"],
+        [2, "2024-01"],
+        [3, "-infinity"],
+        [3, "2024-01-01 00:00:00+00"],
+        [3, "10000-01-01 00:00:00"],
+        [3, "0044-03-15 00:00:00 BC"],
+        [5, "maybe"],
+      ];
+      for (const nullable of [true, false]) {
+        const plan = await planOf("direct", nullable);
+        await loadCopy(stage, client, plan, "direct");
+        const before = await rows("direct");
+        const { sql, settings } = copiedRows(plan, "direct", "0", true).insert(Buffer.alloc(0));
+        const own = Object.fromEntries(Object.entries(settings ?? {}).map(([name, value]) => [name, String(value)]));
+        for (const [at, text] of bad) {
+          const row = `${good.with(at, text).join("\t")}\n`;
+          const taken = await stage.ok(Buffer.from(`${sql}\n${row}`), own).catch(() => "refused");
+          expect(taken, `${text} as ${plan.columns[at]?.type}`).toBe("refused");
+        }
+        expect(await rows("direct")).toBe(before);
+        await stage.ok(Buffer.from(`${sql}\n${good.with(0, "7").join("\t")}\n`), own);
+        expect((await rows("direct")).split("\n")).toHaveLength(4);
+      }
+    });
+
+    test("only a table that is as the pipe has planned it takes them, with types and without defaults", async () => {
+      const plan = await planOf("direct", true);
+      const destination = new DestinationTables({
+        query: async (sql: string) =>
+          (await stage.ok(`${sql} FORMAT JSONEachRow`))
+            .split("\n")
+            .filter(Boolean)
+            .map((row) => JSON.parse(row)),
+        command: async (sql: string) => void (await stage.ok(sql)),
+      } as unknown as SourceContext);
+      const made =
+        "id Int32, n Nullable(Decimal(8, 2)), d Date32, at Nullable(DateTime64(6, 'UTC')), t Nullable(String), b Nullable(Bool)";
+      const own = "_version UInt128, _deleted UInt8";
+      const isExact = async (columns: string) => {
+        await stage.ok(`DROP TABLE IF EXISTS direct`);
+        if (columns !== "")
+          await stage.ok(`CREATE TABLE direct (${columns}) ENGINE = ReplacingMergeTree(_version) ORDER BY id`);
+        return (await destination.prepare(plan, "id")).isExact;
+      };
+      expect(await isExact("")).toBe(true);
+      expect(await isExact(`${own}, ${made}, more String DEFAULT 'x'`)).toBe(true);
+      expect(await isExact(`${made.replace("'UTC'", "'Asia/Kathmandu'")}, ${own}`)).toBe(false);
+      expect(await isExact(`${made.replace("t Nullable(String)", "t String")}, ${own}`)).toBe(false);
+      expect(await isExact(`${made} DEFAULT true, ${own}`)).toBe(false);
+      expect(await isExact(`${made}, _version UInt128 DEFAULT 5, _deleted UInt8`)).toBe(false);
+      expect(await isExact(`${made}, _version UInt64, _deleted UInt8`)).toBe(false);
+    });
+
+    test("NULL is the zero value where columns are not Nullable", async () => {
+      await loadCopy(stage, client, await planOf("direct", false), "direct");
+      expect((await rows("direct")).split("\n")[2]).toBe("2\t0\t2299-12-31\t0001-01-01 00:00:00.000000\t\tfalse\t0\t0");
+      expect((await rows("direct")).split("\n")[0]).toContain("1970-01-01 00:00:00.000000");
+    });
   });
 
   async function untilCopying(pid: number): Promise<void> {

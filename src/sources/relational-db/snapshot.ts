@@ -5,21 +5,24 @@
  * position: the stream, which begins further back, cannot replace them by what it says of the time before.
  */
 import type pg from "pg";
-import type { Batch, Insert, JsonObject, SourceContext } from "../source.ts";
+import type { Batch, JsonObject, SourceContext } from "../source.ts";
 import { connect } from "./connection.ts";
+import { copiedRows } from "./copied-rows.ts";
 import { CopyFrames } from "./copy-frames.ts";
 import type { RelationalDbConfig } from "./kind.ts";
 import { type Cut, cutFromJson, cutTable, cutToJson, type Part, partsOf } from "./partitions.ts";
 import { Buffers, Pieces } from "./pieces.ts";
 import { copySelect } from "./session.ts";
 import type { Snapshot } from "./slot.ts";
-import { snapshotInsert, type TablePlan } from "./tables.ts";
+import type { TablePlan } from "./tables.ts";
 
 export type Copied = {
   readonly plan: TablePlan;
   readonly copyId: string;
   /** The table that is filled. */
   readonly into: string;
+  /** It has the columns of the plan, exactly. */
+  readonly isExact: boolean;
 };
 
 type Work = Copied & {
@@ -206,13 +209,13 @@ class Reader {
   }
 
   async #copy(work: Work, snapshot: Snapshot, since: string): Promise<Batch> {
-    const { plan, into, part, isDone } = work;
+    const { plan, into, isExact, part, isDone } = work;
     const isNew = `pg_catalog.age(xmin) <= pg_catalog.age('${since}'::pg_catalog.xid8::pg_catalog.xid)`;
     const where = isDone ? `${part.where} AND ${isNew}` : part.where;
-    const names = plan.sourceColumns.map((column) => column.name);
+    const rows = copiedRows(plan, into, snapshot.version, isExact);
     const pieces = new Pieces(this.#buffers);
-    await this.#frames.copy(this.#client, copySelect(part.leaf, names, { where, only: true }), pieces);
-    const inserts: Insert[] = pieces.take().map((body) => snapshotInsert(plan, into, snapshot.version, body));
+    await this.#frames.copy(this.#client, copySelect(part.leaf, rows.select, { where, only: true }), pieces);
+    const inserts = pieces.take().map((body) => rows.insert(body));
     const mark = markOf(work, part);
     const lane = isDone ? `${mark}:moved` : mark;
     // The snapshot's name makes the token another one when the range is copied again.

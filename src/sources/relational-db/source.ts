@@ -132,8 +132,8 @@ export class RelationalSource implements Source {
       for (const state of states) {
         // Rows without a version must not come twice: from the copy, and from the stream.
         if (state.plan.engine !== "ReplacingMergeTree") await state.skipChangesBefore(snapshot.lsn);
-        const into = await this.#destination.prepare(state.plan, state.copyId);
-        tables.push({ plan: state.plan, copyId: state.copyId, into });
+        const { plan, copyId } = state;
+        tables.push({ plan, copyId, ...(await this.#destination.prepare(plan, copyId)) });
       }
       this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
       const work = await this.#copy.work(client);
