@@ -33,9 +33,12 @@ export async function runJob(
   const destination = new Destination(link, job.pipeId, job.table, job.destination);
   try {
     events.tell({ phase: "preparing" });
+    const loading = connect();
+    // Awaited below; until then its rejection is not unhandled.
+    loading.catch(() => {});
     await prepare(job, destination, calls, health, signal);
     if (signal.aborted) return { phase: "stopped" };
-    const connector = await connect();
+    const connector = await loading;
     const context = contextOf(job, destination, link, calls, events, health);
     await using source: Source = await openSource(connector, job, context, health, signal);
     if (signal.aborted) return { phase: "stopped" };

@@ -1,6 +1,6 @@
 /** A pipe worker process: one replica of one pipe. Ends by itself when its parent is gone. */
 
-import { kindOf } from "../sources/registry.ts";
+import { type ConnectorKey, connectors } from "../sources/connectors.ts";
 import { runJob } from "./job.ts";
 import type { FromWorker, ToWorker, WorkerStatus } from "./protocol.ts";
 import { WorkerLink } from "./worker-link.ts";
@@ -28,7 +28,7 @@ process.on("message", (message: ToWorker) => {
   if (message.type === "reply") link.settle(message);
   else if (message.type === "stop") stopping.abort();
   else {
-    const { connect } = kindOf(message.job.sourceKind);
+    const connect = connectors[message.job.sourceKind as ConnectorKey];
     runJob(message.job, connect, link.calls, { tell, gauges }, stopping.signal)
       .then((status) => finish(status))
       .catch((error: unknown) => {

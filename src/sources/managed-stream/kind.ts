@@ -1,6 +1,7 @@
 /** `source.managedStream`: a Kinesis data stream. */
 import { z } from "zod";
-import type { Connector, JsonObject, SourceKind } from "../source.ts";
+import { connectors } from "../connectors.ts";
+import type { JsonObject, SourceKind } from "../source.ts";
 
 const request = z.strictObject({
   format: z.enum(["JSONEachRow", "Avro", "AvroConfluent", "Protobuf"]).optional(),
@@ -42,7 +43,7 @@ export const managedStream = {
   mutable: ["authentication", "iamRole", "accessKey"],
   secrets: ["accessKey", "schemaRegistry.credentials"],
   rules,
-  connect: async () => (await import("./connector.ts")).connector as Connector<never>,
+  connect: connectors.managedStream,
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {

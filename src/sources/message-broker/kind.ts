@@ -1,6 +1,7 @@
 /** `source.messageBroker`: topics of a Kafka-protocol broker. */
 import { z } from "zod";
-import type { Connector, JsonObject, SourceKind } from "../source.ts";
+import { connectors } from "../connectors.ts";
+import type { JsonObject, SourceKind } from "../source.ts";
 
 const credentials = z.union([
   z.strictObject({ username: z.string().min(1), password: z.string().min(1) }),
@@ -47,7 +48,7 @@ export const messageBroker = {
   mutable: ["authentication", "iamRole", "caCertificate", "reversePrivateEndpointIds", "credentials"],
   secrets: ["credentials", "schemaRegistry.credentials"],
   rules,
-  connect: async () => (await import("./connector.ts")).connector as Connector<never>,
+  connect: connectors.messageBroker,
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {

@@ -34,9 +34,10 @@ export class DestinationTables {
     if (comments.get(plan.target) !== commentOf(copyId) && comments.get(beside) === commentOf(copyId)) {
       const names = [plan.target, beside].map((name) => tableName(plan.database, name));
       await this.#context.command(`EXCHANGE TABLES ${names[0]} AND ${names[1]}`);
+      // Else `prepare` has done so.
+      await this.refreshView(plan);
     }
     if (comments.has(beside)) await this.#drop(plan, beside);
-    await this.refreshView(plan);
   }
 
   /** The view for readers, after the table's columns have changed. */

@@ -1,5 +1,6 @@
 /** `source.relationalDb`: tables of a Postgres database, copied and then followed. */
 import { z } from "zod";
+import { connectors } from "../connectors.ts";
 import type { JsonObject, SourceKind } from "../source.ts";
 
 const name = z.string().min(1).max(63);
@@ -80,7 +81,7 @@ export const relationalDb = {
   secrets: ["credentials"],
   rules,
   targets: (config) => (config.tableMappings as JsonObject[]).map((mapping) => String(mapping.targetTable)),
-  connect: async () => (await import("./connector.ts")).connector,
+  connect: connectors.relationalDb,
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {

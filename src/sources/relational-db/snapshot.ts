@@ -121,15 +121,13 @@ export class SnapshotCopy {
   }
 
   async #openReaders(count: number, snapshot: Snapshot): Promise<Reader[]> {
-    const readers: Reader[] = [];
-    try {
-      for (let index = 0; index < count; index += 1)
-        readers.push(await Reader.open(this.#config, snapshot, this.#buffers));
-      return readers;
-    } catch (error) {
-      await Promise.allSettled(readers.map((reader) => reader.close()));
-      throw error;
-    }
+    const opening = Array.from({ length: count }, () => Reader.open(this.#config, snapshot, this.#buffers));
+    const opened = await Promise.allSettled(opening);
+    const readers = opened.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+    const failed = opened.find((result) => result.status === "rejected");
+    if (failed === undefined) return readers;
+    await Promise.allSettled(readers.map((reader) => reader.close()));
+    throw failed.reason;
   }
 
   async #workOf(client: pg.Client, table: Copied): Promise<Work[]> {

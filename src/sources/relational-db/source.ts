@@ -35,6 +35,8 @@ export class RelationalSource implements Source {
   readonly #names: Names;
   readonly #destination: DestinationTables;
   #states: TableStates;
+  /** Nothing has been done since the states were loaded. */
+  #isFresh = true;
   #copy: SnapshotCopy | undefined;
   #following: Following | undefined;
 
@@ -66,7 +68,8 @@ export class RelationalSource implements Source {
 
   async *read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncGenerator<Batch> {
     const mode = this.#config.settings?.replicationMode ?? "cdc";
-    this.#states = await this.#load();
+    if (this.#isFresh) this.#isFresh = false;
+    else this.#states = await this.#load();
     if (mode === "cdc_only") await this.#makeTables();
     else yield* this.#copyTables(mode, signal);
     if (mode === "snapshot" || signal.aborted) return;
@@ -82,6 +85,7 @@ export class RelationalSource implements Source {
     }
     // What was copied is gone with its snapshot: the range is handed out again.
     if (kind !== "changes") return { lane: lane as string, id: id as string, replay, inserts: [] };
+    this.#isFresh = false;
     this.#states = await this.#load();
     const following = this.#follower(from as string, { until: to as string });
     try {
@@ -124,7 +128,9 @@ export class RelationalSource implements Source {
     const states = this.#states.all().filter((state) => !state.isCopied);
     if (states.length === 0) return;
     this.#context.copying(true);
-    const client = await connect(this.#config);
+    const connecting = connect(this.#config);
+    // Awaited below; until then its rejection is not unhandled.
+    connecting.catch(() => {});
     let snapshot: Snapshot | undefined;
     try {
       snapshot = await this.#snapshot(mode);
@@ -136,7 +142,7 @@ export class RelationalSource implements Source {
         tables.push({ plan, copyId, ...(await this.#destination.prepare(plan, copyId)) });
       }
       this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
-      const work = await this.#copy.work(client);
+      const work = await this.#copy.work(await connecting);
       if (work.length > 0) yield* this.#copy.read(work, snapshot, signal);
       if (signal.aborted) return;
       for (const state of states) {
@@ -146,7 +152,7 @@ export class RelationalSource implements Source {
       this.#context.copying(false);
     } finally {
       await snapshot?.close();
-      await client.end().catch(() => {});
+      await connecting.then((client) => client.end()).catch(() => {});
     }
   }
 
