@@ -1,6 +1,6 @@
 /**
- * The copy of the tables that the stream then continues. Each table is cut into ranges of pages; a range is one batch with
- * a lane and a mark of its own. Ranges that were not durable when a worker ended are copied in a newer snapshot, and
+ * The copy of the tables that the stream then continues. Each table is cut into ranges of pages with a mark each; ranges
+ * that lie behind one another are one batch with a lane of its own. Ranges that were not durable when a worker ended are copied in a newer snapshot, and
  * the durable ones are looked through for rows that came into them since. Such rows have the version of their snapshot's
  * position: the stream, which begins further back, cannot replace them by what it says of the time before.
  */
@@ -10,7 +10,16 @@ import { connect } from "./connection.ts";
 import { copiedRows } from "./copied-rows.ts";
 import { CopyFrames } from "./copy-frames.ts";
 import type { RelationalDbConfig } from "./kind.ts";
-import { type Cut, cutFromJson, cutTable, cutToJson, type Part, partsOf } from "./partitions.ts";
+import {
+  type Cut,
+  cutFromJson,
+  cutTable,
+  cutToJson,
+  groupParts,
+  type Part,
+  partsOf,
+  placeCondition,
+} from "./partitions.ts";
 import { Buffers, Pieces } from "./pieces.ts";
 import { copySelect } from "./session.ts";
 import type { Snapshot } from "./slot.ts";
@@ -26,8 +35,9 @@ export type Copied = {
 };
 
 type Work = Copied & {
-  readonly part: Part;
-  /** The range is durable from an earlier snapshot: only rows that came into it since are wanted. */
+  /** At least one. */
+  readonly parts: readonly Part[];
+  /** The ranges are durable from an earlier snapshot: only rows that came into them since are wanted. */
   readonly isDone: boolean;
 };
 
@@ -60,7 +70,7 @@ export class SnapshotCopy {
   /** Batches of these ranges. When it returns, all of them are durable: their lanes have been waited for. */
   async *read(work: readonly Work[], snapshot: Snapshot, signal: AbortSignal): AsyncGenerator<Batch> {
     const settings = this.#config.settings ?? {};
-    const width = (settings.initialLoadParallelism ?? 4) * (settings.snapshotNumberOfParallelTables ?? 1);
+    const width = this.#readersOfTable * (settings.snapshotNumberOfParallelTables ?? 1);
     const readers = await this.#openReaders(Math.min(width, work.length, 32), snapshot);
     const inFlight: Promise<Batch>[] = [];
     let next = 0;
@@ -97,13 +107,18 @@ export class SnapshotCopy {
     }
   }
 
+  get #readersOfTable(): number {
+    return this.#config.settings?.initialLoadParallelism ?? 4;
+  }
+
   acknowledge(batch: Batch): void {
     if (this.#pending.get(batch.lane)?.id !== batch.id) return;
     this.#pending.delete(batch.lane);
     for (const { body } of batch.inserts) this.#buffers.give(body?.() as Buffer);
     if (batch.marks === undefined) return;
-    this.#partsDone += 1;
-    this.#partsNow += 1;
+    const parts = Object.keys(batch.marks).length;
+    this.#partsDone += parts;
+    this.#partsNow += parts;
     this.#report();
   }
 
@@ -138,7 +153,9 @@ export class SnapshotCopy {
     this.#estimatedRows += cut.rows;
     this.#partsAll += parts.length;
     this.#partsDone += done.size;
-    return parts.map((part) => ({ ...table, part, isDone: done.has(markOf(table, part)) }));
+    const isDone = (part: Part) => done.has(markOf(table, part));
+    const groups = groupParts(parts, this.#readersOfTable, (a, b) => isDone(a) === isDone(b));
+    return groups.map((group) => ({ ...table, parts: group, isDone: isDone(group[0] as Part) }));
   }
 
   async #cutOf(client: pg.Client, { plan, copyId }: Copied): Promise<Cut> {
@@ -207,19 +224,20 @@ class Reader {
   }
 
   async #copy(work: Work, snapshot: Snapshot, since: string): Promise<Batch> {
-    const { plan, into, isExact, part, isDone } = work;
+    const { plan, into, isExact, parts, isDone } = work;
     const isNew = `pg_catalog.age(xmin) <= pg_catalog.age('${since}'::pg_catalog.xid8::pg_catalog.xid)`;
-    const where = isDone ? `${part.where} AND ${isNew}` : part.where;
+    const place = placeCondition(parts);
+    const where = isDone ? `${place} AND ${isNew}` : place;
     const rows = copiedRows(plan, into, snapshot.version, isExact);
     const pieces = new Pieces(this.#buffers);
-    await this.#frames.copy(this.#client, copySelect(part.leaf, rows.select, { where, only: true }), pieces);
+    const [first] = parts as [Part];
+    await this.#frames.copy(this.#client, copySelect(first.leaf, rows.select, { where, only: true }), pieces);
     const inserts = pieces.take().map((body) => rows.insert(body));
-    const mark = markOf(work, part);
-    const lane = isDone ? `${mark}:moved` : mark;
-    // The snapshot's name makes the token another one when the range is copied again.
+    const lane = isDone ? `${markOf(work, first)}:moved` : markOf(work, first);
+    // The snapshot's name makes the token another one when the ranges are copied again.
     const id = `${lane}@${snapshot.lsn}:${snapshot.name}`;
     const counts = { fetchedBytes: pieces.bytes };
-    const marks = isDone ? {} : { marks: { [mark]: pieces.rows } };
+    const marks = isDone ? {} : { marks: Object.fromEntries(parts.map((part) => [markOf(work, part), true])) };
     return { lane, id, replay: { kind: "copy", lane, id }, inserts, ...marks, counts };
   }
 }
