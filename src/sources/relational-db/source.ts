@@ -128,9 +128,7 @@ export class RelationalSource implements Source {
     const states = this.#states.all().filter((state) => !state.isCopied);
     if (states.length === 0) return;
     this.#context.copying(true);
-    const connecting = connect(this.#config);
-    // Awaited below; until then its rejection is not unhandled.
-    connecting.catch(() => {});
+    const client = await connect(this.#config);
     let snapshot: Snapshot | undefined;
     try {
       snapshot = await this.#snapshot(mode);
@@ -142,7 +140,7 @@ export class RelationalSource implements Source {
         tables.push({ plan, copyId, ...(await this.#destination.prepare(plan, copyId)) });
       }
       this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
-      const work = await this.#copy.work(await connecting);
+      const work = await this.#copy.work(client);
       if (work.length > 0) yield* this.#copy.read(work, snapshot, signal);
       if (signal.aborted) return;
       for (const state of states) {
@@ -152,7 +150,7 @@ export class RelationalSource implements Source {
       this.#context.copying(false);
     } finally {
       await snapshot?.close();
-      await connecting.then((client) => client.end()).catch(() => {});
+      await client.end().catch(() => {});
     }
   }
 
