@@ -35,6 +35,8 @@ export class RelationalSource implements Source {
   readonly #names: Names;
   readonly #destination: DestinationTables;
   #states: TableStates;
+  /** Nothing has been done since the states were loaded. */
+  #isFresh = true;
   #copy: SnapshotCopy | undefined;
   #following: Following | undefined;
 
@@ -66,7 +68,8 @@ export class RelationalSource implements Source {
 
   async *read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncGenerator<Batch> {
     const mode = this.#config.settings?.replicationMode ?? "cdc";
-    this.#states = await this.#load();
+    if (this.#isFresh) this.#isFresh = false;
+    else this.#states = await this.#load();
     if (mode === "cdc_only") await this.#makeTables();
     else yield* this.#copyTables(mode, signal);
     if (mode === "snapshot" || signal.aborted) return;
@@ -82,6 +85,7 @@ export class RelationalSource implements Source {
     }
     // What was copied is gone with its snapshot: the range is handed out again.
     if (kind !== "changes") return { lane: lane as string, id: id as string, replay, inserts: [] };
+    this.#isFresh = false;
     this.#states = await this.#load();
     const following = this.#follower(from as string, { until: to as string });
     try {
@@ -132,8 +136,8 @@ export class RelationalSource implements Source {
       for (const state of states) {
         // Rows without a version must not come twice: from the copy, and from the stream.
         if (state.plan.engine !== "ReplacingMergeTree") await state.skipChangesBefore(snapshot.lsn);
-        const into = await this.#destination.prepare(state.plan, state.copyId);
-        tables.push({ plan: state.plan, copyId: state.copyId, into });
+        const { plan, copyId } = state;
+        tables.push({ plan, copyId, ...(await this.#destination.prepare(plan, copyId)) });
       }
       this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
       const work = await this.#copy.work(client);
