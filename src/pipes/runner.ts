@@ -10,6 +10,7 @@
  */
 import { sleep } from "../lib/abort.ts";
 import { Backoff } from "../lib/backoff.ts";
+import { AppError } from "../lib/errors.ts";
 import type { Batch, Insert, InsertFailure, Json, JsonObject, Source } from "../sources/source.ts";
 import type { Intent } from "../store/ledger.ts";
 import type { Destination } from "./destination.ts";
@@ -220,10 +221,11 @@ export class Runner {
     return undefined;
   }
 
-  /** Outages are waited for; a configuration that cannot work, and a bug of ours, fail the pipe. */
+  /** Outages are waited for; a source that has lost what it kept for the pipe, and a bug of ours, fail the pipe. */
   async #pauseOrFail(error: unknown, pause: Backoff): Promise<void> {
     if (error instanceof PipeFailure) throw error;
     if (error instanceof TypeError || error instanceof RangeError) throw error;
+    if (error instanceof AppError && error.code === "SOURCE_LOST") throw new PipeFailure(error.message);
     this.#parts.health.bad(failureOf(error));
     await sleep(pause.next(), this.#signal);
   }

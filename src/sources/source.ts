@@ -105,6 +105,8 @@ export type SourceContext = {
   readonly concurrency: number;
   /** Memory of this worker, as scaled: what a source may hold follows from it. */
   readonly memoryGb: number;
+  /** A connection to the source that has brought nothing for this long, though it should have, is taken for broken. */
+  readonly sourceSilenceMs: number;
   /** This worker's part of the work: replica `index` of `count`. */
   readonly replica: { readonly index: number; readonly count: number };
   marks(keys: readonly string[]): Promise<ReadonlyMap<string, Json>>;
