@@ -6,6 +6,7 @@ import type { Batch, Insert, JsonObject } from "../source.ts";
 import { TableChanges } from "./changes.ts";
 import { covers, formatLsn, type Place, placeText, versionText } from "./lsn.ts";
 import type { Delete, Insert as Inserted, Message, Relation, Truncate, Update } from "./pgoutput.ts";
+import { confirmedMark } from "./standing.ts";
 import type { TablePlan } from "./tables.ts";
 
 export const streamLane = "stream";
@@ -210,7 +211,8 @@ function changeCounts({ plan, changes }: TableChanges): [string, number][] {
 export function streamBatch(gathered: Gathered): Batch {
   const { from, to, inserts, end } = gathered;
   const replay: JsonObject = { kind: "changes", from, to, ...(end === undefined ? {} : { end }) };
-  return { lane: streamLane, id: `${from}-${to}`, replay, checkpoint: to, inserts };
+  const marks = end === undefined ? {} : { marks: { [confirmedMark]: end } };
+  return { lane: streamLane, id: `${from}-${to}`, replay, checkpoint: to, inserts, ...marks };
 }
 
 /** Empties tables: stands alone, so that nothing later is in them when it is repeated. */

@@ -1,13 +1,16 @@
 /** Logging in at the source: address, TLS, password, and what it means when that fails. */
 import net from "node:net";
 import { createSecureContext } from "node:tls";
-import pg from "pg";
+import type pg from "pg";
 import { AppError, type ErrorCode } from "../../lib/errors.ts";
 import type { RelationalDbConfig } from "./kind.ts";
+import { SourceClient } from "./lifeline.ts";
 
 export type LoginOptions = {
   /** A connection that also takes replication commands. */
   readonly replication?: boolean;
+  /** The caller looks after its silence itself. */
+  readonly unguarded?: boolean;
 };
 
 const connectTimeoutMs = 10_000;
@@ -21,8 +24,8 @@ export async function login(
   config: RelationalDbConfig,
   options: LoginOptions = {},
   signal?: AbortSignal,
-): Promise<pg.Client> {
-  const client = new pg.Client(clientOptions(config, options));
+): Promise<SourceClient> {
+  const client = new SourceClient(clientOptions(config, options));
   // Without a listener a connection that breaks while it is idle would end the process.
   client.on("error", () => {});
   const end = () => void client.end().catch(() => {});

@@ -1,4 +1,5 @@
 /** A pipe's source: copies the tables, then follows their changes. */
+import type pg from "pg";
 import { tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Batch, Json, JsonObject, Source, SourceContext } from "../source.ts";
@@ -10,19 +11,19 @@ import { evolve, fits } from "./evolve.ts";
 import { Following } from "./following.ts";
 import type { RelationalDbConfig } from "./kind.ts";
 import { sourceError } from "./login.ts";
-import { parseLsn, placeText } from "./lsn.ts";
+import { parseLsn, parsePlace, placeText } from "./lsn.ts";
 import type { Relation } from "./pgoutput.ts";
 import {
   createSlot,
   ensurePublication,
   exportSnapshot,
-  findSlot,
   type Names,
   namesOf,
   type Snapshot,
   temporarySnapshot,
 } from "./slot.ts";
 import { type Copied, SnapshotCopy } from "./snapshot.ts";
+import { Standing } from "./standing.ts";
 import { TableStates } from "./table-states.ts";
 import { Watch } from "./watch.ts";
 
@@ -34,6 +35,7 @@ export class RelationalSource implements Source {
   readonly #context: SourceContext;
   readonly #names: Names;
   readonly #destination: DestinationTables;
+  readonly #standing: Standing;
   #states: TableStates;
   #copy: SnapshotCopy | undefined;
   #following: Following | undefined;
@@ -44,6 +46,7 @@ export class RelationalSource implements Source {
     this.#states = states;
     this.#names = namesOf(config, context.pipeId);
     this.#destination = new DestinationTables(context);
+    this.#standing = new Standing(context, this.#names.slot);
   }
 
   /** Looks at the source and makes what is missing at both sides. */
@@ -85,7 +88,8 @@ export class RelationalSource implements Source {
     this.#states = await this.#load();
     const following = this.#follower(from as string, { until: to as string });
     try {
-      await following.open(await this.#slotPosition(), signal);
+      const reached = parsePlace(to as string).lsn;
+      await following.open((client) => this.#standing.check(client, reached), signal);
       const gathered = await following.exactly(signal);
       if (gathered === undefined) throw new Error("the stream ended before the batch was complete");
       return { ...streamBatch(gathered), replay };
@@ -136,8 +140,7 @@ export class RelationalSource implements Source {
         tables.push({ plan: state.plan, copyId: state.copyId, into });
       }
       this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
-      const work = await this.#copy.work(client);
-      if (work.length > 0) yield* this.#copy.read(work, snapshot, signal);
+      yield* this.#copyRows(this.#copy, client, snapshot, signal);
       if (signal.aborted) return;
       for (const state of states) {
         await this.#destination.publish(state.plan, state.copyId);
@@ -150,15 +153,26 @@ export class RelationalSource implements Source {
     }
   }
 
+  async *#copyRows(copy: SnapshotCopy, client: pg.Client, snapshot: Snapshot, signal: AbortSignal) {
+    try {
+      const work = await copy.work(client);
+      if (work.length > 0) yield* copy.read(work, snapshot, signal);
+    } catch (error) {
+      throw isOfSource(error) ? sourceError(error) : error;
+    }
+  }
+
   /** The slot's own, the first time; then a later one, while the slot keeps everything since. */
   async #snapshot(mode: string): Promise<Snapshot> {
     if (mode === "snapshot") return await exportSnapshot(this.#config);
     if ((await this.#context.marks([slotMark])).has(slotMark)) {
-      await this.#slotPosition();
-      return await temporarySnapshot(this.#config);
+      const snapshot = await temporarySnapshot(this.#config, (client) => this.#standing.check(client, 0n));
+      await this.#standing.copies(snapshot.lsn);
+      return snapshot;
     }
     const failover = this.#config.settings?.enableFailoverSlots === true;
     const snapshot = await createSlot(this.#config, this.#names.slot, failover);
+    await this.#standing.begins(snapshot.lineage, snapshot.lsn);
     await this.#context.note({ [slotMark]: snapshot.lsn }, {});
     return snapshot;
   }
@@ -174,10 +188,9 @@ export class RelationalSource implements Source {
   }
 
   async *#follow(checkpoint: string | undefined, signal: AbortSignal): AsyncGenerator<Batch> {
-    const position = await this.#slotPosition();
-    const first = (await this.#context.marks([slotMark])).get(slotMark) as string | undefined;
-    const begin = first === undefined ? position : parseLsn(first);
-    const from = checkpoint ?? placeText({ lsn: begin - 1n, change: "whole" });
+    const reached = checkpoint === undefined ? 0n : parsePlace(checkpoint).lsn;
+    const check = (client: pg.Client) => this.#standing.check(client, reached);
+    const from = checkpoint ?? placeText({ lsn: (await this.#firstPosition(check)) - 1n, change: "whole" });
     const { pullBatchSize = 100_000, syncIntervalSeconds = 60 } = this.#config.settings ?? {};
     const following = this.#follower(from, {
       limits: { rows: pullBatchSize, bytes: maxBatchBytes },
@@ -186,7 +199,7 @@ export class RelationalSource implements Source {
     this.#following = following;
     const watch = new Watch(this.#config, this.#context, this.#names.slot);
     try {
-      await following.open(position, signal);
+      await following.open(check, signal);
       this.#context.answered();
       watch.start(() => following.gauges());
       for await (const step of following.steps(signal)) {
@@ -239,6 +252,7 @@ export class RelationalSource implements Source {
         const state = this.#states.of(relation);
         return state === undefined || state.isStopped || lsn < state.skipTo ? undefined : state.plan;
       },
+      remember: (lsn: bigint) => this.#standing.confirms(lsn),
       isOurs: (relation: Relation) => this.#states.of(relation)?.isStopped === false,
       fits: (relation: Relation) => {
         const state = this.#states.of(relation);
@@ -248,14 +262,15 @@ export class RelationalSource implements Source {
     return new Following(parts, from, options);
   }
 
-  /** Where the source would go on; throws when the slot is gone or its log is. */
-  async #slotPosition(): Promise<bigint> {
-    const client = await connect(this.#config);
+  /** The slot's first position: what is before it was copied, or is not wanted. */
+  async #firstPosition(check: (client: pg.Client) => Promise<bigint>): Promise<bigint> {
+    const first = (await this.#context.marks([slotMark])).get(slotMark);
+    if (first !== undefined) return parseLsn(String(first));
+    const client = await connect(this.#config, { replication: true });
     try {
-      const slot = await findSlot(client, this.#names.slot);
-      if (slot === undefined) throw lost(`The replication slot "${this.#names.slot}" does not exist any more`);
-      if (slot.walStatus === "lost") throw lost(`The replication slot "${this.#names.slot}" has lost its log`);
-      return parseLsn(slot.confirmed);
+      return await check(client);
+    } catch (error) {
+      throw sourceError(error);
     } finally {
       await client.end().catch(() => {});
     }
@@ -263,10 +278,6 @@ export class RelationalSource implements Source {
 }
 
 const slotMark = "slot";
-
-function lost(what: string): AppError {
-  return new AppError("SOURCE_INVALID", `${what}: changes may be missing. Send the command resync to copy anew.`);
-}
 
 /** Errors of `pg` carry a code of five characters, those of its sockets an errno. */
 function isOfSource(error: unknown): boolean {

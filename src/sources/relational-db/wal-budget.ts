@@ -33,16 +33,19 @@ const shortSeconds = 6 * 3600;
 /** Rates are taken over this time, so that one checkpoint does not look like a trend. */
 const windowMs = 120_000;
 
-type SlotRow = {
-  readonly active: boolean;
+export type SlotRow = {
   readonly walStatus: string | null;
-  readonly safe: string | null;
-  readonly retained: string | null;
-  readonly lag: string | null;
   /** Postgres 17 and newer. */
   readonly reason: string | null;
   /** Postgres 16 and newer: invalidated by a conflict with recovery. */
   readonly conflicting: boolean | null;
+};
+
+type BudgetRow = SlotRow & {
+  readonly active: boolean;
+  readonly safe: string | null;
+  readonly retained: string | null;
+  readonly lag: string | null;
 };
 
 const slotSql = `
@@ -71,7 +74,7 @@ export class WalWatch {
 
   /** `now` in ms of a clock that does not go back. Throws what the driver throws. */
   async poll(client: Pick<pg.ClientBase, "query">, now = performance.now()): Promise<WalBudget> {
-    const { rows } = await client.query<SlotRow>(slotSql, [this.#slot]);
+    const { rows } = await client.query<BudgetRow>(slotSql, [this.#slot]);
     const [row] = rows;
     if (row === undefined) return { gauges: {}, lost: this.#lost("does not exist any more") };
     const why = lossOf(row);
@@ -125,7 +128,8 @@ const reasons: Readonly<Record<string, string>> = {
   idle_timeout: "was invalidated because nothing used it for idle_replication_slot_timeout",
 };
 
-function lossOf({ walStatus, reason, conflicting }: SlotRow): string | undefined {
+/** Why a slot cannot be used any more; undefined when it can. */
+export function lossOf({ walStatus, reason, conflicting }: SlotRow): string | undefined {
   if (reason !== null) return reasons[reason] ?? `was invalidated (${reason})`;
   if (walStatus === "lost") return reasons.wal_removed;
   return conflicting === true ? "was invalidated by a conflict with recovery" : undefined;

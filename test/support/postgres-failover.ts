@@ -1,0 +1,74 @@
+/** A primary, its standby and one address that leads to whichever of them is in charge. */
+import pg from "pg";
+import { type PostgresVersion, TestPostgres } from "./postgres.ts";
+import { Relay } from "./relay.ts";
+import { until } from "./serve.ts";
+
+const slot = "standby_1";
+
+export class FailoverPair implements AsyncDisposable {
+  readonly primary: TestPostgres;
+  readonly standby: TestPostgres;
+  readonly relay: Relay;
+  /** The server in charge. */
+  current: TestPostgres;
+
+  private constructor(primary: TestPostgres, standby: TestPostgres, relay: Relay) {
+    this.primary = primary;
+    this.standby = standby;
+    this.relay = relay;
+    this.current = primary;
+  }
+
+  /** With `slots` the standby keeps failover slots; with `waits` nothing is sent that the standby does not have. */
+  static async start(
+    version: PostgresVersion,
+    options: { slots?: boolean; waits?: boolean } = {},
+  ): Promise<FailoverPair> {
+    const settings: Record<string, string> = options.waits === true ? { synchronized_standby_slots: slot } : {};
+    const primary = await TestPostgres.start({ version, settings });
+    const own: Record<string, string> = options.slots === true ? { sync_replication_slots: "on" } : {};
+    const standby = await TestPostgres.standbyOf(primary, slot, own);
+    return new FailoverPair(primary, standby, await Relay.start(primary.port));
+  }
+
+  /** What pipes and writers are given. */
+  get address(): TestPostgres {
+    const { port } = this.relay;
+    const config = (more: pg.ClientConfig = {}) => ({ ...this.current.config(more), port });
+    return Object.assign(Object.create(this.current) as TestPostgres, {
+      port,
+      config,
+      client: async (more: pg.ClientConfig = {}) => {
+        const client = new pg.Client(config(more));
+        client.on("error", () => {});
+        await client.connect();
+        return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
+      },
+    });
+  }
+
+  /** Until the standby keeps every failover slot of the primary for good. */
+  async untilSlotsAreKept(): Promise<void> {
+    await until("the standby keeps the slots", async () => {
+      const sql = "SELECT count(*) AS kept FROM pg_replication_slots WHERE synced AND NOT temporary";
+      const wanted = "SELECT count(*) AS wanted FROM pg_replication_slots WHERE failover";
+      return (await this.standby.sql(sql))[0]?.kept === (await this.primary.sql(wanted))[0]?.wanted;
+    });
+  }
+
+  /** kill -9 of the primary; the standby takes its place. */
+  async failOver(): Promise<void> {
+    await this.primary.crash();
+    await this.standby.promote();
+    this.relay.target = this.standby.port;
+    this.relay.reset();
+    this.current = this.standby;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.relay[Symbol.dispose]();
+    await this.standby[Symbol.asyncDispose]();
+    await this.primary[Symbol.asyncDispose]();
+  }
+}
