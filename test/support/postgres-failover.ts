@@ -34,18 +34,7 @@ export class FailoverPair implements AsyncDisposable {
 
   /** What pipes and writers are given. */
   get address(): TestPostgres {
-    const { port } = this.relay;
-    const config = (more: pg.ClientConfig = {}) => ({ ...this.current.config(more), port });
-    return Object.assign(Object.create(this.current) as TestPostgres, {
-      port,
-      config,
-      client: async (more: pg.ClientConfig = {}) => {
-        const client = new pg.Client(config(more));
-        client.on("error", () => {});
-        await client.connect();
-        return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
-      },
-    });
+    return addressOf(this.primary, this.relay);
   }
 
   /** Until the standby keeps every failover slot of the primary for good. */
@@ -71,4 +60,21 @@ export class FailoverPair implements AsyncDisposable {
     await this.standby[Symbol.asyncDispose]();
     await this.primary[Symbol.asyncDispose]();
   }
+}
+
+/** The server as it is seen through a relay. */
+export function addressOf(server: TestPostgres, { port }: Relay): TestPostgres {
+  const config = (more: pg.ClientConfig = {}) => ({ ...server.config(more), port });
+  const client = async (more: pg.ClientConfig = {}) => {
+    const connected = new pg.Client(config(more));
+    connected.on("error", () => {});
+    await connected.connect();
+    return Object.assign(connected, { [Symbol.asyncDispose]: () => connected.end() });
+  };
+  const sql = async (text: string) => {
+    await using connected = await client();
+    return (await connected.query(text)).rows as Record<string, unknown>[];
+  };
+  const { host, user, password, database, version } = server;
+  return { version, host, port, user, password, database, config, client, sql } as unknown as TestPostgres;
 }

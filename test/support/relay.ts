@@ -8,6 +8,8 @@ export class Relay implements Disposable {
   readonly port: number;
   /** Port of the server that new connections are led to. */
   target: number;
+  /** Of each connection, from the server. */
+  bytesPerSecond = Number.POSITIVE_INFINITY;
   readonly #server: net.Server;
   readonly #pairs = new Set<Pair>();
   readonly #swallowed = new Set<Pair>();
@@ -64,9 +66,13 @@ export class Relay implements Disposable {
       [far, near],
     ] as const) {
       from.on("data", (chunk) => {
-        if (isLost() || to.write(chunk)) return;
+        if (isLost()) return;
+        const isTaken = to.write(chunk);
+        const ms = from === far ? (chunk.length / this.bytesPerSecond) * 1000 : 0;
+        if (isTaken && ms === 0) return;
         from.pause();
-        to.once("drain", () => from.resume());
+        if (isTaken) setTimeout(() => from.resume(), ms);
+        else to.once("drain", () => setTimeout(() => from.resume(), ms));
       });
       from.on("error", () => {});
       from.on("end", () => {

@@ -26,9 +26,9 @@ export async function connect(config: RelationalDbConfig, options: LoginOptions 
   }
 }
 
-/** Asks on a connection of its own, within the time that a login may take. */
+/** Asks on a connection of its own, which must not be silent for longer than the one in question. */
 async function asksFor(config: RelationalDbConfig, pid: number): Promise<boolean> {
-  const timeout = AbortSignal.timeout(loginTimeoutMs);
+  const timeout = AbortSignal.timeout(Math.min(loginTimeoutMs, silenceMsOf(config)));
   const client = await login(config, {}, timeout);
   try {
     return await isAtWork(client, pid);

@@ -29,7 +29,7 @@ export class SourceClient extends pg.Client {
   override end(callback: (error: Error) => void): void;
   override async end(): Promise<void> {
     clearInterval(this.#timer);
-    const farewell = setTimeout(() => this.#wire.destroy(), farewellMs);
+    const farewell = setTimeout(() => this.drop(), farewellMs);
     try {
       await super.end();
     } finally {
@@ -64,11 +64,16 @@ export class SourceClient extends pg.Client {
     this.once("end", () => clearInterval(this.#timer));
   }
 
+  /** Ends the connection without a farewell. */
+  drop(error?: Error): void {
+    this.#wire.destroy(error);
+  }
+
   /** Its queries fail as those of a broken connection do. */
   giveUp(silenceMs: number): void {
     const seconds = Math.round(silenceMs / 1000);
     const error = new Error(`nothing has come from the server for ${seconds} s`);
-    this.#wire.destroy(Object.assign(error, { code: "ETIMEDOUT" }));
+    this.drop(Object.assign(error, { code: "ETIMEDOUT" }));
   }
 
   get #inner(): Inner {

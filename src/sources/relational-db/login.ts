@@ -28,16 +28,16 @@ export async function login(
   const client = new SourceClient(clientOptions(config, options));
   // Without a listener a connection that breaks while it is idle would end the process.
   client.on("error", () => {});
-  const end = () => void client.end().catch(() => {});
-  signal?.addEventListener("abort", end);
-  client.once("end", () => signal?.removeEventListener("abort", end));
+  const drop = () => client.drop();
+  signal?.addEventListener("abort", drop);
+  client.once("end", () => signal?.removeEventListener("abort", drop));
   try {
     signal?.throwIfAborted();
     await client.connect();
     return client;
   } catch (error) {
-    signal?.removeEventListener("abort", end);
-    end();
+    signal?.removeEventListener("abort", drop);
+    drop();
     throw loginError(error, config);
   }
 }

@@ -148,8 +148,7 @@ export class RelationalSource implements Source {
       }
       this.#context.copying(false);
     } finally {
-      await snapshot?.close();
-      await client.end().catch(() => {});
+      await Promise.allSettled([snapshot?.close(), client.end()]);
     }
   }
 
