@@ -2,8 +2,8 @@
 import type pg from "pg";
 import { tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { Batch, Json, JsonObject, Source, SourceContext } from "../source.ts";
-import { type Barrier, streamBatch, streamLane, truncateBatch } from "./batches.ts";
+import type { Batch, InsertFailure, Json, JsonObject, Source, SourceContext } from "../source.ts";
+import { type Barrier, emptyingBatch, streamBatch, streamLane, type TableInsert, truncateBatch } from "./batches.ts";
 import { readTables } from "./catalog.ts";
 import { connect } from "./connection.ts";
 import { DestinationTables } from "./destination.ts";
@@ -24,13 +24,14 @@ import {
 } from "./slot.ts";
 import { type Copied, SnapshotCopy } from "./snapshot.ts";
 import { Standing } from "./standing.ts";
-import { TableStates } from "./table-states.ts";
+import { type TableState, TableStates } from "./table-states.ts";
 import { Watch } from "./watch.ts";
 
 /** Bytes of a batch that is gathered: as many again are inserted meanwhile. */
 const maxBatchBytes = 64 * 2 ** 20;
 
 export class RelationalSource implements Source {
+  readonly isolates = true;
   readonly #config: RelationalDbConfig;
   readonly #context: SourceContext;
   readonly #names: Names;
@@ -78,11 +79,7 @@ export class RelationalSource implements Source {
 
   async replay(replay: JsonObject, signal: AbortSignal): Promise<Batch> {
     const { kind, lane, id, from, to } = replay as Record<string, string>;
-    if (kind === "truncate") {
-      const sql = replay.sql as readonly string[];
-      const inserts = sql.map((statement) => ({ sql: statement }));
-      return { lane: streamLane, id: `${from}-${to}:truncate`, replay, checkpoint: to as string, inserts };
-    }
+    if (kind === "truncate") return emptyingBatch(replay);
     // What was copied is gone with its snapshot: the range is handed out again.
     if (kind !== "changes") return { lane: lane as string, id: id as string, replay, inserts: [] };
     this.#states = await this.#load();
@@ -98,8 +95,31 @@ export class RelationalSource implements Source {
     }
   }
 
-  async refused(): Promise<readonly Batch[]> {
-    return [];
+  /** A table that the engine does not take rows for is stopped, as a missing row would make it wrong; others go on. */
+  async refused(batch: Batch, failure: InsertFailure): Promise<readonly Batch[]> {
+    const state = this.#stateOf(batch, failure.insert);
+    if (state === undefined) return [];
+    const whose = failure.kind === "destination" ? "its table or a view on it refuses inserts" : "a row does not fit";
+    await state.stop(`${whose} (${failure.message})`);
+    const { target } = state.plan;
+    const inserts = batch.inserts.filter((insert) => (insert as Partial<TableInsert>).target !== target);
+    return [{ ...batch, inserts: batch.lane === streamLane ? inserts : [] }];
+  }
+
+  /** Rows of a table that was stopped while they were gathered. */
+  #withoutStopped(batch: Batch): Batch {
+    const stopped = this.#states.all().filter(({ isStopped }) => isStopped);
+    const targets = stopped.map(({ plan }) => plan.target);
+    if (targets.length === 0) return batch;
+    const inserts = batch.inserts.filter((insert) => !targets.includes((insert as TableInsert).target));
+    return { ...batch, inserts };
+  }
+
+  #stateOf(batch: Batch, insert: number): TableState | undefined {
+    if (batch.lane === streamLane) {
+      return this.#states.ofTarget((batch.inserts[insert] as Partial<TableInsert>).target ?? "");
+    }
+    return this.#states.all().find((state) => isLaneOf(batch.lane, state));
   }
 
   async acknowledge(batch: Batch): Promise<void> {
@@ -142,7 +162,7 @@ export class RelationalSource implements Source {
       this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
       yield* this.#copyRows(this.#copy, client, snapshot, signal);
       if (signal.aborted) return;
-      for (const state of states) {
+      for (const state of states.filter(({ isStopped }) => !isStopped)) {
         await this.#destination.publish(state.plan, state.copyId);
         await state.completed(snapshot.lsn);
       }
@@ -155,7 +175,11 @@ export class RelationalSource implements Source {
   async *#copyRows(copy: SnapshotCopy, client: pg.Client, snapshot: Snapshot, signal: AbortSignal) {
     try {
       const work = await copy.work(client);
-      if (work.length > 0) yield* copy.read(work, snapshot, signal);
+      if (work.length === 0) return;
+      for await (const batch of copy.read(work, snapshot, signal)) {
+        const isStopped = this.#states.all().some((state) => state.isStopped && isLaneOf(batch.lane, state));
+        yield isStopped ? { ...batch, inserts: [] } : batch;
+      }
     } catch (error) {
       throw isOfSource(error) ? sourceError(error) : error;
     }
@@ -202,7 +226,7 @@ export class RelationalSource implements Source {
       this.#context.answered();
       watch.start(() => following.gauges());
       for await (const step of following.steps(signal)) {
-        if (step.kind === "batch") yield step.batch;
+        if (step.kind === "batch") yield this.#withoutStopped(step.batch);
         else yield* this.#pass(following, step.barrier, step.from);
       }
     } finally {
@@ -277,6 +301,11 @@ export class RelationalSource implements Source {
 }
 
 const slotMark = "slot";
+
+/** Lanes of a copy are named after the table and the copy. */
+function isLaneOf(lane: string, { plan, copyId }: TableState): boolean {
+  return lane.startsWith(`snapshot:${plan.target}:${copyId}:`);
+}
 
 /** Errors of `pg` carry a code of five characters, those of its sockets an errno. */
 function isOfSource(error: unknown): boolean {
