@@ -20,7 +20,7 @@ describe.skipIf(missing !== undefined)("a transaction of 330 MB", () => {
   let source: TestPostgres;
 
   beforeAll(async () => {
-    [served, source] = await Promise.all([serve(), TestPostgres.start()]);
+    [served, source] = await Promise.all([serve(), TestPostgres.start({ onDisk: true })]);
     service = await runningService(served, { idleScaling: false });
   });
   afterAll(async () => {

@@ -57,10 +57,16 @@ export class TestPostgres implements AsyncDisposable {
 
   /** A new cluster, UTF8 and locale C, running. `settings` are added to `wal_level = logical` and small numbers. */
   static async start(
-    options: { version?: PostgresVersion; settings?: Record<string, string>; initdb?: readonly string[] } = {},
+    options: {
+      version?: PostgresVersion;
+      settings?: Record<string, string>;
+      initdb?: readonly string[];
+      /** Not in memory, for much data. */
+      onDisk?: boolean;
+    } = {},
   ): Promise<TestPostgres> {
     const version = options.version ?? 18;
-    const server = new TestPostgres(version, newFolder(), await freePort(), flagsOf(options.settings));
+    const server = new TestPostgres(version, newFolder(options.onDisk), await freePort(), flagsOf(options.settings));
     await server.#initialise(options.initdb ?? []);
     await server.start();
     return server;
@@ -215,8 +221,8 @@ export class TestPostgres implements AsyncDisposable {
   }
 }
 
-function newFolder(): string {
-  const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "mr-pg-"));
+function newFolder(onDisk = false): string {
+  const folder = mkdtempSync(join(!onDisk && existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "mr-pg-"));
   if (asRoot) chownSync(folder, nobody, nobody);
   chmodSync(folder, 0o700);
   return folder;

@@ -46,6 +46,8 @@ type BudgetRow = SlotRow & {
   readonly safe: string | null;
   readonly retained: string | null;
   readonly lag: string | null;
+  /** Postgres 17 and newer, of a failover slot: standbys that must have a change before the slot, and do not run. */
+  readonly absent: string | null;
 };
 
 const slotSql = `
@@ -57,7 +59,12 @@ const slotSql = `
     pg_catalog.pg_wal_lsn_diff(now.lsn, s.restart_lsn)::text AS retained,
     pg_catalog.pg_wal_lsn_diff(now.lsn, s.confirmed_flush_lsn)::text AS lag,
     pg_catalog.to_jsonb(s)->>'invalidation_reason' AS reason,
-    (pg_catalog.to_jsonb(s)->>'conflicting')::bool AS conflicting
+    (pg_catalog.to_jsonb(s)->>'conflicting')::bool AS conflicting,
+    (SELECT pg_catalog.string_agg(w.name, ', ')
+      FROM pg_catalog.regexp_split_to_table(
+        pg_catalog.current_setting('synchronized_standby_slots', true), '[\\s,"]+') AS w(name)
+      LEFT JOIN pg_catalog.pg_replication_slots p ON p.slot_name = w.name
+      WHERE pg_catalog.to_jsonb(s)->>'failover' = 'true' AND w.name <> '' AND p.active IS NOT TRUE) AS absent
   FROM pg_catalog.pg_replication_slots s CROSS JOIN now
   WHERE s.slot_name = $1`;
 
@@ -89,7 +96,7 @@ export class WalWatch {
       slot_burn_bytes_per_second: burn,
       ...(safe === undefined || eta === undefined ? {} : { slot_safe_bytes: safe, slot_eta_seconds: eta }),
     };
-    const warning = this.#warning(row.walStatus, safe, eta, burn);
+    const warning = absentWarning(row.absent) ?? this.#warning(row.walStatus, safe, eta, burn);
     return { gauges, ...(warning === undefined ? {} : { warning }) };
   }
 
@@ -119,6 +126,12 @@ export class WalWatch {
   #lost(why: string): string {
     return `slot "${this.#slot}" ${why}: resync the pipe, and raise max_slot_wal_keep_size if the source removed its log`;
   }
+}
+
+function absentWarning(absent: string | null): string | undefined {
+  if (absent === null) return undefined;
+  const remedy = "start it, or take it out of synchronized_standby_slots at the source";
+  return `the source sends no changes until the standby of slot ${absent} has them, and it does not run: ${remedy}`;
 }
 
 const reasons: Readonly<Record<string, string>> = {
