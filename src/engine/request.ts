@@ -32,6 +32,8 @@ export type QueryRequest = {
   readonly waitEndOfQuery: boolean;
   readonly bufferBytes: number;
   readonly replaceRunning: boolean;
+  /** Name of the file that holds the insert data (`body-files.ts`). */
+  readonly bodyFile: string | undefined;
 };
 
 /** URL parameters of the protocol itself. Everything else is an engine setting. */
@@ -98,6 +100,7 @@ export function readRequest(message: IncomingMessage): QueryRequest {
     waitEndOfQuery: flag("wait_end_of_query") || flag("http_wait_end_of_query"),
     bufferBytes: readBufferSize(query.get("buffer_size") ?? query.get("http_response_buffer_size")),
     replaceRunning: flag("replace_running_query"),
+    bodyFile: one(headers, "x-millrace-body-file"),
   };
 }
 

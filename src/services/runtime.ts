@@ -4,6 +4,8 @@ import type { ServiceRow } from "../store/services.ts";
 export type RunningEngine = {
   /** The ClickHouse HTTP interface of the engine, without authentication: never exposed. */
   readonly socketPath: string;
+  /** Where processes of this machine may put insert data as files; not every runtime has it. */
+  readonly bodyDir?: string;
   readonly version: string;
   /** Settles when the engine's process has ended, with a sentence that says how. */
   readonly ended: Promise<string>;
