@@ -6,30 +6,40 @@ import { until } from "./serve.ts";
 
 const slot = "standby_1";
 
+export type PairOptions = {
+  /** The standby keeps failover slots. */
+  readonly slots?: boolean;
+  /** Nothing is sent to readers of failover slots that the standby does not have. */
+  readonly waits?: boolean;
+};
+
+function settingsOf({ slots, waits }: PairOptions): Record<string, string> {
+  return {
+    ...(slots === true ? { sync_replication_slots: "on" } : {}),
+    ...(waits === true ? { synchronized_standby_slots: slot } : {}),
+  };
+}
+
 export class FailoverPair implements AsyncDisposable {
-  readonly primary: TestPostgres;
-  readonly standby: TestPostgres;
+  primary: TestPostgres;
+  standby: TestPostgres;
   readonly relay: Relay;
+  readonly #options: PairOptions;
   /** The server in charge. */
   current: TestPostgres;
 
-  private constructor(primary: TestPostgres, standby: TestPostgres, relay: Relay) {
+  private constructor(primary: TestPostgres, standby: TestPostgres, relay: Relay, options: PairOptions) {
+    this.#options = options;
     this.primary = primary;
     this.standby = standby;
     this.relay = relay;
     this.current = primary;
   }
 
-  /** With `slots` the standby keeps failover slots; with `waits` nothing is sent that the standby does not have. */
-  static async start(
-    version: PostgresVersion,
-    options: { slots?: boolean; waits?: boolean } = {},
-  ): Promise<FailoverPair> {
-    const settings: Record<string, string> = options.waits === true ? { synchronized_standby_slots: slot } : {};
-    const primary = await TestPostgres.start({ version, settings });
-    const own: Record<string, string> = options.slots === true ? { sync_replication_slots: "on" } : {};
-    const standby = await TestPostgres.standbyOf(primary, slot, own);
-    return new FailoverPair(primary, standby, await Relay.start(primary.port));
+  static async start(version: PostgresVersion, options: PairOptions = {}): Promise<FailoverPair> {
+    const primary = await TestPostgres.start({ version, settings: settingsOf(options) });
+    const standby = await TestPostgres.standbyOf(primary, slot, settingsOf(options));
+    return new FailoverPair(primary, standby, await Relay.start(primary.port), options);
   }
 
   /** What pipes and writers are given. */
@@ -53,6 +63,13 @@ export class FailoverPair implements AsyncDisposable {
     this.relay.target = this.standby.port;
     this.relay.reset();
     this.current = this.standby;
+  }
+
+  /** After a failover the server in charge gets a standby again. */
+  async renew(): Promise<void> {
+    await this.primary[Symbol.asyncDispose]();
+    this.primary = this.standby;
+    this.standby = await TestPostgres.standbyOf(this.primary, slot, settingsOf(this.#options));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
