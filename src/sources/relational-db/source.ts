@@ -40,6 +40,8 @@ export class RelationalSource implements Source {
   #states: TableStates;
   #copy: SnapshotCopy | undefined;
   #following: Following | undefined;
+  /** Commit of the last transaction that is durable, in part or whole. */
+  #reached = 0n;
 
   private constructor(config: RelationalDbConfig, context: SourceContext, states: TableStates) {
     this.#config = config;
@@ -71,10 +73,12 @@ export class RelationalSource implements Source {
   async *read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncGenerator<Batch> {
     const mode = this.#config.settings?.replicationMode ?? "cdc";
     this.#states = await this.#load();
+    const checkpoint = checkpoints.get(streamLane) as string | undefined;
+    this.#reached = checkpoint === undefined ? 0n : parsePlace(checkpoint).lsn;
     if (mode === "cdc_only") await this.#makeTables();
     else yield* this.#copyTables(mode, signal);
     if (mode === "snapshot" || signal.aborted) return;
-    yield* this.#follow(checkpoints.get(streamLane) as string | undefined, signal);
+    yield* this.#follow(checkpoint, signal);
   }
 
   async replay(replay: JsonObject, signal: AbortSignal): Promise<Batch> {
@@ -189,7 +193,7 @@ export class RelationalSource implements Source {
   async #snapshot(mode: string): Promise<Snapshot> {
     if (mode === "snapshot") return await exportSnapshot(this.#config);
     if ((await this.#context.marks([slotMark])).has(slotMark)) {
-      const snapshot = await temporarySnapshot(this.#config, (client) => this.#standing.check(client, 0n));
+      const snapshot = await temporarySnapshot(this.#config, (client) => this.#standing.check(client, this.#reached));
       await this.#standing.copies(snapshot.lsn);
       return snapshot;
     }
@@ -211,8 +215,7 @@ export class RelationalSource implements Source {
   }
 
   async *#follow(checkpoint: string | undefined, signal: AbortSignal): AsyncGenerator<Batch> {
-    const reached = checkpoint === undefined ? 0n : parsePlace(checkpoint).lsn;
-    const check = (client: pg.Client) => this.#standing.check(client, reached);
+    const check = (client: pg.Client) => this.#standing.check(client, this.#reached);
     const from = checkpoint ?? placeText({ lsn: (await this.#firstPosition(check)) - 1n, change: "whole" });
     const { pullBatchSize = 100_000, syncIntervalSeconds = 60 } = this.#config.settings ?? {};
     const following = this.#follower(from, {
