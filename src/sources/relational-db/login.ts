@@ -1,16 +1,19 @@
 /** Logging in at the source: address, TLS, password, and what it means when that fails. */
 import net from "node:net";
 import { createSecureContext } from "node:tls";
-import pg from "pg";
+import type pg from "pg";
 import { AppError, type ErrorCode } from "../../lib/errors.ts";
 import type { CopyFrames } from "./copy-frames.ts";
 import type { RelationalDbConfig } from "./kind.ts";
+import { SourceClient } from "./lifeline.ts";
 
 export type LoginOptions = {
   /** A connection that also takes replication commands. */
   readonly replication?: boolean;
   /** Takes the rows of copies from the connection. */
   readonly frames?: CopyFrames;
+  /** The caller looks after its silence itself. */
+  readonly unguarded?: boolean;
 };
 
 const connectTimeoutMs = 10_000;
@@ -24,21 +27,21 @@ export async function login(
   config: RelationalDbConfig,
   options: LoginOptions = {},
   signal?: AbortSignal,
-): Promise<pg.Client> {
-  const client = new pg.Client(clientOptions(config, options));
+): Promise<SourceClient> {
+  const client = new SourceClient(clientOptions(config, options));
   options.frames?.attach(client);
   // Without a listener a connection that breaks while it is idle would end the process.
   client.on("error", () => {});
-  const end = () => void client.end().catch(() => {});
-  signal?.addEventListener("abort", end);
-  client.once("end", () => signal?.removeEventListener("abort", end));
+  const drop = () => client.drop();
+  signal?.addEventListener("abort", drop);
+  client.once("end", () => signal?.removeEventListener("abort", drop));
   try {
     signal?.throwIfAborted();
     await client.connect();
     return client;
   } catch (error) {
-    signal?.removeEventListener("abort", end);
-    end();
+    signal?.removeEventListener("abort", drop);
+    drop();
     throw loginError(error, config);
   }
 }
