@@ -16,7 +16,7 @@ import { insertSettings, runInsert } from "./insert.ts";
 import type { Classification, Connection } from "./native.ts";
 import { BlockDecompressor } from "./native-blocks.ts";
 import { emptySummary, Reply, type ReplyFacts, type ReplyOptions, type Summary } from "./reply.ts";
-import { type QueryRequest, readRequest } from "./request.ts";
+import { type Caller, type QueryRequest, readRequest } from "./request.ts";
 import { runSelect } from "./select.ts";
 import { borrowSettings, Sessions } from "./sessions.ts";
 import type { Slot, Slots } from "./slots.ts";
@@ -61,18 +61,22 @@ export class Executor {
     this.#logger = options.logger;
   }
 
-  /** Answers one request. Never rejects. */
-  async serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Answers one request. It ends early when `gone` is aborted, with the reason as its answer. Never rejects. */
+  async serve(
+    message: IncomingMessage,
+    response: ServerResponse,
+    caller: Caller,
+    gone = new AbortController(),
+  ): Promise<void> {
     let request: QueryRequest;
     try {
-      request = readRequest(message);
+      request = readRequest(message, caller);
     } catch (error) {
       message.resume();
       new Reply(response, { ...this.#facts, queryId: "" }, plainReply).fail(this.#asException(error));
       return;
     }
     const reply = new Reply(response, { ...this.#facts, queryId: request.queryId }, replyOptions(request));
-    const gone = new AbortController();
     response.on("close", () => gone.abort(clickHouseException("QUERY_WAS_CANCELLED", "The client went away.")));
     let upload: Upload | undefined;
     try {
@@ -87,7 +91,7 @@ export class Executor {
       if (response.destroyed) return;
       await upload?.discard(maxStatementBytes).catch(() => {});
       message.resume();
-      reply.fail(this.#asException(error));
+      reply.fail(this.#asException(gone.signal.aborted ? gone.signal.reason : error));
     }
   }
 

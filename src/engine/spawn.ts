@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { childEnvironment } from "../lib/child-environment.ts";
+import { HandOver } from "./hand-over.ts";
 
 export type EngineHostOptions = {
   readonly dataDir: string;
@@ -27,6 +28,8 @@ export type EngineHostProcess = {
   readonly pid: number;
   readonly socketPath: string;
   readonly version: string;
+  /** For connections of clients. */
+  readonly handOver: HandOver;
   /** Resolves when the process has ended, for whatever reason. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   /** SIGTERM, and SIGKILL after `graceMs`. Resolves when the process is gone. */
@@ -45,6 +48,7 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
     env: { ...childEnvironment(options.compileCacheDir), UV_THREADPOOL_SIZE: String(2 * sessions + 16) },
   });
   if (child.pid !== undefined) options.onSpawn?.(child.pid);
+  const handOver = new HandOver(child);
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
     child.once("error", () => resolve({ code: -1, signal: null }));
@@ -55,6 +59,7 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
     pid: child.pid as number,
     socketPath: options.socketPath,
     version,
+    handOver,
     exited,
     stop: async (graceMs) => {
       child.kill("SIGTERM");

@@ -1,13 +1,16 @@
 /** What runs the engine of a service. */
+import type { HandOver } from "../engine/hand-over.ts";
 import type { ServiceRow } from "../store/services.ts";
 
 export type RunningEngine = {
   /** The ClickHouse HTTP interface of the engine, without authentication: never exposed. */
   readonly socketPath: string;
   readonly version: string;
+  /** For connections of clients, which the engine then answers itself; a runtime may have no such way. */
+  readonly handOver?: HandOver;
   /** Settles when the engine's process has ended, with a sentence that says how. */
   readonly ended: Promise<string>;
-  /** Ends the process; resolves when it is gone. */
+  /** Ends the process, after a moment for queries under way; resolves when it is gone. */
   stop(): Promise<void>;
 };
 
