@@ -22,18 +22,22 @@ type Connection = {
 
 export type ConnectionsOptions = {
   readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
+  /** Told when a connection begins with a request, and when it waits for the next one. */
+  readonly onBusy?: (socket: Socket, busy: boolean) => void;
   readonly headersTimeoutMs?: number;
   readonly checkEveryMs?: number;
 };
 
 export class Connections {
   readonly #server: Server;
+  readonly #onBusy: (socket: Socket, busy: boolean) => void;
   readonly #open = new Map<Socket, Connection>();
   #letGo = false;
   readonly #gone = new WeakSet<Socket>();
   readonly #whenEmpty = new Set<() => void>();
 
   constructor(options: ConnectionsOptions) {
+    this.#onBusy = options.onBusy ?? (() => {});
     this.#server = createServer({
       maxHeaderSize: maxHeaderBytes,
       keepAliveTimeout: idleConnectionMs,
@@ -117,12 +121,14 @@ export class Connections {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
     connection.open += 1;
+    this.#onBusy(socket, true);
     // From here on the server itself sets the time between two requests.
     socket.setTimeout(0);
     response.once("close", () => {
       connection.open -= 1;
       // The rest of a body that nobody waited for is still to come: then this is not the end of the request.
       connection.readAtRest = message.complete ? socket.bytesRead : -1;
+      if (connection.open === 0 && message.complete) this.#onBusy(socket, false);
       if (this.#letGo) this.#letGoIfAtRest(socket);
     });
   }

@@ -8,6 +8,7 @@ import { clickHouseException } from "../clickhouse/exception.ts";
 import { Connections } from "../door/connections.ts";
 import { Door, type DoorFacts, type Visitor } from "../door/door.ts";
 import type { Logger } from "../lib/logger.ts";
+import { BusyMarks } from "./busy-marks.ts";
 import type { FromHost, ToHost } from "./hand-over-messages.ts";
 
 /** Reports of activity are at least this far apart. */
@@ -27,17 +28,21 @@ export class Front {
   readonly #serve: Serve;
   readonly #logger: Logger;
   readonly #connections: Connections;
+  readonly #marks: BusyMarks;
+  readonly #ids = new WeakMap<Socket, number>();
   readonly #running = new Set<AbortController>();
   #door: Door | undefined;
   #lastAt = 0;
   #reporting: NodeJS.Timeout | undefined;
   #changed = false;
 
-  constructor(options: { serve: Serve; logger: Logger }) {
+  constructor(options: { serve: Serve; logger: Logger; runDir: string }) {
     this.#serve = options.serve;
     this.#logger = options.logger;
+    this.#marks = new BusyMarks(options.runDir);
     this.#connections = new Connections({
       onRequest: (message, response) => void this.#door?.serve(message, response),
+      onBusy: (socket, busy) => this.#marks.set(this.#ids.get(socket) as number, busy),
     });
   }
 
@@ -59,6 +64,9 @@ export class Front {
       say({ type: "closed", id });
       return;
     }
+    // Before anything that follows from it: the number may have been another connection's.
+    this.#marks.set(id, false);
+    this.#ids.set(socket, id);
     say({ type: "taken", id });
     // As the sockets of an HTTP server are: a client may have sent all it wants to say before it is answered.
     socket.allowHalfOpen = true;

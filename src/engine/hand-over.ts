@@ -1,11 +1,13 @@
 /**
  * The control plane's end of handing connections over to an engine host. The connection is shared, not moved: this
  * process keeps its end open without reading, so that a connection can come back between two requests, and nothing
- * that a client has sent is lost when the host lets go. A connection whose host has died is closed.
+ * that a client has sent is lost when the host lets go. When the host dies, connections with a request in hand are closed,
+ * and the others come back as well.
  */
 import type { ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 import type { DoorFacts } from "../door/door.ts";
+import { BusyMarksReader } from "./busy-marks.ts";
 import type { Activity, FromHost, ToHost } from "./hand-over-messages.ts";
 
 /** More connections than this of one service stay with their listener: file descriptors are bounded. */
@@ -18,12 +20,19 @@ export class HandOver {
   readonly #child: ChildProcess;
   readonly #held = new Map<number, Held>();
   readonly #calls = new Map<number, (unused: boolean) => void>();
-  #lastId = 0;
+  readonly #runDir: string;
+  #marks: BusyMarksReader | undefined;
+  /** Numbers of connections that are over, for new ones. */
+  readonly #freeIds: number[] = [];
+  #connectionIds = 0;
+  #callIds = 0;
   #ended = false;
   #activity: Activity = { running: 0, lastAt: 0 };
 
-  constructor(child: ChildProcess) {
+  /** `runDir` is the host's. */
+  constructor(child: ChildProcess, runDir: string) {
     this.#child = child;
+    this.#runDir = runDir;
     child.on("message", (message) => this.#hear(message as FromHost));
     child.once("exit", () => {
       this.#ended = true;
@@ -65,11 +74,17 @@ export class HandOver {
 
   /**
    * Hands a connection over of which nothing was read. `giveBack` gets it when the host did not take it, or let go of it
-   * between two requests; otherwise it is closed when the host has closed it or has died.
+   * between two requests, or died then; otherwise it is closed when the host has closed it or has died.
    */
   give(socket: Socket, giveBack: (socket: Socket) => void): void {
-    this.#lastId += 1;
-    const id = this.#lastId;
+    try {
+      this.#marks ??= new BusyMarksReader(this.#runDir);
+    } catch {
+      // The host has ended, and its run directory is gone.
+      giveBack(socket);
+      return;
+    }
+    const id = this.#freeIds.pop() ?? this.#connectionIds++;
     this.#held.set(id, { socket, giveBack, taken: false });
     const message: ToHost = { type: "connection", id };
     this.#child.send(message, socket, { keepOpen: true }, (error) => {
@@ -87,8 +102,8 @@ export class HandOver {
   }
 
   async #call(message: (id: number) => ToHost, timeoutMs: number): Promise<boolean> {
-    this.#lastId += 1;
-    const id = this.#lastId;
+    this.#callIds += 1;
+    const id = this.#callIds;
     return await new Promise<boolean>((resolve, reject) => {
       if (this.#ended) return resolve(true);
       const timer = setTimeout(() => {
@@ -118,22 +133,26 @@ export class HandOver {
   }
 
   #giveBack(id: number): void {
-    const held = this.#held.get(id);
-    this.#held.delete(id);
+    const held = this.#forget(id);
     held?.giveBack(held.socket);
   }
 
   #drop(id: number): void {
-    this.#held.get(id)?.socket.destroy();
-    this.#held.delete(id);
+    this.#forget(id)?.socket.destroy();
+  }
+
+  #forget(id: number): Held | undefined {
+    const held = this.#held.get(id);
+    if (this.#held.delete(id)) this.#freeIds.push(id);
+    return held;
   }
 
   #close(): void {
     for (const answer of this.#calls.values()) answer(true);
-    // Newest first: clients open a further connection while an older one is busy, and see the idle one end in time.
-    for (const [id, { taken }] of [...this.#held].reverse()) {
-      if (taken) this.#drop(id);
+    for (const [id, { taken }] of [...this.#held]) {
+      if (taken && this.#marks?.isBusy(id) !== false) this.#drop(id);
       else this.#giveBack(id);
     }
+    this.#marks?.close();
   }
 }

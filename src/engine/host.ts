@@ -86,6 +86,7 @@ async function main(): Promise<void> {
         await executor.serve(message, response, { ...visitor, trusted: false }, gone);
     },
     logger,
+    runDir,
   });
   process.on("message", (message: ToHost, socket: Socket | undefined) => front.hear(message, socket));
   process.send?.({ type: "ready", version: facts.version });

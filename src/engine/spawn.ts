@@ -48,7 +48,7 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
     env: { ...childEnvironment(options.compileCacheDir), UV_THREADPOOL_SIZE: String(2 * sessions + 16) },
   });
   if (child.pid !== undefined) options.onSpawn?.(child.pid);
-  const handOver = new HandOver(child);
+  const handOver = new HandOver(child, options.runDir);
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
     child.once("error", () => resolve({ code: -1, signal: null }));
