@@ -3,7 +3,9 @@
  * or rows when they ask for them. Engine errors become `ClickHouseError` with the engine's code.
  */
 import { randomUUID } from "node:crypto";
+import { open, rm } from "node:fs/promises";
 import { Agent, type IncomingMessage, request } from "node:http";
+import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
@@ -11,6 +13,8 @@ import { pipeline } from "node:stream/promises";
 export type ClickHouseAddress = {
   /** Either a unix socket of an engine host ... */
   readonly socketPath?: string;
+  /** With a socket: the folder of that host for insert data as files. */
+  readonly bodyDir?: string;
   /** ... or host and port of a ClickHouse HTTP endpoint. */
   readonly host?: string;
   readonly port?: number;
@@ -24,7 +28,7 @@ export type QueryOptions = {
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
   /** Bound as `{name:Type}` parameters, already in the engine's text form. */
   readonly params?: Readonly<Record<string, string>>;
-  /** Data of an INSERT; the statement then travels in the URL. */
+  /** Data of an INSERT; the statement then travels in the URL. A Buffer must not change until the answer is there. */
   readonly body?: Buffer | Readable;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -49,6 +53,9 @@ export class ClickHouseError extends Error {
     this.httpStatus = httpStatus;
   }
 }
+
+/** Insert data from this size on is given to a host of this machine as a file. */
+const fileBytes = 65_536;
 
 export class ClickHouseClient {
   readonly #address: ClickHouseAddress;
@@ -84,11 +91,39 @@ export class ClickHouseClient {
 
   /** Runs a statement; the returned message is the response body as it arrives. Throws on an engine error. */
   async stream(sql: string, options: QueryOptions = {}): Promise<IncomingMessage> {
-    const response = await this.#send(sql, options);
+    const file = await this.#putFile(options.body);
+    if (file === undefined) return await this.#answer(await this.#send(sql, options));
+    const headers = { ...options.headers, "x-millrace-body-file": file.name };
+    try {
+      return await this.#answer(await this.#send(sql, { ...options, headers, body: Buffer.alloc(0) }));
+    } finally {
+      // The host removes it too; a request that never reached it leaves it to us.
+      await rm(file.path, { force: true });
+    }
+  }
+
+  async #answer(response: IncomingMessage): Promise<IncomingMessage> {
     if (response.statusCode === 200) return response;
     const body = await text(response);
     const code = Number(response.headers["x-clickhouse-exception-code"] ?? /^Code: (\d+)/.exec(body)?.[1] ?? 0);
     throw new ClickHouseError(code, response.statusCode ?? 0, body.trim().slice(0, 4000));
+  }
+
+  /** Writes large data as a file for the host; undefined when it has to travel as a body. */
+  async #putFile(body: QueryOptions["body"]): Promise<{ name: string; path: string } | undefined> {
+    const { bodyDir } = this.#address;
+    if (bodyDir === undefined || !Buffer.isBuffer(body) || body.length < fileBytes) return undefined;
+    const name = randomUUID();
+    const path = join(bodyDir, name);
+    try {
+      await using file = await open(path, "wx", 0o600);
+      for (let at = 0; at < body.length; ) at += (await file.write(body, at)).bytesWritten;
+      return { name, path };
+    } catch {
+      // No space, or no folder: the way through the socket is still there.
+      await rm(path, { force: true });
+      return undefined;
+    }
   }
 
   /** Drops idle connections. */

@@ -9,10 +9,11 @@ import { ClickHouseException, clickHouseException } from "../clickhouse/exceptio
 import { isWord, tokenize } from "../clickhouse/lexer.ts";
 import { identifier, literal } from "../clickhouse/sql.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { BodyFile, BodyFiles } from "./body-files.ts";
 import { decoderOf } from "./content-encoding.ts";
 import type { Engine } from "./engine.ts";
 import { clientQueryId, guardStatement, tagSetting } from "./guard.ts";
-import { insertSettings, runInsert } from "./insert.ts";
+import { type InsertBody, insertSettings, runInsert } from "./insert.ts";
 import type { Classification, Connection } from "./native.ts";
 import { BlockDecompressor } from "./native-blocks.ts";
 import { emptySummary, Reply, type ReplyFacts, type ReplyOptions, type Summary } from "./reply.ts";
@@ -48,15 +49,17 @@ type Running = { readonly gone: AbortController; readonly user: string; readonly
 export class Executor {
   readonly #engine: Engine;
   readonly #slots: Slots;
+  readonly #bodyFiles: BodyFiles;
   readonly #facts: ServerFacts;
   readonly #logger: Logger;
   readonly #sessions: Sessions;
   readonly #running = new Map<string, Running>();
 
-  constructor(options: { engine: Engine; slots: Slots; facts: ServerFacts; logger: Logger }) {
+  constructor(options: { engine: Engine; slots: Slots; bodyFiles: BodyFiles; facts: ServerFacts; logger: Logger }) {
     this.#engine = options.engine;
     this.#sessions = new Sessions(options.engine);
     this.#slots = options.slots;
+    this.#bodyFiles = options.bodyFiles;
     this.#facts = options.facts;
     this.#logger = options.logger;
   }
@@ -79,19 +82,23 @@ export class Executor {
     const reply = new Reply(response, { ...this.#facts, queryId: request.queryId }, replyOptions(request));
     response.on("close", () => gone.abort(clickHouseException("QUERY_WAS_CANCELLED", "The client went away.")));
     let upload: Upload | undefined;
+    let file: BodyFile | undefined;
     try {
+      if (caller.bodyFile !== undefined) file = this.#bodyFiles.take(caller.bodyFile);
       upload = new Upload(
         Buffer.from(request.urlQuery === "" ? "" : `${request.urlQuery}\n`),
         plainBody(message, request),
       );
       const { statement, data } = await readBody(upload);
-      const summary = await this.#run(request, reply, statement, data ? upload : undefined, gone);
+      const summary = await this.#run(request, reply, statement, data ? (file ?? upload) : undefined, gone);
       reply.finish(summary);
     } catch (error) {
       if (response.destroyed) return;
       await upload?.discard(maxStatementBytes).catch(() => {});
       message.resume();
       reply.fail(this.#asException(gone.signal.aborted ? gone.signal.reason : error));
+    } finally {
+      await file?.done();
     }
   }
 
@@ -99,7 +106,7 @@ export class Executor {
     request: QueryRequest,
     reply: Reply,
     statement: Statement,
-    upload: Upload | undefined,
+    body: InsertBody | undefined,
     gone: AbortController,
   ): Promise<Summary> {
     guardStatement(tokenize(plainText(statement)), request);
@@ -107,9 +114,9 @@ export class Executor {
     try {
       const slot = await this.#slots.take(gone.signal);
       try {
-        const settings = [...trustedSettings(request), ...(await insertSettings(statement, upload))];
+        const settings = [...trustedSettings(request), ...(await insertSettings(statement, body))];
         if (request.session !== undefined)
-          return await this.#runInSession(request, reply, statement, upload, slot, gone, settings);
+          return await this.#runInSession(request, reply, statement, body, slot, gone, settings);
         // The engine's parser works in a thread of its own while the connection is opened in this one.
         const classified = this.#engine.classify(plainText(statement));
         classified.catch(() => {});
@@ -124,7 +131,7 @@ export class Executor {
             prefix: `${assign(settings)}${prefixOf(request)}`,
             signal: gone.signal,
           };
-          return await runStatement(run, statement, upload, await classified);
+          return await runStatement(run, statement, body, await classified);
         } finally {
           this.#engine.retire(connection);
         }
@@ -141,7 +148,7 @@ export class Executor {
     request: QueryRequest,
     reply: Reply,
     statement: Statement,
-    upload: Upload | undefined,
+    body: InsertBody | undefined,
     slot: Slot,
     gone: AbortController,
     settings: readonly (readonly [string, string])[],
@@ -157,7 +164,7 @@ export class Executor {
       restore = (await borrowSettings(this.#engine, connection, names))(literal);
       const prefix = `${assign(own)}${prefixOf(request)}`;
       const run = { engine: this.#engine, connection, slot, request, reply, prefix, signal: gone.signal };
-      const summary = await runStatement(run, statement, upload, classified);
+      const summary = await runStatement(run, statement, body, classified);
       failed = false;
       return summary;
     } finally {
@@ -291,7 +298,7 @@ function mustRead(statement: Statement, { queryClass }: Classification): void {
 async function runStatement(
   run: Run,
   statement: Statement,
-  upload: Upload | undefined,
+  body: InsertBody | undefined,
   { statementCount, queryClass }: Classification,
 ): Promise<Summary> {
   const { request } = run;
@@ -300,7 +307,7 @@ async function runStatement(
   const parses = queryClass !== 4;
   const kill = killWhenAborted(run);
   try {
-    if (statement.kind === "insert" && upload !== undefined) return await runInsert(run, statement, upload, kill);
+    if (statement.kind === "insert" && body !== undefined) return await runInsert(run, statement, body, kill);
     const format = statementFormat(statement) ?? request.defaultFormat ?? "TabSeparated";
     run.reply.setFormat(format);
     if (statement.kind === "select" && parses && queryClass === 0) return await runSelect(run, statement, format);

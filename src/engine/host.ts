@@ -12,6 +12,7 @@ import { dirname } from "node:path";
 import { setDefaultHighWaterMark } from "node:stream";
 import { parseArgs } from "node:util";
 import { createLogger } from "../lib/logger.ts";
+import { BodyFiles } from "./body-files.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { Engine } from "./engine.ts";
 import { writeEngineConfig } from "./engine-config.ts";
@@ -24,6 +25,7 @@ import { Slots } from "./slots.ts";
 /** How long answers under way and the flush may take once the host was asked to stop. */
 const stopGraceMs = 2_000;
 const lockTimeoutMs = 10_000;
+const sweepMs = 60_000;
 const maxHeaderBytes = 4 * 1_048_576;
 
 const { values } = parseArgs({
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     "data-dir": { type: "string" },
     socket: { type: "string" },
     "run-dir": { type: "string" },
+    "body-dir": { type: "string" },
     "max-memory-bytes": { type: "string" },
     sessions: { type: "string", default: "32" },
     "max-waiting": { type: "string", default: "256" },
@@ -46,7 +49,7 @@ setDefaultHighWaterMark(false, 1_048_576);
 
 const logger = createLogger(values["log-level"]).child({ process: "engine" });
 
-function required(name: "data-dir" | "socket" | "run-dir" | "max-memory-bytes"): string {
+function required(name: "data-dir" | "socket" | "run-dir" | "body-dir" | "max-memory-bytes"): string {
   const value = values[name];
   if (value === undefined) throw new Error(`--${name} is missing`);
   return value;
@@ -76,7 +79,9 @@ async function main(): Promise<void> {
     version: await engine.control("SELECT version()"),
   };
   const slots = new Slots(runDir, Number(values.sessions), Number(values["max-waiting"]));
-  const executor = new Executor({ engine, slots, facts, logger });
+  const bodyFiles = new BodyFiles(required("body-dir"));
+  setInterval(() => void bodyFiles.sweep(), sweepMs).unref();
+  const executor = new Executor({ engine, slots, bodyFiles, facts, logger });
   await listen(socketPath, (message, response) => {
     if (!answerProbe(message, response)) void executor.serve(message, response, callerOf(message.headers));
   });

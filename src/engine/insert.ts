@@ -1,16 +1,20 @@
 /**
- * An INSERT with data in the request. A body that is complete after a few MiB is spooled to memory, so it is inserted
+ * An INSERT with data in the request, or in a file that another process of this machine has written. A body that is complete after a few MiB is spooled to memory, so it is inserted
  * whole or not at all. A longer one streams through a named pipe, and when its sender breaks off, the pipe is closed
  * only after the engine has marked the query cancelled: the rows in hand are dropped, as by a server.
  */
 import { unlink, writeFile } from "node:fs/promises";
 import { literal } from "../clickhouse/sql.ts";
+import type { BodyFile } from "./body-files.ts";
 import { insertFormat, type KillSwitch, type Run } from "./executor.ts";
 import { openWriter, type PipeWriter } from "./fifo.ts";
 import { valuesAreHarmless } from "./guard.ts";
 import type { Summary } from "./reply.ts";
 import type { InputCall, InsertStatement, Statement } from "./statement.ts";
-import type { Upload } from "./upload.ts";
+import { Upload } from "./upload.ts";
+
+/** Where the data of an INSERT is. */
+export type InsertBody = Upload | BodyFile;
 
 /** Bodies up to this size are received before the insert starts. */
 const spoolBytes = 4 * 1_048_576;
@@ -27,11 +31,11 @@ const searchedBytes = 262_144;
  */
 export async function insertSettings(
   statement: Statement,
-  upload: Upload | undefined,
+  body: InsertBody | undefined,
 ): Promise<readonly [string, string][]> {
-  if (upload === undefined || statement.kind !== "insert" || !/^values$/i.test(statement.format)) return [];
-  await upload.hold(spoolBytes);
-  if (!upload.ended || !valuesAreHarmless(upload.held, searchedBytes)) return [];
+  if (!(body instanceof Upload) || statement.kind !== "insert" || !/^values$/i.test(statement.format)) return [];
+  await body.hold(spoolBytes);
+  if (!body.ended || !valuesAreHarmless(body.held, searchedBytes)) return [];
   return [
     ["input_format_values_interpret_expressions", "1"],
     ["input_format_values_deduce_templates_of_expressions", "1"],
@@ -41,15 +45,15 @@ export async function insertSettings(
 export async function runInsert(
   run: Run,
   statement: InsertStatement,
-  upload: Upload,
+  body: InsertBody,
   kill: KillSwitch,
 ): Promise<Summary> {
-  await upload.hold(spoolBytes);
+  if (body instanceof Upload) await body.hold(spoolBytes);
   run.signal.throwIfAborted();
   const written =
     statement.input === undefined
-      ? await insertData(run, statement, upload, kill)
-      : await insertSelect(run, statement, statement.input, upload, kill);
+      ? await insertData(run, statement, body, kill)
+      : await insertSelect(run, statement, statement.input, body, kill);
   return {
     readRows: written.rowsWritten,
     readBytes: written.bytesWritten,
@@ -59,10 +63,9 @@ export async function runInsert(
   };
 }
 
-async function insertData(run: Run, statement: InsertStatement, upload: Upload, kill: KillSwitch) {
-  return upload.ended
-    ? await insertSpooled(run, statement, upload)
-    : await insertStreamed(run, statement, upload, kill);
+async function insertData(run: Run, statement: InsertStatement, body: InsertBody, kill: KillSwitch) {
+  if (!(body instanceof Upload)) return await run.engine.write(run.connection, insertSql(run, statement, body.path));
+  return body.ended ? await insertSpooled(run, statement, body) : await insertStreamed(run, statement, body, kill);
 }
 
 /** Temporary, so it belongs to the connection alone and ends with it. */
@@ -76,14 +79,14 @@ async function insertSelect(
   run: Run,
   statement: InsertStatement,
   { start, end, structure }: InputCall,
-  upload: Upload,
+  body: InsertBody,
   kill: KillSwitch,
 ) {
   const drop = `DROP TEMPORARY TABLE IF EXISTS ${inputTable};`;
   const create = `CREATE TEMPORARY TABLE ${inputTable} ENGINE = Memory AS SELECT * FROM null(${literal(structure)})`;
   await run.engine.query(run.connection, `${run.prefix}${drop}${create}`, "Null");
   try {
-    await insertData(run, { ...statement, target: `INSERT INTO ${inputTable} ` }, upload, kill);
+    await insertData(run, { ...statement, target: `INSERT INTO ${inputTable} ` }, body, kill);
     run.signal.throwIfAborted();
     const { target, settings } = statement;
     const sql = `${target.slice(0, start)}${inputTable}${target.slice(end)} ${settings}`;

@@ -77,6 +77,8 @@ export type Caller = {
   readonly readonly: Readonly012;
   /** From the control plane itself, not from a client: may use BACKUP and RESTORE. */
   readonly trusted: boolean;
+  /** Name of the file that holds the insert data (`body-files.ts`). */
+  readonly bodyFile: string | undefined;
 };
 
 /** The caller as headers of the private socket name it. Never for a connection of a client. */
@@ -86,6 +88,7 @@ export function callerOf(headers: IncomingHttpHeaders): Caller {
     user: decodeURIComponent(one(headers, "x-millrace-user") ?? "default"),
     readonly: mode === "1" ? 1 : mode === "2" ? 2 : 0,
     trusted: one(headers, "x-millrace-internal") === "1",
+    bodyFile: one(headers, "x-millrace-body-file"),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Starts an engine host and keeps hold of it: it becomes ready or the promise rejects, and it never stays behind. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { childEnvironment } from "../lib/child-environment.ts";
 import { HandOver } from "./hand-over.ts";
@@ -27,6 +28,8 @@ export type EngineHostOptions = {
 export type EngineHostProcess = {
   readonly pid: number;
   readonly socketPath: string;
+  /** Where processes of this machine may put insert data as files: see `body-files.ts`. */
+  readonly bodyDir: string;
   readonly version: string;
   /** For connections of clients. */
   readonly handOver: HandOver;
@@ -58,6 +61,7 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   return {
     pid: child.pid as number,
     socketPath: options.socketPath,
+    bodyDir: bodyDirOf(options),
     version,
     handOver,
     exited,
@@ -70,11 +74,16 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   };
 }
 
+function bodyDirOf({ runDir }: EngineHostOptions): string {
+  return join(runDir, "bodies");
+}
+
 function argumentsOf(options: EngineHostOptions, sessions: number): string[] {
   const given: Record<string, string | undefined> = {
     "data-dir": options.dataDir,
     socket: options.socketPath,
     "run-dir": options.runDir,
+    "body-dir": bodyDirOf(options),
     "max-memory-bytes": String(options.maxMemoryBytes),
     sessions: String(sessions),
     "display-name": options.displayName,

@@ -24,6 +24,7 @@ const gauges: Readonly<Record<string, readonly [name: string, help: string]>> = 
   bytesPending: ["Pipes_BytesPending", "Bytes of the objects found and not yet loaded."],
   listMs: ["Pipes_ListDuration", "Duration of the last LIST call, in ms."],
   commitErrors: ["Pipes_CommitErrors", "Commits of the consumer group's offsets that failed since the worker started."],
+  rebalances: ["Pipes_Rebalances", "Times that a worker joined its consumer group or the group's members changed."],
   lagMessages: ["Pipes_LagMessages", "Messages at the source that are not yet loaded."],
   lag_bytes: ["Pipes_SourceLagBytes", "Log of the source behind the last position that is durable."],
   lagSeconds: ["Pipes_SourceLagSeconds", "Age of the newest transaction received, while it is not durable."],

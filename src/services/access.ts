@@ -7,7 +7,7 @@ import { AppError } from "../lib/errors.ts";
 import type { ServiceStore } from "../store/services.ts";
 import type { RunningEngine } from "./runtime.ts";
 
-export type Lease = { readonly socketPath: string; release(): void };
+export type Lease = Pick<RunningEngine, "socketPath" | "bodyDir"> & { release(): void };
 
 type Activity = { active: number; lastAt: number };
 
@@ -102,6 +102,7 @@ export class ServiceAccess {
     let held = true;
     return {
       socketPath: engine.socketPath,
+      ...(engine.bodyDir === undefined ? {} : { bodyDir: engine.bodyDir }),
       release: () => {
         if (!held) return;
         held = false;

@@ -5,6 +5,8 @@ import type { ServiceRow } from "../store/services.ts";
 export type RunningEngine = {
   /** The ClickHouse HTTP interface of the engine, without authentication: never exposed. */
   readonly socketPath: string;
+  /** Where processes of this machine may put insert data as files; not every runtime has it. */
+  readonly bodyDir?: string;
   readonly version: string;
   /** For connections of clients, which the engine then answers itself; a runtime may have no such way. */
   readonly handOver?: HandOver;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kafkaMissing, startKafka, type TestKafka } from "../support/kafka.ts";
 import { censusOf } from "../support/kafka-census.ts";
 import { type Codec, KafkaTool, kafkaBody, orders } from "../support/kafka-pipes.ts";
-import { createPipe, details, untilState } from "../support/pipes.ts";
+import { createPipe, details, untilRows, untilState } from "../support/pipes.ts";
 import { startRegistry } from "../support/schema-registry.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
 
@@ -27,18 +27,13 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
   });
 
   const rows = (sql: string) => query(service, sql);
-  const untilRows = (table: string, count: number) =>
-    until(
-      `${count} rows in ${table}`,
-      async () => Number(await rows(`SELECT count() FROM ${table}`).catch(() => "")) >= count,
-    );
 
   test("messages of every compression arrive once, and the group's offsets follow", async () => {
     await tool.topic("first", 3);
     const codecs: Codec[] = ["none", "gzip", "snappy", "lz4", "zstd"];
     for (const [at, codec] of codecs.entries()) await tool.send(orders("first", at * 100, at * 100 + 100, 3), codec);
     const id = await createPipe(served, service, kafkaBody(kafka, "first", "first"));
-    await untilRows("first", 500);
+    await untilRows(served, service, "first", 500);
     expect(await rows("SELECT count(), uniqExact(id), sum(id) FROM first")).toBe(`500\t500\t${(499 * 500) / 2}`);
     await until("the group has caught up", async () => {
       const [group] = await tool.admin.listConsumerGroupOffsets({ groups: [`millrace-${id}`] });
@@ -59,14 +54,15 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     await between();
     await served.api.updatePipeState({ params, body: { command: "start" } });
   };
-  const errorsOf = async (table: string) =>
-    (
-      await rows(
-        `SELECT origin, position, message, raw FROM ${table}_pipes_error ORDER BY origin, toInt64OrZero(position) FORMAT JSONEachRow`,
-      )
-    )
-      .split("\n")
-      .map((line) => JSON.parse(line) as { origin: string; position: string; message: string; raw: string });
+  type BadRecord = { origin: string; position: string; message: string; raw: string };
+  /** They are recorded after the rows of their batch. */
+  const errorsOf = async (table: string, count: number) => {
+    await untilRows(served, service, `${table}_pipes_error`, count);
+    const columns = "origin, position, message, raw";
+    const order = "ORDER BY origin, toInt64OrZero(position)";
+    const text = await rows(`SELECT ${columns} FROM ${table}_pipes_error ${order} FORMAT JSONEachRow`);
+    return text.split("\n").map((line) => JSON.parse(line) as BadRecord);
+  };
 
   test("bad messages go to the error table; tombstones, aborted transactions and markers leave nothing", async () => {
     await tool.topic("mixed");
@@ -111,7 +107,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
         },
       }),
     );
-    await untilRows("mixed", 4);
+    await untilRows(served, service, "mixed", 4);
     expect(await rows("SELECT id, name FROM mixed ORDER BY id")).toBe("1\tone\n2\tname 2\n3\tname 3\n4\tname 4");
     expect(JSON.parse(await rows("SELECT * EXCEPT raw FROM mixed WHERE id = 1 FORMAT JSONEachRow"))).toEqual({
       id: 1,
@@ -125,7 +121,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
       names: ["a", "b"],
     });
     expect(await rows("SELECT raw FROM mixed WHERE id = 1 FORMAT TSVRaw")).toBe('{"id":1,"name":"one"}');
-    const errors = await errorsOf("mixed");
+    const errors = await errorsOf("mixed", 4);
     expect(errors.map(({ origin, position }) => `${origin}:${position}`)).toEqual([
       "mixed/0:3",
       "mixed/0:4",
@@ -149,7 +145,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     const since = { source: { offset: { strategy: "from_timestamp", timestamp: split } } };
     const first = await createPipe(served, service, kafkaBody(kafka, "late", "from_latest", latest));
     const second = await createPipe(served, service, kafkaBody(kafka, "late", "from_time", since));
-    await untilRows("from_time", 10);
+    await untilRows(served, service, "from_time", 10);
     await untilState(served, service, first, "Running");
     await until(
       "the group of the pipe at the end knows where it is",
@@ -157,11 +153,11 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     );
     // Produced while nobody looks: a second search for the end would pass over it.
     await stopStart(first, async () => await tool.send(orders("late", 20, 30, 2)));
-    await untilRows("from_latest", 10);
+    await untilRows(served, service, "from_latest", 10);
     await tool.grow("late", 2, 3);
     await tool.send(orders("late", 30, 33).map((message) => ({ ...message, partition: 2 })));
-    await untilRows("from_latest", 13);
-    await untilRows("from_time", 23);
+    await untilRows(served, service, "from_latest", 13);
+    await untilRows(served, service, "from_time", 23);
     expect(await rows("SELECT count(), min(id), max(id) FROM from_latest")).toBe("13\t20\t32");
     expect(await rows("SELECT count(), min(id), max(id) FROM from_time")).toBe("23\t10\t32");
     expect((await details(served, service, second)).state).toBe("Running");
@@ -172,30 +168,30 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     await tool.topic("stays");
     await tool.send(orders("gone", 0, 10));
     const id = await createPipe(served, service, kafkaBody(kafka, "gone,stays", "gone"));
-    await untilRows("gone", 10);
+    await untilRows(served, service, "gone", 10);
     await stopStart(id, async () => {
       await tool.send(orders("gone", 10, 30));
       const partitions = [{ partition: 0, offset: 25n }];
       await tool.admin.deleteRecords({ topics: [{ name: "gone", partitions }] });
     });
-    await untilRows("gone", 15);
+    await untilRows(served, service, "gone", 15);
     expect(await rows("SELECT count(), max(id) FROM gone WHERE id >= 10")).toBe("5\t29");
-    expect((await errorsOf("gone"))[0]?.message).toMatch(/removed 15 offsets \(10 to 24\)/);
+    expect((await errorsOf("gone", 1))[0]?.message).toMatch(/removed 15 offsets \(10 to 24\)/);
     await tool.admin.deleteTopics({ topics: ["gone"] });
     await until("the topic is gone", async () => !(await tool.admin.listTopics()).includes("gone"));
     // The other topic goes on, and the pipe says what is wrong.
     await untilState(served, service, id, "Degraded");
     expect((await details(served, service, id)).lastError).toMatch(/topic "gone" does not exist/);
     await tool.send(orders("stays", 50, 60));
-    await untilRows("gone", 25);
+    await untilRows(served, service, "gone", 25);
     await using fresh = new KafkaTool(kafka);
     await fresh.topic("gone");
     // The same offsets as those that were loaded at first, with other content.
     await fresh.send(orders("gone", 100, 110));
-    await untilRows("gone", 35);
+    await untilRows(served, service, "gone", 35);
     await untilState(served, service, id, "Running");
     expect(await rows("SELECT count(), sum(id) FROM gone WHERE id >= 100")).toBe("10\t1045");
-    expect((await errorsOf("gone")).map(({ message }) => message).join()).toMatch(/deleted and made again/);
+    expect((await errorsOf("gone", 2)).map(({ message }) => message).join()).toMatch(/deleted and made again/);
   });
 
   test("a compacted topic has gaps, and every message that is left arrives", async () => {
@@ -223,7 +219,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     // More may be compacted away meanwhile; what is left in the end has all arrived.
     const after = await censusOf(kafka, ["compact"], /^\{"id":(\d+),/);
     expect(after.good).toBeLessThan(300);
-    await untilRows("compact", after.good);
+    await untilRows(served, service, "compact", after.good);
     expect(Number(await rows("SELECT uniqExact(id) FROM compact"))).toBe(
       Number(await rows("SELECT count() FROM compact")),
     );
@@ -237,13 +233,13 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
       service,
       kafkaBody(kafka, "outage", "outage", { body: { scaling: { replicas: 2 } } }),
     );
-    await untilRows("outage", 1_000);
+    await untilRows(served, service, "outage", 1_000);
     await kafka.kill();
     await untilState(served, service, id, "Degraded");
     expect((await details(served, service, id)).lastError).toMatch(/the source fails: .*broker/);
     await kafka.start();
     await tool.send(orders("outage", 1_000, 2_000, 2));
-    await untilRows("outage", 2_000);
+    await untilRows(served, service, "outage", 2_000);
     await untilState(served, service, id, "Running");
     expect(await rows("SELECT count(), sum(id) FROM outage")).toBe(`2000\t${1999 * 1000}`);
   });
@@ -266,7 +262,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
       schemaRegistry: { url: registry.url, authentication: "PLAIN", credentials: { username: "u", password: "p" } },
     };
     const id = await createPipe(served, service, kafkaBody(kafka, "avro", "avro", { source }));
-    await untilRows("avro", 3);
+    await untilRows(served, service, "avro", 3);
     registry.schemas.set(8, { schema: record([{ name: "more", type: ["null", "int"], default: null }]) });
     await tool.send([
       { topic: "avro", value: datum(8, 4, "n4", 2, 14) },
@@ -275,9 +271,9 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
       { topic: "avro", value: "no schema" },
       { topic: "avro", value: datum(8, 8, "n8", 0) },
     ]);
-    await untilRows("avro", 6);
+    await untilRows(served, service, "avro", 6);
     expect(await rows("SELECT id, name FROM avro ORDER BY id")).toBe("1\tn1\n2\tn2\n3\tn3\n4\tn4\n5\tn5\n8\tn8");
-    expect((await errorsOf("avro")).map(({ position, message }) => `${position} ${message}`)).toEqual([
+    expect((await errorsOf("avro", 2)).map(({ position, message }) => `${position} ${message}`)).toEqual([
       "5 The schema registry does not know the schema 99.",
       "6 The message does not begin with the id of a schema.",
     ]);
@@ -313,7 +309,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     });
     await expect(createPipe(served, service, mapped("name") as typeof given)).rejects.toThrow(/no field "name"/);
     await createPipe(served, service, mapped("full.text") as typeof given);
-    await untilRows("protobuf", 3);
+    await untilRows(served, service, "protobuf", 3);
     register(8, "int32 more = 3;");
     await tool.send([
       { topic: "protobuf", value: value(8, 4, "n4", 24, 14) },
@@ -323,9 +319,9 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
       { topic: "protobuf", value: null },
       { topic: "protobuf", value: value(8, 8, "n8") },
     ]);
-    await untilRows("protobuf", 6);
+    await untilRows(served, service, "protobuf", 6);
     expect(await rows("SELECT id, name FROM protobuf ORDER BY id")).toBe("1\tn1\n2\tn2\n3\tn3\n4\tn4\n5\tn5\n8\tn8");
-    expect((await errorsOf("protobuf")).map(({ position, message }) => `${position} ${message}`)).toEqual([
+    expect((await errorsOf("protobuf", 2)).map(({ position, message }) => `${position} ${message}`)).toEqual([
       "5 The schema registry does not know the schema 99.",
       "6 The message is no p.R: The message ends in the middle of a field.",
     ]);
@@ -335,13 +331,13 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     await tool.topic("waits", 2);
     const id = await createPipe(served, service, kafkaBody(kafka, "waits", "waits"));
     await tool.send(orders("waits", 0, 100, 2));
-    await untilRows("waits", 100);
+    await untilRows(served, service, "waits", 100);
     await until("no lag", async () => (await details(served, service, id)).progress["lagMessages:waits/1"] === 0);
     await served.api.updateServiceState({ params: service.params, body: { command: "stop" } });
     await untilState(served, service, id, "Stopped");
     await tool.send(orders("waits", 100, 30_000, 2), "lz4");
     await served.api.updateServiceState({ params: service.params, body: { command: "start" } });
-    await untilRows("waits", 30_000);
+    await untilRows(served, service, "waits", 30_000);
     expect(await rows("SELECT count(), uniqExact(id) FROM waits")).toBe("30000\t30000");
   });
 });

@@ -2,7 +2,7 @@
 import type { ClientInput } from "../../src/api/operation.ts";
 import type { pipeOperations } from "../../src/api/pipes.ts";
 import { accessKey, type TestStore } from "./pipe-stores.ts";
-import { type BenchService, type Served, until } from "./serve.ts";
+import { type BenchService, query, type Served, until } from "./serve.ts";
 
 export type PipeBody = ClientInput<(typeof pipeOperations)["createPipe"]>["body"];
 
@@ -66,5 +66,19 @@ export async function untilState(
     limitMs,
   ).catch((error: Error) => {
     throw new Error(`${error.message}; last seen: ${last}`);
+  });
+}
+
+/** Waits for rows of a table; when they do not come, says what the pipes of the service say. */
+export async function untilRows(served: Served, service: BenchService, table: string, count: number) {
+  let seen = "";
+  await until(`${count} rows in ${table}`, async () => {
+    seen = await query(service, `SELECT count() FROM ${table}`).catch((error: Error) => error.message);
+    return Number(seen) >= count;
+  }).catch(async (error: Error) => {
+    const pipes = await served.api.listPipes({ params: service.params });
+    const states = await Promise.all(pipes.map(({ id }) => details(served, service, id)));
+    const words = states.map(({ name, state, lastError }) => `${name}: ${state} ${lastError ?? ""}`);
+    throw new Error([error.message, `last seen: ${seen}`, ...words].join("; "));
   });
 }

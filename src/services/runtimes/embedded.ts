@@ -48,6 +48,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
     });
     return {
       socketPath: host.socketPath,
+      bodyDir: host.bodyDir,
       version: host.version,
       ended: host.exited.then(({ code, signal }) => (signal === null ? `exit code ${code}` : `signal ${signal}`)),
       handOver: host.handOver,

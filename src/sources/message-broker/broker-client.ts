@@ -26,6 +26,9 @@ export type Fetched = PartitionName & {
   readonly records: Buffer;
 };
 
+/** Who commits, as the group knows its members. */
+export type Identity = { readonly generation: number; readonly member: string; readonly instance: string | null };
+
 export type OffsetAt = "earliest" | "latest" | number;
 
 export interface BrokerClient {
@@ -35,8 +38,8 @@ export interface BrokerClient {
   offsets(of: readonly PartitionName[], at: OffsetAt): Promise<readonly (PartitionName & { offset: number })[]>;
   /** From one broker, which leads all of the partitions. Waits up to `maxWaitMs` for the first byte. */
   fetch(broker: number, wanted: readonly FetchRequest[], maxWaitMs: number): Promise<readonly Fetched[]>;
-  /** Sets the group's offsets, as a consumer without membership. */
-  commit(group: string, offsets: readonly (PartitionName & { offset: number })[]): Promise<void>;
+  /** Sets the group's offsets, as a member of it, or as a consumer without membership, which a group with members refuses. */
+  commit(group: string, offsets: readonly (PartitionName & { offset: number })[], as?: Identity): Promise<void>;
   readonly decompress: Decompress;
   close(): Promise<void>;
 }

@@ -10,6 +10,7 @@ import { unknownTopic } from "./failures.ts";
 import { virtualColumns } from "./format.ts";
 import { KafkaClient } from "./kafka-client.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
+import { Membership } from "./membership.ts";
 import { emptyMessage, type KafkaMessage, RecordCursor } from "./records.ts";
 import { KafkaSource } from "./source.ts";
 
@@ -31,8 +32,12 @@ export const connector: Connector<MessageBrokerConfig> = {
   },
 
   async open(config: MessageBrokerConfig, context: SourceContext) {
-    const client = new KafkaClient(accessOf(config), `millrace-${context.pipeId}-${context.replica.index}`);
-    return new KafkaSource({ config, context, client, rows: rowsOf(config) });
+    const { pipeId, replica } = context;
+    const access = accessOf(config);
+    const client = new KafkaClient(access, `millrace-${pipeId}-${replica.index}`);
+    const join = (group: string, onRebalance: (count: number) => void) =>
+      new Membership({ access, group, topics: topicsOf(config), pipeId, replica, onRebalance });
+    return new KafkaSource({ config, context, client, rows: rowsOf(config), join });
   },
 
   async discover(config: MessageBrokerConfig, query: Query): Promise<readonly FoundField[]> {

@@ -17,6 +17,7 @@ import {
   type Fetched,
   type FetchRequest,
   fetchBytes,
+  type Identity,
   type OffsetAt,
   type PartitionName,
   type TopicInfo,
@@ -109,7 +110,11 @@ export class KafkaClient implements BrokerClient {
     });
   }
 
-  async commit(group: string, offsets: readonly (PartitionName & { offset: number })[]): Promise<void> {
+  async commit(
+    group: string,
+    offsets: readonly (PartitionName & { offset: number })[],
+    as: Identity = { generation: -1, member: "", instance: null },
+  ): Promise<void> {
     await orSourceError(async () => {
       try {
         this.#coordinator ??= await this.#findCoordinator(group);
@@ -123,7 +128,7 @@ export class KafkaClient implements BrokerClient {
             committedMetadata: null,
           })),
         }));
-        await offsetCommitV8.api.async(connection, group, -1, "", null, topics);
+        await offsetCommitV8.api.async(connection, group, as.generation, as.member, as.instance, topics);
       } catch (error) {
         this.#coordinator = undefined;
         throw error;

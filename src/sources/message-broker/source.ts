@@ -20,6 +20,7 @@ import { virtualColumns } from "./format.ts";
 import { GroupOffsets } from "./group.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import { Lag } from "./lag.ts";
+import type { Membership } from "./membership.ts";
 import { PartitionReader } from "./partition-reader.ts";
 import { type Checkpoint, laneOf } from "./positions.ts";
 import { emptyMessage, type KafkaMessage, RecordCursor } from "./records.ts";
@@ -52,6 +53,8 @@ export type KafkaSourceParts = {
   readonly context: SourceContext;
   readonly client: BrokerClient;
   readonly rows: Rows<KafkaMessage>;
+  /** Makes the replica a member of the consumer group. */
+  readonly join: (group: string, onRebalance: (count: number) => void) => Pick<Membership, "identity" | "leave">;
 };
 
 export class KafkaSource implements Source {
@@ -62,13 +65,14 @@ export class KafkaSource implements Source {
   readonly #encoder: RowEncoder<KafkaMessage>;
   readonly #limits: BatchLimits;
   readonly #group: GroupOffsets;
+  readonly #membership: Pick<Membership, "identity" | "leave">;
   readonly #lag: Lag;
   /** What a refused batch is looked through for. */
   readonly #made = new WeakMap<Batch, Made>();
   readonly #newest = new WeakMap<Batch, number>();
   #batches: LaneBatches<KafkaMessage> | undefined;
 
-  constructor({ config, context, client, rows }: KafkaSourceParts) {
+  constructor({ config, context, client, rows, join }: KafkaSourceParts) {
     this.#config = config;
     this.#context = context;
     this.#client = client;
@@ -77,7 +81,13 @@ export class KafkaSource implements Source {
     this.#limits = batchLimits(context.memoryGb, Number(context.settings.streaming_max_insert_wait_ms));
     this.#lag = new Lag((gauges) => context.report(gauges));
     const group = config.consumerGroup ?? `millrace-${context.pipeId}`;
-    this.#group = new GroupOffsets(client, group, () => this.#lag.commitFailed());
+    this.#membership = join(group, (count) => context.report({ rebalances: count }));
+    this.#group = new GroupOffsets({
+      client,
+      group,
+      identity: () => this.#membership.identity(),
+      onError: () => this.#lag.commitFailed(),
+    });
   }
 
   async *read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncIterable<Batch> {
@@ -148,6 +158,7 @@ export class KafkaSource implements Source {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#group.close();
+    await this.#membership.leave();
     await this.#client.close();
   }
 

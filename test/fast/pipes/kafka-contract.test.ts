@@ -27,6 +27,9 @@ const partitions: ReadonlyMap<number, ReadonlyMap<number, string | null>> = new 
 const endOf = (partition: number) => Math.max(...(partitions.get(partition)?.keys() ?? [])) + 1;
 
 /** A broker in memory with batches of up to `batchRecords` records; one batch per answer. */
+/** There is no group to join. */
+const alone = () => ({ identity: () => undefined, leave: async () => {} });
+
 class MemoryBroker implements BrokerClient {
   readonly #batchRecords: number;
   readonly decompress = { snappy: (data: Buffer) => data, lz4: (data: Buffer) => data };
@@ -121,7 +124,7 @@ describeSource("Kafka", () => ({
   open: async (world) => {
     lives += 1;
     const client = new MemoryBroker(1 + (lives % 4));
-    return untilEnd(new KafkaSource({ config, context: contextOf(world), client, rows: rowsOf(config) }));
+    return untilEnd(new KafkaSource({ config, context: contextOf(world), client, rows: rowsOf(config), join: alone }));
   },
   expected,
   rowsOf: async (insert) => {
