@@ -1,26 +1,28 @@
 /** An HTTP server that listens nowhere watches the connections it is given as one that listens would. */
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Connections } from "./connections.ts";
 
 let connections: Connections;
+/** With the usual times. */
+let patient: Connections;
+let current: Connections;
 let listener: Server;
 let answers: ServerResponse[];
 
 beforeEach(async () => {
   answers = [];
-  connections = new Connections({
-    onRequest: (_message, response) => void answers.push(response),
-    headersTimeoutMs: 200,
-    checkEveryMs: 50,
-  });
-  listener = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => connections.give(socket));
+  const onRequest = (_message: IncomingMessage, response: ServerResponse) => void answers.push(response);
+  connections = new Connections({ onRequest, headersTimeoutMs: 200, checkEveryMs: 50 });
+  patient = new Connections({ onRequest });
+  current = connections;
+  listener = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => current.give(socket));
   await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
 });
 afterEach(async () => {
-  await connections.close(0);
+  await Promise.all([connections.close(0), patient.close(0)]);
   listener.close();
 });
 
@@ -60,14 +62,15 @@ test("a request that takes longer than any of these times is answered", async ()
 });
 
 test("letting go closes what waits for a request, at once or when its answer has left, and nothing else", async () => {
+  current = patient;
   const [idle, busy, begun] = await Promise.all([client(request), client(request), client("GET / HT")]);
   await arrived(2);
   answers[0]?.end("first");
   await expect.poll(() => idle?.said() + busy?.said()).toContain("first");
   const [done, working] = idle?.said() === "" ? [busy, idle] : [idle, busy];
-  connections.letGo();
+  patient.letGo();
   await done?.closed;
-  await expect.poll(() => connections.size).toBe(2);
+  await expect.poll(() => patient.size).toBe(2);
   answers[1]?.write("half ");
   answers[1]?.end("whole");
   await working?.closed;
@@ -77,5 +80,5 @@ test("letting go closes what waits for a request, at once or when its answer has
   answers[2]?.end("third");
   await begun?.closed;
   expect(begun?.said()).toContain("third");
-  await connections.emptied(1_000);
+  await patient.emptied(1_000);
 });

@@ -3,26 +3,23 @@
  * client that goes away takes its query with it, and an upload that breaks off never becomes a shorter insert.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { pipeline, type Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
 import { isWord, tokenize } from "../clickhouse/lexer.ts";
 import { identifier, literal } from "../clickhouse/sql.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { BodyFile, BodyFiles } from "./body-files.ts";
-import { decoderOf } from "./content-encoding.ts";
 import type { Engine } from "./engine.ts";
 import { clientQueryId, guardStatement, tagSetting } from "./guard.ts";
 import { type InsertBody, insertSettings, runInsert } from "./insert.ts";
 import type { Classification, Connection } from "./native.ts";
-import { BlockDecompressor } from "./native-blocks.ts";
 import { emptySummary, Reply, type ReplyFacts, type ReplyOptions, type Summary } from "./reply.ts";
 import { type Caller, type QueryRequest, readRequest } from "./request.ts";
 import { runSelect } from "./select.ts";
 import { borrowSettings, Sessions } from "./sessions.ts";
 import type { Slot, Slots } from "./slots.ts";
 import { type InsertStatement, readInsert, readStatement, type Statement, withClientQueryIds } from "./statement.ts";
-import { Upload } from "./upload.ts";
+import { plainBody, Upload } from "./upload.ts";
 
 /** The part of a body that must hold the head of an INSERT. */
 const headBytes = 1_048_576;
@@ -98,6 +95,7 @@ export class Executor {
       message.resume();
       reply.fail(this.#asException(gone.signal.aborted ? gone.signal.reason : error));
     } finally {
+      upload?.abandon();
       await file?.done();
     }
   }
@@ -225,14 +223,6 @@ const plainReply = { holdBytes: 0, acceptEncoding: "", compress: false };
 
 function replyOptions(request: QueryRequest): ReplyOptions {
   return { holdBytes: request.bufferBytes, acceptEncoding: request.acceptEncoding, compress: request.compress };
-}
-
-/** The body without the encodings of HTTP and of the native format. A body that breaks off fails every stage. */
-function plainBody(message: IncomingMessage, request: QueryRequest): Readable {
-  const stages = [decoderOf(request.contentEncoding), request.decompress ? new BlockDecompressor() : undefined];
-  let body: Readable = message;
-  for (const stage of stages) if (stage !== undefined) body = pipeline(body, stage, () => {});
-  return body;
 }
 
 /** Reads the statement from URL and body. `data` is true when insert data follows in the upload. */

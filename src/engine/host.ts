@@ -87,8 +87,9 @@ async function main(): Promise<void> {
   });
   const front = new Front({
     serve: async (message, response, visitor, gone) => {
-      if (!answerProbe(message, response))
-        await executor.serve(message, response, { ...visitor, trusted: false }, gone);
+      // A visitor is nothing that its headers say.
+      const caller = { ...visitor, trusted: false, bodyFile: undefined };
+      if (!answerProbe(message, response)) await executor.serve(message, response, caller, gone);
     },
     logger,
     runDir,

@@ -29,6 +29,7 @@ export class Stage {
   handsOver = true;
   /** How many requests have passed through the gateway's process. */
   leases = 0;
+  #restarting: Promise<void> | undefined;
   readonly #sessions: number | undefined;
 
   constructor(dir: string, host: EngineHostProcess, sessions: number | undefined) {
@@ -40,6 +41,7 @@ export class Stage {
       backend: {
         acquire: async () => {
           this.leases += 1;
+          await this.#restarting;
           return { socketPath: this.host.socketPath, release: () => {} };
         },
         handOver: () => (this.handsOver && this.host.handOver.open ? this.host.handOver : undefined),
@@ -78,7 +80,10 @@ export class Stage {
   }
 
   async restart(): Promise<void> {
-    this.host = await start(this.dir, this.#sessions);
+    this.#restarting = start(this.dir, this.#sessions).then((host) => {
+      this.host = host;
+    });
+    await this.#restarting;
   }
 
   async close(): Promise<void> {
