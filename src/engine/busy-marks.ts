@@ -4,6 +4,7 @@
  */
 import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { maxConnections } from "./hand-over-messages.ts";
 
 const busy = Buffer.from([1]);
 const atRest = Buffer.from([0]);
@@ -16,6 +17,8 @@ export class BusyMarks {
 
   constructor(runDir: string) {
     this.#fd = openSync(fileOf(runDir), "w", 0o600);
+    // Its whole length now, so that no later mark can meet a full disk.
+    writeSync(this.#fd, Buffer.alloc(maxConnections));
   }
 
   set(connection: number, isBusy: boolean): void {

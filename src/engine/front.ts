@@ -79,12 +79,12 @@ export class Front {
     const gone = new AbortController();
     this.#running.add(gone);
     this.#report();
-    try {
-      await this.#serve(message, response, visitor, gone);
-    } finally {
+    // Over is a query when its answer has left, which a slow client decides.
+    response.once("close", () => {
       this.#running.delete(gone);
       this.#report();
-    }
+    });
+    await this.#serve(message, response, visitor, gone);
   };
 
   async #drain({ id, graceMs, unusedForMs }: Extract<ToHost, { type: "drain" }>): Promise<void> {

@@ -1,7 +1,10 @@
 /** What control plane and engine host say to each other about connections that were handed over. */
 import type { DoorFacts } from "../door/door.ts";
 
-/** `id` names the call that is answered, or the connection. */
+/** More connections than this of one service stay with their listener: file descriptors are bounded. */
+export const maxConnections = 2_000;
+
+/** `id` names the call that is answered, or the connection: those are smaller than `maxConnections`. */
 export type ToHost =
   /** Users and access list from now on. Answered with `admitted`. */
   | { readonly type: "admit"; readonly id: number; readonly facts: DoorFacts }

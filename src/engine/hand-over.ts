@@ -8,10 +8,8 @@ import type { ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 import type { DoorFacts } from "../door/door.ts";
 import { BusyMarksReader } from "./busy-marks.ts";
-import type { Activity, FromHost, ToHost } from "./hand-over-messages.ts";
+import { type Activity, type FromHost, maxConnections, type ToHost } from "./hand-over-messages.ts";
 
-/** More connections than this of one service stay with their listener: file descriptors are bounded. */
-const maxConnections = 2_000;
 const answerTimeoutMs = 5_000;
 
 type Held = { readonly socket: Socket; readonly giveBack: (socket: Socket) => void; taken: boolean };

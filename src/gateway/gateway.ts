@@ -112,6 +112,7 @@ export class Gateway {
     };
     const listener: Listener = { server, door, service, admitted: undefined, close };
     server.on("connection", (socket: Socket) => {
+      socket.on("error", () => {});
       const keep = () => (closed ? socket.destroy() : connections.give(socket));
       const to = this.#options.backend.handOver(service.id);
       if (to === undefined) return keep();
@@ -165,7 +166,11 @@ export class Gateway {
 
   /** No new connections; answers under way get a moment. */
   async #close({ server, admitted, close }: Listener): Promise<void> {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    const closed = new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      // It asks the engine host for connections that it has shared, and a host may hang.
+      setTimeout(resolve, 2 * closeGraceMs).unref();
+    });
     const draining = close(closeGraceMs);
     await admitted?.to.drain({ graceMs: closeGraceMs }).catch(() => {});
     await draining;
