@@ -1,12 +1,23 @@
-/** The gateway of the gateway benchmark, in front of the engine host whose socket is given. */
+/** The gateway of the gateway benchmark and its engine host, as in the control plane: one process and its child. */
 import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { spawnEngineHost } from "../src/engine/spawn.ts";
 import { Gateway } from "../src/gateway/gateway.ts";
 import { createLogger } from "../src/lib/logger.ts";
 
-const socketPath = process.argv[2] as string;
+const dir = process.argv[2] as string;
+const host = await spawnEngineHost({
+  dataDir: join(dir, "data"),
+  socketPath: join(dir, "run", "sock"),
+  runDir: join(dir, "run", "files"),
+  maxMemoryBytes: 4e9,
+});
 const gateway = new Gateway({
   logger: createLogger("warn"),
-  backend: { acquire: async () => ({ socketPath, release: () => {} }) },
+  backend: {
+    acquire: async () => ({ socketPath: host.socketPath, release: () => {} }),
+    handOver: () => host.handOver,
+  },
 });
 const passwordSha256Hex = createHash("sha256").update("bench").digest("hex");
 await gateway.sync([
@@ -15,9 +26,9 @@ await gateway.sync([
     name: "bench",
     host: "127.0.0.1",
     port: 0,
-    ipAccessList: [{ source: "127.0.0.1", description: "" }],
+    ipAccessList: [{ source: "127.0.0.1" }],
     users: [{ name: "default", passwordSha256Hex, readonly: false }],
   },
 ]);
 process.on("disconnect", () => process.exit(0));
-process.send?.(gateway.portOf("bench"));
+process.send?.({ port: gateway.portOf("bench"), hostPid: host.pid });

@@ -13,7 +13,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
-import { spawnEngineHost } from "../src/engine/spawn.ts";
 import { type BenchResult, median, percentile, round } from "./bench.ts";
 
 export const description = "the same work through the gateway and directly on an engine session";
@@ -28,16 +27,10 @@ const tableSql = "(id UInt64, name String, value Float64, at DateTime) ENGINE = 
 export async function run(): Promise<BenchResult> {
   const dir = mkdtempSync(join(statSync("/dev/shm", { throwIfNoEntry: false }) ? "/dev/shm" : tmpdir(), "mr-bench-"));
   const direct = new Direct(join(dir, "direct"));
-  const host = await spawnEngineHost({
-    dataDir: join(dir, "data"),
-    socketPath: join(dir, "run", "sock"),
-    runDir: join(dir, "run", "files"),
-    maxMemoryBytes: 4e9,
-  });
-  // As in life the gateway is a process of its own: the client's work does not hold it up.
-  const gateway = fork(fileURLToPath(new URL("./gateway-server.ts", import.meta.url)), [host.socketPath]);
+  // As in life the gateway is a process of its own, and the engine host its child: the client's work does not hold it up.
+  const gateway = fork(fileURLToPath(new URL("./gateway-server.ts", import.meta.url)), [dir]);
   try {
-    const [port] = (await once(gateway, "message")) as [number];
+    const [{ port }] = (await once(gateway, "message")) as [{ port: number }];
     const client = new Client(port);
     await direct.ready;
     const spool = join(dir, "native.bin");
@@ -49,7 +42,6 @@ export async function run(): Promise<BenchResult> {
     );
   } finally {
     gateway.kill("SIGKILL");
-    await host.stop(2_000);
     direct.stop();
     rmSync(dir, { recursive: true, force: true });
   }

@@ -3,26 +3,23 @@
  * client that goes away takes its query with it, and an upload that breaks off never becomes a shorter insert.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { pipeline, type Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
 import { isWord, tokenize } from "../clickhouse/lexer.ts";
 import { identifier, literal } from "../clickhouse/sql.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { BodyFile, BodyFiles } from "./body-files.ts";
-import { decoderOf } from "./content-encoding.ts";
 import type { Engine } from "./engine.ts";
 import { clientQueryId, guardStatement, tagSetting } from "./guard.ts";
 import { type InsertBody, insertSettings, runInsert } from "./insert.ts";
 import type { Classification, Connection } from "./native.ts";
-import { BlockDecompressor } from "./native-blocks.ts";
 import { emptySummary, Reply, type ReplyFacts, type ReplyOptions, type Summary } from "./reply.ts";
-import { type QueryRequest, readRequest } from "./request.ts";
+import { type Caller, type QueryRequest, readRequest } from "./request.ts";
 import { runSelect } from "./select.ts";
 import { borrowSettings, Sessions } from "./sessions.ts";
 import type { Slot, Slots } from "./slots.ts";
 import { type InsertStatement, readInsert, readStatement, type Statement, withClientQueryIds } from "./statement.ts";
-import { Upload } from "./upload.ts";
+import { plainBody, Upload } from "./upload.ts";
 
 /** The part of a body that must hold the head of an INSERT. */
 const headBytes = 1_048_576;
@@ -64,23 +61,27 @@ export class Executor {
     this.#logger = options.logger;
   }
 
-  /** Answers one request. Never rejects. */
-  async serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Answers one request. It ends early when `gone` is aborted, with the reason as its answer. Never rejects. */
+  async serve(
+    message: IncomingMessage,
+    response: ServerResponse,
+    caller: Caller,
+    gone = new AbortController(),
+  ): Promise<void> {
     let request: QueryRequest;
     try {
-      request = readRequest(message);
+      request = readRequest(message, caller);
     } catch (error) {
       message.resume();
       new Reply(response, { ...this.#facts, queryId: "" }, plainReply).fail(this.#asException(error));
       return;
     }
     const reply = new Reply(response, { ...this.#facts, queryId: request.queryId }, replyOptions(request));
-    const gone = new AbortController();
     response.on("close", () => gone.abort(clickHouseException("QUERY_WAS_CANCELLED", "The client went away.")));
     let upload: Upload | undefined;
     let file: BodyFile | undefined;
     try {
-      if (request.bodyFile !== undefined) file = this.#bodyFiles.take(request.bodyFile);
+      if (caller.bodyFile !== undefined) file = this.#bodyFiles.take(caller.bodyFile);
       upload = new Upload(
         Buffer.from(request.urlQuery === "" ? "" : `${request.urlQuery}\n`),
         plainBody(message, request),
@@ -92,8 +93,9 @@ export class Executor {
       if (response.destroyed) return;
       await upload?.discard(maxStatementBytes).catch(() => {});
       message.resume();
-      reply.fail(this.#asException(error));
+      reply.fail(this.#asException(gone.signal.aborted ? gone.signal.reason : error));
     } finally {
+      upload?.abandon();
       await file?.done();
     }
   }
@@ -221,14 +223,6 @@ const plainReply = { holdBytes: 0, acceptEncoding: "", compress: false };
 
 function replyOptions(request: QueryRequest): ReplyOptions {
   return { holdBytes: request.bufferBytes, acceptEncoding: request.acceptEncoding, compress: request.compress };
-}
-
-/** The body without the encodings of HTTP and of the native format. A body that breaks off fails every stage. */
-function plainBody(message: IncomingMessage, request: QueryRequest): Readable {
-  const stages = [decoderOf(request.contentEncoding), request.decompress ? new BlockDecompressor() : undefined];
-  let body: Readable = message;
-  for (const stage of stages) if (stage !== undefined) body = pipeline(body, stage, () => {});
-  return body;
 }
 
 /** Reads the statement from URL and body. `data` is true when insert data follows in the upload. */

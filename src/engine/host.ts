@@ -1,12 +1,15 @@
 /**
  * The engine host: one process per running service. It owns the data directory and answers the ClickHouse HTTP
- * interface on a private unix socket. There is no authentication here: whoever may open the socket is trusted, and
- * the gateway stands in front. It ends with its parent, even when the engine hangs.
+ * interface in two places: on a private unix socket, where there is no authentication and whoever may open it is
+ * trusted; and on clients' connections that the gateway hands over (`front.ts`), behind the service's door. It ends with
+ * its parent, even when the engine hangs.
  */
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
+import { setDefaultHighWaterMark } from "node:stream";
 import { parseArgs } from "node:util";
 import { createLogger } from "../lib/logger.ts";
 import { BodyFiles } from "./body-files.ts";
@@ -14,6 +17,9 @@ import { lockDirectory } from "./directory-lock.ts";
 import { Engine } from "./engine.ts";
 import { writeEngineConfig } from "./engine-config.ts";
 import { Executor } from "./executor.ts";
+import { Front } from "./front.ts";
+import type { ToHost } from "./hand-over-messages.ts";
+import { callerOf } from "./request.ts";
 import { Slots } from "./slots.ts";
 
 /** How long answers under way and the flush may take once the host was asked to stop. */
@@ -36,6 +42,10 @@ const { values } = parseArgs({
     "log-level": { type: "string", default: "warn" },
   },
 });
+
+// A larger mark than the default 64 KiB: else every chunk waits for the one before to leave. Set for all streams, because
+// a connection that another process hands over cannot be given a mark of its own.
+setDefaultHighWaterMark(false, 1_048_576);
 
 const logger = createLogger(values["log-level"]).child({ process: "engine" });
 
@@ -73,8 +83,18 @@ async function main(): Promise<void> {
   setInterval(() => void bodyFiles.sweep(), sweepMs).unref();
   const executor = new Executor({ engine, slots, bodyFiles, facts, logger });
   await listen(socketPath, (message, response) => {
-    if (!answerProbe(message, response)) void executor.serve(message, response);
+    if (!answerProbe(message, response)) void executor.serve(message, response, callerOf(message.headers));
   });
+  const front = new Front({
+    serve: async (message, response, visitor, gone) => {
+      // A visitor is nothing that its headers say.
+      const caller = { ...visitor, trusted: false, bodyFile: undefined };
+      if (!answerProbe(message, response)) await executor.serve(message, response, caller, gone);
+    },
+    logger,
+    runDir,
+  });
+  process.on("message", (message: ToHost, socket: Socket | undefined) => front.hear(message, socket));
   process.send?.({ type: "ready", version: facts.version });
 }
 
@@ -95,8 +115,7 @@ function answerProbe(message: IncomingMessage, response: ServerResponse): boolea
 async function listen(path: string, onRequest: (message: IncomingMessage, response: ServerResponse) => void) {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   rmSync(path, { force: true });
-  // A larger mark than the default 64 KiB: else every chunk waits for the one before to leave.
-  const options = { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 0, requestTimeout: 0, highWaterMark: 1_048_576 };
+  const options = { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 0, requestTimeout: 0 };
   const server = createServer(options, onRequest);
   server.headersTimeout = 0;
   await new Promise<void>((resolve, reject) => {

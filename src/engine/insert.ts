@@ -19,9 +19,6 @@ export type InsertBody = Upload | BodyFile;
 /** Bodies up to this size are received before the insert starts. */
 const spoolBytes = 4 * 1_048_576;
 
-/** What is written into a named pipe at once. */
-const pieceBytes = 1_048_576;
-
 /** VALUES data up to this size is searched for functions that may not be called. */
 const searchedBytes = 262_144;
 
@@ -122,7 +119,7 @@ async function insertStreamed(run: Run, statement: InsertStatement, upload: Uplo
   if (writer === undefined) return await insert;
   let failure: unknown;
   try {
-    await pour(upload.rest(), writer, () => over);
+    await pour(upload, writer, () => over);
   } catch (error) {
     failure = error;
     await kill.marked();
@@ -133,33 +130,10 @@ async function insertStreamed(run: Run, statement: InsertStatement, upload: Uplo
   return result;
 }
 
-/** Writes what has arrived while the piece before it is being written, until the data or the engine's interest ends. */
-async function pour(chunks: AsyncIterable<Buffer>, writer: PipeWriter, over: () => boolean): Promise<void> {
-  let parts: Buffer[] = [];
-  let size = 0;
-  let writing = Promise.resolve(true);
-  let idle = true;
-  const flush = () => {
-    const piece = parts;
-    parts = [];
-    size = 0;
-    idle = false;
-    writing = writer.write(piece).finally(() => {
-      idle = true;
-    });
-    // Awaited before the next piece; until then its rejection is not unhandled.
-    writing.catch(() => {});
-  };
-  try {
-    for await (const chunk of chunks) {
-      parts.push(chunk);
-      size += chunk.length;
-      if (size < pieceBytes && !idle) continue;
-      if (over() || !(await writing)) return;
-      flush();
-    }
-    if (parts.length > 0 && (await writing)) flush();
-  } finally {
-    await writing;
+/** Writes what has arrived while the piece before it was being written, until the data or the engine's interest ends. */
+async function pour(upload: Upload, writer: PipeWriter, over: () => boolean): Promise<void> {
+  for (let parts = await upload.take(); parts.length > 0 && !over(); parts = await upload.take()) {
+    if (!(await writer.write(parts))) return;
+    upload.used(parts);
   }
 }

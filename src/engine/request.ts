@@ -32,8 +32,6 @@ export type QueryRequest = {
   readonly waitEndOfQuery: boolean;
   readonly bufferBytes: number;
   readonly replaceRunning: boolean;
-  /** Name of the file that holds the insert data (`body-files.ts`). */
-  readonly bodyFile: string | undefined;
 };
 
 /** URL parameters of the protocol itself. Everything else is an engine setting. */
@@ -72,14 +70,35 @@ const protocolParameters = new Set([
 const settingName = /^[A-Za-z_][A-Za-z0-9_.]*$/;
 const maxSessionTimeoutS = 3600;
 
-export function readRequest(message: IncomingMessage): QueryRequest {
+/** Who asks. */
+export type Caller = {
+  readonly user: string;
+  /** The user's own mode. */
+  readonly readonly: Readonly012;
+  /** From the control plane itself, not from a client: may use BACKUP and RESTORE. */
+  readonly trusted: boolean;
+  /** Name of the file that holds the insert data (`body-files.ts`). */
+  readonly bodyFile: string | undefined;
+};
+
+/** The caller as headers of the private socket name it. Never for a connection of a client. */
+export function callerOf(headers: IncomingHttpHeaders): Caller {
+  const mode = one(headers, "x-millrace-readonly");
+  return {
+    user: decodeURIComponent(one(headers, "x-millrace-user") ?? "default"),
+    readonly: mode === "1" ? 1 : mode === "2" ? 2 : 0,
+    trusted: one(headers, "x-millrace-internal") === "1",
+    bodyFile: one(headers, "x-millrace-body-file"),
+  };
+}
+
+export function readRequest(message: IncomingMessage, caller: Caller): QueryRequest {
   const url = new URL(message.url ?? "/", "http://host");
   const query = url.searchParams;
   const headers = message.headers;
   const flag = (name: string) => isTrue(query.get(name));
   const get = message.method === "GET" || message.method === "HEAD";
-  const mode = one(headers, "x-millrace-readonly");
-  const readonlyUser = mode === "1" ? 1 : mode === "2" ? 2 : 0;
+  const readonlyUser = caller.readonly;
   const readonly = readonlyUser === 0 && get ? 2 : readonlyUser;
   return {
     queryId: readQueryId(query.get("query_id")),
@@ -91,8 +110,8 @@ export function readRequest(message: IncomingMessage): QueryRequest {
     session: readSession(query),
     readonly,
     readonlyUser,
-    trusted: one(headers, "x-millrace-internal") === "1",
-    user: one(headers, "x-millrace-user") ?? "default",
+    trusted: caller.trusted,
+    user: caller.user,
     compress: flag("compress"),
     decompress: flag("decompress"),
     acceptEncoding: flag("enable_http_compression") ? (one(headers, "accept-encoding") ?? "") : "",
@@ -100,7 +119,6 @@ export function readRequest(message: IncomingMessage): QueryRequest {
     waitEndOfQuery: flag("wait_end_of_query") || flag("http_wait_end_of_query"),
     bufferBytes: readBufferSize(query.get("buffer_size") ?? query.get("http_response_buffer_size")),
     replaceRunning: flag("replace_running_query"),
-    bodyFile: one(headers, "x-millrace-body-file"),
   };
 }
 

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { childEnvironment } from "../lib/child-environment.ts";
+import { HandOver } from "./hand-over.ts";
 
 export type EngineHostOptions = {
   readonly dataDir: string;
@@ -30,6 +31,8 @@ export type EngineHostProcess = {
   /** Where processes of this machine may put insert data as files: see `body-files.ts`. */
   readonly bodyDir: string;
   readonly version: string;
+  /** For connections of clients. */
+  readonly handOver: HandOver;
   /** Resolves when the process has ended, for whatever reason. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   /** SIGTERM, and SIGKILL after `graceMs`. Resolves when the process is gone. */
@@ -48,6 +51,7 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
     env: { ...childEnvironment(options.compileCacheDir), UV_THREADPOOL_SIZE: String(2 * sessions + 16) },
   });
   if (child.pid !== undefined) options.onSpawn?.(child.pid);
+  const handOver = new HandOver(child, options.runDir);
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
     child.once("error", () => resolve({ code: -1, signal: null }));
@@ -59,6 +63,7 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
     socketPath: options.socketPath,
     bodyDir: bodyDirOf(options),
     version,
+    handOver,
     exited,
     stop: async (graceMs) => {
       child.kill("SIGTERM");

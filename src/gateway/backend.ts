@@ -1,21 +1,12 @@
 /** What the gateway needs from the rest of the house: the services, and the way to a running engine. */
+import type { DoorFacts } from "../door/door.ts";
+import type { HandOver } from "../engine/hand-over.ts";
 
-export type GatewayUser = {
-  readonly name: string;
-  /** SHA-256 of the password, lower-case hex. An empty password is the hash of the empty string. */
-  readonly passwordSha256Hex: string;
-  readonly readonly: boolean;
-};
-
-export type GatewayService = {
-  readonly id: string;
+export type GatewayService = DoorFacts & {
   readonly name: string;
   readonly host: string;
   /** 0 picks a free one; see `Gateway.portOf`. */
   readonly port: number;
-  /** Nobody may connect while it is empty; `0.0.0.0/0` and `::/0` let everybody in. */
-  readonly ipAccessList: readonly { readonly source: string; readonly description: string }[];
-  readonly users: readonly GatewayUser[];
 };
 
 export type EngineLease = {
@@ -30,4 +21,6 @@ export type GatewayBackend = {
    * SERVICE_UNAVAILABLE when stopped or failed, TIMEOUT. Every lease counts as activity until it is released.
    */
   acquire(serviceId: string, signal: AbortSignal): Promise<EngineLease>;
+  /** Where connections of a running service go. Undefined while its engine does not run, or takes no connections. */
+  handOver(serviceId: string): HandOver | undefined;
 };

@@ -5,9 +5,9 @@ import { connect, createServer as createNetServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { accessCheck } from "../door/access-list.ts";
 import { AppError } from "../lib/errors.ts";
 import { createLogger } from "../lib/logger.ts";
-import { accessCheck } from "./access-list.ts";
 import type { GatewayBackend, GatewayService } from "./backend.ts";
 import { Gateway } from "./gateway.ts";
 
@@ -17,7 +17,7 @@ const service = (over: Partial<GatewayService> = {}): GatewayService => ({
   name: "s",
   host: "127.0.0.1",
   port: 0,
-  ipAccessList: [{ source: "127.0.0.0/8", description: "" }],
+  ipAccessList: [{ source: "127.0.0.0/8" }],
   users: [
     { name: "default", passwordSha256Hex: sha("pw"), readonly: false },
     { name: "reader", passwordSha256Hex: sha(""), readonly: true },
@@ -50,6 +50,7 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => engine.listen(socketPath, resolve));
   backend = {
+    handOver: () => undefined,
     acquire: async () => {
       leases += 1;
       return {
@@ -62,7 +63,7 @@ beforeEach(async () => {
   };
   gateway = new Gateway({
     logger: createLogger("silent"),
-    backend: { acquire: (id, signal) => backend.acquire(id, signal) },
+    backend: { acquire: (id, signal) => backend.acquire(id, signal), handOver: () => undefined },
   });
   await gateway.sync([service()]);
 });
@@ -126,7 +127,7 @@ describe("login", () => {
 
 describe("doors", () => {
   test("the access list", async () => {
-    await gateway.sync([service({ ipAccessList: [{ source: "10.0.0.0/8", description: "" }] })]);
+    await gateway.sync([service({ ipAccessList: [{ source: "10.0.0.0/8" }] })]);
     const answer = await post("x");
     expect(answer.status).toBe(403);
     expect(await answer.text()).toContain("127.0.0.1 is not allowed");
@@ -138,7 +139,7 @@ describe("doors", () => {
   });
 
   test("a stopped service answers 503 in the protocol's words", async () => {
-    backend = { acquire: () => Promise.reject(new AppError("SERVICE_UNAVAILABLE", "The service is stopped.")) };
+    backend.acquire = () => Promise.reject(new AppError("SERVICE_UNAVAILABLE", "The service is stopped."));
     const answer = await post("x");
     expect(answer.status).toBe(503);
     expect(await answer.text()).toMatch(/^Code: 210\. DB::Exception: The service is stopped\./);
@@ -173,7 +174,7 @@ describe("bytes", () => {
   });
 
   test("an engine that is gone is an error, and nothing is leaked", async () => {
-    backend = { acquire: async () => ({ socketPath: join(dir, "nowhere"), release: () => {} }) };
+    backend.acquire = async () => ({ socketPath: join(dir, "nowhere"), release: () => {} });
     const answer = await post("x");
     expect([answer.status, (await answer.text()).slice(0, 10)]).toEqual([503, "Code: 210."]);
   });

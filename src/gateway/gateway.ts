@@ -1,13 +1,17 @@
 /**
  * The always-open ClickHouse HTTP listener of every service. It is open while the service exists, also when its
- * engine sleeps or is stopped: then a query wakes it, or gets a clear 503.
+ * engine sleeps or is stopped: then a query wakes it, or gets a clear 503. While the engine runs, connections are handed
+ * over to its process, and their requests pass no other. Only TLS ends here.
  */
-import { Agent, createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Agent } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { Connections, idleConnectionMs, maxHeaderBytes } from "../door/connections.ts";
+import { Door } from "../door/door.ts";
+import type { HandOver } from "../engine/hand-over.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { GatewayBackend, GatewayService } from "./backend.ts";
-import { Door } from "./door.ts";
+import { carryThroughSocket } from "./carry.ts";
 
 export type GatewayOptions = {
   readonly backend: GatewayBackend;
@@ -15,14 +19,19 @@ export type GatewayOptions = {
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer };
 };
 
-type Listener = { readonly server: Server; readonly door: Door; readonly host: string; readonly port: number };
+type Listener = {
+  readonly server: Server;
+  readonly door: Door;
+  service: GatewayService;
+  /** The engine that knows users and access list, and how far it is with the newest. */
+  admitted: { readonly to: HandOver; readonly done: Promise<void> } | undefined;
+  /** Closes what the listener serves itself; answers under way get that long. */
+  readonly close: (graceMs: number) => Promise<void>;
+};
 
-/** Statements in URLs of a megabyte are real. */
-const maxHeaderBytes = 2 * 1_048_576;
-const idleConnectionMs = 30_000;
 const closeGraceMs = 2_000;
 /** A larger mark than the default 64 KiB: else every chunk waits for the one before to leave. */
-export const bufferedBytes = 1_048_576;
+const bufferedBytes = 1_048_576;
 
 export class Gateway {
   readonly #options: GatewayOptions;
@@ -34,26 +43,30 @@ export class Gateway {
   }
 
   /**
-   * Opens, updates and closes listeners until they match `services`. A listener that cannot be opened (its port is in
-   * use) is in the returned map with the reason, and is tried again by the next call; the others work.
+   * Opens, updates and closes listeners until they match `services`; then users and access lists hold for every request,
+   * also on open connections. A listener that cannot be opened (its port is in use) or updated is in the returned map
+   * with the reason, and is tried again by the next call; the others work.
    */
   async sync(services: readonly GatewayService[]): Promise<ReadonlyMap<string, Error>> {
     const failures = new Map<string, Error>();
+    const fail = (service: GatewayService, error: unknown, text: string) => {
+      this.#options.logger.error({ err: error, service: service.id, port: service.port }, text);
+      failures.set(service.id, error as Error);
+    };
     const wanted = new Map(services.map((service) => [service.id, service]));
     for (const [id, listener] of this.#listeners) {
       const service = wanted.get(id);
-      if (service === undefined || service.host !== listener.host || service.port !== listener.port) {
+      if (service === undefined || service.host !== listener.service.host || service.port !== listener.service.port) {
         this.#listeners.delete(id);
-        await stop(listener.server);
-      } else listener.door.update(service);
+        await this.#close(listener);
+      } else await this.#update(listener, service).catch((error) => fail(service, error, "listener not updated"));
     }
     for (const service of wanted.values()) {
       if (this.#listeners.has(service.id)) continue;
       try {
         this.#listeners.set(service.id, await this.#open(service));
       } catch (error) {
-        this.#options.logger.error({ err: error, service: service.id, port: service.port }, "listener not opened");
-        failures.set(service.id, error as Error);
+        fail(service, error, "listener not opened");
       }
     }
     return failures;
@@ -68,22 +81,14 @@ export class Gateway {
   async close(): Promise<void> {
     const open = [...this.#listeners.values()];
     this.#listeners.clear();
-    await Promise.all(open.map(({ server }) => stop(server)));
+    await Promise.all(open.map((listener) => this.#close(listener)));
     this.#agent.destroy();
   }
 
   async #open(service: GatewayService): Promise<Listener> {
-    const { backend, logger, tls } = this.#options;
-    const door = new Door({ service, backend, logger, agent: this.#agent });
-    const onRequest = (message: IncomingMessage, response: ServerResponse) => void door.serve(message, response);
-    const options = {
-      maxHeaderSize: maxHeaderBytes,
-      keepAliveTimeout: idleConnectionMs,
-      requestTimeout: 0,
-      highWaterMark: bufferedBytes,
-    };
-    const server =
-      tls === undefined ? createServer(options, onRequest) : createTlsServer({ ...options, ...tls }, onRequest);
+    const { logger, tls } = this.#options;
+    const listener = tls === undefined ? this.#plain(service) : this.#overTls(service, tls);
+    const { server } = listener;
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(service.port, service.host, () => {
@@ -92,15 +97,83 @@ export class Gateway {
       });
     });
     server.on("error", (error) => logger.error({ err: error, service: service.id }, "listener failed"));
-    return { server, door, host: service.host, port: service.port };
+    return listener;
   }
-}
 
-/** No new connections; answers under way get a moment. */
-async function stop(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), closeGraceMs);
-  await closed;
-  clearTimeout(timer);
+  #plain(service: GatewayService): Listener {
+    const door = this.#door(service, true);
+    const connections = new Connections({ onRequest: (message, response) => void door.serve(message, response) });
+    let closed = false;
+    // Paused: what a client has sent is read by whoever serves it.
+    const server = createServer({ pauseOnConnect: true, allowHalfOpen: true, noDelay: true });
+    const close = async (graceMs: number) => {
+      closed = true;
+      await connections.close(graceMs);
+    };
+    const listener: Listener = { server, door, service, admitted: undefined, close };
+    server.on("connection", (socket: Socket) => {
+      socket.on("error", () => {});
+      const keep = () => (closed ? socket.destroy() : connections.give(socket));
+      const to = this.#options.backend.handOver(service.id);
+      if (to === undefined) return keep();
+      if (listener.admitted?.to !== to) this.#admit(listener, to).catch(() => {});
+      to.give(socket, keep);
+    });
+    return listener;
+  }
+
+  #overTls(service: GatewayService, tls: NonNullable<GatewayOptions["tls"]>): Listener {
+    const door = this.#door(service, false);
+    const http = {
+      maxHeaderSize: maxHeaderBytes,
+      keepAliveTimeout: idleConnectionMs,
+      requestTimeout: 0,
+      highWaterMark: bufferedBytes,
+    };
+    const server = createTlsServer({ ...http, ...tls }, (message, response) => void door.serve(message, response));
+    const close = async (graceMs: number) => {
+      server.closeIdleConnections();
+      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+      server.once("close", () => clearTimeout(timer));
+    };
+    return { server, door, service, admitted: undefined, close };
+  }
+
+  #door(service: GatewayService, handsOver: boolean): Door {
+    const { backend, logger } = this.#options;
+    const carry = carryThroughSocket({ serviceId: service.id, backend, agent: this.#agent, handsOver });
+    return new Door({ facts: service, carry, logger });
+  }
+
+  async #update(listener: Listener, service: GatewayService): Promise<void> {
+    if (JSON.stringify(service) !== JSON.stringify(listener.service)) {
+      listener.service = service;
+      listener.door.update(service);
+      if (listener.admitted !== undefined) this.#admit(listener, listener.admitted.to).catch(() => {});
+    }
+    const { admitted } = listener;
+    // The last attempt may have been in vain: every call tries again.
+    await admitted?.done.catch(() => this.#admit(listener, admitted.to));
+  }
+
+  /** Everything that is handed over after this call finds the listener's users and access list. */
+  async #admit(listener: Listener, to: HandOver): Promise<void> {
+    const { id, ipAccessList, users } = listener.service;
+    const admitted = { to, done: to.admit({ id, ipAccessList, users }) };
+    listener.admitted = admitted;
+    await admitted.done;
+  }
+
+  /** No new connections; answers under way get a moment. */
+  async #close({ server, admitted, close }: Listener): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      // It asks the engine host for connections that it has shared, and a host may hang.
+      setTimeout(resolve, 2 * closeGraceMs).unref();
+    });
+    const draining = close(closeGraceMs);
+    await admitted?.to.drain({ graceMs: closeGraceMs }).catch(() => {});
+    await draining;
+    await closed;
+  }
 }

@@ -5,8 +5,8 @@
  */
 import { type Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { clickHouseException } from "../clickhouse/exception.ts";
+import { credentialParameters } from "../door/credentials.ts";
 import { relay } from "../lib/batch-writer.ts";
-import { credentialParameters } from "./credentials.ts";
 
 export type Upstream = {
   readonly socketPath: string;

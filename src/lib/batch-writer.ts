@@ -4,6 +4,7 @@
  */
 import type { OutgoingMessage } from "node:http";
 import type { Readable } from "node:stream";
+import { free } from "./free.ts";
 
 export class BatchWriter {
   readonly #message: OutgoingMessage;
@@ -19,7 +20,7 @@ export class BatchWriter {
     this.#limit = limit;
   }
 
-  /** False means: wait for `onDrain` before the next. */
+  /** Takes the chunk over: its memory is given back once it has left. False means: wait for `onDrain` before the next. */
   write(chunk: Buffer): boolean {
     this.#batch.push(chunk);
     this.#bytes += chunk.length;
@@ -41,7 +42,12 @@ export class BatchWriter {
     this.#batch = [];
     this.#bytes = 0;
     this.#message.cork();
+    const last = batch.pop() as Buffer;
     for (const chunk of batch) this.#message.write(chunk);
+    this.#message.write(last, () => {
+      for (const chunk of batch) free(chunk);
+      free(last);
+    });
     this.#message.uncork();
   }
 

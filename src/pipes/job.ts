@@ -165,6 +165,7 @@ function contextOf(
     destination: job.table,
     concurrency: concurrencyOf(job.settings, job.scaling),
     memoryGb: memoryGbOf(job.scaling),
+    sourceSilenceMs: job.limits.sourceSilenceMs,
     replica: job.replica,
     marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
     note: (marks, counts) => calls.note(marks, counts as Record<string, number>),

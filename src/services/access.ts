@@ -2,6 +2,7 @@
  * Access to running engines: who wants to query a service acquires it, which wakes an idle one and counts as activity
  * until released. Knows the live engines because the reconciler publishes them here.
  */
+import type { HandOver } from "../engine/hand-over.ts";
 import { AppError } from "../lib/errors.ts";
 import type { ServiceStore } from "../store/services.ts";
 import type { RunningEngine } from "./runtime.ts";
@@ -11,6 +12,8 @@ export type Lease = Pick<RunningEngine, "socketPath" | "bodyDir"> & { release():
 type Activity = { active: number; lastAt: number };
 
 const wakeTimeoutMs = 60_000;
+/** How long a request may take to arrive whose first bytes an engine has read before it idles. */
+const idleGraceMs = 1_000;
 
 export class ServiceAccess {
   readonly #services: ServiceStore;
@@ -35,14 +38,34 @@ export class ServiceAccess {
     this.notify();
   }
 
-  /**
-   * Takes an engine out of service before it is ended. Returns false, and changes nothing, when `onlyIfUnused` and a
-   * query is running: deciding and withdrawing are one step, so no query can slip between them.
-   */
-  withdraw(serviceId: string, options: { onlyIfUnused: boolean }): boolean {
-    if (options.onlyIfUnused && this.#activityOf(serviceId).active > 0) return false;
+  /** Takes an engine out of service before it is ended. */
+  withdraw(serviceId: string): void {
+    const last = this.lastActivityAt(serviceId);
     this.#engines.delete(serviceId);
-    return true;
+    if (last !== undefined) this.#activityOf(serviceId).lastAt = last;
+  }
+
+  /**
+   * Takes an engine out of service if no query has run for that time. Returns false, and leaves it in service, when one
+   * has, or when one came on a handed-over connection while the engine let go of them: no query is lost to it.
+   */
+  async withdrawUnused(serviceId: string, unusedForMs: number): Promise<boolean> {
+    const engine = this.#engines.get(serviceId);
+    if (engine === undefined || this.isActive(serviceId)) return false;
+    // From here on nothing new reaches it.
+    this.withdraw(serviceId);
+    const unused = (await engine.handOver?.drain({ graceMs: idleGraceMs, unusedForMs }).catch(() => false)) ?? true;
+    if (!unused && engine.handOver?.alive === true) {
+      this.#engines.set(serviceId, engine);
+      this.notify();
+    }
+    return unused;
+  }
+
+  /** Where connections of a running service may be handed over to; never wakes it. */
+  handOver(serviceId: string): HandOver | undefined {
+    const handOver = this.#engines.get(serviceId)?.handOver;
+    return handOver?.open === true ? handOver : undefined;
   }
 
   /** Lets waiting callers look again after a state change. */
@@ -51,11 +74,14 @@ export class ServiceAccess {
   }
 
   lastActivityAt(serviceId: string): number | undefined {
-    return this.#activity.get(serviceId)?.lastAt;
+    const own = this.#activity.get(serviceId)?.lastAt;
+    const handedOver = this.#engines.get(serviceId)?.handOver?.activity.lastAt ?? 0;
+    return own === undefined ? undefined : Math.max(own, handedOver);
   }
 
   isActive(serviceId: string): boolean {
-    return (this.#activity.get(serviceId)?.active ?? 0) > 0;
+    const handedOver = this.#engines.get(serviceId)?.handOver?.activity.running ?? 0;
+    return handedOver + (this.#activity.get(serviceId)?.active ?? 0) > 0;
   }
 
   forget(serviceId: string): void {

@@ -58,7 +58,7 @@ export class ServicesReconciler {
     await Promise.all(
       [...this.#tracked.entries()].map(async ([id, tracked]) => {
         await tracked.action;
-        this.#options.access.withdraw(id, { onlyIfUnused: false });
+        this.#options.access.withdraw(id);
         await tracked.engine?.stop();
       }),
     );
@@ -97,7 +97,11 @@ export class ServicesReconciler {
   #idleDue(row: ServiceRow): boolean {
     const last = this.#options.access.lastActivityAt(row.id);
     if (last === undefined || this.#options.access.isActive(row.id)) return false;
-    return Date.now() - last >= row.idle_timeout_minutes * this.#options.idleMinuteMs;
+    return Date.now() - last >= this.#idleAfterMs(row);
+  }
+
+  #idleAfterMs(row: ServiceRow): number {
+    return row.idle_timeout_minutes * this.#options.idleMinuteMs;
   }
 
   async #start(row: ServiceRow, tracked: Tracked): Promise<void> {
@@ -117,7 +121,7 @@ export class ServicesReconciler {
 
   async #stop(row: ServiceRow, tracked: Tracked, engine: RunningEngine): Promise<void> {
     await this.#setState(row, "stopping", null);
-    this.#options.access.withdraw(row.id, { onlyIfUnused: false });
+    this.#options.access.withdraw(row.id);
     tracked.engine = undefined;
     await engine.stop();
     await this.#setState(row, "stopped", null);
@@ -125,7 +129,7 @@ export class ServicesReconciler {
 
   async #idle(row: ServiceRow, tracked: Tracked, engine: RunningEngine): Promise<void> {
     if (await this.#options.isBusy(engine)) return;
-    if (!this.#idleDue(row) || !this.#options.access.withdraw(row.id, { onlyIfUnused: true })) return;
+    if (!this.#idleDue(row) || !(await this.#options.access.withdrawUnused(row.id, this.#idleAfterMs(row)))) return;
     tracked.engine = undefined;
     await engine.stop();
     await this.#setState(row, "idle", null);
@@ -133,7 +137,7 @@ export class ServicesReconciler {
 
   async #remove(row: ServiceRow, tracked: Tracked): Promise<void> {
     await this.#setState(row, "terminating", null);
-    this.#options.access.withdraw(row.id, { onlyIfUnused: false });
+    this.#options.access.withdraw(row.id);
     await tracked.engine?.stop();
     tracked.engine = undefined;
     await this.#options.runtime.remove(row.id);
@@ -146,7 +150,7 @@ export class ServicesReconciler {
   #ended(row: ServiceRow, tracked: Tracked, engine: RunningEngine, how: string): void {
     if (tracked.engine !== engine || this.#closing) return;
     tracked.engine = undefined;
-    this.#options.access.withdraw(row.id, { onlyIfUnused: false });
+    this.#options.access.withdraw(row.id);
     this.#act(tracked, row.id, () => this.#died(row, tracked, `the engine ended unexpectedly: ${how}`));
   }
 

@@ -1,4 +1,5 @@
 /** What runs the engine of a service. */
+import type { HandOver } from "../engine/hand-over.ts";
 import type { ServiceRow } from "../store/services.ts";
 
 export type RunningEngine = {
@@ -7,9 +8,11 @@ export type RunningEngine = {
   /** Where processes of this machine may put insert data as files; not every runtime has it. */
   readonly bodyDir?: string;
   readonly version: string;
+  /** For connections of clients, which the engine then answers itself; a runtime may have no such way. */
+  readonly handOver?: HandOver;
   /** Settles when the engine's process has ended, with a sentence that says how. */
   readonly ended: Promise<string>;
-  /** Ends the process; resolves when it is gone. */
+  /** Ends the process, after a moment for queries under way; resolves when it is gone. */
   stop(): Promise<void>;
 };
 

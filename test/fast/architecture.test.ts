@@ -33,6 +33,7 @@ const layers: [RegExp, number][] = [
   [/^src\/sources\/messages\//, 2.5],
   [/^src\/sources\/aws\//, 2],
   [/^src\/sources\//, 3],
+  [/^src\/door\//, 2.5],
   [/^src\/(store|clickhouse)\//, 2],
   [/^src\/api\//, 1],
   [/^src\/lib\//, 0],

@@ -13,6 +13,8 @@ import type { ServiceRow } from "../../store/services.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
 
 const stopGraceMs = 5_000;
+/** How long queries on handed-over connections may go on when their service is stopped. */
+const drainGraceMs = 2_000;
 /** Longest path of a unix socket on Linux and macOS, with some room for the file name. */
 const maxSocketPath = 100;
 
@@ -49,7 +51,10 @@ export class EmbeddedRuntime implements ServiceRuntime {
       bodyDir: host.bodyDir,
       version: host.version,
       ended: host.exited.then(({ code, signal }) => (signal === null ? `exit code ${code}` : `signal ${signal}`)),
+      handOver: host.handOver,
       stop: async () => {
+        // An engine that does not answer is ended all the same.
+        await host.handOver.drain({ graceMs: drainGraceMs }).catch(() => {});
         await host.stop(stopGraceMs);
         rmSync(pidFile, { force: true });
       },

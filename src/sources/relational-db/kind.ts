@@ -62,7 +62,14 @@ const request = z.strictObject({
 });
 
 /** The configuration as the worker gets it, credentials included. */
-export type RelationalDbConfig = z.output<typeof request>;
+export type RelationalDbConfig = z.output<typeof request> & {
+  /** Not of the user but of the server's settings: how long the source may say nothing, in ms. */
+  readonly silenceMs?: number;
+};
+
+export function silenceMsOf(config: RelationalDbConfig): number {
+  return config.silenceMs ?? 30_000;
+}
 
 export const relationalDb = {
   key: "relationalDb",

@@ -9,10 +9,27 @@ import { createLogger } from "../../../src/lib/logger.ts";
 
 export type Answer = { status: number; text: string; headers: Headers };
 
+export const stageService = {
+  id: "s",
+  name: "s",
+  host: "127.0.0.1",
+  port: 0,
+  ipAccessList: [{ source: "127.0.0.1" }],
+  users: [
+    { name: "default", passwordSha256Hex: sha256("secret"), readonly: false },
+    { name: "reader", passwordSha256Hex: sha256("reader"), readonly: true },
+  ],
+};
+
 export class Stage {
   readonly dir: string;
   readonly gateway: Gateway;
   host: EngineHostProcess;
+  /** False: every request passes through the gateway's process, as it does while a service wakes. */
+  handsOver = true;
+  /** How many requests have passed through the gateway's process. */
+  leases = 0;
+  #restarting: Promise<void> | undefined;
   readonly #sessions: number | undefined;
 
   constructor(dir: string, host: EngineHostProcess, sessions: number | undefined) {
@@ -21,26 +38,21 @@ export class Stage {
     this.#sessions = sessions;
     this.gateway = new Gateway({
       logger: createLogger("fatal"),
-      backend: { acquire: async () => ({ socketPath: this.host.socketPath, release: () => {} }) },
+      backend: {
+        acquire: async () => {
+          this.leases += 1;
+          await this.#restarting;
+          return { socketPath: this.host.socketPath, release: () => {} };
+        },
+        handOver: () => (this.handsOver && this.host.handOver.open ? this.host.handOver : undefined),
+      },
     });
   }
 
   static async open(options: { sessions?: number } = {}): Promise<Stage> {
     const dir = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "mr-test-"));
     const stage = new Stage(dir, await start(dir, options.sessions), options.sessions);
-    await stage.gateway.sync([
-      {
-        id: "s",
-        name: "s",
-        host: "127.0.0.1",
-        port: 0,
-        ipAccessList: [{ source: "127.0.0.1", description: "" }],
-        users: [
-          { name: "default", passwordSha256Hex: sha256("secret"), readonly: false },
-          { name: "reader", passwordSha256Hex: sha256("reader"), readonly: true },
-        ],
-      },
-    ]);
+    await stage.gateway.sync([stageService]);
     return stage;
   }
 
@@ -68,7 +80,10 @@ export class Stage {
   }
 
   async restart(): Promise<void> {
-    this.host = await start(this.dir, this.#sessions);
+    this.#restarting = start(this.dir, this.#sessions).then((host) => {
+      this.host = host;
+    });
+    await this.#restarting;
   }
 
   async close(): Promise<void> {

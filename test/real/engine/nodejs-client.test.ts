@@ -7,17 +7,22 @@ import { Stage } from "./harness.ts";
 let stage: Stage;
 let client: ClickHouseClient;
 
-beforeAll(async () => {
-  stage = await Stage.open();
-  client = createClient({ url: stage.url, username: "default", password: "secret", request_timeout: 20_000 });
-  await client.command({ query: "CREATE TABLE t (a UInt64, s String) ENGINE = MergeTree ORDER BY a" });
-});
-afterAll(async () => {
-  await client.close();
-  await stage.close();
-});
+describe.each([
+  ["on handed-over connections", true],
+  ["through the gateway's process", false],
+])("@clickhouse/client %s", (_, handsOver) => {
+  beforeAll(async () => {
+    stage = await Stage.open();
+    stage.handsOver = handsOver;
+    client = createClient({ url: stage.url, username: "default", password: "secret", request_timeout: 20_000 });
+    await client.command({ query: "CREATE TABLE t (a UInt64, s String) ENGINE = MergeTree ORDER BY a" });
+  });
+  afterAll(async () => {
+    await client.close();
+    expect(stage.leases > 0).toBe(!handsOver);
+    await stage.close();
+  });
 
-describe("@clickhouse/client", () => {
   test("ping, with and without a query", async () => {
     expect(await client.ping()).toMatchObject({ success: true });
     expect(await client.ping({ select: true })).toMatchObject({ success: true });

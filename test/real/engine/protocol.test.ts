@@ -208,6 +208,16 @@ describe("inserts", () => {
     expect(await count()).toBe("200000");
   });
 
+  test("a body that is damaged in the middle is answered with the reason, on a connection that goes on", async () => {
+    const plain = Buffer.from(Array.from({ length: 400_000 }, (_, i) => `${i}\t${Math.sin(i)}\n`).join(""));
+    const packed = gzipSync(plain, { level: 1 });
+    packed.fill(0xff, 1_000_000, 1_001_000);
+    const init = { headers: { "Content-Encoding": "gzip" } };
+    const answer = await stage.query(packed, { query: "INSERT INTO t FORMAT TSV" }, init);
+    expect([answer.status, answer.text]).toEqual([500, expect.stringMatching(/cannot be decompressed/)]);
+    expect(await count()).toBe("0");
+  });
+
   test("INSERT SELECT FROM input(...) converts the data of the request", async () => {
     await stage.query("CREATE TABLE conv (a Int64, tags Array(String)) ENGINE = MergeTree ORDER BY a");
     const head =

@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { clickHouseException } from "../clickhouse/exception.ts";
-import type { GatewayUser } from "./backend.ts";
+import type { DoorUser } from "./door.ts";
 
 export type Credentials = {
   readonly user: string;
@@ -33,7 +33,7 @@ export function readCredentials(message: IncomingMessage, query: URLSearchParams
 }
 
 /** The user, or undefined. Takes the same time for an unknown name and for a wrong password. */
-export function authenticate(users: readonly GatewayUser[], credentials: Credentials): GatewayUser | undefined {
+export function authenticate(users: readonly DoorUser[], credentials: Credentials): DoorUser | undefined {
   const hash = createHash("sha256").update(credentials.password).digest();
   const user = users.find(({ name }) => name === credentials.user);
   const expected = Buffer.from(user?.passwordSha256Hex ?? "", "hex");

@@ -1,46 +1,54 @@
-/** The door of one service: access list, login, wake, and then the way to the engine. */
-import type { Agent, IncomingMessage, ServerResponse } from "node:http";
+/**
+ * The door of one service: access list, login and probes. The same code stands in the gateway, for connections that it
+ * serves itself, and in the engine host, for those that were handed over. What happens to a request that was let in is
+ * the business of `carry`.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
-import { sleep } from "../lib/abort.ts";
-import { AppError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { accessCheck, plainAddress } from "./access-list.ts";
-import type { EngineLease, GatewayBackend, GatewayService, GatewayUser } from "./backend.ts";
 import { authenticate, readCredentials } from "./credentials.ts";
 import { LoginLimit } from "./login-limit.ts";
-import { EngineNotReached, forward } from "./proxy.ts";
 
-/** How often, and how far apart, an engine that does not take connections is tried: two seconds in all. */
-const maxAttempts = 20;
-const attemptPauseMs = 100;
-
-export type DoorOptions = {
-  readonly service: GatewayService;
-  readonly backend: GatewayBackend;
-  readonly logger: Logger;
-  readonly agent: Agent;
+export type DoorUser = {
+  readonly name: string;
+  /** SHA-256 of the password, lower-case hex. An empty password is the hash of the empty string. */
+  readonly passwordSha256Hex: string;
+  readonly readonly: boolean;
 };
 
+/** Who may come in. Plain data: it travels between processes. */
+export type DoorFacts = {
+  readonly id: string;
+  /** Nobody may connect while it is empty; `0.0.0.0/0` and `::/0` let everybody in. */
+  readonly ipAccessList: readonly { readonly source: string }[];
+  readonly users: readonly DoorUser[];
+};
+
+/** Somebody who was let in: never read from anything that a client sends past the login. */
+export type Visitor = { readonly user: string; readonly readonly: 0 | 2 };
+
+/** Carries a request of a visitor out. Rejects, only while nothing was sent back yet, with an exception to send. */
+export type Carry = (message: IncomingMessage, response: ServerResponse, url: URL, visitor: Visitor) => Promise<void>;
+
 export class Door {
-  #service: GatewayService;
+  #facts: DoorFacts;
   #allowed: (address: string | undefined) => boolean;
-  readonly #backend: GatewayBackend;
+  readonly #carry: Carry;
   readonly #logger: Logger;
-  readonly #agent: Agent;
   readonly #logins = new LoginLimit();
 
-  constructor({ service, backend, logger, agent }: DoorOptions) {
-    this.#service = service;
-    this.#allowed = accessCheck(service.ipAccessList.map(({ source }) => source));
-    this.#backend = backend;
-    this.#logger = logger;
-    this.#agent = agent;
+  constructor(options: { facts: DoorFacts; carry: Carry; logger: Logger }) {
+    this.#facts = options.facts;
+    this.#allowed = accessCheck(options.facts.ipAccessList.map(({ source }) => source));
+    this.#carry = options.carry;
+    this.#logger = options.logger;
   }
 
   /** Takes over users and access list; holds from the next request on, also on open connections. */
-  update(service: GatewayService): void {
-    this.#service = service;
-    this.#allowed = accessCheck(service.ipAccessList.map(({ source }) => source));
+  update(facts: DoorFacts): void {
+    this.#facts = facts;
+    this.#allowed = accessCheck(facts.ipAccessList.map(({ source }) => source));
   }
 
   /** Answers one request. Never rejects. */
@@ -61,35 +69,10 @@ export class Door {
     const url = new URL(message.url ?? "/", "http://host");
     if (answerProbe(message, response, url)) return;
     const user = this.#login(message, response, url, address);
-    const gone = new AbortController();
-    response.on("close", () => gone.abort(new Error("the client went away")));
-    await this.#forward(message, response, url, user, gone.signal);
+    await this.#carry(message, response, url, { user: user.name, readonly: user.readonly ? 2 : 0 });
   }
 
-  /** An engine that died a moment ago may not be known to be dead yet: then its successor is waited for. */
-  async #forward(
-    message: IncomingMessage,
-    response: ServerResponse,
-    url: URL,
-    user: GatewayUser,
-    signal: AbortSignal,
-  ): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      const lease = await this.#lease(signal);
-      try {
-        const to = { socketPath: lease.socketPath, agent: this.#agent, user: user.name };
-        return await forward(message, response, url, { ...to, readonly: user.readonly ? 2 : 0 });
-      } catch (error) {
-        if (!(error instanceof EngineNotReached)) throw error;
-        if (attempt >= maxAttempts) throw clickHouseException("NETWORK_ERROR", "The service's engine does not answer.");
-      } finally {
-        lease.release();
-      }
-      await sleep(attemptPauseMs, signal);
-    }
-  }
-
-  #login(message: IncomingMessage, response: ServerResponse, url: URL, address: string): GatewayUser {
+  #login(message: IncomingMessage, response: ServerResponse, url: URL, address: string): DoorUser {
     const wait = this.#logins.blockedFor(address);
     if (wait > 0) {
       response.statusCode = 429;
@@ -97,7 +80,7 @@ export class Door {
       throw clickHouseException("AUTHENTICATION_FAILED", `Too many failed logins; try again in ${wait} s`);
     }
     const credentials = readCredentials(message, url.searchParams);
-    const user = authenticate(this.#service.users, credentials);
+    const user = authenticate(this.#facts.users, credentials);
     if (user !== undefined) {
       this.#logins.succeeded(address);
       return user;
@@ -113,15 +96,6 @@ export class Door {
     );
   }
 
-  async #lease(signal: AbortSignal): Promise<EngineLease> {
-    try {
-      return await this.#backend.acquire(this.#service.id, signal);
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      throw clickHouseException("NETWORK_ERROR", error.message, { cause: error });
-    }
-  }
-
   #fail(message: IncomingMessage, response: ServerResponse, error: unknown): void {
     if (response.destroyed) return;
     if (response.headersSent) {
@@ -129,7 +103,7 @@ export class Door {
       return;
     }
     const known = error instanceof ClickHouseException;
-    if (!known) this.#logger.error({ err: error, service: this.#service.id }, "request failed");
+    if (!known) this.#logger.error({ err: error, service: this.#facts.id }, "request failed");
     const shown = known ? error : clickHouseException("UNKNOWN_EXCEPTION", "The request failed inside the server.");
     const text = shown.format("millrace");
     if (response.statusCode === 200) response.statusCode = shown.httpStatus;

@@ -1,0 +1,45 @@
+/** A client that keeps to one connection, and says which: for what has to hold on connections that stay open. */
+import { Agent, request } from "node:http";
+import { text } from "node:stream/consumers";
+
+export type Said = { status: number; text: string; localPort: number; closes: boolean };
+
+export class OneConnection {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #port: number;
+  readonly #headers: Record<string, string>;
+
+  constructor(port: number, headers: Record<string, string>) {
+    this.#port = port;
+    this.#headers = headers;
+  }
+
+  /** Sends a statement; rejects when the connection breaks. */
+  async say(sql: string, headers: Record<string, string> = {}): Promise<Said> {
+    return await this.#request("POST", "/", sql, headers);
+  }
+
+  /** No login, and wakes nobody. */
+  async ping(): Promise<Said> {
+    return await this.#request("GET", "/ping", "", {});
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #request(method: string, path: string, body: string, headers: Record<string, string>): Promise<Said> {
+    return new Promise((resolve, reject) => {
+      const options = { host: "127.0.0.1", port: this.#port, method, path, agent: this.#agent };
+      const outgoing = request({ ...options, headers: { ...this.#headers, ...headers } }, (incoming) => {
+        const { localPort = 0 } = incoming.socket;
+        const closes = incoming.headers.connection === "close";
+        text(incoming).then(
+          (said) => resolve({ status: incoming.statusCode ?? 0, text: said.trimEnd(), localPort, closes }),
+          reject,
+        );
+      });
+      outgoing.on("error", reject).end(body);
+    });
+  }
+}
