@@ -84,6 +84,7 @@ function contextOf(marks: Map<string, Json>): SourceContext {
     destination: { database: "default", table: "t", columns: [] },
     concurrency: 2,
     memoryGb: 1,
+    sourceSilenceMs: 30_000,
     replica: { index: 0, count: 1 },
     marks: async (keys) => new Map(keys.flatMap((key) => (marks.has(key) ? [[key, marks.get(key) as Json]] : []))),
     note: async (noted) => {

@@ -2,9 +2,11 @@
  * A Postgres pipe under a random workload and random kills: worker, engine host, control plane and source are ended with
  * -9, pipe and service are stopped and started; in the end every table is equal to its source, row by row. `SEED` repeats
  * a run's choices, `SECONDS` bounds it (default 90), `DDL=1` also changes columns, `PG=16` takes another server.
+ * `FAILOVER=1` gives the source a standby, which is promoted now and then in place of a primary that is ended with -9.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type PostgresVersion, postgresMissing, TestPostgres } from "../test/support/postgres.ts";
+import { FailoverPair } from "../test/support/postgres-failover.ts";
 import { cdcPipe } from "../test/support/postgres-pipes.ts";
 import { Torment } from "../test/support/postgres-torment.ts";
 import { Workload } from "../test/support/postgres-workload.ts";
@@ -16,22 +18,25 @@ export const description = "tables of a Postgres pipe equal their source after a
 const seconds = Number(process.env.SECONDS ?? 90);
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const ddl = process.env.DDL === "1";
+const failover = process.env.FAILOVER === "1";
 const version = Number(process.env.PG ?? 18) as PostgresVersion;
 
 export async function run(): Promise<Record<string, string | number>> {
-  console.log(`SEED=${seed} SECONDS=${seconds} PG=${version} DDL=${ddl ? 1 : 0}`);
+  console.log(`SEED=${seed} SECONDS=${seconds} PG=${version} DDL=${ddl ? 1 : 0} FAILOVER=${failover ? 1 : 0}`);
   const missing = postgresMissing(version);
   if (missing !== undefined) throw new Error(missing);
-  await using source = await TestPostgres.start({ version });
+  await using pair = failover ? await FailoverPair.start(version, { slots: true, waits: true }) : undefined;
+  await using server = failover ? undefined : await TestPostgres.start({ version });
+  const source = (pair?.address ?? server) as TestPostgres;
   await using workload = new Workload(source, { seed, ddl, bigRows: 10_000 });
   await workload.create();
   const served = await serve({ env: { MILLRACE_LOG_LEVEL: "error" } });
   const service = await runningService(served, { idleScaling: false });
   // Writers are at work while the tables are copied.
   workload.start();
-  const settings = { snapshotNumRowsPerPartition: 1_000, pullBatchSize: 5_000 };
+  const settings = { snapshotNumRowsPerPartition: 1_000, pullBatchSize: 5_000, enableFailoverSlots: failover };
   const pipeId = await cdcPipe(served, service, source, workload.tables, { settings });
-  const torment = new Torment({ served, service, source, pipeId, dice: new Dice(seed) });
+  const torment = new Torment({ served, service, source, pair, pipeId, dice: new Dice(seed) });
   try {
     const deadline = Date.now() + seconds * 1000;
     while (Date.now() < deadline) {

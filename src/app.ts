@@ -155,6 +155,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
     logger,
     limits: {
       sourceOutageMs: config.pipeSourceOutageSeconds * 1000,
+      sourceSilenceMs: config.pipeSourceSilenceSeconds * 1000,
       destinationOutageMs: config.pipeDestinationOutageSeconds * 1000,
       retryBaseMs: 500,
     },
@@ -244,6 +245,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
           allocatePort: () => freePort(config.host),
           lastActivityAt: (id) => access.lastActivityAt(id),
           poke: pokeAll,
+          endpointsOpen: () => gatewayLoop.passed(1_000),
           backups,
           restores,
         }),

@@ -51,6 +51,9 @@ export const settings = {
   pipeSourceOutageSeconds: positive
     .default(900)
     .describe("A pipe whose source does not answer for this long is Failed"),
+  pipeSourceSilenceSeconds: positive
+    .default(30)
+    .describe("A connection to a source that has brought nothing for this long is taken for broken, and made anew"),
   pipeDestinationOutageSeconds: positive
     .default(3_600)
     .describe("A pipe whose destination refuses inserts for this long is Failed"),

@@ -6,8 +6,9 @@
  */
 import type { KeyRole } from "../api/keys.ts";
 import { AppError } from "../lib/errors.ts";
-import type { CredentialStore } from "../store/credentials.ts";
-import { sameDigest, sha256Hex } from "../store/secrets.ts";
+import { remember } from "../lib/remember.ts";
+import type { CredentialStore, KeyRow } from "../store/credentials.ts";
+import { sameDigest, sha256 } from "../store/secrets.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 
 export type Principal = { readonly organizationId: string; readonly role: KeyRole; readonly credentialId: string };
@@ -19,7 +20,8 @@ type StoredCredential = {
   readonly used_at: string | null;
 };
 
-const noDigest = "0".repeat(64);
+const noDigest = Buffer.alloc(32);
+const digestOf = remember((key: KeyRow) => Buffer.from(key.secret_hash, "hex"));
 
 export class Authenticator {
   readonly #credentials: CredentialStore;
@@ -37,11 +39,11 @@ export class Authenticator {
   /** Interface A: HTTP Basic with key id and secret. Throws UNAUTHORIZED or TOO_MANY_REQUESTS. */
   async basic(header: string | undefined, address: string): Promise<Principal> {
     const proven = this.#proven.get(header ?? "");
-    const { keyId, secretHash } = proven ?? readBasic(header);
+    const { keyId, digest } = proven ?? readBasic(header);
     const key = keyId === undefined ? undefined : await this.#credentials.findKeyByKeyId(keyId);
-    const matches = sameDigest(secretHash, key?.secret_hash ?? noDigest);
+    const matches = sameDigest(digest, key === undefined ? noDigest : digestOf(key));
     if (key === undefined || !matches || !this.#usable(key)) throw this.#refuse(address, "The key is not valid.");
-    if (proven === undefined) this.#remember(header as string, { keyId, secretHash });
+    if (proven === undefined) this.#remember(header as string, { keyId, digest });
     this.#noteUse("api_keys", key);
     return { organizationId: key.organization_id, role: key.role as KeyRole, credentialId: key.id };
   }
@@ -81,7 +83,7 @@ export class Authenticator {
   }
 }
 
-type BasicCredentials = { readonly keyId: string | undefined; readonly secretHash: string };
+type BasicCredentials = { readonly keyId: string | undefined; readonly digest: Buffer };
 
 /** Headers remembered at a time. */
 const maxProven = 1_000;
@@ -92,7 +94,7 @@ function readBasic(header: string | undefined): BasicCredentials {
   const decoded = Buffer.from(encoded, "base64").toString("utf8");
   const colon = decoded.indexOf(":");
   const keyId = colon < 0 ? undefined : decoded.slice(0, colon);
-  return { keyId, secretHash: sha256Hex(decoded.slice(colon + 1)) };
+  return { keyId, digest: sha256(decoded.slice(colon + 1)) };
 }
 
 function unauthorized(message: string): AppError {

@@ -1,7 +1,10 @@
 /** Who makes a request and what it may do: the second argument of every handler. */
 
+import type { FastifyRequest } from "fastify";
 import type { KeyRole } from "../api/keys.ts";
 import type { Access } from "../api/operation.ts";
+import { type ChildAbort, childOf } from "../lib/abort.ts";
+import type { Principal } from "./auth.ts";
 
 export type Context = {
   readonly organizationId: string;
@@ -17,4 +20,42 @@ const ranks: Record<Access | KeyRole, number> = { read: 0, read_only: 0, develop
 
 export function mayCall(role: KeyRole, access: Access): boolean {
   return ranks[role] >= ranks[access];
+}
+
+/** The context of one request. Its signal is made when it is first asked for: most handlers never wait. */
+export class RequestContext implements Context {
+  readonly organizationId: string;
+  readonly role: KeyRole;
+  readonly credentialId: string;
+  readonly requestId: string;
+  readonly #socket: FastifyRequest["socket"];
+  readonly #parent: AbortSignal;
+  #child: ChildAbort | undefined;
+  #onClose: (() => void) | undefined;
+
+  constructor(principal: Principal, request: FastifyRequest, parent: AbortSignal) {
+    this.organizationId = principal.organizationId;
+    this.role = principal.role;
+    this.credentialId = principal.credentialId;
+    this.requestId = request.id;
+    this.#socket = request.raw.socket;
+    this.#parent = parent;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#child === undefined) {
+      const child = childOf(this.#parent);
+      this.#child = child;
+      this.#onClose = () => child.abort(new Error("the client went away"));
+      if (this.#socket.destroyed) this.#onClose();
+      else this.#socket.once("close", this.#onClose);
+    }
+    return this.#child.signal;
+  }
+
+  /** The request has been answered. */
+  release(): void {
+    if (this.#onClose !== undefined) this.#socket.off("close", this.#onClose);
+    this.#child?.[Symbol.dispose]();
+  }
 }

@@ -5,22 +5,18 @@
 import { randomUUID } from "node:crypto";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Operation } from "../api/operation.ts";
-import { type ChildAbort, childOf } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import { remember } from "../lib/remember.ts";
-import type { Authenticator, Principal } from "./auth.ts";
+import { type Admission, admit, rateHeaders } from "./admission.ts";
+import { sendEnvelope } from "./answer.ts";
 import { parseJson } from "./body.ts";
-import { type Context, mayCall } from "./context.ts";
+import { type Context, RequestContext } from "./context.ts";
 import { errorBody, type Interface, toAppError } from "./errors.ts";
-import type { RateLimiter } from "./rate-limit.ts";
 import { validate } from "./validate.ts";
 
 type AnyHandler = (input: never, context: Context, reply: FastifyReply) => Promise<unknown>;
 
-export type ServerOptions = {
-  readonly authenticator: Authenticator;
-  readonly rateLimiter: RateLimiter;
+export type ServerOptions = Admission & {
   readonly logger: Logger;
   readonly bodyLimitBytes: number;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
@@ -45,6 +41,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     forceCloseConnections: "idle",
     genReqId: () => randomUUID(),
   });
+  server.decorateRequest("principal", null);
+  server.decorateRequest("rate", null);
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   server.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
@@ -70,13 +68,16 @@ function mount(server: FastifyInstance, options: ServerOptions, name: Interface)
     const url = operation.path.replaceAll(/\{(\w+)\}/g, ":$1");
     const methods = methodsByPath.get(url) ?? new Set();
     methodsByPath.set(url, methods.add(operation.method));
+    const route = { options, name, operation, handler: handlers[id] as AnyHandler };
     server.route({
       method: operation.method,
       url,
       exposeHeadRoute: false,
-      // Before the body is read: a caller without rights learns nothing about it and costs nothing.
-      onRequest: (request, reply) => admit(options, name, operation, request, reply),
-      handler: (request, reply) => serve(options, name, operation, handlers[id] as AnyHandler, request, reply),
+      // Before the body is read: a caller without rights learns nothing about it and costs nothing. A GET has none.
+      ...(operation.method === "GET"
+        ? {}
+        : { onRequest: async (request: FastifyRequest) => void (await admit(options, name, operation, request)) }),
+      handler: (request, reply) => serve(route, request, reply),
     });
   }
   for (const [url, methods] of methodsByPath) refuseOtherMethods(server, url, [...methods]);
@@ -96,75 +97,28 @@ function refuseOtherMethods(server: FastifyInstance, url: string, allowed: strin
   });
 }
 
-const principals = new WeakMap<FastifyRequest, Principal>();
+type Route = {
+  readonly options: ServerOptions;
+  readonly name: Interface;
+  readonly operation: Operation;
+  readonly handler: AnyHandler;
+};
 
-/** Authenticates, counts and authorizes a request; throws what it may not pass. */
-async function admit(
-  options: ServerOptions,
-  name: Interface,
-  operation: Operation,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  const header = request.headers.authorization;
-  const principal = await (name === "management"
-    ? options.authenticator.basic(header, request.ip)
-    : options.authenticator.bearer(header, request.ip));
-  countRequest(options.rateLimiter, name, principal, reply);
-  const params = validate(operation.params, request.params, "path") as Record<string, string>;
-  if (params.organizationId !== undefined && params.organizationId !== principal.organizationId) {
-    throw new AppError("NOT_FOUND", `Organization ${params.organizationId} does not exist.`);
-  }
-  if (!mayCall(principal.role, operation.access)) {
-    throw new AppError("FORBIDDEN", `This needs the role ${operation.access}; the key has ${principal.role}.`);
-  }
-  principals.set(request, principal);
-}
-
-async function serve(
-  options: ServerOptions,
-  name: Interface,
-  operation: Operation,
-  handler: AnyHandler,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<unknown> {
-  const principal = principals.get(request) as Principal;
+async function serve(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const { options, name, operation } = route;
+  const principal = request.principal ?? (await admit(options, name, operation, request));
   const query = operation.query && validate(operation.query, request.query, "query");
   const body = operation.body && validate(operation.body, readBody(request), "body");
-  const abort = abortOnClose(request, options.signal);
+  if (name === "observability") addRateHeaders(options, request, reply);
+  const context = new RequestContext(principal, request, options.signal);
   try {
-    const context: Context = {
-      organizationId: principal.organizationId,
-      role: principal.role,
-      credentialId: principal.credentialId,
-      requestId: request.id,
-      get signal() {
-        return abort.signal();
-      },
-    };
-    const result = await handler({ params: request.params, query, body } as never, context, reply);
-    if (reply.sent || name === "observability") return result;
-    reply.type("application/json; charset=utf-8");
-    return operation.result === undefined ? envelope(request.id) : envelope(request.id, result as object);
+    const result = await route.handler({ params: request.params, query, body } as never, context, reply);
+    if (name === "observability") return result;
+    sendEnvelope(reply, rateHeaders(options, name, request), operation.result && (result as object));
   } finally {
-    abort.release();
+    context.release();
   }
 }
-
-/** Ids are uuids and need no escaping; results that cannot change keep their JSON. */
-function envelope(requestId: string, result?: object): Buffer {
-  const json = result === undefined ? noResult : Object.isFrozen(result) ? frozenJson(result) : resultJson(result);
-  const head = `{"status":200,"requestId":"${requestId}"`;
-  const bytes = Buffer.allocUnsafe(head.length + json.length);
-  bytes.write(head, "latin1");
-  json.copy(bytes, head.length);
-  return bytes;
-}
-
-const noResult = Buffer.from("}");
-const resultJson = (value: object) => Buffer.from(`,"result":${JSON.stringify(value)}}`);
-const frozenJson = remember(resultJson);
 
 function readBody(request: FastifyRequest): unknown {
   if (request.body === undefined) {
@@ -176,57 +130,10 @@ function readBody(request: FastifyRequest): unknown {
   return parseJson(request.body as Buffer);
 }
 
-const rateHeaders = {
-  management: {
-    limit: "x-ratelimit-limit",
-    remaining: "x-ratelimit-remaining",
-    reset: "x-ratelimit-reset",
-    policy: "x-ratelimit-policy",
-  },
-  observability: {
-    limit: "ratelimit-limit",
-    remaining: "ratelimit-remaining",
-    reset: "ratelimit-reset",
-    policy: "ratelimit-policy",
-  },
-} as const;
-
-function countRequest(limiter: RateLimiter, name: Interface, principal: Principal, reply: FastifyReply): void {
-  const { limit, windowSeconds } = limiter.rule;
-  const decision = limiter.hit(principal.credentialId);
-  const headers = rateHeaders[name];
-  reply.header(headers.limit, limit);
-  reply.header(headers.remaining, decision.remaining);
-  reply.header(headers.reset, decision.resetSeconds);
-  reply.header(headers.policy, limiter.policy);
-  if (decision.allowed) return;
-  reply.header("Retry-After", Math.max(1, Math.ceil(decision.resetSeconds)));
-  throw new AppError("TOO_MANY_REQUESTS", `More than ${limit} requests in ${windowSeconds} s with this credential.`);
-}
-
-/**
- * A signal that aborts when the client disconnects before the answer, or when the server stops. Made when it is first
- * asked for: most handlers never wait.
- */
-function abortOnClose(request: FastifyRequest, parent: AbortSignal): { signal(): AbortSignal; release(): void } {
-  let child: ChildAbort | undefined;
-  const { socket } = request.raw;
-  const onClose = () => child?.abort(new Error("the client went away"));
-  return {
-    signal: () => {
-      if (child === undefined) {
-        child = childOf(parent);
-        if (socket.destroyed) onClose();
-        else socket.once("close", onClose);
-      }
-      return child.signal;
-    },
-    release: () => {
-      if (child === undefined) return;
-      socket.off("close", onClose);
-      child[Symbol.dispose]();
-    },
-  };
+/** For answers that are sent through the router. */
+function addRateHeaders(options: ServerOptions, request: FastifyRequest, reply: FastifyReply): void {
+  const headers = rateHeaders(options, interfaceOf(request), request);
+  for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);
 }
 
 function sendError(options: ServerOptions, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -238,6 +145,7 @@ function sendError(options: ServerOptions, error: unknown, request: FastifyReque
     const scheme = interfaceOf(request) === "management" ? 'Basic realm="millrace", charset="UTF-8"' : "Bearer";
     reply.header("WWW-Authenticate", scheme);
   }
+  addRateHeaders(options, request, reply);
   reply.status(known.status).send(errorBody(interfaceOf(request), known, request.id));
 }
 

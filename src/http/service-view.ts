@@ -2,6 +2,7 @@
 import { cpus, totalmem } from "node:os";
 import type { z } from "zod";
 import type { serviceDetails, serviceRecord } from "../api/services.ts";
+import { packagedVersion } from "../engine/version.ts";
 import type { ServiceRow } from "../store/services.ts";
 
 export type EndpointFacts = { readonly protocol: "http" | "https"; readonly host: string };
@@ -11,7 +12,8 @@ export function serviceRecordOf(row: ServiceRow, endpoint: EndpointFacts): z.inp
   return {
     id: row.id,
     name: row.name,
-    databaseVersion: row.database_version,
+    // A service that never ran is going to run on the engine at hand.
+    databaseVersion: row.database_version === "" ? packagedVersion : row.database_version,
     endpoints: [{ protocol: endpoint.protocol, host: endpoint.host, port: row.port, username: "default" }],
     minTotalMemoryGb: row.min_replica_memory_gb * row.num_replicas,
     maxTotalMemoryGb: row.max_replica_memory_gb * row.num_replicas,

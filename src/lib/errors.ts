@@ -50,6 +50,12 @@ export const errorCodes = {
     false,
     "Correct the source description; the message names the part that was not found or not readable.",
   ),
+  SOURCE_LOST: row(
+    400,
+    "BAD_REQUEST",
+    false,
+    "What the source kept for the pipe is gone or belongs to another history: send the pipe the command resync.",
+  ),
   DESTINATION_INVALID: row(
     400,
     "BAD_REQUEST",

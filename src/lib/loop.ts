@@ -20,6 +20,7 @@ export class Loop {
   readonly #logger: Logger;
   #poked = true;
   #wake: () => void = () => {};
+  #waiting: (() => void)[] = [];
   #running = false;
   #passes = 0;
   #failures = 0;
@@ -43,6 +44,18 @@ export class Loop {
     this.#wake();
   }
 
+  /** Asks for a pass and resolves when one that began after the call is over, however it went, or after `limitMs`. */
+  passed(limitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, limitMs);
+      this.#waiting.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+      this.poke();
+    });
+  }
+
   status(): LoopStatus {
     return {
       name: this.#name,
@@ -58,6 +71,7 @@ export class Loop {
     while (!signal.aborted) {
       this.#poked = false;
       this.#running = true;
+      const waiting = this.#waiting.splice(0);
       try {
         await this.#body(signal);
         this.#failures = 0;
@@ -73,6 +87,7 @@ export class Loop {
       } finally {
         this.#running = false;
         this.#passes += 1;
+        for (const done of waiting) done();
       }
       await this.#idle(signal);
     }

@@ -33,9 +33,12 @@ export async function runJob(
   const destination = new Destination(link, job.pipeId, job.table, job.destination);
   try {
     events.tell({ phase: "preparing" });
+    // Its code is loaded while the engine prepares the table.
+    const connecting = connect();
+    connecting.catch(() => {});
     await prepare(job, destination, calls, health, signal);
     if (signal.aborted) return { phase: "stopped" };
-    const connector = await connect();
+    const connector = await connecting;
     const context = contextOf(job, destination, link, calls, events, health);
     await using source: Source = await openSource(connector, job, context, health, signal);
     if (signal.aborted) return { phase: "stopped" };
@@ -162,6 +165,7 @@ function contextOf(
     destination: job.table,
     concurrency: concurrencyOf(job.settings, job.scaling),
     memoryGb: memoryGbOf(job.scaling),
+    sourceSilenceMs: job.limits.sourceSilenceMs,
     replica: job.replica,
     marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
     note: (marks, counts) => calls.note(marks, counts as Record<string, number>),

@@ -23,6 +23,8 @@ export type Job = {
 export type Limits = {
   /** A source that does not answer for this long fails the pipe. */
   readonly sourceOutageMs: number;
+  /** A connection to a source that brings nothing for this long is taken for broken. */
+  readonly sourceSilenceMs: number;
   /** The same for a destination that refuses inserts. */
   readonly destinationOutageMs: number;
   /** Pause before the second attempt; doubles up to 30 s. */

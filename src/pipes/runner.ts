@@ -10,6 +10,7 @@
  */
 import { sleep } from "../lib/abort.ts";
 import { Backoff } from "../lib/backoff.ts";
+import { AppError } from "../lib/errors.ts";
 import type { Batch, Insert, InsertFailure, Json, JsonObject, Source } from "../sources/source.ts";
 import type { Intent } from "../store/ledger.ts";
 import type { Destination } from "./destination.ts";
@@ -21,6 +22,9 @@ import type { EngineSettings } from "./settings.ts";
 
 /** Attempts at a batch before a failure of reading it counts as the batch's own. */
 const maxSourceAttempts = 4;
+
+/** Part of the time after which a destination fails the pipe: then a source that isolates gives up the table alone. */
+const isolatedShare = 1 / 60;
 
 /** Pause between two looks at what other workers have left to replay. */
 const othersPollMs = 200;
@@ -141,7 +145,10 @@ export class Runner {
     let sentRows = 0;
     let sentBytes = 0;
     for (const [index, insert] of batch.inserts.entries()) {
-      const settings = { ...frozen.settings[index], insert_deduplication_token: `${frozen.token}:${index}` };
+      const settings = {
+        ...frozen.settings[index],
+        insert_deduplication_token: `${frozen.token}:${insert.key ?? index}`,
+      };
       const outcome = await this.#insertOne(insert, settings);
       if (outcome === undefined) return;
       if ("kind" in outcome) return await this.#replace(batch, frozen.since, { ...outcome, insert: index });
@@ -172,6 +179,7 @@ export class Runner {
     const pause = this.#backoff();
     // Only what may be the batch's own fault counts: an engine that is killed says nothing about the batch.
     let strikes = 0;
+    let refusedSince: number | undefined;
     while (!this.#signal.aborted) {
       try {
         const summary = await this.#parts.destination.insert(insert, settings, this.#signal);
@@ -181,8 +189,9 @@ export class Runner {
         if (this.#signal.aborted) return undefined;
         const failure = failureOf(error);
         if (failure.kind === "data" || failure.kind === "source") strikes += 1;
-        if (isRefusal(failure, strikes)) {
-          const kind = failure.kind === "source" ? ("source" as const) : ("data" as const);
+        if (failure.kind === "destination") refusedSince ??= Date.now();
+        if (isRefusal(failure, strikes) || (failure.kind === "destination" && this.#isolates(refusedSince))) {
+          const kind = failure.kind as InsertFailure["kind"];
           return { kind, code: failure.code, message: sentenceOf(failure) };
         }
         if (failure.kind !== "data") this.#parts.health.bad(failure);
@@ -190,6 +199,11 @@ export class Runner {
       }
     }
     return undefined;
+  }
+
+  #isolates(refusedSince = Date.now()): boolean {
+    const { source, limits } = this.#parts;
+    return source.isolates === true && Date.now() - refusedSince >= limits.destinationOutageMs * isolatedShare;
   }
 
   async #replace(batch: Batch, since: string, failure: InsertFailure): Promise<void> {
@@ -220,10 +234,11 @@ export class Runner {
     return undefined;
   }
 
-  /** Outages are waited for; a configuration that cannot work, and a bug of ours, fail the pipe. */
+  /** Outages are waited for; a source that has lost what it kept for the pipe, and a bug of ours, fail the pipe. */
   async #pauseOrFail(error: unknown, pause: Backoff): Promise<void> {
     if (error instanceof PipeFailure) throw error;
     if (error instanceof TypeError || error instanceof RangeError) throw error;
+    if (error instanceof AppError && error.code === "SOURCE_LOST") throw new PipeFailure(error.message);
     this.#parts.health.bad(failureOf(error));
     await sleep(pause.next(), this.#signal);
   }

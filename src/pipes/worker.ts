@@ -1,6 +1,6 @@
 /** A pipe worker process: one replica of one pipe. Ends by itself when its parent is gone. */
 
-import { kindOf } from "../sources/registry.ts";
+import { connectorOf } from "../sources/connectors.ts";
 import { runJob } from "./job.ts";
 import type { FromWorker, ToWorker, WorkerStatus } from "./protocol.ts";
 import { WorkerLink } from "./worker-link.ts";
@@ -28,8 +28,8 @@ process.on("message", (message: ToWorker) => {
   if (message.type === "reply") link.settle(message);
   else if (message.type === "stop") stopping.abort();
   else {
-    const { connect } = kindOf(message.job.sourceKind);
-    runJob(message.job, connect, link.calls, { tell, gauges }, stopping.signal)
+    const { job } = message;
+    runJob(job, () => connectorOf(job.sourceKind), link.calls, { tell, gauges }, stopping.signal)
       .then((status) => finish(status))
       .catch((error: unknown) => {
         process.stderr.write(`pipe worker ${message.job.pipeId}: ${error instanceof Error ? error.stack : error}\n`);

@@ -17,6 +17,8 @@ export type Insert = {
   readonly body?: () => Buffer | Readable;
   /** Bound parameters of the statement; secrets travel here and never in `sql`. */
   readonly params?: Readonly<Record<string, string>>;
+  /** Names the insert within its batch, for one that may be built again without others; else it is named by its place. */
+  readonly key?: string;
   /** Engine settings the statement needs. They are saved with the intent, and a replay uses the saved ones. */
   readonly settings?: Readonly<Record<string, string | number>>;
 };
@@ -75,8 +77,11 @@ export type RejectedRecord = {
 
 /** Why the engine did not take a batch. */
 export type InsertFailure = {
-  /** `data`: these bytes will never load. `source`: reading them failed, after several attempts. */
-  readonly kind: "data" | "source";
+  /**
+   * `data`: these bytes will never load. `source`: reading them failed, after several attempts. `destination`: the table
+   * or a view on it has refused them for a while; only told to a source that `isolates`.
+   */
+  readonly kind: "data" | "source" | "destination";
   /** Numeric code of the engine. */
   readonly code: number;
   /** Which of the batch's inserts was refused, from 0; those before it went through. */
@@ -105,6 +110,8 @@ export type SourceContext = {
   readonly concurrency: number;
   /** Memory of this worker, as scaled: what a source may hold follows from it. */
   readonly memoryGb: number;
+  /** A connection to the source that has brought nothing for this long, though it should have, is taken for broken. */
+  readonly sourceSilenceMs: number;
   /** This worker's part of the work: replica `index` of `count`. */
   readonly replica: { readonly index: number; readonly count: number };
   marks(keys: readonly string[]): Promise<ReadonlyMap<string, Json>>;
@@ -143,6 +150,8 @@ export type DestinationTable = {
 export type DestinationColumn = { readonly name: string; readonly type: string; readonly sourceField: string };
 
 export interface Source extends AsyncDisposable {
+  /** True for a source with several tables that can give one of them up while the others go on. */
+  readonly isolates?: boolean;
   /** Rebuilds a batch from its saved `replay`. Must not fail because its data is gone upstream: then the insert fails. */
   replay(replay: JsonObject, signal: AbortSignal): Promise<Batch>;
   /**

@@ -7,8 +7,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
+import { Answers } from "./answers.ts";
 
-export type SqlValue = string | number | bigint | null | Uint8Array;
+export type SqlValue = string | number | bigint | null;
 
 /** Rows are shared between callers and never change. */
 export interface Queries {
@@ -37,25 +38,20 @@ export function openDatabase(file: string): Database {
   const reader = new Connection(file);
   let tail: Promise<unknown> = Promise.resolve();
   // This process is the only writer, so what was read stays true until the next write.
-  const answers = new Map<string, readonly unknown[]>();
-  const read = <Row>(sql: string, params: SqlValue[]): readonly Row[] => {
-    const question = `${sql}\0${params.map(distinct).join("\0")}`;
-    let rows = answers.get(question);
-    if (rows === undefined) {
-      if (answers.size >= maxAnswers) answers.clear();
-      rows = reader.all(sql, params).map((row) => Object.freeze(row));
-      answers.set(question, rows);
-    }
-    return rows as readonly Row[];
-  };
+  const answers = new Answers<Answer>();
+  const ask = <Row>(sql: string, params: SqlValue[]): Answer<Row> =>
+    answers.of(sql, params, () => {
+      const rows = reader.all(sql, params).map((row) => Object.freeze(row));
+      return { rows: Promise.resolve(rows), first: Promise.resolve(rows[0]) };
+    }) as Answer<Row>;
   const exclusively = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = tail.then(work).finally(() => answers.clear());
+    const result = tail.then(work).finally(() => answers.forget());
     tail = result.catch(() => {});
     return result;
   };
   return {
-    all: async (sql, ...params) => read(sql, params),
-    get: async <Row>(sql: string, ...params: SqlValue[]) => read<Row>(sql, params)[0],
+    all: <Row>(sql: string, ...params: SqlValue[]) => settled(() => ask<Row>(sql, params).rows),
+    get: <Row>(sql: string, ...params: SqlValue[]) => settled(() => ask<Row>(sql, params).first),
     run: (sql, ...params) => exclusively(async () => writer.run(sql, params)),
     transaction: (body) => exclusively(() => inTransaction(writer, body)),
     snapshotTo: (file) => exclusively(async () => void writer.run("VACUUM INTO ?", [file])),
@@ -67,12 +63,16 @@ export function openDatabase(file: string): Database {
   };
 }
 
-/** Questions remembered at a time; each holds the rows of one answer. */
-const maxAnswers = 500;
+/** Promises that have resolved already: a known answer costs no new one. */
+type Answer<Row = unknown> = { readonly rows: Promise<readonly Row[]>; readonly first: Promise<Row | undefined> };
 
-/** A text per value, different for NULL and the empty text and for 1 and "1". */
-function distinct(value: SqlValue): string {
-  return typeof value === "string" ? `'${value}` : String(value);
+/** What the body throws, as a rejection. */
+function settled<T>(body: () => Promise<T>): Promise<T> {
+  try {
+    return body();
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 async function inTransaction<T>(connection: Connection, body: (tx: Queries) => Promise<T>): Promise<T> {

@@ -45,9 +45,11 @@ export function sha256Hex(value: string): string {
   return hash("sha256", value, "hex");
 }
 
-/** Compares two hex digests in constant time. */
-export function sameDigest(a: string, b: string): boolean {
-  const left = Buffer.from(a, "hex");
-  const right = Buffer.from(b, "hex");
-  return left.length === right.length && timingSafeEqual(left, right);
+export function sha256(value: string): Buffer {
+  return hash("sha256", value, "buffer");
+}
+
+/** Compares two digests in constant time. */
+export function sameDigest(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -28,7 +28,7 @@ const layers: [RegExp, number][] = [
   [/^src\/(http|gateway|cli)\//, 5],
   [/^src\/(services|pipes|backups|charts)\//, 4],
   [/^src\/engine\//, 3],
-  [/^src\/sources\/(source|registry)\.ts$/, 1],
+  [/^src\/sources\/(source|registry|connectors|schema-registry)\.ts$/, 1],
   [/^src\/sources\/[^/]+\/kind\.ts$/, 1],
   [/^src\/sources\/messages\//, 2.5],
   [/^src\/sources\/aws\//, 2],

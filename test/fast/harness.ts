@@ -92,6 +92,7 @@ export async function startApi(
           allocatePort: async () => port++,
           lastActivityAt: () => undefined,
           poke: () => {},
+          endpointsOpen: async () => {},
           backups,
           restores,
         }),

@@ -1,13 +1,15 @@
 /** Reaching real brokers: logins, TLS, and what a request is told when something of it is wrong. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Certificates, kafkaMissing, login, startKafka, type TestKafka } from "../support/kafka.ts";
-import { KafkaTool, kafkaBody, orders } from "../support/kafka-pipes.ts";
+import { type Certificates, kafkaMissing, login, type TestKafka } from "../support/kafka.ts";
+import { type KafkaTool, kafkaBody, orders } from "../support/kafka-pipes.ts";
+import { type KafkaStage, kafkaStage } from "../support/kafka-stage.ts";
 import { createPipe, details } from "../support/pipes.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
+import { type BenchService, query, type Served, until } from "../support/serve.ts";
 
 if (kafkaMissing !== undefined) console.warn(`Kafka access is not tested: ${kafkaMissing}`);
 
 describe.skipIf(kafkaMissing !== undefined)("access to Kafka", () => {
+  let stage: KafkaStage;
   let kafka: TestKafka;
   let tool: KafkaTool;
   let served: Served;
@@ -15,18 +17,15 @@ describe.skipIf(kafkaMissing !== undefined)("access to Kafka", () => {
   let certificates: Certificates;
 
   beforeAll(async () => {
-    [kafka, served] = await Promise.all([startKafka({ security: true }), serve()]);
+    stage = await kafkaStage({ kafka: { security: true } });
+    ({ kafka, tool, served, service } = stage);
     certificates = kafka.certificates as Certificates;
-    tool = new KafkaTool(kafka);
-    service = await runningService(served, { idleScaling: false });
     await tool.topic("orders", 2);
     await tool.topic("empty");
     await tool.send(orders("orders", 0, 50, 2));
   });
   afterAll(async () => {
-    await tool?.[Symbol.asyncDispose]();
-    await served?.[Symbol.asyncDispose]();
-    await kafka?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
   });
 
   test.each([

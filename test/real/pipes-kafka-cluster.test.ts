@@ -1,28 +1,27 @@
 /** A pipe on a cluster of three brokers, of which one dies. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { kafkaMissing, startKafka, type TestKafka } from "../support/kafka.ts";
+import { kafkaMissing, type TestKafka } from "../support/kafka.ts";
 import { censusOf } from "../support/kafka-census.ts";
-import { KafkaTool, kafkaBody, orders } from "../support/kafka-pipes.ts";
+import { type KafkaTool, kafkaBody, orders } from "../support/kafka-pipes.ts";
+import { type KafkaStage, kafkaStage } from "../support/kafka-stage.ts";
 import { createPipe, untilState } from "../support/pipes.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
+import { type BenchService, query, type Served, until } from "../support/serve.ts";
 
 if (kafkaMissing !== undefined) console.warn(`Kafka clusters are not tested: ${kafkaMissing}`);
 
 describe.skipIf(kafkaMissing !== undefined)("a cluster of three brokers", () => {
+  let stage: KafkaStage;
   let kafka: TestKafka;
   let tool: KafkaTool;
   let served: Served;
   let service: BenchService;
 
   beforeAll(async () => {
-    [kafka, served] = await Promise.all([startKafka({ brokers: 3, heapMb: 192 }), serve()]);
-    tool = new KafkaTool(kafka);
-    service = await runningService(served, { idleScaling: false });
+    stage = await kafkaStage({ kafka: { brokers: 3, heapMb: 192 } });
+    ({ kafka, tool, served, service } = stage);
   });
   afterAll(async () => {
-    await tool?.[Symbol.asyncDispose]();
-    await served?.[Symbol.asyncDispose]();
-    await kafka?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
   });
 
   test("partitions get other leaders when one dies, and everything arrives once", async () => {

@@ -2,28 +2,27 @@
 import { Consumer } from "@platformatic/kafka";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kill } from "../../soak/chaos.ts";
-import { kafkaMissing, startKafka, type TestKafka } from "../support/kafka.ts";
-import { KafkaTool, kafkaBody, orders } from "../support/kafka-pipes.ts";
+import { kafkaMissing, type TestKafka } from "../support/kafka.ts";
+import { type KafkaTool, kafkaBody, orders } from "../support/kafka-pipes.ts";
+import { type KafkaStage, kafkaStage } from "../support/kafka-stage.ts";
 import { createPipe, untilState } from "../support/pipes.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
+import { type BenchService, query, type Served, until } from "../support/serve.ts";
 
 if (kafkaMissing !== undefined) console.warn(`Consumer groups are not tested: ${kafkaMissing}`);
 
 describe.skipIf(kafkaMissing !== undefined)("The consumer group of a Kafka pipe", () => {
+  let stage: KafkaStage;
   let kafka: TestKafka;
   let tool: KafkaTool;
   let served: Served;
   let service: BenchService;
 
   beforeAll(async () => {
-    [kafka, served] = await Promise.all([startKafka(), serve()]);
-    tool = new KafkaTool(kafka);
-    service = await runningService(served, { idleScaling: false });
+    stage = await kafkaStage();
+    ({ kafka, tool, served, service } = stage);
   });
   afterAll(async () => {
-    await tool?.[Symbol.asyncDispose]();
-    await served?.[Symbol.asyncDispose]();
-    await kafka?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
   });
 
   const describeGroup = async (group: string) => {

@@ -1,29 +1,28 @@
 /** Kafka pipes against a real broker and a real engine. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { kafkaMissing, startKafka, type TestKafka } from "../support/kafka.ts";
+import { kafkaMissing, type TestKafka } from "../support/kafka.ts";
 import { censusOf } from "../support/kafka-census.ts";
 import { type Codec, KafkaTool, kafkaBody, orders } from "../support/kafka-pipes.ts";
+import { type KafkaStage, kafkaStage } from "../support/kafka-stage.ts";
 import { createPipe, details, untilRows, untilState } from "../support/pipes.ts";
 import { startRegistry } from "../support/schema-registry.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
+import { type BenchService, query, type Served, until } from "../support/serve.ts";
 
 if (kafkaMissing !== undefined) console.warn(`Kafka pipes are not tested: ${kafkaMissing}`);
 
 describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
+  let stage: KafkaStage;
   let kafka: TestKafka;
   let tool: KafkaTool;
   let served: Served;
   let service: BenchService;
 
   beforeAll(async () => {
-    [kafka, served] = await Promise.all([startKafka(), serve()]);
-    tool = new KafkaTool(kafka);
-    service = await runningService(served, { idleScaling: false });
+    stage = await kafkaStage();
+    ({ kafka, tool, served, service } = stage);
   });
   afterAll(async () => {
-    await tool?.[Symbol.asyncDispose]();
-    await served?.[Symbol.asyncDispose]();
-    await kafka?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
   });
 
   const rows = (sql: string) => query(service, sql);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readTables, replicatedColumns, type SourceTable } from "../../src/sources/relational-db/catalog.ts";
 import { decode, type Message } from "../../src/sources/relational-db/pgoutput.ts";
 import { columnPlaces, RowWriter } from "../../src/sources/relational-db/rows.ts";
-import { copySelect, sessionSql } from "../../src/sources/relational-db/session.ts";
+import { copySelect, quoteName, sessionSql } from "../../src/sources/relational-db/session.ts";
 import { type Tuple, unchanged } from "../../src/sources/relational-db/tuple.ts";
 import { allPostgresVersions, postgresMissing, TestPostgres } from "../support/postgres.ts";
 import { copyBytes, slotMessages } from "../support/postgres-bytes.ts";
@@ -249,7 +249,7 @@ for (const version of allPostgresVersions) {
       await latin.query("INSERT INTO public.t VALUES (1, 'Grüße ÿ', '{é,\"ü,ö\"}')");
       const messages = await slotMessages(server, "latin", { proto_version: "1", publication_names: "p" }, "latin");
       const copied = Buffer.concat(
-        await copyBytes(latin, copySelect({ schema: "public", name: "t" }, ["id", "v", "a"])),
+        await copyBytes(latin, copySelect({ schema: "public", name: "t" }, ["id", "v", "a"].map(quoteName))),
       );
       expect(copied.toString()).toBe('1\tGrüße ÿ\t{é,"ü,ö"}\n');
       expect(

@@ -1,6 +1,5 @@
 /** What a connection that fails says: the member of the configuration, the reason and the remedy. */
 import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AppError } from "../../src/lib/errors.ts";
@@ -8,6 +7,7 @@ import type { RelationalDbConfig } from "../../src/sources/relational-db/kind.ts
 import { login } from "../../src/sources/relational-db/login.ts";
 import { freePort } from "../support/pipe-stores.ts";
 import { postgresMissing, TestPostgres } from "../support/postgres.ts";
+import { makeCertificate, opensslMissing } from "../support/postgres-tls.ts";
 
 const missing = postgresMissing(18) ?? opensslMissing();
 if (missing !== undefined) console.log(`skipped: ${missing}`);
@@ -118,27 +118,3 @@ describe.skipIf(missing !== undefined)("connections to Postgres", () => {
     expect((await failure({})).message).toMatch(/disableTls: the server does not speak TLS/);
   });
 });
-
-/** A certificate for db.example that signs itself, where the server looks for it. */
-function makeCertificate(dataDir: string): string {
-  const key = join(dataDir, "server.key");
-  const crt = join(dataDir, "server.crt");
-  const subject = ["-subj", "/CN=db.example", "-addext", "subjectAltName=DNS:db.example"];
-  const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", key, "-out", crt, ...subject];
-  execFileSync("openssl", made, { stdio: "ignore" });
-  const { uid, gid } = statSync(dataDir);
-  for (const file of [key, crt]) {
-    chownSync(file, uid, gid);
-    chmodSync(file, 0o600);
-  }
-  return readFileSync(crt, "utf8");
-}
-
-function opensslMissing(): string | undefined {
-  try {
-    execFileSync("openssl", ["version"], { stdio: "ignore" });
-    return undefined;
-  } catch {
-    return "no openssl here to make certificates with";
-  }
-}

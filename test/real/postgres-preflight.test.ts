@@ -219,16 +219,25 @@ describe.each(usable)("pre-flight checks on Postgres %i", (version) => {
     await server.sql("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots");
   });
 
-  test("failover slots need Postgres 17", async () => {
+  test("failover slots need Postgres 17, and a given slot must be one", async () => {
     const found = await problems(server, [mapping("good")], { settings: { enableFailoverSlots: true } });
     expect(found).toEqual(
       version >= 17 ? [] : ["settings.enableFailoverSlots: needs Postgres 17 or newer; the server is Postgres 16"],
     );
+    if (version < 17) return;
+    await server.sql("SELECT pg_create_logical_replication_slot('stays_behind', 'pgoutput')");
+    const mode = { replicationMode: "cdc_only" } as const;
+    const settings = { enableFailoverSlots: true, replicationSlotName: "stays_behind", ...mode };
+    expect(await problems(server, [mapping("good")], { settings })).toEqual([
+      expect.stringMatching(/^settings.enableFailoverSlots: slot "stays_behind" was made without failover/),
+    ]);
+    await server.sql("SELECT pg_drop_replication_slot('stays_behind')");
   });
 
   test("destination tables are absent, or empty and fit", async () => {
     for (const [name, rest] of Object.entries({
-      t_good: "(id Int32, name String) ENGINE = MergeTree ORDER BY id",
+      t_good: "(id Int64, name String, _version UInt128, _deleted UInt8) ENGINE = MergeTree ORDER BY id",
+      t_good_narrow: "(id Int16, name FixedString(9), _version UInt128, _deleted UInt8) ENGINE = MergeTree ORDER BY id",
       t_keyless_full: "(other Int32) ENGINE = MergeTree ORDER BY other",
       t_keyed_parts: "(id Int32, day Int32) ENGINE = Memory",
     })) {
@@ -239,10 +248,19 @@ describe.each(usable)("pre-flight checks on Postgres %i", (version) => {
     await engine.command("INSERT INTO t_keyless_full VALUES (1)");
     expect(await problems(server, tables)).toEqual([
       "tableMappings.1.targetTable: default.t_keyless_full exists and is not empty; drop or empty it, or choose another name",
-      "tableMappings.1.targetTable: default.t_keyless_full exists and has no column id; drop it, or add them",
+      "tableMappings.1.targetTable: default.t_keyless_full exists and has no column id, _version, _deleted; drop it, or add them",
       "tableMappings.2.targetTable: default.t_keyed_parts exists and is a Memory; it must be a MergeTree table, or not exist",
     ]);
-    for (const name of ["t_good", "t_keyless_full", "t_keyed_parts"]) await engine.command(`DROP TABLE ${name} SYNC`);
+    const narrow = { ...mapping("good"), targetTable: "t_good_narrow" };
+    const head = "tableMappings.0.targetTable: default.t_good_narrow exists with";
+    const tail = "drop it, or widen the column";
+    expect(await problems(server, [narrow])).toEqual([
+      `${head} id Int16, which does not take every Int32; ${tail}`,
+      `${head} name FixedString(9), which does not take every String; ${tail}`,
+    ]);
+    for (const name of ["t_good", "t_good_narrow", "t_keyless_full", "t_keyed_parts"]) {
+      await engine.command(`DROP TABLE ${name} SYNC`);
+    }
   });
 
   test("an unfit server: log level, slots and senders, each with its remedy", async () => {

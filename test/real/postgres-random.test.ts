@@ -1,11 +1,12 @@
 /** Random values of the types whose conversion computes, compared with the source row by row. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readTables, type SourceTable } from "../../src/sources/relational-db/catalog.ts";
-import { copySelect, sessionSql } from "../../src/sources/relational-db/session.ts";
+import { copySelect, quoteName, sessionSql } from "../../src/sources/relational-db/session.ts";
+import { planTable } from "../../src/sources/relational-db/tables.ts";
 import { columnPlan } from "../../src/sources/relational-db/types.ts";
 import { postgresMissing, TestPostgres } from "../support/postgres.ts";
 import { copyBytes } from "../support/postgres-bytes.ts";
-import { loadRows } from "../support/postgres-load.ts";
+import { loadCopy, loadRows } from "../support/postgres-load.ts";
 import { Stage } from "./engine/harness.ts";
 
 const missing = postgresMissing(18);
@@ -107,7 +108,7 @@ describe.skipIf(missing !== undefined)("random values", () => {
     const exact = ["id", "ts", "tz", "d"];
     const plans = table.columns.map((each) => columnPlan(each, { nullable: true, key: exact.includes(each.name) }));
     const names = table.columns.map(({ name }) => name);
-    await loadRows(stage, "r", plans, Buffer.concat(await copyBytes(client, copySelect(table, names))));
+    await loadRows(stage, "r", plans, Buffer.concat(await copyBytes(client, copySelect(table, names.map(quoteName)))));
     const wanted = await client.query({
       text: `SELECT id::text, ${columns.map(({ source }) => source)} FROM public.r ORDER BY r.id`,
       rowMode: "array",
@@ -122,5 +123,25 @@ describe.skipIf(missing !== undefined)("random values", () => {
       return row.flatMap((value, at) => (value === source[at] ? [] : [[names[at], source[at], value]]));
     });
     expect(wrong.slice(0, 10)).toEqual([]);
+  });
+
+  test("a copy stores what the stream stores", async () => {
+    await using client = await server.client();
+    await client.query(sessionSql);
+    const mapping = { sourceSchemaName: "public", sourceTable: "r", targetTable: "c" };
+    const [table] = (await readTables(client, [{ schema: "public", name: "r" }])) as [SourceTable];
+    const select = copySelect(
+      table,
+      table.columns.map(({ name }) => quoteName(name)),
+    );
+    const bytes = Buffer.concat(await copyBytes(client, select));
+    for (const nullable of [true, false]) {
+      const plan = planTable(table, mapping, "default", { nullable, hardDelete: false });
+      await loadRows(stage, "s", plan.columns, bytes);
+      await loadCopy(stage, client, plan, "c");
+      const list = columns.map(({ engine }) => engine);
+      const sum = (from: string) => stage.ok(`SELECT count(), sum(cityHash64(id, ${list})) FROM ${from}`);
+      expect(await sum("c")).toBe(await sum("s"));
+    }
   });
 });

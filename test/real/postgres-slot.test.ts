@@ -70,8 +70,8 @@ describe.skipIf(missing !== undefined)("the slot of a Postgres pipe", () => {
       return (await status()) === "lost";
     });
     await served.api.updatePipeState({ params, body: { command: "start" } });
-    await until("the pipe says so", async () => /lost.*resync/.test((await pipe()).lastError ?? ""));
-    expect((await pipe()).state).toMatch(/Degraded|Failed/);
+    await untilState(served, service, id, "Failed", 20_000);
+    expect((await pipe()).lastError).toMatch(/slot "millrace_.*" lost log that it still needed.*resync/);
     await served.api.updatePipeState({ params, body: { command: "resync" } });
     await until("copied again", equal);
     await source.sql("INSERT INTO kept VALUES (1000, 'after')");

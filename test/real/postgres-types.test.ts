@@ -7,11 +7,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readTables, replicatedColumns, type SourceTable } from "../../src/sources/relational-db/catalog.ts";
 import { decode, type Message, type Relation } from "../../src/sources/relational-db/pgoutput.ts";
 import { columnPlaces, RowWriter } from "../../src/sources/relational-db/rows.ts";
-import { copySelect, sessionSql } from "../../src/sources/relational-db/session.ts";
+import { copySelect, quoteName, sessionSql } from "../../src/sources/relational-db/session.ts";
+import { planTable } from "../../src/sources/relational-db/tables.ts";
 import { columnPlan, type PlanOptions } from "../../src/sources/relational-db/types.ts";
 import { allPostgresVersions, postgresMissing, TestPostgres } from "../support/postgres.ts";
 import { copyBytes, slotMessages } from "../support/postgres-bytes.ts";
-import { loadRows } from "../support/postgres-load.ts";
+import { loadCopy, loadRows } from "../support/postgres-load.ts";
 import type { TypeCase } from "../support/postgres-scalars.ts";
 import {
   elementCases,
@@ -95,7 +96,7 @@ for (const version of allPostgresVersions) {
       for (const [index, each] of cases.entries()) {
         const table = tables[index] as SourceTable;
         const columns = replicatedColumns(table).map(({ name }) => name);
-        const copied = Buffer.concat(await copyBytes(client, copySelect(table, columns)));
+        const copied = Buffer.concat(await copyBytes(client, copySelect(table, columns.map(quoteName))));
         if (version === first) firstBytes.set(each.name, copied);
         loaded.set(each.name, { at: each, table, copied, streamed: streamed.get(table.name) as Buffer });
       }
@@ -126,6 +127,7 @@ for (const version of allPostgresVersions) {
           wanted.slice(0, -1).map((row) => orZero(row, stored, each, nullable)),
         );
         expect(stored.type).toBe(nullable ? nullableType(each.at.stored) : each.at.stored);
+        expect(await copied(client, each, nullable)).toEqual(stored);
         const isArray = each.at.stored.startsWith("Array");
         expect(stored.values.at(-1)).toEqual([String(stored.values.length), nullable && !isArray ? null : stored.zero]);
       }
@@ -137,6 +139,7 @@ for (const version of allPostgresVersions) {
       expect(stored.type).toBe(each.at.stored);
       expect(stored.values).toEqual(await sourceValues(client, each));
       expect(await stage.ok(`SELECT count() FROM loaded FINAL`)).toBe(String(each.at.values.length));
+      expect(await copied(client, each, true, ["v"])).toEqual(stored);
     });
 
     const nullableOnly = [...newerCases.filter(({ since }) => since <= version), ...elements];
@@ -145,6 +148,7 @@ for (const version of allPostgresVersions) {
       const stored = await load(each, { nullable: true, key: false });
       expect(stored.type).toBe(nullableType(each.at.stored));
       expect(stored.values.slice(0, -1)).toEqual((await sourceValues(client, each)).slice(0, -1));
+      expect(await copied(client, each, true)).toEqual(stored);
     });
 
     test("no type of the server is left out", async () => {
@@ -191,20 +195,37 @@ async function load({ table, copied, at }: Loaded, options: PlanOptions): Promis
   const plan = columns[1] as (typeof columns)[number];
   const sorting = options.key ? "v" : "id";
   await loadRows(stage, "loaded", columns, copied, `ReplacingMergeTree ORDER BY ${sorting}`);
+  return await storedValues(at, plan.type, "loaded");
+}
+
+/** What the copy of a pipe makes of the same rows. */
+async function copied(client: pg.Client, { table, at }: Loaded, nullable: boolean, sortingKeys?: string[]) {
+  const mapping = { sourceSchemaName: "public", sourceTable: table.name, targetTable: "copied" };
+  const custom = sortingKeys === undefined ? {} : { useCustomSortingKey: true, sortingKeys };
+  const plan = planTable(table, { ...mapping, ...custom }, "default", { nullable, hardDelete: false });
+  await loadCopy(stage, client, plan, "copied");
+  const types = await stage.ok(`SELECT type FROM system.columns WHERE table = 'copied' AND name = 'v'`);
+  // What a pipe looks at before it lets rows go straight into a table.
+  expect(types.replaceAll("\\'", "'")).toBe(plan.columns[1]?.type);
+  expect(await stage.ok("SELECT DISTINCT _version, _deleted FROM copied")).toBe("0\t0");
+  return await storedValues(at, plan.columns[1]?.type as string, "copied");
+}
+
+async function storedValues(at: TypeCase, type: string, from: string): Promise<Stored> {
   const value = (of: string) => `lower(hex(toString(${of})))`;
   const engine = at.engine ?? "v";
   const printed = { output_format_json_escape_forward_slashes: "0", output_format_json_quote_64bit_integers: "0" };
   const rows = await stage.ok(
-    `SELECT toString(id), ${value(engine)} FROM loaded ORDER BY id FORMAT JSONCompactEachRow`,
+    `SELECT toString(id), ${value(engine)} FROM ${from} ORDER BY id FORMAT JSONCompactEachRow`,
     printed,
   );
   const zero = await stage.ok(
-    `SELECT ${value(engine)} FROM (SELECT v FROM null('v ${plan.type.replaceAll("'", "\\'").replace(/^Nullable\((.*)\)$/, "$1")}')
-     UNION ALL SELECT defaultValueOfTypeName('${plan.type.replaceAll("'", "\\'").replace(/^Nullable\((.*)\)$/, "$1")}') AS v)`,
+    `SELECT ${value(engine)} FROM (SELECT v FROM null('v ${type.replaceAll("'", "\\'").replace(/^Nullable\((.*)\)$/, "$1")}')
+     UNION ALL SELECT defaultValueOfTypeName('${type.replaceAll("'", "\\'").replace(/^Nullable\((.*)\)$/, "$1")}') AS v)`,
     printed,
   );
   return {
-    type: plan.type,
+    type,
     values: rows.split("\n").map((row) => JSON.parse(row) as (string | null)[]),
     zero,
   };

@@ -45,6 +45,17 @@ describe.each(usable)("the log budget of a slot on Postgres %i", (version) => {
     expect(last.gauges.slot_eta_seconds).toBe(0);
   });
 
+  test.skipIf(version < 17)("a standby that is waited for and does not run is told", async () => {
+    await using server = await TestPostgres.start({ version, settings: { synchronized_standby_slots: "gone, back" } });
+    await server.sql("SELECT pg_create_logical_replication_slot('plain', 'pgoutput')");
+    await server.sql("SELECT pg_create_logical_replication_slot('kept', 'pgoutput', false, false, true)");
+    await using client = await server.client();
+    expect((await new WalWatch("plain").poll(client, 0)).warning).toBeUndefined();
+    expect((await new WalWatch("kept").poll(client, 0)).warning).toMatch(
+      /until the standby of slot gone, back has them/,
+    );
+  });
+
   test("without a limit there is a rate but no end; a slot that keeps up does not burn; a dropped one is lost", async () => {
     await using server = await TestPostgres.start({ version });
     await server.sql("CREATE TABLE filler (text text)");

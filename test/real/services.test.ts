@@ -35,6 +35,20 @@ function processesOf(dataDir: string): number[] {
 }
 
 describe("a service on the embedded engine", () => {
+  test("a new service's endpoint answers at once and its version is known before its engine has started", async () => {
+    const params = { organizationId: served.credentials.organizationId };
+    for (let i = 0; i < 3; i += 1) {
+      const { service: made } = await served.api.createService({ params, body: { name: `new ${i}` } });
+      const { host, port } = made.endpoints[0] as { host: string; port: number };
+      expect(await (await fetch(`http://${host}:${port}/ping`)).text()).toBe("Ok.\n");
+      expect(made.databaseVersion).toBe(await query(service, "SELECT version()"));
+      const own = { ...params, serviceId: made.id };
+      await served.api.updateServiceState({ params: own, body: { command: "stop" } });
+      await until("stopped", async () => (await served.api.getService({ params: own })).state === "stopped");
+      await served.api.deleteService({ params: own });
+    }
+  });
+
   test("rows survive stop and start; a stopped service refuses queries with its state", async () => {
     await command("stop");
     await until("stopped", async () => (await state()) === "stopped");

@@ -19,6 +19,7 @@ import { type AddressInfo, createConnection, createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { compileValidator, type IamKeys, iamProperties } from "./kafka-iam.ts";
 
 const version = "4.1.0";
 const cache = process.env.MILLRACE_CACHE ?? join(homedir(), ".cache", "millrace");
@@ -67,7 +68,11 @@ export type TestKafka = AsyncDisposable & {
   readonly saslTlsBrokers: string;
   /** Wants a client certificate. */
   readonly mutualTlsBrokers: string;
+  /** Takes logins as Amazon MSK does, with TLS. */
+  readonly iamBrokers: string;
   readonly certificates: Certificates | undefined;
+  /** What the first broker has printed. */
+  log(): string;
   /** `kill -9`, and a start on the same data. */
   restart(broker?: number): Promise<void>;
   kill(broker?: number): Promise<void>;
@@ -82,29 +87,37 @@ export type Certificates = {
 };
 
 type Broker = { readonly id: number; readonly folder: string; readonly ports: Ports; child: ChildProcess | undefined };
-type Ports = { plain: number; controller: number; sasl: number; saslTls: number; mutual: number };
+type Ports = { plain: number; controller: number; sasl: number; saslTls: number; mutual: number; iam: number };
 
 export async function startKafka(
-  options: { brokers?: number; security?: boolean; heapMb?: number } = {},
+  options: { brokers?: number; security?: boolean; heapMb?: number; iamKeys?: IamKeys } = {},
 ): Promise<TestKafka> {
   if (kafkaMissing !== undefined) throw new Error(kafkaMissing);
   fetchJars();
   const folder = mkdtempSync(join(tmpdir(), "millrace-kafka-"));
   const certificates = options.security ? makeCertificates(folder) : undefined;
+  if (options.iamKeys !== undefined) compileValidator(jars, folder);
   const brokers: Broker[] = [];
   for (let id = 1; id <= (options.brokers ?? 1); id += 1) {
-    const [plain, controller, sasl, saslTls, mutual] = (await freePorts(5)) as [number, number, number, number, number];
+    const [plain, controller, sasl, saslTls, mutual, iam] = (await freePorts(6)) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
     brokers.push({
       id,
       folder: join(folder, String(id)),
-      ports: { plain, controller, sasl, saslTls, mutual },
+      ports: { plain, controller, sasl, saslTls, mutual, iam },
       child: undefined,
     });
   }
   const cluster = randomBytes(16).toString("base64url");
   for (const broker of brokers) {
     mkdirSync(broker.folder);
-    writeFileSync(join(broker.folder, "server.properties"), properties(broker, brokers, certificates));
+    writeFileSync(join(broker.folder, "server.properties"), properties(broker, brokers, certificates, options.iamKeys));
     const scram = ["SCRAM-SHA-256", "SCRAM-SHA-512"].flatMap((name) => [
       "--add-scram",
       `${name}=[name=${login.username},password=${login.password}]`,
@@ -128,7 +141,9 @@ export async function startKafka(
     saslBrokers: list("sasl"),
     saslTlsBrokers: list("saslTls"),
     mutualTlsBrokers: list("mutual"),
+    iamBrokers: list("iam"),
     certificates,
+    log: () => readFileSync(join(folder, "1", "out.log"), "utf8"),
     kill,
     start,
     restart: async (at = 0) => {
@@ -155,7 +170,7 @@ async function startBroker(broker: Broker, heapMb: number): Promise<void> {
     "java",
     [
       ...[`-Xmx${heapMb}m`, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"],
-      ...["-cp", `${jars}/*`, "kafka.Kafka", join(broker.folder, "server.properties")],
+      ...["-cp", `${jars}/*:${join(broker.folder, "..")}`, "kafka.Kafka", join(broker.folder, "server.properties")],
     ],
     { stdio: ["ignore", log, log] },
   );
@@ -176,7 +191,12 @@ async function endBroker(broker: Broker, signal: NodeJS.Signals): Promise<void> 
   await exited;
 }
 
-function properties(broker: Broker, all: readonly Broker[], certificates: Certificates | undefined): string {
+function properties(
+  broker: Broker,
+  all: readonly Broker[],
+  certificates: Certificates | undefined,
+  iamKeys: IamKeys | undefined,
+): string {
   const { ports } = broker;
   const listeners = [
     ["PLAINTEXT", ports.plain, "PLAINTEXT"],
@@ -188,6 +208,7 @@ function properties(broker: Broker, all: readonly Broker[], certificates: Certif
           ["LOGINTLS", ports.saslTls, "SASL_SSL"],
           ["MUTUAL", ports.mutual, "SSL"],
         ]),
+    ...(iamKeys === undefined ? [] : [["IAM", ports.iam, "SASL_SSL"]]),
   ] as [string, number, string][];
   const jaas = ["login", "logintls"].flatMap((name) => [
     `listener.name.${name}.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_${login.username}="${login.password}";`,
@@ -210,6 +231,7 @@ function properties(broker: Broker, all: readonly Broker[], certificates: Certif
     "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
     ...jaas,
     ...(certificates === undefined ? [] : tlsProperties(certificates)),
+    ...(iamKeys === undefined ? [] : iamProperties("iam", iamKeys)),
     `log.dirs=${join(broker.folder, "data")}`,
     "auto.create.topics.enable=false",
     `offsets.topic.replication.factor=${replication}`,

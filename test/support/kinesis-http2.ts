@@ -3,13 +3,11 @@
  * events a test decides on. The stand-ins speak HTTP/1.1 only.
  */
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { createSecureServer, type ServerHttp2Stream } from "node:http2";
-import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
-import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { crc32 } from "node:zlib";
+import { loopbackCertificate } from "./loopback-certificate.ts";
 
 export type Subscription = {
   readonly start: { readonly Type: string; readonly SequenceNumber?: string };
@@ -28,15 +26,10 @@ export type Http2Kinesis = AsyncDisposable & {
 };
 
 export async function startHttp2Kinesis(): Promise<Http2Kinesis> {
-  // A self-signed certificate that comes with another stand-in.
-  const folder = dirname(createRequire(import.meta.url).resolve("kinesis-local"));
-  const { server: pair } = JSON.parse(readFileSync(join(folder, "server.json"), "utf8")) as {
-    server: { key: string; cert: string };
-  };
   const calls: string[] = [];
   const plan: Http2Kinesis["plan"] = [];
   let asked = -1;
-  const server = createSecureServer(pair);
+  const server = createSecureServer(loopbackCertificate);
   server.on("stream", async (stream, headers) => {
     const name = String(headers["x-amz-target"]).split(".")[1] ?? "";
     const input = JSON.parse((await text(stream)) || "{}") as { StartingPosition?: Subscription["start"] };

@@ -1,7 +1,12 @@
-/** Puts TabSeparated rows of Postgres into a new table of an engine, as a pipe does. */
+/** Puts rows of Postgres into a new table of an engine, as a pipe does: TabSeparated rows of its stream, and its copies. */
+import type pg from "pg";
 import { identifier, literal } from "../../src/clickhouse/sql.ts";
+import { copiedRows } from "../../src/sources/relational-db/copied-rows.ts";
+import { copySelect } from "../../src/sources/relational-db/session.ts";
+import { createTableSql, type TablePlan } from "../../src/sources/relational-db/tables.ts";
 import { type ColumnPlan, insertSettings } from "../../src/sources/relational-db/types.ts";
 import type { Stage } from "../real/engine/harness.ts";
+import { copyBytes } from "./postgres-bytes.ts";
 
 const settings = Object.fromEntries(Object.entries(insertSettings).map(([name, value]) => [name, String(value)]));
 
@@ -20,4 +25,23 @@ export async function loadRows(
   const select = `SELECT ${values} FROM input(${literal(structure)}) FORMAT TabSeparated\n`;
   const head = `INSERT INTO ${identifier(table)} (${names}) ${select}`;
   await stage.ok(Buffer.concat([Buffer.from(head), rows]), settings);
+}
+
+/** Copies the plan's table into one named `into`; the answer is the statement. Client and table: as in a pipe. */
+export async function loadCopy(
+  stage: Stage,
+  client: pg.Client,
+  plan: TablePlan,
+  into: string,
+  options: { readonly version?: string; readonly isExact?: boolean } = {},
+): Promise<string> {
+  const { version = "0", isExact = true } = options;
+  await stage.ok(`DROP TABLE IF EXISTS ${identifier(into)}`);
+  await stage.ok(createTableSql(plan, into, "copy"));
+  const rows = copiedRows(plan, into, version, isExact);
+  const bytes = Buffer.concat(await copyBytes(client, copySelect(plan.source, rows.select)));
+  const insert = rows.insert(bytes);
+  const own = Object.fromEntries(Object.entries(insert.settings ?? {}).map(([name, value]) => [name, String(value)]));
+  await stage.ok(Buffer.concat([Buffer.from(`${insert.sql}\n`), bytes]), own);
+  return insert.sql;
 }

@@ -4,10 +4,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { details } from "./pipes.ts";
 import type { TestPostgres } from "./postgres.ts";
 import { type Compared, compareTable, untilCaughtUp } from "./postgres-compare.ts";
+import type { FailoverPair } from "./postgres-failover.ts";
 import type { Dice } from "./random.ts";
 import { type BenchService, type Served, until } from "./serve.ts";
 
-export const harms = ["worker", "engine", "control", "source", "pipe", "service"] as const;
+export const harms = ["worker", "engine", "control", "source", "pipe", "service", "failover"] as const;
 export type Harm = (typeof harms)[number];
 
 /** A service whose engine dies six times in a row without a stable minute is given up: stay below that. */
@@ -18,12 +19,22 @@ export class Torment {
   readonly service: BenchService;
   readonly pipeId: string;
   readonly dice: Dice;
-  readonly done: Record<Harm, number> = { worker: 0, engine: 0, control: 0, source: 0, pipe: 0, service: 0 };
+  readonly done: Record<Harm, number> = Object.fromEntries(harms.map((harm) => [harm, 0])) as Record<Harm, number>;
+  /** Behind `source`, when that is an address. */
+  readonly #pair: FailoverPair | undefined;
   /** Changes when the control plane is killed. */
   served: Served;
   #engineKills: number[] = [];
 
-  constructor(parts: { served: Served; service: BenchService; source: TestPostgres; pipeId: string; dice: Dice }) {
+  constructor(parts: {
+    served: Served;
+    service: BenchService;
+    source: TestPostgres;
+    pair?: FailoverPair | undefined;
+    pipeId: string;
+    dice: Dice;
+  }) {
+    this.#pair = parts.pair;
     this.served = parts.served;
     this.service = parts.service;
     this.source = parts.source;
@@ -41,14 +52,16 @@ export class Torment {
       this.#engineKills.push(Date.now());
     } else if (kind === "control") this.served = await this.served.restartAfterKill();
     else if (kind === "source") {
-      await this.source.crash();
+      const server = this.#pair?.current ?? this.source;
+      await server.crash();
       await delay(this.dice.below(1_000));
-      await this.source.start();
+      await server.start();
     } else if (kind === "pipe") {
       await this.served.api.updatePipeState({ params, body: { command: "stop" } });
       await delay(this.dice.below(2_000));
       await until("the pipe starts", async () => await this.#command(params, "start"));
     } else if (kind === "service") await this.#restartService();
+    else if (kind === "failover" && !(await this.#failOver())) return;
     this.done[kind] += 1;
   }
 
@@ -134,8 +147,19 @@ export class Torment {
       "source",
       "pipe",
       "service",
+      ...(this.#pair === undefined ? [] : (["failover", "failover"] as const)),
     ] as const);
     return kind === "engine" && spare ? "worker" : kind;
+  }
+
+  /** Only while the stream is followed: what is copied may be further than the standby. */
+  async #failOver(): Promise<boolean> {
+    const { state, progress } = await details(this.served, this.service, this.pipeId);
+    if (this.#pair === undefined || state !== "Running" || progress.slot_retained_bytes === undefined) return false;
+    await this.#pair.untilSlotsAreKept();
+    await this.#pair.failOver();
+    await this.#pair.renew();
+    return true;
   }
 
   async #restartService(): Promise<void> {

@@ -19,17 +19,20 @@ export type WorkloadOptions = {
   readonly ddl?: boolean;
 };
 
+/** The server, or an address that leads to one. */
+export type Written = Pick<TestPostgres, "client" | "sql">;
+
 /** Lost to another writer, or the server was restarted: the workload goes on with the next transaction. */
 const tolerated = /^(40|23505|55P03|57P|08|25P|XX)/;
 
 export class Workload implements AsyncDisposable {
-  readonly #server: TestPostgres;
+  readonly #server: Written;
   readonly #options: Required<WorkloadOptions>;
   readonly #stopping = new AbortController();
   #writers: Promise<void>[] = [];
   transactions = 0;
 
-  constructor(server: TestPostgres, options: WorkloadOptions) {
+  constructor(server: Written, options: WorkloadOptions) {
     this.#server = server;
     this.#options = { writers: 3, pauseMs: 20, bigRows: 3_000, ddl: false, ...options };
   }

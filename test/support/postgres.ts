@@ -5,7 +5,8 @@
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cp } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -56,26 +57,41 @@ export class TestPostgres implements AsyncDisposable {
 
   /** A new cluster, UTF8 and locale C, running. `settings` are added to `wal_level = logical` and small numbers. */
   static async start(
-    options: { version?: PostgresVersion; settings?: Record<string, string>; initdb?: readonly string[] } = {},
+    options: {
+      version?: PostgresVersion;
+      settings?: Record<string, string>;
+      initdb?: readonly string[];
+      /** Not in memory, for much data. */
+      onDisk?: boolean;
+    } = {},
   ): Promise<TestPostgres> {
     const version = options.version ?? 18;
-    const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "mr-pg-"));
-    if (asRoot) chownSync(folder, nobody, nobody);
-    chmodSync(folder, 0o700);
-    const settings = {
-      wal_level: "logical",
-      max_replication_slots: "20",
-      max_wal_senders: "20",
-      fsync: "off",
-      unix_socket_directories: "",
-      log_min_messages: "warning",
-      ...options.settings,
-    };
-    const flags = Object.entries(settings).flatMap(([key, value]) => ["-c", `${key}=${value}`]);
-    const server = new TestPostgres(version, folder, await freePort(), flags);
+    const server = new TestPostgres(version, newFolder(options.onDisk), await freePort(), flagsOf(options.settings));
     await server.#initialise(options.initdb ?? []);
     await server.start();
     return server;
+  }
+
+  /** A standby that streams from `primary` through its physical slot `slot`, which is made here. */
+  static async standbyOf(
+    primary: TestPostgres,
+    slot: string,
+    settings: Record<string, string> = {},
+  ): Promise<TestPostgres> {
+    const { host, port, user, database } = primary;
+    const secret = password.replaceAll(/['\\]/g, "\\$&");
+    const conninfo = `host=${host} port=${port} user=${user} dbname=${database} password='${secret}'`;
+    const own = { primary_conninfo: conninfo, primary_slot_name: slot, hot_standby_feedback: "on", ...settings };
+    const standby = new TestPostgres(primary.version, newFolder(), await freePort(), flagsOf(own));
+    await primary.sql(`SELECT pg_create_physical_replication_slot('${slot}', true)`);
+    await standby.#copyOf(primary);
+    await standby.start();
+    return standby;
+  }
+
+  /** A standby becomes a primary with a timeline of its own. */
+  async promote(): Promise<void> {
+    await this.sql("SELECT pg_promote()");
   }
 
   /** Starts the server on its data directory again, after `stop` or `crash`. */
@@ -148,6 +164,24 @@ export class TestPostgres implements AsyncDisposable {
     await promisify(execFile)(initdb, [...flags, ...more], { ...identity, cwd: this.#folder });
   }
 
+  /** The data directory of a running server, as a base backup has it. */
+  async #copyOf(primary: TestPostgres): Promise<void> {
+    await using client = await primary.client();
+    await client.query("SELECT pg_backup_start('standby', true)");
+    const left = /\/(postmaster\.(pid|opts)|pg_replslot\/.*|pg_dynshmem\/.*|pg_internal\.init)$/;
+    // Files come and go meanwhile: the log makes the copy whole.
+    await cp(primary.dataDir, this.dataDir, { recursive: true, filter: (file) => !left.test(file) });
+    const { rows } = await client.query<{ labelfile: string }>("SELECT labelfile FROM pg_backup_stop()");
+    writeFileSync(join(this.dataDir, "backup_label"), (rows[0] as { labelfile: string }).labelfile);
+    writeFileSync(join(this.dataDir, "standby.signal"), "");
+    chmodSync(this.dataDir, 0o700);
+    if (!asRoot) return;
+    for (const file of readdirSync(this.dataDir, { recursive: true, encoding: "utf8" })) {
+      chownSync(join(this.dataDir, file), nobody, nobody);
+    }
+    chownSync(this.dataDir, nobody, nobody);
+  }
+
   #spawn(): ChildProcess {
     const { postgres } = binaries(this.version) as Binaries;
     const where = ["-D", this.dataDir, "-p", String(this.port), "-c", "listen_addresses=127.0.0.1"];
@@ -185,6 +219,26 @@ export class TestPostgres implements AsyncDisposable {
     server.kill(signal);
     await gone;
   }
+}
+
+function newFolder(onDisk = false): string {
+  const folder = mkdtempSync(join(!onDisk && existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "mr-pg-"));
+  if (asRoot) chownSync(folder, nobody, nobody);
+  chmodSync(folder, 0o700);
+  return folder;
+}
+
+function flagsOf(more: Record<string, string> = {}): string[] {
+  const settings = {
+    wal_level: "logical",
+    max_replication_slots: "20",
+    max_wal_senders: "20",
+    fsync: "off",
+    unix_socket_directories: "",
+    log_min_messages: "warning",
+    ...more,
+  };
+  return Object.entries(settings).flatMap(([key, value]) => ["-c", `${key}=${value}`]);
 }
 
 type Binaries = { readonly postgres: string; readonly initdb: string };

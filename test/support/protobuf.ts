@@ -51,7 +51,15 @@ export async function load(schemas: Parameters<typeof registryOf>[0], payloads: 
     batch.add(message);
   }
   const [group] = batch.groups;
-  const rows = group === undefined ? [] : group.positions.map((_, row) => group.rows.row(row).toString().trimEnd());
+  const rows =
+    group === undefined
+      ? []
+      : group.positions.map((_, row) =>
+          group.rows
+            .part(row, row + 1)
+            .toString()
+            .trimEnd(),
+        );
   return { rows, rejected: batch.rejected.map(({ position, message }) => `${position} ${message}`), batch };
 }
 

@@ -15,6 +15,7 @@ export function testContext(own: Partial<SourceContext> = {}): SourceContext {
     destination: testDestination,
     concurrency: 2,
     memoryGb: 1,
+    sourceSilenceMs: 30_000,
     replica: { index: 0, count: 1 },
     marks: async () => new Map(),
     note: async () => {},

@@ -48,7 +48,7 @@ export type ContractCase = {
   readonly rejected?: number;
 };
 
-const limits: Limits = { sourceOutageMs: 5_000, destinationOutageMs: 5_000, retryBaseMs: 1 };
+const limits: Limits = { sourceOutageMs: 5_000, sourceSilenceMs: 5_000, destinationOutageMs: 5_000, retryBaseMs: 1 };
 
 /** One life of a worker. Ends when the source is exhausted or the crash point is reached. */
 async function live(world: World, contract: ContractCase, crash: CrashPoint | undefined): Promise<"done" | "crashed"> {

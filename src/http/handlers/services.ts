@@ -21,6 +21,8 @@ export type ServiceDeps = {
   readonly lastActivityAt: (serviceId: string) => number | undefined;
   /** Asks the reconciler and the gateway to look now. */
   readonly poke: () => void;
+  /** Resolves when the gateway has looked at what services there are, or after a short time. */
+  readonly endpointsOpen: () => Promise<void>;
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
 };
@@ -64,6 +66,8 @@ export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOper
         ...(fill === undefined ? {} : { alongside: fill }),
       });
       deps.poke();
+      // A client that connects as soon as it knows the endpoint is not to be refused.
+      await deps.endpointsOpen();
       return { service: details(await find({ ...params, serviceId: id })), password };
     },
     getService: async ({ params }) => details(await find(params)),

@@ -1,6 +1,8 @@
 /** `source.managedStream`: a Kinesis data stream. */
 import { z } from "zod";
-import type { Connector, JsonObject, SourceKind } from "../source.ts";
+import { connectors } from "../connectors.ts";
+import { schemaRegistry } from "../schema-registry.ts";
+import type { JsonObject, SourceKind } from "../source.ts";
 
 const request = z.strictObject({
   format: z.enum(["JSONEachRow", "Avro", "AvroConfluent", "Protobuf"]).optional(),
@@ -14,15 +16,7 @@ const request = z.strictObject({
     .union([z.int().min(0), z.string().regex(/^\d{1,10}$/)])
     .optional()
     .describe("Start of AT_TIMESTAMP in UNIX seconds; echoed in the JSON type that was sent"),
-  schemaRegistry: z
-    .strictObject({
-      url: z.url({ protocol: /^https?$/ }),
-      authentication: z.literal("PLAIN").optional(),
-      caCertificate: z.string().min(1).optional(),
-      credentials: z.strictObject({ username: z.string(), password: z.string() }).optional(),
-    })
-    .optional()
-    .describe("Confluent-compatible; for formats whose messages name a schema"),
+  schemaRegistry: schemaRegistry.optional().describe("Confluent-compatible; for formats whose messages name a schema"),
   compression: z.enum(["none", "gzip"]).optional().describe("How the data of every record is compressed, default none"),
   endpoint: z
     .url({ protocol: /^https?$/ })
@@ -42,7 +36,7 @@ export const managedStream = {
   mutable: ["authentication", "iamRole", "accessKey"],
   secrets: ["accessKey", "schemaRegistry.credentials"],
   rules,
-  connect: async () => (await import("./connector.ts")).connector as Connector<never>,
+  connect: connectors.managedStream,
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {

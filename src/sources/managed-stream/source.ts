@@ -6,7 +6,7 @@
 import { childOf } from "../../lib/abort.ts";
 import { shareOf } from "../../lib/share.ts";
 import type { RowEncoder } from "../messages/encoder.ts";
-import { type Closed, LaneBatches } from "../messages/lane-batches.ts";
+import { type BatchStart, type Closed, LaneBatches } from "../messages/lane-batches.ts";
 import type { BatchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
 import { answerRefusal, type Refused, refusedJson, refusedOf } from "../messages/refusals.ts";
@@ -54,7 +54,7 @@ export class StreamSource implements Source {
     this.#start ??= await startOf(config, context, api, signal);
     if (this.#start === undefined) return;
     using reading = childOf(signal);
-    const batches = new LaneBatches<StreamMessage>(limits, (shard, bytes) => this.#newBatch(shard, bytes));
+    const batches = new LaneBatches<StreamMessage>(limits, (shard, start) => this.#newBatch(shard, start));
     const mine = (shard: string) => shareOf(shard, context.replica.count) === context.replica.index;
     const shards = new Shards(
       { config, context, api, fanOut, encoder, batches, start: this.#start, checkpoints, mine },
@@ -174,10 +174,9 @@ export class StreamSource implements Source {
     };
   }
 
-  #newBatch(shard: string, expectedBytes?: number, refused: Refused = new Map()): MessageBatch<StreamMessage> {
+  #newBatch(shard: string, start?: BatchStart, refused: Refused = new Map()): MessageBatch<StreamMessage> {
     const { encoder } = this.#parts;
-    const expected = expectedBytes === undefined ? {} : { expectedBytes };
-    return new MessageBatch({ encoder, origin: this.#origin(shard), maxMessageBytes, refused, ...expected });
+    return new MessageBatch({ encoder, origin: this.#origin(shard), maxMessageBytes, refused, ...start });
   }
 
   #origin(shard: string): string {

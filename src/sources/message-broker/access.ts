@@ -2,6 +2,8 @@
 import { isIP } from "node:net";
 import type { ConnectionOptions } from "@platformatic/kafka";
 import { AppError } from "../../lib/errors.ts";
+import { mskTokens } from "../aws/msk-token.ts";
+import { unauthorized } from "./failures.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 
 export type BrokerAddress = { readonly host: string; readonly port: number };
@@ -30,7 +32,12 @@ export function accessOf(config: MessageBrokerConfig): Access {
   const tls = named === undefined ? impliesTls(config) : named.endsWith("SSL");
   return {
     brokers: parts.map(({ host, port }) => ({ host, port })),
-    options: { connectTimeout: 5_000, requestTimeout: 30_000, ...(tls ? tlsOf(config, parts) : {}), ...saslOf(config) },
+    options: {
+      connectTimeout: 5_000,
+      requestTimeout: 30_000,
+      ...(tls ? tlsOf(config, parts) : {}),
+      ...saslOf(config, parts),
+    },
   };
 }
 
@@ -47,7 +54,7 @@ function listOf(text: string): string[] {
 
 /** Without a protocol in front of the brokers: where a certificate is given, and at the hosted brokers. */
 function impliesTls(config: MessageBrokerConfig): boolean {
-  if (config.caCertificate !== undefined || config.authentication === "MUTUAL_TLS") return true;
+  if (config.caCertificate !== undefined || config.authentication === "MUTUAL_TLS" || usesIam(config)) return true;
   return hosted.includes(config.type ?? "kafka");
 }
 
@@ -64,13 +71,11 @@ function tlsOf(config: MessageBrokerConfig, brokers: readonly BrokerAddress[]): 
   };
 }
 
-function saslOf(config: MessageBrokerConfig): ConnectionOptions {
+function saslOf(config: MessageBrokerConfig, brokers: readonly BrokerAddress[]): ConnectionOptions {
   const { credentials } = config;
   const authentication = config.authentication ?? inferredAuthentication(config);
   if (authentication === undefined || authentication === "MUTUAL_TLS") return {};
-  if (authentication === "IAM_ROLE" || authentication === "IAM_USER") {
-    throw new AppError("SOURCE_INVALID", `authentication: ${authentication} is not available in this version.`);
-  }
+  if (authentication === "IAM_ROLE" || authentication === "IAM_USER") return iamOf(config, brokers);
   if (credentials !== undefined && "connectionString" in credentials) {
     // Event Hubs: the fixed name stands for "the password is a connection string".
     return { sasl: { mechanism: "PLAIN", username: "$ConnectionString", password: credentials.connectionString } };
@@ -81,8 +86,33 @@ function saslOf(config: MessageBrokerConfig): ConnectionOptions {
   return { sasl: { mechanism: authentication, username: credentials.username, password: credentials.password } };
 }
 
-function inferredAuthentication({ credentials }: MessageBrokerConfig): MessageBrokerConfig["authentication"] {
-  if (credentials === undefined) return undefined;
+function usesIam(config: MessageBrokerConfig): boolean {
+  return ["IAM_ROLE", "IAM_USER"].includes(config.authentication ?? inferredAuthentication(config) ?? "");
+}
+
+function iamOf({ authentication, credentials, iamRole }: MessageBrokerConfig, brokers: readonly BrokerAddress[]) {
+  const accessKey = credentials !== undefined && "accessKeyId" in credentials ? credentials : undefined;
+  if (authentication === "IAM_USER" && accessKey === undefined) {
+    throw new AppError("SOURCE_INVALID", "credentials: IAM_USER needs accessKeyId and secretKey.");
+  }
+  const access = authentication === "IAM_ROLE" ? { authentication, iamRole } : { accessKey, iamRole };
+  const token = mskTokens(
+    access,
+    brokers.map(({ host }) => host),
+  );
+  return { sasl: { mechanism: "OAUTHBEARER", token, authBytesValidator: requireLogin } } satisfies ConnectionOptions;
+}
+
+type LoginAnswer = NonNullable<NonNullable<ConnectionOptions["sasl"]>["authBytesValidator"]>;
+
+/** A broker that does not take a token answers with what is wrong, and only closes the connection afterwards. */
+const requireLogin: LoginAnswer = (answer, callback) => {
+  if (answer.length === 0) return callback(null, answer);
+  callback(unauthorized("IAM: the key or role may not connect to the cluster"), answer);
+};
+
+function inferredAuthentication({ credentials, iamRole }: MessageBrokerConfig): MessageBrokerConfig["authentication"] {
+  if (credentials === undefined) return iamRole === undefined ? undefined : "IAM_ROLE";
   if ("certificate" in credentials) return "MUTUAL_TLS";
   return "accessKeyId" in credentials ? "IAM_USER" : "PLAIN";
 }

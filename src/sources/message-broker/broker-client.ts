@@ -23,7 +23,8 @@ export type Fetched = PartitionName & {
   /** Offsets below are committed and can be read. */
   readonly lastStable: number;
   readonly aborted: readonly AbortedTransaction[];
-  readonly records: Buffer;
+  /** Record batches, in pieces that are cut anywhere. The last batch may be incomplete. */
+  readonly records: readonly Buffer[];
 };
 
 /** Who commits, as the group knows its members. */

@@ -28,6 +28,9 @@ export function unauthorized(what: string): AppError {
 export function sourceError(error: unknown): Error {
   if (error instanceof AppError || error instanceof TypeError || error instanceof RangeError) return error;
   const links = linksOf(error);
+  // What our own part of a login threw comes wrapped.
+  const own = links.find((link) => link instanceof AppError);
+  if (own instanceof AppError) return own;
   const codes = links.map((link) => String(link.code ?? ""));
   const has = (pattern: RegExp) => links.find((link) => pattern.test(String(link.code)) || pattern.test(text(link)));
   const fail = (code: "SOURCE_UNREACHABLE" | "SOURCE_UNAUTHORIZED", message: string) =>

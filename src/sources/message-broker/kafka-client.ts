@@ -236,7 +236,7 @@ function parsePartition(reader: Reader, topicId: string): RawPartition {
   reader.readInt32();
   // The length is written one larger; zero stands for none at all.
   const size = Math.max(0, reader.readUnsignedVarInt() - 1);
-  const records = size === 0 ? Buffer.alloc(0) : reader.buffer.subarray(reader.position, reader.position + size).buffer;
+  const records = size === 0 ? [] : reader.buffer.subarray(reader.position, reader.position + size).buffers;
   reader.skip(size);
   reader.readTaggedFields();
   return { topicId, partition, errorCode, lastStable, logStart, aborted: aborted ?? [], records };

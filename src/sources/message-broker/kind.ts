@@ -1,6 +1,8 @@
 /** `source.messageBroker`: topics of a Kafka-protocol broker. */
 import { z } from "zod";
-import type { Connector, JsonObject, SourceKind } from "../source.ts";
+import { connectors } from "../connectors.ts";
+import { schemaRegistry } from "../schema-registry.ts";
+import type { JsonObject, SourceKind } from "../source.ts";
 
 const credentials = z.union([
   z.strictObject({ username: z.string().min(1), password: z.string().min(1) }),
@@ -26,14 +28,7 @@ const request = z.strictObject({
         .optional(),
     })
     .optional(),
-  schemaRegistry: z
-    .strictObject({
-      url: z.url({ protocol: /^https?$/ }),
-      authentication: z.literal("PLAIN").optional(),
-      caCertificate: z.string().min(1).optional(),
-      credentials: z.strictObject({ username: z.string(), password: z.string() }).optional(),
-    })
-    .optional(),
+  schemaRegistry: schemaRegistry.optional(),
   caCertificate: z.string().min(1).optional(),
   reversePrivateEndpointIds: z.array(z.uuid()).max(20).optional(),
   credentials: credentials.optional(),
@@ -47,7 +42,7 @@ export const messageBroker = {
   mutable: ["authentication", "iamRole", "caCertificate", "reversePrivateEndpointIds", "credentials"],
   secrets: ["credentials", "schemaRegistry.credentials"],
   rules,
-  connect: async () => (await import("./connector.ts")).connector as Connector<never>,
+  connect: connectors.messageBroker,
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {

@@ -12,6 +12,7 @@ import type { BrokerClient, Fetched, TopicInfo } from "./broker-client.ts";
 import { failureOfPartition, isPassing, unknownTopic } from "./failures.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import type { Lag } from "./lag.ts";
+import { Scratch } from "./pieces.ts";
 import { beginnings, type Checkpoint, laneOf } from "./positions.ts";
 import { emptyMessage, type KafkaMessage, RecordCursor } from "./records.ts";
 
@@ -141,6 +142,7 @@ export class PartitionReader {
 
   async #readBroker(broker: number): Promise<void> {
     const { client, batches, context, lag } = this.#parts;
+    const scratch = new Scratch();
     while (!this.#signal.aborted) {
       const mine = [...this.#partitions.values()].filter((partition) => partition.leader === broker);
       if (mine.length === 0) return;
@@ -157,7 +159,7 @@ export class PartitionReader {
       try {
         const fetched = await abortable(client.fetch(broker, inTurn, fetchWaitMs), this.#signal);
         context.answered();
-        for (const answer of fetched) await this.#take(answer);
+        for (const answer of fetched) await this.#take(answer, scratch);
       } catch (error) {
         if (this.#signal.aborted) return;
         throw error;
@@ -169,7 +171,7 @@ export class PartitionReader {
     }
   }
 
-  async #take(fetched: Fetched): Promise<void> {
+  async #take(fetched: Fetched, scratch: Scratch): Promise<void> {
     const partition = this.partition(laneOf(fetched.topic, fetched.partition));
     if (fetched.errorCode === 1) return await this.#outOfRange(partition);
     if (isPassing(fetched.errorCode)) {
@@ -181,7 +183,7 @@ export class PartitionReader {
     const { batches, encoder, client, lag } = this.#parts;
     lag.seen(partition, fetched.lastStable);
     if (fetched.records.length === 0) return;
-    const cursor = new RecordCursor(fetched.records, partition.position, fetched.aborted, client.decompress);
+    const cursor = new RecordCursor(fetched.records, partition.position, fetched.aborted, client.decompress, scratch);
     const message = emptyMessage(partition.topic, partition.partition);
     let behind = partition.position;
     while (cursor.read(message)) {
@@ -189,8 +191,8 @@ export class PartitionReader {
       if (ready !== undefined) await ready;
       batches.add(partition.lane, message, cursor.next);
       behind = cursor.next;
-      lag.read(partition, message.timestamp);
     }
+    if (behind > partition.position) lag.read(partition, message.timestamp);
     if (cursor.next === partition.position) {
       throw new AppError("SOURCE_INVALID", `The broker sends records of ${partition.lane} that break off.`);
     }

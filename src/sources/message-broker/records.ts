@@ -5,6 +5,7 @@
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { AppError } from "../../lib/errors.ts";
 import type { Message } from "../messages/message.ts";
+import { PieceReader, type Scratch } from "./pieces.ts";
 
 /** A record as a view; the same object is filled again for the next one. */
 export type KafkaMessage = Message & {
@@ -28,6 +29,8 @@ export type Decompress = { snappy(data: Buffer): Buffer; lz4(data: Buffer): Buff
 /** What a batch may unpack to: a bomb must not take the process. */
 const maxBatchBytes = 512 * 2 ** 20;
 const headerBytes = 61;
+/** Of the length in front of a record. */
+const maxLengthBytes = 5;
 
 export function emptyMessage(topic: string, partition: number): KafkaMessage {
   const empty = Buffer.alloc(0);
@@ -35,21 +38,32 @@ export function emptyMessage(topic: string, partition: number): KafkaMessage {
   return { ...bounds, bytes: empty, position: 0, topic, partition, timestamp: 0 };
 }
 
+/** With scratch memory, what a message refers to holds until the next one is read. */
 export class RecordCursor {
-  readonly #data: Buffer;
+  readonly #data: PieceReader;
   readonly #decompress: Decompress;
   readonly #aborted: AbortedTransaction[];
   readonly #abortedProducers = new Set<bigint>();
   /** Offset behind everything walked. */
   next: number;
-  #at = 0;
   #records: Buffer = Buffer.alloc(0);
   #recordAt = 0;
   #left = 0;
+  /** The records lie across pieces: `#records` holds some of them, or one that was put together. */
+  #isSplit = false;
+  /** Bytes of the batch from where `#data` is; a view in `#records` is part of them. */
+  #bodyLeft = 0;
+  #isView = false;
   #batch = { base: 0, end: 0, timestamp: 0, appendTime: false };
 
-  constructor(data: Buffer, from: number, aborted: readonly AbortedTransaction[], decompress: Decompress) {
-    this.#data = data;
+  constructor(
+    data: readonly Buffer[],
+    from: number,
+    aborted: readonly AbortedTransaction[],
+    decompress: Decompress,
+    scratch?: Scratch,
+  ) {
+    this.#data = new PieceReader(data, scratch);
     this.#decompress = decompress;
     this.#aborted = [...aborted].sort((a, b) => a.firstOffset - b.firstOffset);
     this.next = from;
@@ -73,38 +87,75 @@ export class RecordCursor {
 
   /** Opens the next batch with records to read; false when no complete one is left. */
   #nextBatch(): boolean {
-    const data = this.#data;
-    const at = this.#at;
-    if (data.length - at < headerBytes) return false;
-    const size = 12 + data.readInt32BE(at + 8);
-    if (data.length - at < size) return false;
-    if (data[at + 16] !== 2) {
+    this.#data.skip(this.#bodyLeft);
+    this.#bodyLeft = 0;
+    if (this.#data.left < headerBytes) return false;
+    const size = batchBytes(this.#data);
+    if (size < headerBytes) throw brokenOff();
+    if (this.#data.left < size) return false;
+    if (this.#data.peek(16) !== 2) {
       throw new AppError("SOURCE_INVALID", "The broker sends records in a format older than version 2.");
     }
-    this.#at = at + size;
-    const attributes = data.readInt16BE(at + 21);
-    const base = Number(data.readBigInt64BE(at));
-    const last = base + data.readInt32BE(at + 23);
-    const producer = data.readBigInt64BE(at + 43);
+    const head = this.#data.read(headerBytes);
+    const attributes = head.readInt16BE(21);
+    const base = Number(head.readBigInt64BE(0));
+    const last = base + head.readInt32BE(23);
+    const appendTime = (attributes & 0x08) !== 0;
+    const timestamp = Number(head.readBigInt64BE(appendTime ? 35 : 27));
+    const producer = head.readBigInt64BE(43);
+    const records = head.readInt32BE(57);
+    this.#bodyLeft = size - headerBytes;
     while (this.#aborted[0] !== undefined && this.#aborted[0].firstOffset <= last) {
       this.#abortedProducers.add((this.#aborted.shift() as AbortedTransaction).producerId);
     }
-    const body = data.subarray(at + headerBytes, at + size);
     const isControl = (attributes & 0x20) !== 0;
-    if (isControl && isAbortMarker(body)) this.#abortedProducers.delete(producer);
+    if (isControl && isAbortMarker(this.#body())) this.#abortedProducers.delete(producer);
     const isAborted = (attributes & 0x10) !== 0 && this.#abortedProducers.has(producer);
     if (last < this.next || isControl || isAborted) {
       this.next = Math.max(this.next, last + 1);
       return true;
     }
-    const appendTime = (attributes & 0x08) !== 0;
-    const timestamp = Number(data.readBigInt64BE(appendTime ? at + 35 : at + 27));
     this.#batch = { base, end: last + 1, timestamp, appendTime };
-    this.#records = this.#unpacked(attributes & 0x07, body);
+    const codec = attributes & 0x07;
+    this.#isSplit = codec === 0 && this.#data.view(this.#bodyLeft).length < this.#bodyLeft;
+    this.#isView = this.#isSplit;
+    this.#records = this.#isSplit ? this.#data.view(this.#bodyLeft) : this.#unpacked(codec, this.#body());
     this.#recordAt = 0;
-    this.#left = data.readInt32BE(at + 57);
+    this.#left = records;
     if (this.#left === 0) this.next = Math.max(this.next, last + 1);
     return true;
+  }
+
+  /** The rest of the batch in one piece. */
+  #body(): Buffer {
+    const body = this.#data.read(this.#bodyLeft);
+    this.#bodyLeft = 0;
+    return body;
+  }
+
+  /** Whether the next record ends within `#records`. */
+  #isWhole(): boolean {
+    if (this.#records.length - this.#recordAt < maxLengthBytes) return false;
+    varint.at = this.#recordAt;
+    const length = readVarint(this.#records);
+    return varint.at + length <= this.#records.length;
+  }
+
+  /** Makes `#records` begin with the next record, all of it. */
+  #moveOn(): void {
+    if (this.#isView) {
+      this.#data.skip(this.#recordAt);
+      this.#bodyLeft -= this.#recordAt;
+    }
+    if (this.#bodyLeft === 0) throw brokenOff();
+    this.#records = this.#data.view(this.#bodyLeft);
+    this.#recordAt = 0;
+    this.#isView = true;
+    if (this.#records.length === this.#bodyLeft || this.#isWhole()) return;
+    const size = recordBytes(this.#data, this.#bodyLeft);
+    this.#records = this.#data.read(size);
+    this.#bodyLeft -= size;
+    this.#isView = false;
   }
 
   #unpacked(codec: number, body: Buffer): Buffer {
@@ -117,6 +168,7 @@ export class RecordCursor {
   }
 
   #readRecord(message: KafkaMessage): void {
+    if (this.#isSplit && !this.#isWhole()) this.#moveOn();
     const bytes = this.#records;
     varint.at = this.#recordAt;
     const length = readVarint(bytes);
@@ -137,8 +189,26 @@ export class RecordCursor {
     message.position = this.#batch.base + offsetDelta;
     message.timestamp = this.#batch.timestamp + (this.#batch.appendTime ? 0 : timestampDelta);
     this.#recordAt = end;
-    if (end > bytes.length) throw new AppError("SOURCE_INVALID", "The broker sends records that break off.");
+    if (end > bytes.length) throw brokenOff();
   }
+}
+
+function brokenOff(): AppError {
+  return new AppError("SOURCE_INVALID", "The broker sends records that break off.");
+}
+
+/** Bytes of the batch that comes next. */
+function batchBytes(data: PieceReader): number {
+  return 12 + ((data.peek(8) << 24) | (data.peek(9) << 16) | (data.peek(10) << 8) | data.peek(11));
+}
+
+/** Bytes of the record that comes next, with its length in front. */
+function recordBytes(data: PieceReader, left: number): number {
+  const front = Buffer.from(Array.from({ length: Math.min(maxLengthBytes, left) }, (_, at) => data.peek(at)));
+  varint.at = 0;
+  const size = readVarint(front) + varint.at;
+  if (!(size > 0 && size <= left)) throw brokenOff();
+  return size;
 }
 
 /** Names and values in order. */

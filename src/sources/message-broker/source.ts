@@ -6,7 +6,7 @@
 import { abortable, childOf, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { RowEncoder } from "../messages/encoder.ts";
-import { type Closed, LaneBatches } from "../messages/lane-batches.ts";
+import { type BatchStart, type Closed, LaneBatches } from "../messages/lane-batches.ts";
 import { type BatchLimits, batchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
@@ -92,8 +92,8 @@ export class KafkaSource implements Source {
 
   async *read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncIterable<Batch> {
     using stop = childOf(signal);
-    const batches = new LaneBatches<KafkaMessage>(this.#limits, (lane, expectedBytes) =>
-      this.#emptyBatch(lane, this.#limits.maxBytes, new Map(), expectedBytes),
+    const batches = new LaneBatches<KafkaMessage>(this.#limits, (lane, start) =>
+      this.#emptyBatch(lane, this.#limits.maxBytes, new Map(), start),
     );
     this.#batches = batches;
     const reader = new PartitionReader(
@@ -192,8 +192,8 @@ export class KafkaSource implements Source {
     return batch;
   }
 
-  #emptyBatch(origin: string, maxMessageBytes: number, refused: Refused, expectedBytes = 0): Made {
-    return new MessageBatch({ encoder: this.#encoder, origin, maxMessageBytes, refused, expectedBytes });
+  #emptyBatch(origin: string, maxMessageBytes: number, refused: Refused, start?: BatchStart): Made {
+    return new MessageBatch({ encoder: this.#encoder, origin, maxMessageBytes, refused, ...start });
   }
 
   /** The batch of a range, read once more. What the broker no longer has is recorded and left out. */

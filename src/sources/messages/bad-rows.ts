@@ -58,8 +58,9 @@ class Look<M extends Message> {
     const found: number[] = [];
     for (let from = 0; from < group.rows.rows; ) {
       let to = from + 1;
-      const start = group.rows.starts[from] as number;
-      while (to < group.rows.rows && (group.rows.starts[to] as number) - start < pieceBytes) to += 1;
+      for (let size = group.rows.part(from, to).length; to < group.rows.rows && size < pieceBytes; to += 1) {
+        size += group.rows.part(to, to + 1).length;
+      }
       const listed = this.#plan.format === "JSONEachRow" ? await this.#list(group, from, to) : undefined;
       for (const index of listed ?? (await this.#split(group, from, to))) found.push(index);
       from = to;
@@ -69,9 +70,7 @@ class Look<M extends Message> {
 
   /** What is wrong with rows `[from, to)`; undefined when they can be read. */
   async problemOf(group: Group, from: number, to: number): Promise<string | undefined> {
-    const { rows } = group;
-    const content = rows.content().subarray(rows.starts[from], rows.starts[to] ?? rows.length);
-    const { sql, settings } = readAll(this.#plan, Buffer.concat([group.group.head, content]));
+    const { sql, settings } = readAll(this.#plan, Buffer.concat([group.group.head, group.rows.part(from, to)]));
     const problem = await this.#ask(sql, settings);
     return typeof problem === "string" ? problem : undefined;
   }
@@ -80,7 +79,7 @@ class Look<M extends Message> {
     const lines: Buffer[] = [];
     for (let index = from; index < to; index += 1) {
       // On one line, because the engine goes on behind the next line end when it cannot read a row.
-      const line = Buffer.from(group.rows.row(index).subarray(1));
+      const line = Buffer.from(group.rows.part(index, index + 1).subarray(1));
       for (let at = line.indexOf(0x0a); at >= 0; at = line.indexOf(0x0a, at + 1)) line[at] = 0x20;
       const members = closesRightAway(line, -1) ? "" : ",";
       lines.push(Buffer.from(`{"${rowNumber}":${index - from + 1}${members}`), line, Buffer.from("\n"));

@@ -6,14 +6,21 @@ export function rowOf(message: string): number | undefined {
   return row === undefined ? undefined : Number(row);
 }
 
-/** The sentence without our statement, the row's number and the data behind the row. */
+/**
+ * The sentence without our statement, the row's number, and what the engine repeats about the query and the file. All of
+ * that stands behind what is quoted from the data, so it is looked for from the end: a row's own text cuts nothing off.
+ */
 export function shortMessage(message: string): string {
-  return message
+  const sentence = message
     .replace(/^Code: \d+\. DB::Exception: /, "")
+    .replace(/\s*\(version \d[^()]*(?:\([^()]*\)[^()]*)?\)\s*$/, "");
+  const [atRow] = [...sentence.matchAll(/:? ?\(at row \d+\)/g)].slice(-1);
+  return sentence
+    .slice(0, atRow?.index)
     .replace(/ before: '(?:[^'\\]|\\.)*'/s, "")
-    .replace(/:? ?\(Already have \d+ errors?.*?rows\)/s, "")
-    .replace(/:? ?\(at row \d+\)[\s\S]*$/, "")
-    .replace(/:?\s*While (?:executing|processing)[\s\S]*$/, "")
-    .replace(/\s*\(version [\s\S]*$/, "")
+    .replace(/:? ?\(Already have \d+ errors? out of \d+ rows[^)]*\)$/, "")
+    .replace(/: ?\(in file\/uri (?:(?!\(in file\/uri)[\s\S])*$/, "")
+    .replace(/:?\s*While executing \w+[^'"{}]*$/, "")
+    .replace(/:?\s*While processing (?:(?!While processing)[\s\S])*$/, "")
     .slice(0, 1000);
 }

@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { closesRightAway, objectBounds } from "./json-object.ts";
+import { afterSpace, closesRightAway, objectEnd } from "./json-object.ts";
+
+function objectBounds(bytes: Uint8Array, start: number, end: number) {
+  const from = afterSpace(bytes, start, end);
+  const to = objectEnd(bytes, from, end);
+  return to < 0 ? undefined : { from, to };
+}
 
 const boundsOf = (text: string) => {
   const bytes = Buffer.from(text);
@@ -39,6 +45,18 @@ describe("bounds of a JSON object", () => {
     expect(objectBounds(bytes, 0, 7)).toEqual({ from: 0, to: 7 });
     expect(objectBounds(bytes, 7, 15)).toBeUndefined();
     expect(objectBounds(bytes, 7, 16)).toEqual({ from: 7, to: 16 });
+  });
+
+  test.each([1, 2, 29, 30, 31, 32, 999, 1000])("objects and arrays %i deep", (depth) => {
+    const half = Math.floor(depth / 2);
+    const text = `${'{"a":['.repeat(half)}${depth % 2 === 0 ? "" : "{}"}${"]}".repeat(half)}`;
+    expect(boundsOf(text)).toEqual({ from: 0, to: text.length });
+    expect(boundsOf(`${text}}`)).toBeUndefined();
+    if (depth > 1) expect(boundsOf(text.replace("]}", "}]"))).toBeUndefined();
+  });
+
+  test("deeper than the engine reads", () => {
+    expect(boundsOf(`${'{"a":['.repeat(501)}${"]}".repeat(501)}`)).toBeUndefined();
   });
 
   test("every object that JSON.stringify writes is one, and no two of them are", () => {

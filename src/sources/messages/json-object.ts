@@ -14,18 +14,49 @@ const closeBracket = 0x5d;
 /** The engine refuses deeper ones too. */
 const maxDepth = 1000;
 
-/** Bounds of the object in `bytes[start, end)`; undefined unless it is one object with nothing but space around it. */
-export function objectBounds(bytes: Uint8Array, start: number, end: number): { from: number; to: number } | undefined {
-  let from = start;
-  while (from < end && isSpace(bytes[from] as number)) from += 1;
+/** The index of the first byte of `bytes[start, end)` that is no space; `end` when there is none. */
+export function afterSpace(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && isSpace(bytes[at] as number)) at += 1;
+  return at;
+}
+
+/** The index behind the object that opens at `from`; -1 unless it is one object with nothing but space up to `end`. */
+export function objectEnd(bytes: Uint8Array, from: number, end: number): number {
   let to = end;
   while (to > from && isSpace(bytes[to - 1] as number)) to -= 1;
-  if (bytes[from] !== openBrace || bytes[to - 1] !== closeBrace || to - from < 2) return undefined;
-  return closesAt(bytes, from, to) === to ? { from, to } : undefined;
+  if (bytes[from] !== openBrace || bytes[to - 1] !== closeBrace || to - from < 2) return -1;
+  return closesAt(bytes, from, to) === to ? to : -1;
 }
+
+/** Brackets that are open at once and remembered as bits of one number. */
+const flatDepth = 30;
 
 /** The index behind the bracket that closes the one at `from`; -1 when there is none before `end`. */
 function closesAt(bytes: Uint8Array, from: number, end: number): number {
+  let depth = 0;
+  /** The innermost open bracket is the lowest bit: 1 for a brace. */
+  let open = 0;
+  for (let at = from; at < end; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte === quote) {
+      at = stringEnd(bytes, at, end);
+      if (at < 0) return -1;
+    } else if (byte === openBrace || byte === openBracket) {
+      if (depth === flatDepth) return deepClosesAt(bytes, from, end);
+      depth += 1;
+      open = (open << 1) | (byte === openBrace ? 1 : 0);
+    } else if (byte === closeBrace || byte === closeBracket) {
+      if ((open & 1) !== (byte === closeBrace ? 1 : 0)) return -1;
+      depth -= 1;
+      if (depth === 0) return at + 1;
+      open >>>= 1;
+    }
+  }
+  return -1;
+}
+/** The same for any depth. */
+function deepClosesAt(bytes: Uint8Array, from: number, end: number): number {
   const open: number[] = [];
   for (let at = from; at < end; at += 1) {
     const byte = bytes[at] as number;
@@ -44,7 +75,7 @@ function closesAt(bytes: Uint8Array, from: number, end: number): number {
 }
 
 /** Bytes of a string that are looked at one by one before the search of the runtime is worth its call. */
-const shortString = 32;
+const shortString = 24;
 
 /** The index of the quote that closes the string opened at `from`; -1 when it stays open. */
 function stringEnd(bytes: Uint8Array, from: number, end: number): number {

@@ -1,7 +1,7 @@
 /** JSON messages as rows: the message's own bytes, with virtual columns put in front of its first field. */
 
 import type { RowEncoder, RowGroup } from "./encoder.ts";
-import { closesRightAway, objectBounds } from "./json-object.ts";
+import { afterSpace, closesRightAway, objectEnd } from "./json-object.ts";
 import type { Message } from "./message.ts";
 import type { RowPlan, UsedVirtual } from "./plan.ts";
 import type { RowWriter } from "./row-writer.ts";
@@ -27,15 +27,17 @@ export class JsonRows<M extends Message> implements RowEncoder<M> {
   }
 
   write(message: M, _group: RowGroup, to: RowWriter): string | undefined {
-    const bounds = objectBounds(message.bytes, message.start, message.end);
-    if (bounds === undefined) return "The message is not one complete JSON object.";
+    const { bytes } = message;
+    const from = afterSpace(bytes, message.start, message.end);
+    const end = objectEnd(bytes, from, message.end);
+    if (end < 0) return "The message is not one complete JSON object.";
     to.startRow();
     const members = virtualMembers(this.plan, message);
-    if (members === "") to.copy(message.bytes, bounds.from, bounds.to);
+    if (members === "") to.copy(bytes, from, end);
     else {
       to.latin1(`{${members}`);
-      if (!closesRightAway(message.bytes, bounds.from)) to.byte(comma);
-      to.copy(message.bytes, bounds.from + 1, bounds.to);
+      if (!closesRightAway(bytes, from)) to.byte(comma);
+      to.copy(bytes, from + 1, end);
     }
     to.byte(newline);
     return undefined;

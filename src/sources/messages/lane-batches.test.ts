@@ -13,7 +13,7 @@ const endless = new AbortController().signal;
 function lanes(limits: Partial<ReturnType<typeof batchLimits>>) {
   return new LaneBatches<Message>(
     { ...batchLimits(1, 60_000), ...limits },
-    (origin) => new MessageBatch({ encoder, origin, maxMessageBytes: 1e6 }),
+    (origin, start) => new MessageBatch({ encoder, origin, maxMessageBytes: 2e6, ...start }),
   );
 }
 
@@ -25,17 +25,18 @@ function put(batches: LaneBatches<Message>, lane: string, from: number, to: numb
 }
 
 test("full batches are handed out one per lane at a time, in order", async () => {
-  const batches = lanes({ maxRows: 3 });
-  put(batches, "a", 0, 6);
-  put(batches, "b", 0, 3);
+  const batches = lanes({ maxRows: 4 });
+  // The first batch of a lane is a quarter of the others.
+  put(batches, "a", 0, 5);
+  put(batches, "b", 0, 1);
   const first = await batches.next(endless);
   const second = await batches.next(endless);
-  expect([first?.lane, first?.next, second?.lane]).toEqual(["a", 3, "b"]);
+  expect([first?.lane, first?.next, second?.lane]).toEqual(["a", 1, "b"]);
   // Lane a is still in hand: its second batch waits.
   const third = batches.next(endless);
   expect(await Promise.race([third, new Promise((resolve) => setImmediate(() => resolve("waits")))])).toBe("waits");
   batches.done("a");
-  expect(await third).toMatchObject({ lane: "a", next: 6 });
+  expect(await third).toMatchObject({ lane: "a", next: 5 });
 });
 
 test("a small batch is handed out when it is old, and a lane that only moved on as well", async () => {
@@ -64,4 +65,27 @@ test("a failure of a producer reaches the consumer", async () => {
   const next = batches.next(endless);
   batches.fail(new Error("gone"));
   await expect(next).rejects.toThrow("gone");
+});
+
+test.each([
+  ["is used again", 1, true],
+  ["stays its own after a second attempt, as the first may still be sending", 2, false],
+])("the memory of a durable batch %s", async (_, attempts, isShared) => {
+  const batches = lanes({ maxBytes: 1_500_000, memoryBytes: 1e9 });
+  const fill = async (lane: string, filler: string) => {
+    const bytes = Buffer.from(`{"a":"${filler.repeat(1_600_000)}"}`);
+    batches.add(lane, { bytes, start: 0, end: bytes.length, position: 0 }, 1);
+    const closed = await batches.next(endless);
+    const [insert] = closed?.batch.inserts() ?? [];
+    return () => insert?.body?.() as Buffer;
+  };
+  // The first one only tells how large batches are.
+  (await fill("a", "x"))();
+  batches.done("a");
+  const first = await fill("a", "y");
+  const sent = Array.from({ length: attempts }, first).at(-1) as Buffer;
+  batches.done("a");
+  const second = (await fill("a", "z"))();
+  expect(second.buffer === sent.buffer).toBe(isShared);
+  expect(second.toString()).toMatch(/^\{"a":"z+"\}\n$/);
 });

@@ -7,6 +7,10 @@ import { childOf, sleep } from "../../lib/abort.ts";
 import type { BatchLimits } from "./limits.ts";
 import type { Message, Position } from "./message.ts";
 import type { MessageBatch } from "./message-batch.ts";
+import { type RowMemory, RowPool } from "./row-memory.ts";
+
+/** The first batch of a lane takes this part of the rows: the engine has work while the next ones are filled. */
+const firstPart = 0.25;
 
 type Lane<M extends Message> = {
   readonly name: string;
@@ -15,8 +19,13 @@ type Lane<M extends Message> = {
   readonly closed: Closed<M>[];
   /** Where the lane is read on: behind everything added. */
   next: Position | undefined;
-  inHand: number | undefined;
+  inHand: MessageBatch<M> | undefined;
+  /** Rows at which a batch is closed. */
+  maxRows: number;
 };
+
+/** How a new batch begins. */
+export type BatchStart = { readonly expectedBytes: number; readonly memory: RowMemory };
 
 /** A batch that takes no more messages, and the position behind it. */
 export type Closed<M extends Message> = {
@@ -27,13 +36,14 @@ export type Closed<M extends Message> = {
 
 export class LaneBatches<M extends Message> {
   readonly #limits: BatchLimits;
-  readonly #open: (lane: string, expectedBytes: number) => MessageBatch<M>;
+  readonly #open: (lane: string, start: BatchStart) => MessageBatch<M>;
+  readonly #memory = new RowPool();
   readonly #lanes = new Map<string, Lane<M>>();
   readonly #waiting = new Set<() => void>();
   #failure: { readonly error: unknown } | undefined;
   #expectedBytes = 0;
 
-  constructor(limits: BatchLimits, open: (lane: string, expectedBytes: number) => MessageBatch<M>) {
+  constructor(limits: BatchLimits, open: (lane: string, start: BatchStart) => MessageBatch<M>) {
     this.#limits = limits;
     this.#open = open;
   }
@@ -45,7 +55,7 @@ export class LaneBatches<M extends Message> {
     const { batch } = lane.open;
     batch.add(message);
     lane.next = next;
-    if (batch.size >= this.#limits.maxRows || batch.bytes >= this.#limits.maxBytes) this.#close(lane);
+    if (batch.size >= lane.maxRows || batch.bytes >= this.#limits.maxBytes) this.#close(lane);
   }
 
   /** The lane has moved on without a message (a control record, or a gap): to be remembered with the next batch. */
@@ -71,7 +81,7 @@ export class LaneBatches<M extends Message> {
   get bytes(): number {
     let sum = 0;
     for (const lane of this.#lanes.values()) {
-      sum += (lane.inHand ?? 0) + (lane.open?.batch.bytes ?? 0);
+      sum += (lane.inHand?.bytes ?? 0) + (lane.open?.batch.bytes ?? 0);
       for (const { batch } of lane.closed) sum += batch.bytes;
     }
     return sum;
@@ -79,7 +89,9 @@ export class LaneBatches<M extends Message> {
 
   /** The batch of the lane that was handed out is durable. */
   done(laneName: string): void {
-    this.#lane(laneName).inHand = undefined;
+    const lane = this.#lane(laneName);
+    lane.inHand?.release();
+    lane.inHand = undefined;
     this.#wake();
   }
 
@@ -117,7 +129,7 @@ export class LaneBatches<M extends Message> {
   #handOut(lane: Lane<M>): Closed<M> {
     if (lane.closed.length === 0) this.#close(lane);
     const closed = lane.closed.shift() as Closed<M>;
-    lane.inHand = closed.batch.bytes;
+    lane.inHand = closed.batch;
     this.#wake();
     return closed;
   }
@@ -144,13 +156,14 @@ export class LaneBatches<M extends Message> {
   }
 
   #begin(lane: string) {
-    return { batch: this.#open(lane, this.#expectedBytes), since: Date.now() };
+    return { batch: this.#open(lane, { expectedBytes: this.#expectedBytes, memory: this.#memory }), since: Date.now() };
   }
 
   #close(lane: Lane<M>): void {
     if (lane.open === undefined) return;
     const { batch } = lane.open;
     lane.open = undefined;
+    lane.maxRows = this.#limits.maxRows;
     lane.closed.push({ lane: lane.name, batch, next: lane.next as Position });
     this.#expectedBytes = Math.min(this.#limits.maxBytes, Math.max(batch.bytes, this.#expectedBytes / 2));
     this.#wake();
@@ -159,7 +172,8 @@ export class LaneBatches<M extends Message> {
   #lane(name: string): Lane<M> {
     let lane = this.#lanes.get(name);
     if (lane === undefined) {
-      lane = { name, open: undefined, closed: [], next: undefined, inHand: undefined };
+      const maxRows = Math.ceil(this.#limits.maxRows * firstPart);
+      lane = { name, open: undefined, closed: [], next: undefined, inHand: undefined, maxRows };
       this.#lanes.set(name, lane);
     }
     return lane;

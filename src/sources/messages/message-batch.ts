@@ -6,6 +6,7 @@ import { isUtf8 } from "node:buffer";
 import type { Insert, RejectedRecord } from "../source.ts";
 import type { RowEncoder, RowGroup } from "./encoder.ts";
 import { hasPayload, type Message, type Position } from "./message.ts";
+import type { RowMemory } from "./row-memory.ts";
 import { RowWriter } from "./row-writer.ts";
 
 /** Bytes of a rejected message that are kept: generous for the first ones of a batch. */
@@ -23,7 +24,11 @@ export type MessageBatchOptions<M extends Message> = {
   readonly refused?: ReadonlyMap<Position, string>;
   /** Bytes that the rows will probably take. */
   readonly expectedBytes?: number;
+  readonly memory?: RowMemory;
 };
+
+/** What a row takes besides its bytes: where it begins, and its position. */
+const perRowBytes = 16;
 
 export class MessageBatch<M extends Message> {
   readonly #options: MessageBatchOptions<M>;
@@ -35,8 +40,12 @@ export class MessageBatch<M extends Message> {
   payloadBytes = 0;
   first: Position | undefined;
   last: Position | undefined;
-  #rejectedBytes = 0;
+  /** Memory held, roughly. */
+  bytes = 0;
   #rows = 0;
+  /** The group of the message before, which most often is that of the next. */
+  #latest: Group | undefined;
+  #readings = 0;
 
   constructor(options: MessageBatchOptions<M>) {
     this.#options = options;
@@ -45,13 +54,6 @@ export class MessageBatch<M extends Message> {
   /** Rows and rejected records: what decides whether the batch is full. */
   get size(): number {
     return this.#rows + this.rejected.length;
-  }
-
-  /** Memory held, roughly. */
-  get bytes(): number {
-    let sum = this.#rejectedBytes;
-    for (const { rows } of this.#groups.values()) sum += rows.length + 16 * rows.rows;
-    return sum;
   }
 
   get groups(): readonly Group[] {
@@ -82,8 +84,10 @@ export class MessageBatch<M extends Message> {
     if (length > maxMessageBytes) {
       return `The message has ${length} bytes; the limit of this pipe is ${maxMessageBytes}.`;
     }
+    const before = entry.rows.length;
     const problem = encoder.write(message, group, entry.rows);
     if (problem !== undefined) return problem;
+    this.bytes += entry.rows.length - before + perRowBytes;
     entry.positions.push(message.position);
     this.#rows += 1;
     return undefined;
@@ -93,23 +97,39 @@ export class MessageBatch<M extends Message> {
   inserts(): Insert[] {
     if (this.#rows === 0) return [];
     const { sql, settings } = this.#options.encoder.plan;
-    return this.groups.map(({ group, rows }) => ({ sql, settings, body: () => contentOf(group, rows) }));
+    return this.groups.map(({ group, rows }) => {
+      const body = () => {
+        this.#readings += 1;
+        return contentOf(group, rows);
+      };
+      return { sql, settings, body };
+    });
+  }
+
+  /** The batch is durable, and nothing will read it again. */
+  release(): void {
+    // What was sent more than once may still be on its way for an attempt that was given up.
+    if (this.#readings > this.#groups.size) return;
+    for (const { rows } of this.#groups.values()) rows.release();
   }
 
   #entry(group: RowGroup): Group {
+    if (this.#latest?.group === group) return this.#latest;
     let entry = this.#groups.get(group.key);
     if (entry === undefined) {
-      const expected = this.#groups.size === 0 ? this.#options.expectedBytes : undefined;
-      entry = { group, rows: new RowWriter(expected), positions: [] };
+      const { expectedBytes, memory } = this.#options;
+      const rows = new RowWriter(this.#groups.size === 0 ? expectedBytes : 0, memory);
+      entry = { group, rows, positions: [] };
       this.#groups.set(group.key, entry);
     }
+    this.#latest = entry;
     return entry;
   }
 
   #reject(message: M, reason: string): void {
     const limit = this.rejected.length < generous ? rawBytes.first : rawBytes.further;
     const raw = rawText(message.bytes.subarray(message.start, Math.min(message.end, message.start + limit)));
-    this.#rejectedBytes += raw.length;
+    this.bytes += raw.length;
     this.rejected.push({
       origin: this.#options.origin,
       position: String(message.position),

@@ -1,15 +1,21 @@
 /** The bytes of rows on their way to the engine, and where each row begins. */
+import { type RowMemory, unpooled } from "./row-memory.ts";
 
 const initialBytes = 64 * 1024;
+const initialRows = 1024;
+/** Memory that nothing was written to yet costs little, copying a lot. */
+const growth = 8;
 
 export class RowWriter {
+  readonly #memory: RowMemory;
   #bytes: Buffer;
   #length = 0;
-  /** Where each row begins. */
-  readonly starts: number[] = [];
+  #starts = new Uint32Array(initialRows);
+  #rows = 0;
 
-  constructor(expectedBytes = initialBytes) {
-    this.#bytes = Buffer.allocUnsafe(Math.max(initialBytes, expectedBytes));
+  constructor(expectedBytes = 0, memory: RowMemory = unpooled) {
+    this.#memory = memory;
+    this.#bytes = memory.take(Math.max(initialBytes, expectedBytes));
   }
 
   get length(): number {
@@ -17,11 +23,17 @@ export class RowWriter {
   }
 
   get rows(): number {
-    return this.starts.length;
+    return this.#rows;
   }
 
   startRow(): void {
-    this.starts.push(this.#length);
+    if (this.#rows === this.#starts.length) {
+      const more = new Uint32Array(2 * this.#rows);
+      more.set(this.#starts);
+      this.#starts = more;
+    }
+    this.#starts[this.#rows] = this.#length;
+    this.#rows += 1;
   }
 
   byte(value: number): void {
@@ -30,14 +42,14 @@ export class RowWriter {
     this.#length += 1;
   }
 
-  bytes(from: Uint8Array): void {
+  bytes(from: Buffer): void {
     this.copy(from, 0, from.length);
   }
 
   /** Copies `from[start, end)`. */
-  copy(from: Uint8Array, start: number, end: number): void {
+  copy(from: Buffer, start: number, end: number): void {
     this.#room(end - start);
-    this.#bytes.set(from.subarray(start, end), this.#length);
+    from.copy(this.#bytes, this.#length, start, end);
     this.#length += end - start;
   }
 
@@ -52,16 +64,29 @@ export class RowWriter {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** The bytes of one row. */
-  row(index: number): Buffer {
-    return this.#bytes.subarray(this.starts[index] as number, this.starts[index + 1] ?? this.#length);
+  /** The bytes of the rows `[from, to)`. */
+  part(from: number, to: number): Buffer {
+    return this.#bytes.subarray(this.#startOf(from), this.#startOf(to));
+  }
+
+  /** Nothing reads the rows any more: their memory may be used for others. */
+  release(): void {
+    this.#memory.give(this.#bytes);
+    this.#bytes = Buffer.alloc(0);
+    this.#length = 0;
+    this.#rows = 0;
+  }
+
+  #startOf(row: number): number {
+    return row < this.#rows ? (this.#starts[row] as number) : this.#length;
   }
 
   #room(more: number): void {
     const needed = this.#length + more;
     if (needed <= this.#bytes.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(needed, this.#bytes.length * 2));
+    const grown = this.#memory.take(Math.max(needed, this.#bytes.length * growth));
     grown.set(this.#bytes.subarray(0, this.#length));
+    this.#memory.give(this.#bytes);
     this.#bytes = grown;
   }
 }

@@ -1,6 +1,7 @@
 /** `source.objectStorage`: files in a bucket, once or continuously. */
 import { z } from "zod";
-import type { Connector, JsonObject, SourceKind } from "../source.ts";
+import { connectors } from "../connectors.ts";
+import type { JsonObject, SourceKind } from "../source.ts";
 
 export const objectFormats = [
   "JSONEachRow",
@@ -58,7 +59,7 @@ export const objectStorage = {
   secrets: ["accessKey", "connectionString"],
   shown,
   rules,
-  connect: async () => (await import("./connector.ts")).connector as Connector<never>,
+  connect: connectors.objectStorage,
 } satisfies SourceKind;
 
 /** A connection string without the account's key and signatures. */

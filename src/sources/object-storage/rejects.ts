@@ -1,5 +1,5 @@
 /** Finds out which rows of a file the engine cannot read, one after the other, without loading anything. */
-import { rowOf } from "../messages/engine-message.ts";
+import { rowOf, shortMessage } from "../messages/engine-message.ts";
 import type { InsertFailure, Query, RejectedRecord } from "../source.ts";
 import { hasHeader, isRowFormat, type ObjectFormat } from "./formats.ts";
 import type { Reading } from "./reading.ts";
@@ -78,15 +78,4 @@ async function describeRow(
     message: shortMessage(message),
     ...(found === undefined ? {} : { raw: String(found.line) }),
   };
-}
-
-/** The engine's sentence without what it repeats about the query and the file. */
-export function shortMessage(message: string): string {
-  return message
-    .replace(/^Code: \d+\. DB::Exception: /, "")
-    .replace(/:? ?\(Already have \d+ errors?.*?rows\)/s, "")
-    .replace(/:? ?\(at row \d+\)[\s\S]*$/, "")
-    .replace(/: ?\(in file\/uri[\s\S]*$/, "")
-    .replace(/: While executing[\s\S]*$/, "")
-    .slice(0, 2000);
 }

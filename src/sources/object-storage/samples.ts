@@ -1,11 +1,11 @@
 /** `validateSamples`: reads the first object as the pipe would and says which field does not fit. */
 import { AppError, type Issue } from "../../lib/errors.ts";
+import { shortMessage } from "../messages/engine-message.ts";
 import { pathSteps } from "../messages/paths.ts";
 import type { CheckOptions, FoundField, Query } from "../source.ts";
 import { isVirtual } from "./fields.ts";
 import { isPositional, type ObjectFormat } from "./formats.ts";
 import type { Reading } from "./reading.ts";
-import { shortMessage } from "./rejects.ts";
 import type { ObjectFile } from "./store.ts";
 
 const sampleRows = 100;

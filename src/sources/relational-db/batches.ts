@@ -6,6 +6,7 @@ import type { Batch, Insert, JsonObject } from "../source.ts";
 import { TableChanges } from "./changes.ts";
 import { covers, formatLsn, type Place, placeText, versionText } from "./lsn.ts";
 import type { Delete, Insert as Inserted, Message, Relation, Truncate, Update } from "./pgoutput.ts";
+import { confirmedMark } from "./standing.ts";
 import type { TablePlan } from "./tables.ts";
 
 export const streamLane = "stream";
@@ -23,11 +24,14 @@ export type Barrier =
 /** The plan of a table of the pipe for a transaction that committed here; undefined for others. */
 export type PlanOf = (relation: Relation, lsn: bigint) => TablePlan | undefined;
 
+/** An insert that keeps its name when the batch is built again without a table that was stopped meanwhile. */
+export type TableInsert = Insert & { readonly target: string };
+
 /** A finished part of the stream. */
 export type Gathered = {
   readonly from: string;
   readonly to: string;
-  readonly inserts: readonly Insert[];
+  readonly inserts: readonly TableInsert[];
   /** End of the last whole transaction: what is acknowledged when the batch is durable. */
   readonly end: string | undefined;
   readonly rows: number;
@@ -137,7 +141,7 @@ export class Gatherer {
   take(): Gathered | undefined {
     const rows = this.rows;
     const tables = [...this.#tables.values()];
-    const inserts = tables.flatMap((table) => table.take());
+    const inserts = tables.flatMap(tableInserts);
     const changes = Object.fromEntries(tables.flatMap(changeCounts));
     this.#tables.clear();
     const from = placeText(this.#from);
@@ -202,6 +206,11 @@ export class Gatherer {
   }
 }
 
+function tableInserts(table: TableChanges): TableInsert[] {
+  const { target } = table.plan;
+  return table.take().map((insert, index) => ({ ...insert, target, key: `${target}:${index}` }));
+}
+
 function changeCounts({ plan, changes }: TableChanges): [string, number][] {
   return Object.entries(changes).map(([kind, count]) => [`${kind}Rows:${plan.target}`, count]);
 }
@@ -210,13 +219,23 @@ function changeCounts({ plan, changes }: TableChanges): [string, number][] {
 export function streamBatch(gathered: Gathered): Batch {
   const { from, to, inserts, end } = gathered;
   const replay: JsonObject = { kind: "changes", from, to, ...(end === undefined ? {} : { end }) };
-  return { lane: streamLane, id: `${from}-${to}`, replay, checkpoint: to, inserts };
+  const marks = end === undefined ? {} : { marks: { [confirmedMark]: end } };
+  return { lane: streamLane, id: `${from}-${to}`, replay, checkpoint: to, inserts, ...marks };
 }
 
 /** Empties tables: stands alone, so that nothing later is in them when it is repeated. */
-export function truncateBatch(from: string, barrier: Extract<Barrier, { kind: "truncate" }>, sql: readonly string[]) {
-  const to = placeText(barrier.place);
-  const inserts = sql.map((statement) => ({ sql: statement }));
-  const replay: JsonObject = { kind: "truncate", from, to, sql };
-  return { lane: streamLane, id: `${from}-${to}:truncate`, replay, checkpoint: to, inserts } satisfies Batch;
+export function truncateBatch(
+  from: string,
+  barrier: Extract<Barrier, { kind: "truncate" }>,
+  sql: readonly string[],
+): Batch {
+  const targets = barrier.tables.map(({ target }) => target);
+  return emptyingBatch({ kind: "truncate", from, to: placeText(barrier.place), sql, targets });
+}
+
+/** The same from what was saved of it. */
+export function emptyingBatch(replay: JsonObject): Batch {
+  const { from, to, sql, targets } = replay as { from: string; to: string; sql: string[]; targets: string[] };
+  const inserts = sql.map((statement, index) => ({ sql: statement, target: targets[index] }));
+  return { lane: streamLane, id: `${from}-${to}:truncate`, replay, checkpoint: to, inserts };
 }

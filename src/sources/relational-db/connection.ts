@@ -1,17 +1,21 @@
 /** Connections whose values are printed in the one way, and COPY as bytes. */
 import type pg from "pg";
-import type { RelationalDbConfig } from "./kind.ts";
+import { type RelationalDbConfig, silenceMsOf } from "./kind.ts";
+import { isAtWork, type SourceClient } from "./lifeline.ts";
 import { type LoginOptions, login, sourceError } from "./login.ts";
 import { sessionSql } from "./session.ts";
 
 const loginTimeoutMs = 20_000;
 
 /** A connected client with the session of `sessionSql`; end it yourself. Throws AppError SOURCE_*. */
-export async function connect(config: RelationalDbConfig, options: LoginOptions = {}): Promise<pg.Client> {
+export async function connect(config: RelationalDbConfig, options: LoginOptions = {}): Promise<SourceClient> {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), loginTimeoutMs);
   try {
     const client = await login(config, options, timeout.signal);
+    if (options.unguarded !== true) {
+      client.guard(silenceMsOf(config), async (pid) => await asksFor(config, pid));
+    }
     await client.query(sessionSql).catch(async (error: unknown) => {
       await client.end().catch(() => {});
       throw sourceError(error);
@@ -19,6 +23,17 @@ export async function connect(config: RelationalDbConfig, options: LoginOptions 
     return client;
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** Asks on a connection of its own, which must not be silent for longer than the one in question. */
+async function asksFor(config: RelationalDbConfig, pid: number): Promise<boolean> {
+  const timeout = AbortSignal.timeout(Math.min(loginTimeoutMs, silenceMsOf(config)));
+  const client = await login(config, {}, timeout);
+  try {
+    return await isAtWork(client, pid);
+  } finally {
+    await client.end().catch(() => {});
   }
 }
 

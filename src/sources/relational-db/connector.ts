@@ -12,7 +12,7 @@ export const connector: Connector<RelationalDbConfig> = {
   },
 
   async open(config: RelationalDbConfig, context: SourceContext) {
-    return await RelationalSource.open(config, context);
+    return await RelationalSource.open({ ...config, silenceMs: context.sourceSilenceMs }, context);
   },
 
   async cleanUp(config: RelationalDbConfig, pipeId: string, signal: AbortSignal): Promise<void> {

@@ -14,6 +14,11 @@ export type Scalar = {
    * turns text which it cannot read into NULL, without an error.
    */
   readonly convert: (text: string) => string;
+  /**
+   * SQL of Postgres over a column: the same value as `convert` makes of it, printed so that the TabSeparated parser reads
+   * it right. NULL stays NULL, which the parser takes for the zero value of a type that is not `nullable`.
+   */
+  readonly printed?: (column: string, nullable: boolean) => string;
   /** SQL that says which texts are stored as NULL; NULL itself by default. */
   readonly isNothing?: (text: string) => string;
   /** An array of these is a list of numbers, parsed as a whole. */
@@ -43,6 +48,7 @@ export function decimal(precision: number, scale: number): Scalar {
     type,
     direct: false,
     convert: (x) => `CAST(if(${x} = 'NaN', '0', ifNull(${x}, '0')) AS ${type})`,
+    printed: (column) => `nullif(${column}::pg_catalog.numeric, 'NaN')`,
     isNothing: (x) => `isNull(${x}) OR ${x} = 'NaN'`,
   };
 }
@@ -50,25 +56,41 @@ export function decimal(precision: number, scale: number): Scalar {
 /** What the engine has for nothing: stands for NULL where a column is not Nullable. */
 const zeroDate = "1900-01-01";
 const zeroTime = "1970-01-01 00:00:00";
+const firstTime = "0001-01-01 00:00:00";
+const lastTime = "9999-12-31 23:59:59.999999";
+const lastDate = "2299-12-31";
+
+const asDate = { type: "Date32", direct: false, quoted: true } as const;
 
 /** Clamped to the years that Date32 promises. */
 export const date: Scalar = {
-  type: "Date32",
-  direct: false,
-  quoted: true,
-  convert: (x) => `CAST(${clamped(x, zeroDate, "2299-12-31", `ifNull(${x}, '${zeroDate}')`)} AS Date32)`,
+  ...asDate,
+  convert: (x) => `CAST(${clamped(x, zeroDate, lastDate, `ifNull(${x}, '${zeroDate}')`)} AS Date32)`,
+  printed: (column, nullable) => {
+    const value = printedWithin(`${column}::pg_catalog.date`, { first: zeroDate, last: lastDate, type: "date" });
+    // The parser would make 1970-01-01 of NULL.
+    return nullable ? value : `coalesce(${value}, '${zeroDate}'::pg_catalog.date)`;
+  },
 };
+
+const asTimestamp = { type: "DateTime64(6, 'UTC')", direct: false, quoted: true } as const;
 
 /** Clamped to the years that the engine prints. */
 export const timestamp: Scalar = {
-  type: "DateTime64(6, 'UTC')",
-  direct: false,
-  quoted: true,
+  ...asTimestamp,
   convert: (x) => clampedTimestamp(x, x),
+  printed: (column) => printedWithin(`${column}::pg_catalog.timestamp`, printedTimes),
 };
 
 /** The session prints in UTC: the offset is always `+00`. */
-export const timestampWithZone: Scalar = { ...timestamp, convert: (x) => clampedTimestamp(x, withoutOffset(x)) };
+export const timestampWithZone: Scalar = {
+  ...asTimestamp,
+  convert: (x) => clampedTimestamp(x, withoutOffset(x)),
+  printed: (column) => {
+    const value = `${column}::pg_catalog.timestamptz`;
+    return printedWithin(value, printedTimes, { type: "timestamptz", shown: `pg_catalog.timezone('UTC', ${value})` });
+  },
+};
 
 /** Days and microseconds of the 400 years after which the calendar repeats. */
 const cycle = { days: "146097", micros: "12622780800000000" };
@@ -81,7 +103,7 @@ const cycles = "toInt64(floor((y - 1900) / 400))";
  * 0000 to 9999 as the end of that range. Infinity is the largest and the smallest number.
  */
 export const exactDate: Scalar = {
-  ...date,
+  ...asDate,
   convert: (x) => {
     const usual = `CAST(CAST(${usualText(x, x, zeroDate)} AS DateTime64(0, 'UTC')) AS Date32)`;
     const days = `toInt32(toDate32OrZero(${inFirstCycle})) + ${cycles} * ${cycle.days} - 10957`;
@@ -94,9 +116,9 @@ export const exactDate: Scalar = {
  * Microseconds since 1970: exact up to the year 294246, in which they end. Infinity is the largest and the smallest of
  * them, as within Postgres, whose timestamps end in 294276.
  */
-export const exactTimestamp: Scalar = { ...timestamp, convert: (x) => anyTimestamp(x, x, withoutEra(x)) };
+export const exactTimestamp: Scalar = { ...asTimestamp, convert: (x) => anyTimestamp(x, x, withoutEra(x)) };
 export const exactTimestampWithZone: Scalar = {
-  ...timestamp,
+  ...asTimestamp,
   convert: (x) => anyTimestamp(x, withoutOffset(x), withoutOffset(withoutEra(x))),
 };
 
@@ -148,7 +170,24 @@ function clamped(x: string, first: string, last: string, usual: string): string 
 
 function clampedTimestamp(x: string, printed: string): string {
   const usual = `ifNull(${printed}, '${zeroTime}')`;
-  return `CAST(${clamped(x, "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999", usual)} AS DateTime64(6, 'UTC'))`;
+  return `CAST(${clamped(x, firstTime, lastTime, usual)} AS DateTime64(6, 'UTC'))`;
+}
+
+const printedTimes = { first: firstTime, last: lastTime, type: "timestamp" };
+
+/**
+ * SQL of Postgres: the value, or the first or last of the range. Infinity lies outside of every range. `instead` is of
+ * another type than the constants: how it is compared, in UTC, and how it is shown.
+ */
+function printedWithin(
+  value: string,
+  { first, last, type }: { readonly first: string; readonly last: string; readonly type: string },
+  instead: { readonly type: string; readonly shown: string } = { type, shown: value },
+): string {
+  const limit = (text: string) => `'${text}'::pg_catalog.${instead.type}`;
+  const constant = (text: string) => `'${text}'::pg_catalog.${type}`;
+  const early = `WHEN ${value} < ${limit(first)} THEN ${constant(first)}`;
+  return `CASE ${early} WHEN ${value} > ${limit(last)} THEN ${constant(last)} ELSE ${instead.shown} END`;
 }
 
 /** `bare` is without its offset, `printed` also without its era. */

@@ -1,7 +1,7 @@
 /** The pipe's tables at the destination: made, exchanged after a copy, and looked at by readers through views. */
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import type { SourceContext } from "../source.ts";
-import { createTableSql, createViewSql, type TablePlan } from "./tables.ts";
+import { createTableSql, createViewSql, ownColumns, type TablePlan } from "./tables.ts";
 
 export class DestinationTables {
   readonly #context: SourceContext;
@@ -12,9 +12,9 @@ export class DestinationTables {
 
   /**
    * Makes the table that a copy fills, and answers its name: the table itself, or another one beside it while the table
-   * has an older copy that readers still see.
+   * has an older copy that readers still see. `isExact`: its columns are those of the plan, also in a table of the user.
    */
-  async prepare(plan: TablePlan, copyId: string): Promise<string> {
+  async prepare(plan: TablePlan, copyId: string): Promise<{ into: string; isExact: boolean }> {
     const comments = await this.#comments(plan);
     const comment = commentOf(copyId);
     const live = comments.get(plan.target);
@@ -24,7 +24,7 @@ export class DestinationTables {
     if (comments.has(beside) && comments.get(beside) !== comment) await this.#drop(plan, beside);
     await this.#context.command(createTableSql(plan, into, comment));
     if (into === plan.target) await this.refreshView(plan);
-    return into;
+    return { into, isExact: await this.#isExact(plan, into) };
   }
 
   /** The copy is complete: from now on readers see it. May be repeated. */
@@ -34,9 +34,10 @@ export class DestinationTables {
     if (comments.get(plan.target) !== commentOf(copyId) && comments.get(beside) === commentOf(copyId)) {
       const names = [plan.target, beside].map((name) => tableName(plan.database, name));
       await this.#context.command(`EXCHANGE TABLES ${names[0]} AND ${names[1]}`);
+      // Else `prepare` has done so.
+      await this.refreshView(plan);
     }
     if (comments.has(beside)) await this.#drop(plan, beside);
-    await this.refreshView(plan);
   }
 
   /** The view for readers, after the table's columns have changed. */
@@ -46,6 +47,17 @@ export class DestinationTables {
 
   async #drop(plan: TablePlan, name: string): Promise<void> {
     await this.#context.command(`DROP TABLE IF EXISTS ${tableName(plan.database, name)} SYNC`);
+  }
+
+  async #isExact(plan: TablePlan, table: string): Promise<boolean> {
+    const rows = await this.#context.query(
+      `SELECT name, type, default_kind FROM system.columns WHERE database = ${literal(plan.database)} AND table = ${literal(table)}`,
+    );
+    const found = new Map(rows.map((row) => [String(row.name), row]));
+    return [...plan.columns, ...ownColumns].every(({ name, type }) => {
+      const column = found.get(name);
+      return column?.type === type && column.default_kind === "";
+    });
   }
 
   /** Of the table and of the one beside it, where they exist. */

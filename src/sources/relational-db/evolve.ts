@@ -199,7 +199,7 @@ function isWideningOid(from: number, to: number): boolean {
 const integers = ["Int16", "Int32", "Int64"];
 
 /** Every value of the one type is a value of the other. */
-function isWidening(from: string, to: string): boolean {
+export function isWidening(from: string, to: string): boolean {
   const [, inner] = /^Nullable\((.*)\)$/.exec(to) ?? [];
   if (inner !== undefined) {
     const [, before = from] = /^Nullable\((.*)\)$/.exec(from) ?? [];

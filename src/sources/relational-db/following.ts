@@ -1,4 +1,5 @@
 /** Follows the stream: turns what arrives into batches, at the pace of the destination. */
+import type pg from "pg";
 import type { Batch, Json } from "../source.ts";
 import { type Barrier, type Gathered, Gatherer, type Limits, type PlanOf, streamBatch } from "./batches.ts";
 import type { RelationalDbConfig } from "./kind.ts";
@@ -15,8 +16,12 @@ export type FollowParts = {
   /** True when rows of this relation can be written as the table is now. */
   readonly fits: (relation: Relation) => boolean;
   readonly isOurs: (relation: Relation) => boolean;
+  /** Keeps what is then confirmed to the source. */
+  readonly remember: (lsn: bigint) => Promise<void>;
 };
 
+/** The source tells every few seconds how far its log is. */
+const offerPauseMs = 2_000;
 const unlimited: Limits = { rows: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
 
 /** Something to do before the stream goes on. Everything before it is durable when the next one is asked for. */
@@ -41,6 +46,7 @@ export class Following {
   readonly #changes: Record<string, number> = {};
   /** Of the last transaction that was received, in ms. */
   #committedAt = 0;
+  #offerAt = 0;
 
   constructor(parts: FollowParts, from: string, options: { limits?: Limits; syncMs?: number; until?: string } = {}) {
     this.#parts = parts;
@@ -49,11 +55,12 @@ export class Following {
     this.#until = options.until === undefined ? undefined : parsePlace(options.until);
   }
 
-  async open(slotConfirmed: bigint, signal: AbortSignal): Promise<void> {
+  /** `check` answers where the source goes on, on the connection that is used. */
+  async open(check: (client: pg.Client) => Promise<bigint>, signal: AbortSignal): Promise<void> {
     this.#stream = await ReplicationStream.open(
       this.#parts.config,
       this.#parts.names,
-      slotConfirmed,
+      check,
       {
         take: (message) => this.#take(message),
         idle: (walEnd) => this.#idle(walEnd),
@@ -100,7 +107,7 @@ export class Following {
   acknowledge(batch: Batch): void {
     this.#unconfirmed.delete(batch.id);
     const end = (batch.replay as { end?: Json }).end;
-    if (typeof end === "string") this.#stream?.confirm(parseLsn(end), "now");
+    if (typeof end === "string") this.#stream?.confirm(parseLsn(end));
   }
 
   /** How far the destination is behind what has been received, and what has been changed so far. */
@@ -133,7 +140,7 @@ export class Following {
       return this.#stop();
     }
     if (this.#until !== undefined) return placeText(this.#gatherer.at) === placeText(this.#until) ? this.#stop() : true;
-    if (message.kind === "commit" && this.#isIdle()) this.#stream?.confirm(message.endLsn, "later");
+    if (message.kind === "commit" && this.#isIdle()) this.#offer(message.endLsn);
     return this.#gatherer.full || this.#overdue() ? this.#stop() : true;
   }
 
@@ -151,12 +158,22 @@ export class Following {
   }
 
   /** Nothing before this position is still to come. */
-  #idle(walEnd: bigint): bigint | undefined {
+  #idle(walEnd: bigint): void {
     if (this.#until !== undefined) {
       if (walEnd > this.#until.lsn && !this.#gatherer.within) this.#stop();
-      return undefined;
-    }
-    return this.#isIdle() ? walEnd : undefined;
+    } else if (this.#isIdle()) this.#offer(walEnd);
+  }
+
+  /** Everything before this position is dealt with. It is remembered before it is confirmed, now and then. */
+  #offer(lsn: bigint): void {
+    const stream = this.#stream;
+    if (stream === undefined || lsn <= stream.confirmed || Date.now() < this.#offerAt) return;
+    this.#offerAt = Date.now() + offerPauseMs;
+    // What cannot be remembered now is offered again.
+    this.#parts.remember(lsn).then(
+      () => stream.confirm(lsn),
+      () => {},
+    );
   }
 
   #stop(): false {

@@ -1,5 +1,6 @@
 /** `source.relationalDb`: tables of a Postgres database, copied and then followed. */
 import { z } from "zod";
+import { connectors } from "../connectors.ts";
 import type { JsonObject, SourceKind } from "../source.ts";
 
 const name = z.string().min(1).max(63);
@@ -61,7 +62,14 @@ const request = z.strictObject({
 });
 
 /** The configuration as the worker gets it, credentials included. */
-export type RelationalDbConfig = z.output<typeof request>;
+export type RelationalDbConfig = z.output<typeof request> & {
+  /** Not of the user but of the server's settings: how long the source may say nothing, in ms. */
+  readonly silenceMs?: number;
+};
+
+export function silenceMsOf(config: RelationalDbConfig): number {
+  return config.silenceMs ?? 30_000;
+}
 
 export const relationalDb = {
   key: "relationalDb",
@@ -80,7 +88,7 @@ export const relationalDb = {
   secrets: ["credentials"],
   rules,
   targets: (config) => (config.tableMappings as JsonObject[]).map((mapping) => String(mapping.targetTable)),
-  connect: async () => (await import("./connector.ts")).connector,
+  connect: connectors.relationalDb,
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {

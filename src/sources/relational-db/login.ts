@@ -1,13 +1,19 @@
 /** Logging in at the source: address, TLS, password, and what it means when that fails. */
 import net from "node:net";
 import { createSecureContext } from "node:tls";
-import pg from "pg";
+import type pg from "pg";
 import { AppError, type ErrorCode } from "../../lib/errors.ts";
+import type { CopyFrames } from "./copy-frames.ts";
 import type { RelationalDbConfig } from "./kind.ts";
+import { SourceClient } from "./lifeline.ts";
 
 export type LoginOptions = {
   /** A connection that also takes replication commands. */
   readonly replication?: boolean;
+  /** Takes the rows of copies from the connection. */
+  readonly frames?: CopyFrames;
+  /** The caller looks after its silence itself. */
+  readonly unguarded?: boolean;
 };
 
 const connectTimeoutMs = 10_000;
@@ -21,20 +27,21 @@ export async function login(
   config: RelationalDbConfig,
   options: LoginOptions = {},
   signal?: AbortSignal,
-): Promise<pg.Client> {
-  const client = new pg.Client(clientOptions(config, options));
+): Promise<SourceClient> {
+  const client = new SourceClient(clientOptions(config, options));
+  options.frames?.attach(client);
   // Without a listener a connection that breaks while it is idle would end the process.
   client.on("error", () => {});
-  const end = () => void client.end().catch(() => {});
-  signal?.addEventListener("abort", end);
-  client.once("end", () => signal?.removeEventListener("abort", end));
+  const drop = () => client.drop();
+  signal?.addEventListener("abort", drop);
+  client.once("end", () => signal?.removeEventListener("abort", drop));
   try {
     signal?.throwIfAborted();
     await client.connect();
     return client;
   } catch (error) {
-    signal?.removeEventListener("abort", end);
-    end();
+    signal?.removeEventListener("abort", drop);
+    drop();
     throw loginError(error, config);
   }
 }
@@ -46,10 +53,11 @@ export function clientOptions(config: RelationalDbConfig, options: LoginOptions 
   }
   const { host, database, credentials, tlsHost } = config;
   const password = credentials?.password ?? "";
+  const socket = config.disableTls === true ? options.frames?.socketOptions : undefined;
   return {
     // TLS asks for this name; the socket goes to `host` all the same.
     host: tlsHost ?? host,
-    ...(tlsHost === undefined ? {} : { stream: () => socketTo(host) }),
+    ...(tlsHost === undefined && socket === undefined ? {} : { stream: () => socketTo(host, socket) }),
     port: config.port ?? defaultPort,
     database,
     user: credentials?.username ?? "",
@@ -79,8 +87,8 @@ function tlsOptions({ caCertificate, skipCertVerification }: RelationalDbConfig)
 }
 
 /** A socket that connects to this host, whatever host the caller names. */
-function socketTo(host: string): net.Socket {
-  const socket = new net.Socket();
+function socketTo(host: string, options?: net.SocketConstructorOpts): net.Socket {
+  const socket = new net.Socket(options);
   const plain = socket.connect.bind(socket) as (port: number, host: string) => net.Socket;
   socket.connect = ((port: number) => plain(port, host)) as typeof socket.connect;
   return socket;

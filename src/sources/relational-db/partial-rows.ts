@@ -115,7 +115,9 @@ export class PartialRows {
     );
     const keyNames = key.map(identifier).join(", ");
     const keyNumbers = key.map((_, index) => `k${index}`);
+    // A row that is deleted again further on may be there as a deleted one only, when this is repeated.
     const fetched = [
+      "1 AS seen",
       ...key.map((name, index) => `${identifier(name)} AS k${index}`),
       ...lacking.map((index) => `${identifier((columns[index] as (typeof columns)[number]).name)} AS f${index}`),
     ].join(", ");
@@ -123,14 +125,18 @@ export class PartialRows {
     return (
       `INSERT INTO ${table} (${names}) WITH read AS (SELECT ${read} FROM input(${literal(structure)})) ` +
       `SELECT ${filled.join(", ")}, i.version, i.deleted FROM read AS i LEFT JOIN (SELECT ${fetched} FROM ${table} ` +
-      `WHERE (${keyNames}) IN (SELECT ${keyNumbers.join(", ")} FROM read) AND ${identifier(deletedColumn)} = 0 ` +
-      `ORDER BY ${identifier(versionColumn)} DESC LIMIT 1 BY ${keyNames}) AS d ` +
-      `ON ${keyNumbers.map((name) => `i.${name} = d.${name}`).join(" AND ")} FORMAT TabSeparated`
+      `WHERE (${keyNames}) IN (SELECT ${keyNumbers.join(", ")} FROM read) ` +
+      `ORDER BY ${identifier(deletedColumn)}, ${identifier(versionColumn)} DESC LIMIT 1 BY ${keyNames}) AS d ` +
+      `ON ${keyNumbers.map((name) => `i.${name} = d.${name}`).join(" AND ")} ` +
+      `WHERE throwIf(notEmpty(i.lacking) AND d.seen = 0, ${literal(unseen)}) = 0 FORMAT TabSeparated`
     );
   }
 }
 
 const lackingColumn = "_lacking";
+/** What the user is told of a row that cannot be made whole. */
+const unseen =
+  "an update left out large values that did not change, of a row that is not in the table: set REPLICA IDENTITY FULL at the source";
 
 type Value = ReturnType<Tuple["bytes"]>;
 

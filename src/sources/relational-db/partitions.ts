@@ -9,13 +9,23 @@ export type Cut = {
   /** As the source estimates them. */
   readonly rows: number;
 };
-type Leaf = { readonly schema: string; readonly name: string; readonly pages: number; readonly step: number };
+type Leaf = {
+  readonly schema: string;
+  readonly name: string;
+  readonly pages: number;
+  readonly step: number;
+  /** Pages that may be held in memory together. Absent in cuts of earlier versions. */
+  readonly most?: number;
+};
 
 export type Part = {
   readonly index: number;
   readonly leaf: TableName;
-  /** Condition on the rows' place; the last range of a table is open, because tables grow. */
-  readonly where: string;
+  readonly from: number;
+  /** The page behind it. The last range of a table is open, because tables grow. */
+  readonly end: number | undefined;
+  /** Ranges that may be held in memory together. */
+  readonly together: number;
 };
 
 /** A part is held in memory as a whole. */
@@ -28,7 +38,7 @@ export async function cutTable(client: pg.Client, oid: number, rowsPerPart: numb
     const rowsPerPage = pages > 0 && tuples > 0 ? Math.max(tuples / pages, 1) : 60;
     const byRows = Math.floor(rowsPerPart / rowsPerPage);
     const byBytes = Math.floor((maxPartBytes / 2 / Math.max(bytes, 1)) * Math.max(pages, 1));
-    return { schema, name, pages, step: Math.max(1, Math.min(byRows, byBytes)) };
+    return { schema, name, pages, step: Math.max(1, Math.min(byRows, byBytes)), most: Math.max(1, byBytes) };
   });
   const total = rows.reduce((sum, row) => sum + Math.max(row.tuples, 0), 0);
   return { leaves, rows: Math.round(total) };
@@ -53,14 +63,39 @@ const leavesSql = `
 /** Numbered from 0. */
 export function partsOf(cut: Cut): Part[] {
   const parts: Part[] = [];
-  for (const { schema, name, pages, step } of cut.leaves) {
+  for (const { schema, name, pages, step, most } of cut.leaves) {
+    const leaf = { schema, name };
+    const together = Math.max(1, Math.floor((most ?? step) / step));
     for (let from = 0; from === 0 || from < pages; from += step) {
-      const isLast = from + step >= pages;
-      const end = isLast ? "" : ` AND ctid < '(${from + step},0)'::tid`;
-      parts.push({ index: parts.length, leaf: { schema, name }, where: `ctid >= '(${from},0)'::tid${end}` });
+      const end = from + step >= pages ? undefined : from + step;
+      parts.push({ index: parts.length, leaf, from, end, together });
     }
   }
   return parts;
+}
+
+/**
+ * Ranges that lie behind one another as one piece of work, because an insert costs more than a range: as many as memory
+ * allows, but so that `readers` connections have two pieces each. `isAlike`: they may be copied by one statement.
+ */
+export function groupParts(parts: readonly Part[], readers: number, isAlike: (a: Part, b: Part) => boolean): Part[][] {
+  const most = Math.max(1, Math.floor(parts.length / (2 * readers)));
+  const groups: Part[][] = [];
+  for (const part of parts) {
+    const group = groups.at(-1);
+    const [first] = group ?? [];
+    const fits = first?.leaf === part.leaf && isAlike(first, part);
+    if (group !== undefined && fits && group.length < Math.min(most, part.together)) group.push(part);
+    else groups.push([part]);
+  }
+  return groups;
+}
+
+/** Condition on the place of rows in ranges that lie behind one another. */
+export function placeCondition(parts: readonly Part[]): string {
+  const { from } = parts[0] as Part;
+  const { end } = parts.at(-1) as Part;
+  return `ctid >= '(${from},0)'::tid${end === undefined ? "" : ` AND ctid < '(${end},0)'::tid`}`;
 }
 
 export function cutToJson(cut: Cut): JsonObject {

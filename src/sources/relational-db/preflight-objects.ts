@@ -121,6 +121,8 @@ type Slot = {
   readonly temporary: boolean;
   readonly twoPhase: boolean;
   readonly walStatus: string | null;
+  /** Postgres 17 and newer. */
+  readonly failover: boolean | null;
 };
 
 /** The slot that `cdc_only` is given. */
@@ -129,7 +131,8 @@ export async function slotIssues({ client, config, existing }: Preflight): Promi
   if (name === undefined) return [];
   const { rows } = await client.query<Slot>(
     `SELECT slot_type AS type, plugin::text, database::text, active, temporary, two_phase AS "twoPhase",
-       wal_status AS "walStatus" FROM pg_catalog.pg_replication_slots WHERE slot_name = $1`,
+       wal_status AS "walStatus", (pg_catalog.to_jsonb(s)->>'failover')::bool AS failover
+     FROM pg_catalog.pg_replication_slots s WHERE slot_name = $1`,
     [name],
   );
   const add = (message: string) => [issue("settings.replicationSlotName", message)];
@@ -149,5 +152,9 @@ export async function slotIssues({ client, config, existing }: Preflight): Promi
     );
   }
   if (slot.active && !existing) return add(`slot "${name}" is in use by another client`);
+  if (config.settings?.enableFailoverSlots === true && slot.failover === false) {
+    const create = `pg_create_logical_replication_slot(..., failover => true)`;
+    return [issue("settings.enableFailoverSlots", `slot "${name}" was made without failover; make it with ${create}`)];
+  }
   return [];
 }

@@ -22,8 +22,9 @@ export const sessionSql = `SELECT ${Object.entries(settings)
   .join(", ")}`;
 
 /**
- * `COPY (SELECT columns FROM table WHERE where) TO STDOUT`: TabSeparated bytes as `RowWriter` makes them. `where` is
- * trusted SQL (a ctid range); `only` leaves out children of the table (partitions are read one by one).
+ * `COPY (SELECT columns FROM table WHERE where) TO STDOUT`: TabSeparated bytes as `RowWriter` makes them. `columns` are
+ * quoted names or SQL over them, `where` is a ctid range: both are trusted. `only` leaves out children of the table
+ * (partitions are read one by one).
  */
 export function copySelect(
   table: TableName,
@@ -32,10 +33,15 @@ export function copySelect(
 ): string {
   const from = `${options.only === true ? "ONLY " : ""}${quoteName(table.schema)}.${quoteName(table.name)}`;
   const where = options.where === undefined ? "" : ` WHERE ${options.where}`;
-  return `COPY (SELECT ${columns.map(quoteName).join(", ")} FROM ${from}${where}) TO STDOUT`;
+  return `COPY (SELECT ${columns.join(", ")} FROM ${from}${where}) TO STDOUT`;
 }
 
 /** A quoted name in Postgres SQL. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A text literal in Postgres SQL. */
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
 }

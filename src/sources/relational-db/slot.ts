@@ -4,9 +4,11 @@ import type pg from "pg";
 import { AppError } from "../../lib/errors.ts";
 import { connect } from "./connection.ts";
 import type { RelationalDbConfig, TableMapping } from "./kind.ts";
+import { type Lineage, readLineage } from "./lineage.ts";
 import { sourceError } from "./login.ts";
 import { parseLsn, versionText } from "./lsn.ts";
-import { quoteName } from "./session.ts";
+import { quoteName, quoteText } from "./session.ts";
+import { lossOf, type SlotRow } from "./wal-budget.ts";
 
 export type Names = {
   readonly slot: string;
@@ -71,15 +73,22 @@ export type Snapshot = {
 };
 
 /** Creates the pipe's slot, in place of an older one of the same name, with the snapshot of its first position. */
-export async function createSlot(config: RelationalDbConfig, slot: string, failover: boolean): Promise<Snapshot> {
+export async function createSlot(
+  config: RelationalDbConfig,
+  slot: string,
+  failover: boolean,
+): Promise<Snapshot & { readonly lineage: Lineage }> {
   const client = await connect(config, { replication: true });
   try {
+    // The snapshot ends with the next command on its connection.
+    const lineage = await readLineage(client);
     await client.query(`SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots
-      WHERE slot_name = '${slot}'`);
+      WHERE slot_name = ${quoteText(slot)}`);
     const options = failover ? "(SNAPSHOT 'export', FAILOVER true)" : "EXPORT_SNAPSHOT";
     const created = await client.query(`CREATE_REPLICATION_SLOT ${quoteName(slot)} LOGICAL pgoutput ${options}`);
     const row = created.rows[0] as { snapshot_name: string; consistent_point: string };
-    return { name: row.snapshot_name, lsn: row.consistent_point, version: "0", close: () => client.end() };
+    const close = () => client.end();
+    return { name: row.snapshot_name, lsn: row.consistent_point, version: "0", lineage, close };
   } catch (error) {
     await client.end().catch(() => {});
     throw sourceError(error);
@@ -88,11 +97,15 @@ export async function createSlot(config: RelationalDbConfig, slot: string, failo
 
 /**
  * The snapshot of a slot that goes with its connection: exact, and later than every transaction that was running when it
- * was asked for. The pipe's own slot keeps all that happened since.
+ * was asked for. The pipe's own slot keeps all that happened since, if the check on the same connection says so.
  */
-export async function temporarySnapshot(config: RelationalDbConfig): Promise<Snapshot> {
+export async function temporarySnapshot(
+  config: RelationalDbConfig,
+  check: (client: pg.Client) => Promise<unknown>,
+): Promise<Snapshot> {
   const client = await connect(config, { replication: true });
   try {
+    await check(client);
     const name = `millrace_copy_${randomBytes(8).toString("hex")}`;
     const created = await client.query(`CREATE_REPLICATION_SLOT ${name} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT`);
     const row = created.rows[0] as { snapshot_name: string; consistent_point: string };
@@ -120,16 +133,29 @@ export async function exportSnapshot(config: RelationalDbConfig): Promise<Snapsh
   }
 }
 
-export type SlotState = { readonly confirmed: string; readonly active: boolean; readonly walStatus: string };
+export type SlotState = {
+  readonly isStandby: boolean;
+  /** Absent when there is no such slot. */
+  readonly confirmed?: string;
+  /** Why it cannot be used any more. */
+  readonly loss?: string;
+};
 
-/** Undefined when there is no such slot. */
-export async function findSlot(client: pg.Client, slot: string): Promise<SlotState | undefined> {
-  const { rows } = await client.query<SlotState>(
-    `SELECT confirmed_flush_lsn::text AS confirmed, active, coalesce(wal_status, 'reserved') AS "walStatus"
-     FROM pg_catalog.pg_replication_slots WHERE slot_name = $1`,
-    [slot],
+/** A simple query: also for connections that take replication commands. */
+export async function findSlot(client: pg.Client, slot: string): Promise<SlotState> {
+  const { rows } = await client.query<SlotRow & { isStandby: boolean; confirmed: string | null }>(
+    `SELECT pg_catalog.pg_is_in_recovery() AS "isStandby", s.confirmed_flush_lsn::text AS confirmed,
+       s.wal_status AS "walStatus", pg_catalog.to_jsonb(s)->>'invalidation_reason' AS reason,
+       (pg_catalog.to_jsonb(s)->>'conflicting')::bool AS conflicting
+     FROM (SELECT 1) AS one LEFT JOIN pg_catalog.pg_replication_slots s ON s.slot_name = ${quoteText(slot)}`,
   );
-  return rows[0];
+  const row = rows[0] as (typeof rows)[number];
+  const loss = lossOf(row);
+  return {
+    isStandby: row.isStandby,
+    ...(row.confirmed === null ? {} : { confirmed: row.confirmed }),
+    ...(loss === undefined ? {} : { loss }),
+  };
 }
 
 /** Drops what the pipe made. A slot that is in use is tried again until its reader is gone. */

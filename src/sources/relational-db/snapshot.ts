@@ -1,32 +1,43 @@
 /**
- * The copy of the tables that the stream then continues. Each table is cut into ranges of pages; a range is one batch with
- * a lane and a mark of its own. Ranges that were not durable when a worker ended are copied in a newer snapshot, and
+ * The copy of the tables that the stream then continues. Each table is cut into ranges of pages with a mark each; ranges
+ * that lie behind one another are one batch with a lane of its own. Ranges that were not durable when a worker ended are copied in a newer snapshot, and
  * the durable ones are looked through for rows that came into them since. Such rows have the version of their snapshot's
  * position: the stream, which begins further back, cannot replace them by what it says of the time before.
  */
 import type pg from "pg";
-import type { Batch, Insert, JsonObject, SourceContext } from "../source.ts";
-import { connect, copyOut } from "./connection.ts";
-
+import type { Batch, JsonObject, SourceContext } from "../source.ts";
+import { connect } from "./connection.ts";
+import { copiedRows } from "./copied-rows.ts";
+import { CopyFrames } from "./copy-frames.ts";
 import type { RelationalDbConfig } from "./kind.ts";
-import { type Cut, cutFromJson, cutTable, cutToJson, type Part, partsOf } from "./partitions.ts";
+import {
+  type Cut,
+  cutFromJson,
+  cutTable,
+  cutToJson,
+  groupParts,
+  type Part,
+  partsOf,
+  placeCondition,
+} from "./partitions.ts";
+import { Buffers, Pieces } from "./pieces.ts";
 import { copySelect } from "./session.ts";
 import type { Snapshot } from "./slot.ts";
-import { snapshotInsert, type TablePlan } from "./tables.ts";
-
-/** Bytes of one insert. */
-const maxInsertBytes = 48 * 2 ** 20;
+import type { TablePlan } from "./tables.ts";
 
 export type Copied = {
   readonly plan: TablePlan;
   readonly copyId: string;
   /** The table that is filled. */
   readonly into: string;
+  /** It has the columns of the plan, exactly. */
+  readonly isExact: boolean;
 };
 
 type Work = Copied & {
-  readonly part: Part;
-  /** The range is durable from an earlier snapshot: only rows that came into it since are wanted. */
+  /** At least one. */
+  readonly parts: readonly Part[];
+  /** The ranges are durable from an earlier snapshot: only rows that came into them since are wanted. */
   readonly isDone: boolean;
 };
 
@@ -35,6 +46,7 @@ export class SnapshotCopy {
   readonly #context: SourceContext;
   readonly #tables: readonly Copied[];
   readonly #pending = new Map<string, Batch>();
+  readonly #buffers: Buffers;
   readonly #startedAt = Date.now();
   #estimatedRows = 0;
   #partsAll = 0;
@@ -45,6 +57,7 @@ export class SnapshotCopy {
     this.#config = config;
     this.#context = context;
     this.#tables = tables;
+    this.#buffers = new Buffers(context.concurrency + 2);
   }
 
   /** All ranges of the tables, with what has been done of them. */
@@ -57,7 +70,7 @@ export class SnapshotCopy {
   /** Batches of these ranges. When it returns, all of them are durable: their lanes have been waited for. */
   async *read(work: readonly Work[], snapshot: Snapshot, signal: AbortSignal): AsyncGenerator<Batch> {
     const settings = this.#config.settings ?? {};
-    const width = (settings.initialLoadParallelism ?? 4) * (settings.snapshotNumberOfParallelTables ?? 1);
+    const width = this.#readersOfTable * (settings.snapshotNumberOfParallelTables ?? 1);
     const readers = await this.#openReaders(Math.min(width, work.length, 32), snapshot);
     const inFlight: Promise<Batch>[] = [];
     let next = 0;
@@ -90,15 +103,22 @@ export class SnapshotCopy {
     } finally {
       await Promise.allSettled(inFlight);
       await Promise.allSettled(readers.map((reader) => reader.close()));
+      this.#buffers.close();
     }
+  }
+
+  get #readersOfTable(): number {
+    return this.#config.settings?.initialLoadParallelism ?? 4;
   }
 
   acknowledge(batch: Batch): void {
     if (this.#pending.get(batch.lane)?.id !== batch.id) return;
     this.#pending.delete(batch.lane);
+    for (const { body } of batch.inserts) this.#buffers.give(body?.() as Buffer);
     if (batch.marks === undefined) return;
-    this.#partsDone += 1;
-    this.#partsNow += 1;
+    const parts = Object.keys(batch.marks).length;
+    this.#partsDone += parts;
+    this.#partsNow += parts;
     this.#report();
   }
 
@@ -116,14 +136,13 @@ export class SnapshotCopy {
   }
 
   async #openReaders(count: number, snapshot: Snapshot): Promise<Reader[]> {
-    const readers: Reader[] = [];
-    try {
-      for (let index = 0; index < count; index += 1) readers.push(await Reader.open(this.#config, snapshot));
-      return readers;
-    } catch (error) {
-      await Promise.allSettled(readers.map((reader) => reader.close()));
-      throw error;
-    }
+    const opening = Array.from({ length: count }, () => Reader.open(this.#config, snapshot, this.#buffers));
+    const opened = await Promise.allSettled(opening);
+    const readers = opened.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+    const failed = opened.find((result) => result.status === "rejected");
+    if (failed === undefined) return readers;
+    await Promise.allSettled(readers.map((reader) => reader.close()));
+    throw failed.reason;
   }
 
   async #workOf(client: pg.Client, table: Copied): Promise<Work[]> {
@@ -134,7 +153,9 @@ export class SnapshotCopy {
     this.#estimatedRows += cut.rows;
     this.#partsAll += parts.length;
     this.#partsDone += done.size;
-    return parts.map((part) => ({ ...table, part, isDone: done.has(markOf(table, part)) }));
+    const isDone = (part: Part) => done.has(markOf(table, part));
+    const groups = groupParts(parts, this.#readersOfTable, (a, b) => isDone(a) === isDone(b));
+    return groups.map((group) => ({ ...table, parts: group, isDone: isDone(group[0] as Part) }));
   }
 
   async #cutOf(client: pg.Client, { plan, copyId }: Copied): Promise<Cut> {
@@ -161,19 +182,24 @@ export class SnapshotCopy {
 /** One connection within the snapshot. */
 class Reader {
   readonly #client: pg.Client;
+  readonly #frames: CopyFrames;
+  readonly #buffers: Buffers;
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(client: pg.Client) {
+  private constructor(client: pg.Client, frames: CopyFrames, buffers: Buffers) {
     this.#client = client;
+    this.#frames = frames;
+    this.#buffers = buffers;
   }
 
-  static async open(config: RelationalDbConfig, snapshot: Snapshot): Promise<Reader> {
-    const client = await connect(config);
+  static async open(config: RelationalDbConfig, snapshot: Snapshot, buffers: Buffers): Promise<Reader> {
+    const frames = new CopyFrames();
+    const client = await connect(config, { frames });
     try {
       await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
       // A name that the server gave.
       await client.query(`SET TRANSACTION SNAPSHOT '${snapshot.name}'`);
-      return new Reader(client);
+      return new Reader(client, frames, buffers);
     } catch (error) {
       await client.end().catch(() => {});
       throw error;
@@ -198,53 +224,21 @@ class Reader {
   }
 
   async #copy(work: Work, snapshot: Snapshot, since: string): Promise<Batch> {
-    const { plan, into, part, isDone } = work;
+    const { plan, into, isExact, parts, isDone } = work;
     const isNew = `pg_catalog.age(xmin) <= pg_catalog.age('${since}'::pg_catalog.xid8::pg_catalog.xid)`;
-    const where = isDone ? `${part.where} AND ${isNew}` : part.where;
-    const names = plan.sourceColumns.map((column) => column.name);
-    const pieces = new Pieces();
-    await copyOut(this.#client, copySelect(part.leaf, names, { where, only: true }), (row) => pieces.add(row));
-    const inserts: Insert[] = pieces.take().map((body) => snapshotInsert(plan, into, snapshot.version, body));
-    const mark = markOf(work, part);
-    const lane = isDone ? `${mark}:moved` : mark;
-    // The snapshot's name makes the token another one when the range is copied again.
+    const place = placeCondition(parts);
+    const where = isDone ? `${place} AND ${isNew}` : place;
+    const rows = copiedRows(plan, into, snapshot.version, isExact);
+    const pieces = new Pieces(this.#buffers);
+    const [first] = parts as [Part];
+    await this.#frames.copy(this.#client, copySelect(first.leaf, rows.select, { where, only: true }), pieces);
+    const inserts = pieces.take().map((body) => rows.insert(body));
+    const lane = isDone ? `${markOf(work, first)}:moved` : markOf(work, first);
+    // The snapshot's name makes the token another one when the ranges are copied again.
     const id = `${lane}@${snapshot.lsn}:${snapshot.name}`;
     const counts = { fetchedBytes: pieces.bytes };
-    const marks = isDone ? {} : { marks: { [mark]: pieces.rows } };
+    const marks = isDone ? {} : { marks: Object.fromEntries(parts.map((part) => [markOf(work, part), true])) };
     return { lane, id, replay: { kind: "copy", lane, id }, inserts, ...marks, counts };
-  }
-}
-
-/** Rows one behind the other, cut between rows. */
-class Pieces {
-  rows = 0;
-  bytes = 0;
-  readonly #full: Buffer[] = [];
-  #buffer = Buffer.allocUnsafeSlow(1 << 20);
-  #at = 0;
-
-  add(row: Buffer): void {
-    if (this.#at + row.length > maxInsertBytes && this.#at > 0) this.#cut();
-    if (this.#at + row.length > this.#buffer.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(this.#at + row.length, this.#buffer.length * 2));
-      this.#buffer.copy(grown, 0, 0, this.#at);
-      this.#buffer = grown;
-    }
-    this.#buffer.set(row, this.#at);
-    this.#at += row.length;
-    this.rows += 1;
-    this.bytes += row.length;
-  }
-
-  take(): readonly Buffer[] {
-    if (this.#at > 0) this.#cut();
-    return this.#full;
-  }
-
-  #cut(): void {
-    this.#full.push(this.#buffer.subarray(0, this.#at));
-    this.#buffer = Buffer.allocUnsafeSlow(1 << 20);
-    this.#at = 0;
   }
 }
 

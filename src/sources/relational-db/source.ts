@@ -1,8 +1,9 @@
 /** A pipe's source: copies the tables, then follows their changes. */
+import type pg from "pg";
 import { tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { Batch, Json, JsonObject, Source, SourceContext } from "../source.ts";
-import { type Barrier, streamBatch, streamLane, truncateBatch } from "./batches.ts";
+import type { Batch, InsertFailure, Json, JsonObject, Source, SourceContext } from "../source.ts";
+import { type Barrier, emptyingBatch, streamBatch, streamLane, type TableInsert, truncateBatch } from "./batches.ts";
 import { readTables } from "./catalog.ts";
 import { connect } from "./connection.ts";
 import { DestinationTables } from "./destination.ts";
@@ -10,33 +11,39 @@ import { evolve, fits } from "./evolve.ts";
 import { Following } from "./following.ts";
 import type { RelationalDbConfig } from "./kind.ts";
 import { sourceError } from "./login.ts";
-import { parseLsn, placeText } from "./lsn.ts";
+import { parseLsn, parsePlace, placeText } from "./lsn.ts";
 import type { Relation } from "./pgoutput.ts";
 import {
   createSlot,
   ensurePublication,
   exportSnapshot,
-  findSlot,
   type Names,
   namesOf,
   type Snapshot,
   temporarySnapshot,
 } from "./slot.ts";
 import { type Copied, SnapshotCopy } from "./snapshot.ts";
-import { TableStates } from "./table-states.ts";
+import { Standing } from "./standing.ts";
+import { type TableState, TableStates } from "./table-states.ts";
 import { Watch } from "./watch.ts";
 
 /** Bytes of a batch that is gathered: as many again are inserted meanwhile. */
 const maxBatchBytes = 64 * 2 ** 20;
 
 export class RelationalSource implements Source {
+  readonly isolates = true;
   readonly #config: RelationalDbConfig;
   readonly #context: SourceContext;
   readonly #names: Names;
   readonly #destination: DestinationTables;
+  readonly #standing: Standing;
   #states: TableStates;
+  /** Nothing has been done since the states were loaded. */
+  #isFresh = true;
   #copy: SnapshotCopy | undefined;
   #following: Following | undefined;
+  /** Commit of the last transaction that is durable, in part or whole. */
+  #reached = 0n;
 
   private constructor(config: RelationalDbConfig, context: SourceContext, states: TableStates) {
     this.#config = config;
@@ -44,6 +51,7 @@ export class RelationalSource implements Source {
     this.#states = states;
     this.#names = namesOf(config, context.pipeId);
     this.#destination = new DestinationTables(context);
+    this.#standing = new Standing(context, this.#names.slot);
   }
 
   /** Looks at the source and makes what is missing at both sides. */
@@ -66,26 +74,27 @@ export class RelationalSource implements Source {
 
   async *read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncGenerator<Batch> {
     const mode = this.#config.settings?.replicationMode ?? "cdc";
-    this.#states = await this.#load();
+    if (this.#isFresh) this.#isFresh = false;
+    else this.#states = await this.#load();
+    const checkpoint = checkpoints.get(streamLane) as string | undefined;
+    this.#reached = checkpoint === undefined ? 0n : parsePlace(checkpoint).lsn;
     if (mode === "cdc_only") await this.#makeTables();
     else yield* this.#copyTables(mode, signal);
     if (mode === "snapshot" || signal.aborted) return;
-    yield* this.#follow(checkpoints.get(streamLane) as string | undefined, signal);
+    yield* this.#follow(checkpoint, signal);
   }
 
   async replay(replay: JsonObject, signal: AbortSignal): Promise<Batch> {
     const { kind, lane, id, from, to } = replay as Record<string, string>;
-    if (kind === "truncate") {
-      const sql = replay.sql as readonly string[];
-      const inserts = sql.map((statement) => ({ sql: statement }));
-      return { lane: streamLane, id: `${from}-${to}:truncate`, replay, checkpoint: to as string, inserts };
-    }
+    if (kind === "truncate") return emptyingBatch(replay);
     // What was copied is gone with its snapshot: the range is handed out again.
     if (kind !== "changes") return { lane: lane as string, id: id as string, replay, inserts: [] };
+    this.#isFresh = false;
     this.#states = await this.#load();
     const following = this.#follower(from as string, { until: to as string });
     try {
-      await following.open(await this.#slotPosition(), signal);
+      const reached = parsePlace(to as string).lsn;
+      await following.open((client) => this.#standing.check(client, reached), signal);
       const gathered = await following.exactly(signal);
       if (gathered === undefined) throw new Error("the stream ended before the batch was complete");
       return { ...streamBatch(gathered), replay };
@@ -94,8 +103,31 @@ export class RelationalSource implements Source {
     }
   }
 
-  async refused(): Promise<readonly Batch[]> {
-    return [];
+  /** A table that the engine does not take rows for is stopped, as a missing row would make it wrong; others go on. */
+  async refused(batch: Batch, failure: InsertFailure): Promise<readonly Batch[]> {
+    const state = this.#stateOf(batch, failure.insert);
+    if (state === undefined) return [];
+    const whose = failure.kind === "destination" ? "its table or a view on it refuses inserts" : "a row does not fit";
+    await state.stop(`${whose} (${failure.message})`);
+    const { target } = state.plan;
+    const inserts = batch.inserts.filter((insert) => (insert as Partial<TableInsert>).target !== target);
+    return [{ ...batch, inserts: batch.lane === streamLane ? inserts : [] }];
+  }
+
+  /** Rows of a table that was stopped while they were gathered. */
+  #withoutStopped(batch: Batch): Batch {
+    const stopped = this.#states.all().filter(({ isStopped }) => isStopped);
+    const targets = stopped.map(({ plan }) => plan.target);
+    if (targets.length === 0) return batch;
+    const inserts = batch.inserts.filter((insert) => !targets.includes((insert as TableInsert).target));
+    return { ...batch, inserts };
+  }
+
+  #stateOf(batch: Batch, insert: number): TableState | undefined {
+    if (batch.lane === streamLane) {
+      return this.#states.ofTarget((batch.inserts[insert] as Partial<TableInsert>).target ?? "");
+    }
+    return this.#states.all().find((state) => isLaneOf(batch.lane, state));
   }
 
   async acknowledge(batch: Batch): Promise<void> {
@@ -132,21 +164,32 @@ export class RelationalSource implements Source {
       for (const state of states) {
         // Rows without a version must not come twice: from the copy, and from the stream.
         if (state.plan.engine !== "ReplacingMergeTree") await state.skipChangesBefore(snapshot.lsn);
-        const into = await this.#destination.prepare(state.plan, state.copyId);
-        tables.push({ plan: state.plan, copyId: state.copyId, into });
+        const { plan, copyId } = state;
+        tables.push({ plan, copyId, ...(await this.#destination.prepare(plan, copyId)) });
       }
       this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
-      const work = await this.#copy.work(client);
-      if (work.length > 0) yield* this.#copy.read(work, snapshot, signal);
+      yield* this.#copyRows(this.#copy, client, snapshot, signal);
       if (signal.aborted) return;
-      for (const state of states) {
+      for (const state of states.filter(({ isStopped }) => !isStopped)) {
         await this.#destination.publish(state.plan, state.copyId);
         await state.completed(snapshot.lsn);
       }
       this.#context.copying(false);
     } finally {
-      await snapshot?.close();
-      await client.end().catch(() => {});
+      await Promise.allSettled([snapshot?.close(), client.end()]);
+    }
+  }
+
+  async *#copyRows(copy: SnapshotCopy, client: pg.Client, snapshot: Snapshot, signal: AbortSignal) {
+    try {
+      const work = await copy.work(client);
+      if (work.length === 0) return;
+      for await (const batch of copy.read(work, snapshot, signal)) {
+        const isStopped = this.#states.all().some((state) => state.isStopped && isLaneOf(batch.lane, state));
+        yield isStopped ? { ...batch, inserts: [] } : batch;
+      }
+    } catch (error) {
+      throw isOfSource(error) ? sourceError(error) : error;
     }
   }
 
@@ -154,11 +197,13 @@ export class RelationalSource implements Source {
   async #snapshot(mode: string): Promise<Snapshot> {
     if (mode === "snapshot") return await exportSnapshot(this.#config);
     if ((await this.#context.marks([slotMark])).has(slotMark)) {
-      await this.#slotPosition();
-      return await temporarySnapshot(this.#config);
+      const snapshot = await temporarySnapshot(this.#config, (client) => this.#standing.check(client, this.#reached));
+      await this.#standing.copies(snapshot.lsn);
+      return snapshot;
     }
     const failover = this.#config.settings?.enableFailoverSlots === true;
     const snapshot = await createSlot(this.#config, this.#names.slot, failover);
+    await this.#standing.begins(snapshot.lineage, snapshot.lsn);
     await this.#context.note({ [slotMark]: snapshot.lsn }, {});
     return snapshot;
   }
@@ -174,10 +219,8 @@ export class RelationalSource implements Source {
   }
 
   async *#follow(checkpoint: string | undefined, signal: AbortSignal): AsyncGenerator<Batch> {
-    const position = await this.#slotPosition();
-    const first = (await this.#context.marks([slotMark])).get(slotMark) as string | undefined;
-    const begin = first === undefined ? position : parseLsn(first);
-    const from = checkpoint ?? placeText({ lsn: begin - 1n, change: "whole" });
+    const check = (client: pg.Client) => this.#standing.check(client, this.#reached);
+    const from = checkpoint ?? placeText({ lsn: (await this.#firstPosition(check)) - 1n, change: "whole" });
     const { pullBatchSize = 100_000, syncIntervalSeconds = 60 } = this.#config.settings ?? {};
     const following = this.#follower(from, {
       limits: { rows: pullBatchSize, bytes: maxBatchBytes },
@@ -186,11 +229,11 @@ export class RelationalSource implements Source {
     this.#following = following;
     const watch = new Watch(this.#config, this.#context, this.#names.slot);
     try {
-      await following.open(position, signal);
+      await following.open(check, signal);
       this.#context.answered();
       watch.start(() => following.gauges());
       for await (const step of following.steps(signal)) {
-        if (step.kind === "batch") yield step.batch;
+        if (step.kind === "batch") yield this.#withoutStopped(step.batch);
         else yield* this.#pass(following, step.barrier, step.from);
       }
     } finally {
@@ -239,6 +282,7 @@ export class RelationalSource implements Source {
         const state = this.#states.of(relation);
         return state === undefined || state.isStopped || lsn < state.skipTo ? undefined : state.plan;
       },
+      remember: (lsn: bigint) => this.#standing.confirms(lsn),
       isOurs: (relation: Relation) => this.#states.of(relation)?.isStopped === false,
       fits: (relation: Relation) => {
         const state = this.#states.of(relation);
@@ -248,14 +292,15 @@ export class RelationalSource implements Source {
     return new Following(parts, from, options);
   }
 
-  /** Where the source would go on; throws when the slot is gone or its log is. */
-  async #slotPosition(): Promise<bigint> {
-    const client = await connect(this.#config);
+  /** The slot's first position: what is before it was copied, or is not wanted. */
+  async #firstPosition(check: (client: pg.Client) => Promise<bigint>): Promise<bigint> {
+    const first = (await this.#context.marks([slotMark])).get(slotMark);
+    if (first !== undefined) return parseLsn(String(first));
+    const client = await connect(this.#config, { replication: true });
     try {
-      const slot = await findSlot(client, this.#names.slot);
-      if (slot === undefined) throw lost(`The replication slot "${this.#names.slot}" does not exist any more`);
-      if (slot.walStatus === "lost") throw lost(`The replication slot "${this.#names.slot}" has lost its log`);
-      return parseLsn(slot.confirmed);
+      return await check(client);
+    } catch (error) {
+      throw sourceError(error);
     } finally {
       await client.end().catch(() => {});
     }
@@ -264,8 +309,9 @@ export class RelationalSource implements Source {
 
 const slotMark = "slot";
 
-function lost(what: string): AppError {
-  return new AppError("SOURCE_INVALID", `${what}: changes may be missing. Send the command resync to copy anew.`);
+/** Lanes of a copy are named after the table and the copy. */
+function isLaneOf(lane: string, { plan, copyId }: TableState): boolean {
+  return lane.startsWith(`snapshot:${plan.target}:${copyId}:`);
 }
 
 /** Errors of `pg` carry a code of five characters, those of its sockets an errno. */

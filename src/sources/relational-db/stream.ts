@@ -2,14 +2,15 @@
 import type pg from "pg";
 import { AppError } from "../../lib/errors.ts";
 import { connect, copyOut } from "./connection.ts";
-import type { RelationalDbConfig } from "./kind.ts";
+import { type RelationalDbConfig, silenceMsOf } from "./kind.ts";
+import type { SourceClient } from "./lifeline.ts";
 import { sourceError } from "./login.ts";
 import { formatLsn } from "./lsn.ts";
 import { decode, type Message } from "./pgoutput.ts";
 import { quoteName } from "./session.ts";
 import type { Names } from "./slot.ts";
 
-/** The source ends connections that say nothing for its `wal_sender_timeout`, a minute by default. */
+/** Longest pause between two words to the source; each is answered at once. */
 const statusMs = 5_000;
 /** A reader that has just died keeps the slot for a moment. */
 const slotBusyAttempts = 60;
@@ -20,47 +21,51 @@ const epochMs = 946_684_800_000;
 export type Receiver = {
   /** Answers false when no more messages are wanted for now: `resume` brings them. */
   take(message: Message): boolean;
-  /** The source has nothing before this position that it has not sent. Answers what may be confirmed. */
-  idle(walEnd: bigint): bigint | undefined;
+  /** The source has nothing before this position that it has not sent. */
+  idle(walEnd: bigint): void;
   /** The connection is over. */
   failed(error: Error): void;
 };
 
 export class ReplicationStream {
-  readonly #client: pg.Client;
+  readonly #client: SourceClient;
+  readonly #silenceMs: number;
   readonly #receiver: Receiver;
   /** Messages that had already arrived when the receiver had enough. */
   readonly #kept: Buffer[] = [];
   #blocked = false;
   #closed = false;
-  #confirmed: bigint;
+  #confirmed = 0n;
   #received = 0n;
   #timer: NodeJS.Timeout | undefined;
+  /** Words to the source since the last one from it. */
+  #unanswered = 0;
 
-  private constructor(client: pg.Client, confirmed: bigint, receiver: Receiver) {
+  private constructor(client: SourceClient, silenceMs: number, receiver: Receiver) {
     this.#client = client;
-    this.#confirmed = confirmed;
+    this.#silenceMs = silenceMs;
     this.#receiver = receiver;
   }
 
-  /** Begins to receive at the slot's confirmed position. Messages come after the call. */
+  /** Begins to receive where `check` says, which looks at the server on the same connection. Messages come later. */
   static async open(
     config: RelationalDbConfig,
     names: Names,
-    from: bigint,
+    check: (client: pg.Client) => Promise<bigint>,
     receiver: Receiver,
     signal: AbortSignal,
   ): Promise<ReplicationStream> {
     for (let attempt = 1; ; attempt += 1) {
-      const client = await connect(config, { replication: true });
-      const stream = new ReplicationStream(client, from, receiver);
+      const client = await connect(config, { replication: true, unguarded: true });
+      const stream = new ReplicationStream(client, silenceMsOf(config), receiver);
       try {
-        await stream.#start(names);
+        await stream.#start(names, check);
         return stream;
       } catch (error) {
         await stream.close();
-        const busy = (error as { cause?: { code?: string } }).cause?.code === "55006";
-        if (!busy || attempt === slotBusyAttempts || signal.aborted) throw error;
+        const told = sourceError(error);
+        const busy = (told.cause as { code?: string } | undefined)?.code === "55006";
+        if (!busy || attempt === slotBusyAttempts || signal.aborted) throw told;
         await new Promise((resolve) => setTimeout(resolve, slotBusyPauseMs));
       }
     }
@@ -76,11 +81,11 @@ export class ReplicationStream {
     return this.#received;
   }
 
-  /** Told to the source with the next status, or at once. */
-  confirm(lsn: bigint, when: "now" | "later"): void {
+  /** Told to the source at once. */
+  confirm(lsn: bigint): void {
     if (lsn <= this.#confirmed) return;
     this.#confirmed = lsn;
-    if (when === "now") this.#sendStatus();
+    this.#sendStatus();
   }
 
   resume(): void {
@@ -91,6 +96,7 @@ export class ReplicationStream {
       at += 1;
     }
     this.#kept.splice(0, at);
+    this.#unanswered = 0;
     if (!this.#blocked) socketOf(this.#client).resume();
   }
 
@@ -101,7 +107,21 @@ export class ReplicationStream {
     await this.#client.end().catch(() => {});
   }
 
-  async #start(names: Names): Promise<void> {
+  async #start(names: Names, check: (client: pg.Client) => Promise<bigint>): Promise<void> {
+    const giveUp = setTimeout(() => this.#client.giveUp(this.#silenceMs), this.#silenceMs);
+    try {
+      this.#confirmed = await check(this.#client);
+      // The source gives up this connection after the same time, so that the slot is free for the next one.
+      await this.#client.query(`SET wal_sender_timeout = ${this.#silenceMs}`);
+      await this.#begin(names);
+    } finally {
+      clearTimeout(giveUp);
+    }
+    const pauseMs = Math.min(statusMs, this.#silenceMs / 4);
+    this.#timer = setInterval(() => this.#speak(this.#silenceMs / pauseMs), pauseMs);
+  }
+
+  async #begin(names: Names): Promise<void> {
     const options = `proto_version '1', publication_names '${quoteName(names.publication).replaceAll("'", "''")}'`;
     const sql = `START_REPLICATION SLOT ${quoteName(names.slot)} LOGICAL ${formatLsn(this.#confirmed)} (${options})`;
     await new Promise<void>((resolve, reject) => {
@@ -115,7 +135,13 @@ export class ReplicationStream {
         },
       );
     });
-    this.#timer = setInterval(() => this.#sendStatus(), statusMs);
+  }
+
+  /** Words are counted, not time: a process that was stopped for a while has not listened. */
+  #speak(most: number): void {
+    if (!this.#blocked && this.#unanswered >= most) this.#client.giveUp(this.#silenceMs);
+    this.#unanswered += 1;
+    this.#sendStatus();
   }
 
   #over(error: Error): void {
@@ -124,6 +150,7 @@ export class ReplicationStream {
   }
 
   #receive(chunk: Buffer): void {
+    this.#unanswered = 0;
     if (chunk[0] === 0x77) {
       this.#received = chunk.readBigUInt64BE(1);
       const payload = chunk.subarray(25);
@@ -133,9 +160,8 @@ export class ReplicationStream {
     } else if (chunk[0] === 0x6b) {
       const walEnd = chunk.readBigUInt64BE(1);
       if (walEnd > this.#received) this.#received = walEnd;
-      const idle = this.#kept.length === 0 && !this.#blocked ? this.#receiver.idle(walEnd) : undefined;
-      if (idle !== undefined && idle > this.#confirmed) this.#confirmed = idle;
-      if (chunk[17] === 1) this.#sendStatus();
+      if (this.#kept.length === 0 && !this.#blocked) this.#receiver.idle(walEnd);
+      if (chunk[17] === 1) this.#sendStatus(false);
     }
   }
 
@@ -144,10 +170,12 @@ export class ReplicationStream {
     socketOf(this.#client).pause();
   }
 
-  #sendStatus(): void {
+  /** Asks for an answer, which also says how far the source's log is. */
+  #sendStatus(asks = true): void {
     if (this.#closed) return;
     const message = Buffer.alloc(34);
     message[0] = 0x72;
+    message[33] = asks ? 1 : 0;
     for (const at of [1, 9, 17]) message.writeBigUInt64BE(this.#confirmed, at);
     message.writeBigInt64BE(BigInt(Date.now() - epochMs) * 1000n, 25);
     connectionOf(this.#client).sendCopyFromChunk(message);

@@ -59,8 +59,9 @@ export class TableState {
   get copyId(): string {
     return this.#saved.copy;
   }
+  /** Nothing is to be copied: a table that was stopped on the way is left as it is. */
   get isCopied(): boolean {
-    return this.#saved.copied !== undefined;
+    return this.#saved.copied !== undefined || this.isStopped;
   }
   get isStopped(): boolean {
     return this.#saved.stopped !== undefined;
@@ -141,6 +142,10 @@ export class TableStates {
     return [...this.#byName.values()];
   }
 
+  ofTarget(target: string): TableState | undefined {
+    return this.all().find((state) => state.plan.target === target);
+  }
+
   of(relation: Pick<Relation, "schema" | "name">): TableState | undefined {
     return this.#byName.get(tableKey(relation.schema, relation.name));
   }
@@ -151,7 +156,7 @@ export class TableStates {
  * without a version to tell them apart it begins anew.
  */
 function restarted(state: Saved, now: SourceTable | undefined): Saved {
-  if (state.copied !== undefined || now === undefined) return state;
+  if (state.copied !== undefined || state.stopped !== undefined || now === undefined) return state;
   const engine = state.mapping.tableEngine ?? "ReplacingMergeTree";
   if (engine === "ReplacingMergeTree" && isDeepStrictEqual(json(now), json(state.source))) return state;
   return { source: now, mapping: state.mapping, copy: newCopyId() };

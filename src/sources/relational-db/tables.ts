@@ -94,8 +94,7 @@ function refuse(source: SourceTable, what: string): never {
 
 /** Creates a destination table under `name`; the comment says whose it is. */
 export function createTableSql(plan: TablePlan, name: string, comment: string): string {
-  const own = [`${identifier(versionColumn)} UInt128`, `${identifier(deletedColumn)} UInt8`];
-  const columns = [...plan.columns.map((column) => `${identifier(column.name)} ${column.type}`), ...own].join(", ");
+  const columns = [...plan.columns, ...ownColumns].map(({ name: of, type }) => `${identifier(of)} ${type}`).join(", ");
   const head = `CREATE TABLE IF NOT EXISTS ${tableName(plan.database, name)} (${columns})`;
   const tail = `COMMENT ${literal(comment)}`;
   if (plan.engine === "Null") return `${head} ENGINE = Null ${tail}`;
@@ -131,25 +130,23 @@ export function createViewSql(plan: TablePlan): string {
 /** One thread: a repeated insert must cut the same blocks. */
 export const streamSettings = { ...insertSettings, max_threads: 1 } as const;
 
-/** Rows of a COPY: all columns, of one version. */
-export function snapshotInsert(plan: TablePlan, into: string, version: string, body: Buffer): Insert {
-  const own = `CAST(${literal(version)} AS UInt128), 0`;
-  return { sql: insertSql(plan, into, { own, more: "" }), body: () => body, settings: streamSettings };
-}
-
 /** Rows of the stream, with version and deleted flag behind the columns. */
 export function streamInsert(plan: TablePlan, body: Buffer): Insert {
-  const own = [versionColumn, deletedColumn].map(identifier).join(", ");
-  return { sql: insertSql(plan, plan.target, { own, more: ownStructure }), body: () => body, settings: streamSettings };
+  const columns = [...plan.columns, ...ownColumns];
+  return { sql: insertSql(tableName(plan.database, plan.target), columns), body: () => body, settings: streamSettings };
 }
 
-const ownStructure = `, ${identifier(versionColumn)} UInt128, ${identifier(deletedColumn)} UInt8`;
+/** What the pipe adds to each row, behind the source's columns. */
+export const ownColumns: readonly ColumnPlan[] = [
+  { name: versionColumn, input: "UInt128", type: "UInt128" },
+  { name: deletedColumn, input: "UInt8", type: "UInt8" },
+];
 
-function insertSql(plan: TablePlan, into: string, { own, more }: { own: string; more: string }): string {
-  const names = [...plan.columns.map(({ name }) => name), versionColumn, deletedColumn].map(identifier).join(", ");
-  const values = [...plan.columns.map((column) => column.expression ?? identifier(column.name)), own].join(", ");
-  const structure = structureOf(plan.columns) + more;
-  return `INSERT INTO ${tableName(plan.database, into)} (${names}) SELECT ${values} FROM input(${literal(structure)}) FORMAT TabSeparated`;
+/** Rows that have a text for each of the columns, which are converted where they say how. */
+export function insertSql(into: string, columns: readonly ColumnPlan[]): string {
+  const names = columns.map(({ name }) => identifier(name)).join(", ");
+  const values = columns.map(({ name, expression }) => expression ?? identifier(name)).join(", ");
+  return `INSERT INTO ${into} (${names}) SELECT ${values} FROM input(${literal(structureOf(columns))}) FORMAT TabSeparated`;
 }
 
 /** What `input` is told of the columns. */

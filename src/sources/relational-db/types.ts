@@ -1,6 +1,7 @@
 /**
  * How a value of Postgres becomes a value of the engine. The engine itself converts, from the text that Postgres
- * prints: directly where its TabSeparated parser reads that text right, otherwise by an SQL expression over a String.
+ * prints: directly where its TabSeparated parser reads that text right, otherwise by an SQL expression over a String. For
+ * copies Postgres can print some types in a way that needs no expression: rows then go straight into the table.
  * `docs/postgres-types.md` is the table of it.
  */
 import { identifier } from "../../clickhouse/sql.ts";
@@ -25,6 +26,7 @@ import {
   timestampWithZone,
   uuid,
 } from "./conversions.ts";
+import { quoteName } from "./session.ts";
 
 export type ColumnPlan = {
   /** Name in source and destination. */
@@ -35,6 +37,8 @@ export type ColumnPlan = {
   readonly type: string;
   /** SQL over the input column, where the value is not passed through as it is. */
   readonly expression?: string;
+  /** Instead of the expression, for rows that are copied: SQL of Postgres whose text the engine reads as `type`. */
+  readonly printed?: string;
 };
 
 export type PlanOptions = {
@@ -118,7 +122,14 @@ export function columnPlan(column: SourceColumn, options: PlanOptions): ColumnPl
   const nullable = options.nullable && !options.key && !column.notNull;
   const target = nullable ? nullableOf(scalar.type) : scalar.type;
   if (scalar.direct) return { name, input: target, type: target };
-  return { name, input: "Nullable(String)", type: target, expression: convertScalar(scalar, input, nullable) };
+  const printed = scalar.printed === undefined ? {} : { printed: scalar.printed(quoteName(name), nullable) };
+  return {
+    name,
+    input: "Nullable(String)",
+    type: target,
+    expression: convertScalar(scalar, input, nullable),
+    ...printed,
+  };
 }
 
 function scalarOf(type: SourceType, key: boolean): Scalar {

@@ -33,16 +33,21 @@ const shortSeconds = 6 * 3600;
 /** Rates are taken over this time, so that one checkpoint does not look like a trend. */
 const windowMs = 120_000;
 
-type SlotRow = {
-  readonly active: boolean;
+export type SlotRow = {
   readonly walStatus: string | null;
-  readonly safe: string | null;
-  readonly retained: string | null;
-  readonly lag: string | null;
   /** Postgres 17 and newer. */
   readonly reason: string | null;
   /** Postgres 16 and newer: invalidated by a conflict with recovery. */
   readonly conflicting: boolean | null;
+};
+
+type BudgetRow = SlotRow & {
+  readonly active: boolean;
+  readonly safe: string | null;
+  readonly retained: string | null;
+  readonly lag: string | null;
+  /** Postgres 17 and newer, of a failover slot: standbys that must have a change before the slot, and do not run. */
+  readonly absent: string | null;
 };
 
 const slotSql = `
@@ -54,7 +59,12 @@ const slotSql = `
     pg_catalog.pg_wal_lsn_diff(now.lsn, s.restart_lsn)::text AS retained,
     pg_catalog.pg_wal_lsn_diff(now.lsn, s.confirmed_flush_lsn)::text AS lag,
     pg_catalog.to_jsonb(s)->>'invalidation_reason' AS reason,
-    (pg_catalog.to_jsonb(s)->>'conflicting')::bool AS conflicting
+    (pg_catalog.to_jsonb(s)->>'conflicting')::bool AS conflicting,
+    (SELECT pg_catalog.string_agg(w.name, ', ')
+      FROM pg_catalog.regexp_split_to_table(
+        pg_catalog.current_setting('synchronized_standby_slots', true), '[\\s,"]+') AS w(name)
+      LEFT JOIN pg_catalog.pg_replication_slots p ON p.slot_name = w.name
+      WHERE pg_catalog.to_jsonb(s)->>'failover' = 'true' AND w.name <> '' AND p.active IS NOT TRUE) AS absent
   FROM pg_catalog.pg_replication_slots s CROSS JOIN now
   WHERE s.slot_name = $1`;
 
@@ -71,7 +81,7 @@ export class WalWatch {
 
   /** `now` in ms of a clock that does not go back. Throws what the driver throws. */
   async poll(client: Pick<pg.ClientBase, "query">, now = performance.now()): Promise<WalBudget> {
-    const { rows } = await client.query<SlotRow>(slotSql, [this.#slot]);
+    const { rows } = await client.query<BudgetRow>(slotSql, [this.#slot]);
     const [row] = rows;
     if (row === undefined) return { gauges: {}, lost: this.#lost("does not exist any more") };
     const why = lossOf(row);
@@ -86,7 +96,7 @@ export class WalWatch {
       slot_burn_bytes_per_second: burn,
       ...(safe === undefined || eta === undefined ? {} : { slot_safe_bytes: safe, slot_eta_seconds: eta }),
     };
-    const warning = this.#warning(row.walStatus, safe, eta, burn);
+    const warning = absentWarning(row.absent) ?? this.#warning(row.walStatus, safe, eta, burn);
     return { gauges, ...(warning === undefined ? {} : { warning }) };
   }
 
@@ -118,6 +128,12 @@ export class WalWatch {
   }
 }
 
+function absentWarning(absent: string | null): string | undefined {
+  if (absent === null) return undefined;
+  const remedy = "start it, or take it out of synchronized_standby_slots at the source";
+  return `the source sends no changes until the standby of slot ${absent} has them, and it does not run: ${remedy}`;
+}
+
 const reasons: Readonly<Record<string, string>> = {
   wal_removed: "lost log that it still needed",
   rows_removed: "was invalidated because rows it needed were removed on a standby",
@@ -125,7 +141,8 @@ const reasons: Readonly<Record<string, string>> = {
   idle_timeout: "was invalidated because nothing used it for idle_replication_slot_timeout",
 };
 
-function lossOf({ walStatus, reason, conflicting }: SlotRow): string | undefined {
+/** Why a slot cannot be used any more; undefined when it can. */
+export function lossOf({ walStatus, reason, conflicting }: SlotRow): string | undefined {
   if (reason !== null) return reasons[reason] ?? `was invalidated (${reason})`;
   if (walStatus === "lost") return reasons.wal_removed;
   return conflicting === true ? "was invalidated by a conflict with recovery" : undefined;

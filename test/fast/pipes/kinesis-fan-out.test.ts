@@ -1,17 +1,20 @@
 /** Enhanced fan-out as AWS speaks it: HTTP/2, subscriptions that end and are renewed, a shard's end, errors in between. */
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { setDefaultCACertificates } from "node:tls";
+import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { listen } from "../../../src/sources/managed-stream/fan-out.ts";
 import { FanOutClient } from "../../../src/sources/managed-stream/fan-out-client.ts";
 import type { StartAt } from "../../../src/sources/managed-stream/stream.ts";
 import { type Http2Kinesis, startHttp2Kinesis } from "../../support/kinesis-http2.ts";
+import { loopbackCertificate } from "../../support/loopback-certificate.ts";
 import { MemoryStream } from "../../support/memory-stream.ts";
 
 let kinesis: Http2Kinesis;
 let client: FanOutClient;
 const endless = new AbortController().signal;
 
+beforeAll(() => setDefaultCACertificates([loopbackCertificate.cert]));
+
 beforeEach(async () => {
-  vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
   kinesis = await startHttp2Kinesis();
   const accessKey = { accessKeyId: "a", secretKey: "s" };
   client = new FanOutClient({ streamName: "s", region: "us-east-1", endpoint: kinesis.endpoint, accessKey });
@@ -19,7 +22,6 @@ beforeEach(async () => {
 afterEach(async () => {
   client.close();
   await kinesis[Symbol.asyncDispose]();
-  vi.unstubAllEnvs();
 });
 
 const event = (sequences: readonly string[], continuation: string | undefined, more: object = {}) => ({

@@ -5,7 +5,7 @@ import { Runner } from "../../../src/pipes/runner.ts";
 import type { Batch, InsertFailure, Source } from "../../../src/sources/source.ts";
 import type { Intent } from "../../../src/store/ledger.ts";
 
-const limits = { sourceOutageMs: 60_000, destinationOutageMs: 60_000, retryBaseMs: 1 };
+const limits = { sourceOutageMs: 60_000, sourceSilenceMs: 5_000, destinationOutageMs: 60_000, retryBaseMs: 1 };
 const insert = { sql: "INSERT INTO t SELECT 1" };
 
 function batchOf(id: string): Batch {

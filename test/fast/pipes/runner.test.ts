@@ -5,7 +5,7 @@ import { Runner, type RunnerParts } from "../../../src/pipes/runner.ts";
 import type { Batch, Source } from "../../../src/sources/source.ts";
 import type { Confirmation, Intent } from "../../../src/store/ledger.ts";
 
-const limits = { sourceOutageMs: 5_000, destinationOutageMs: 5_000, retryBaseMs: 1 };
+const limits = { sourceOutageMs: 5_000, sourceSilenceMs: 5_000, destinationOutageMs: 5_000, retryBaseMs: 1 };
 const summary = { readRows: 0, readBytes: 0, writtenRows: 1, writtenBytes: 0 };
 
 /** A lane of numbers, cut anew by every `read`: one number per batch, or all that are left. */

@@ -1,0 +1,68 @@
+/** Lets a request in, or says why not: authentication, the count against the rate limit, authorization. */
+import type { FastifyRequest } from "fastify";
+import type { Operation } from "../api/operation.ts";
+import { AppError } from "../lib/errors.ts";
+import type { Authenticator, Principal } from "./auth.ts";
+import { mayCall } from "./context.ts";
+import type { Interface } from "./errors.ts";
+import type { RateDecision, RateLimiter } from "./rate-limit.ts";
+import { validate } from "./validate.ts";
+
+export type Admission = { readonly authenticator: Authenticator; readonly rateLimiter: RateLimiter };
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set once the request is admitted. */
+    principal: Principal | null;
+    /** Set once it is counted. */
+    rate: RateDecision | null;
+  }
+}
+
+/** Authenticates, counts and authorizes a request; throws what it may not pass. */
+export async function admit(
+  { authenticator, rateLimiter }: Admission,
+  name: Interface,
+  operation: Operation,
+  request: FastifyRequest,
+): Promise<Principal> {
+  const header = request.headers.authorization;
+  const principal = await (name === "management"
+    ? authenticator.basic(header, request.ip)
+    : authenticator.bearer(header, request.ip));
+  request.rate = rateLimiter.hit(principal.credentialId);
+  if (!request.rate.allowed) {
+    const { limit, windowSeconds } = rateLimiter.rule;
+    throw new AppError("TOO_MANY_REQUESTS", `More than ${limit} requests in ${windowSeconds} s with this credential.`);
+  }
+  const params = validate(operation.params, request.params, "path") as Record<string, string>;
+  if (params.organizationId !== undefined && params.organizationId !== principal.organizationId) {
+    throw new AppError("NOT_FOUND", `Organization ${params.organizationId} does not exist.`);
+  }
+  if (!mayCall(principal.role, operation.access)) {
+    throw new AppError("FORBIDDEN", `This needs the role ${operation.access}; the key has ${principal.role}.`);
+  }
+  request.principal = principal;
+  return principal;
+}
+
+const names = { management: namesWith("x-ratelimit"), observability: namesWith("ratelimit") } as const;
+
+function namesWith(prefix: string) {
+  return {
+    limit: `${prefix}-limit`,
+    left: `${prefix}-remaining`,
+    reset: `${prefix}-reset`,
+    policy: `${prefix}-policy`,
+  };
+}
+
+/** Names and values in turn; none for a request that was not counted. */
+export function rateHeaders({ rateLimiter }: Admission, name: Interface, { rate }: FastifyRequest): string[] {
+  if (rate === null) return [];
+  const { limit, left, reset, policy } = names[name];
+  const headers = [limit, `${rateLimiter.rule.limit}`, left, `${rate.remaining}`];
+  headers.push(reset, `${rate.resetSeconds}`, policy, rateLimiter.policy);
+  if (!rate.allowed) headers.push("retry-after", `${Math.max(1, Math.ceil(rate.resetSeconds))}`);
+  return headers;
+}

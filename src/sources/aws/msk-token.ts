@@ -1,0 +1,102 @@
+/**
+ * The login of Amazon MSK with IAM: a URL, signed for the action "connect" and valid for fifteen minutes, is the token of
+ * SASL/OAUTHBEARER. https://docs.aws.amazon.com/msk/latest/developerguide/iam-access-control.html
+ */
+import { createHash, createHmac, type Hash, type Hmac } from "node:crypto";
+import { AppError } from "../../lib/errors.ts";
+import { type AwsAccess, type Credentials, credentialsOf } from "./credentials.ts";
+
+const validSeconds = 900;
+
+/** Of a broker such as b-1.name.abcdef.c2.kafka.eu-west-1.amazonaws.com; undefined for other names. */
+export function regionOfBroker(host: string): string | undefined {
+  return /\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$/.exec(host.toLowerCase())?.[1];
+}
+
+/**
+ * A fresh token for every call; brokers ask for another one before a session ends. The region is that of the brokers'
+ * names, or without such a name the machine's. Rejects with AppError SOURCE_* when there are no credentials or no region.
+ */
+export function mskTokens(access: AwsAccess, hosts: readonly string[]): () => Promise<string> {
+  const named = hosts.map(regionOfBroker).find((region) => region !== undefined);
+  let credentials: (() => Promise<Credentials>) | undefined;
+  return async () => {
+    const region = named ?? (await machineRegion());
+    credentials ??= credentialsOf(access, region);
+    if (credentials === undefined) throw new AppError("SOURCE_INVALID", "credentials: IAM needs a key or iamRole.");
+    return await mskToken(region, await orUnauthorized(credentials));
+  };
+}
+
+/** The signed URL as base64url. */
+export async function mskToken(region: string, credentials: Credentials, now = new Date()): Promise<string> {
+  const { SignatureV4 } = await import("@smithy/signature-v4");
+  const hostname = `kafka.${region}.amazonaws.com`;
+  const signer = new SignatureV4({
+    service: "kafka-cluster",
+    region,
+    credentials,
+    sha256: Sha256,
+    applyChecksum: false,
+  });
+  const request = {
+    method: "GET",
+    protocol: "https:",
+    hostname,
+    path: "/",
+    headers: { host: hostname },
+    query: { Action: "kafka-cluster:Connect" },
+  };
+  const { query = {} } = await signer.presign(request, { expiresIn: validSeconds, signingDate: now });
+  const url = new URL(`https://${hostname}/`);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
+  // Not signed; the brokers' logs show it.
+  url.searchParams.set("User-Agent", "millrace");
+  return Buffer.from(url.href).toString("base64url");
+}
+
+async function machineRegion(): Promise<string> {
+  const { loadConfig, NODE_REGION_CONFIG_FILE_OPTIONS, NODE_REGION_CONFIG_OPTIONS } = await import(
+    "@smithy/core/config"
+  );
+  try {
+    return await loadConfig(NODE_REGION_CONFIG_OPTIONS, NODE_REGION_CONFIG_FILE_OPTIONS)();
+  } catch (error) {
+    const message = "brokers: the region for IAM is in no name of them (b-1.x.kafka.REGION.amazonaws.com).";
+    throw new AppError("SOURCE_INVALID", message, { cause: error });
+  }
+}
+
+async function orUnauthorized(credentials: () => Promise<Credentials>): Promise<Credentials> {
+  try {
+    return await credentials();
+  } catch (error) {
+    const { name } = error as Error;
+    const message = `AWS gives no credentials for iamRole (${name}).`;
+    throw new AppError("SOURCE_UNAUTHORIZED", message, { cause: error });
+  }
+}
+
+/** The hash in the form that the signer asks for. */
+class Sha256 {
+  readonly #hash: Hash | Hmac;
+
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.#hash = secret === undefined ? createHash("sha256") : createHmac("sha256", bytesOf(secret));
+  }
+
+  update(data: string | ArrayBuffer | ArrayBufferView): void {
+    this.#hash.update(bytesOf(data));
+  }
+
+  async digest(): Promise<Uint8Array> {
+    return this.#hash.digest();
+  }
+
+  reset(): void {}
+}
+
+function bytesOf(data: string | ArrayBuffer | ArrayBufferView): Buffer {
+  if (typeof data === "string") return Buffer.from(data);
+  return ArrayBuffer.isView(data) ? Buffer.from(data.buffer, data.byteOffset, data.byteLength) : Buffer.from(data);
+}

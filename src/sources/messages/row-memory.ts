@@ -1,0 +1,30 @@
+/** Memory of rows that are durable, used again for the next ones: the system's fresh pages cost more than filling them. */
+export interface RowMemory {
+  /** At least so many bytes, with any content. */
+  take(bytes: number): Buffer;
+  give(memory: Buffer): void;
+}
+
+export const unpooled: RowMemory = { take: (bytes) => Buffer.allocUnsafeSlow(bytes), give: () => {} };
+
+/** What is kept for later, at most. */
+const keptPieces = 2;
+/** Smaller pieces are not worth keeping. */
+const smallBytes = 1_000_000;
+
+export class RowPool implements RowMemory {
+  readonly #free: Buffer[] = [];
+
+  take(bytes: number): Buffer {
+    if (bytes < smallBytes) return unpooled.take(bytes);
+    const fits = this.#free.findIndex((memory) => memory.length >= bytes);
+    if (fits >= 0) return this.#free.splice(fits, 1)[0] as Buffer;
+    return unpooled.take(bytes);
+  }
+
+  give(memory: Buffer): void {
+    if (memory.length < smallBytes) return;
+    this.#free.push(memory);
+    if (this.#free.length > keptPieces) this.#free.sort((a, b) => b.length - a.length).pop();
+  }
+}

@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { groupParts, partsOf, placeCondition } from "./partitions.ts";
+
+const cut = (pages: number, step: number, most?: number) => ({
+  rows: 0,
+  leaves: ["a", "b"].map((name) => ({ schema: "s", name, pages, step, ...(most === undefined ? {} : { most }) })),
+});
+
+const shown = (groups: ReturnType<typeof groupParts>) =>
+  groups.map((group) => `${group[0]?.leaf.name} ${group.map(({ index }) => index).join(" ")}`);
+
+describe("ranges", () => {
+  test("every page is in one of them, and the last one of a table is open", () => {
+    const conditions = partsOf(cut(25, 10)).map((part) => placeCondition([part]));
+    expect(conditions.slice(0, 3)).toEqual([
+      "ctid >= '(0,0)'::tid AND ctid < '(10,0)'::tid",
+      "ctid >= '(10,0)'::tid AND ctid < '(20,0)'::tid",
+      "ctid >= '(20,0)'::tid",
+    ]);
+    expect(partsOf(cut(0, 10)).map((part) => placeCondition([part]))).toEqual(Array(2).fill("ctid >= '(0,0)'::tid"));
+  });
+
+  test("those that are alike are copied together, as memory allows, and no table is left to one reader", () => {
+    const all = () => true;
+    const parts = partsOf(cut(60, 10, 30));
+    expect(shown(groupParts(parts, 1, all))).toEqual(["a 0 1 2", "a 3 4 5", "b 6 7 8", "b 9 10 11"]);
+    expect(shown(groupParts(parts, 3, all))).toEqual(["a 0 1", "a 2 3", "a 4 5", "b 6 7", "b 8 9", "b 10 11"]);
+    expect(groupParts(parts, 4, all)).toHaveLength(12);
+    const isDone = new Set([1, 2, 7]);
+    expect(shown(groupParts(parts, 1, (a, b) => isDone.has(a.index) === isDone.has(b.index)))).toEqual([
+      ...["a 0", "a 1 2", "a 3 4 5"],
+      ...["b 6", "b 7", "b 8 9 10", "b 11"],
+    ]);
+    expect(groupParts(partsOf(cut(60, 10)), 1, all)).toHaveLength(12);
+  });
+
+  test("a group is the place from its first range to its last", () => {
+    const [a, b] = groupParts(partsOf(cut(60, 10, 30)), 1, () => true) as ReturnType<typeof groupParts>;
+    expect(placeCondition(a as [])).toBe("ctid >= '(0,0)'::tid AND ctid < '(30,0)'::tid");
+    expect(placeCondition(b as [])).toBe("ctid >= '(30,0)'::tid");
+  });
+});

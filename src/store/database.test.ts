@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Database, openDatabase } from "./database.ts";
+
+let dir: string;
+let db: Database;
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), "millrace-database-"));
+  db = openDatabase(join(dir, "millrace.db"));
+  await db.run("CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT)");
+});
+afterEach(() => {
+  db.close();
+  rmSync(dir, { recursive: true });
+});
+
+const all = "SELECT v FROM t ORDER BY id";
+
+test("a read that begins after a write sees it, however often the same was read before", async () => {
+  for (let i = 1; i <= 50; i += 1) {
+    await db.run("INSERT INTO t (id, v) VALUES (?, ?)", i, `v${i}`);
+    expect(await db.all(all)).toHaveLength(i);
+    expect(await db.get("SELECT v FROM t WHERE id = ?", i)).toEqual({ v: `v${i}` });
+    expect(await db.get("SELECT v FROM t WHERE id = ?", i + 1)).toBeUndefined();
+  }
+  await db.transaction(async (tx) => {
+    await tx.run("DELETE FROM t WHERE id > 1");
+    // Not yet committed: others still see what was.
+    expect(await db.all(all)).toHaveLength(50);
+    expect(await tx.all(all)).toHaveLength(1);
+  });
+  expect(await db.all(all)).toHaveLength(1);
+});
+
+test("reads that run beside writes never see less than a write that was done before", async () => {
+  let done = 0;
+  const writes = (async () => {
+    for (let i = 1; i <= 200; i += 1) {
+      await db.run("INSERT INTO t (id, v) VALUES (?, 'x')", i);
+      done = i;
+    }
+  })();
+  while (done < 200) {
+    const before = done;
+    expect((await db.get<{ n: number }>("SELECT count(*) AS n FROM t"))?.n).toBeGreaterThanOrEqual(before);
+    await new Promise((next) => setImmediate(next));
+  }
+  await writes;
+});
+
+test("what was rolled back is not seen", async () => {
+  await db.run("INSERT INTO t (id, v) VALUES (1, 'kept')");
+  const failed = db.transaction(async (tx) => {
+    await tx.run("UPDATE t SET v = 'lost'");
+    throw new Error("no");
+  });
+  await expect(failed).rejects.toThrow("no");
+  expect(await db.all(all)).toEqual([{ v: "kept" }]);
+});
+
+test("rows are shared until the next write, and cannot be changed", async () => {
+  await db.run("INSERT INTO t (id, v) VALUES (1, 'a')");
+  const rows = await db.all<{ v: string }>(all);
+  expect(await db.all(all)).toBe(rows);
+  expect(() => Object.assign(rows[0] as object, { v: "b" })).toThrow();
+  await db.run("UPDATE t SET v = 'a'");
+  expect(await db.all(all)).not.toBe(rows);
+});
+
+test("parameters of other types and other places are other questions", async () => {
+  const kind = "SELECT typeof(?) AS a, typeof(?) AS b";
+  const asked = [
+    [1n, "1", "integer", "text"],
+    ["1", 1n, "text", "integer"],
+    [null, "", "null", "text"],
+    ["", null, "text", "null"],
+    [1.5, "1.5", "real", "text"],
+  ] as const;
+  for (let round = 0; round < 2; round += 1) {
+    for (const [x, y, a, b] of asked) expect(await db.get(kind, x, y)).toEqual({ a, b });
+  }
+});
+
+test("more questions than are remembered are still answered", async () => {
+  for (let i = 0; i < 1_200; i += 1) expect(await db.get("SELECT ? AS n", i)).toEqual({ n: i });
+});
+
+test("a statement that cannot run rejects, each time", async () => {
+  for (let i = 0; i < 2; i += 1) {
+    const asked = db.all("SELECT nothing FROM t");
+    await expect(asked).rejects.toThrow("nothing");
+  }
+});

@@ -1,0 +1,96 @@
+/** A TCP relay on loopback in front of a server: the same address leads to another server, or to nothing at all. */
+import net from "node:net";
+import { freePort } from "./pipe-stores.ts";
+
+type Pair = { readonly near: net.Socket; readonly far: net.Socket };
+
+export class Relay implements Disposable {
+  readonly port: number;
+  /** Port of the server that new connections are led to. */
+  target: number;
+  /** Of each connection, from the server. */
+  bytesPerSecond = Number.POSITIVE_INFINITY;
+  readonly #server: net.Server;
+  readonly #pairs = new Set<Pair>();
+  readonly #swallowed = new Set<Pair>();
+  #isSwallowing = false;
+
+  private constructor(port: number, target: number) {
+    this.port = port;
+    this.target = target;
+    this.#server = net.createServer({ pauseOnConnect: true, allowHalfOpen: true }, (near) => this.#accept(near));
+  }
+
+  static async start(target: number): Promise<Relay> {
+    const relay = new Relay(await freePort(), target);
+    await new Promise<void>((resolve) => relay.#server.listen(relay.port, "127.0.0.1", resolve));
+    return relay;
+  }
+
+  /** Connections that carry bytes. */
+  get connections(): number {
+    return this.#pairs.size;
+  }
+
+  /** Ends every connection with a reset, at both sides. */
+  reset(): void {
+    for (const { near, far } of [...this.#pairs, ...this.#swallowed]) {
+      near.resetAndDestroy();
+      far.resetAndDestroy();
+    }
+  }
+
+  /** From now on bytes are taken and lost, and nobody is told, also on new connections. */
+  swallow(): void {
+    this.#isSwallowing = true;
+    for (const pair of this.#pairs) this.#lose(pair);
+  }
+
+  /** New connections work again. Those that lost bytes stay as they are: neither side hears of the other. */
+  heal(): void {
+    this.#isSwallowing = false;
+  }
+
+  [Symbol.dispose](): void {
+    this.reset();
+    this.#server.close();
+  }
+
+  #accept(near: net.Socket): void {
+    const far = net.connect({ port: this.target, host: "127.0.0.1", allowHalfOpen: true });
+    const pair = { near, far };
+    this.#pairs.add(pair);
+    const isLost = () => this.#swallowed.has(pair);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      from.on("data", (chunk) => {
+        if (isLost()) return;
+        const isTaken = to.write(chunk);
+        const ms = from === far ? (chunk.length / this.bytesPerSecond) * 1000 : 0;
+        if (isTaken && ms === 0) return;
+        from.pause();
+        if (isTaken) setTimeout(() => from.resume(), ms);
+        else to.once("drain", () => setTimeout(() => from.resume(), ms));
+      });
+      from.on("error", () => {});
+      from.on("end", () => {
+        if (!isLost()) to.end();
+      });
+      from.on("close", () => {
+        this.#pairs.delete(pair);
+        if (!isLost()) to.destroy();
+      });
+    }
+    near.resume();
+    if (this.#isSwallowing) this.#lose(pair);
+  }
+
+  #lose(pair: Pair): void {
+    this.#swallowed.add(pair);
+    this.#pairs.delete(pair);
+    pair.near.resume();
+    pair.far.resume();
+  }
+}
