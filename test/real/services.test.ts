@@ -65,7 +65,9 @@ describe("a service on the embedded engine", () => {
     const before = enginePid();
     process.kill(before, "SIGKILL");
     await expect(long).rejects.toThrow();
-    expect(await query(service, "SELECT count() FROM t")).toBe("1000");
+    // A connection whose answer had only just left when the engine died may still be closed under its client.
+    const rows = () => query(service, "SELECT count() FROM t").catch(() => "broken");
+    await until("the next query works", async () => (await rows()) === "1000");
     expect(enginePid()).not.toBe(before);
     expect(await state()).toBe("running");
   });
