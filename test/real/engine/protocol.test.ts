@@ -213,7 +213,9 @@ describe("inserts", () => {
     const packed = gzipSync(plain, { level: 1 });
     packed.fill(0xff, 1_000_000, 1_001_000);
     const init = { headers: { "Content-Encoding": "gzip" } };
-    const answer = await stage.query(packed, { query: "INSERT INTO t FORMAT TSV" }, init);
+    // Whatever the damage turns into is a line: only the sum at the end tells.
+    const query = "INSERT INTO t (s) FORMAT LineAsString";
+    const answer = await stage.query(packed, { query }, init);
     expect([answer.status, answer.text]).toEqual([500, expect.stringMatching(/cannot be decompressed/)]);
     expect(await count()).toBe("0");
   });
