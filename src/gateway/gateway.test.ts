@@ -167,6 +167,20 @@ describe("doors", () => {
 });
 
 describe("bytes", () => {
+  test("a removed service with a request under way holds up no other listener, and its port is free", async () => {
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+    backend.acquire = () => new Promise(() => ask());
+    const port = gateway.portOf("s") as number;
+    const waiting = fetch(`http://127.0.0.1:${port}/?query=SELECT`, { headers: { "X-ClickHouse-Key": "pw" } });
+    waiting.catch(() => {});
+    await asked;
+    const started = performance.now();
+    expect(await gateway.sync([service({ id: "next", port })])).toEqual(new Map());
+    // Requests under way get two seconds.
+    expect(performance.now() - started).toBeLessThan(1_500);
+    expect((await fetch(`http://127.0.0.1:${port}/ping`)).status).toBe(200);
+  });
+
   test("an answer that the engine cut off is a broken connection", async () => {
     const answer = await post("cut");
     await expect(answer.text()).rejects.toThrow();

@@ -36,6 +36,7 @@ const bufferedBytes = 1_048_576;
 export class Gateway {
   readonly #options: GatewayOptions;
   readonly #listeners = new Map<string, Listener>();
+  readonly #closing = new Set<Promise<void>>();
   readonly #agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, maxFreeSockets: 256 });
 
   constructor(options: GatewayOptions) {
@@ -58,7 +59,7 @@ export class Gateway {
       const service = wanted.get(id);
       if (service === undefined || service.host !== listener.service.host || service.port !== listener.service.port) {
         this.#listeners.delete(id);
-        await this.#close(listener);
+        this.#leave(listener);
       } else await this.#update(listener, service).catch((error) => fail(service, error, "listener not updated"));
     }
     for (const service of wanted.values()) {
@@ -79,9 +80,9 @@ export class Gateway {
   }
 
   async close(): Promise<void> {
-    const open = [...this.#listeners.values()];
+    for (const listener of this.#listeners.values()) this.#leave(listener);
     this.#listeners.clear();
-    await Promise.all(open.map((listener) => this.#close(listener)));
+    await Promise.all(this.#closing);
     this.#agent.destroy();
   }
 
@@ -162,6 +163,12 @@ export class Gateway {
     const admitted = { to, done: to.admit({ id, ipAccessList, users }) };
     listener.admitted = admitted;
     await admitted.done;
+  }
+
+  /** The port is free at once. What is still under way holds up nobody else's listener. */
+  #leave(listener: Listener): void {
+    const closed = this.#close(listener).finally(() => this.#closing.delete(closed));
+    this.#closing.add(closed);
   }
 
   /** No new connections; answers under way get a moment. */
