@@ -43,8 +43,11 @@ describe("a Postgres pipe when a standby is promoted", () => {
             return false;
           },
         );
-      await until(`${table} is equal`, equal, 40_000).catch((error: Error) => {
-        throw new Error(`${error.message}: ${difference}`);
+      await until(`${table} is equal`, equal, 40_000).catch(async (error: Error) => {
+        const pipes = await served.api.listPipes({ params: service.params });
+        const words = await Promise.all(pipes.map(async ({ id }) => await details(served, service, id)));
+        const states = words.map(({ name, state, lastError }) => `${name}: ${state} ${lastError ?? ""}`);
+        throw new Error([error.message, difference, ...states].join("; "));
       });
     }
   };

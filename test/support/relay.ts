@@ -10,6 +10,8 @@ export class Relay implements Disposable {
   target: number;
   /** Of each connection, from the server. */
   bytesPerSecond = Number.POSITIVE_INFINITY;
+  /** Bytes that servers have sent. */
+  passed = 0;
   readonly #server: net.Server;
   readonly #pairs = new Set<Pair>();
   readonly #swallowed = new Set<Pair>();
@@ -67,6 +69,7 @@ export class Relay implements Disposable {
     ] as const) {
       from.on("data", (chunk) => {
         if (isLost()) return;
+        if (from === far) this.passed += chunk.length;
         const isTaken = to.write(chunk);
         const ms = from === far ? (chunk.length / this.bytesPerSecond) * 1000 : 0;
         if (isTaken && ms === 0) return;
