@@ -20,6 +20,11 @@ function settingsOf({ slots, waits }: PairOptions): Record<string, string> {
   };
 }
 
+/** Once it is promoted it has no standby of its own that it could wait for. */
+function standbySettingsOf({ slots }: PairOptions): Record<string, string> {
+  return settingsOf(slots === undefined ? {} : { slots });
+}
+
 export class FailoverPair implements AsyncDisposable {
   primary: TestPostgres;
   standby: TestPostgres;
@@ -38,7 +43,7 @@ export class FailoverPair implements AsyncDisposable {
 
   static async start(version: PostgresVersion, options: PairOptions = {}): Promise<FailoverPair> {
     const primary = await TestPostgres.start({ version, settings: settingsOf(options) });
-    const standby = await TestPostgres.standbyOf(primary, slot, settingsOf(options));
+    const standby = await TestPostgres.standbyOf(primary, slot, standbySettingsOf(options));
     return new FailoverPair(primary, standby, await Relay.start(primary.port), options);
   }
 
@@ -69,7 +74,7 @@ export class FailoverPair implements AsyncDisposable {
   async renew(): Promise<void> {
     await this.primary[Symbol.asyncDispose]();
     this.primary = this.standby;
-    this.standby = await TestPostgres.standbyOf(this.primary, slot, settingsOf(this.#options));
+    this.standby = await TestPostgres.standbyOf(this.primary, slot, standbySettingsOf(this.#options));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
