@@ -1,8 +1,8 @@
 /** The network between a pipe and its source is cut, with a word or without one. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { details } from "../support/pipes.ts";
+import { details, untilDegraded } from "../support/pipes.ts";
 import { postgresMissing, TestPostgres } from "../support/postgres.ts";
-import { compareTable } from "../support/postgres-compare.ts";
+import { untilTableEqual } from "../support/postgres-compare.ts";
 import { addressOf } from "../support/postgres-failover.ts";
 import { cdcPipe } from "../support/postgres-pipes.ts";
 import { Relay } from "../support/relay.ts";
@@ -33,32 +33,9 @@ describe.skipIf(missing !== undefined)("the network to the source of a Postgres 
     await source?.[Symbol.asyncDispose]();
   });
 
-  const untilEqual = async (table: string, limitMs: number) => {
-    let difference = "";
-    const equal = async () =>
-      await compareTable(source, service, table, `${table}_current`).then(
-        () => true,
-        (error: Error) => {
-          difference = error.message;
-          return false;
-        },
-      );
-    await until(`${table} is equal`, equal, limitMs).catch((error: Error) => {
-      throw new Error(`${error.message}: ${difference}`);
-    });
-  };
+  const untilEqual = async (table: string, limitMs: number) => await untilTableEqual(source, service, table, limitMs);
 
-  const untilDegraded = async (id: string, why: RegExp) => {
-    let seen = "";
-    const degraded = async () => {
-      const { state, lastError } = await details(served, service, id);
-      seen = `${state} ${lastError}`;
-      return state === "Degraded" && why.test(lastError ?? "");
-    };
-    await until(`the pipe is degraded: ${why}`, degraded, noticedMs).catch((error: Error) => {
-      throw new Error(`${error.message}; ${seen}`);
-    });
-  };
+  const untilCut = async (id: string, why: RegExp) => await untilDegraded(served, service, id, why, noticedMs);
 
   test("a stream that is cut goes on by itself, with and without a reset", async () => {
     using relay = await Relay.start(source.port);
@@ -78,7 +55,7 @@ describe.skipIf(missing !== undefined)("the network to the source of a Postgres 
     await until("a connection stands", async () => relay.connections > 0);
     relay.swallow();
     await write(1002);
-    await untilDegraded(id, /source.*(nothing has come|no answer)/);
+    await untilCut(id, /source.*(nothing has come|no answer)/);
     expect(await query(service, "SELECT count() FROM cut_current")).toBe("2002");
     await write(1003);
     relay.heal();
@@ -98,7 +75,7 @@ describe.skipIf(missing !== undefined)("the network to the source of a Postgres 
     const before = relay.passed;
     await until("the copy goes on", async () => relay.passed > before + 2_000_000);
     relay.swallow();
-    await untilDegraded(id, /source.*(nothing has come|no answer)/);
+    await untilCut(id, /source.*(nothing has come|no answer)/);
     const { snapshotPartsDone, snapshotParts } = (await details(served, service, id)).progress;
     expect(Number(snapshotPartsDone ?? 0)).toBeLessThan(Number(snapshotParts));
     await source.sql("UPDATE big SET note = 'changed' WHERE id % 1000 = 0; DELETE FROM big WHERE id % 1001 = 0");

@@ -1,8 +1,8 @@
 /** The engine does not take rows of one table: that table stops and says why, the others go on, a resync mends it. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createPipe, details, untilState } from "../support/pipes.ts";
+import { createPipe, untilDegraded, untilState } from "../support/pipes.ts";
 import { postgresMissing, TestPostgres } from "../support/postgres.ts";
-import { compareTable } from "../support/postgres-compare.ts";
+import { untilTableEqual } from "../support/postgres-compare.ts";
 import { cdcBody, cdcPipe } from "../support/postgres-pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
 
@@ -25,32 +25,9 @@ describe.skipIf(missing !== undefined)("rows of a Postgres pipe that the engine 
     await source?.[Symbol.asyncDispose]();
   });
 
-  const untilEqual = async (table: string) => {
-    let difference = "";
-    const equal = async () =>
-      await compareTable(source, service, table, `${table}_current`).then(
-        () => true,
-        (error: Error) => {
-          difference = error.message;
-          return false;
-        },
-      );
-    await until(`${table} is equal`, equal, 40_000).catch((error: Error) => {
-      throw new Error(`${error.message}: ${difference}`);
-    });
-  };
+  const untilEqual = async (table: string) => await untilTableEqual(source, service, table, 40_000);
 
-  const untilStopped = async (id: string, why: RegExp) => {
-    let seen = "";
-    const stopped = async () => {
-      const { state, lastError } = await details(served, service, id);
-      seen = `${state} ${lastError}`;
-      return state === "Degraded" && why.test(lastError ?? "");
-    };
-    await until(`stopped: ${why}`, stopped, 40_000).catch((error: Error) => {
-      throw new Error(`${error.message}; ${seen}`);
-    });
-  };
+  const untilStopped = async (id: string, why: RegExp) => await untilDegraded(served, service, id, why, 40_000);
 
   const command = async (id: string, word: "resync" | "stop" | "start") =>
     await served.api.updatePipeState({ params: { ...service.params, pipeId: id }, body: { command: word } });

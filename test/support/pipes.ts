@@ -82,3 +82,22 @@ export async function untilRows(served: Served, service: BenchService, table: st
     throw new Error([error.message, `last seen: ${seen}`, ...words].join("; "));
   });
 }
+
+/** Waits until the pipe is Degraded for this reason. */
+export async function untilDegraded(
+  served: Served,
+  service: BenchService,
+  pipeId: string,
+  why: RegExp,
+  limitMs: number,
+): Promise<void> {
+  let seen = "";
+  const degraded = async () => {
+    const { state, lastError } = await details(served, service, pipeId);
+    seen = `${state} ${lastError}`;
+    return state === "Degraded" && why.test(lastError ?? "");
+  };
+  await until(`the pipe is degraded: ${why}`, degraded, limitMs).catch((error: Error) => {
+    throw new Error(`${error.message}; ${seen}`);
+  });
+}

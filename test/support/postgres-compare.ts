@@ -104,3 +104,19 @@ function without(left: readonly string[], right: readonly string[]): string[] {
   }
   return found;
 }
+
+/** Waits until the view of readers has the rows of the source's table; what differs is in the error. */
+export async function untilTableEqual(server: TestPostgres, service: BenchService, table: string, limitMs: number) {
+  let difference = "";
+  const equal = async () =>
+    await compareTable(server, service, table, `${table}_current`).then(
+      () => true,
+      (error: Error) => {
+        difference = error.message;
+        return false;
+      },
+    );
+  await until(`${table} is equal`, equal, limitMs).catch((error: Error) => {
+    throw new Error(`${error.message}: ${difference}`);
+  });
+}
