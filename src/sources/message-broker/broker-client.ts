@@ -23,9 +23,19 @@ export type Fetched = PartitionName & {
   /** Offsets below are committed and can be read. */
   readonly lastStable: number;
   readonly aborted: readonly AbortedTransaction[];
-  /** Record batches, in pieces that are cut anywhere. The last batch may be incomplete. */
-  readonly records: readonly Buffer[];
+  /** Record batches. The last one may be incomplete. */
+  readonly records: Buffer;
 };
+
+/** Memory for answers, used again and again: every answer overwrites the one before. */
+export class AnswerMemory {
+  #memory: Buffer = Buffer.alloc(0);
+
+  take(bytes: number): Buffer {
+    if (bytes > this.#memory.length) this.#memory = Buffer.allocUnsafeSlow(Math.max(bytes, 2 * this.#memory.length));
+    return this.#memory.subarray(0, bytes);
+  }
+}
 
 /** Who commits, as the group knows its members. */
 export type Identity = { readonly generation: number; readonly member: string; readonly instance: string | null };
@@ -37,8 +47,16 @@ export interface BrokerClient {
   topics(names: readonly string[]): Promise<readonly TopicInfo[]>;
   /** An offset per partition: the first, the one behind the last, or the first that is not older than a time in ms. */
   offsets(of: readonly PartitionName[], at: OffsetAt): Promise<readonly (PartitionName & { offset: number })[]>;
-  /** From one broker, which leads all of the partitions. Waits up to `maxWaitMs` for the first byte. */
-  fetch(broker: number, wanted: readonly FetchRequest[], maxWaitMs: number): Promise<readonly Fetched[]>;
+  /**
+   * From one broker, which leads all of the partitions. Waits up to `maxWaitMs` for the first byte. The records lie in
+   * the memory given, without it in memory of their own.
+   */
+  fetch(
+    broker: number,
+    wanted: readonly FetchRequest[],
+    maxWaitMs: number,
+    memory?: AnswerMemory,
+  ): Promise<readonly Fetched[]>;
   /** Sets the group's offsets, as a member of it, or as a consumer without membership, which a group with members refuses. */
   commit(group: string, offsets: readonly (PartitionName & { offset: number })[], as?: Identity): Promise<void>;
   readonly decompress: Decompress;

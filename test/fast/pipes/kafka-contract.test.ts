@@ -61,7 +61,7 @@ class MemoryBroker implements BrokerClient {
     }));
   }
 
-  #records(partition: number, position: number): Buffer[] {
+  #records(partition: number, position: number): Buffer {
     const all = [...(partitions.get(partition) as ReadonlyMap<number, string | null>)].filter(([at]) => at >= position);
     const taken = all.slice(0, this.#batchRecords);
     const batches = taken.map(([offset, value]) => {
@@ -70,16 +70,11 @@ class MemoryBroker implements BrokerClient {
       batch.writeBigInt64BE(BigInt(offset), 0);
       return batch;
     });
-    return cut(Buffer.concat(batches), 50);
+    return Buffer.concat(batches);
   }
 
   async commit(): Promise<void> {}
   async close(): Promise<void> {}
-}
-
-/** As a socket hands it out: cut anywhere. */
-function cut(bytes: Buffer, size: number): Buffer[] {
-  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
 }
 
 const config: MessageBrokerConfig = { brokers: "memory:1", topics: "t" };
