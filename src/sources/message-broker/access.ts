@@ -1,7 +1,6 @@
 /** How to reach the brokers: addresses, TLS and SASL, as told by the configuration. */
 import { isIP } from "node:net";
 import { AppError } from "../../lib/errors.ts";
-import { mskTokens } from "../aws/msk-token.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import type { Login } from "./login.ts";
 
@@ -107,10 +106,12 @@ function iamOf(
     throw new AppError("SOURCE_INVALID", "credentials: IAM_USER needs accessKeyId and secretKey.");
   }
   const access = authentication === "IAM_ROLE" ? { authentication, iamRole } : { accessKey, iamRole };
-  const token = mskTokens(
-    access,
-    brokers.map(({ host }) => host),
-  );
+  const hosts = brokers.map(({ host }) => host);
+  let tokens: Promise<() => Promise<string>> | undefined;
+  const token = async () => {
+    tokens ??= import("../aws/msk-token.ts").then(({ mskTokens }) => mskTokens(access, hosts));
+    return await (await tokens)();
+  };
   return { mechanism: "OAUTHBEARER", token };
 }
 

@@ -13,7 +13,12 @@ export type PartitionInfo = { readonly partition: number; readonly leader: numbe
 
 export type PartitionName = { readonly topic: string; readonly partition: number };
 
-export type FetchRequest = PartitionName & { readonly topicId: string; readonly position: number };
+export type FetchRequest = PartitionName & {
+  readonly topicId: string;
+  readonly position: number;
+  /** At most so many, but always one batch of records. */
+  readonly bytes?: number;
+};
 
 export type Fetched = PartitionName & {
   /** Of the protocol; 0 is fine. */
@@ -64,4 +69,4 @@ export interface BrokerClient {
 }
 
 /** Reads of one broker: few enough bytes to hold several answers, large enough to keep it busy. */
-export const fetchBytes = { answer: 16 * 2 ** 20, partition: 4 * 2 ** 20 };
+export const fetchBytes = { answer: 16 * 2 ** 20, partition: 4 * 2 ** 20, first: 2 ** 20 };

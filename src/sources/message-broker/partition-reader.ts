@@ -8,7 +8,7 @@ import { shareOf } from "../../lib/share.ts";
 import type { RowEncoder } from "../messages/encoder.ts";
 import type { LaneBatches } from "../messages/lane-batches.ts";
 import type { Json, SourceContext } from "../source.ts";
-import { AnswerMemory, type BrokerClient, type Fetched, type TopicInfo } from "./broker-client.ts";
+import { AnswerMemory, type BrokerClient, type Fetched, fetchBytes, type TopicInfo } from "./broker-client.ts";
 import { failureOfPartition, isPassing, unknownTopic } from "./failures.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import type { Lag } from "./lag.ts";
@@ -204,12 +204,11 @@ export class PartitionReader {
     const first = this.#turn % wanted.length;
     const partitions = [...wanted.slice(first), ...wanted.slice(0, first)];
     for (const partition of partitions) partition.busy += 1;
-    const requests = partitions.map(({ topic, topicId, partition, ahead }) => ({
-      topic,
-      topicId,
-      partition,
-      position: ahead,
-    }));
+    const requests = partitions.map(({ lane, topic, topicId, partition, position, ahead }) => {
+      // Little at first: its rows are seen early, while more comes.
+      const bytes = ahead === position && batches.isNew(lane) ? fetchBytes.first : fetchBytes.partition;
+      return { topic, topicId, partition, position: ahead, bytes };
+    });
     const answer = client.fetch(broker, requests, fetchWaitMs, memory);
     // Awaited when the answer in hand is done with; until then its failure is not unhandled.
     answer.catch(() => {});
@@ -243,6 +242,7 @@ export class PartitionReader {
     }
     partition.position = cursor.next;
     if (cursor.next > behind) batches.moveTo(partition.lane, cursor.next);
+    batches.answered(partition.lane);
   }
 
   /** The broker no longer has the position, or does not have it any more after losing a part of its log. */

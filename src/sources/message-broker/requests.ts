@@ -123,8 +123,8 @@ export function fetchRecords(
         .array(byTopic(wanted), ([, list]) =>
           to
             .uuid((list[0] as FetchRequest).topicId)
-            .array(list, ({ partition, position }) =>
-              to.int32(partition).int32(-1).int64(position).int32(-1).int64(-1).int32(fetchBytes.partition).noTags(),
+            .array(list, ({ partition, position, bytes = fetchBytes.partition }) =>
+              to.int32(partition).int32(-1).int64(position).int32(-1).int64(-1).int32(bytes).noTags(),
             )
             .noTags(),
         )

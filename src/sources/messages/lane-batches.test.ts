@@ -47,6 +47,22 @@ test("a small batch is handed out when it is old, and a lane that only moved on 
   expect(await batches.next(endless)).toMatchObject({ lane: "b", next: 17 });
 });
 
+test("a new lane does not wait for more than the source had at once; later its batches do", async () => {
+  const batches = lanes({ maxRows: 400 });
+  batches.answered("a");
+  put(batches, "a", 0, 3);
+  batches.answered("a");
+  expect(await batches.next(endless)).toMatchObject({ lane: "a", next: 3 });
+  batches.done("a");
+  put(batches, "a", 3, 6);
+  batches.answered("a");
+  const second = batches.next(endless);
+  expect(await Promise.race([second, new Promise((resolve) => setImmediate(() => resolve("waits")))])).toBe("waits");
+  // The first full one still is a quarter of the others.
+  put(batches, "a", 6, 103);
+  expect(await second).toMatchObject({ lane: "a", next: 103 });
+});
+
 test("when memory is full there is no room, and the largest batch goes at once", async () => {
   const batches = lanes({ memoryBytes: 600 });
   put(batches, "small", 0, 5);

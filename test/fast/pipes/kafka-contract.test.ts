@@ -123,7 +123,9 @@ describeSource("Kafka", () => ({
   open: async (world) => {
     lives += 1;
     const client = new MemoryBroker(1 + (lives % 4));
-    return untilEnd(new KafkaSource({ config, context: contextOf(world), client, rows: rowsOf(config), join: alone }));
+    return untilEnd(
+      new KafkaSource({ config, context: contextOf(world), client, rows: await rowsOf(config), join: alone }),
+    );
   },
   expected,
   rowsOf: async (insert) => {
