@@ -9,22 +9,26 @@ export class WireWriter {
   #length = 0;
 
   int8(value: number): this {
-    this.#bytes.writeInt8(value, this.#grow(1));
+    const at = this.#grow(1);
+    this.#bytes.writeInt8(value, at);
     return this;
   }
 
   int16(value: number): this {
-    this.#bytes.writeInt16BE(value, this.#grow(2));
+    const at = this.#grow(2);
+    this.#bytes.writeInt16BE(value, at);
     return this;
   }
 
   int32(value: number): this {
-    this.#bytes.writeInt32BE(value, this.#grow(4));
+    const at = this.#grow(4);
+    this.#bytes.writeInt32BE(value, at);
     return this;
   }
 
   int64(value: number): this {
-    this.#bytes.writeBigInt64BE(BigInt(value), this.#grow(8));
+    const at = this.#grow(8);
+    this.#bytes.writeBigInt64BE(BigInt(value), at);
     return this;
   }
 
@@ -81,17 +85,23 @@ export class WireWriter {
 
   #unsigned(value: number): this {
     let rest = value;
-    for (; rest >= 0x80; rest >>>= 7) this.#bytes.writeUInt8((rest & 0x7f) | 0x80, this.#grow(1));
-    this.#bytes.writeUInt8(rest, this.#grow(1));
+    for (; rest >= 0x80; rest >>>= 7) this.#byte((rest & 0x7f) | 0x80);
+    return this.#byte(rest);
+  }
+
+  #byte(value: number): this {
+    const at = this.#grow(1);
+    this.#bytes.writeUInt8(value, at);
     return this;
   }
 
   #raw(content: Buffer): this {
-    content.copy(this.#bytes, this.#grow(content.length));
+    const at = this.#grow(content.length);
+    content.copy(this.#bytes, at);
     return this;
   }
 
-  /** Makes room and returns where it begins. */
+  /** Makes room and returns where it begins; `#bytes` may be another one afterwards. */
   #grow(more: number): number {
     const at = this.#length;
     this.#length += more;
