@@ -1,6 +1,11 @@
 import { createRecordsBatch } from "@platformatic/kafka";
 import { ClickHouseError } from "../../../src/clickhouse/client.ts";
-import type { BrokerClient, Fetched, FetchRequest } from "../../../src/sources/message-broker/broker-client.ts";
+import type {
+  AnswerMemory,
+  BrokerClient,
+  Fetched,
+  FetchRequest,
+} from "../../../src/sources/message-broker/broker-client.ts";
 import type { MessageBrokerConfig } from "../../../src/sources/message-broker/kind.ts";
 import { KafkaSource } from "../../../src/sources/message-broker/source.ts";
 import { rowsOf } from "../../../src/sources/messages/rows.ts";
@@ -48,17 +53,19 @@ class MemoryBroker implements BrokerClient {
     return of.map((name) => ({ ...name, offset: at === "earliest" ? 0 : endOf(name.partition) }));
   }
 
-  async fetch(_broker: number, wanted: readonly FetchRequest[]): Promise<readonly Fetched[]> {
+  async fetch(_broker: number, wanted: readonly FetchRequest[], _wait: number, memory?: AnswerMemory) {
     await new Promise((resolve) => setTimeout(resolve, 1));
-    return wanted.map(({ topic, partition, position }) => ({
-      topic,
-      partition,
-      errorCode: 0,
-      logStart: 0,
-      lastStable: endOf(partition),
-      aborted: [],
-      records: this.#records(partition, position),
-    }));
+    const records = wanted.map(({ partition, position }) => this.#records(partition, position));
+    // As from a socket: in the memory given, over what an earlier answer has left there.
+    const answer = memory?.take(4096) ?? Buffer.alloc(4096);
+    answer.fill("x");
+    let end = 0;
+    return wanted.map(({ topic, partition }, index): Fetched => {
+      const start = end;
+      end += (records[index] as Buffer).copy(answer, start);
+      const edges = { logStart: 0, lastStable: endOf(partition) };
+      return { topic, partition, errorCode: 0, ...edges, aborted: [], records: answer.subarray(start, end) };
+    });
   }
 
   #records(partition: number, position: number): Buffer {
