@@ -81,7 +81,9 @@ export class Executor {
       return;
     }
     const reply = new Reply(response, { ...this.#facts, queryId: request.queryId }, replyOptions(request));
-    response.on("close", () => gone.abort(clickHouseException("QUERY_WAS_CANCELLED", "The client went away.")));
+    response.on("close", () => {
+      if (!response.writableFinished) gone.abort(clickHouseException("QUERY_WAS_CANCELLED", "The client went away."));
+    });
     let upload: Upload | undefined;
     let file: BodyFile | undefined;
     try {
