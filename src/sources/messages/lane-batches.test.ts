@@ -63,6 +63,27 @@ test("a new lane does not wait for more than the source had at once; later its b
   expect(await second).toMatchObject({ lane: "a", next: 103 });
 });
 
+test("memory is made for a full batch while the source has more, and for small ones when it has not", async () => {
+  const guesses: number[] = [];
+  const batches = new LaneBatches<Message>({ ...batchLimits(1, 20), maxRows: 400 }, (origin, start) => {
+    guesses.push(start.expectedBytes);
+    return new MessageBatch({ encoder, origin, maxMessageBytes: 2e6, ...start });
+  });
+  put(batches, "a", 0, 4);
+  batches.answered("a");
+  await batches.next(endless);
+  batches.done("a");
+  for (let turn = 1; turn < 9; turn += 1) {
+    put(batches, "a", turn * 4, turn * 4 + 1);
+    await batches.next(endless);
+    batches.done("a");
+  }
+  const [before, full, ...small] = guesses as [number, number, ...number[]];
+  // 400 rows of `{"a":"0"}`, a line end and what is kept about each.
+  expect([before, full]).toEqual([0, 400 * (10 + 16)]);
+  expect(small.at(-1)).toBeLessThan(full / 50);
+});
+
 test("when memory is full there is no room, and the largest batch goes at once", async () => {
   const batches = lanes({ memoryBytes: 600 });
   put(batches, "small", 0, 5);

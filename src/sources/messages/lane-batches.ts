@@ -176,11 +176,19 @@ export class LaneBatches<M extends Message> {
     if (lane.open === undefined) return;
     const { batch } = lane.open;
     lane.open = undefined;
+    this.#expect(lane, batch);
     if (batch.size >= lane.maxRows) lane.maxRows = this.#limits.maxRows;
     lane.isNew = false;
     lane.closed.push({ lane: lane.name, batch, next: lane.next as Position });
-    this.#expectedBytes = Math.min(this.#limits.maxBytes, Math.max(batch.bytes, this.#expectedBytes / 2));
     this.#wake();
+  }
+
+  /** Guesses what the next batch takes: as much as a full one, where the source has more than it was given time for. */
+  #expect(lane: Lane<M>, batch: MessageBatch<M>): void {
+    const { maxRows, maxBytes } = this.#limits;
+    const isFull = batch.size >= lane.maxRows || batch.bytes >= maxBytes;
+    const guess = isFull || lane.isNew ? (batch.bytes / Math.max(1, batch.size)) * maxRows : batch.bytes;
+    this.#expectedBytes = Math.min(maxBytes, Math.max(guess, this.#expectedBytes / 2));
   }
 
   #lane(name: string): Lane<M> {
