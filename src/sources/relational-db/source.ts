@@ -27,7 +27,7 @@ import { Standing } from "./standing.ts";
 import { type TableState, TableStates } from "./table-states.ts";
 import { Watch } from "./watch.ts";
 
-/** Bytes of a batch that is gathered: as many again are inserted meanwhile. */
+/** Bytes of a batch that is gathered, of a worker with a GB of memory or more: as many again are inserted meanwhile. */
 const maxBatchBytes = 64 * 2 ** 20;
 
 export class RelationalSource implements Source {
@@ -223,7 +223,7 @@ export class RelationalSource implements Source {
     const from = checkpoint ?? placeText({ lsn: (await this.#firstPosition(check)) - 1n, change: "whole" });
     const { pullBatchSize = 100_000, syncIntervalSeconds = 60 } = this.#config.settings ?? {};
     const following = this.#follower(from, {
-      limits: { rows: pullBatchSize, bytes: maxBatchBytes },
+      limits: { rows: pullBatchSize, bytes: maxBatchBytes * Math.min(1, this.#context.memoryGb) },
       syncMs: syncIntervalSeconds * 1000,
     });
     this.#following = following;
