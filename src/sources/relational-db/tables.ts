@@ -24,6 +24,8 @@ export type TablePlan = {
   readonly isKeyless: boolean;
   /** Deleted rows go away when parts merge. */
   readonly hardDelete: boolean;
+  /** Smaller versions are of changes before the end of the copy, which may be of rows that the copy did not find. */
+  readonly settledFrom?: string;
 };
 
 export type PlanSettings = { readonly nullable: boolean; readonly hardDelete: boolean };
