@@ -268,7 +268,10 @@ export class RelationalSource implements Source {
       await state.changed(evolution.source);
       if (evolution.statements.length > 0) await this.#destination.refreshView(state.plan);
     } catch (error) {
-      throw isOfSource(error) ? sourceError(error) : error;
+      // Else one table that somebody has changed would hold all.
+      const refusal = this.#context.refusal(error);
+      if (refusal === undefined) throw isOfSource(error) ? sourceError(error) : error;
+      await state.stop(`the engine does not change its table (${refusal})`);
     } finally {
       await client.end().catch(() => {});
     }
