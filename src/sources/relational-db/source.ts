@@ -156,7 +156,9 @@ export class RelationalSource implements Source {
     const states = this.#states.all().filter((state) => !state.isCopied);
     if (states.length === 0) return;
     this.#context.copying(true);
-    const client = await connect(this.#config);
+    const connecting = connect(this.#config);
+    // It is awaited when the tables are there.
+    connecting.catch(() => {});
     let snapshot: Snapshot | undefined;
     try {
       snapshot = await this.#snapshot(mode);
@@ -168,7 +170,7 @@ export class RelationalSource implements Source {
         tables.push({ plan, copyId, ...(await this.#destination.prepare(plan, copyId)) });
       }
       this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
-      yield* this.#copyRows(this.#copy, client, snapshot, signal);
+      yield* this.#copyRows(this.#copy, await connecting, snapshot, signal);
       if (signal.aborted) return;
       for (const state of states.filter(({ isStopped }) => !isStopped)) {
         await this.#destination.publish(state.plan, state.copyId);
@@ -176,7 +178,7 @@ export class RelationalSource implements Source {
       }
       this.#context.copying(false);
     } finally {
-      await Promise.allSettled([snapshot?.close(), client.end()]);
+      await Promise.allSettled([snapshot?.close(), connecting.then((client) => client.end())]);
     }
   }
 
