@@ -4,7 +4,7 @@
  * MaterializedPostgreSQL in a process of its own.
  */
 import { literal } from "../src/clickhouse/sql.ts";
-import { details, untilState } from "../test/support/pipes.ts";
+import { untilState } from "../test/support/pipes.ts";
 import { cdcPipe } from "../test/support/postgres-pipes.ts";
 import { type BenchResult, round } from "./bench.ts";
 import {
@@ -51,11 +51,12 @@ export async function run(): Promise<BenchResult> {
   await bench.served.api.updatePipeState({ params, body: { command: "start" } });
   const all = `SELECT countIf(n = 1) + count() FROM events_current`;
   // The rows are counted only when the pipe says that it has them: a count costs as much as a batch.
-  const told = async () => {
-    const { progress } = await details(bench.served, bench.service, pipeId);
-    return (progress.sentRows ?? 0) > inserts + updates;
-  };
-  await secondsUntil(bench, pipeId, async () => (await told()) && (await count(bench, all)) === inserts + 1 + updates);
+  await secondsUntil(
+    bench,
+    pipeId,
+    async ({ progress: { sentRows = 0 } }) =>
+      sentRows > inserts + updates && (await count(bench, all)) === inserts + 1 + updates,
+  );
   const pipe = (performance.now() - started) / 1000;
   await bench.served.api.updatePipeState({ params, body: { command: "stop" } });
   const peer = materialized === undefined ? await timeMaterialized(engine) : undefined;
