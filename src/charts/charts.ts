@@ -11,6 +11,7 @@ import { type ChildAbort, childOf } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import type { ChartSourceStore } from "../store/chart-sources.ts";
 import { type Format, write } from "./answer.ts";
+import { blockCache } from "./block-cache.ts";
 import { Buckets } from "./buckets.ts";
 import { AnswerCache } from "./cache.ts";
 import { located } from "./clash.ts";
@@ -23,7 +24,6 @@ import { planGauge, planSum } from "./metrics/scalars.ts";
 import type { Cell, PlanInput, PlanRow, QueryPlan, Series } from "./plan.ts";
 import { planRollup, type RollupTable } from "./rollup.ts";
 import { maxRows, type PlanResult, refuseTooMany } from "./rows.ts";
-import type { TableSchema } from "./schema.ts";
 import { type Asked, mostGroups, shape } from "./shape.ts";
 import { sourceRecord, type Target, targetOf } from "./sources.ts";
 import { batchesOf, mayStream, type Rest, streamed } from "./streaming.ts";
@@ -232,11 +232,11 @@ export class Charts {
   }
 
   #runAll(asked: Running, leased: readonly Leased[], states: readonly TableState[], abort: ChildAbort): Promise<Ran[]> {
-    const run = (work: Leased, i: number) => this.#run(asked, work, (states[i] as TableState).schema, abort.signal);
+    const run = (work: Leased, i: number) => this.#run(asked, work, states[i] as TableState, abort.signal);
     return together(leased.map(run));
   }
 
-  async #run(asked: Running, work: Leased, schema: TableSchema, signal: AbortSignal): Promise<Ran> {
+  async #run(asked: Running, work: Leased, { schema, blockCacheBytes }: TableState, signal: AbortSignal): Promise<Ran> {
     const { client, source, series } = work;
     const input: PlanInput = {
       source,
@@ -248,17 +248,25 @@ export class Charts {
       typesOf: (expressions, params) => this.#tables.typesOf(client, schema, { expressions, params }, signal),
     };
     try {
-      return await this.#planAndRun(input, work, asked.streams, signal);
+      return await this.#planAndRun(input, work, { streams: asked.streams, blockCacheBytes }, signal);
     } catch (error) {
       throw await located(error, input);
     }
   }
 
-  async #planAndRun(input: PlanInput, work: Leased, streams: boolean, signal: AbortSignal): Promise<Ran> {
+  async #planAndRun(
+    input: PlanInput,
+    work: Leased,
+    { streams, blockCacheBytes }: { streams: boolean; blockCacheBytes: number },
+    signal: AbortSignal,
+  ): Promise<Ran> {
     const { client, series } = work;
     const rolledUp = work.metric === undefined ? await planRollup(input, await this.#rollups(work, signal)) : undefined;
     const plan = rolledUp ?? (await planners[work.metric ?? "events"](input));
-    const options = { params: plan.params.values(), settings: this.#settings(), headers: readOnly, signal };
+    // The columns of a rollup are others.
+    const cache = plan.rollup === undefined ? blockCache(plan.sql, input.schema, blockCacheBytes) : {};
+    const settings = { ...this.#settings(), ...cache };
+    const options = { params: plan.params.values(), settings, headers: readOnly, signal };
     try {
       if (streams) return await this.#begin(client, plan, options);
       const text = await client.text(`${plan.sql}\nLIMIT ${maxRows + 1}\nFORMAT JSONCompact`, options);

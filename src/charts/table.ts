@@ -17,6 +17,8 @@ export type TableState = {
   readonly schema: TableSchema;
   /** Identifies the table's content; undefined when its engine does not tell (views, foreign tables). */
   readonly version: string | undefined;
+  /** Size of the engine's cache of decompressed blocks; 0 where there is none. */
+  readonly blockCacheBytes: number;
 };
 
 export type TablePlace = { readonly serviceId: string; readonly database: string; readonly table: string };
@@ -41,6 +43,7 @@ UNION ALL SELECT 'table', concat(toString(uuid), ' ', engine), sorting_key, 0,
 UNION ALL SELECT 'parts', toString((count(), sum(rows), sum(bytes_on_disk), max(max_block_number), max(data_version))),
     toString((max(modification_time), groupBitXor(sipHash64(name)))), 0, '' FROM system.parts
   WHERE active AND database = {db:String} AND table = {tbl:String}
+UNION ALL SELECT 'cache', toString(getServerSetting('uncompressed_cache_size')), '', 0, ''
 FORMAT JSONCompact`;
 
 /** All that `schema` is read from, in one row of one system table: a third of the work of reading it. */
@@ -129,7 +132,8 @@ export class Tables {
       .update(text)
       .update(JSON.stringify(of("parts")))
       .digest("base64url");
-    const state = { schema, version: /MergeTree$/.test(table?.[1] ?? "") ? hash : undefined };
+    const version = /MergeTree$/.test(table?.[1] ?? "") ? hash : undefined;
+    const state = { schema, version, blockCacheBytes: Number(of("cache")[0]?.[1] ?? 0) };
     if (this.#known.size >= maxTables) this.#known.clear();
     this.#known.set(keyOf(place), { text, state, definition, checkedAt: performance.now() });
     return state;

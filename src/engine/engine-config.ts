@@ -94,6 +94,8 @@ function serverXml(dir: string, users: string, { maxMemoryBytes, backupsAllowedP
   const settings: Record<string, string> = {
     max_server_memory_usage: String(maxMemoryBytes),
     mark_cache_size: cache,
+    // Used by queries that ask for it, as charts do.
+    uncompressed_cache_size: cache,
     primary_index_cache_size: cache,
     index_mark_cache_size: cache,
     users_config: users,

@@ -9,7 +9,7 @@ import { isWord, tokenize } from "../clickhouse/lexer.ts";
 import { identifier, literal } from "../clickhouse/sql.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { BodyFile, BodyFiles } from "./body-files.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine, Fresh } from "./engine.ts";
 import { clientQueryId, guardStatement, tagSetting } from "./guard.ts";
 import { type InsertBody, insertSettings, runInsert } from "./insert.ts";
 import type { Classification, Connection } from "./native.ts";
@@ -69,15 +69,21 @@ export class Executor {
     gone = new AbortController(),
   ): Promise<void> {
     let request: QueryRequest;
+    let fresh: Fresh | undefined;
     try {
-      request = readRequest(message, caller);
+      request = readRequest(message, caller, () => {
+        fresh = this.#engine.fresh();
+        return fresh.queryId;
+      });
     } catch (error) {
       message.resume();
       new Reply(response, { ...this.#facts, queryId: "" }, plainReply).fail(this.#asException(error));
       return;
     }
     const reply = new Reply(response, { ...this.#facts, queryId: request.queryId }, replyOptions(request));
-    response.on("close", () => gone.abort(clickHouseException("QUERY_WAS_CANCELLED", "The client went away.")));
+    response.on("close", () => {
+      if (!response.writableFinished) gone.abort(clickHouseException("QUERY_WAS_CANCELLED", "The client went away."));
+    });
     let upload: Upload | undefined;
     let file: BodyFile | undefined;
     try {
@@ -87,7 +93,7 @@ export class Executor {
         plainBody(message, request),
       );
       const { statement, data } = await readBody(upload);
-      const summary = await this.#run(request, reply, statement, data ? (file ?? upload) : undefined, gone);
+      const summary = await this.#run(request, reply, statement, data ? (file ?? upload) : undefined, gone, fresh);
       reply.finish(summary);
     } catch (error) {
       if (response.destroyed) return;
@@ -96,6 +102,7 @@ export class Executor {
       reply.fail(this.#asException(gone.signal.aborted ? gone.signal.reason : error));
     } finally {
       upload?.abandon();
+      if (fresh !== undefined) this.#engine.retire(fresh.connection);
       await file?.done();
     }
   }
@@ -106,19 +113,20 @@ export class Executor {
     statement: Statement,
     body: InsertBody | undefined,
     gone: AbortController,
+    fresh: Fresh | undefined,
   ): Promise<Summary> {
     guardStatement(tokenize(plainText(statement)), request);
     const end = await this.#register(request, gone);
     try {
       const slot = await this.#slots.take(gone.signal);
       try {
-        const settings = [...trustedSettings(request), ...(await insertSettings(statement, body))];
+        const settings = await insertSettings(statement, body);
         if (request.session !== undefined)
           return await this.#runInSession(request, reply, statement, body, slot, gone, settings);
         // The engine's parser works in a thread of its own while the connection is opened in this one.
         const classified = this.#engine.classify(plainText(statement));
         classified.catch(() => {});
-        const connection = this.#engine.fresh();
+        const connection = fresh?.connection ?? this.#engine.connect([tagOf(request), ...readonlyOf(request)]);
         try {
           const run = {
             engine: this.#engine,
@@ -126,12 +134,12 @@ export class Executor {
             slot,
             request,
             reply,
-            prefix: `${assign(settings)}${prefixOf(request)}`,
+            prefix: `${assign([...(fresh === undefined ? [] : readonlyOf(request)), ...settings])}${prefixOf(request)}`,
             signal: gone.signal,
           };
           return await runStatement(run, statement, body, await classified);
         } finally {
-          this.#engine.retire(connection);
+          if (fresh === undefined) this.#engine.retire(connection);
         }
       } finally {
         this.#slots.give(slot);
@@ -157,7 +165,7 @@ export class Executor {
     try {
       const classified = await this.#engine.classify(plainText(statement));
       if (request.readonly > request.readonlyUser) mustRead(statement, classified);
-      const own = settings.filter(([name]) => name !== "readonly");
+      const own = [tagOf(request), ...settings];
       const names = [...new Set([...own, ...request.settings].map(([name]) => name))];
       restore = (await borrowSettings(this.#engine, connection, names))(literal);
       const prefix = `${assign(own)}${prefixOf(request)}`;
@@ -256,14 +264,17 @@ function byteOffset(bytes: Buffer, text: string, chars: number): number {
   return head.length;
 }
 
-/** Settings that a client cannot change: how KILL QUERY finds the query, and read-only mode. */
-function trustedSettings(request: QueryRequest): [string, string][] {
-  const settings: [string, string][] = [[tagSetting, request.queryId]];
-  if (request.readonly !== 0) settings.push(["readonly", String(request.readonly)]);
-  return settings;
+/** How KILL QUERY finds the query: a setting that a client cannot change. */
+function tagOf(request: QueryRequest): [string, string] {
+  return [tagSetting, request.queryId];
+}
+
+function readonlyOf(request: QueryRequest): [string, string][] {
+  return request.readonly === 0 ? [] : [["readonly", String(request.readonly)]];
 }
 
 function assign(settings: readonly (readonly [string, string])[]): string {
+  if (settings.length === 0) return "";
   return `SET ${settings.map(([name, value]) => `${name} = ${literal(value)}`).join(", ")};`;
 }
 

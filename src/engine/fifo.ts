@@ -1,19 +1,48 @@
 /**
  * Named pipes. The reading end is driven by the event loop and holds no thread. The writing end writes large pieces on
  * a thread of the pool: the event loop would be woken for every page that the engine has read, which was measured to
- * cost twice the engine's own work. The pool has a thread for each writer besides those of the queries (`spawn.ts`).
+ * cost twice the engine's own work. A write waits for nothing but the engine's reading of a pipe that it has opened, so a
+ * few threads serve any number of inserts.
  */
-import { closeSync, constants, openSync, writev } from "node:fs";
+import { closeSync, constants, openSync, readSync, writev } from "node:fs";
 import { Socket } from "node:net";
+import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import pLimit from "p-limit";
 
-const writeSome = promisify(writev);
+/** Threads of the pool that may wait for the engine to read a pipe. */
+export const writerThreads = Math.max(8, availableParallelism());
 
-/** Opens the reading end; ends when the engine has opened and closed the pipe, or after `finishReading`. */
-export function openReader(path: string): Socket {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+const writeNow = promisify(writev);
+const inTurn = pLimit(writerThreads);
+
+const writeSome = (fd: number, parts: readonly Buffer[]) => inTurn(() => writeNow(fd, parts));
+
+/** Opens the reading end, which never waits for a writer. */
+export function openReader(path: string): number {
+  return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+}
+
+/** What comes out of a reading end; ends when the engine has opened and closed the pipe, or after `finishReading`. */
+export function streamOf(fd: number): Socket {
   return new Socket({ fd, readable: true, writable: false });
+}
+
+const scratch = Buffer.alloc(65_536);
+
+/** Gives what is in the pipe and closes it; false, and open still, when the engine has not closed its end. */
+export function readRest(fd: number, give: (chunk: Buffer) => void): boolean {
+  try {
+    for (let size = readSync(fd, scratch); size > 0; size = readSync(fd, scratch)) {
+      give(Buffer.from(scratch.subarray(0, size)));
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EAGAIN") return false;
+    throw error;
+  }
+  closeSync(fd);
+  return true;
 }
 
 /** Lets a reader end that the engine may never have opened: what is in the pipe is delivered first. */

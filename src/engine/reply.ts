@@ -65,7 +65,8 @@ export class Reply {
     this.#compress = options.compress;
     this.#sink = response;
     this.#plain = new BatchWriter(response);
-    response.setHeader("X-ClickHouse-Query-Id", facts.queryId);
+    // As bytes: a header that Node writes has no characters beyond them.
+    response.setHeader("X-ClickHouse-Query-Id", Buffer.from(facts.queryId).toString("latin1"));
     response.setHeader("X-ClickHouse-Server-Display-Name", facts.displayName);
     response.setHeader("X-ClickHouse-Timezone", facts.timezone);
   }

@@ -92,7 +92,8 @@ export function callerOf(headers: IncomingHttpHeaders): Caller {
   };
 }
 
-export function readRequest(message: IncomingMessage, caller: Caller): QueryRequest {
+/** `newQueryId` gives an id to a query that has neither one nor a session. Throws what the client did wrong. */
+export function readRequest(message: IncomingMessage, caller: Caller, newQueryId: () => string): QueryRequest {
   const url = new URL(message.url ?? "/", "http://host");
   const query = url.searchParams;
   const headers = message.headers;
@@ -100,14 +101,14 @@ export function readRequest(message: IncomingMessage, caller: Caller): QueryRequ
   const get = message.method === "GET" || message.method === "HEAD";
   const readonlyUser = caller.readonly;
   const readonly = readonlyUser === 0 && get ? 2 : readonlyUser;
+  const session = readSession(query);
   return {
-    queryId: readQueryId(query.get("query_id")),
     urlQuery: query.getAll("query").join(""),
     database: query.get("database") ?? one(headers, "x-clickhouse-database") ?? undefined,
     defaultFormat: query.get("default_format") ?? one(headers, "x-clickhouse-format") ?? undefined,
     settings: readSettings(query),
     params: [...query].filter(([name]) => name.startsWith("param_")).map(([name, value]) => [readParam(name), value]),
-    session: readSession(query),
+    session,
     readonly,
     readonlyUser,
     trusted: caller.trusted,
@@ -119,6 +120,8 @@ export function readRequest(message: IncomingMessage, caller: Caller): QueryRequ
     waitEndOfQuery: flag("wait_end_of_query") || flag("http_wait_end_of_query"),
     bufferBytes: readBufferSize(query.get("buffer_size") ?? query.get("http_response_buffer_size")),
     replaceRunning: flag("replace_running_query"),
+    // Last, because the id may be that of a connection: nothing may throw behind it.
+    queryId: readQueryId(query.get("query_id")) ?? (session === undefined ? newQueryId() : randomUUID()),
   };
 }
 
@@ -141,8 +144,8 @@ function readParam(name: string): string {
   return bare;
 }
 
-function readQueryId(given: string | null): string {
-  if (given === null || given === "") return randomUUID();
+function readQueryId(given: string | null): string | undefined {
+  if (given === null || given === "") return undefined;
   if (given.length > 1000 || /[\0-\x1f\x7f]/.test(given)) {
     throw clickHouseException("BAD_ARGUMENTS", "query_id is too long or has control characters.");
   }
