@@ -223,13 +223,30 @@ describe.skipIf(missing !== undefined)("the life of Postgres pipes", () => {
       async () => (await details(served, service, pipeId)).lastError?.includes("resync") === true,
     );
     const counts = new Set<string>();
-    await command(pipeId, "resync");
-    await until("the copy is there", async () => {
-      counts.add(await query(service, "SELECT count() FROM kept_current"));
-      return counts.has("2000");
-    });
+    const added = new Set<string>();
+    let isOver = false;
+    const reader = async () => {
+      while (!isOver) {
+        counts.add(await query(service, "SELECT count() FROM kept_current"));
+        added.add(await query(service, "SELECT count() FROM system.columns WHERE table = 'kept_current'"));
+      }
+    };
+    const readers = [reader(), reader(), reader()];
+    try {
+      await command(pipeId, "resync");
+      await until("the copy is there", async () => counts.has("2000"));
+      await untilEqual(source, service, "kept", plain);
+      await source.sql("ALTER TABLE kept ADD COLUMN more int DEFAULT 1");
+      await source.sql("UPDATE kept SET more = 2 WHERE id = 1");
+      await until("the view has the new column", async () => added.has("3"));
+    } finally {
+      isOver = true;
+    }
+    // At no moment there was an empty table, or none, or no view.
+    await Promise.all(readers);
     expect([...counts].toSorted()).toEqual(["2000", "3000"]);
+    expect([...added].toSorted()).toEqual(["2", "3"]);
     await untilEqual(source, service, "kept", plain);
-    expect(await query(service, "EXISTS TABLE kept_resync")).toBe("0");
+    expect(await query(service, "SHOW TABLES LIKE 'kept\\_%'")).toBe("kept_current");
   });
 });

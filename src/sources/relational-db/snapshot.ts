@@ -260,6 +260,8 @@ async function copyAll(
   const queue = work.values();
   const read = async (reader: Reader) => {
     for (const item of queue) await reader.copy(item, shown(item), outlet);
+    // Its transaction holds up the source's vacuum.
+    void reader.close().catch(() => {});
   };
   try {
     await Promise.all(readers.map(read));

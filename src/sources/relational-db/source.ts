@@ -267,8 +267,9 @@ export class RelationalSource implements Source {
       const evolution = evolve(state, relation, now, nullable);
       if (typeof evolution === "string") return await state.stop(evolution);
       for (const statement of evolution.statements) await this.#context.command(statement);
+      if (evolution.statements.length > 0) await this.#destination.refreshView(state.planned(evolution.source));
+      // Last: what was not done until here is done again.
       await state.changed(evolution.source);
-      if (evolution.statements.length > 0) await this.#destination.refreshView(state.plan);
     } catch (error) {
       // Else one table that somebody has changed would hold all.
       const refusal = this.#context.refusal(error);

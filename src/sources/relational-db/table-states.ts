@@ -46,7 +46,7 @@ export class TableState {
       const current = now?.columns.find((each) => each.attnum === column.attnum);
       return column.notNull && current?.notNull === false;
     });
-    this.#plan = this.#planned();
+    this.#plan = this.planned(this.#saved.source);
     if (saved.stopped !== undefined) this.#warn(saved.stopped);
   }
 
@@ -77,7 +77,7 @@ export class TableState {
 
   async completed(lsn: string): Promise<void> {
     await this.#save({ ...this.#saved, copied: lsn });
-    this.#plan = this.#planned();
+    this.#plan = this.planned(this.#saved.source);
   }
 
   async skipChangesBefore(lsn: string): Promise<void> {
@@ -87,7 +87,7 @@ export class TableState {
   /** The stream has other columns from here on. */
   async changed(source: SourceTable): Promise<void> {
     await this.#save({ ...this.#saved, source });
-    this.#plan = this.#planned();
+    this.#plan = this.planned(this.#saved.source);
     this.#hasRelaxed = false;
   }
 
@@ -96,8 +96,9 @@ export class TableState {
     this.#warn(reason);
   }
 
-  #planned(): TablePlan {
-    const { source, mapping, copied } = this.#saved;
+  /** With these columns of the source. */
+  planned(source: SourceTable): TablePlan {
+    const { mapping, copied } = this.#saved;
     const plan = this.#replan(source, mapping);
     return copied === undefined ? plan : { ...plan, settledFrom: versionText(parseLsn(copied), 0, false) };
   }
