@@ -97,6 +97,7 @@ function contextOf(marks: Map<string, Json>): SourceContext {
     command: async () => {},
     warn: () => {},
     copying: () => {},
+    refusal: () => undefined,
   };
 }
 

@@ -3,7 +3,6 @@
  * second), and against the engine's own INSERT SELECT FROM postgresql(...) in a process of its own.
  */
 import { literal } from "../src/clickhouse/sql.ts";
-import { details } from "../test/support/pipes.ts";
 import { cdcPipe } from "../test/support/postgres-pipes.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 import { BareEngine, count, type PostgresBench, secondsUntil, startPostgresBench, timeCopy } from "./postgres.ts";
@@ -57,8 +56,7 @@ async function timePipe(bench: PostgresBench, at: number): Promise<number> {
   const settings = { replicationMode: "snapshot" };
   const pipeId = await cdcPipe(bench.served, bench.service, bench.source, ["events"], { settings, mappings });
   const created = (performance.now() - started) / 1000;
-  const state = async () => (await details(bench.served, bench.service, pipeId)).state;
-  const seconds = await secondsUntil(bench, pipeId, async () => (await state()) === "Completed");
+  const seconds = await secondsUntil(bench, pipeId, ({ state }) => state === "Completed");
   const found = await count(bench, `SELECT count() FROM events_${at}`);
   if (found !== rows) throw new Error(`${found} rows instead of ${rows}`);
   return created + seconds;

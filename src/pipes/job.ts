@@ -6,7 +6,7 @@ import { shareOf } from "../lib/share.ts";
 import type { Connector, Query, Source, SourceContext } from "../sources/source.ts";
 import type { Intent } from "../store/ledger.ts";
 import { Destination } from "./destination.ts";
-import { failureOf } from "./failures.ts";
+import { failureOf, sentenceOf } from "./failures.ts";
 import { Health, PipeFailure } from "./health.ts";
 import type { Calls, Job, WorkerStatus } from "./protocol.ts";
 import { Runner } from "./runner.ts";
@@ -180,5 +180,9 @@ function contextOf(
     },
     query,
     command: async (sql) => void (await link.use((client) => client.command(sql))),
+    refusal: (error) => {
+      const failure = failureOf(error);
+      return failure.kind === "data" || failure.kind === "destination" ? sentenceOf(failure) : undefined;
+    },
   };
 }

@@ -134,6 +134,8 @@ export type SourceContext = {
   readonly query: Query;
   /** A statement on the destination service that answers nothing, for connectors that own their tables. */
   readonly command: (sql: string) => Promise<void>;
+  /** Of an error of `command`: what the engine says when it will not run the statement later either. */
+  refusal(error: unknown): string | undefined;
 };
 
 export type SourceSettings = Readonly<Record<string, number | boolean>>;

@@ -25,6 +25,7 @@ export function testContext(own: Partial<SourceContext> = {}): SourceContext {
     warn: () => {},
     report: () => {},
     command: async () => {},
+    refusal: () => undefined,
     query: async () => [],
     ...own,
   };

@@ -85,8 +85,8 @@ export class TableChanges {
     const before = keyText(key ?? row, this.#keyPlaces);
     const after = keyText(row, this.#keyPlaces, key);
     const isLater = this.#laterKeys.has(before) || this.#laterKeys.has(after);
-    if (isLater || !this.#partial.takes(row, before, after)) this.#cut();
-    this.#partial.add(row, key, before, after, `\t${versions.row}\t0`);
+    if (isLater || !this.#partial.takes(row, before, after, versions.row)) this.#cut();
+    this.#partial.add(row, key, before, after, versions.row);
   }
 
   /** What is looked up must be what was there before: whole rows first, and last those of keys that were looked up. */

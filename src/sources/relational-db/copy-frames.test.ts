@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FrameSplitter } from "./copy-frames.ts";
-import { Buffers, Pieces } from "./pieces.ts";
+import { Buffers, Pieces, pieceBytes } from "./pieces.ts";
 
 type Message = { readonly code: string; readonly body: Buffer };
 
@@ -110,7 +110,7 @@ describe("FrameSplitter", () => {
 
 describe("Pieces", () => {
   test("cuts between rows, and gives a row that is too long a piece of its own", () => {
-    const pieces = new Pieces(new Buffers(1), 10);
+    const pieces = new Pieces(new Buffers(1, 10));
     for (const text of ["12345\n", "789\n", "x\n", "longer than ten\n", "y\n"]) {
       const bytes = Buffer.from(text);
       pieces.begin(bytes.length);
@@ -140,6 +140,43 @@ describe("Pieces", () => {
     buffers.close();
     buffers.give(second);
     expect(fill("fifth").buffer).not.toBe(second.buffer);
+  });
+
+  test("full pieces go to who takes them, the rest stays", async () => {
+    const given: string[] = [];
+    let room: () => void = () => {};
+    const pieces = new Pieces(new Buffers(1, 4), (full) => {
+      given.push(...full.map(String));
+      return new Promise((resolve) => {
+        room = resolve;
+      });
+    });
+    const row = (text: string) => {
+      pieces.begin(text.length);
+      pieces.add(Buffer.from(text), 0, text.length);
+    };
+    row("ab\n");
+    expect(pieces.full()).toBeUndefined();
+    row("cd\n");
+    row("ef\n");
+    const wait = pieces.full();
+    expect(given).toEqual(["ab\n", "cd\n"]);
+    room();
+    await wait;
+    expect(pieces.full()).toBeUndefined();
+    expect(pieces.take().map(String)).toEqual(["ef\n"]);
+  });
+
+  test("so many pieces as a worker holds fit into its memory", () => {
+    for (const [memoryGb, pieces] of [
+      [0.5, 7],
+      [1, 7],
+      [1, 35],
+      [8, 100],
+    ] as const) {
+      expect(pieceBytes(memoryGb, pieces) * pieces).toBeLessThanOrEqual(336 * 2 ** 20 * memoryGb);
+    }
+    expect(pieceBytes(8, 7)).toBe(48 * 2 ** 20);
   });
 
   test("an empty copy has no piece", () => {

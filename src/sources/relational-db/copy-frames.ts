@@ -16,6 +16,8 @@ export type RowSink = {
   begin(bytes: number): void;
   /** The next bytes of it, which are the caller's again afterwards. */
   add(chunk: Buffer, from: number, to: number): void;
+  /** Asked after each read: undefined, or what must resolve before more is read. When it rejects, the copy fails. */
+  full?(): Promise<void> | undefined;
 };
 
 const copyData = 0x64;
@@ -177,10 +179,25 @@ export class CopyFrames {
   #receive(chunk: Buffer): boolean {
     try {
       this.#splitter?.push(chunk);
+      const full = this.#splitter?.sink?.full?.();
+      if (full !== undefined) this.#pauseUntil(full);
     } catch (error) {
-      this.#failure = error;
-      this.#stream?.destroy(error as Error);
+      this.#fail(error);
     }
     return true;
+  }
+
+  /** The source waits too, as soon as its buffers are full. */
+  #pauseUntil(room: Promise<void>): void {
+    this.#stream?.pause();
+    room.then(
+      () => this.#stream?.resume(),
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= error;
+    this.#stream?.destroy(error as Error);
   }
 }

@@ -1,7 +1,7 @@
 /** The pipe's tables at the destination: made, exchanged after a copy, and looked at by readers through views. */
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import type { SourceContext } from "../source.ts";
-import { createTableSql, createViewSql, ownColumns, type TablePlan } from "./tables.ts";
+import { createTableSql, createViewSql, ownColumns, type TablePlan, viewName } from "./tables.ts";
 
 export class DestinationTables {
   readonly #context: SourceContext;
@@ -40,9 +40,26 @@ export class DestinationTables {
     if (comments.has(beside)) await this.#drop(plan, beside);
   }
 
-  /** The view for readers, after the table's columns have changed. */
+  /**
+   * The view for readers, after the table's columns have changed. A view that is there is exchanged: while the engine
+   * replaces one, it is not there. May be repeated.
+   */
   async refreshView(plan: TablePlan): Promise<void> {
-    if (plan.engine === "ReplacingMergeTree") await this.#context.command(createViewSql(plan));
+    if (plan.engine !== "ReplacingMergeTree") return;
+    const view = viewName(plan.target);
+    const next = `${view}_next`;
+    const { command } = this.#context;
+    if (!(await this.#has(plan, view))) return await command(createViewSql(plan, view));
+    const names = [view, next].map((name) => tableName(plan.database, name));
+    await command(`DROP VIEW IF EXISTS ${names[1]} SYNC`);
+    await command(createViewSql(plan, next));
+    await command(`EXCHANGE TABLES ${names[0]} AND ${names[1]}`);
+    await command(`DROP VIEW IF EXISTS ${names[1]} SYNC`);
+  }
+
+  async #has(plan: TablePlan, name: string): Promise<boolean> {
+    const of = `database = ${literal(plan.database)} AND name = ${literal(name)}`;
+    return (await this.#context.query(`SELECT 1 AS one FROM system.tables WHERE ${of}`)).length > 0;
   }
 
   async #drop(plan: TablePlan, name: string): Promise<void> {

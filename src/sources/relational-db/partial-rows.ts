@@ -2,6 +2,9 @@
  * Updated rows with values that the source did not send, because they are stored out of line and did not change. The
  * values are those of the row's version before, which is in the table by then: batches follow one another, and within a
  * batch a row that is needed is in an earlier insert. So the insert itself fetches them.
+ *
+ * A row may be missing when the change is older than the last snapshot of the copy: it was deleted, or got another key,
+ * before that snapshot. It is written as a deleted row, because what it lacks can be had nowhere, and nobody misses it.
  */
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import type { Insert } from "../source.ts";
@@ -25,12 +28,16 @@ export class PartialRows {
   readonly #lookups = new Map<string, Lookup>();
   /** Columns that some row lacks, as numbers in the plan. */
   readonly #lacking = new Set<number>();
+  readonly #settledFrom: bigint;
+  /** Of all rows here: their changes are older than the last snapshot of the copy. */
+  #isEarly = false;
 
   /** `places` and `keyPlaces`: where the plan's columns and its key are in a tuple, -1 for one that is not. */
   constructor(plan: TablePlan, places: readonly number[], keyPlaces: readonly number[]) {
     this.#plan = plan;
     this.#places = places;
     this.#keyPlaces = keyPlaces;
+    this.#settledFrom = BigInt(plan.settledFrom ?? 0);
     const width = places.length + keyPlaces.length;
     this.#writer = new RowWriter(
       Array.from({ length: width }, (_, index) => index),
@@ -50,15 +57,18 @@ export class PartialRows {
   }
 
   /** False when the row must wait until the rows here are in the table. */
-  takes(row: Tuple, before: string, after: string): boolean {
+  takes(row: Tuple, before: string, after: string, version: string): boolean {
     if (this.#writer.rows >= maxRows || this.#writer.bytes >= maxBytes) return false;
+    // What the copy did not find under an old key it found under the new one.
+    if (this.rows > 0 && this.#isEarly !== this.#isEarlyAt(version)) return false;
     if (before !== after && this.has(after)) return false;
     const earlier = this.#lookups.get(before);
     return earlier === undefined || this.#lackingOf(row).every((index) => earlier.lacking.includes(index));
   }
 
   /** `old` has the old key where it changed, or where the new row does not tell it. */
-  add(row: Tuple, old: Tuple | undefined, before: string, after: string, tail: string): void {
+  add(row: Tuple, old: Tuple | undefined, before: string, after: string, version: string): void {
+    this.#isEarly = this.#isEarlyAt(version);
     const lacking = this.#lackingOf(row, old);
     const values = this.#places.map((place, index) => {
       if (place < 0 || lacking.includes(index)) return null;
@@ -67,7 +77,7 @@ export class PartialRows {
     });
     // A row that was looked up here already: what it lacked is what was there before it.
     const key = this.#lookups.get(before)?.key ?? this.#keyPlaces.map((place) => copy((old ?? row).bytes(place)));
-    this.#writer.append(tupleOf([...values, ...key]), `${tail}\t[${lacking.join(",")}]`);
+    this.#writer.append(tupleOf([...values, ...key]), `\t${version}\t0\t[${lacking.join(",")}]`);
     this.#lookups.set(before, { key, lacking });
     this.#lookups.set(after, { key, lacking });
     for (const index of lacking) this.#lacking.add(index);
@@ -79,6 +89,10 @@ export class PartialRows {
     this.#lookups.clear();
     this.#lacking.clear();
     return { sql, body: () => body, settings: streamSettings };
+  }
+
+  #isEarlyAt(version: string): boolean {
+    return BigInt(version) < this.#settledFrom;
   }
 
   /** Columns that were not sent; those of the key may be in the old row. */
@@ -117,18 +131,21 @@ export class PartialRows {
     const keyNumbers = key.map((_, index) => `k${index}`);
     // A row that is deleted again further on may be there as a deleted one only, when this is repeated.
     const fetched = [
-      "1 AS seen",
+      `1 AS seen, ${identifier(deletedColumn)} = 0 AS alive`,
       ...key.map((name, index) => `${identifier(name)} AS k${index}`),
       ...lacking.map((index) => `${identifier((columns[index] as (typeof columns)[number]).name)} AS f${index}`),
     ].join(", ");
     const table = tableName(database, target);
+    const isLacking = "notEmpty(i.lacking)";
+    const deleted = this.#isEarly ? `if(${isLacking} AND d.alive = 0, 1, i.deleted)` : "i.deleted";
+    const refused = this.#isEarly ? "0" : `throwIf(${isLacking} AND d.seen = 0, ${literal(unseen)})`;
     return (
       `INSERT INTO ${table} (${names}) WITH read AS (SELECT ${read} FROM input(${literal(structure)})) ` +
-      `SELECT ${filled.join(", ")}, i.version, i.deleted FROM read AS i LEFT JOIN (SELECT ${fetched} FROM ${table} ` +
+      `SELECT ${filled.join(", ")}, i.version, ${deleted} FROM read AS i LEFT JOIN (SELECT ${fetched} FROM ${table} ` +
       `WHERE (${keyNames}) IN (SELECT ${keyNumbers.join(", ")} FROM read) ` +
       `ORDER BY ${identifier(deletedColumn)}, ${identifier(versionColumn)} DESC LIMIT 1 BY ${keyNames}) AS d ` +
       `ON ${keyNumbers.map((name) => `i.${name} = d.${name}`).join(" AND ")} ` +
-      `WHERE throwIf(notEmpty(i.lacking) AND d.seen = 0, ${literal(unseen)}) = 0 FORMAT TabSeparated`
+      `WHERE ${refused} = 0 FORMAT TabSeparated`
     );
   }
 }

@@ -20,18 +20,31 @@ describe("ranges", () => {
     expect(partsOf(cut(0, 10)).map((part) => placeCondition([part]))).toEqual(Array(2).fill("ctid >= '(0,0)'::tid"));
   });
 
-  test("those that are alike are copied together, as memory allows, and no table is left to one reader", () => {
+  test("those that are alike are copied together, as an insert takes them, and no table is left to one reader", () => {
     const all = () => true;
     const parts = partsOf(cut(60, 10, 30));
     expect(shown(groupParts(parts, 1, all))).toEqual(["a 0 1 2", "a 3 4 5", "b 6 7 8", "b 9 10 11"]);
-    expect(shown(groupParts(parts, 3, all))).toEqual(["a 0 1", "a 2 3", "a 4 5", "b 6 7", "b 8 9", "b 10 11"]);
-    expect(groupParts(parts, 4, all)).toHaveLength(12);
+    expect(shown(groupParts(parts, 6, all))).toEqual(["a 0 1", "a 2 3", "a 4 5", "b 6 7", "b 8 9", "b 10 11"]);
+    expect(groupParts(parts, 12, all)).toHaveLength(12);
+    expect(groupParts(parts, 64, all)).toHaveLength(12);
     const isDone = new Set([1, 2, 7]);
     expect(shown(groupParts(parts, 1, (a, b) => isDone.has(a.index) === isDone.has(b.index)))).toEqual([
       ...["a 0", "a 1 2", "a 3 4 5"],
-      ...["b 6", "b 7", "b 8 9 10", "b 11"],
+      ...["b 6", "b 7", "b 8 9", "b 10 11"],
     ]);
     expect(groupParts(partsOf(cut(60, 10)), 1, all)).toHaveLength(12);
+  });
+
+  test("they are spread evenly, so that no small one is left over", () => {
+    const sizes = (pages: number, most: number) =>
+      groupParts(partsOf({ rows: 0, leaves: [{ schema: "s", name: "a", pages, step: 1, most }] }), 1, () => true);
+    expect(sizes(31, 6).map((group) => group.length)).toEqual([5, 5, 5, 5, 5, 6]);
+    expect(sizes(7, 6).map((group) => group.length)).toEqual([3, 4]);
+    expect(
+      sizes(31, 6)
+        .flat()
+        .map(({ index }) => index),
+    ).toEqual(Array.from({ length: 31 }, (_, index) => index));
   });
 
   test("a group is the place from its first range to its last", () => {

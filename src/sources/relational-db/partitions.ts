@@ -14,7 +14,7 @@ type Leaf = {
   readonly name: string;
   readonly pages: number;
   readonly step: number;
-  /** Pages that may be held in memory together. Absent in cuts of earlier versions. */
+  /** Pages that are copied together at most. Absent in cuts of earlier versions. */
   readonly most?: number;
 };
 
@@ -24,12 +24,14 @@ export type Part = {
   readonly from: number;
   /** The page behind it. The last range of a table is open, because tables grow. */
   readonly end: number | undefined;
-  /** Ranges that may be held in memory together. */
+  /** Ranges that are copied together at most. */
   readonly together: number;
 };
 
-/** A part is held in memory as a whole. */
-const maxPartBytes = 64 * 2 ** 20;
+/** Of the table in a range. */
+const maxPartBytes = 32 * 2 ** 20;
+/** Of the table in ranges that are copied together: about as much as one insert takes. */
+const maxTogetherBytes = 64 * 2 ** 20;
 
 /** Cuts by the rows wanted in a part, and by size where rows are large. */
 export async function cutTable(client: pg.Client, oid: number, rowsPerPart: number): Promise<Cut> {
@@ -37,8 +39,9 @@ export async function cutTable(client: pg.Client, oid: number, rowsPerPart: numb
   const leaves = rows.map(({ schema, name, pages, tuples, bytes }) => {
     const rowsPerPage = pages > 0 && tuples > 0 ? Math.max(tuples / pages, 1) : 60;
     const byRows = Math.floor(rowsPerPart / rowsPerPage);
-    const byBytes = Math.floor((maxPartBytes / 2 / Math.max(bytes, 1)) * Math.max(pages, 1));
-    return { schema, name, pages, step: Math.max(1, Math.min(byRows, byBytes)), most: Math.max(1, byBytes) };
+    const pagesOf = (limit: number) => Math.max(1, Math.floor((limit / Math.max(bytes, 1)) * Math.max(pages, 1)));
+    const step = Math.max(1, Math.min(byRows, pagesOf(maxPartBytes)));
+    return { schema, name, pages, step, most: pagesOf(maxTogetherBytes) };
   });
   const total = rows.reduce((sum, row) => sum + Math.max(row.tuples, 0), 0);
   return { leaves, rows: Math.round(total) };
@@ -75,20 +78,29 @@ export function partsOf(cut: Cut): Part[] {
 }
 
 /**
- * Ranges that lie behind one another as one piece of work, because an insert costs more than a range: as many as memory
- * allows, but so that `readers` connections have two pieces each. `isAlike`: they may be copied by one statement.
+ * Ranges that lie behind one another as one piece of work, because an insert and the merges of its part cost more than a
+ * range: about as many as one insert takes, but so that each of `readers` connections has a piece. Pieces of a table are
+ * of one size, so that none is left over at the end. `isAlike`: they may be copied by one statement.
  */
 export function groupParts(parts: readonly Part[], readers: number, isAlike: (a: Part, b: Part) => boolean): Part[][] {
-  const most = Math.max(1, Math.floor(parts.length / (2 * readers)));
-  const groups: Part[][] = [];
+  const most = Math.max(1, Math.floor(parts.length / readers));
+  return runsOf(parts, isAlike).flatMap((run) => {
+    const count = Math.ceil(run.length / Math.min(most, (run[0] as Part).together));
+    const start = (piece: number) => Math.floor((piece * run.length) / count);
+    return Array.from({ length: count }, (_, piece) => run.slice(start(piece), start(piece + 1)));
+  });
+}
+
+/** Neighbours of one leaf that are alike. */
+function runsOf(parts: readonly Part[], isAlike: (a: Part, b: Part) => boolean): Part[][] {
+  const runs: Part[][] = [];
   for (const part of parts) {
-    const group = groups.at(-1);
-    const [first] = group ?? [];
-    const fits = first?.leaf === part.leaf && isAlike(first, part);
-    if (group !== undefined && fits && group.length < Math.min(most, part.together)) group.push(part);
-    else groups.push([part]);
+    const run = runs.at(-1);
+    const [first] = run ?? [];
+    if (run !== undefined && first?.leaf === part.leaf && isAlike(first, part)) run.push(part);
+    else runs.push([part]);
   }
-  return groups;
+  return runs;
 }
 
 /** Condition on the place of rows in ranges that lie behind one another. */

@@ -3,29 +3,35 @@ import type { RowSink } from "./copy-frames.ts";
 
 /** Bytes of one insert. */
 const maxInsertBytes = 48 * 2 ** 20;
-/** Memory that is not written to costs nothing. */
-const firstBytes = 16 * 2 ** 20;
-/** One that a single huge row has made is not kept. */
-const maxKeptBytes = 64 * 2 ** 20;
+/** All pieces of a worker with a GB of memory. */
+const heldBytes = 336 * 2 ** 20;
+
+/** Bytes of a piece, so that so many of them fit into a worker of this size beside everything else. */
+export function pieceBytes(memoryGb: number, pieces: number): number {
+  return Math.min(maxInsertBytes, Math.floor((heldBytes * memoryGb) / pieces));
+}
 
 /** Buffers that are used again: new memory costs more than what is written into it. */
 export class Buffers {
   readonly #free: Buffer[] = [];
+  /** Of each. Memory that is not written to costs nothing. */
+  readonly bytes: number;
   #most: number;
 
   /** Keeps so many of them. */
-  constructor(most: number) {
+  constructor(most: number, bytes = maxInsertBytes) {
     this.#most = most;
+    this.bytes = bytes;
   }
 
   take(): Buffer {
-    return this.#free.pop() ?? Buffer.allocUnsafeSlow(firstBytes);
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.bytes);
   }
 
-  /** Nobody reads the piece any more. */
+  /** Nobody reads the piece any more. One that a single huge row has made is not kept. */
   give(piece: Buffer): void {
     const whole = Buffer.from(piece.buffer as ArrayBuffer);
-    if (this.#free.length < this.#most && whole.length <= maxKeptBytes) this.#free.push(whole);
+    if (this.#free.length < this.#most && whole.length === this.bytes) this.#free.push(whole);
   }
 
   /** Keeps none from now on. */
@@ -35,23 +41,24 @@ export class Buffers {
   }
 }
 
-/** Gathers rows and cuts them between rows. */
+/** Gathers rows and cuts them between rows, so that a piece fits into a buffer. A larger row is a piece of its own. */
 export class Pieces implements RowSink {
   rows = 0;
   bytes = 0;
   readonly #buffers: Buffers;
-  readonly #maxBytes: number;
+  /** Takes the pieces that are full, and answers when there is room for more. */
+  readonly #give: ((pieces: readonly Buffer[]) => Promise<void>) | undefined;
   readonly #full: Buffer[] = [];
   #buffer: Buffer = Buffer.alloc(0);
   #at = 0;
 
-  constructor(buffers: Buffers, maxBytes = maxInsertBytes) {
+  constructor(buffers: Buffers, give?: (pieces: readonly Buffer[]) => Promise<void>) {
     this.#buffers = buffers;
-    this.#maxBytes = maxBytes;
+    this.#give = give;
   }
 
   begin(bytes: number): void {
-    if (this.#at + bytes > this.#maxBytes && this.#at > 0) this.#cut();
+    if (this.#at + bytes > this.#buffers.bytes && this.#at > 0) this.#cut();
     this.rows += 1;
     this.bytes += bytes;
   }
@@ -63,10 +70,14 @@ export class Pieces implements RowSink {
     this.#at = end;
   }
 
-  /** What was gathered: to be given back to the buffers when it was inserted. */
+  full(): Promise<void> | undefined {
+    return this.#full.length === 0 ? undefined : this.#give?.(this.#full.splice(0));
+  }
+
+  /** The rest of what was gathered. Pieces are to be given back to the buffers when they were inserted. */
   take(): readonly Buffer[] {
     if (this.#at > 0) this.#cut();
-    return this.#full;
+    return this.#full.splice(0);
   }
 
   #grow(bytes: number): void {

@@ -10,6 +10,7 @@ import { connect } from "./connection.ts";
 import { copiedRows } from "./copied-rows.ts";
 import { CopyFrames } from "./copy-frames.ts";
 import type { RelationalDbConfig } from "./kind.ts";
+import { Outlet } from "./outlet.ts";
 import {
   type Cut,
   cutFromJson,
@@ -20,7 +21,7 @@ import {
   partsOf,
   placeCondition,
 } from "./partitions.ts";
-import { Buffers, Pieces } from "./pieces.ts";
+import { Buffers, Pieces, pieceBytes } from "./pieces.ts";
 import { copySelect } from "./session.ts";
 import type { Snapshot } from "./slot.ts";
 import type { TablePlan } from "./tables.ts";
@@ -45,7 +46,9 @@ export class SnapshotCopy {
   readonly #config: RelationalDbConfig;
   readonly #context: SourceContext;
   readonly #tables: readonly Copied[];
+  /** Batches that were handed out and are not durable yet. */
   readonly #pending = new Map<string, Batch>();
+  readonly #outlet: Outlet;
   readonly #buffers: Buffers;
   readonly #startedAt = Date.now();
   #estimatedRows = 0;
@@ -57,7 +60,11 @@ export class SnapshotCopy {
     this.#config = config;
     this.#context = context;
     this.#tables = tables;
-    this.#buffers = new Buffers(context.concurrency + 2);
+    // One is ready while others are inserted.
+    const places = context.concurrency + 1;
+    this.#outlet = new Outlet(places);
+    const most = places + this.#width;
+    this.#buffers = new Buffers(most, pieceBytes(context.memoryGb, most));
   }
 
   /** All ranges of the tables, with what has been done of them. */
@@ -69,51 +76,47 @@ export class SnapshotCopy {
 
   /** Batches of these ranges. When it returns, all of them are durable: their lanes have been waited for. */
   async *read(work: readonly Work[], snapshot: Snapshot, signal: AbortSignal): AsyncGenerator<Batch> {
-    const settings = this.#config.settings ?? {};
-    const width = this.#readersOfTable * (settings.snapshotNumberOfParallelTables ?? 1);
-    const readers = await this.#openReaders(Math.min(width, work.length, 32), snapshot);
-    const inFlight: Promise<Batch>[] = [];
-    let next = 0;
-    const since = await this.#since(readers[0] as Reader);
-    const startNext = () => {
-      const item = work[next] as Work;
-      const batch = (readers[next % readers.length] as Reader).copy(
-        item,
-        snapshot,
-        since.get(item.plan.target) as string,
-      );
-      // It is awaited later, in its turn.
-      batch.catch(() => {});
-      inFlight.push(batch);
-      next += 1;
-    };
+    const readers = await this.#openReaders(Math.min(this.#width, work.length), snapshot);
+    const outlet = this.#outlet;
+    const close = () => outlet.close();
+    signal.addEventListener("abort", close);
+    let copying: Promise<void> | undefined;
     try {
-      while (!signal.aborted && (next < work.length || inFlight.length > 0)) {
-        while (inFlight.length < readers.length && next < work.length) startNext();
-        const batch = await (inFlight.shift() as Promise<Batch>);
-        if (batch.inserts.length === 0 && batch.marks === undefined) continue;
-        this.#pending.set(batch.lane, batch);
+      const since = await this.#since(readers[0] as Reader);
+      copying = copyAll(readers, work, outlet, (item) => ({ snapshot, since: since.get(item.plan.target) as string }));
+      for (let batch = await outlet.next(); batch !== undefined && !signal.aborted; batch = await outlet.next()) {
+        this.#pending.set(batch.id, batch);
         yield batch;
       }
       // A lane takes its next batch when the one before it is durable.
-      for (const { lane, id } of [...this.#pending.values()]) {
+      for (const lane of new Set([...this.#pending.values()].map((batch) => batch.lane))) {
         if (signal.aborted) return;
-        yield { lane, id: `${id}:end`, replay: { kind: "nothing", lane, id: `${id}:end` }, inserts: [] };
+        const id = `${lane}@${snapshot.lsn}:${snapshot.name}:end`;
+        yield { lane, id, replay: { kind: "nothing", lane, id }, inserts: [] };
       }
     } finally {
-      await Promise.allSettled(inFlight);
+      signal.removeEventListener("abort", close);
+      outlet.close();
       await Promise.allSettled(readers.map((reader) => reader.close()));
+      await copying;
       this.#buffers.close();
     }
+  }
+
+  /** Connections that copy. */
+  get #width(): number {
+    return Math.min(this.#readersOfTable * (this.#config.settings?.snapshotNumberOfParallelTables ?? 1), 32);
   }
 
   get #readersOfTable(): number {
     return this.#config.settings?.initialLoadParallelism ?? 4;
   }
 
-  acknowledge(batch: Batch): void {
-    if (this.#pending.get(batch.lane)?.id !== batch.id) return;
-    this.#pending.delete(batch.lane);
+  acknowledge({ id }: Batch): void {
+    const batch = this.#pending.get(id);
+    if (batch === undefined) return;
+    this.#pending.delete(id);
+    this.#outlet.free();
     for (const { body } of batch.inserts) this.#buffers.give(body?.() as Buffer);
     if (batch.marks === undefined) return;
     const parts = Object.keys(batch.marks).length;
@@ -184,7 +187,6 @@ class Reader {
   readonly #client: pg.Client;
   readonly #frames: CopyFrames;
   readonly #buffers: Buffers;
-  #last: Promise<unknown> = Promise.resolve();
 
   private constructor(client: pg.Client, frames: CopyFrames, buffers: Buffers) {
     this.#client = client;
@@ -206,13 +208,6 @@ class Reader {
     }
   }
 
-  /** Copies of one reader follow one another. */
-  copy(work: Work, snapshot: Snapshot, since: string): Promise<Batch> {
-    const copied = this.#last.then(() => this.#copy(work, snapshot, since));
-    this.#last = copied.catch(() => {});
-    return copied;
-  }
-
   async oldestTransaction(): Promise<string> {
     const sql = "SELECT pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text AS xmin";
     const { rows } = await this.#client.query<{ xmin: string }>(sql);
@@ -223,22 +218,56 @@ class Reader {
     await this.#client.end();
   }
 
-  async #copy(work: Work, snapshot: Snapshot, since: string): Promise<Batch> {
+  /**
+   * Gives the rows of the ranges to the outlet in pieces, in one lane. The last one has the marks: when it is durable, all
+   * before it are. Copies of one reader must follow one another.
+   */
+  async copy(work: Work, { snapshot, since }: Shown, outlet: Outlet): Promise<void> {
     const { plan, into, isExact, parts, isDone } = work;
     const isNew = `pg_catalog.age(xmin) <= pg_catalog.age('${since}'::pg_catalog.xid8::pg_catalog.xid)`;
     const place = placeCondition(parts);
     const where = isDone ? `${place} AND ${isNew}` : place;
     const rows = copiedRows(plan, into, snapshot.version, isExact);
-    const pieces = new Pieces(this.#buffers);
     const [first] = parts as [Part];
-    await this.#frames.copy(this.#client, copySelect(first.leaf, rows.select, { where, only: true }), pieces);
-    const inserts = pieces.take().map((body) => rows.insert(body));
     const lane = isDone ? `${markOf(work, first)}:moved` : markOf(work, first);
-    // The snapshot's name makes the token another one when the ranges are copied again.
-    const id = `${lane}@${snapshot.lsn}:${snapshot.name}`;
-    const counts = { fetchedBytes: pieces.bytes };
-    const marks = isDone ? {} : { marks: Object.fromEntries(parts.map((part) => [markOf(work, part), true])) };
-    return { lane, id, replay: { kind: "copy", lane, id }, inserts, ...marks, counts };
+    let given = 0;
+    const give = async (bodies: readonly Buffer[], marks: Pick<Batch, "marks"> = {}) => {
+      // The snapshot's name makes the token another one when the ranges are copied again.
+      const id = `${lane}@${snapshot.lsn}:${snapshot.name}:${given}`;
+      given += 1;
+      const fetchedBytes = bodies.reduce((sum, { length }) => sum + length, 0);
+      const inserts = bodies.map((body) => rows.insert(body));
+      await outlet.give({ lane, id, replay: { kind: "copy", lane, id }, inserts, ...marks, counts: { fetchedBytes } });
+    };
+    const pieces = new Pieces(this.#buffers, give);
+    await this.#frames.copy(this.#client, copySelect(first.leaf, rows.select, { where, only: true }), pieces);
+    const rest = pieces.take();
+    if (isDone && rest.length === 0) return;
+    await give(rest, isDone ? {} : { marks: Object.fromEntries(parts.map((part) => [markOf(work, part), true])) });
+  }
+}
+
+/** What is copied of a table: a snapshot, or only what is newer than a transaction. */
+type Shown = { readonly snapshot: Snapshot; readonly since: string };
+
+/** Each reader takes the next ranges when it is done with some. Resolves when all are given or the outlet is closed. */
+async function copyAll(
+  readers: readonly Reader[],
+  work: readonly Work[],
+  outlet: Outlet,
+  shown: (item: Work) => Shown,
+): Promise<void> {
+  const queue = work.values();
+  const read = async (reader: Reader) => {
+    for (const item of queue) await reader.copy(item, shown(item), outlet);
+    // Its transaction holds up the source's vacuum.
+    void reader.close().catch(() => {});
+  };
+  try {
+    await Promise.all(readers.map(read));
+    outlet.close();
+  } catch (error) {
+    outlet.fail(error);
   }
 }
 

@@ -27,7 +27,7 @@ import { Standing } from "./standing.ts";
 import { type TableState, TableStates } from "./table-states.ts";
 import { Watch } from "./watch.ts";
 
-/** Bytes of a batch that is gathered: as many again are inserted meanwhile. */
+/** Bytes of a batch that is gathered, of a worker with a GB of memory or more: as many again are inserted meanwhile. */
 const maxBatchBytes = 64 * 2 ** 20;
 
 export class RelationalSource implements Source {
@@ -156,7 +156,9 @@ export class RelationalSource implements Source {
     const states = this.#states.all().filter((state) => !state.isCopied);
     if (states.length === 0) return;
     this.#context.copying(true);
-    const client = await connect(this.#config);
+    const connecting = connect(this.#config);
+    // It is awaited when the tables are there.
+    connecting.catch(() => {});
     let snapshot: Snapshot | undefined;
     try {
       snapshot = await this.#snapshot(mode);
@@ -168,7 +170,7 @@ export class RelationalSource implements Source {
         tables.push({ plan, copyId, ...(await this.#destination.prepare(plan, copyId)) });
       }
       this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
-      yield* this.#copyRows(this.#copy, client, snapshot, signal);
+      yield* this.#copyRows(this.#copy, await connecting, snapshot, signal);
       if (signal.aborted) return;
       for (const state of states.filter(({ isStopped }) => !isStopped)) {
         await this.#destination.publish(state.plan, state.copyId);
@@ -176,7 +178,7 @@ export class RelationalSource implements Source {
       }
       this.#context.copying(false);
     } finally {
-      await Promise.allSettled([snapshot?.close(), client.end()]);
+      await Promise.allSettled([snapshot?.close(), connecting.then((client) => client.end())]);
     }
   }
 
@@ -223,7 +225,7 @@ export class RelationalSource implements Source {
     const from = checkpoint ?? placeText({ lsn: (await this.#firstPosition(check)) - 1n, change: "whole" });
     const { pullBatchSize = 100_000, syncIntervalSeconds = 60 } = this.#config.settings ?? {};
     const following = this.#follower(from, {
-      limits: { rows: pullBatchSize, bytes: maxBatchBytes },
+      limits: { rows: pullBatchSize, bytes: maxBatchBytes * Math.min(1, this.#context.memoryGb) },
       syncMs: syncIntervalSeconds * 1000,
     });
     this.#following = following;
@@ -265,10 +267,14 @@ export class RelationalSource implements Source {
       const evolution = evolve(state, relation, now, nullable);
       if (typeof evolution === "string") return await state.stop(evolution);
       for (const statement of evolution.statements) await this.#context.command(statement);
+      if (evolution.statements.length > 0) await this.#destination.refreshView(state.planned(evolution.source));
+      // Last: what was not done until here is done again.
       await state.changed(evolution.source);
-      if (evolution.statements.length > 0) await this.#destination.refreshView(state.plan);
     } catch (error) {
-      throw isOfSource(error) ? sourceError(error) : error;
+      // Else one table that somebody has changed would hold all.
+      const refusal = this.#context.refusal(error);
+      if (refusal === undefined) throw isOfSource(error) ? sourceError(error) : error;
+      await state.stop(`the engine does not change its table (${refusal})`);
     } finally {
       await client.end().catch(() => {});
     }

@@ -9,7 +9,7 @@ import { AppError } from "../../lib/errors.ts";
 import type { Json, JsonObject, SourceContext } from "../source.ts";
 import { readTables, type SourceTable } from "./catalog.ts";
 import type { RelationalDbConfig, TableMapping } from "./kind.ts";
-import { parseLsn } from "./lsn.ts";
+import { parseLsn, versionText } from "./lsn.ts";
 import type { Relation } from "./pgoutput.ts";
 import { planTable, type TablePlan } from "./tables.ts";
 
@@ -46,7 +46,7 @@ export class TableState {
       const current = now?.columns.find((each) => each.attnum === column.attnum);
       return column.notNull && current?.notNull === false;
     });
-    this.#plan = replan(saved.source, saved.mapping);
+    this.#plan = this.planned(this.#saved.source);
     if (saved.stopped !== undefined) this.#warn(saved.stopped);
   }
 
@@ -77,6 +77,7 @@ export class TableState {
 
   async completed(lsn: string): Promise<void> {
     await this.#save({ ...this.#saved, copied: lsn });
+    this.#plan = this.planned(this.#saved.source);
   }
 
   async skipChangesBefore(lsn: string): Promise<void> {
@@ -85,14 +86,21 @@ export class TableState {
 
   /** The stream has other columns from here on. */
   async changed(source: SourceTable): Promise<void> {
-    this.#plan = this.#replan(source, this.#saved.mapping);
-    this.#hasRelaxed = false;
     await this.#save({ ...this.#saved, source });
+    this.#plan = this.planned(this.#saved.source);
+    this.#hasRelaxed = false;
   }
 
   async stop(reason: string): Promise<void> {
     await this.#save({ ...this.#saved, stopped: reason });
     this.#warn(reason);
+  }
+
+  /** With these columns of the source. */
+  planned(source: SourceTable): TablePlan {
+    const { mapping, copied } = this.#saved;
+    const plan = this.#replan(source, mapping);
+    return copied === undefined ? plan : { ...plan, settledFrom: versionText(parseLsn(copied), 0, false) };
   }
 
   async #save(saved: Saved): Promise<void> {

@@ -24,6 +24,8 @@ export type TablePlan = {
   readonly isKeyless: boolean;
   /** Deleted rows go away when parts merge. */
   readonly hardDelete: boolean;
+  /** Smaller versions are of changes before the end of the copy, which may be of rows that the copy did not find. */
+  readonly settledFrom?: string;
 };
 
 export type PlanSettings = { readonly nullable: boolean; readonly hardDelete: boolean };
@@ -120,11 +122,11 @@ export function viewName(target: string): string {
 }
 
 /** A view for readers: the newest version of each row, without the deleted ones and without our columns. */
-export function createViewSql(plan: TablePlan): string {
+export function createViewSql(plan: TablePlan, name: string): string {
   const columns = plan.columns.map((column) => identifier(column.name)).join(", ");
   const from = `${tableName(plan.database, plan.target)} FINAL`;
-  const view = tableName(plan.database, viewName(plan.target));
-  return `CREATE OR REPLACE VIEW ${view} AS SELECT ${columns} FROM ${from} WHERE ${identifier(deletedColumn)} = 0`;
+  const head = `CREATE VIEW IF NOT EXISTS ${tableName(plan.database, name)}`;
+  return `${head} AS SELECT ${columns} FROM ${from} WHERE ${identifier(deletedColumn)} = 0`;
 }
 
 /** One thread: a repeated insert must cut the same blocks. */
