@@ -4,11 +4,11 @@
  */
 import { randomUUID } from "node:crypto";
 import { open, rm } from "node:fs/promises";
-import { Agent, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
+import { Agent, type IncomingMessage, request } from "../lib/node-http.ts";
 
 export type ClickHouseAddress = {
   /** Either a unix socket of an engine host ... */

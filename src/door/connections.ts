@@ -2,8 +2,9 @@
  * An HTTP server that listens nowhere: connections are given to it, by a listener in this process or by another
  * process. It knows which of them wait for a request, and can let go of exactly those.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { createServer } from "../lib/node-http.ts";
 
 /** Statements in URLs of a megabyte are real. */
 export const maxHeaderBytes = 2 * 1_048_576;

@@ -5,13 +5,14 @@
  * its parent, even when the engine hangs.
  */
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { setDefaultHighWaterMark } from "node:stream";
 import { parseArgs } from "node:util";
 import { createLogger } from "../lib/logger.ts";
+import { createServer } from "../lib/node-http.ts";
 import { BodyFiles } from "./body-files.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { Engine } from "./engine.ts";

@@ -1,7 +1,8 @@
 /**
- * An INSERT with data in the request, or in a file that another process of this machine has written. A body that is complete after a few MiB is spooled to memory, so it is inserted
- * whole or not at all. A longer one streams through a named pipe, and when its sender breaks off, the pipe is closed
- * only after the engine has marked the query cancelled: the rows in hand are dropped, as by a server.
+ * An INSERT with data in the request, or in a file that another process of this machine has written. A body that is
+ * complete after a few MiB is spooled to memory, so it is inserted whole or not at all. A longer one streams through a
+ * named pipe, and when its sender breaks off, the pipe is closed only after the engine has marked the query cancelled: the
+ * rows in hand are dropped, as by a server.
  */
 import { unlink, writeFile } from "node:fs/promises";
 import { literal } from "../clickhouse/sql.ts";

@@ -1,8 +1,8 @@
 /** A request body being read: first as much as the statement needs, then the rest as insert data. */
-import { IncomingMessage } from "node:http";
 import type { Readable, Transform } from "node:stream";
 import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
 import { free } from "../lib/free.ts";
+import { IncomingMessage } from "../lib/node-http.ts";
 import { decoderOf } from "./content-encoding.ts";
 import { BlockDecompressor } from "./native-blocks.ts";
 import type { QueryRequest } from "./request.ts";

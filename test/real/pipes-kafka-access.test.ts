@@ -72,7 +72,7 @@ describe.skipIf(kafkaMissing !== undefined)("access to Kafka", () => {
     await refused({ brokers: "127.0.0.1:1" }, /refuses the connection/);
     await refused({ brokers: "nonsense:port:9" }, /"nonsense:port:9" is not host:port/);
     await refused({ ...tls, caCertificate: certificates.otherCa }, /TLS to the broker fails: UNABLE_TO_VERIFY/);
-    await refused(tls, /wants a login, TLS/);
+    await refused(tls, /the broker wants TLS; give caCertificate/);
     await refused({ caCertificate: certificates.ca }, /does not speak TLS/);
     const wrong = { ...login, password: "wrong-password" };
     await refused({ ...tls, caCertificate: certificates.ca, credentials: wrong }, /SASL: wrong user name or password/);

@@ -46,6 +46,17 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     await untilState(served, service, id, "Running");
   });
 
+  test("what waits in the topic is there before the longest wait for more is over, in every partition", async () => {
+    await tool.topic("early", 3);
+    await tool.send(orders("early", 0, 30, 3));
+    const settings = { streaming_max_insert_wait_ms: 60_000 };
+    const started = Date.now();
+    const id = await createPipe(served, service, kafkaBody(kafka, "early", "early", { body: { settings } }));
+    await untilRows(served, service, "early", 30);
+    expect(Date.now() - started).toBeLessThan(settings.streaming_max_insert_wait_ms);
+    await served.api.deletePipe({ params: { ...service.params, pipeId: id } });
+  });
+
   const stopStart = async (id: string, between: () => Promise<void>) => {
     const params = { ...service.params, pipeId: id };
     await served.api.updatePipeState({ params, body: { command: "stop" } });

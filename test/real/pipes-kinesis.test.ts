@@ -116,6 +116,7 @@ test("aggregated records are taken apart, compressed ones unpacked, and virtual 
   expect(await look("SELECT uniqExact(seq), min(match(seq, '^\\\\d{50,60}$')) FROM packed")).toBe("2\t1");
   expect(await look("SELECT min(match(shard, '^shardId-\\\\d{12}$')) FROM packed")).toBe("1");
   expect(await look("SELECT max(abs(dateDiff('second', at, now()))) < 60 FROM packed")).toBe("1");
+  await until("recorded", async () => (await look("SELECT count() FROM packed_pipes_error")) === "1");
   const errors = await look("SELECT origin, message, raw FROM packed_pipes_error");
   expect(errors).toMatch(/^packed\/shardId-\d+\tThe payload is not gzip .*\tthis is not gzip$/);
   await remove(id);

@@ -19,7 +19,7 @@ const sampleCalls = 20;
 
 export const connector: Connector<ManagedStreamConfig> = {
   async check(config: ManagedStreamConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
-    const { format, registry } = rowsOf<StreamMessage>(config);
+    const { format, registry } = await rowsOf<StreamMessage>(config);
     planRows(options.destination, format, virtualColumns(config.streamName));
     await withStream(config, async (api) => {
       const { shards } = await asked(() => api.shards(signal), signal);
@@ -38,7 +38,7 @@ export const connector: Connector<ManagedStreamConfig> = {
   },
 
   async open(config: ManagedStreamConfig, context: SourceContext) {
-    const rows = rowsOf<StreamMessage>(config);
+    const rows = await rowsOf<StreamMessage>(config);
     const plan = planRows(context.destination, rows.format, virtualColumns(config.streamName));
     return new StreamSource({
       config,
@@ -104,7 +104,7 @@ async function samplesOf(
       iterator = page.behindMs > 0 ? page.next : undefined;
     }
   }
-  const rows = rowsOf<StreamMessage>(config);
+  const rows = await rowsOf<StreamMessage>(config);
   return {
     format: rows.format,
     virtualColumns: virtualColumns(config.streamName),

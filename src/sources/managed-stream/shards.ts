@@ -180,6 +180,7 @@ export class Shards {
         if (this.#signal.aborted) return;
       }
     }
+    batches.answered(shard.id);
     batches.added();
     await this.#room(shard.id);
   }

@@ -1,14 +1,24 @@
 /** How to reach the brokers: addresses, TLS and SASL, as told by the configuration. */
 import { isIP } from "node:net";
-import type { ConnectionOptions } from "@platformatic/kafka";
 import { AppError } from "../../lib/errors.ts";
-import { mskTokens } from "../aws/msk-token.ts";
-import { unauthorized } from "./failures.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
+import type { Login } from "./login.ts";
 
 export type BrokerAddress = { readonly host: string; readonly port: number };
 
-export type Access = { readonly brokers: readonly BrokerAddress[]; readonly options: ConnectionOptions };
+export type Access = {
+  readonly brokers: readonly BrokerAddress[];
+  /** Absent: the brokers are spoken to without TLS. */
+  readonly tls?: Tls;
+  readonly login?: Login;
+};
+
+type Tls = {
+  /** Trust and our own certificate, in PEM. */
+  readonly options: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  /** Whether the broker's name is sent before the handshake. */
+  readonly sendsName: boolean;
+};
 
 const defaultPort = 9092;
 const hosted = ["msk", "gcmk", "confluent", "warpstream", "azureeventhub", "dokafka"];
@@ -30,14 +40,11 @@ export function accessOf(config: MessageBrokerConfig): Access {
   if (parts.length === 0) throw new AppError("SOURCE_INVALID", "brokers: name at least one host:port.");
   const named = parts.map(({ protocol }) => protocol).find((protocol) => protocol !== undefined);
   const tls = named === undefined ? impliesTls(config) : named.endsWith("SSL");
+  const login = loginOf(config, parts);
   return {
     brokers: parts.map(({ host, port }) => ({ host, port })),
-    options: {
-      connectTimeout: 5_000,
-      requestTimeout: 30_000,
-      ...(tls ? tlsOf(config, parts) : {}),
-      ...saslOf(config, parts),
-    },
+    ...(tls ? { tls: tlsOf(config, parts) } : {}),
+    ...(login === undefined ? {} : { login }),
   };
 }
 
@@ -58,58 +65,55 @@ function impliesTls(config: MessageBrokerConfig): boolean {
   return hosted.includes(config.type ?? "kafka");
 }
 
-function tlsOf(config: MessageBrokerConfig, brokers: readonly BrokerAddress[]): ConnectionOptions {
+function tlsOf(config: MessageBrokerConfig, brokers: readonly BrokerAddress[]): Tls {
   const { credentials, caCertificate } = config;
   const pair = credentials !== undefined && "certificate" in credentials ? credentials : undefined;
   return {
-    tls: {
+    options: {
       ...(caCertificate === undefined ? {} : { ca: caCertificate }),
       ...(pair === undefined ? {} : { cert: pair.certificate, key: pair.privateKey }),
     },
     // Addresses may not be sent as a name; what the certificate must name is checked all the same.
-    tlsServerName: brokers.every(({ host }) => isIP(host) === 0),
+    sendsName: brokers.every(({ host }) => isIP(host) === 0),
   };
 }
 
-function saslOf(config: MessageBrokerConfig, brokers: readonly BrokerAddress[]): ConnectionOptions {
+function loginOf(config: MessageBrokerConfig, brokers: readonly BrokerAddress[]): Login | undefined {
   const { credentials } = config;
   const authentication = config.authentication ?? inferredAuthentication(config);
-  if (authentication === undefined || authentication === "MUTUAL_TLS") return {};
+  if (authentication === undefined || authentication === "MUTUAL_TLS") return undefined;
   if (authentication === "IAM_ROLE" || authentication === "IAM_USER") return iamOf(config, brokers);
   if (credentials !== undefined && "connectionString" in credentials) {
     // Event Hubs: the fixed name stands for "the password is a connection string".
-    return { sasl: { mechanism: "PLAIN", username: "$ConnectionString", password: credentials.connectionString } };
+    return { mechanism: "PLAIN", username: "$ConnectionString", password: credentials.connectionString };
   }
   if (credentials === undefined || !("username" in credentials)) {
     throw new AppError("SOURCE_INVALID", `credentials: ${authentication} needs username and password.`);
   }
-  return { sasl: { mechanism: authentication, username: credentials.username, password: credentials.password } };
+  return { mechanism: authentication, username: credentials.username, password: credentials.password };
 }
 
 function usesIam(config: MessageBrokerConfig): boolean {
   return ["IAM_ROLE", "IAM_USER"].includes(config.authentication ?? inferredAuthentication(config) ?? "");
 }
 
-function iamOf({ authentication, credentials, iamRole }: MessageBrokerConfig, brokers: readonly BrokerAddress[]) {
+function iamOf(
+  { authentication, credentials, iamRole }: MessageBrokerConfig,
+  brokers: readonly BrokerAddress[],
+): Login {
   const accessKey = credentials !== undefined && "accessKeyId" in credentials ? credentials : undefined;
   if (authentication === "IAM_USER" && accessKey === undefined) {
     throw new AppError("SOURCE_INVALID", "credentials: IAM_USER needs accessKeyId and secretKey.");
   }
   const access = authentication === "IAM_ROLE" ? { authentication, iamRole } : { accessKey, iamRole };
-  const token = mskTokens(
-    access,
-    brokers.map(({ host }) => host),
-  );
-  return { sasl: { mechanism: "OAUTHBEARER", token, authBytesValidator: requireLogin } } satisfies ConnectionOptions;
+  const hosts = brokers.map(({ host }) => host);
+  let tokens: Promise<() => Promise<string>> | undefined;
+  const token = async () => {
+    tokens ??= import("../aws/msk-token.ts").then(({ mskTokens }) => mskTokens(access, hosts));
+    return await (await tokens)();
+  };
+  return { mechanism: "OAUTHBEARER", token };
 }
-
-type LoginAnswer = NonNullable<NonNullable<ConnectionOptions["sasl"]>["authBytesValidator"]>;
-
-/** A broker that does not take a token answers with what is wrong, and only closes the connection afterwards. */
-const requireLogin: LoginAnswer = (answer, callback) => {
-  if (answer.length === 0) return callback(null, answer);
-  callback(unauthorized("IAM: the key or role may not connect to the cluster"), answer);
-};
 
 function inferredAuthentication({ credentials, iamRole }: MessageBrokerConfig): MessageBrokerConfig["authentication"] {
   if (credentials === undefined) return iamRole === undefined ? undefined : "IAM_ROLE";

@@ -20,7 +20,7 @@ const sampleDepth = 200;
 
 export const connector: Connector<MessageBrokerConfig> = {
   async check(config: MessageBrokerConfig, options: CheckOptions): Promise<void> {
-    const rows = rowsOf(config);
+    const rows = await rowsOf<KafkaMessage>(config);
     planRows(options.destination, rows.format, virtualColumns);
     await withClient(config, "check", async (client) => {
       await requireTopics(config, client);
@@ -37,7 +37,7 @@ export const connector: Connector<MessageBrokerConfig> = {
     const client = new KafkaClient(access, `millrace-${pipeId}-${replica.index}`);
     const join = (group: string, onRebalance: (count: number) => void) =>
       new Membership({ access, group, topics: topicsOf(config), pipeId, replica, onRebalance });
-    return new KafkaSource({ config, context, client, rows: rowsOf(config), join });
+    return new KafkaSource({ config, context, client, rows: await rowsOf(config), join });
   },
 
   async discover(config: MessageBrokerConfig, query: Query): Promise<readonly FoundField[]> {
@@ -95,7 +95,7 @@ async function samplesOf(config: MessageBrokerConfig, client: BrokerClient): Pro
       }
     }
   }
-  const rows = rowsOf(config);
+  const rows = await rowsOf<KafkaMessage>(config);
   const origin = names.length === 1 ? `topic "${names[0]}"` : `topics ${names.map((name) => `"${name}"`).join(", ")}`;
   return { format: rows.format, virtualColumns, encoder: rows.encoder, messages, origin };
 }

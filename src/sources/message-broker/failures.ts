@@ -1,7 +1,41 @@
 /** What a failure at the broker means, in words that name the part to look at. Never with credentials. */
 import { AppError } from "../../lib/errors.ts";
 
-type Link = { readonly code?: unknown; readonly message?: unknown; readonly apiId?: unknown } & object;
+type Link = { readonly code?: unknown; readonly message?: unknown } & object;
+
+/** The broker has answered a request with an error of the protocol, or with something that is no answer. */
+export class BrokerError extends Error {
+  /** Of the protocol. */
+  readonly errorCode: number | undefined;
+
+  constructor(what: string, errorCode: number | undefined, options?: ErrorOptions) {
+    super(`${what} (error ${errorCode ?? "unknown"})`, options);
+    this.errorCode = errorCode;
+  }
+}
+
+/** The broker has heard who we are, and does not let us in. */
+export class LoginError extends Error {
+  readonly fault: "mechanism" | "credentials";
+
+  constructor(fault: "mechanism" | "credentials") {
+    super(`the login fails: ${fault}`);
+    this.fault = fault;
+  }
+}
+
+/** As the protocol calls them, where a user can do something about them. */
+const names: ReadonlyMap<number, string> = new Map([
+  [15, "COORDINATOR_NOT_AVAILABLE"],
+  [22, "ILLEGAL_GENERATION"],
+  [23, "INCONSISTENT_GROUP_PROTOCOL"],
+  [25, "UNKNOWN_MEMBER_ID"],
+  [29, "TOPIC_AUTHORIZATION_FAILED"],
+  [30, "GROUP_AUTHORIZATION_FAILED"],
+  [31, "CLUSTER_AUTHORIZATION_FAILED"],
+  [35, "UNSUPPORTED_VERSION"],
+  [82, "FENCED_INSTANCE_ID"],
+]);
 
 /** Protocol errors that pass by themselves when the cluster has settled: a new leader, a restart. */
 const passing = new Set([3, 5, 6, 9, 14, 15, 16, 56, 72, 74, 75, 76, 78, 100, 103]);
@@ -31,7 +65,6 @@ export function sourceError(error: unknown): Error {
   // What our own part of a login threw comes wrapped.
   const own = links.find((link) => link instanceof AppError);
   if (own instanceof AppError) return own;
-  const codes = links.map((link) => String(link.code ?? ""));
   const has = (pattern: RegExp) => links.find((link) => pattern.test(String(link.code)) || pattern.test(text(link)));
   const fail = (code: "SOURCE_UNREACHABLE" | "SOURCE_UNAUTHORIZED", message: string) =>
     new AppError(code, message, { cause: error });
@@ -39,11 +72,10 @@ export function sourceError(error: unknown): Error {
   if (certificate !== undefined) {
     return fail("SOURCE_UNREACHABLE", `TLS to the broker fails: ${reasonOf(certificate)}.`);
   }
-  const answered = links.find((link) => typeof link.apiId === "string");
-  // A login that got no answer at all failed for another reason.
-  if (codes.includes("PLT_KFK_AUTHENTICATION") && answered !== undefined) {
-    const mechanism = answered.apiId === "UNSUPPORTED_SASL_MECHANISM";
-    const what = mechanism ? "SASL: the mechanism is not enabled there" : "SASL: wrong user name or password";
+  const login = links.find((link) => link instanceof LoginError);
+  if (login !== undefined) {
+    const isMechanism = login.fault === "mechanism";
+    const what = isMechanism ? "SASL: the mechanism is not enabled there" : "SASL: wrong user name or password";
     return fail("SOURCE_UNAUTHORIZED", `The broker does not accept the login (${what}).`);
   }
   if (has(/ENOTFOUND|EAI_AGAIN|EAI_/) !== undefined) {
@@ -51,8 +83,11 @@ export function sourceError(error: unknown): Error {
   }
   if (has(/ECONNREFUSED/) !== undefined) return fail("SOURCE_UNREACHABLE", "A broker refuses the connection.");
   if (has(/TIMEOUT|timed out/) !== undefined) return fail("SOURCE_UNREACHABLE", "A broker does not answer in time.");
+  const answered = links.find((link) => link instanceof BrokerError);
   if (answered !== undefined) {
-    return fail("SOURCE_UNREACHABLE", `The broker answers with the error ${String(answered.apiId)}.`);
+    const { errorCode } = answered;
+    if (errorCode === undefined) return fail("SOURCE_UNREACHABLE", "The broker's answer cannot be understood.");
+    return fail("SOURCE_UNREACHABLE", `The broker answers with the error ${names.get(errorCode) ?? errorCode}.`);
   }
   return fail(
     "SOURCE_UNREACHABLE",
@@ -66,7 +101,7 @@ function reasonOf(link: Link): string {
     return "the broker does not speak TLS at this port";
   }
   if (/alert/i.test(text(link))) return "the broker does not accept the client certificate";
-  return typeof link.code === "string" && link.code.startsWith("PLT_") ? "the handshake failed" : String(link.code);
+  return typeof link.code === "string" ? link.code : "the handshake failed";
 }
 
 function text(link: Link): string {

@@ -3,13 +3,26 @@
  * generation, and another program cannot slip into the group, because it does not know our protocol. Membership decides
  * nothing: partitions belong to replicas by their share (`src/lib/share.ts`), and no rebalance interrupts an insert.
  */
-import { Consumer, type ConsumerOptions, type GroupPartitionsAssigner } from "@platformatic/kafka";
 import { sleep } from "../../lib/abort.ts";
 import { shareOf } from "../../lib/share.ts";
 import { settledWithin } from "../../lib/within.ts";
-import type { Access } from "./access.ts";
+import type { Access, BrokerAddress } from "./access.ts";
 import type { Identity } from "./broker-client.ts";
+import type { Connection } from "./connection.ts";
+import { Connections } from "./connections.ts";
+import { BrokerError } from "./failures.ts";
+import {
+  assignment,
+  heartbeat,
+  type Joined,
+  joinGroup,
+  leaveGroup,
+  subscription,
+  syncGroup,
+  wordsOf,
+} from "./group-requests.ts";
 import { laneOf } from "./positions.ts";
+import { findCoordinator, metadata } from "./requests.ts";
 
 const protocol = "millrace";
 /** A member that died is forgotten after this time; its successor takes its place at once, by its instance id. */
@@ -17,6 +30,7 @@ const sessionMs = 20_000;
 const heartbeatMs = 3_000;
 const rejoinPauseMs = 5_000;
 const leaveWithinMs = 2_000;
+const rebalanceInProgress = 27;
 
 export type MembershipOptions = {
   readonly access: Access;
@@ -31,83 +45,109 @@ export type MembershipOptions = {
 type Replica = MembershipOptions["replica"];
 
 export class Membership {
-  readonly #consumer: Consumer;
-  readonly #topics: readonly string[];
+  readonly #options: MembershipOptions;
   readonly #instance: string;
+  readonly #connections: Connections;
   readonly #left = new AbortController();
+  #coordinator: BrokerAddress | undefined;
+  #identity: Identity | undefined;
+  /** The name that the group knows us by, also while we are joining again. */
+  #member = "";
   #rebalances = 0;
 
-  constructor({ access, group, topics, pipeId, replica, onRebalance }: MembershipOptions) {
-    this.#topics = topics;
-    this.#instance = `millrace-${pipeId}-${replica.index}`;
-    const options: ConsumerOptions<Buffer, Buffer, Buffer, Buffer> = {
-      ...access.options,
-      clientId: this.#instance,
-      bootstrapBrokers: access.brokers.map(({ host, port }) => ({ host, port })),
-      groupId: group,
-      groupInstanceId: this.#instance,
-      protocols: [{ name: protocol, version: 1, metadata: JSON.stringify(replica) }],
-      partitionAssigner: assign,
-      sessionTimeout: sessionMs,
-      rebalanceTimeout: sessionMs,
-      heartbeatInterval: heartbeatMs,
-    };
-    this.#consumer = new Consumer(options);
-    this.#consumer.on("consumer:group:join", () => {
-      this.#rebalances += 1;
-      onRebalance(this.#rebalances);
-    });
-    // Membership can be lost at any time; `#stay` joins again.
-    this.#consumer.on("error", () => {});
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+    this.#instance = `millrace-${options.pipeId}-${options.replica.index}`;
+    this.#connections = new Connections(options.access, this.#instance);
     void this.#stay();
   }
 
   /** Undefined while the replica is not a member. */
   identity(): Identity | undefined {
-    const { memberId, generationId } = this.#consumer;
-    if (memberId === null || !this.#consumer.isActive()) return undefined;
-    return { generation: generationId, member: memberId, instance: this.#instance };
+    return this.#identity;
   }
 
   /** Leaves the group, if the broker still answers. */
   async leave(): Promise<void> {
+    const identity = this.#identity;
     this.#left.abort();
-    await settledWithin(this.#consumer.close(true), leaveWithinMs);
+    if (identity !== undefined) {
+      const leaving = this.#atCoordinator().then((broker) => broker.send(leaveGroup(this.#options.group, identity)));
+      await settledWithin(leaving, leaveWithinMs);
+    }
+    this.#connections.close();
   }
 
+  /** Membership can be lost at any time, and is sought again until the end. */
   async #stay(): Promise<void> {
-    this.#consumer.topics.trackAll(...this.#topics);
     while (!this.#left.signal.aborted) {
-      if (!this.#consumer.isActive()) await this.#consumer.joinGroup({}).catch(() => {});
-      await sleep(rejoinPauseMs, this.#left.signal);
+      try {
+        this.#identity ??= await this.#join();
+        await sleep(heartbeatMs, this.#left.signal);
+        if (this.#left.signal.aborted) return;
+        await (await this.#atCoordinator()).send(heartbeat(this.#options.group, this.#identity));
+      } catch (error) {
+        this.#identity = undefined;
+        if (error instanceof BrokerError && error.errorCode === rebalanceInProgress) continue;
+        this.#member = "";
+        this.#coordinator = undefined;
+        await sleep(rejoinPauseMs, this.#left.signal);
+      }
     }
   }
-}
 
-/** What the replicas read anyway, as tools want to be told by the group's leader. */
-const assign: GroupPartitionsAssigner = (_leader, members, topics, metadata) => {
-  const replicas = [...members].map(([memberId, { metadata: own }]) => ({ memberId, replica: replicaOf(own) }));
-  return replicas.map(({ memberId, replica }) => ({
-    memberId,
-    assignments: new Map(
-      [...topics].map((topic) => {
-        const count = metadata.topics.get(topic)?.partitionsCount ?? 0;
-        const all = Array.from({ length: count }, (_, partition) => partition);
-        const partitions = all.filter((partition) => owns(replica, laneOf(topic, partition)));
-        return [topic, { topic, partitions }];
+  async #join(): Promise<Identity> {
+    const { group, topics, replica } = this.#options;
+    const connection = await this.#atCoordinator();
+    const joined = await connection.send(
+      joinGroup({
+        group,
+        member: this.#member,
+        instance: this.#instance,
+        protocol,
+        metadata: subscription(topics, JSON.stringify(replica)),
+        sessionMs,
       }),
-    ),
-  }));
-};
+    );
+    this.#member = joined.member;
+    const identity = { generation: joined.generation, member: joined.member, instance: this.#instance };
+    const shares = joined.stays ? [] : await this.#shares(connection, joined.members);
+    await connection.send(syncGroup(group, protocol, identity, shares));
+    this.#rebalances += 1;
+    this.#options.onRebalance(this.#rebalances);
+    return identity;
+  }
+
+  async #atCoordinator(): Promise<Connection> {
+    this.#coordinator ??= await (await this.#connections.any(this.#options.access.brokers)).send(
+      findCoordinator(this.#options.group),
+    );
+    return await this.#connections.get(this.#coordinator);
+  }
+
+  /** What the replicas read anyway, as tools want to be told by the group's leader. */
+  async #shares(connection: Connection, members: Joined["members"]) {
+    if (members.length === 0) return [];
+    const { topics } = await connection.send(metadata(this.#options.topics));
+    return members.map(({ member, metadata: said }) => {
+      const replica = replicaOf(wordsOf(said));
+      const owned = topics.map(({ name, partitions }) => ({
+        topic: name,
+        partitions: partitions.map(({ partition }) => partition).filter((at) => owns(replica, laneOf(name, at))),
+      }));
+      return { member, content: assignment(owned.filter(({ partitions }) => partitions.length > 0)) };
+    });
+  }
+}
 
 function owns(replica: Replica | undefined, lane: string): boolean {
   return replica !== undefined && shareOf(lane, replica.count) === replica.index;
 }
 
 /** Undefined for what no replica of ours has written. */
-function replicaOf(metadata: Buffer | string | undefined): Replica | undefined {
+function replicaOf(words: string): Replica | undefined {
   try {
-    const { index, count } = JSON.parse(String(metadata)) as Replica;
+    const { index, count } = JSON.parse(words) as Replica;
     return Number.isInteger(index) && Number.isInteger(count) && count > 0 ? { index, count } : undefined;
   } catch {
     return undefined;

@@ -8,13 +8,12 @@ import { shareOf } from "../../lib/share.ts";
 import type { RowEncoder } from "../messages/encoder.ts";
 import type { LaneBatches } from "../messages/lane-batches.ts";
 import type { Json, SourceContext } from "../source.ts";
-import type { BrokerClient, Fetched, TopicInfo } from "./broker-client.ts";
+import { AnswerMemory, type BrokerClient, type Fetched, fetchBytes, type TopicInfo } from "./broker-client.ts";
 import { failureOfPartition, isPassing, unknownTopic } from "./failures.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import type { Lag } from "./lag.ts";
-import { Scratch } from "./pieces.ts";
 import { beginnings, type Checkpoint, laneOf } from "./positions.ts";
-import { emptyMessage, type KafkaMessage, RecordCursor } from "./records.ts";
+import { emptyMessage, type KafkaMessage, offsetBehind, RecordCursor } from "./records.ts";
 
 /** Partitions and topics that are new are seen after this long at the latest. */
 const metadataEveryMs = 5_000;
@@ -27,10 +26,15 @@ export type Partition = {
   readonly topicId: string;
   readonly partition: number;
   leader: number;
+  /** Behind everything that was taken apart. */
   position: number;
-  /** A fetch is under way, or its records are being taken apart. */
-  busy: boolean;
+  /** Where the next fetch begins: ahead of the position while an answer is taken apart. */
+  ahead: number;
+  /** Fetches under way, and answers that are being taken apart. */
+  busy: number;
 };
+
+type Asked = { readonly partitions: readonly Partition[]; readonly answer: Promise<readonly Fetched[]> };
 
 export type ReaderParts = {
   readonly client: BrokerClient;
@@ -124,7 +128,16 @@ export class PartitionReader {
     for (const { lane, partition, leader } of fresh) {
       const position = await this.#positionOf(topic, lane, partition, begin);
       const { name, id } = topic;
-      this.#partitions.set(lane, { lane, topic: name, topicId: id, partition, leader, position, busy: false });
+      this.#partitions.set(lane, {
+        lane,
+        topic: name,
+        topicId: id,
+        partition,
+        leader,
+        position,
+        ahead: position,
+        busy: 0,
+      });
     }
   }
 
@@ -140,38 +153,69 @@ export class PartitionReader {
     return begin.get(partition) ?? (await this.#edge(topic.name, partition, "earliest"));
   }
 
+  /** Two answers at most: one is taken apart while the next one comes. */
   async #readBroker(broker: number): Promise<void> {
-    const { client, batches, context, lag } = this.#parts;
-    const scratch = new Scratch();
-    while (!this.#signal.aborted) {
-      const mine = [...this.#partitions.values()].filter((partition) => partition.leader === broker);
-      if (mine.length === 0) return;
-      const wanted = mine.filter(({ busy, lane }) => !busy && batches.hasRoom(lane));
-      if (wanted.length === 0) {
+    const { batches, context, lag } = this.#parts;
+    const memories = [new AnswerMemory(), new AnswerMemory()] as const;
+    let asked: Asked | undefined;
+    for (let turn = 0; !this.#signal.aborted; turn += 1) {
+      const inHand = asked ?? this.#ask(broker, [], memories[turn % 2] as AnswerMemory);
+      if (inHand === undefined) {
+        if (!this.#leads(broker)) return;
         await batches.change(fetchWaitMs, this.#signal);
         continue;
       }
-      // An answer is limited in bytes and filled in the order of the request: everybody comes first in turn.
-      this.#turn += 1;
-      const first = this.#turn % wanted.length;
-      const inTurn = [...wanted.slice(first), ...wanted.slice(0, first)];
-      for (const partition of inTurn) partition.busy = true;
       try {
-        const fetched = await abortable(client.fetch(broker, inTurn, fetchWaitMs), this.#signal);
+        const fetched = await abortable(inHand.answer, this.#signal);
         context.answered();
-        for (const answer of fetched) await this.#take(answer, scratch);
+        asked = this.#ask(broker, fetched, memories[(turn + 1) % 2] as AnswerMemory);
+        for (const answer of fetched) await this.#take(answer);
       } catch (error) {
         if (this.#signal.aborted) return;
         throw error;
-      } finally {
-        for (const partition of inTurn) partition.busy = false;
       }
+      for (const partition of inHand.partitions) partition.busy -= 1;
       batches.added();
       lag.report();
     }
   }
 
-  async #take(fetched: Fetched, scratch: Scratch): Promise<void> {
+  #leads(broker: number): boolean {
+    return [...this.#partitions.values()].some(({ leader }) => leader === broker);
+  }
+
+  /** Asks for what comes behind the answer in hand; undefined when there is no room for more. */
+  #ask(broker: number, inHand: readonly Fetched[], memory: AnswerMemory): Asked | undefined {
+    const { client, batches } = this.#parts;
+    const goingOn = new Set<Partition>();
+    for (const { topic, partition: number, errorCode, records } of inHand) {
+      const partition = this.partition(laneOf(topic, number));
+      if (errorCode !== 0) continue;
+      partition.ahead = offsetBehind(records, partition.ahead);
+      goingOn.add(partition);
+    }
+    const wanted = [...this.#partitions.values()].filter((partition) => {
+      const isFree = partition.busy === 0 || (partition.busy === 1 && goingOn.has(partition));
+      return partition.leader === broker && isFree && batches.hasRoom(partition.lane);
+    });
+    if (wanted.length === 0) return undefined;
+    // An answer is limited in bytes and filled in the order of the request: everybody comes first in turn.
+    this.#turn += 1;
+    const first = this.#turn % wanted.length;
+    const partitions = [...wanted.slice(first), ...wanted.slice(0, first)];
+    for (const partition of partitions) partition.busy += 1;
+    const requests = partitions.map(({ lane, topic, topicId, partition, position, ahead }) => {
+      // Little at first: its rows are seen early, while more comes.
+      const bytes = ahead === position && batches.isNew(lane) ? fetchBytes.first : fetchBytes.partition;
+      return { topic, topicId, partition, position: ahead, bytes };
+    });
+    const answer = client.fetch(broker, requests, fetchWaitMs, memory);
+    // Awaited when the answer in hand is done with; until then its failure is not unhandled.
+    answer.catch(() => {});
+    return { partitions, answer };
+  }
+
+  async #take(fetched: Fetched): Promise<void> {
     const partition = this.partition(laneOf(fetched.topic, fetched.partition));
     if (fetched.errorCode === 1) return await this.#outOfRange(partition);
     if (isPassing(fetched.errorCode)) {
@@ -183,7 +227,7 @@ export class PartitionReader {
     const { batches, encoder, client, lag } = this.#parts;
     lag.seen(partition, fetched.lastStable);
     if (fetched.records.length === 0) return;
-    const cursor = new RecordCursor(fetched.records, partition.position, fetched.aborted, client.decompress, scratch);
+    const cursor = new RecordCursor(fetched.records, partition.position, fetched.aborted, client.decompress);
     const message = emptyMessage(partition.topic, partition.partition);
     let behind = partition.position;
     while (cursor.read(message)) {
@@ -198,6 +242,7 @@ export class PartitionReader {
     }
     partition.position = cursor.next;
     if (cursor.next > behind) batches.moveTo(partition.lane, cursor.next);
+    batches.answered(partition.lane);
   }
 
   /** The broker no longer has the position, or does not have it any more after losing a part of its log. */
@@ -214,6 +259,7 @@ export class PartitionReader {
     await this.#parts.context.reject([{ origin: lane, position: `${position}-${next}`, message }]);
     await this.#parts.context.note({}, { errors: 1 });
     partition.position = next;
+    partition.ahead = next;
     this.#parts.batches.moveTo(lane, next);
   }
 

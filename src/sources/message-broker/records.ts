@@ -5,7 +5,6 @@
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { AppError } from "../../lib/errors.ts";
 import type { Message } from "../messages/message.ts";
-import { PieceReader, type Scratch } from "./pieces.ts";
 
 /** A record as a view; the same object is filled again for the next one. */
 export type KafkaMessage = Message & {
@@ -29,8 +28,6 @@ export type Decompress = { snappy(data: Buffer): Buffer; lz4(data: Buffer): Buff
 /** What a batch may unpack to: a bomb must not take the process. */
 const maxBatchBytes = 512 * 2 ** 20;
 const headerBytes = 61;
-/** Of the length in front of a record. */
-const maxLengthBytes = 5;
 
 export function emptyMessage(topic: string, partition: number): KafkaMessage {
   const empty = Buffer.alloc(0);
@@ -38,9 +35,10 @@ export function emptyMessage(topic: string, partition: number): KafkaMessage {
   return { ...bounds, bytes: empty, position: 0, topic, partition, timestamp: 0 };
 }
 
-/** With scratch memory, what a message refers to holds until the next one is read. */
+/** Messages refer to the data, or to memory of their own where it was compressed. */
 export class RecordCursor {
-  readonly #data: PieceReader;
+  readonly #data: Buffer;
+  #at = 0;
   readonly #decompress: Decompress;
   readonly #aborted: AbortedTransaction[];
   readonly #abortedProducers = new Set<bigint>();
@@ -49,21 +47,10 @@ export class RecordCursor {
   #records: Buffer = Buffer.alloc(0);
   #recordAt = 0;
   #left = 0;
-  /** The records lie across pieces: `#records` holds some of them, or one that was put together. */
-  #isSplit = false;
-  /** Bytes of the batch from where `#data` is; a view in `#records` is part of them. */
-  #bodyLeft = 0;
-  #isView = false;
   #batch = { base: 0, end: 0, timestamp: 0, appendTime: false };
 
-  constructor(
-    data: readonly Buffer[],
-    from: number,
-    aborted: readonly AbortedTransaction[],
-    decompress: Decompress,
-    scratch?: Scratch,
-  ) {
-    this.#data = new PieceReader(data, scratch);
+  constructor(data: Buffer, from: number, aborted: readonly AbortedTransaction[], decompress: Decompress) {
+    this.#data = data;
     this.#decompress = decompress;
     this.#aborted = [...aborted].sort((a, b) => a.firstOffset - b.firstOffset);
     this.next = from;
@@ -87,75 +74,34 @@ export class RecordCursor {
 
   /** Opens the next batch with records to read; false when no complete one is left. */
   #nextBatch(): boolean {
-    this.#data.skip(this.#bodyLeft);
-    this.#bodyLeft = 0;
-    if (this.#data.left < headerBytes) return false;
-    const size = batchBytes(this.#data);
-    if (size < headerBytes) throw brokenOff();
-    if (this.#data.left < size) return false;
-    if (this.#data.peek(16) !== 2) {
-      throw new AppError("SOURCE_INVALID", "The broker sends records in a format older than version 2.");
-    }
-    const head = this.#data.read(headerBytes);
-    const attributes = head.readInt16BE(21);
-    const base = Number(head.readBigInt64BE(0));
-    const last = base + head.readInt32BE(23);
+    const data = this.#data;
+    const at = this.#at;
+    const size = batchBytes(data, at);
+    if (size === undefined) return false;
+    this.#at += size;
+    const attributes = data.readInt16BE(at + 21);
+    const base = Number(data.readBigInt64BE(at));
+    const last = base + data.readInt32BE(at + 23);
     const appendTime = (attributes & 0x08) !== 0;
-    const timestamp = Number(head.readBigInt64BE(appendTime ? 35 : 27));
-    const producer = head.readBigInt64BE(43);
-    const records = head.readInt32BE(57);
-    this.#bodyLeft = size - headerBytes;
+    const timestamp = Number(data.readBigInt64BE(at + (appendTime ? 35 : 27)));
+    const producer = data.readBigInt64BE(at + 43);
+    const body = data.subarray(at + headerBytes, at + size);
     while (this.#aborted[0] !== undefined && this.#aborted[0].firstOffset <= last) {
       this.#abortedProducers.add((this.#aborted.shift() as AbortedTransaction).producerId);
     }
     const isControl = (attributes & 0x20) !== 0;
-    if (isControl && isAbortMarker(this.#body())) this.#abortedProducers.delete(producer);
+    if (isControl && isAbortMarker(body)) this.#abortedProducers.delete(producer);
     const isAborted = (attributes & 0x10) !== 0 && this.#abortedProducers.has(producer);
     if (last < this.next || isControl || isAborted) {
       this.next = Math.max(this.next, last + 1);
       return true;
     }
     this.#batch = { base, end: last + 1, timestamp, appendTime };
-    const codec = attributes & 0x07;
-    this.#isSplit = codec === 0 && this.#data.view(this.#bodyLeft).length < this.#bodyLeft;
-    this.#isView = this.#isSplit;
-    this.#records = this.#isSplit ? this.#data.view(this.#bodyLeft) : this.#unpacked(codec, this.#body());
+    this.#records = this.#unpacked(attributes & 0x07, body);
     this.#recordAt = 0;
-    this.#left = records;
+    this.#left = data.readInt32BE(at + 57);
     if (this.#left === 0) this.next = Math.max(this.next, last + 1);
     return true;
-  }
-
-  /** The rest of the batch in one piece. */
-  #body(): Buffer {
-    const body = this.#data.read(this.#bodyLeft);
-    this.#bodyLeft = 0;
-    return body;
-  }
-
-  /** Whether the next record ends within `#records`. */
-  #isWhole(): boolean {
-    if (this.#records.length - this.#recordAt < maxLengthBytes) return false;
-    varint.at = this.#recordAt;
-    const length = readVarint(this.#records);
-    return varint.at + length <= this.#records.length;
-  }
-
-  /** Makes `#records` begin with the next record, all of it. */
-  #moveOn(): void {
-    if (this.#isView) {
-      this.#data.skip(this.#recordAt);
-      this.#bodyLeft -= this.#recordAt;
-    }
-    if (this.#bodyLeft === 0) throw brokenOff();
-    this.#records = this.#data.view(this.#bodyLeft);
-    this.#recordAt = 0;
-    this.#isView = true;
-    if (this.#records.length === this.#bodyLeft || this.#isWhole()) return;
-    const size = recordBytes(this.#data, this.#bodyLeft);
-    this.#records = this.#data.read(size);
-    this.#bodyLeft -= size;
-    this.#isView = false;
   }
 
   #unpacked(codec: number, body: Buffer): Buffer {
@@ -168,7 +114,6 @@ export class RecordCursor {
   }
 
   #readRecord(message: KafkaMessage): void {
-    if (this.#isSplit && !this.#isWhole()) this.#moveOn();
     const bytes = this.#records;
     varint.at = this.#recordAt;
     const length = readVarint(bytes);
@@ -197,18 +142,27 @@ function brokenOff(): AppError {
   return new AppError("SOURCE_INVALID", "The broker sends records that break off.");
 }
 
-/** Bytes of the batch that comes next. */
-function batchBytes(data: PieceReader): number {
-  return 12 + ((data.peek(8) << 24) | (data.peek(9) << 16) | (data.peek(10) << 8) | data.peek(11));
+/** Bytes of the batch that begins there; undefined when it is not complete. */
+function batchBytes(data: Buffer, at: number): number | undefined {
+  if (data.length - at < headerBytes) return undefined;
+  const size = 12 + data.readInt32BE(at + 8);
+  if (size < headerBytes) throw brokenOff();
+  if (data.length - at < size) return undefined;
+  if (data[at + 16] !== 2) {
+    throw new AppError("SOURCE_INVALID", "The broker sends records in a format older than version 2.");
+  }
+  return size;
 }
 
-/** Bytes of the record that comes next, with its length in front. */
-function recordBytes(data: PieceReader, left: number): number {
-  const front = Buffer.from(Array.from({ length: Math.min(maxLengthBytes, left) }, (_, at) => data.peek(at)));
-  varint.at = 0;
-  const size = readVarint(front) + varint.at;
-  if (!(size > 0 && size <= left)) throw brokenOff();
-  return size;
+/** Where to read on behind the complete batches, as their heads tell; a cursor comes to the same offset. */
+export function offsetBehind(data: Buffer, from: number): number {
+  let next = from;
+  let size = batchBytes(data, 0);
+  for (let at = 0; size !== undefined; size = batchBytes(data, at)) {
+    next = Math.max(next, Number(data.readBigInt64BE(at)) + data.readInt32BE(at + 23) + 1);
+    at += size;
+  }
+  return next;
 }
 
 /** Names and values in order. */

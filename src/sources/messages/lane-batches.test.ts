@@ -47,6 +47,43 @@ test("a small batch is handed out when it is old, and a lane that only moved on 
   expect(await batches.next(endless)).toMatchObject({ lane: "b", next: 17 });
 });
 
+test("a new lane does not wait for more than the source had at once; later its batches do", async () => {
+  const batches = lanes({ maxRows: 400 });
+  batches.answered("a");
+  put(batches, "a", 0, 3);
+  batches.answered("a");
+  expect(await batches.next(endless)).toMatchObject({ lane: "a", next: 3 });
+  batches.done("a");
+  put(batches, "a", 3, 6);
+  batches.answered("a");
+  const second = batches.next(endless);
+  expect(await Promise.race([second, new Promise((resolve) => setImmediate(() => resolve("waits")))])).toBe("waits");
+  // The first full one still is a quarter of the others.
+  put(batches, "a", 6, 103);
+  expect(await second).toMatchObject({ lane: "a", next: 103 });
+});
+
+test("memory is made for a full batch while the source has more, and for small ones when it has not", async () => {
+  const guesses: number[] = [];
+  const batches = new LaneBatches<Message>({ ...batchLimits(1, 20), maxRows: 400 }, (origin, start) => {
+    guesses.push(start.expectedBytes);
+    return new MessageBatch({ encoder, origin, maxMessageBytes: 2e6, ...start });
+  });
+  put(batches, "a", 0, 4);
+  batches.answered("a");
+  await batches.next(endless);
+  batches.done("a");
+  for (let turn = 1; turn < 9; turn += 1) {
+    put(batches, "a", turn * 4, turn * 4 + 1);
+    await batches.next(endless);
+    batches.done("a");
+  }
+  const [before, full, ...small] = guesses as [number, number, ...number[]];
+  // 400 rows of `{"a":"0"}`, a line end and what is kept about each.
+  expect([before, full]).toEqual([0, 400 * (10 + 16)]);
+  expect(small.at(-1)).toBeLessThan(full / 50);
+});
+
 test("when memory is full there is no room, and the largest batch goes at once", async () => {
   const batches = lanes({ memoryBytes: 600 });
   put(batches, "small", 0, 5);

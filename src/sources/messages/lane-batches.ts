@@ -9,7 +9,7 @@ import type { Message, Position } from "./message.ts";
 import type { MessageBatch } from "./message-batch.ts";
 import { type RowMemory, RowPool } from "./row-memory.ts";
 
-/** The first batch of a lane takes this part of the rows: the engine has work while the next ones are filled. */
+/** The first full batch of a lane takes this part of the rows: the engine has work while the next ones are filled. */
 const firstPart = 0.25;
 
 type Lane<M extends Message> = {
@@ -22,6 +22,8 @@ type Lane<M extends Message> = {
   inHand: MessageBatch<M> | undefined;
   /** Rows at which a batch is closed. */
   maxRows: number;
+  /** No batch was closed yet. */
+  isNew: boolean;
 };
 
 /** How a new batch begins. */
@@ -63,6 +65,17 @@ export class LaneBatches<M extends Message> {
     const lane = this.#lane(laneName);
     lane.open ??= this.#begin(lane.name);
     lane.next = next;
+  }
+
+  /** What the source had at once for the lane was added. A new lane does not wait for more: its rows are seen early. */
+  answered(laneName: string): void {
+    const lane = this.#lane(laneName);
+    if (lane.isNew && (lane.open?.batch.size ?? 0) > 0) this.#close(lane);
+  }
+
+  /** No batch of the lane was closed yet. */
+  isNew(laneName: string): boolean {
+    return this.#lane(laneName).isNew;
   }
 
   /** The lane has come to its end: what is open goes at once, and after it an empty batch with this position. */
@@ -163,17 +176,26 @@ export class LaneBatches<M extends Message> {
     if (lane.open === undefined) return;
     const { batch } = lane.open;
     lane.open = undefined;
-    lane.maxRows = this.#limits.maxRows;
+    this.#expect(lane, batch);
+    if (batch.size >= lane.maxRows) lane.maxRows = this.#limits.maxRows;
+    lane.isNew = false;
     lane.closed.push({ lane: lane.name, batch, next: lane.next as Position });
-    this.#expectedBytes = Math.min(this.#limits.maxBytes, Math.max(batch.bytes, this.#expectedBytes / 2));
     this.#wake();
+  }
+
+  /** Guesses what the next batch takes: as much as a full one, where the source has more than it was given time for. */
+  #expect(lane: Lane<M>, batch: MessageBatch<M>): void {
+    const { maxRows, maxBytes } = this.#limits;
+    const isFull = batch.size >= lane.maxRows || batch.bytes >= maxBytes;
+    const guess = isFull || lane.isNew ? (batch.bytes / Math.max(1, batch.size)) * maxRows : batch.bytes;
+    this.#expectedBytes = Math.min(maxBytes, Math.max(guess, this.#expectedBytes / 2));
   }
 
   #lane(name: string): Lane<M> {
     let lane = this.#lanes.get(name);
     if (lane === undefined) {
       const maxRows = Math.ceil(this.#limits.maxRows * firstPart);
-      lane = { name, open: undefined, closed: [], next: undefined, inHand: undefined, maxRows };
+      lane = { name, open: undefined, closed: [], next: undefined, inHand: undefined, maxRows, isNew: true };
       this.#lanes.set(name, lane);
     }
     return lane;

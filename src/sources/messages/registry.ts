@@ -2,10 +2,10 @@
  * The read side of a Confluent-compatible schema registry: schemas by id, with the schemas that they refer to. An id
  * means the same schema for ever, so what was found is kept; an id that is unknown is asked for again after a while.
  */
-import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Readable } from "node:stream";
 import { AppError, describeError } from "../../lib/errors.ts";
+import { request as httpRequest } from "../../lib/node-http.ts";
 
 export type RegistryConfig = {
   readonly url: string;

@@ -8,7 +8,7 @@ export interface RowMemory {
 export const unpooled: RowMemory = { take: (bytes) => Buffer.allocUnsafeSlow(bytes), give: () => {} };
 
 /** What is kept for later, at most. */
-const keptPieces = 2;
+const keptPieces = 4;
 /** Smaller pieces are not worth keeping. */
 const smallBytes = 1_000_000;
 
@@ -19,7 +19,8 @@ export class RowPool implements RowMemory {
     if (bytes < smallBytes) return unpooled.take(bytes);
     const fits = this.#free.findIndex((memory) => memory.length >= bytes);
     if (fits >= 0) return this.#free.splice(fits, 1)[0] as Buffer;
-    return unpooled.take(bytes);
+    // A round size, so that it fits the next batch too, which may be a little larger. What is not written to costs nothing.
+    return unpooled.take(2 ** Math.ceil(Math.log2(bytes)));
   }
 
   give(memory: Buffer): void {

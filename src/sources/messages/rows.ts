@@ -1,12 +1,10 @@
 /** From a declared format to rows: which of the engine's formats reads them, and what encodes the messages for it. */
 import { AppError } from "../../lib/errors.ts";
-import { AvroRows } from "./avro-rows.ts";
 import type { RowEncoder } from "./encoder.ts";
 import { JsonRows } from "./json-rows.ts";
 import type { Message } from "./message.ts";
 import type { RowFormat, RowPlan } from "./plan.ts";
-import { ProtobufRows } from "./protobuf-rows.ts";
-import { type RegistryConfig, SchemaRegistry } from "./registry.ts";
+import type { RegistryConfig, SchemaRegistry } from "./registry.ts";
 
 export type FormatConfig = {
   readonly format?: "JSONEachRow" | "Avro" | "AvroConfluent" | "Protobuf" | undefined;
@@ -19,8 +17,8 @@ export type Rows<M extends Message> = {
   encoder(plan: RowPlan<M>): RowEncoder<M>;
 };
 
-/** Throws SOURCE_INVALID for a format that cannot be read. */
-export function rowsOf<M extends Message>(config: FormatConfig): Rows<M> {
+/** The code of the format is loaded with the first use. Rejects with SOURCE_INVALID for a format that cannot be read. */
+export async function rowsOf<M extends Message>(config: FormatConfig): Promise<Rows<M>> {
   const format = config.format ?? (config.schemaRegistry === undefined ? "JSONEachRow" : "AvroConfluent");
   if (format === "JSONEachRow") {
     return { format, registry: undefined, encoder: (plan) => new JsonRows(plan) };
@@ -28,10 +26,13 @@ export function rowsOf<M extends Message>(config: FormatConfig): Rows<M> {
   if (config.schemaRegistry === undefined) {
     throw new AppError("SOURCE_INVALID", `schemaRegistry: is required for the format ${format}.`);
   }
+  const { SchemaRegistry } = await import("./registry.ts");
   const { url, caCertificate, credentials } = config.schemaRegistry;
   const registry = new SchemaRegistry({ url, caCertificate, credentials });
   if (format === "Protobuf") {
+    const { ProtobufRows } = await import("./protobuf-rows.ts");
     return { format: "JSONEachRow", registry, encoder: (plan) => new ProtobufRows(plan, registry) };
   }
+  const { AvroRows } = await import("./avro-rows.ts");
   return { format: "Avro", registry, encoder: (plan) => new AvroRows(plan, registry) };
 }

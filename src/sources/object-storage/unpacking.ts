@@ -6,10 +6,11 @@
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { createServer } from "../../lib/node-http.ts";
 import { Bzip2Error, decompressBzip2 } from "./bzip2.ts";
 import { enginePattern } from "./keys.ts";
 import type { ObjectFile, ObjectStore, ReadCall } from "./store.ts";

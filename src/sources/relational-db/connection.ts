@@ -1,9 +1,10 @@
 /** Connections whose values are printed in the one way, and COPY as bytes. */
 import type pg from "pg";
-import { type RelationalDbConfig, silenceMsOf } from "./kind.ts";
+import type { RelationalDbConfig } from "./kind.ts";
 import { isAtWork, type SourceClient } from "./lifeline.ts";
 import { type LoginOptions, login, sourceError } from "./login.ts";
 import { sessionSql } from "./session.ts";
+import { silenceMsOf } from "./silence.ts";
 
 const loginTimeoutMs = 20_000;
 

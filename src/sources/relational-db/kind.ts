@@ -67,10 +67,6 @@ export type RelationalDbConfig = z.output<typeof request> & {
   readonly silenceMs?: number;
 };
 
-export function silenceMsOf(config: RelationalDbConfig): number {
-  return config.silenceMs ?? 30_000;
-}
-
 export const relationalDb = {
   key: "relationalDb",
   request,

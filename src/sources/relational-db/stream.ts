@@ -2,12 +2,13 @@
 import type pg from "pg";
 import { AppError } from "../../lib/errors.ts";
 import { connect, copyOut } from "./connection.ts";
-import { type RelationalDbConfig, silenceMsOf } from "./kind.ts";
+import type { RelationalDbConfig } from "./kind.ts";
 import type { SourceClient } from "./lifeline.ts";
 import { sourceError } from "./login.ts";
 import { formatLsn } from "./lsn.ts";
 import { decode, type Message } from "./pgoutput.ts";
 import { quoteName } from "./session.ts";
+import { silenceMsOf } from "./silence.ts";
 import type { Names } from "./slot.ts";
 
 /** Longest pause between two words to the source; each is answered at once. */

@@ -1,6 +1,11 @@
 import { createRecordsBatch } from "@platformatic/kafka";
 import { ClickHouseError } from "../../../src/clickhouse/client.ts";
-import type { BrokerClient, Fetched, FetchRequest } from "../../../src/sources/message-broker/broker-client.ts";
+import type {
+  AnswerMemory,
+  BrokerClient,
+  Fetched,
+  FetchRequest,
+} from "../../../src/sources/message-broker/broker-client.ts";
 import type { MessageBrokerConfig } from "../../../src/sources/message-broker/kind.ts";
 import { KafkaSource } from "../../../src/sources/message-broker/source.ts";
 import { rowsOf } from "../../../src/sources/messages/rows.ts";
@@ -48,20 +53,22 @@ class MemoryBroker implements BrokerClient {
     return of.map((name) => ({ ...name, offset: at === "earliest" ? 0 : endOf(name.partition) }));
   }
 
-  async fetch(_broker: number, wanted: readonly FetchRequest[]): Promise<readonly Fetched[]> {
+  async fetch(_broker: number, wanted: readonly FetchRequest[], _wait: number, memory?: AnswerMemory) {
     await new Promise((resolve) => setTimeout(resolve, 1));
-    return wanted.map(({ topic, partition, position }) => ({
-      topic,
-      partition,
-      errorCode: 0,
-      logStart: 0,
-      lastStable: endOf(partition),
-      aborted: [],
-      records: this.#records(partition, position),
-    }));
+    const records = wanted.map(({ partition, position }) => this.#records(partition, position));
+    // As from a socket: in the memory given, over what an earlier answer has left there.
+    const answer = memory?.take(4096) ?? Buffer.alloc(4096);
+    answer.fill("x");
+    let end = 0;
+    return wanted.map(({ topic, partition }, index): Fetched => {
+      const start = end;
+      end += (records[index] as Buffer).copy(answer, start);
+      const edges = { logStart: 0, lastStable: endOf(partition) };
+      return { topic, partition, errorCode: 0, ...edges, aborted: [], records: answer.subarray(start, end) };
+    });
   }
 
-  #records(partition: number, position: number): Buffer[] {
+  #records(partition: number, position: number): Buffer {
     const all = [...(partitions.get(partition) as ReadonlyMap<number, string | null>)].filter(([at]) => at >= position);
     const taken = all.slice(0, this.#batchRecords);
     const batches = taken.map(([offset, value]) => {
@@ -70,16 +77,11 @@ class MemoryBroker implements BrokerClient {
       batch.writeBigInt64BE(BigInt(offset), 0);
       return batch;
     });
-    return cut(Buffer.concat(batches), 50);
+    return Buffer.concat(batches);
   }
 
   async commit(): Promise<void> {}
   async close(): Promise<void> {}
-}
-
-/** As a socket hands it out: cut anywhere. */
-function cut(bytes: Buffer, size: number): Buffer[] {
-  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
 }
 
 const config: MessageBrokerConfig = { brokers: "memory:1", topics: "t" };
@@ -128,7 +130,9 @@ describeSource("Kafka", () => ({
   open: async (world) => {
     lives += 1;
     const client = new MemoryBroker(1 + (lives % 4));
-    return untilEnd(new KafkaSource({ config, context: contextOf(world), client, rows: rowsOf(config), join: alone }));
+    return untilEnd(
+      new KafkaSource({ config, context: contextOf(world), client, rows: await rowsOf(config), join: alone }),
+    );
   },
   expected,
   rowsOf: async (insert) => {

@@ -1,0 +1,31 @@
+/** What the runtime cannot decompress itself: SNAPPY, plain or in the frame of its Java library, and LZ4. */
+import { createRequire } from "node:module";
+import type { Decompress } from "./records.ts";
+
+type Codecs = typeof import("@platformatic/wasm-utils");
+
+/** In front of SNAPPY blocks, each with its length. */
+const frame = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
+const frameHeaderBytes = 16;
+
+let loaded: Codecs | undefined;
+
+/** Loaded with the first such batch: most topics have none. */
+function codecs(): Codecs {
+  loaded ??= createRequire(import.meta.url)("@platformatic/wasm-utils") as Codecs;
+  return loaded;
+}
+
+export const decompress: Decompress = {
+  lz4: (data) => codecs().lz4Decompress(data),
+  snappy: (data) => {
+    if (!data.subarray(0, frame.length).equals(frame)) return codecs().snappyDecompress(data);
+    const blocks: Buffer[] = [];
+    for (let at = frameHeaderBytes; at < data.length; ) {
+      const size = data.readUInt32BE(at);
+      blocks.push(Buffer.from(codecs().snappyDecompress(data.subarray(at + 4, at + 4 + size))));
+      at += 4 + size;
+    }
+    return Buffer.concat(blocks);
+  },
+};

@@ -1,0 +1,221 @@
+/**
+ * The primitive types of the Kafka protocol. Lengths are written in the compact form of its newer versions; what the
+ * logins need of the older one is called `old`. A reader throws RangeError where an answer ends too early.
+ */
+const nothing = Buffer.alloc(0);
+
+export class WireWriter {
+  #bytes = Buffer.allocUnsafe(1024);
+  #length = 0;
+
+  int8(value: number): this {
+    const at = this.#grow(1);
+    this.#bytes.writeInt8(value, at);
+    return this;
+  }
+
+  int16(value: number): this {
+    const at = this.#grow(2);
+    this.#bytes.writeInt16BE(value, at);
+    return this;
+  }
+
+  int32(value: number): this {
+    const at = this.#grow(4);
+    this.#bytes.writeInt32BE(value, at);
+    return this;
+  }
+
+  int64(value: number): this {
+    const at = this.#grow(8);
+    this.#bytes.writeBigInt64BE(BigInt(value), at);
+    return this;
+  }
+
+  boolean(value: boolean): this {
+    return this.int8(value ? 1 : 0);
+  }
+
+  /** In the form of eight, four, four, four and twelve digits; the zero id for none. */
+  uuid(id: string | null): this {
+    const at = this.#grow(16);
+    this.#bytes.fill(0, at, at + 16);
+    if (id !== null) this.#bytes.write(id.replaceAll("-", ""), at, "hex");
+    return this;
+  }
+
+  string(text: string | null): this {
+    return text === null ? this.#unsigned(0) : this.bytes(Buffer.from(text));
+  }
+
+  bytes(content: Buffer): this {
+    return this.#unsigned(content.length + 1).#raw(content);
+  }
+
+  array<T>(items: readonly T[], write: (item: T) => void): this {
+    this.#unsigned(items.length + 1);
+    for (const item of items) write(item);
+    return this;
+  }
+
+  /** None of the optional fields that may end a structure. */
+  noTags(): this {
+    return this.#unsigned(0);
+  }
+
+  oldString(text: string): this {
+    const content = Buffer.from(text);
+    return this.int16(content.length).#raw(content);
+  }
+
+  oldBytes(content: Buffer): this {
+    return this.int32(content.length).#raw(content);
+  }
+
+  oldArray<T>(items: readonly T[], write: (item: T) => void): this {
+    this.int32(items.length);
+    for (const item of items) write(item);
+    return this;
+  }
+
+  /** Everything written. */
+  content(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  #unsigned(value: number): this {
+    let rest = value;
+    for (; rest >= 0x80; rest >>>= 7) this.#byte((rest & 0x7f) | 0x80);
+    return this.#byte(rest);
+  }
+
+  #byte(value: number): this {
+    const at = this.#grow(1);
+    this.#bytes.writeUInt8(value, at);
+    return this;
+  }
+
+  #raw(content: Buffer): this {
+    const at = this.#grow(content.length);
+    content.copy(this.#bytes, at);
+    return this;
+  }
+
+  /** Makes room and returns where it begins; `#bytes` may be another one afterwards. */
+  #grow(more: number): number {
+    const at = this.#length;
+    this.#length += more;
+    if (this.#length > this.#bytes.length) {
+      const grown = Buffer.allocUnsafe(2 * this.#length);
+      this.#bytes.copy(grown, 0, 0, at);
+      this.#bytes = grown;
+    }
+    return at;
+  }
+}
+
+export class WireReader {
+  readonly #bytes: Buffer;
+  #at: number;
+
+  constructor(bytes: Buffer, at = 0) {
+    this.#bytes = bytes;
+    this.#at = at;
+  }
+
+  get left(): number {
+    return this.#bytes.length - this.#at;
+  }
+
+  int8(): number {
+    return this.#bytes.readInt8(this.#move(1));
+  }
+
+  int16(): number {
+    return this.#bytes.readInt16BE(this.#move(2));
+  }
+
+  int32(): number {
+    return this.#bytes.readInt32BE(this.#move(4));
+  }
+
+  int64(): bigint {
+    return this.#bytes.readBigInt64BE(this.#move(8));
+  }
+
+  uuid(): string {
+    const at = this.#move(16);
+    const digits = this.#bytes.toString("hex", at, at + 16);
+    return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  }
+
+  string(): string {
+    return this.bytes().toString();
+  }
+
+  nullableString(): string | null {
+    const size = this.#unsigned() - 1;
+    return size < 0 ? null : this.#view(size).toString();
+  }
+
+  /** A view; empty for none. */
+  bytes(): Buffer {
+    const size = this.#unsigned() - 1;
+    return size <= 0 ? nothing : this.#view(size);
+  }
+
+  /** Empty for none. */
+  array<T>(read: () => T): T[] {
+    return this.#items(this.#unsigned() - 1, read);
+  }
+
+  /** Passes over optional fields. */
+  tags(): void {
+    for (let count = this.#unsigned(); count > 0; count -= 1) {
+      this.#unsigned();
+      this.#move(this.#unsigned());
+    }
+  }
+
+  oldString(): string {
+    const size = this.int16();
+    return size <= 0 ? "" : this.#view(size).toString();
+  }
+
+  oldBytes(): Buffer {
+    const size = this.int32();
+    return size <= 0 ? nothing : this.#view(size);
+  }
+
+  oldArray<T>(read: () => T): T[] {
+    return this.#items(this.int32(), read);
+  }
+
+  #items<T>(count: number, read: () => T): T[] {
+    const items: T[] = [];
+    for (let at = 0; at < count; at += 1) items.push(read());
+    return items;
+  }
+
+  #view(size: number): Buffer {
+    const at = this.#move(size);
+    return this.#bytes.subarray(at, at + size);
+  }
+
+  #unsigned(): number {
+    let value = 0;
+    for (let factor = 1; factor < 2 ** 35; factor *= 128) {
+      const byte = this.#bytes.readUInt8(this.#move(1));
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
+    }
+    throw new RangeError("a length of more than five bytes");
+  }
+
+  #move(size: number): number {
+    const at = this.#at;
+    if (size < 0 || size > this.left) throw new RangeError("the answer ends too early");
+    this.#at += size;
+    return at;
+  }
+}
