@@ -52,13 +52,20 @@ export class FailoverPair implements AsyncDisposable {
     return addressOf(this.primary, this.relay);
   }
 
-  /** Until the standby keeps every failover slot of the primary for good. */
+  /**
+   * Until the standby keeps every failover slot of the primary for good. A new standby does so once the slot's reader has
+   * come to where the standby began, so this takes as long as the backlog of the time.
+   */
   async untilSlotsAreKept(): Promise<void> {
-    await until("the standby keeps the slots", async () => {
-      const sql = "SELECT count(*) AS kept FROM pg_replication_slots WHERE synced AND NOT temporary";
-      const wanted = "SELECT count(*) AS wanted FROM pg_replication_slots WHERE failover";
-      return (await this.standby.sql(sql))[0]?.kept === (await this.primary.sql(wanted))[0]?.wanted;
-    });
+    await until(
+      "the standby keeps the slots",
+      async () => {
+        const sql = "SELECT count(*) AS kept FROM pg_replication_slots WHERE synced AND NOT temporary";
+        const wanted = "SELECT count(*) AS wanted FROM pg_replication_slots WHERE failover";
+        return (await this.standby.sql(sql))[0]?.kept === (await this.primary.sql(wanted))[0]?.wanted;
+      },
+      180_000,
+    );
   }
 
   /** kill -9 of the primary; the standby takes its place. */
