@@ -1,0 +1,41 @@
+/** The command of the README as scripts use it: in the background, ended by a signal to npm. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import type { Credentials } from "../../src/bootstrap.ts";
+import { until } from "../support/serve.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+test("a signal to `npm start` ends the server too", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "millrace-start-"));
+  const npm = spawn("npm", ["start", "--", "serve", "--data-dir", dataDir, "--port", "0"], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  try {
+    let said = "";
+    npm.stdout.on("data", (chunk) => {
+      said += String(chunk);
+    });
+    await until("the server is ready", async () => said.includes("is ready"));
+    const { baseUrl } = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as Credentials;
+    const answers = async () =>
+      await fetch(`${baseUrl}/health`).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+    expect(await answers()).toBe(true);
+    const ended = once(npm, "exit");
+    npm.kill("SIGTERM");
+    await ended;
+    await until("nobody answers", async () => !(await answers()), 10_000);
+  } finally {
+    npm.kill("SIGKILL");
+    rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
+  }
+});
