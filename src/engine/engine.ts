@@ -39,7 +39,7 @@ export class Engine {
   /** Opened while nothing waited for it. */
   #spare: Fresh | undefined;
   readonly #verdicts = new Map<string, Classification>();
-  #used: Connection[] = [];
+  readonly #used: Connection[] = [];
   #tidying: NodeJS.Timeout | undefined;
 
   constructor(dataDir: string, configFile: string) {

@@ -126,7 +126,7 @@ export class Executor {
         // The engine's parser works in a thread of its own while the connection is opened in this one.
         const classified = this.#engine.classify(plainText(statement));
         classified.catch(() => {});
-        const connection = fresh?.connection ?? this.#engine.connect([tagOf(request), ...readonlyOf(request)]);
+        const connection = fresh?.connection ?? this.#engine.connect([tagOf(request)]);
         try {
           const run = {
             engine: this.#engine,
@@ -134,7 +134,7 @@ export class Executor {
             slot,
             request,
             reply,
-            prefix: `${assign([...(fresh === undefined ? [] : readonlyOf(request)), ...settings])}${prefixOf(request)}`,
+            prefix: `${assign([...readonlyOf(request), ...settings])}${prefixOf(request)}`,
             signal: gone.signal,
           };
           return await runStatement(run, statement, body, await classified);

@@ -2,6 +2,7 @@
 import { createReadStream } from "node:fs";
 import { unlink, writeFile } from "node:fs/promises";
 import { literal } from "../clickhouse/sql.ts";
+import { settledWithin } from "../lib/within.ts";
 import type { Run } from "./executor.ts";
 import { finishReading, openReader, readRest, streamOf } from "./fifo.ts";
 import { clientQueryId } from "./guard.ts";
@@ -59,7 +60,7 @@ async function streamed(run: Run, statement: SelectStatement, format: string): P
   const sql = selectSql(run, statement, format, `${literal(slot.outPath)} APPEND`);
   const fd = openReader(slot.outPath);
   const query = engine.query(connection, sql, "Null");
-  const over = await endsWithin(query, shortMs);
+  const over = await settledWithin(query, shortMs);
   if (!over || !readRest(fd, (chunk) => run.reply.write(chunk))) await follow(run, fd, query);
   const result = await query;
   run.signal.throwIfAborted();
@@ -90,16 +91,4 @@ async function follow(run: Run, fd: number, query: Promise<unknown>): Promise<vo
     reader.destroy();
     await closed;
   }
-}
-
-/** True when the promise is settled within `ms`. */
-async function endsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
-  return await new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms, false);
-    const end = () => {
-      clearTimeout(timer);
-      resolve(true);
-    };
-    work.then(end, end);
-  });
 }

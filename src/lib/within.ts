@@ -1,11 +1,14 @@
-/** Resolves when the promise settles, however it does, and at the latest after `ms`. */
-export async function settledWithin(promise: Promise<unknown>, ms: number): Promise<void> {
+/** Resolves when the promise settles, however it does, and at the latest after `ms`; true when it has settled. */
+export async function settledWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, ms, false);
   });
-  await Promise.race([promise.then(noop, noop), late]);
+  const settled = await Promise.race([promise.then(yes, yes), late]);
   clearTimeout(timer);
+  return settled;
 }
 
-function noop(): void {}
+function yes(): boolean {
+  return true;
+}

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { details } from "./pipes.ts";
 import type { TestPostgres } from "./postgres.ts";
-import { type Compared, compareTable, untilCaughtUp } from "./postgres-compare.ts";
+import { type Compared, compareTable, untilCaughtUp, untilTableEqual } from "./postgres-compare.ts";
 import type { FailoverPair } from "./postgres-failover.ts";
 import type { Dice } from "./random.ts";
 import { type BenchService, type Served, until } from "./serve.ts";
@@ -106,17 +106,8 @@ export class Torment {
     if (!lastError.includes(table)) throw new Error(`another table asks for a resync: ${lastError}`);
     const params = { ...this.service.params, pipeId: this.pipeId };
     await this.served.api.updatePipeState({ params, body: { command: "resync" } });
-    let difference = "";
-    const equal = async () =>
-      await this.#compare([table]).then(
-        () => true,
-        (error: Error) => {
-          difference = error.message;
-          return false;
-        },
-      );
-    await until(`${table} is equal after a resync`, equal, limitMs).catch((error: Error) => {
-      throw new Error(`${error.message}: ${difference}`);
+    await untilTableEqual(this.source, this.service, table, limitMs).catch(async (error: Error) => {
+      throw new Error(`after a resync: ${error.message}\n${await this.describe()}`);
     });
     return true;
   }

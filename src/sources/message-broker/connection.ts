@@ -21,7 +21,12 @@ export type Call<T> = {
   readonly memory?: ((bytes: number) => Buffer) | undefined;
 };
 
-type Waiting = { readonly call: Call<unknown>; resolve(value: unknown): void; reject(error: Error): void };
+type Waiting = {
+  readonly call: Call<unknown>;
+  readonly timer: NodeJS.Timeout;
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+};
 
 const connectMs = 5_000;
 const answerMs = 30_000;
@@ -36,7 +41,6 @@ export class Connection {
   readonly #socket: Socket;
   readonly #clientId: string;
   readonly #waiting = new Map<number, Waiting>();
-  readonly #timers = new Map<number, NodeJS.Timeout>();
   readonly #head = Buffer.allocUnsafeSlow(headBytes);
   /** Bytes of `#head` that were received and not taken apart. */
   #headEnd = 0;
@@ -101,11 +105,8 @@ export class Connection {
     const content = writer.content();
     content.writeInt32BE(content.length - 4, 0);
     return await new Promise<T>((resolve, reject) => {
-      this.#waiting.set(id, { call, resolve: resolve as (value: unknown) => void, reject });
-      this.#timers.set(
-        id,
-        setTimeout(() => this.#fail(new Error("the request timed out")), answerMs),
-      );
+      const timer = setTimeout(() => this.#fail(new Error("the request timed out")), answerMs);
+      this.#waiting.set(id, { call, timer, resolve: resolve as (value: unknown) => void, reject });
       this.#socket.write(content);
     });
   }
@@ -176,8 +177,9 @@ export class Connection {
 
   #answer(answer: Buffer): void {
     const id = answer.readInt32BE(0);
-    const { call, resolve, reject } = this.#waiting.get(id) as Waiting;
-    this.#forget(id);
+    const { call, timer, resolve, reject } = this.#waiting.get(id) as Waiting;
+    this.#waiting.delete(id);
+    clearTimeout(timer);
     try {
       const reader = new WireReader(answer, 4);
       if (call.old !== true) reader.tags();
@@ -188,19 +190,14 @@ export class Connection {
     if (this.#retired && this.#waiting.size === 0) this.close();
   }
 
-  #forget(id: number): void {
-    this.#waiting.delete(id);
-    clearTimeout(this.#timers.get(id));
-    this.#timers.delete(id);
-  }
-
   #fail(error: Error): void {
     this.#failure ??= error;
     this.#socket.destroy();
-    for (const [id, { reject }] of [...this.#waiting]) {
-      this.#forget(id);
+    for (const { timer, reject } of this.#waiting.values()) {
+      clearTimeout(timer);
       reject(this.#failure);
     }
+    this.#waiting.clear();
   }
 }
 

@@ -14,6 +14,11 @@ export class BrokerError extends Error {
   }
 }
 
+/** Throws unless the code of an answer says that all is well. */
+export function requireDone(errorCode: number, what: string): void {
+  if (errorCode !== 0) throw new BrokerError(what, errorCode);
+}
+
 /** The broker has heard who we are, and does not let us in. */
 export class LoginError extends Error {
   readonly fault: "mechanism" | "credentials";

@@ -1,7 +1,7 @@
 /** The requests of a member of a consumer group (Apache Kafka 3.2 and later), and what members tell each other. */
 import type { Identity } from "./broker-client.ts";
 import type { Call } from "./connection.ts";
-import { BrokerError } from "./failures.ts";
+import { requireDone } from "./failures.ts";
 import { WireReader, WireWriter } from "./wire.ts";
 
 /** The kind of group whose members tools know how to show. */
@@ -56,7 +56,7 @@ export function joinGroup({ group, member, instance, protocol, metadata, session
         from.tags();
         return entry;
       });
-      if (errorCode !== 0) throw new BrokerError("joining the group", errorCode);
+      requireDone(errorCode, "joining the group");
       return { generation, member: own, members, stays };
     },
   };
@@ -84,7 +84,7 @@ export function syncGroup(
         .noTags(),
     read: (from) => {
       from.int32();
-      requireMember(from.int16());
+      requireDone(from.int16(), "the group");
     },
   };
 }
@@ -96,7 +96,7 @@ export function heartbeat(group: string, { generation, member, instance }: Ident
     write: (to) => void to.string(group).int32(generation).string(member).string(instance).noTags(),
     read: (from) => {
       from.int32();
-      requireMember(from.int16());
+      requireDone(from.int16(), "the group");
     },
   };
 }
@@ -112,13 +112,9 @@ export function leaveGroup(group: string, { member, instance }: Identity): Call<
         .noTags(),
     read: (from) => {
       from.int32();
-      requireMember(from.int16());
+      requireDone(from.int16(), "the group");
     },
   };
-}
-
-function requireMember(errorCode: number): void {
-  if (errorCode !== 0) throw new BrokerError("the group", errorCode);
 }
 
 /** Version 1 of what consumers say when they join: their topics, and words of their own. */

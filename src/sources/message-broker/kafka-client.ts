@@ -100,13 +100,10 @@ export class KafkaClient implements BrokerClient {
   }
 
   #byLeader<T extends PartitionName>(of: readonly T[]): Map<number, T[]> {
-    const groups = new Map<number, T[]>();
-    for (const name of of) {
+    return Map.groupBy(of, (name) => {
       const partitions = this.#topics.get(name.topic)?.partitions ?? [];
-      const leader = partitions.find(({ partition }) => partition === name.partition)?.leader ?? -1;
-      groups.set(leader, [...(groups.get(leader) ?? []), name]);
-    }
-    return groups;
+      return partitions.find(({ partition }) => partition === name.partition)?.leader ?? -1;
+    });
   }
 }
 

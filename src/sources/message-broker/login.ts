@@ -2,7 +2,7 @@
 import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import type { Call } from "./connection.ts";
-import { BrokerError, LoginError, unauthorized } from "./failures.ts";
+import { LoginError, requireDone, unauthorized } from "./failures.ts";
 
 export type Login =
   | {
@@ -42,7 +42,7 @@ function handshake(mechanism: string): Call<void> {
     read: (from) => {
       const errorCode = from.int16();
       if (errorCode === unsupportedMechanism) throw new LoginError("mechanism");
-      if (errorCode !== 0) throw new BrokerError("the login", errorCode);
+      requireDone(errorCode, "the login");
     },
   };
 }

@@ -3,7 +3,7 @@ import type { BrokerAddress } from "./access.ts";
 import type { Fetched, FetchRequest, Identity, PartitionName, TopicInfo } from "./broker-client.ts";
 import { fetchBytes } from "./broker-client.ts";
 import type { Call } from "./connection.ts";
-import { BrokerError, failureOfPartition, isPassing } from "./failures.ts";
+import { BrokerError, failureOfPartition, isPassing, requireDone } from "./failures.ts";
 import type { WireReader } from "./wire.ts";
 
 const readCommitted = 1;
@@ -229,11 +229,5 @@ export function commitOffsets(
 }
 
 export function byTopic<T extends PartitionName>(of: readonly T[]): [string, T[]][] {
-  const groups = new Map<string, T[]>();
-  for (const name of of) groups.set(name.topic, [...(groups.get(name.topic) ?? []), name]);
-  return [...groups];
-}
-
-function requireDone(errorCode: number, what: string): void {
-  if (errorCode !== 0) throw new BrokerError(what, errorCode);
+  return [...Map.groupBy(of, ({ topic }) => topic)];
 }

@@ -32,8 +32,7 @@ export class DestinationTables {
     const comments = await this.#comments(plan);
     const beside = besideName(plan.target);
     if (comments.get(plan.target) !== commentOf(copyId) && comments.get(beside) === commentOf(copyId)) {
-      const names = [plan.target, beside].map((name) => tableName(plan.database, name));
-      await this.#context.command(`EXCHANGE TABLES ${names[0]} AND ${names[1]}`);
+      await this.#exchange(plan, plan.target, beside);
       // Else `prepare` has done so.
       await this.refreshView(plan);
     }
@@ -50,16 +49,20 @@ export class DestinationTables {
     const next = `${view}_next`;
     const { command } = this.#context;
     if (!(await this.#has(plan, view))) return await command(createViewSql(plan, view));
-    const names = [view, next].map((name) => tableName(plan.database, name));
-    await command(`DROP VIEW IF EXISTS ${names[1]} SYNC`);
+    const dropNext = `DROP VIEW IF EXISTS ${tableName(plan.database, next)} SYNC`;
+    await command(dropNext);
     await command(createViewSql(plan, next));
-    await command(`EXCHANGE TABLES ${names[0]} AND ${names[1]}`);
-    await command(`DROP VIEW IF EXISTS ${names[1]} SYNC`);
+    await this.#exchange(plan, view, next);
+    await command(dropNext);
   }
 
   async #has(plan: TablePlan, name: string): Promise<boolean> {
     const of = `database = ${literal(plan.database)} AND name = ${literal(name)}`;
     return (await this.#context.query(`SELECT 1 AS one FROM system.tables WHERE ${of}`)).length > 0;
+  }
+
+  async #exchange({ database }: TablePlan, one: string, other: string): Promise<void> {
+    await this.#context.command(`EXCHANGE TABLES ${tableName(database, one)} AND ${tableName(database, other)}`);
   }
 
   async #drop(plan: TablePlan, name: string): Promise<void> {
