@@ -1,6 +1,5 @@
 /** Thirty-two dashboards at a time through the real program, and the same load on the relative's planner in process. */
 import { request } from "node:http";
-import { join } from "node:path";
 import { seriesRequest } from "../src/api/charts.ts";
 import { Buckets } from "../src/charts/buckets.ts";
 import { planEvents } from "../src/charts/events.ts";
@@ -35,8 +34,8 @@ const nextRange = () => {
 export async function run(): Promise<BenchResult> {
   await using served = await serve();
   const service = await runningService(served, { idleScaling: false });
-  const socketPath = join(served.dataDir, "services", service.id, "run", "socket", "http");
-  const client = new ClickHouseClient({ socketPath });
+  const { host, port, password } = service;
+  const client = new ClickHouseClient({ host, port, user: "default", password });
   await loadLogs(client, rows);
   const { observabilityBaseUrl, accessToken } = served.credentials;
   const post = poster(observabilityBaseUrl, accessToken);

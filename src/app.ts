@@ -17,7 +17,8 @@ import { BackupPlace, placeOptions } from "./backups/place.ts";
 import { BackupsReconciler } from "./backups/reconciler.ts";
 import { defaultPeriodHours, defaultRetentionHours } from "./backups/schedule.ts";
 import { ensureCredentials, writeCredentials } from "./bootstrap.ts";
-import { Charts, type ClientFor } from "./charts/charts.ts";
+import { Charts } from "./charts/charts.ts";
+import { chartClients } from "./charts/clients.ts";
 import { ClickHouseClient } from "./clickhouse/client.ts";
 import type { Config } from "./config.ts";
 import { Gateway } from "./gateway/gateway.ts";
@@ -99,12 +100,14 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   const runtime = new LendingRuntime(
     new EmbeddedRuntime({
       dataDir,
-      sessions: config.engineSessions,
+      maxQueries: config.engineSessions,
+      usersOf: async (serviceId) =>
+        (await services.listUsers(serviceId)).map((user) => ({ name: user.name, readonly: user.readonly === 1 })),
       backupPathOf: (serviceId) => place.stagingOf(serviceId),
     }),
     async (serviceId) => {
       const restore = await restores.unfilled(serviceId);
-      return restore && ((engine) => backupJobs.fill(restore, engine.socketPath, signal));
+      return restore && ((engine) => backupJobs.fill(restore, engine.address, signal));
     },
   );
   const reconciler = new ServicesReconciler({
@@ -136,7 +139,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   const chartSources = new ChartSourceStore(db);
   const charts = new Charts({
     sources: chartSources,
-    clientFor: chartClients(access),
+    clientFor: chartClients((serviceId, waiting) => access.acquireReader(serviceId, waiting)),
     limits: {
       timeMs: config.chartTimeoutSeconds * 1000,
       memoryBytes: config.chartMemoryMb * 2 ** 20,
@@ -320,19 +323,8 @@ function engineLender(services: ServiceStore, access: ServiceAccess, runtime: Le
       const lent = await runtime.lend(row);
       if (lent !== undefined) return lent;
     }
-    const { socketPath, release } = await access.acquire(serviceId, signal);
-    return { socketPath, release: async () => release() };
-  };
-}
-
-/** Charts reach a service past the gateway: they carry no user of it, wake it, and count as its activity. */
-function chartClients(access: ServiceAccess): ClientFor {
-  const clients = new Map<string, ClickHouseClient>();
-  return async (serviceId, signal) => {
-    const { socketPath, release } = await access.acquire(serviceId, signal);
-    const client = clients.get(socketPath) ?? new ClickHouseClient({ socketPath });
-    clients.set(socketPath, client);
-    return { client, release };
+    const { address, release } = await access.acquire(serviceId, signal);
+    return { address, release: async () => release() };
   };
 }
 
@@ -369,7 +361,7 @@ async function gatewayServices(services: ServiceStore, host: string) {
 
 /** Merges in progress are work that ending the engine would throw away. */
 async function isMerging(engine: RunningEngine): Promise<boolean> {
-  const client = new ClickHouseClient({ socketPath: engine.socketPath });
+  const client = new ClickHouseClient(engine.address);
   try {
     return (await client.text("SELECT count() FROM system.merges FORMAT TSV")).trim() !== "0";
   } finally {

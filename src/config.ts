@@ -22,7 +22,9 @@ export const settings = {
   rateLimit: positive.default(200_000).describe("Requests per window and key or token"),
   rateWindowSeconds: positive.default(10).describe("Length of the rate window"),
   loginFailureLimit: positive.default(60).describe("Failed logins per minute and address before 429"),
-  engineSessions: positive.default(16).describe("Queries that one service runs at the same time"),
+  engineSessions: positive
+    .default(1_000)
+    .describe("Queries that one service runs at the same time; more are refused with TOO_MANY_SIMULTANEOUS_QUERIES"),
   chartTimeoutSeconds: positive.default(30).describe("Longest time of one chart query"),
   chartMemoryMb: positive.default(2048).describe("Most memory of one chart query, in MiB"),
   chartMaxRowsRead: positive.default(10_000_000_000).describe("Most rows that one chart query may read"),

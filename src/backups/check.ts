@@ -81,11 +81,10 @@ async function tryRestore(mover: Mover, chain: Chain, scratch: ScratchOptions, s
     runDir: join(scratch.folder, "run"),
     socketPath: join(scratch.folder, "http"),
     maxMemoryBytes: Math.floor(totalmem() / 4),
-    sessions: 4,
     backupsAllowedPath: staging,
     compileCacheDir: scratch.compileCacheDir,
   });
-  const client = new ClickHouseClient({ socketPath: host.socketPath });
+  const client = new ClickHouseClient(host.address);
   try {
     const manifest = (chain.at(-1) as Chain[number]).manifest;
     const problems = await fillEngine(client, path, manifest, { resume: false, onProgress: () => {} }, signal);

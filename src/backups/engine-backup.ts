@@ -6,9 +6,6 @@ import { identifier, literal, tableName } from "../clickhouse/sql.ts";
 
 export const engineIndex = ".backup";
 
-/** BACKUP and RESTORE are for us only: the gateway never passes this header on. */
-export const trusted = { "x-millrace-internal": "1" } as const;
-
 export type IndexEntry = {
   readonly name: string;
   readonly size: number;
@@ -30,7 +27,7 @@ export async function backupAll(
   await client.command(
     `BACKUP ALL EXCEPT DATABASES system, information_schema, INFORMATION_SCHEMA
      TO File(${literal(target.path)}) SETTINGS ${settings}`,
-    { headers: trusted, signal },
+    { signal },
   );
 }
 
@@ -64,7 +61,7 @@ export async function restoreFrom(
     ...(options.intoExisting === true ? ["allow_non_empty_tables = 1"] : []),
   ];
   const sql = `RESTORE ${subject(what)} FROM File(${literal(path)}) SETTINGS ${settings.join(", ")}`;
-  await client.command(sql, { headers: trusted, signal });
+  await client.command(sql, { signal });
 }
 
 function subject(what: RestoreWhat): string {

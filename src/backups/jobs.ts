@@ -1,6 +1,8 @@
 /** The work of the backups room, one method per kind of job. A job that throws has written down why. */
+
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import { ClickHouseError } from "../clickhouse/client.ts";
 import { AppError, describeError, publicMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -120,10 +122,10 @@ export class BackupJobs {
     place.clearStaging(restore.service_id);
     try {
       const backup = await this.#backupOf(restore);
-      await this.#withEngine(restore.service_id, signal, async (socketPath) => {
-        if (restore.status === "in_progress") await removePart(socketPath, restore);
+      await this.#withEngine(restore.service_id, signal, async (address) => {
+        if (restore.status === "in_progress") await removePart(address, restore);
         await restores.begin(restore.id);
-        await restorePart(this.#restoreDeps(restore, backup, socketPath), restore, backup, signal);
+        await restorePart(this.#restoreDeps(restore, backup, address), restore, backup, signal);
       });
       await restores.finish(restore.id, null, []);
     } catch (error) {
@@ -133,19 +135,19 @@ export class BackupJobs {
       // The engine may have died in the middle. It counts as over only when nothing of it is left; until then the next
       // pass begins it again.
       if (!(error instanceof AppError) || restore.status === "in_progress") {
-        await this.#withEngine(restore.service_id, signal, (socketPath) => removePart(socketPath, restore));
+        await this.#withEngine(restore.service_id, signal, (address) => removePart(address, restore));
       }
       await restores.finish(restore.id, reasonOf(error, signal), []);
     }
   }
 
   /** Fills a new service's engine, which serves nobody yet. Throws with the reason after writing it into the row. */
-  async fill(restore: RestoreRow, socketPath: string, signal: AbortSignal): Promise<void> {
+  async fill(restore: RestoreRow, address: ClickHouseAddress, signal: AbortSignal): Promise<void> {
     const { restores, logger } = this.#deps;
     try {
       const backup = await this.#backupOf(restore);
       await restores.begin(restore.id);
-      const notes = await restoreService(this.#restoreDeps(restore, backup, socketPath), restore, backup, signal);
+      const notes = await restoreService(this.#restoreDeps(restore, backup, address), restore, backup, signal);
       await restores.finish(restore.id, null, notes);
       logger.info({ serviceId: restore.service_id, backupId: backup.id }, "service restored");
     } catch (error) {
@@ -162,10 +164,14 @@ export class BackupJobs {
     this.#deps.logger.info({ backupId: row.id, name: row.name }, "backup removed");
   }
 
-  async #withEngine(serviceId: string, signal: AbortSignal, use: (socketPath: string) => Promise<void>): Promise<void> {
+  async #withEngine(
+    serviceId: string,
+    signal: AbortSignal,
+    use: (address: ClickHouseAddress) => Promise<void>,
+  ): Promise<void> {
     const lease = await this.#deps.engine(serviceId, signal);
     try {
-      await use(lease.socketPath);
+      await use(lease.address);
     } finally {
       await lease.release();
     }
@@ -232,13 +238,13 @@ export class BackupJobs {
     return backup;
   }
 
-  #restoreDeps(restore: RestoreRow, backup: BackupRow, socketPath: string) {
+  #restoreDeps(restore: RestoreRow, backup: BackupRow, address: ClickHouseAddress) {
     let noted = 0;
     return {
       mover: this.#moverOf(backup),
       pipes: this.#deps.pipes,
       staging: this.#deps.place.stagingOf(restore.service_id),
-      socketPath,
+      address,
       onProgress: (doneBytes: number, totalBytes: number) => {
         if (Date.now() - noted < progressEveryMs) return;
         noted = Date.now();

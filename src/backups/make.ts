@@ -6,7 +6,7 @@ import { mkdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { ClickHouseClient } from "../clickhouse/client.ts";
+import { type ClickHouseAddress, ClickHouseClient } from "../clickhouse/client.ts";
 import type { BackupRow } from "../store/backups.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { PipeSnapshot, PipeSnapshots } from "../store/pipe-snapshots.ts";
@@ -28,7 +28,7 @@ import { withPositions } from "./positions.ts";
 export const pipesFile = "millrace/pipes.json";
 
 /** A running engine, ours until released. */
-export type EngineLease = { readonly socketPath: string; release(): Promise<void> };
+export type EngineLease = { readonly address: ClickHouseAddress; release(): Promise<void> };
 
 export type MakeDeps = {
   readonly mover: Mover;
@@ -99,7 +99,7 @@ async function takeSnapshot(
 ): Promise<Snapshot> {
   const basePath = base && (await stageBase(deps, base, service.id, signal));
   const lease = await deps.engine(signal);
-  const client = new ClickHouseClient({ socketPath: lease.socketPath });
+  const client = new ClickHouseClient(lease.address);
   try {
     const functions = await userFunctions(client);
     const pipes = await withPositions(

@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { ClickHouseClient } from "../clickhouse/client.ts";
+import { type ClickHouseAddress, ClickHouseClient } from "../clickhouse/client.ts";
 import { identifier, literal, tableName } from "../clickhouse/sql.ts";
 import { AppError } from "../lib/errors.ts";
 import type { BackupRow } from "../store/backups.ts";
@@ -24,7 +24,7 @@ export type RestoreDeps = {
   readonly pipes: PipeSnapshots;
   /** Below the allowed path of the engine that restores. Removed afterwards. */
   readonly staging: string;
-  readonly socketPath: string;
+  readonly address: ClickHouseAddress;
   readonly onProgress: (doneBytes: number, totalBytes: number) => void;
 };
 
@@ -68,8 +68,8 @@ export async function restorePart(
 }
 
 /** Removes what a killed restore of a part may have left behind in a running engine. */
-export async function removePart(socketPath: string, restore: RestoreRow): Promise<void> {
-  const client = new ClickHouseClient({ socketPath });
+export async function removePart(address: ClickHouseAddress, restore: RestoreRow): Promise<void> {
+  const client = new ClickHouseClient(address);
   try {
     const target = restore.target_database as string;
     if (restore.scope === "database") await dropOurs(client, target, restore);
@@ -97,7 +97,7 @@ async function withStaged(
 ): Promise<string[]> {
   const folder = join(deps.staging, `restore-${restore.id}`);
   await rm(folder, { recursive: true, force: true });
-  const client = new ClickHouseClient({ socketPath: deps.socketPath });
+  const client = new ClickHouseClient(deps.address);
   try {
     const chain = await readChain(deps.mover, backup.service_id, backup.name, signal);
     const stored = chain.reduce((sum, { manifest }) => sum + storedBytes(manifest), 0);

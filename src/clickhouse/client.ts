@@ -1,23 +1,17 @@
 /**
- * A ClickHouse HTTP client over a unix socket or a URL. Bytes stay bytes: callers get the response stream, or text
+ * A ClickHouse HTTP client. Bytes stay bytes: callers get the response stream, or text
  * or rows when they ask for them. Engine errors become `ClickHouseError` with the engine's code.
  */
 import { randomUUID } from "node:crypto";
-import { open, rm } from "node:fs/promises";
-import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { Agent, type IncomingMessage, request } from "../lib/node-http.ts";
 
+/** A ClickHouse HTTP endpoint, and who asks. */
 export type ClickHouseAddress = {
-  /** Either a unix socket of an engine host ... */
-  readonly socketPath?: string;
-  /** With a socket: the folder of that host for insert data as files. */
-  readonly bodyDir?: string;
-  /** ... or host and port of a ClickHouse HTTP endpoint. */
-  readonly host?: string;
-  readonly port?: number;
+  readonly host: string;
+  readonly port: number;
   readonly user?: string;
   readonly password?: string;
 };
@@ -54,9 +48,6 @@ export class ClickHouseError extends Error {
   }
 }
 
-/** Insert data from this size on is given to a host of this machine as a file. */
-const fileBytes = 65_536;
-
 export class ClickHouseClient {
   readonly #address: ClickHouseAddress;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
@@ -91,15 +82,7 @@ export class ClickHouseClient {
 
   /** Runs a statement; the returned message is the response body as it arrives. Throws on an engine error. */
   async stream(sql: string, options: QueryOptions = {}): Promise<IncomingMessage> {
-    const file = await this.#putFile(options.body);
-    if (file === undefined) return await this.#answer(await this.#send(sql, options));
-    const headers = { ...options.headers, "x-millrace-body-file": file.name };
-    try {
-      return await this.#answer(await this.#send(sql, { ...options, headers, body: Buffer.alloc(0) }));
-    } finally {
-      // The host removes it too; a request that never reached it leaves it to us.
-      await rm(file.path, { force: true });
-    }
+    return await this.#answer(await this.#send(sql, options));
   }
 
   async #answer(response: IncomingMessage): Promise<IncomingMessage> {
@@ -107,23 +90,6 @@ export class ClickHouseClient {
     const body = await text(response);
     const code = Number(response.headers["x-clickhouse-exception-code"] ?? /^Code: (\d+)/.exec(body)?.[1] ?? 0);
     throw new ClickHouseError(code, response.statusCode ?? 0, body.trim().slice(0, 4000));
-  }
-
-  /** Writes large data as a file for the host; undefined when it has to travel as a body. */
-  async #putFile(body: QueryOptions["body"]): Promise<{ name: string; path: string } | undefined> {
-    const { bodyDir } = this.#address;
-    if (bodyDir === undefined || !Buffer.isBuffer(body) || body.length < fileBytes) return undefined;
-    const name = randomUUID();
-    const path = join(bodyDir, name);
-    try {
-      await using file = await open(path, "wx", 0o600);
-      for (let at = 0; at < body.length; ) at += (await file.write(body, at)).bytesWritten;
-      return { name, path };
-    } catch {
-      // No space, or no folder: the way through the socket is still there.
-      await rm(path, { force: true });
-      return undefined;
-    }
   }
 
   /** Drops idle connections. */
@@ -138,13 +104,14 @@ export class ClickHouseClient {
     for (const [name, value] of Object.entries(options.settings ?? {})) query.set(name, settingText(value));
     for (const [name, value] of Object.entries(options.params ?? {})) query.set(`param_${name}`, value);
     if (options.body !== undefined) query.set("query", sql);
-    const { socketPath, host, port, user, password } = this.#address;
+    const { host, port, user, password } = this.#address;
     const headers: Record<string, string> = { ...options.headers };
     if (user !== undefined) headers["X-ClickHouse-User"] = user;
     if (password !== undefined) headers["X-ClickHouse-Key"] = password;
     return await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = request({
-        ...(socketPath === undefined ? { host, port } : { socketPath }),
+        host,
+        port,
         method: "POST",
         path: `/?${query}`,
         headers,

@@ -12,7 +12,7 @@ export type Credentials = {
 };
 
 /** URL parameters that never travel on to the engine. */
-export const credentialParameters: ReadonlySet<string> = new Set(["user", "password", "quota_key"]);
+export const credentialParameters: ReadonlySet<string> = new Set(["user", "password"]);
 
 /** Reads the credentials. Two ways at once are refused, as by a ClickHouse server. */
 export function readCredentials(message: IncomingMessage, query: URLSearchParams): Credentials {

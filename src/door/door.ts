@@ -4,9 +4,10 @@
  * the business of `carry`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
+import { clickHouseException } from "../clickhouse/exception.ts";
 import type { Logger } from "../lib/logger.ts";
 import { accessCheck, plainAddress } from "./access-list.ts";
+import { answerFailure } from "./answer.ts";
 import { authenticate, readCredentials } from "./credentials.ts";
 import { LoginLimit } from "./login-limit.ts";
 
@@ -56,7 +57,7 @@ export class Door {
     try {
       await this.#serve(message, response);
     } catch (error) {
-      this.#fail(message, response, error);
+      answerFailure(message, response, error, this.#logger);
     }
   }
 
@@ -95,31 +96,22 @@ export class Door {
       `${credentials.user}: Authentication failed: password is incorrect, or there is no user with such name.`,
     );
   }
-
-  #fail(message: IncomingMessage, response: ServerResponse, error: unknown): void {
-    if (response.destroyed) return;
-    if (response.headersSent) {
-      response.socket?.destroySoon();
-      return;
-    }
-    const known = error instanceof ClickHouseException;
-    if (!known) this.#logger.error({ err: error, service: this.#facts.id }, "request failed");
-    const shown = known ? error : clickHouseException("UNKNOWN_EXCEPTION", "The request failed inside the server.");
-    const text = shown.format("millrace");
-    if (response.statusCode === 200) response.statusCode = shown.httpStatus;
-    response.setHeader("Content-Type", "text/plain; charset=UTF-8");
-    response.setHeader("X-ClickHouse-Exception-Code", String(shown.code));
-    response.setHeader("Content-Length", Buffer.byteLength(text));
-    // The rest of the body is of no use; a client that is still sending gets the answer and then the end.
-    if (!message.complete) response.setHeader("Connection", "close");
-    response.end(text, () => message.resume());
-  }
 }
+
+/** What a page of another origin may send, as a ClickHouse server says it. */
+const preflightHeaders = {
+  Allow: "OPTIONS, GET, HEAD, POST",
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Allow-Headers":
+    "origin, x-requested-with, x-clickhouse-format, x-clickhouse-user, x-clickhouse-key, x-clickhouse-database, authorization, content-type",
+  "Access-Control-Allow-Methods": "POST, GET, OPTIONS",
+  "Access-Control-Max-Age": "86400",
+};
 
 /** What is answered without a login and without waking the engine. */
 function answerProbe(message: IncomingMessage, response: ServerResponse, url: URL): boolean {
   if (message.method === "OPTIONS") {
-    response.writeHead(204, { Allow: "OPTIONS, GET, HEAD, POST" }).end();
+    response.writeHead(204, preflightHeaders).end();
     return true;
   }
   const probe = url.pathname === "/ping" || url.pathname === "/replicas_status";

@@ -1,20 +1,24 @@
 /** Starts an engine host and keeps hold of it: it becomes ready or the promise rejects, and it never stays behind. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
+import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import { childEnvironment } from "../lib/child-environment.ts";
-import { writerThreads } from "./fifo.ts";
-import { HandOver } from "./hand-over.ts";
+import { type EngineUser, internalUser } from "./chdb/users.ts";
+import { HandOver } from "./http/hand-over.ts";
 
 export type EngineHostOptions = {
   readonly dataDir: string;
-  /** Unix socket to listen on; its folder is created private. */
+  /** Unix socket for requests that the gateway carries; its folder is created private. */
   readonly socketPath: string;
-  /** Pipes, spool files and configuration; emptied at start. Best on a memory file system. */
+  /** Configuration of the engine; emptied at start. */
   readonly runDir: string;
   readonly maxMemoryBytes: number;
-  /** Queries that may run at the same time (default 32). */
-  readonly sessions?: number;
+  /** Queries that may run at the same time (default 1000). */
+  readonly maxQueries?: number;
+  /** Users that the engine knows by name (default: `default` alone). Others have the same rights under a general name. */
+  readonly users?: readonly EngineUser[];
   readonly displayName?: string;
   readonly backupsAllowedPath?: string;
   readonly logLevel?: string;
@@ -29,8 +33,8 @@ export type EngineHostOptions = {
 export type EngineHostProcess = {
   readonly pid: number;
   readonly socketPath: string;
-  /** Where processes of this machine may put insert data as files: see `body-files.ts`. */
-  readonly bodyDir: string;
+  /** The engine's own HTTP interface, for the control plane and its workers. */
+  readonly address: ClickHouseAddress;
   readonly version: string;
   /** For connections of clients. */
   readonly handOver: HandOver;
@@ -41,20 +45,14 @@ export type EngineHostProcess = {
 };
 
 const hostFile = fileURLToPath(new URL("./host.ts", import.meta.url));
-/** For KILL QUERY, files and compression. */
-const spareThreads = 4;
 const stderrTailBytes = 8_000;
+const keyBytes = 32;
 
 export async function spawnEngineHost(options: EngineHostOptions): Promise<EngineHostProcess> {
-  const sessions = options.sessions ?? 32;
-  const child = spawn(process.execPath, [hostFile, ...argumentsOf(options, sessions)], {
+  const port = await freePort();
+  const child = spawn(process.execPath, [hostFile, ...argumentsOf(options, port)], {
     stdio: ["ignore", "ignore", "pipe", "ipc"],
-    // Every running query holds a thread of libuv's pool. Not more threads than needed: they take turns, and every one
-    // more makes them colder (80 instead of 44 cost a small query a third of its time).
-    env: {
-      ...childEnvironment(options.compileCacheDir),
-      UV_THREADPOOL_SIZE: String(sessions + writerThreads + spareThreads),
-    },
+    env: childEnvironment(options.compileCacheDir),
   });
   if (child.pid !== undefined) options.onSpawn?.(child.pid);
   const handOver = new HandOver(child, options.runDir);
@@ -63,11 +61,14 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
     child.once("error", () => resolve({ code: -1, signal: null }));
   });
   const tail = stderrTail(child);
+  const key = randomBytes(keyBytes).toString("hex");
+  // Not in the arguments, which every process of the machine can read. A failure is the end of the host.
+  child.send({ type: "start", key, users: options.users ?? [{ name: "default", readonly: false }] }, () => {});
   const version = await ready(child, exited, tail, options.readyTimeoutMs ?? 60_000);
   return {
     pid: child.pid as number,
     socketPath: options.socketPath,
-    bodyDir: bodyDirOf(options),
+    address: { host: "127.0.0.1", port, user: internalUser, password: key },
     version,
     handOver,
     exited,
@@ -80,18 +81,26 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   };
 }
 
-function bodyDirOf({ runDir }: EngineHostOptions): string {
-  return join(runDir, "bodies");
+/** A port of the loopback address that nobody listens on now. When it is taken before the engine has it, the start fails. */
+async function freePort(): Promise<number> {
+  return await new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen({ host: "127.0.0.1", port: 0 }, () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
 }
 
-function argumentsOf(options: EngineHostOptions, sessions: number): string[] {
+function argumentsOf(options: EngineHostOptions, port: number): string[] {
   const given: Record<string, string | undefined> = {
     "data-dir": options.dataDir,
     socket: options.socketPath,
     "run-dir": options.runDir,
-    "body-dir": bodyDirOf(options),
+    port: String(port),
     "max-memory-bytes": String(options.maxMemoryBytes),
-    sessions: String(sessions),
+    "max-queries": String(options.maxQueries ?? 1_000),
     "display-name": options.displayName,
     "backups-allowed-path": options.backupsAllowedPath,
     "log-level": options.logLevel,

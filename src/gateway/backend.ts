@@ -1,6 +1,6 @@
 /** What the gateway needs from the rest of the house: the services, and the way to a running engine. */
 import type { DoorFacts } from "../door/door.ts";
-import type { HandOver } from "../engine/hand-over.ts";
+import type { HandOver } from "../engine/http/hand-over.ts";
 
 export type GatewayService = DoorFacts & {
   readonly name: string;

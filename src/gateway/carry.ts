@@ -1,11 +1,12 @@
 /** Carries a request from the gateway to the engine: a lease, which may wake the service, and the way through its socket. */
-import type { Agent } from "node:http";
 import { clickHouseException } from "../clickhouse/exception.ts";
 import type { Carry } from "../door/door.ts";
+import { NotReached } from "../door/forward.ts";
+import type { Upstreams } from "../door/upstream.ts";
 import { sleep } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import type { EngineLease, GatewayBackend } from "./backend.ts";
-import { EngineNotReached, forward } from "./proxy.ts";
+import { forward } from "./proxy.ts";
 
 /** How often, and how far apart, an engine that does not take connections is tried: two seconds in all. */
 const maxAttempts = 20;
@@ -14,13 +15,13 @@ const attemptPauseMs = 100;
 export type CarryOptions = {
   readonly serviceId: string;
   readonly backend: GatewayBackend;
-  readonly agent: Agent;
+  readonly upstreams: Upstreams;
   /** Whether the listener's connections can be handed over: then this one ends, so that the next one is. */
   readonly handsOver: boolean;
 };
 
 /** An engine that died a moment ago may not be known to be dead yet: then its successor is waited for. */
-export function carryThroughSocket({ serviceId, backend, agent, handsOver }: CarryOptions): Carry {
+export function carryThroughSocket({ serviceId, backend, upstreams, handsOver }: CarryOptions): Carry {
   return async (message, response, url, visitor) => {
     const gone = new AbortController();
     response.on("close", () => gone.abort(new Error("the client went away")));
@@ -28,9 +29,9 @@ export function carryThroughSocket({ serviceId, backend, agent, handsOver }: Car
       const lease = await acquire(backend, serviceId, gone.signal);
       try {
         if (handsOver && backend.handOver(serviceId) !== undefined) response.setHeader("Connection", "close");
-        return await forward(message, response, url, { socketPath: lease.socketPath, agent, ...visitor });
+        return await forward(message, response, url, { upstream: await upstreams.to(lease.socketPath), ...visitor });
       } catch (error) {
-        if (!(error instanceof EngineNotReached)) throw error;
+        if (!(error instanceof NotReached)) throw error;
         if (attempt >= maxAttempts) throw clickHouseException("NETWORK_ERROR", "The service's engine does not answer.");
       } finally {
         lease.release();

@@ -3,12 +3,12 @@
  * engine sleeps or is stopped: then a query wakes it, or gets a clear 503. While the engine runs, connections are handed
  * over to its process, and their requests pass no other. Only TLS ends here.
  */
-import { Agent } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { Connections, idleConnectionMs, maxHeaderBytes } from "../door/connections.ts";
 import { Door } from "../door/door.ts";
-import type { HandOver } from "../engine/hand-over.ts";
+import { Upstreams } from "../door/upstream.ts";
+import type { HandOver } from "../engine/http/hand-over.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { GatewayBackend, GatewayService } from "./backend.ts";
 import { carryThroughSocket } from "./carry.ts";
@@ -37,7 +37,7 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #listeners = new Map<string, Listener>();
   readonly #closing = new Set<Promise<void>>();
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, maxFreeSockets: 256 });
+  readonly #upstreams = new Upstreams();
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -83,7 +83,7 @@ export class Gateway {
     for (const listener of this.#listeners.values()) this.#leave(listener);
     this.#listeners.clear();
     await Promise.all(this.#closing);
-    this.#agent.destroy();
+    this.#upstreams.close();
   }
 
   async #open(service: GatewayService): Promise<Listener> {
@@ -142,7 +142,7 @@ export class Gateway {
 
   #door(service: GatewayService, handsOver: boolean): Door {
     const { backend, logger } = this.#options;
-    const carry = carryThroughSocket({ serviceId: service.id, backend, agent: this.#agent, handsOver });
+    const carry = carryThroughSocket({ serviceId: service.id, backend, upstreams: this.#upstreams, handsOver });
     return new Door({ facts: service, carry, logger });
   }
 

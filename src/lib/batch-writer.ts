@@ -3,7 +3,6 @@
  * leaves in one write, with one chunk header. Back-pressure is the socket's own.
  */
 import type { OutgoingMessage } from "node:http";
-import type { Readable } from "node:stream";
 import { free } from "./free.ts";
 
 export class BatchWriter {
@@ -64,19 +63,4 @@ export class BatchWriter {
     this.#waiting = undefined;
     waiting?.();
   }
-}
-
-/** Passes a whole stream on; the message ends with it. A stream that breaks off leaves the message open. */
-export function relay(from: Readable, to: OutgoingMessage): BatchWriter {
-  const writer = new BatchWriter(to);
-  from.on("data", (chunk: Buffer) => {
-    if (writer.write(chunk)) return;
-    from.pause();
-    writer.onDrain(() => from.resume());
-  });
-  from.on("end", () => {
-    writer.flush();
-    to.end();
-  });
-  return writer;
 }

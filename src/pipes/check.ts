@@ -59,7 +59,7 @@ async function withService<T>(
   const onAbort = () => timeout.abort();
   requestSignal.addEventListener("abort", onAbort);
   try {
-    const { release, ...address } = await acquire(serviceId, timeout.signal);
+    const { release, address } = await acquire(serviceId, timeout.signal);
     const client = new ClickHouseClient(address);
     try {
       return await abortable(work(client, timeout.signal), timeout.signal);

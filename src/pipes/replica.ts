@@ -19,7 +19,7 @@ const stopGraceMs = 10_000;
 export type AcquireService = (
   serviceId: string,
   signal: AbortSignal,
-) => Promise<ClickHouseAddress & { release(): void }>;
+) => Promise<{ readonly address: ClickHouseAddress; release(): void }>;
 
 export type ReplicaParts = {
   readonly job: Job;
@@ -140,7 +140,7 @@ export class Replica {
       checkpoints: () => ledger.checkpoints(pipeId),
       marks: (keys) => ledger.marks(pipeId, keys),
       acquire: async () => {
-        const { release, ...address } = await this.#parts.acquire(this.#parts.serviceId, this.#ended.signal);
+        const { release, address } = await this.#parts.acquire(this.#parts.serviceId, this.#ended.signal);
         if (this.#over) {
           release();
           throw new AppError("SERVICE_UNAVAILABLE", "The pipe worker has ended.");

@@ -2,12 +2,12 @@
  * Access to running engines: who wants to query a service acquires it, which wakes an idle one and counts as activity
  * until released. Knows the live engines because the reconciler publishes them here.
  */
-import type { HandOver } from "../engine/hand-over.ts";
+import type { HandOver } from "../engine/http/hand-over.ts";
 import { AppError } from "../lib/errors.ts";
 import type { ServiceStore } from "../store/services.ts";
 import type { RunningEngine } from "./runtime.ts";
 
-export type Lease = Pick<RunningEngine, "socketPath" | "bodyDir"> & { release(): void };
+export type Lease = Pick<RunningEngine, "address" | "readerAddress" | "socketPath"> & { release(): void };
 
 type Activity = { active: number; lastAt: number };
 
@@ -91,7 +91,7 @@ export class ServiceAccess {
   }
 
   /**
-   * The engine's socket. Wakes an idle service and waits for one that is starting. Throws SERVICE_UNAVAILABLE when the
+   * The running engine. Wakes an idle service and waits for one that is starting. Throws SERVICE_UNAVAILABLE when the
    * service is stopped or failed, TIMEOUT when it does not come up, or the signal's reason.
    */
   async acquire(serviceId: string, signal: AbortSignal): Promise<Lease> {
@@ -101,8 +101,9 @@ export class ServiceAccess {
     activity.lastAt = Date.now();
     let held = true;
     return {
+      address: engine.address,
+      readerAddress: engine.readerAddress,
       socketPath: engine.socketPath,
-      ...(engine.bodyDir === undefined ? {} : { bodyDir: engine.bodyDir }),
       release: () => {
         if (!held) return;
         held = false;
@@ -110,6 +111,12 @@ export class ServiceAccess {
         activity.lastAt = Date.now();
       },
     };
+  }
+
+  /** The same as a user that may only read. */
+  async acquireReader(serviceId: string, signal: AbortSignal): Promise<Pick<Lease, "address" | "release">> {
+    const { readerAddress, release } = await this.acquire(serviceId, signal);
+    return { address: readerAddress, release };
   }
 
   async #waitForEngine(serviceId: string, signal: AbortSignal): Promise<RunningEngine> {

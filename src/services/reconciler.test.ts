@@ -31,7 +31,15 @@ class FakeRuntime implements ServiceRuntime {
     ended.then(() => {
       this.live -= 1;
     });
-    return { socketPath: `/socket-${this.starts}`, version: "1.2", ended, stop: async () => this.die("asked") };
+    const address = { host: "127.0.0.1", port: 1 };
+    return {
+      address,
+      readerAddress: address,
+      socketPath: `/socket-${this.starts}`,
+      version: "1.2",
+      ended,
+      stop: async () => this.die("asked"),
+    };
   }
 
   async remove(serviceId: string): Promise<void> {

@@ -1,12 +1,15 @@
 /** What runs the engine of a service. */
-import type { HandOver } from "../engine/hand-over.ts";
+import type { ClickHouseAddress } from "../clickhouse/client.ts";
+import type { HandOver } from "../engine/http/hand-over.ts";
 import type { ServiceRow } from "../store/services.ts";
 
 export type RunningEngine = {
-  /** The ClickHouse HTTP interface of the engine, without authentication: never exposed. */
+  /** The engine's ClickHouse HTTP interface, for the control plane and its workers; the password is theirs alone. */
+  readonly address: ClickHouseAddress;
+  /** The same with the rights of a user that may only read. */
+  readonly readerAddress: ClickHouseAddress;
+  /** Unix socket for requests that the gateway carries. */
   readonly socketPath: string;
-  /** Where processes of this machine may put insert data as files; not every runtime has it. */
-  readonly bodyDir?: string;
   readonly version: string;
   /** For connections of clients, which the engine then answers itself; a runtime may have no such way. */
   readonly handOver?: HandOver;

@@ -160,10 +160,10 @@ describe("a plain full backup in a directory", () => {
     const files = join(folderOf(served, backup), "files");
     const host = await spawnEngineHost({
       ...{ dataDir: join(dir, "data"), runDir: join(dir, "run"), socketPath: join(dir, "http") },
-      ...{ maxMemoryBytes: 2 ** 30, sessions: 2, backupsAllowedPath: files },
+      ...{ maxMemoryBytes: 2 ** 30, backupsAllowedPath: files },
     });
-    const client = new ClickHouseClient({ socketPath: host.socketPath });
-    await client.command(`RESTORE ALL FROM File('${files}')`, { headers: { "x-millrace-internal": "1" } });
+    const client = new ClickHouseClient(host.address);
+    await client.command(`RESTORE ALL FROM File('${files}')`);
     expect((await client.text(sums)).trim()).toBe(await query(service, sums));
     client.close();
     await host.stop(5_000);

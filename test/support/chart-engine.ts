@@ -7,26 +7,24 @@ import type { sourceBody } from "../../src/api/chart-sources.ts";
 import { seriesRequest } from "../../src/api/charts.ts";
 import type { Format } from "../../src/charts/answer.ts";
 import { type ChartLimits, Charts, type Outcome } from "../../src/charts/charts.ts";
-import { ClickHouseClient } from "../../src/clickhouse/client.ts";
+import { type ClickHouseAddress, ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { spawnEngineHost } from "../../src/engine/spawn.ts";
 
-export type ChartEngine = AsyncDisposable & { readonly client: ClickHouseClient; readonly socketPath: string };
+export type ChartEngine = AsyncDisposable & { readonly client: ClickHouseClient; readonly address: ClickHouseAddress };
 
 /** An engine host in a temporary directory, which goes away with it. */
-export async function startEngine(options: { maxMemoryBytes?: number; sessions?: number } = {}): Promise<ChartEngine> {
+export async function startEngine(options: { maxMemoryBytes?: number } = {}): Promise<ChartEngine> {
   const dir = mkdtempSync(join(tmpdir(), "millrace-charts-"));
-  const socketPath = join(dir, "sock", "engine");
   const host = await spawnEngineHost({
     dataDir: join(dir, "data"),
     runDir: join(dir, "run"),
-    socketPath,
+    socketPath: join(dir, "sock", "engine"),
     maxMemoryBytes: options.maxMemoryBytes ?? 3 * 2 ** 30,
-    sessions: options.sessions ?? 16,
   });
-  const client = new ClickHouseClient({ socketPath });
+  const client = new ClickHouseClient(host.address);
   return {
     client,
-    socketPath,
+    address: host.address,
     [Symbol.asyncDispose]: async () => {
       client.close();
       await host.stop(2000);

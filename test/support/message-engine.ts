@@ -29,7 +29,7 @@ export class MessageEngine implements AsyncDisposable {
 
   constructor(stage: Stage) {
     this.#stage = stage;
-    this.client = new ClickHouseClient({ socketPath: stage.host.socketPath });
+    this.client = new ClickHouseClient(stage.host.address);
   }
 
   static async open(): Promise<MessageEngine> {

@@ -6,6 +6,7 @@ import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
+import { type EngineUser, readerUser } from "../../engine/chdb/users.ts";
 import { spawnEngineHost } from "../../engine/spawn.ts";
 import { endRecorded, recordProcess } from "../../lib/process.ts";
 import { sha256Hex } from "../../store/secrets.ts";
@@ -18,15 +19,25 @@ const drainGraceMs = 2_000;
 /** Longest path of a unix socket on Linux and macOS, with some room for the file name. */
 const maxSocketPath = 100;
 
+export type EmbeddedOptions = {
+  readonly dataDir: string;
+  /** Queries of one service that may run at the same time. */
+  readonly maxQueries: number;
+  /** The only folder where a service's engine may write backups and read them. */
+  readonly backupPathOf: (serviceId: string) => string;
+  readonly usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
+};
+
 export class EmbeddedRuntime implements ServiceRuntime {
   readonly #dataDir: string;
-  readonly #sessions: number;
+  readonly #maxQueries: number;
+  readonly #usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
   readonly #backupPathOf: (serviceId: string) => string;
 
-  /** `backupPathOf`: the only folder where a service's engine may write backups and read them. */
-  constructor(options: { dataDir: string; sessions: number; backupPathOf: (serviceId: string) => string }) {
+  constructor(options: EmbeddedOptions) {
     this.#dataDir = options.dataDir;
-    this.#sessions = options.sessions;
+    this.#maxQueries = options.maxQueries;
+    this.#usersOf = options.usersOf;
     this.#backupPathOf = options.backupPathOf;
   }
 
@@ -41,14 +52,16 @@ export class EmbeddedRuntime implements ServiceRuntime {
       runDir,
       socketPath: this.#socketPath(service.id, runDir),
       maxMemoryBytes: Math.floor(Math.min(service.max_replica_memory_gb * 2 ** 30, totalmem() * 0.9)),
-      sessions: this.#sessions,
+      maxQueries: this.#maxQueries,
+      users: await this.#usersOf(service.id),
       backupsAllowedPath: this.#backupPathOf(service.id),
       compileCacheDir: join(this.#dataDir, "cache", "code"),
       onSpawn: (pid: number) => recordProcess(pidFile, pid),
     });
     return {
+      address: host.address,
+      readerAddress: { ...host.address, user: readerUser },
       socketPath: host.socketPath,
-      bodyDir: host.bodyDir,
       version: host.version,
       ended: host.exited.then(({ code, signal }) => (signal === null ? `exit code ${code}` : `signal ${signal}`)),
       handOver: host.handOver,

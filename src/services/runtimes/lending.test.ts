@@ -20,7 +20,8 @@ function recorder(fill?: (engine: RunningEngine) => Promise<void>) {
         log.push("stop");
         end.resolve("stopped");
       };
-      return { socketPath: "/x", version: "1", ended: end.promise, stop };
+      const address = { host: "x", port: 1 };
+      return { address, readerAddress: address, socketPath: "/x", version: "1", ended: end.promise, stop };
     },
     remove: async () => void log.push("remove"),
   };
@@ -46,7 +47,7 @@ describe("a lent engine", () => {
     expect(await runtime.lend(service)).toBeUndefined();
     await engine.stop();
     await engine.ended;
-    expect(await runtime.lend(service)).toMatchObject({ socketPath: "/x" });
+    expect(await runtime.lend(service)).toMatchObject({ address: { host: "x" } });
   });
 });
 

@@ -2,13 +2,14 @@
  * A runtime around another one, which lets somebody else use a service's engine while nobody is served by it: to fill a new
  * service before its first query, and to read a stopped one. At most one engine of a service runs at any time.
  */
+import type { ClickHouseAddress } from "../../clickhouse/client.ts";
 import type { ServiceRow } from "../../store/services.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
 
 /** Fills the engine of a new service; throws when it cannot. */
 export type Filler = (engine: RunningEngine) => Promise<void>;
 
-export type LentEngine = { readonly socketPath: string; release(): Promise<void> };
+export type LentEngine = { readonly address: ClickHouseAddress; release(): Promise<void> };
 
 export class LendingRuntime implements ServiceRuntime {
   readonly #inner: ServiceRuntime;
@@ -42,7 +43,7 @@ export class LendingRuntime implements ServiceRuntime {
       const engine = await this.#startFilled(service);
       await new Promise<void>((released) => {
         given.resolve({
-          socketPath: engine.socketPath,
+          address: engine.address,
           release: async () => {
             released();
             await turn;

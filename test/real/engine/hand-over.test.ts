@@ -1,8 +1,6 @@
 /** Connections that the gateway hands over to the engine host: the same door, given back without loss, and no leaks. */
-import { randomUUID } from "node:crypto";
-import { existsSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, readlinkSync } from "node:fs";
 import { connect } from "node:net";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { OneConnection } from "../../support/one-connection.ts";
@@ -42,16 +40,9 @@ describe("the door", () => {
 
   test("trusted headers of a client do nothing", async () => {
     const reader = { "X-ClickHouse-User": "reader", "X-ClickHouse-Key": "reader", "X-Millrace-Readonly": "0" };
-    expect((await client.say("CREATE TABLE no (a Int8) ORDER BY a", reader)).text).toMatch(/^Code: 164\./);
+    expect((await client.say("CREATE TABLE no (a Int8) ORDER BY a", reader)).text).toMatch(/^Code: (164|497)\./);
     const internal = { "X-Millrace-Internal": "1", "X-Millrace-User": "somebody" };
     expect((await client.say("BACKUP DATABASE default TO File('/tmp/x')", internal)).text).toMatch(/^Code: \d+\./);
-    // A file of a pipe worker, which a client cannot know and may not name.
-    const name = randomUUID();
-    const file = join(stage.host.bodyDir, name);
-    writeFileSync(file, "1\n");
-    await stage.ok("CREATE TABLE told (a Int8) ENGINE = MergeTree ORDER BY a");
-    await client.say("INSERT INTO told FORMAT TSV", { "X-Millrace-Body-File": name });
-    expect([await stage.ok("SELECT count() FROM told"), existsSync(file)]).toEqual(["0", true]);
     // Sessions belong to the user who logged in, whatever the header says.
     await stage.ok("CREATE TEMPORARY TABLE mine (a Int8)", { session_id: "s" });
     const asDefault = { headers: { ...reader, "X-Millrace-User": "default" } };
@@ -83,7 +74,7 @@ describe("the door", () => {
     const withNew = { "X-ClickHouse-Key": "new" };
     const next = await client.say("SELECT 1", withNew);
     expect(next.status).toBe(200);
-    expect((await client.say("CREATE TABLE no (a Int8) ORDER BY a", withNew)).text).toMatch(/^Code: 164\./);
+    expect((await client.say("CREATE TABLE no (a Int8) ORDER BY a", withNew)).text).toMatch(/^Code: (164|497)\./);
     await stage.gateway.sync([{ ...stageService, users, ipAccessList: [{ source: "10.0.0.0/8" }] }]);
     const refused = await client.say("SELECT 1", withNew);
     expect(refused).toMatchObject({ status: 403, localPort: next.localPort });

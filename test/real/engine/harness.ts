@@ -30,12 +30,12 @@ export class Stage {
   /** How many requests have passed through the gateway's process. */
   leases = 0;
   #restarting: Promise<void> | undefined;
-  readonly #sessions: number | undefined;
+  readonly #maxQueries: number | undefined;
 
-  constructor(dir: string, host: EngineHostProcess, sessions: number | undefined) {
+  constructor(dir: string, host: EngineHostProcess, maxQueries: number | undefined) {
     this.dir = dir;
     this.host = host;
-    this.#sessions = sessions;
+    this.#maxQueries = maxQueries;
     this.gateway = new Gateway({
       logger: createLogger("fatal"),
       backend: {
@@ -49,9 +49,9 @@ export class Stage {
     });
   }
 
-  static async open(options: { sessions?: number } = {}): Promise<Stage> {
+  static async open(options: { maxQueries?: number } = {}): Promise<Stage> {
     const dir = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "mr-test-"));
-    const stage = new Stage(dir, await start(dir, options.sessions), options.sessions);
+    const stage = new Stage(dir, await start(dir, options.maxQueries), options.maxQueries);
     await stage.gateway.sync([stageService]);
     return stage;
   }
@@ -80,7 +80,7 @@ export class Stage {
   }
 
   async restart(): Promise<void> {
-    this.#restarting = start(this.dir, this.#sessions).then((host) => {
+    this.#restarting = start(this.dir, this.#maxQueries).then((host) => {
       this.host = host;
     });
     await this.#restarting;
@@ -97,13 +97,14 @@ export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-async function start(dir: string, sessions: number | undefined): Promise<EngineHostProcess> {
+async function start(dir: string, maxQueries: number | undefined): Promise<EngineHostProcess> {
   return await spawnEngineHost({
     dataDir: join(dir, "data"),
     socketPath: join(dir, "run", "sock"),
     runDir: join(dir, "run", "files"),
     maxMemoryBytes: 2e9,
-    ...(sessions === undefined ? {} : { sessions }),
+    ...(maxQueries === undefined ? {} : { maxQueries }),
+    users: stageService.users,
     logLevel: "fatal",
   });
 }

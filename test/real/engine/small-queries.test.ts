@@ -1,6 +1,5 @@
 /** What the short ways of small queries must not change: their bytes, their ids, and that others go on beside them. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writerThreads } from "../../../src/engine/fifo.ts";
 import { until } from "../../support/serve.ts";
 import { Stage } from "./harness.ts";
 
@@ -45,7 +44,7 @@ describe("ids of queries", () => {
 test("a verdict on a statement is the same every time", async () => {
   for (let round = 0; round < 3; round += 1) {
     expect(await stage.ok("SELECT 1")).toBe("1");
-    expect((await stage.query("SELECT 1; SELECT 2")).text).toContain("multi-statements");
+    expect((await stage.query("SELECT 1; SELECT 2")).text).toContain("Code: 62");
     expect(
       (await stage.query("", { query: "CREATE TABLE nothing (a Int8) ENGINE = Memory" }, { method: "GET" })).status,
     ).not.toBe(200);
@@ -53,8 +52,8 @@ test("a verdict on a statement is the same every time", async () => {
   }
 });
 
-test("more inserts than threads that write: all arrive, and a KILL QUERY comes through meanwhile", async () => {
-  const inserts = writerThreads + 6;
+test("many inserts at once: all arrive, and a KILL QUERY comes through meanwhile", async () => {
+  const inserts = 14;
   const mib = 8;
   await stage.ok("CREATE TABLE target (a UInt64, s String) ENGINE = MergeTree ORDER BY a");
   await stage.ok("CREATE MATERIALIZED VIEW slow ENGINE = Null AS SELECT sleepEachRow(0.0005) AS x FROM target");

@@ -1,5 +1,5 @@
 /** What control plane and engine host say to each other about connections that were handed over. */
-import type { DoorFacts } from "../door/door.ts";
+import type { DoorFacts } from "../../door/door.ts";
 
 /** More connections than this of one service stay with their listener: file descriptors are bounded. */
 export const maxConnections = 2_000;

@@ -1,31 +1,24 @@
 /**
- * The host's end of connections that were handed over: the door stands here then, and a visitor's request goes straight
- * to the executor. See `hand-over.ts` for what the other end may rely on.
+ * The host's end of connections that were handed over: the door stands here then, and a visitor's request is judged
+ * and passed on to the engine in this process. See `hand-over.ts` for what the other end may rely on.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { clickHouseException } from "../clickhouse/exception.ts";
-import { Connections } from "../door/connections.ts";
-import { Door, type DoorFacts, type Visitor } from "../door/door.ts";
-import type { Logger } from "../lib/logger.ts";
+import { clickHouseException } from "../../clickhouse/exception.ts";
+import { Connections } from "../../door/connections.ts";
+import { Door, type DoorFacts, type Visitor } from "../../door/door.ts";
+import type { Logger } from "../../lib/logger.ts";
 import { BusyMarks } from "./busy-marks.ts";
 import type { FromHost, ToHost } from "./hand-over-messages.ts";
+import type { Queries } from "./queries.ts";
 
 /** Reports of activity are at least this far apart. */
 const reportEveryMs = 250;
 /** How long the clear errors of cancelled queries may take to leave. */
 const cancelGraceMs = 1_000;
 
-/** Answers a visitor's request; it is cancelled when `gone` aborts. Never rejects. */
-export type Serve = (
-  message: IncomingMessage,
-  response: ServerResponse,
-  visitor: Visitor,
-  gone: AbortController,
-) => Promise<void>;
-
 export class Front {
-  readonly #serve: Serve;
+  readonly #queries: Queries;
   readonly #logger: Logger;
   readonly #connections: Connections;
   readonly #marks: BusyMarks;
@@ -36,8 +29,8 @@ export class Front {
   #reporting: NodeJS.Timeout | undefined;
   #changed = false;
 
-  constructor(options: { serve: Serve; logger: Logger; runDir: string }) {
-    this.#serve = options.serve;
+  constructor(options: { queries: Queries; logger: Logger; runDir: string }) {
+    this.#queries = options.queries;
     this.#logger = options.logger;
     this.#marks = new BusyMarks(options.runDir);
     this.#connections = new Connections({
@@ -84,7 +77,7 @@ export class Front {
       this.#running.delete(gone);
       this.#report();
     });
-    await this.#serve(message, response, visitor, gone);
+    await this.#queries.serve(message, response, visitor, gone.signal);
   };
 
   async #drain({ id, graceMs, unusedForMs }: Extract<ToHost, { type: "drain" }>): Promise<void> {

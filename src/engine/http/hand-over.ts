@@ -6,7 +6,7 @@
  */
 import type { ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
-import type { DoorFacts } from "../door/door.ts";
+import type { DoorFacts } from "../../door/door.ts";
 import { BusyMarksReader } from "./busy-marks.ts";
 import { type Activity, type FromHost, maxConnections, type ToHost } from "./hand-over-messages.ts";
 

@@ -1,0 +1,29 @@
+/** The answer to a request that could not be served, as the ClickHouse HTTP interface shows errors. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
+import type { Logger } from "../lib/logger.ts";
+
+/** Sends the error, or breaks the connection off when an answer has begun. What is not a ClickHouseException is logged. */
+export function answerFailure(
+  message: IncomingMessage,
+  response: ServerResponse,
+  error: unknown,
+  logger: Logger,
+): void {
+  if (response.destroyed) return;
+  if (response.headersSent) {
+    response.socket?.destroySoon();
+    return;
+  }
+  const known = error instanceof ClickHouseException;
+  if (!known) logger.error({ err: error }, "request failed");
+  const shown = known ? error : clickHouseException("UNKNOWN_EXCEPTION", "The request failed inside the server.");
+  const text = shown.format("millrace");
+  if (response.statusCode === 200) response.statusCode = shown.httpStatus;
+  response.setHeader("Content-Type", "text/plain; charset=UTF-8");
+  response.setHeader("X-ClickHouse-Exception-Code", String(shown.code));
+  response.setHeader("Content-Length", Buffer.byteLength(text));
+  // The rest of the body is of no use; a client that is still sending gets the answer and then the end.
+  if (!message.complete) response.setHeader("Connection", "close");
+  response.end(text, () => message.resume());
+}

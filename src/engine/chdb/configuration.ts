@@ -1,0 +1,95 @@
+/** The engine's server configuration: limits, paths, and the key without which its HTTP interface answers nothing. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type EngineUser, usersXml } from "./users.ts";
+import { element, xml } from "./xml.ts";
+
+export type EngineConfiguration = {
+  /** Loopback port of the engine's HTTP interface. */
+  readonly port: number;
+  /** A request without it in `X-ClickHouse-Key` is answered with 404. */
+  readonly key: string;
+  readonly users: readonly EngineUser[];
+  /** Everything the engine may allocate; queries fail above it, the process lives on. */
+  readonly maxMemoryBytes: number;
+  /** Queries that may run at the same time. */
+  readonly maxQueries: number;
+  readonly displayName: string;
+  /** Where BACKUP and RESTORE may read and write; none when undefined. */
+  readonly backupsAllowedPath?: string | undefined;
+};
+
+/** What one query may take of the engine's memory. */
+const queryShare = 0.8;
+/** Caches, each as a part of the engine's memory. */
+const cacheShare = 0.1;
+/** Temporary data on disk, as a multiple of the engine's memory. */
+const temporaryFactor = 4;
+const queryLogDays = 7;
+
+/** Writes both files into `dir` and returns the path of the server's. */
+export function writeConfiguration(dir: string, configuration: EngineConfiguration): string {
+  mkdirSync(join(dir, "none"), { recursive: true, mode: 0o700 });
+  const users = join(dir, "users.xml");
+  const server = join(dir, "engine.xml");
+  const { key, maxMemoryBytes } = configuration;
+  const maxQueryBytes = Math.floor(maxMemoryBytes * queryShare);
+  writeFileSync(users, usersXml({ users: configuration.users, key, maxQueryBytes }), { mode: 0o600 });
+  writeFileSync(server, serverXml(dir, users, configuration), { mode: 0o600 });
+  return server;
+}
+
+function serverXml(dir: string, users: string, options: EngineConfiguration): string {
+  const { port, key, maxMemoryBytes, maxQueries, displayName, backupsAllowedPath } = options;
+  const cache = String(Math.floor(maxMemoryBytes * cacheShare));
+  // Nothing lives in this folder, and it is ours: a relative path in SQL leads nowhere.
+  const none = join(dir, "none/");
+  const settings: Record<string, string> = {
+    users_config: users,
+    listen_host: "127.0.0.1",
+    http_port: String(port),
+    display_name: displayName,
+    max_concurrent_queries: String(maxQueries),
+    max_server_memory_usage: String(maxMemoryBytes),
+    max_temporary_data_on_disk_size: String(maxMemoryBytes * temporaryFactor),
+    mark_cache_size: cache,
+    // Used by queries that ask for it, as charts do.
+    uncompressed_cache_size: cache,
+    primary_index_cache_size: cache,
+    index_mark_cache_size: cache,
+    user_files_path: none,
+    user_scripts_path: none,
+    format_schema_path: none,
+    dictionaries_lib_path: none,
+    dynamic_user_defined_executable_functions_path: none,
+    custom_local_disks_base_directory: none,
+  };
+  return element("clickhouse", [
+    ...Object.entries(settings).map(([name, value]) => element(name, [xml(value)])),
+    httpHandlers(key),
+    queryLog(),
+    // The credentials of this machine are the operator's, never a user's.
+    "<s3><use_environment_credentials>false</use_environment_credentials></s3>",
+    ...(backupsAllowedPath === undefined
+      ? []
+      : [element("backups", [element("allowed_path", [xml(backupsAllowedPath)])])]),
+  ]);
+}
+
+/** The only handler, and only for requests that show the key. */
+function httpHandlers(key: string): string {
+  const handler = element("handler", [
+    "<type>dynamic_query_handler</type>",
+    "<query_param_name>query</query_param_name>",
+  ]);
+  const headers = element("headers", [element("X-ClickHouse-Key", [xml(key)])]);
+  return element("http_handlers", [element("rule", [headers, handler])]);
+}
+
+function queryLog(): string {
+  return element("query_log", [
+    "<database>system</database><table>query_log</table>",
+    element("ttl", [`event_date + INTERVAL ${queryLogDays} DAY DELETE`]),
+    "<flush_interval_milliseconds>2000</flush_interval_milliseconds>",
+  ]);
+}

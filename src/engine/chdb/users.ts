@@ -1,0 +1,177 @@
+/**
+ * The engine's users and what each may do: its own access control, by allow-list. What is not granted here is refused
+ * by the engine itself. The engine reads this file once, when it starts.
+ */
+import { element, xml } from "./xml.ts";
+
+export type EngineUser = { readonly name: string; readonly readonly: boolean };
+
+/** The control plane, pipe workers, backups and charts. */
+export const internalUser = "millrace-internal";
+/** Stand-ins for users whose names the engine does not know, because they were made after its start. */
+const writerUser = "millrace-writer";
+export const readerUser = "millrace-reader";
+
+/** Names that can be element names, and do not stand for one of ours. */
+const plainName = /^[A-Za-z_][A-Za-z0-9_-]*$/;
+
+/** The engine's user for somebody who was let in; `known` are the users that this engine was started with. */
+export function engineUserOf(known: readonly EngineUser[], name: string, readonly: boolean): string {
+  const same = known.some((user) => user.name === name && user.readonly === readonly);
+  return same && hasOwnName(name) ? name : readonly ? readerUser : writerUser;
+}
+
+function hasOwnName(name: string): boolean {
+  return plainName.test(name) && !name.startsWith("millrace-");
+}
+
+/** What a full user's SQL may do. Source access: object storage only. No user management, no files, no URLs. */
+const writerGrants = [
+  "SELECT, INSERT, ALTER, CREATE DATABASE, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, CREATE FUNCTION ON *.*",
+  "SHOW DATABASES, SHOW TABLES, SHOW COLUMNS, SHOW DICTIONARIES ON *.*",
+  "CREATE TEMPORARY TABLE, CREATE ARBITRARY TEMPORARY TABLE, CREATE TEMPORARY VIEW ON *.*",
+  "DROP DATABASE, DROP TABLE, DROP VIEW, DROP DICTIONARY, DROP FUNCTION, UNDROP TABLE ON *.*",
+  "TRUNCATE, OPTIMIZE, CHECK, dictGet ON *.*",
+  "SYSTEM DROP CACHE, SYSTEM RELOAD DICTIONARY, SYSTEM MERGES, SYSTEM TTL MERGES, SYSTEM MOVES, SYSTEM VIEWS ON *.*",
+  "SYSTEM FLUSH, SYSTEM WAIT LOADING PARTS, SYSTEM LOAD PRIMARY KEY, SYSTEM UNLOAD PRIMARY KEY ON *.*",
+  "S3, AZURE ON *.*",
+] as const;
+
+/** Table engines that keep their data in the data directory or in object storage, and run nothing. */
+const tableEngines = `MergeTree ReplacingMergeTree SummingMergeTree AggregatingMergeTree CollapsingMergeTree
+  VersionedCollapsingMergeTree CoalescingMergeTree GraphiteMergeTree Memory Null Set Join Log TinyLog StripeLog Buffer
+  Merge View MaterializedView WindowView Alias Dictionary GenerateRandom TimeSeries S3 GCS COSN OSS AzureBlobStorage
+  Iceberg IcebergS3 IcebergAzure DeltaLake DeltaLakeS3 DeltaLakeAzure Hudi`.split(/\s+/);
+
+const readerGrants = [
+  "SELECT, SHOW DATABASES, SHOW TABLES, SHOW COLUMNS, SHOW DICTIONARIES, dictGet ON *.*",
+  "S3, AZURE ON *.*",
+] as const;
+
+const allWriterGrants = [...writerGrants, ...tableEngines.map((name) => `TABLE ENGINE ON ${name}`)];
+
+/** The engine's own databases can be read, and that is all: without `system` nothing works any more. */
+const ownDatabases = ["system", "information_schema", "INFORMATION_SCHEMA"];
+const changes =
+  "CREATE DATABASE, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, ALTER, INSERT, TRUNCATE, OPTIMIZE, DROP DATABASE, DROP TABLE, DROP VIEW, DROP DICTIONARY";
+
+/** Settings that a statement may not touch: they choose another SQL parser, or name files and servers. */
+const pinned: Readonly<Record<string, string>> = {
+  dialect: "clickhouse",
+  allow_introspection_functions: "0",
+  allow_get_client_http_header: "0",
+  format_schema: "",
+  format_schema_source: "file",
+  output_format_schema: "",
+  format_template_row: "",
+  format_template_resultset: "",
+  format_avro_schema_registry_url: "",
+  input_format_record_errors_file_path: "",
+  rename_files_after_processing: "",
+  filesystem_cache_name: "",
+  url_base: "",
+  ai_function_text_default_credentials: "",
+  ai_function_embedding_default_credentials: "",
+  // Settings that hold expressions or structures as text, where no guard would see them.
+  additional_result_filter: "",
+  parallel_replicas_custom_key: "",
+  schema_inference_hints: "",
+  allow_experimental_eval_table_function: "0",
+  s3_max_redirects: "0",
+};
+
+export type UsersOptions = {
+  readonly users: readonly EngineUser[];
+  /** What the internal user and the front show; nobody else knows it. */
+  readonly key: string;
+  /** Bytes that one query may use. */
+  readonly maxQueryBytes: number;
+};
+
+/** The text of `users.xml`. */
+export function usersXml({ users, key, maxQueryBytes }: UsersOptions): string {
+  const own = users.filter(({ name }) => hasOwnName(name) && name !== "default");
+  const isReader = users.find(({ name }) => name === "default")?.readonly === true;
+  return element("clickhouse", [
+    element("profiles", [
+      // The first profile is everybody's base: its constraints hold whatever a session chooses.
+      element("default", [...settings(clientSettings(maxQueryBytes)), constraints()]),
+      element("readonly", [...settings({ ...clientSettings(maxQueryBytes), readonly: "2" }), constraints()]),
+      element("internal", settings(memorySettings(maxQueryBytes))),
+    ]),
+    element("users", [
+      user(internalUser, "internal", key, undefined),
+      // The engine's local session is `default` and has no password. From the network nobody comes in without the key.
+      user("default", isReader ? "readonly" : "default", undefined, [
+        ...(isReader ? readerGrants : allWriterGrants),
+        "SYSTEM LISTEN ON *.*",
+      ]),
+      ...[...own, { name: writerUser, readonly: false }, { name: readerUser, readonly: true }].map((one) =>
+        user(one.name, one.readonly ? "readonly" : "default", key, one.readonly ? readerGrants : allWriterGrants),
+      ),
+    ]),
+    element("quotas", [element("default", [])]),
+  ]);
+}
+
+function user(name: string, profile: string, key: string | undefined, grants: readonly string[] | undefined): string {
+  const granted = grants && [
+    ...grants.map((list) => `GRANT ${list}`),
+    ...ownDatabases.map((database) => `REVOKE ${changes} ON ${database}.*`),
+  ];
+  return element(name, [
+    key === undefined ? "<no_password/>" : element("password", [xml(key)]),
+    element("profile", [profile]),
+    element("quota", ["default"]),
+    element("networks", [element("ip", ["127.0.0.1"])]),
+    ...(grants === undefined ? [] : [visibleQueries(name, profile === "readonly")]),
+    ...(granted === undefined
+      ? []
+      : [
+          element(
+            "grants",
+            granted.map((query) => element("query", [xml(query)])),
+          ),
+        ]),
+  ]);
+}
+
+/** Whose queries a user sees: a reader its own, others all but those of this program. */
+function visibleQueries(name: string, own: boolean): string {
+  const filter = own ? `user = '${name}'` : `user NOT IN ('', '${internalUser}')`;
+  const tables = ["processes", "query_log"].map((table) => element(table, [element("filter", [xml(filter)])]));
+  return element("databases", [element("system", tables)]);
+}
+
+function memorySettings(maxQueryBytes: number): Record<string, string> {
+  const half = String(Math.floor(maxQueryBytes / 2));
+  return {
+    max_memory_usage: String(maxQueryBytes),
+    max_bytes_before_external_group_by: half,
+    max_bytes_before_external_sort: half,
+    async_insert: "0",
+    implicit_select: "0",
+  };
+}
+
+function clientSettings(maxQueryBytes: number): Record<string, string> {
+  return {
+    ...memorySettings(maxQueryBytes),
+    // The front turns expressions in VALUES on, for data that it has judged.
+    input_format_values_interpret_expressions: "0",
+    input_format_values_deduce_templates_of_expressions: "0",
+    cancel_http_readonly_queries_on_client_close: "1",
+    ...pinned,
+  };
+}
+
+function constraints(): string {
+  return element(
+    "constraints",
+    Object.keys(pinned).map((name) => element(name, ["<const/>"])),
+  );
+}
+
+function settings(values: Readonly<Record<string, string>>): string[] {
+  return Object.entries(values).map(([name, value]) => element(name, [xml(value)]));
+}

@@ -1,0 +1,122 @@
+/**
+ * The beginning of a request's body, decoded, as far as a statement may reach into it. What was read is kept as it
+ * came, so that the body can still travel on unchanged.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Transform } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
+import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
+import { CompressedBlocks } from "./compressed-blocks.ts";
+
+/** Encodings in which a statement may travel. Insert data may have any that the engine knows. */
+const decoders: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  "x-gzip": createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
+};
+
+export class BodyPrefix {
+  /** The body as it came, so far. */
+  readonly raw: Buffer[] = [];
+  readonly #message: IncomingMessage;
+  readonly #decoder: Transform | undefined;
+  readonly #decoded: Buffer[] = [];
+  #failure: Error | undefined;
+  #ended = false;
+  #bytes = 0;
+
+  /** `decompress`: the body has ClickHouse's own compressed blocks. Throws NOT_IMPLEMENTED for an unknown encoding. */
+  constructor(message: IncomingMessage, decompress: boolean) {
+    this.#message = message;
+    this.#decoder = decoderOf(message, decompress);
+    this.#decoder?.on("data", (chunk: Buffer) => this.#take(chunk));
+    this.#decoder?.on("end", () => {
+      this.#ended = true;
+    });
+    this.#decoder?.on("error", (error) => {
+      this.#failure = error;
+    });
+  }
+
+  /** True once everything was read and decoded. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** What was decoded so far. */
+  bytes(): Buffer {
+    if (this.#decoded.length > 1) this.#decoded.splice(0, this.#decoded.length, Buffer.concat(this.#decoded));
+    return this.#decoded[0] ?? Buffer.alloc(0);
+  }
+
+  /** Reads on, at least until there are `bytes` decoded or the body has ended. Throws when it is cut off or damaged. */
+  async read(bytes: number): Promise<void> {
+    while (!this.#ended && this.#bytes < bytes) {
+      const chunk = await nextChunk(this.#message);
+      if (chunk === undefined) await this.#finish();
+      else await this.#give(chunk);
+      if (this.#failure !== undefined) throw damaged(this.#failure);
+    }
+  }
+
+  async #give(chunk: Buffer): Promise<void> {
+    this.raw.push(chunk);
+    if (this.#decoder === undefined) this.#take(chunk);
+    else await new Promise<void>((resolve) => this.#decoder?.write(chunk, () => resolve()));
+  }
+
+  async #finish(): Promise<void> {
+    const decoder = this.#decoder;
+    if (decoder === undefined) {
+      this.#ended = true;
+      return;
+    }
+    const over = new Promise<void>((resolve) => {
+      decoder.once("end", resolve);
+      decoder.once("error", () => resolve());
+    });
+    decoder.end();
+    await over;
+  }
+
+  #take(chunk: Buffer): void {
+    this.#decoded.push(chunk);
+    this.#bytes += chunk.length;
+  }
+}
+
+/** The next chunk of a paused body; undefined at its end. What follows stays unread. */
+function nextChunk(message: IncomingMessage): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    if (message.readableEnded) return resolve(undefined);
+    const settle = (chunk: Buffer | undefined) => {
+      message.pause();
+      message.off("data", settle).off("end", atEnd).off("close", atClose);
+      resolve(chunk);
+    };
+    const atEnd = () => settle(undefined);
+    const atClose = () => reject(clickHouseException("CANNOT_READ_ALL_DATA", "The body was cut off."));
+    message.on("data", settle).on("end", atEnd).on("close", atClose);
+    message.resume();
+  });
+}
+
+function decoderOf(message: IncomingMessage, decompress: boolean): Transform | undefined {
+  if (decompress) return new CompressedBlocks();
+  const encoding = (message.headers["content-encoding"] ?? "").trim().toLowerCase();
+  if (encoding === "" || encoding === "identity") return undefined;
+  const create = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
+  if (create !== undefined) return create();
+  const known = Object.keys(decoders).join(", ");
+  throw clickHouseException(
+    "NOT_IMPLEMENTED",
+    `A statement cannot travel in a body with Content-Encoding '${encoding}'. Send the statement in the URL, or use one of ${known}.`,
+  );
+}
+
+function damaged(error: Error): Error {
+  if (error instanceof ClickHouseException) return error;
+  return clickHouseException("CANNOT_DECOMPRESS", `The compressed body cannot be read: ${error.message}.`);
+}

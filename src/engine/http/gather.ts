@@ -1,0 +1,123 @@
+/**
+ * Finds the statement of a request, which may stand in the URL, in the body, in a form, or begin in one and go on in the
+ * other, and says how the request travels on: with exactly the statement that was found.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { clickHouseException } from "../../clickhouse/exception.ts";
+import { BodyPrefix } from "./body-prefix.ts";
+import { readForm, writeForm } from "./multipart.ts";
+import type { Parameter } from "./parameters.ts";
+
+/** A statement without insert data may have this many bytes. */
+const maxStatementBytes = 4 * 1_048_576;
+/** The head of an INSERT with data must end within this many bytes. */
+const maxHeadBytes = 262_144;
+
+export type Gathered = {
+  /** The statement, and insert data behind it as far as it was read. */
+  readonly text: Buffer;
+  /** False when more insert data follows. */
+  readonly whole: boolean;
+  /** Parameters of URL and form, without the statement. */
+  readonly parameters: readonly Parameter[];
+  /** How it travels on. */
+  readonly onward: {
+    readonly parameters: readonly Parameter[];
+    readonly headers: Readonly<Record<string, string>>;
+    readonly first: readonly Buffer[];
+    readonly rest: Readable | undefined;
+  };
+};
+
+/** True when the text is an INSERT whose data has begun. */
+export type HasData = (text: Buffer) => boolean;
+
+/** Throws a ClickHouseException when there is no statement, or it is too large, cut off or damaged. */
+export async function gather(
+  message: IncomingMessage,
+  parameters: readonly Parameter[],
+  hasData: HasData,
+): Promise<Gathered> {
+  if (/^multipart\/form-data/i.test(message.headers["content-type"] ?? "")) return await fromForm(message, parameters);
+  const inUrl = statementIn(parameters);
+  const others = parameters.filter(([name]) => name !== "query");
+  const head = inUrl.length === 0 ? inUrl : Buffer.concat([inUrl, Buffer.from("\n")]);
+  if (!mayHaveBody(message)) return bare(message, inUrl, others, parameters);
+  const asItCame = { parameters, headers: pick(message, ["content-encoding", "content-type", "content-length"]) };
+  if (head.length > 0 && hasData(head) && !isSmall(message, others)) {
+    const onward = { ...asItCame, first: [], rest: message };
+    return { text: head, whole: false, parameters: others, onward };
+  }
+  const prefix = new BodyPrefix(message, isOn(others, "decompress"));
+  for (let wanted = 1; !prefix.ended && prefix.bytes().length < maxHeadBytes; wanted = prefix.bytes().length + 1) {
+    await prefix.read(isSmall(message, others) ? maxHeadBytes : wanted);
+    const text = Buffer.concat([head, prefix.bytes()]);
+    if (prefix.ended || !hasData(text)) continue;
+    return { text, whole: false, parameters: others, onward: { ...asItCame, first: prefix.raw, rest: message } };
+  }
+  await prefix.read(maxStatementBytes + 1);
+  if (!prefix.ended) {
+    const text = `A statement may have at most ${maxStatementBytes} bytes; the data of an INSERT follows its format.`;
+    throw clickHouseException("QUERY_IS_TOO_LARGE", text);
+  }
+  const text = Buffer.concat([head, prefix.bytes()]);
+  // Decoded already: the engine reads the very bytes that were judged.
+  const headers = { ...pick(message, ["content-type"]), "content-length": String(prefix.bytes().length) };
+  const plain = parameters.filter(([name]) => name !== "decompress");
+  const onward = { parameters: plain, headers, first: [prefix.bytes()], rest: undefined };
+  return { text, whole: true, parameters: others, onward };
+}
+
+function bare(
+  message: IncomingMessage,
+  text: Buffer,
+  others: readonly Parameter[],
+  parameters: readonly Parameter[],
+): Gathered {
+  const headers: Record<string, string> = message.method === "POST" ? { "content-length": "0" } : {};
+  return { text, whole: true, parameters: others, onward: { parameters, headers, first: [], rest: undefined } };
+}
+
+async function fromForm(message: IncomingMessage, parameters: readonly Parameter[]): Promise<Gathered> {
+  const form = await readForm(message);
+  const all = [...parameters, ...form.fields];
+  const { type, body } = writeForm(form);
+  const headers = { "content-type": type, "content-length": String(body.length) };
+  return {
+    text: statementIn(all),
+    whole: true,
+    parameters: all.filter(([name]) => name !== "query"),
+    onward: { parameters, headers, first: [body], rest: undefined },
+  };
+}
+
+/** The statement of the parameters: all that are called `query`, one behind the other, as the engine reads them. */
+function statementIn(parameters: readonly Parameter[]): Buffer {
+  const found = parameters.filter(([name]) => name === "query").map(([, value]) => value);
+  return Buffer.from(found.join(""), "latin1");
+}
+
+/** Small data is read whole, so that expressions in VALUES can be judged. */
+function isSmall(message: IncomingMessage, parameters: readonly Parameter[]): boolean {
+  const plain = message.headers["content-encoding"] === undefined && !isOn(parameters, "decompress");
+  return plain && Number(message.headers["content-length"] ?? Number.NaN) < maxHeadBytes;
+}
+
+function mayHaveBody(message: IncomingMessage): boolean {
+  if (message.method === "GET" || message.method === "HEAD") return false;
+  return message.headers["content-length"] !== "0";
+}
+
+function isOn(parameters: readonly Parameter[], name: string): boolean {
+  return parameters.some(([key, value]) => key === name && (value === "1" || value === "true"));
+}
+
+function pick(message: IncomingMessage, names: readonly string[]): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of names) {
+    const value = message.headers[name];
+    if (typeof value === "string") found[name] = value;
+  }
+  return found;
+}

@@ -1,0 +1,80 @@
+/**
+ * Reads a multipart/form-data body whole, and writes it anew from what was read: so that the engine cannot find a field
+ * in it that was not judged.
+ */
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { Busboy } from "@fastify/busboy";
+import { clickHouseException } from "../../clickhouse/exception.ts";
+import { bytesOf, type Parameter } from "./parameters.ts";
+
+/** Fields and external tables together. */
+const maxBytes = 64 * 1_048_576;
+const maxParts = 1_000;
+
+export type Form = {
+  readonly fields: readonly Parameter[];
+  readonly tables: readonly { readonly name: string; readonly data: Buffer }[];
+};
+
+/** Throws a ClickHouseException when the form is malformed or too large. */
+export async function readForm(message: IncomingMessage): Promise<Form> {
+  const fields: Parameter[] = [];
+  const tables: { name: string; data: Buffer }[] = [];
+  const limits = { fieldSize: maxBytes, fileSize: maxBytes, parts: maxParts };
+  const contentType = message.headers["content-type"] as string;
+  await new Promise<void>((resolve, reject) => {
+    const fail = (text: string) => reject(clickHouseException("BAD_ARGUMENTS", text));
+    const parser = (() => {
+      try {
+        return new Busboy({ headers: { "content-type": contentType }, limits });
+      } catch (error) {
+        return fail(`The multipart body cannot be read: ${(error as Error).message}.`);
+      }
+    })();
+    if (parser === undefined) return;
+    let received = 0;
+    parser.on("field", (name: string, value: string) => fields.push([bytesOf(name), bytesOf(value)]));
+    parser.on("file", (name: string, file: NodeJS.ReadableStream) => {
+      const chunks: Buffer[] = [];
+      file.on("data", (chunk: Buffer) => chunks.push(chunk));
+      file.on("end", () => tables.push({ name: bytesOf(name), data: Buffer.concat(chunks) }));
+    });
+    parser.on("partsLimit", () => fail(`A multipart body may have at most ${maxParts} parts.`));
+    parser.on("error", (error: Error) => fail(`The multipart body cannot be read: ${error.message}.`));
+    parser.on("finish", resolve);
+    message.on("data", (chunk: Buffer) => {
+      received += chunk.length;
+      if (received <= maxBytes) return;
+      message.unpipe(parser);
+      reject(clickHouseException("QUERY_IS_TOO_LARGE", `A multipart body may have at most ${maxBytes} bytes.`));
+    });
+    message.on("aborted", () => fail("The multipart body was cut off."));
+    message.pipe(parser);
+  });
+  return { fields, tables };
+}
+
+/** The form as a body of our own, and its Content-Type. */
+export function writeForm({ fields, tables }: Form): { readonly type: string; readonly body: Buffer } {
+  const boundary = `millrace-${randomUUID()}`;
+  const parts: Buffer[] = [];
+  const part = (name: string, file: boolean, data: Buffer) => {
+    const head = `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"${file ? '; filename="data"' : ""}\r\n\r\n`;
+    parts.push(Buffer.from(head, "latin1"), data, Buffer.from("\r\n"));
+  };
+  for (const [name, value] of fields) part(name, false, Buffer.from(value, "latin1"));
+  for (const { name, data } of tables) part(name, true, data);
+  parts.push(Buffer.from(`--${boundary}--\r\n`));
+  return { type: `multipart/form-data; boundary=${boundary}`, body: Buffer.concat(parts) };
+}
+
+function quoted(name: string): string {
+  if (/["\\\r\n]/.test(name)) {
+    throw clickHouseException(
+      "BAD_ARGUMENTS",
+      "The name of a form field must not have quotes, backslashes or line ends.",
+    );
+  }
+  return name;
+}
