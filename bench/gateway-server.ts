@@ -31,4 +31,4 @@ await gateway.sync([
   },
 ]);
 process.on("disconnect", () => process.exit(0));
-process.send?.({ port: gateway.portOf("bench"), hostPid: host.pid });
+process.send?.({ gatewayPort: gateway.portOf("bench"), address: host.address });
