@@ -37,11 +37,11 @@ const writerGrants = [
   "S3, AZURE ON *.*",
 ] as const;
 
-/** Table engines that keep their data in the data directory or in object storage, and run nothing. */
+/** Engines of tables and databases that keep their data in the data directory or in object storage, and run nothing. */
 const tableEngines = `MergeTree ReplacingMergeTree SummingMergeTree AggregatingMergeTree CollapsingMergeTree
   VersionedCollapsingMergeTree CoalescingMergeTree GraphiteMergeTree Memory Null Set Join Log TinyLog StripeLog Buffer
   Merge View MaterializedView WindowView Alias Dictionary GenerateRandom TimeSeries S3 GCS COSN OSS AzureBlobStorage
-  Iceberg IcebergS3 IcebergAzure DeltaLake DeltaLakeS3 DeltaLakeAzure Hudi`.split(/\s+/);
+  Iceberg IcebergS3 IcebergAzure DeltaLake DeltaLakeS3 DeltaLakeAzure Hudi Atomic`.split(/\s+/);
 
 const readerGrants = [
   "SELECT, SHOW DATABASES, SHOW TABLES, SHOW COLUMNS, SHOW DICTIONARIES, dictGet ON *.*",

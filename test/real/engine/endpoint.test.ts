@@ -1,0 +1,221 @@
+/**
+ * What clients of a ClickHouse server rely on, one test for each way in which this endpoint has differed from one. A
+ * service's own difference that remains is in docs/gateway.md.
+ */
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../../support/serve.ts";
+import { Stage } from "./harness.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await Stage.open();
+  await stage.ok("CREATE TABLE s (s String) ENGINE = MergeTree ORDER BY s");
+});
+afterAll(async () => await stage.close());
+
+const reader = { headers: { "X-ClickHouse-User": "reader", "X-ClickHouse-Key": "reader" } };
+const summary = (headers: Headers) => JSON.parse(headers.get("x-clickhouse-summary") ?? "{}") as Record<string, string>;
+const only = async () => {
+  const text = await stage.ok("SELECT groupArray(s) FROM (SELECT s FROM s ORDER BY s)");
+  await stage.ok("TRUNCATE TABLE s SYNC");
+  return text;
+};
+
+describe("results", () => {
+  test("a format that refuses the result answers with its error, and holds no place", async () => {
+    const refused = Array.from({ length: 64 }, () => stage.query("SELECT 1 AS a FORMAT GeoJSON"));
+    for (const { text } of await Promise.all(refused)) expect(text).toContain("BAD_ARGUMENTS");
+    expect(await stage.ok("SELECT 1")).toBe("1");
+    expect(await stage.ok("SELECT count() FROM system.processes")).toBe("1");
+  });
+
+  test("Native blocks of a newer protocol version name the time zone", async () => {
+    const sql = "SELECT toDateTime(0, 'Asia/Tokyo') AS t";
+    const params = { client_protocol_version: "54465", default_format: "Native" };
+    expect((await stage.query(sql, params)).text).toContain("DateTime('Asia/Tokyo')");
+  });
+
+  test("the summary counts what was read and what came out", async () => {
+    const sql = "SELECT sum(number) FROM numbers(1000000)";
+    expect(summary((await stage.query(sql)).headers)).toMatchObject({ read_rows: "1000000" });
+    const late = await stage.query(sql, { wait_end_of_query: "1" });
+    expect(summary(late.headers)).toMatchObject({ read_rows: "1000000", result_rows: "1" });
+  });
+
+  test("a slow result comes block by block", async () => {
+    const params = new URLSearchParams({ max_block_size: "1", buffer_size: "0" });
+    const started = performance.now();
+    const first = await new Promise<number>((resolve, reject) => {
+      const headers = { "X-ClickHouse-Key": "secret" };
+      const outgoing = request(`${stage.url}/?${params}`, { method: "POST", headers }, (incoming) => {
+        incoming.once("data", () => {
+          resolve(performance.now() - started);
+          incoming.destroy();
+        });
+      });
+      outgoing.on("error", reject);
+      outgoing.end("SELECT number, sleepEachRow(0.5) FROM numbers(8) FORMAT JSONEachRow");
+    });
+    expect(first).toBeLessThan(2_000);
+  });
+
+  test("a statement without a result names no format", async () => {
+    const { headers } = await stage.query("DROP TABLE IF EXISTS nope");
+    expect(headers.get("x-clickhouse-format")).toBeNull();
+  });
+
+  test("the time zone of the answer is the session's", async () => {
+    const { text, headers } = await stage.query("SELECT timezone()", { session_timezone: "Asia/Tokyo" });
+    expect([text.trim(), headers.get("x-clickhouse-timezone")]).toEqual(["Asia/Tokyo", "Asia/Tokyo"]);
+  });
+});
+
+describe("statements", () => {
+  test.each([
+    ["a comment of several lines", "/* a\nb */ SELECT 1", { max_threads: "1" }, "1"],
+    ["a parameter with a dollar", "SELECT {id$:Int32}", { param_id$: "5" }, "5"],
+    ["a table's filter as a setting", "SELECT count() FROM numbers(5)", { additional_table_filters: "{}" }, "5"],
+    ["a setting that is what it is", "SELECT 1", { input_format_values_interpret_expressions: "0" }, "1"],
+  ])("%s", async (_, sql, params, result) => {
+    expect(await stage.ok(sql, params as Record<string, string>)).toBe(result);
+  });
+
+  test("bytes that are not UTF-8", async () => {
+    const sql = Buffer.concat([Buffer.from("SELECT hex('"), Buffer.from([0xff]), Buffer.from("')")]);
+    expect(await stage.ok(sql)).toBe("FF");
+  });
+
+  test.each(["file", "executable", "sqlite", "s3", "values", "`\\`quote\\`insert\\``"])(
+    "a table may be called %s",
+    async (name) => {
+      await stage.ok(`CREATE TABLE ${name} (a Int8) ENGINE = MergeTree ORDER BY a`);
+      await stage.ok(`INSERT INTO ${name} (a) VALUES (1)`);
+      expect(await stage.ok(`WITH x AS (SELECT a FROM ${name}) SELECT a FROM x`)).toBe("1");
+      await stage.ok(`DROP TABLE ${name}`);
+    },
+  );
+
+  test("a form carries the statement, its parameters and external tables", async () => {
+    const form = new FormData();
+    form.set("query", "SELECT {x:Int8}");
+    form.set("param_x", "4");
+    expect(await stage.ok("", {}, { body: form })).toBe("4");
+    const table = new FormData();
+    table.set("d", new Blob(["1\tx\n2\ty\n"]), "d.tsv");
+    const params = { query: "SELECT b FROM d ORDER BY a", d_structure: "a Int8, b String" };
+    expect(await stage.ok("", params, { body: table })).toBe("x\ny");
+  });
+
+  test("DROP DATABASE default ends nothing, and it can be made again", async () => {
+    await stage.ok("CREATE DATABASE kept");
+    await stage.ok("CREATE TABLE kept.t (a Int8) ENGINE = MergeTree ORDER BY a");
+    await stage.ok("DROP DATABASE default");
+    expect(await stage.ok("SELECT 1")).toBe("1");
+    expect(await stage.ok("SELECT count() FROM kept.t")).toBe("0");
+    await stage.ok("CREATE DATABASE default");
+    await stage.ok("CREATE TABLE s (s String) ENGINE = MergeTree ORDER BY s");
+    await stage.ok("DROP DATABASE kept");
+  });
+
+  test("UNDROP TABLE brings a table back", async () => {
+    await stage.ok("CREATE DATABASE ud ENGINE = Atomic");
+    await stage.ok("CREATE TABLE ud.t (a Int8) ENGINE = MergeTree ORDER BY a");
+    await stage.ok("INSERT INTO ud.t VALUES (7)");
+    await stage.ok("DROP TABLE ud.t");
+    await stage.ok("UNDROP TABLE ud.t");
+    expect(await stage.ok("SELECT a FROM ud.t")).toBe("7");
+    await stage.ok("DROP DATABASE ud");
+  });
+
+  test("a dictionary over the service's own table", async () => {
+    await stage.ok("CREATE TABLE source (s String, n UInt8) ENGINE = MergeTree ORDER BY s");
+    await stage.ok("INSERT INTO source VALUES ('a', 3)");
+    for (const login of ["", "USER 'default' PASSWORD 'secret' "]) {
+      await stage.ok(
+        `CREATE OR REPLACE DICTIONARY d (s String, n UInt8 DEFAULT 1) PRIMARY KEY s
+         SOURCE(CLICKHOUSE(${login}TABLE 'source')) LIFETIME(0) LAYOUT(COMPLEX_KEY_HASHED())`,
+      );
+      expect(await stage.ok("SELECT dictGet('d', 'n', 'a')")).toBe("3");
+    }
+  });
+});
+
+describe("inserts", () => {
+  test("WITH ... INSERT keeps its data to the last character", async () => {
+    await stage.ok("WITH 1 AS y INSERT INTO s (s) FORMAT TabSeparated\nvalue;\n");
+    await stage.ok("u;v\n", { query: "WITH 1 AS y INSERT INTO s FORMAT TabSeparated" });
+    expect(await only()).toBe("['u;v','value;']");
+  });
+
+  test("EPHEMERAL columns are no part of the row", async () => {
+    await stage.ok("CREATE TABLE e (a Int8, u String EPHEMERAL, h String DEFAULT upper(u)) ENGINE = Memory");
+    await stage.ok("1\tx\n", { query: "INSERT INTO e FORMAT TSV" });
+    expect((await stage.query("INSERT INTO e VALUES (3, 'q', 'w')")).status).not.toBe(200);
+    expect(await stage.ok("SELECT * FROM e")).toBe("1\tx");
+  });
+
+  test("async_insert batches small inserts", async () => {
+    const params = { query: "INSERT INTO s FORMAT TSV", async_insert: "1", wait_for_async_insert: "1" };
+    const busy = { async_insert_busy_timeout_min_ms: "400", async_insert_busy_timeout_ms: "400" };
+    await Promise.all(Array.from({ length: 20 }, (_, i) => stage.ok(`row ${i}\n`, { ...params, ...busy })));
+    const parts = "SELECT count() FROM system.parts WHERE active AND database = 'default' AND table = 's'";
+    expect(Number(await stage.ok(parts))).toBeLessThan(15);
+    await only();
+  });
+});
+
+describe("users and sessions", () => {
+  test("everybody is who they are", async () => {
+    expect(await stage.ok("SELECT currentUser()")).toBe("default");
+    expect(await stage.ok("SELECT currentUser()", {}, reader)).toBe("reader");
+    expect((await stage.query("DROP TABLE s", {}, reader)).text).toContain("reader: Not enough privileges");
+  });
+
+  test("a reader sees its own queries, and nobody sees those of this program", async () => {
+    const slow = stage.ok("SELECT sleep(1)", { query_id: "somebody's" });
+    const seen = "SELECT count() FROM system.processes WHERE query_id = 'somebody\\'s'";
+    await until("it runs", async () => (await stage.ok(seen)) === "1");
+    expect(await stage.ok(seen, {}, reader)).toBe("0");
+    await slow;
+    const users = "SELECT DISTINCT user FROM system.processes";
+    expect([await stage.ok(users), await stage.ok(users, {}, reader)]).toEqual(["default", "reader"]);
+    const shown = await stage.ok("SHOW PROCESSLIST FORMAT JSONEachRow");
+    expect(shown).not.toContain(stage.dir);
+  });
+
+  test("queries are in system.query_log", async () => {
+    await stage.ok("SELECT 'a query to find again'", { query_id: "logged" });
+    const logged = "SELECT type, user, query FROM system.query_log WHERE query_id = 'logged' AND type = 'QueryFinish'";
+    await until("it is logged", async () => (await stage.query(logged)).text !== "", 20_000);
+    expect(await stage.ok(logged)).toBe("QueryFinish\tdefault\tSELECT \\'a query to find again\\'");
+    expect(await stage.ok("SELECT count() FROM system.query_log WHERE query_id = 'logged'", {}, reader)).toBe("0");
+  });
+
+  test("an unknown role is refused, and close_session ends a session", async () => {
+    expect((await stage.query("SELECT 1", { role: "nosuch" })).status).not.toBe(200);
+    await stage.ok("CREATE TEMPORARY TABLE q (a Int8)", { session_id: "z", close_session: "1" });
+    expect((await stage.query("SELECT 1", { session_id: "z", session_check: "1" })).text).toContain("Code: 372");
+  });
+
+  test("pages of other origins may ask, when the server is asked to say so", async () => {
+    const preflight = await fetch(stage.url, {
+      method: "OPTIONS",
+      headers: { Origin: "http://a", "Access-Control-Request-Method": "POST" },
+    });
+    expect(preflight.headers.get("access-control-allow-origin")).toBe("*");
+    expect(preflight.headers.get("access-control-allow-headers")).toContain("x-clickhouse-key");
+    const { headers } = await stage.query(
+      "SELECT 1",
+      { add_http_cors_header: "1" },
+      { headers: { Origin: "http://a" } },
+    );
+    expect(headers.get("access-control-allow-origin")).toBe("*");
+  });
+
+  test("a login that fails names no path and no version of ours", async () => {
+    const { text } = await stage.query("SELECT 1", {}, { headers: { "X-ClickHouse-Key": "wrong" } });
+    expect(text).toContain("AUTHENTICATION_FAILED");
+    expect(text).not.toContain("/");
+  });
+});
