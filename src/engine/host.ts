@@ -10,10 +10,12 @@ import { hostname } from "node:os";
 import { setDefaultHighWaterMark } from "node:stream";
 import { parseArgs } from "node:util";
 import { upstreamTo } from "../door/upstream.ts";
+import { describeError } from "../lib/errors.ts";
 import { createLogger } from "../lib/logger.ts";
 import { killQuery } from "./chdb/kill.ts";
 import { startServer } from "./chdb/server.ts";
 import type { EngineUser } from "./chdb/users.ts";
+import { untilBroken } from "./chdb/watch.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { listenForGateway } from "./http/carried.ts";
 import { Front } from "./http/front.ts";
@@ -76,7 +78,7 @@ async function main({ key, users }: Secrets): Promise<void> {
     displayName: values["display-name"],
     backupsAllowedPath: values["backups-allowed-path"],
   });
-  server.ended.catch(end);
+  server.ended.catch(fail);
   flush = () => server.client.command("SYSTEM FLUSH ASYNC INSERT QUEUE");
   const queries = new Queries({
     upstream: await loading,
@@ -89,6 +91,7 @@ async function main({ key, users }: Secrets): Promise<void> {
   const front = new Front({ queries, logger, runDir });
   process.on("message", (message: ToHost, socket: Socket | undefined) => front.hear(message, socket));
   process.send?.({ type: "ready", version: server.version });
+  fail(new Error(await untilBroken(server.client)));
 }
 
 /**
@@ -106,8 +109,8 @@ function end(): void {
 }
 
 function fail(error: unknown): void {
-  logger.fatal({ err: error }, "the engine host did not start");
-  end();
+  logger.fatal({ err: error }, "the engine host cannot go on");
+  process.send?.({ type: "broken", reason: describeError(error) }, end);
 }
 
 process.on("disconnect", end);

@@ -30,6 +30,13 @@ export type EngineHostOptions = {
   readonly onSpawn?: (pid: number) => void;
 };
 
+/** How a host ended; `reason` is what it has said itself. */
+export type Exit = {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly reason: string | undefined;
+};
+
 export type EngineHostProcess = {
   readonly pid: number;
   readonly socketPath: string;
@@ -39,7 +46,7 @@ export type EngineHostProcess = {
   /** For connections of clients. */
   readonly handOver: HandOver;
   /** Resolves when the process has ended, for whatever reason. */
-  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  readonly exited: Promise<Exit>;
   /** SIGTERM, and SIGKILL after `graceMs`. Resolves when the process is gone. */
   stop(graceMs: number): Promise<void>;
 };
@@ -56,9 +63,13 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   });
   if (child.pid !== undefined) options.onSpawn?.(child.pid);
   const handOver = new HandOver(child, options.runDir);
-  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
-    child.once("exit", (code, signal) => resolve({ code, signal }));
-    child.once("error", () => resolve({ code: -1, signal: null }));
+  let reason: string | undefined;
+  child.on("message", (message: { type?: string; reason?: string }) => {
+    if (message.type === "broken") reason = message.reason;
+  });
+  const exited = new Promise<Exit>((resolve) => {
+    child.once("exit", (code, signal) => resolve({ code, signal, reason }));
+    child.once("error", () => resolve({ code: -1, signal: null, reason }));
   });
   const tail = stderrTail(child);
   const key = randomBytes(keyBytes).toString("hex");

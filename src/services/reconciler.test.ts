@@ -16,6 +16,8 @@ class FakeRuntime implements ServiceRuntime {
   live = 0;
   removed: string[] = [];
   failStarts = 0;
+  /** Of the engine that runs. */
+  knowsUsers = true;
   die: (how: string) => void = () => {};
 
   async start(): Promise<RunningEngine> {
@@ -25,6 +27,7 @@ class FakeRuntime implements ServiceRuntime {
       throw new Error("no such binary");
     }
     this.live += 1;
+    this.knowsUsers = true;
     const ended = new Promise<string>((resolve) => {
       this.die = resolve;
     });
@@ -35,6 +38,7 @@ class FakeRuntime implements ServiceRuntime {
     return {
       address,
       readerAddress: address,
+      knowsUsers: async () => this.knowsUsers,
       socketPath: `/socket-${this.starts}`,
       version: "1.2",
       ended,
@@ -96,6 +100,28 @@ describe("services reconciler", () => {
     await expect(s.access.acquire(s.id, signal)).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
     await s.services.setDesired(s.id, "running");
     await s.until("running");
+  });
+
+  test("an engine that was started with other users is started anew when nothing has run for a while", async () => {
+    await s.until("running");
+    s.runtime.knowsUsers = false;
+    const lease = await s.access.acquire(s.id, signal);
+    for (let i = 0; i < 3; i += 1) await s.reconciler.pass();
+    expect(s.runtime.starts).toBe(1);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      vi.setSystemTime(Date.now() + 60_000);
+      for (let i = 0; i < 3; i += 1) await s.reconciler.pass();
+      expect(s.runtime.starts).toBe(1);
+      lease.release();
+      vi.setSystemTime(Date.now() + 60_000);
+      await s.reconciler.pass();
+      await vi.waitFor(() => expect(s.runtime.starts).toBe(2));
+    } finally {
+      vi.useRealTimers();
+    }
+    await s.until("running");
+    expect(s.runtime.live).toBe(1);
   });
 
   test("an engine that dies is started again at once, and a waiting query gets the new one", async () => {

@@ -14,6 +14,8 @@ import { serviceAction, startingState } from "./state.ts";
 /** After this many deaths without a stable run in between, a service is `failed` and waits for `start`. */
 const maxDeaths = 6;
 const stableRunMs = 60_000;
+/** An engine without queries for this long may be started anew. */
+const quietMs = 10_000;
 
 type Tracked = {
   engine: RunningEngine | undefined;
@@ -73,7 +75,7 @@ export class ServicesReconciler {
     const action = serviceAction(row.desired_state, row.state);
     if (action === "remove") this.#act(tracked, id, () => this.#remove(row, tracked));
     else if (action === "stop") this.#lookToStop(row, tracked);
-    else if (tracked.engine !== undefined) this.#lookAtLive(row, tracked, tracked.engine);
+    else if (tracked.engine !== undefined) await this.#lookAtLive(row, tracked, tracked.engine);
     else if (action === "watch" || row.wake_requested === 1) {
       if (action === "rest") this.#forgive(tracked);
       if (Date.now() >= tracked.notBefore) this.#act(tracked, id, () => this.#start(row, tracked));
@@ -87,17 +89,22 @@ export class ServicesReconciler {
     else if (row.state !== "stopped") this.#act(tracked, row.id, () => this.#setState(row, "stopped", null));
   }
 
-  #lookAtLive(row: ServiceRow, tracked: Tracked, engine: RunningEngine): void {
+  async #lookAtLive(row: ServiceRow, tracked: Tracked, engine: RunningEngine): Promise<void> {
     if (tracked.deaths > 0 && Date.now() - tracked.startedAt > stableRunMs) this.#forgive(tracked);
     if (row.idle_scaling === 1 && this.#idleDue(row)) {
       this.#act(tracked, row.id, () => this.#idle(row, tracked, engine));
+    } else if (this.#unusedFor(row, quietMs) && !(await engine.knowsUsers())) {
+      this.#act(tracked, row.id, () => this.#renewUsers(row, tracked, engine));
     }
   }
 
-  #idleDue(row: ServiceRow): boolean {
+  #unusedFor(row: ServiceRow, ms: number): boolean {
     const last = this.#options.access.lastActivityAt(row.id);
-    if (last === undefined || this.#options.access.isActive(row.id)) return false;
-    return Date.now() - last >= this.#idleAfterMs(row);
+    return last !== undefined && !this.#options.access.isActive(row.id) && Date.now() - last >= ms;
+  }
+
+  #idleDue(row: ServiceRow): boolean {
+    return this.#unusedFor(row, this.#idleAfterMs(row));
   }
 
   #idleAfterMs(row: ServiceRow): number {
@@ -133,6 +140,14 @@ export class ServicesReconciler {
     tracked.engine = undefined;
     await engine.stop();
     await this.#setState(row, "idle", null);
+  }
+
+  /** The engine reads its users when it starts. A moment without queries is enough for a new start, which nobody notices. */
+  async #renewUsers(row: ServiceRow, tracked: Tracked, engine: RunningEngine): Promise<void> {
+    if (!(await this.#options.access.withdrawUnused(row.id, quietMs))) return;
+    tracked.engine = undefined;
+    await engine.stop();
+    await this.#start(row, tracked);
   }
 
   async #remove(row: ServiceRow, tracked: Tracked): Promise<void> {

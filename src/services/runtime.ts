@@ -8,6 +8,8 @@ export type RunningEngine = {
   readonly address: ClickHouseAddress;
   /** The same with the rights of a user that may only read. */
   readonly readerAddress: ClickHouseAddress;
+  /** False when the service's users are not those that the engine was started with: then it should start anew. */
+  readonly knowsUsers: () => Promise<boolean>;
   /** Unix socket for requests that the gateway carries. */
   readonly socketPath: string;
   readonly version: string;

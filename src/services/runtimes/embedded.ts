@@ -6,6 +6,7 @@ import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { type EngineUser, readerUser } from "../../engine/chdb/users.ts";
 import { spawnEngineHost } from "../../engine/spawn.ts";
 import { endRecorded, recordProcess } from "../../lib/process.ts";
@@ -47,13 +48,14 @@ export class EmbeddedRuntime implements ServiceRuntime {
     const pidFile = join(home, "engine.pid");
     mkdirSync(runDir, { recursive: true, mode: 0o700 });
     await endRecorded(pidFile);
+    const users = await this.#usersOf(service.id);
     const host = await spawnEngineHost({
       dataDir: join(home, "data"),
       runDir,
       socketPath: this.#socketPath(service.id, runDir),
       maxMemoryBytes: Math.floor(Math.min(service.max_replica_memory_gb * 2 ** 30, totalmem() * 0.9)),
       maxQueries: this.#maxQueries,
-      users: await this.#usersOf(service.id),
+      users,
       backupsAllowedPath: this.#backupPathOf(service.id),
       compileCacheDir: join(this.#dataDir, "cache", "code"),
       onSpawn: (pid: number) => recordProcess(pidFile, pid),
@@ -61,9 +63,12 @@ export class EmbeddedRuntime implements ServiceRuntime {
     return {
       address: host.address,
       readerAddress: { ...host.address, user: readerUser },
+      knowsUsers: async () => isDeepStrictEqual(await this.#usersOf(service.id), users),
       socketPath: host.socketPath,
       version: host.version,
-      ended: host.exited.then(({ code, signal }) => (signal === null ? `exit code ${code}` : `signal ${signal}`)),
+      ended: host.exited.then(
+        ({ code, signal, reason }) => reason ?? (signal === null ? `exit code ${code}` : `signal ${signal}`),
+      ),
       handOver: host.handOver,
       stop: async () => {
         // An engine that does not answer is ended all the same.

@@ -21,7 +21,15 @@ function recorder(fill?: (engine: RunningEngine) => Promise<void>) {
         end.resolve("stopped");
       };
       const address = { host: "x", port: 1 };
-      return { address, readerAddress: address, socketPath: "/x", version: "1", ended: end.promise, stop };
+      return {
+        address,
+        readerAddress: address,
+        knowsUsers: async () => true,
+        socketPath: "/x",
+        version: "1",
+        ended: end.promise,
+        stop,
+      };
     },
     remove: async () => void log.push("remove"),
   };

@@ -137,7 +137,9 @@ describe("queries", () => {
   test("replace_running_query ends the caller's own query with that id, and nobody else's", async () => {
     const slow = "SELECT sleepEachRow(0.5) FROM numbers(1000) SETTINGS max_block_size = 1";
     const first = stage.query(slow, { query_id: "twice" });
-    await until("it runs", async () => (await stage.query("SELECT 1", { query_id: "twice" })).text.includes("already"));
+    const running = "SELECT count() FROM system.processes WHERE query_id = 'twice'";
+    await until("it runs", async () => (await stage.ok(running)) === "1");
+    expect((await stage.query("SELECT 1", { query_id: "twice" })).text).toContain("already running");
     const reader = { headers: { "X-ClickHouse-User": "reader", "X-ClickHouse-Key": "reader" } };
     const replace = { query_id: "twice", replace_running_query: "1" };
     expect((await stage.query("SELECT 1", replace, reader)).text).toContain("already running");
