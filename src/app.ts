@@ -101,6 +101,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
     new EmbeddedRuntime({
       dataDir,
       maxQueries: config.engineSessions,
+      minFreeDiskBytes: config.minFreeDiskGb * 2 ** 30,
       usersOf: async (serviceId) =>
         (await services.listUsers(serviceId)).map((user) => ({ name: user.name, readonly: user.readonly === 1 })),
       backupPathOf: (serviceId) => place.stagingOf(serviceId),

@@ -25,6 +25,11 @@ export const settings = {
   engineSessions: positive
     .default(1_000)
     .describe("Queries that one service runs at the same time; more are refused with TOO_MANY_SIMULTANEOUS_QUERIES"),
+  minFreeDiskGb: z.coerce
+    .number()
+    .min(0)
+    .default(1)
+    .describe("Free space of the disk, in GiB, below which services refuse inserts; metadata goes on"),
   chartTimeoutSeconds: positive.default(30).describe("Longest time of one chart query"),
   chartMemoryMb: positive.default(2048).describe("Most memory of one chart query, in MiB"),
   chartMaxRowsRead: positive.default(10_000_000_000).describe("Most rows that one chart query may read"),

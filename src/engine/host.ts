@@ -35,6 +35,7 @@ const { values } = parseArgs({
     port: { type: "string" },
     "max-memory-bytes": { type: "string" },
     "max-queries": { type: "string" },
+    "min-free-disk-bytes": { type: "string", default: "0" },
     "backups-allowed-path": { type: "string" },
     "display-name": { type: "string", default: hostname() },
     "log-level": { type: "string", default: "warn" },
@@ -75,6 +76,7 @@ async function main({ key, users }: Secrets): Promise<void> {
     users,
     maxMemoryBytes: Number(required("max-memory-bytes")),
     maxQueries: Number(required("max-queries")),
+    minFreeDiskBytes: Number(values["min-free-disk-bytes"]),
     displayName: values["display-name"],
     backupsAllowedPath: values["backups-allowed-path"],
   });

@@ -17,6 +17,8 @@ export type EngineHostOptions = {
   readonly maxMemoryBytes: number;
   /** Queries that may run at the same time (default 1000). */
   readonly maxQueries?: number;
+  /** Free bytes of the disk below which inserts are refused (default 0). */
+  readonly minFreeDiskBytes?: number;
   /** Users that the engine knows by name (default: `default` alone). Others have the same rights under a general name. */
   readonly users?: readonly EngineUser[];
   readonly displayName?: string;
@@ -112,6 +114,7 @@ function argumentsOf(options: EngineHostOptions, port: number): string[] {
     port: String(port),
     "max-memory-bytes": String(options.maxMemoryBytes),
     "max-queries": String(options.maxQueries ?? 1_000),
+    "min-free-disk-bytes": options.minFreeDiskBytes === undefined ? undefined : String(options.minFreeDiskBytes),
     "display-name": options.displayName,
     "backups-allowed-path": options.backupsAllowedPath,
     "log-level": options.logLevel,

@@ -12,6 +12,8 @@ export type EngineConfiguration = {
   readonly users: readonly EngineUser[];
   /** Everything the engine may allocate; queries fail above it, the process lives on. */
   readonly maxMemoryBytes: number;
+  /** Free bytes of the disk below which inserts and temporary data are refused. */
+  readonly minFreeDiskBytes: number;
   /** Queries that may run at the same time. */
   readonly maxQueries: number;
   readonly displayName: string;
@@ -32,9 +34,9 @@ export function writeConfiguration(dir: string, configuration: EngineConfigurati
   mkdirSync(join(dir, "none"), { recursive: true, mode: 0o700 });
   const users = join(dir, "users.xml");
   const server = join(dir, "engine.xml");
-  const { key, maxMemoryBytes } = configuration;
+  const { key, maxMemoryBytes, minFreeDiskBytes } = configuration;
   const maxQueryBytes = Math.floor(maxMemoryBytes * queryShare);
-  writeFileSync(users, usersXml({ users: configuration.users, key, maxQueryBytes }), { mode: 0o600 });
+  writeFileSync(users, usersXml({ users: configuration.users, key, maxQueryBytes, minFreeDiskBytes }), { mode: 0o600 });
   writeFileSync(server, serverXml(dir, users, configuration), { mode: 0o600 });
   return server;
 }

@@ -80,24 +80,30 @@ const pinned: Readonly<Record<string, string>> = {
   s3_max_redirects: "0",
 };
 
+/** Free bytes of the disk that inserts and temporary data leave alone. */
+const diskSettings = ["min_free_disk_bytes_to_perform_insert", "min_free_disk_space_for_temporary_data"] as const;
+
 export type UsersOptions = {
   readonly users: readonly EngineUser[];
   /** What the internal user and the front show; nobody else knows it. */
   readonly key: string;
   /** Bytes that one query may use. */
   readonly maxQueryBytes: number;
+  /** Free bytes of the disk below which inserts and temporary data are refused. */
+  readonly minFreeDiskBytes: number;
 };
 
 /** The text of `users.xml`. */
-export function usersXml({ users, key, maxQueryBytes }: UsersOptions): string {
+export function usersXml({ users, key, maxQueryBytes, minFreeDiskBytes }: UsersOptions): string {
+  const base = baseSettings(maxQueryBytes, minFreeDiskBytes);
   const own = users.filter(({ name }) => hasOwnName(name) && name !== "default");
   const isReader = users.find(({ name }) => name === "default")?.readonly === true;
   return element("clickhouse", [
     element("profiles", [
       // The first profile is everybody's base: its constraints hold whatever a session chooses.
-      element("default", [...settings(clientSettings(maxQueryBytes)), constraints()]),
-      element("readonly", [...settings({ ...clientSettings(maxQueryBytes), readonly: "2" }), constraints()]),
-      element("internal", settings(memorySettings(maxQueryBytes))),
+      element("default", [...settings(clientSettings(base)), constraints(base)]),
+      element("readonly", [...settings({ ...clientSettings(base), readonly: "2" }), constraints(base)]),
+      element("internal", settings(base)),
     ]),
     element("users", [
       user(internalUser, "internal", key, undefined),
@@ -143,7 +149,7 @@ function visibleQueries(name: string, own: boolean): string {
   return element("databases", [element("system", tables)]);
 }
 
-function memorySettings(maxQueryBytes: number): Record<string, string> {
+function baseSettings(maxQueryBytes: number, minFreeDiskBytes: number): Record<string, string> {
   const half = String(Math.floor(maxQueryBytes / 2));
   return {
     max_memory_usage: String(maxQueryBytes),
@@ -151,12 +157,13 @@ function memorySettings(maxQueryBytes: number): Record<string, string> {
     max_bytes_before_external_sort: half,
     async_insert: "0",
     implicit_select: "0",
+    ...Object.fromEntries(diskSettings.map((name) => [name, String(minFreeDiskBytes)])),
   };
 }
 
-function clientSettings(maxQueryBytes: number): Record<string, string> {
+function clientSettings(base: Readonly<Record<string, string>>): Record<string, string> {
   return {
-    ...memorySettings(maxQueryBytes),
+    ...base,
     // The front turns expressions in VALUES on, for data that it has judged.
     input_format_values_interpret_expressions: "0",
     input_format_values_deduce_templates_of_expressions: "0",
@@ -165,11 +172,11 @@ function clientSettings(maxQueryBytes: number): Record<string, string> {
   };
 }
 
-function constraints(): string {
-  return element(
-    "constraints",
-    Object.keys(pinned).map((name) => element(name, ["<const/>"])),
-  );
+function constraints(base: Readonly<Record<string, string>>): string {
+  return element("constraints", [
+    ...Object.keys(pinned).map((name) => element(name, ["<const/>"])),
+    ...diskSettings.map((name) => element(name, [element("min", [base[name] as string])])),
+  ]);
 }
 
 function settings(values: Readonly<Record<string, string>>): string[] {

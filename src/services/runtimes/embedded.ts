@@ -24,6 +24,8 @@ export type EmbeddedOptions = {
   readonly dataDir: string;
   /** Queries of one service that may run at the same time. */
   readonly maxQueries: number;
+  /** Free bytes of the disk below which inserts are refused. */
+  readonly minFreeDiskBytes: number;
   /** The only folder where a service's engine may write backups and read them. */
   readonly backupPathOf: (serviceId: string) => string;
   readonly usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
@@ -32,12 +34,14 @@ export type EmbeddedOptions = {
 export class EmbeddedRuntime implements ServiceRuntime {
   readonly #dataDir: string;
   readonly #maxQueries: number;
+  readonly #minFreeDiskBytes: number;
   readonly #usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
   readonly #backupPathOf: (serviceId: string) => string;
 
   constructor(options: EmbeddedOptions) {
     this.#dataDir = options.dataDir;
     this.#maxQueries = options.maxQueries;
+    this.#minFreeDiskBytes = options.minFreeDiskBytes;
     this.#usersOf = options.usersOf;
     this.#backupPathOf = options.backupPathOf;
   }
@@ -55,6 +59,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
       socketPath: this.#socketPath(service.id, runDir),
       maxMemoryBytes: Math.floor(Math.min(service.max_replica_memory_gb * 2 ** 30, totalmem() * 0.9)),
       maxQueries: this.#maxQueries,
+      minFreeDiskBytes: this.#minFreeDiskBytes,
       users,
       backupsAllowedPath: this.#backupPathOf(service.id),
       compileCacheDir: join(this.#dataDir, "cache", "code"),
