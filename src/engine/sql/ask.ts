@@ -1,0 +1,48 @@
+/** What the guard asks the engine: the canonical text of a statement, and which names users have made. */
+import { ClickHouseException } from "../../clickhouse/exception.ts";
+
+/**
+ * Runs a statement of the guard on the engine, as a user of the control plane, and returns the body. Both are latin1:
+ * one character is one byte. Rejects with the engine's `ClickHouseException`. The user's `max_query_size` must be 1 MiB or
+ * more, and settings of the parser must be those of the clients.
+ */
+export type Ask = (statement: string) => Promise<string>;
+
+/** Bytes of a statement that the engine parses (`max_query_size`); data of an INSERT does not count. */
+export const maxStatementBytes = 262_144;
+
+/** The engine's own text of a statement. Rejects with the engine's error when it cannot be parsed. */
+export async function canonicalText(ask: Ask, text: string): Promise<string> {
+  try {
+    return await ask(`SELECT formatQuerySingleLine(${quote(text)}) FORMAT RawBLOB`);
+  } catch (error) {
+    throw error instanceof ClickHouseException ? withoutScope(error) : error;
+  }
+}
+
+/** Those of the names that are functions or views made by users. */
+export async function madeByUsers(ask: Ask, names: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  const list = [...names].map(quote).join(", ");
+  const body = await ask(
+    `SELECT name FROM system.functions WHERE origin = 'SQLUserDefined' AND name IN (${list}) ` +
+      `UNION ALL SELECT name FROM system.tables WHERE engine = 'View' AND name IN (${list}) FORMAT JSONCompactEachRow`,
+  );
+  const lines = body.split("\n").filter((line) => line !== "");
+  return new Set(lines.map((line) => Buffer.from((JSON.parse(line) as [string])[0]).toString("latin1")));
+}
+
+function quote(text: string): string {
+  return `'${text.replace(/[\\']/g, "\\$&")}'`;
+}
+
+/** The engine quotes the guard's statement in its errors. */
+function withoutScope(error: ClickHouseException): ClickHouseException {
+  const at = error.message.search(/:? ?In scope SELECT formatQuerySingleLine\(/);
+  if (at < 0) return error;
+  return new ClickHouseException(error.code, error.codeName, error.message.slice(0, at));
+}
+
+/** True for an error that says that the text is no statement. */
+export function isSyntaxError(error: unknown): boolean {
+  return error instanceof ClickHouseException && error.codeName === "SYNTAX_ERROR";
+}

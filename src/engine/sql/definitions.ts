@@ -1,0 +1,108 @@
+/** CREATE, REPLACE and ATTACH: engines, dictionaries, and whose rights a view has. */
+import { judgeClickHouseSource } from "./dictionary.ts";
+import type { Facts } from "./facts.ts";
+import { refuseParallel, wordsFrom } from "./kinds.ts";
+import { dictionaries, engines } from "./lists.ts";
+import { refuse } from "./refusal.ts";
+import { isCall, isKeyword, isMark, isName } from "./scan.ts";
+import { judgeAddress } from "./table-function.ts";
+import type { SqlToken } from "./tokens.ts";
+
+type Tokens = readonly SqlToken[];
+
+const heads =
+  /^(?:OR REPLACE )?(?:(?:TEMPORARY|MATERIALIZED|WINDOW|LIVE) )?(TABLE|VIEW|DICTIONARY|DATABASE|FUNCTION|INDEX|HYPOTHETICAL INDEX)\b/;
+
+/** Throws for a definition that is not available. Returns the indices of names that need no further look as calls. */
+export function judgeDefinition(tokens: Tokens, pairs: Int32Array, facts: Facts): Set<number> {
+  const verb = (tokens[0] as SqlToken).value;
+  const head = heads.exec(wordsFrom(tokens, 1))?.[1];
+  if (head === undefined) refuse(`${verb} ${wordsFrom(tokens, 1, 2)} is not available over this interface.`);
+  if (verb === "ATTACH") judgeAttach(tokens);
+  if (head === "FUNCTION") judgeFunction(tokens);
+  refuseParallel(tokens);
+  judgeRights(tokens);
+  const skipped = new Set<number>();
+  judgeEngines(tokens, head === "DATABASE", skipped, facts);
+  if (head === "DICTIONARY") judgeDictionary(tokens, pairs, skipped, facts);
+  return skipped;
+}
+
+/** ATTACH brings back what was detached. With a definition or a path it could bring anything. */
+function judgeAttach(tokens: Tokens): void {
+  const plain = tokens.every((token) => isName(token) || isMark(token, "."));
+  const defines = tokens.some(
+    (token) => isKeyword(token, "AS") || isKeyword(token, "FROM") || isKeyword(token, "ENGINE"),
+  );
+  if (!plain || defines) refuse("ATTACH with a definition or a path is not available.");
+}
+
+/** Functions of users are lambdas; programs and libraries are not available. */
+function judgeFunction(tokens: Tokens): void {
+  const at = tokens.findIndex((token) => isKeyword(token, "AS"));
+  const lambda = at > 0 && at < 10 && tokens.slice(at).some((token) => isMark(token, "->"));
+  if (!lambda) refuse("A function must be defined as a lambda.");
+}
+
+/** A view runs with the rights of its definer; names that begin with an underscore are those of the control plane. */
+function judgeRights(tokens: Tokens): void {
+  for (const [at, token] of tokens.entries()) {
+    if (isKeyword(token, "SECURITY") && isKeyword(tokens[at + 1], "NONE"))
+      refuse("SQL SECURITY NONE is not available.");
+    if (isKeyword(token, "DEFINER") && isMark(tokens[at + 1], "=") && tokens[at + 2]?.value.startsWith("_")) {
+      refuse(`Definer ${tokens[at + 2]?.value} is not available.`);
+    }
+  }
+}
+
+function judgeEngines(tokens: Tokens, database: boolean, skipped: Set<number>, facts: Facts): void {
+  for (const [at, token] of tokens.entries()) {
+    const engine = tokens[at + 2];
+    if (!isKeyword(token, "ENGINE") || !isMark(tokens[at + 1], "=") || engine === undefined) continue;
+    const allowed = database ? engines.databases : engines.tables;
+    if (!isName(engine) || !allowed.has(engine.value)) {
+      refuse(`${database ? "Database engine" : "Engine"} ${engine.value} is not available.`);
+    }
+    skipped.add(at + 2);
+    if (engines.objectStorage.has(engine.value)) judgeStorageEngine(tokens, at + 2, facts);
+  }
+}
+
+/** Object storage: an address that can be looked at, and no format whose data holds expressions. */
+function judgeStorageEngine(tokens: Tokens, at: number, facts: Facts): void {
+  const name = (tokens[at] as SqlToken).value;
+  if (!isCall(tokens, at)) return;
+  judgeAddress(
+    tokens,
+    [at + 2, isMark(tokens[at + 3], ",") || isMark(tokens[at + 3], ")") ? at + 3 : at + 4],
+    name,
+    facts,
+  );
+  for (let i = at + 3; i < tokens.length && !isMark(tokens[i], ")"); i += 1) {
+    if (/^values$/i.test((tokens[i] as SqlToken).value)) refuse(`Format Values is not available in ${name}.`);
+  }
+}
+
+/** The clauses of a dictionary: `SOURCE(CLICKHOUSE(...))`, `LAYOUT(FLAT())`, `LIFETIME(...)`, `RANGE(...)`, `SETTINGS(...)`. */
+function judgeDictionary(tokens: Tokens, pairs: Int32Array, skipped: Set<number>, facts: Facts): void {
+  for (let at = 0; at < tokens.length; at += 1) {
+    const token = tokens[at] as SqlToken;
+    // The attributes stand in the first parentheses and are judged as expressions and types.
+    if (isMark(token, "(")) at = Math.max(at, pairs[at] as number);
+    if (!isCall(tokens, at) || token.kind !== "word") continue;
+    const inner = tokens[at + 2];
+    if (token.value === "SOURCE") {
+      if (!isName(inner) || !dictionaries.sources.has(inner.value.toLowerCase())) {
+        refuse(`Dictionary source ${inner?.value} is not available.`);
+      }
+      if (inner.value.toLowerCase() === "clickhouse") judgeClickHouseSource(tokens, pairs, at + 2, facts);
+    } else if (token.value === "LAYOUT") {
+      if (!isName(inner) || !dictionaries.layouts.has(inner.value.toLowerCase())) {
+        refuse(`Dictionary layout ${inner?.value} is not available.`);
+      }
+    } else if (!/^(?:LIFETIME|RANGE|SETTINGS)$/.test(token.value)) continue;
+    skipped.add(at);
+    if (token.value === "SOURCE" || token.value === "LAYOUT") skipped.add(at + 2);
+    at = pairs[at + 1] as number;
+  }
+}

@@ -1,0 +1,187 @@
+/** How the guard asks: what goes to the engine, what is kept, where data begins. The engine here is a table of answers. */
+import { describe, expect, test } from "vitest";
+import { ClickHouseException } from "../../clickhouse/exception.ts";
+import { Guard, type Question } from "./guard.ts";
+
+/** Canonical texts by what the guard asks for; anything else is a syntax error. */
+function engine(texts: Readonly<Record<string, string>>, made: readonly string[] = []) {
+  const asked: string[] = [];
+  const ask = async (statement: string) => {
+    asked.push(statement);
+    if (!statement.startsWith("SELECT formatQuerySingleLine("))
+      return made.map((name) => JSON.stringify([name])).join("\n");
+    const text = statement.slice("SELECT formatQuerySingleLine('".length, -"') FORMAT RawBLOB".length);
+    const canonical = texts[text.replace(/\\(.)/g, "$1")];
+    if (canonical === undefined)
+      throw new ClickHouseException(62, "SYNTAX_ERROR", "Syntax error: In scope SELECT formatQuerySingleLine('x')");
+    return canonical;
+  };
+  return { guard: new Guard({ ask }), asked };
+}
+
+const question = (text: string, more: Partial<Question> = {}): Question => ({
+  text: Buffer.from(text),
+  complete: true,
+  params: [],
+  settings: [],
+  readonly: false,
+  get: false,
+  ...more,
+});
+
+describe("verdicts", () => {
+  test("a text is canonicalised once", async () => {
+    const { guard, asked } = engine({ "select 1 -- '": "SELECT 1" });
+    await guard.judge(question("select 1 -- '"));
+    await guard.judge(question("select 1 -- '"));
+    expect(asked).toEqual(["SELECT formatQuerySingleLine('select 1 -- \\'') FORMAT RawBLOB"]);
+  });
+
+  test("a cached verdict costs less than 20 microseconds", async () => {
+    const { guard } = engine({ "select 1": "SELECT 1" });
+    const asking = question("select 1");
+    for (let i = 0; i < 2_000; i += 1) await guard.judge(asking);
+    const start = performance.now();
+    for (let i = 0; i < 2_000; i += 1) await guard.judge(asking);
+    expect((performance.now() - start) / 2_000).toBeLessThan(0.02);
+  });
+
+  test("read-only users and GET read", async () => {
+    const { guard } = engine({ "drop table t": "DROP TABLE t", "select 1": "SELECT 1" });
+    await expect(guard.judge(question("drop table t", { readonly: true }))).rejects.toMatchObject({
+      codeName: "READONLY",
+    });
+    await expect(guard.judge(question("drop table t", { get: true }))).rejects.toMatchObject({ codeName: "READONLY" });
+    await expect(guard.judge(question("select 1", { readonly: true, get: true }))).resolves.toMatchObject({
+      kind: "read",
+    });
+  });
+
+  test("functions of users are asked for by name", async () => {
+    const texts = { a: "SELECT own(1)", b: "SELECT other(1)" };
+    const { guard } = engine(texts, ["own"]);
+    await guard.judge(question("a"));
+    await expect(guard.judge(question("b"))).rejects.toMatchObject({ codeName: "UNKNOWN_FUNCTION" });
+  });
+
+  test("the engine's syntax error does not show the guard's statement", async () => {
+    const { guard } = engine({});
+    await expect(guard.judge(question("selec 1"))).rejects.toMatchObject({ code: 62, message: "Syntax error" });
+  });
+
+  test("a longer statement than the engine parses is refused", async () => {
+    const { guard } = engine({});
+    const long = question(`select '${"x".repeat(262_144)}'`);
+    await expect(guard.judge(long)).rejects.toMatchObject({ codeName: "QUERY_IS_TOO_LARGE" });
+    await expect(guard.judge(question("select 1", { complete: false }))).rejects.toMatchObject({
+      codeName: "QUERY_IS_TOO_LARGE",
+    });
+  });
+});
+
+describe("parameters", () => {
+  const texts = {
+    a: "SELECT arrayMap({f:Identifier}, ['x'])",
+    b: "SET param_f = 'f\\\\x69le'",
+    c: "SELECT * FROM {t:Identifier}",
+  };
+  test("cannot name a function that is not available, spelled in any way", async () => {
+    const { guard } = engine(texts);
+    for (const value of ["file", "f\\x69le", "f\\Nile"]) {
+      await expect(guard.judge(question("a", { params: [["f", value]] }))).rejects.toThrow("file");
+    }
+    await guard.judge(question("a", { params: [["f", "upper"]] }));
+    await guard.judge(question("c", { params: [["t", "file"]] }));
+  });
+  test("of a session neither", async () => {
+    const { guard } = engine(texts);
+    await expect(guard.judge(question("b"))).rejects.toThrow("file");
+  });
+});
+
+describe("settings of the request", () => {
+  const texts = {
+    "select 1": "SELECT 1",
+    "SELECT number != 3": "SELECT number != 3",
+    "SELECT file('x') = 'y'": "SELECT file('x') = 'y'",
+  };
+  const judge = (name: string, value: string) =>
+    engine(texts).guard.judge(question("select 1", { settings: [[name, value]] }));
+  test.each([
+    ["max_threads", "1"],
+    ["format_schema", ""],
+    ["input_format_values_interpret_expressions", "0"],
+    ["SQL_mine", "x"],
+    ["additional_table_filters", "{'system.numbers':'number != 3'}"],
+    ["additional_result_filter", "number != 3"],
+    ["schema_inference_hints", "a Int8, b Array(String)"],
+  ])("%s = %s", async (name, value) => {
+    await judge(name, value);
+  });
+  test.each([
+    ["format_schema", "x:Y"],
+    ["input_format_values_interpret_expressions", "1"],
+    ["profile", "other"],
+    ["no_such_setting", "1"],
+    ["additional_table_filters", "{'t':'file(\\'x\\') = \\'y\\''}"],
+    ["additional_table_filters", "{'t':'f\\Nile(1)'}"],
+    ["additional_table_filters", "{'t':concat('a','b')}"],
+    ["schema_inference_hints", "a String DEFAULT file(1)"],
+  ])("not %s = %s", async (name, value) => {
+    await expect(judge(name, value)).rejects.toBeInstanceOf(ClickHouseException);
+  });
+});
+
+describe("data of an INSERT", () => {
+  const texts = {
+    "INSERT INTO t FORMAT CSV": "INSERT INTO t FORMAT CSV",
+    "insert into t(a) /* ' */ values": "INSERT INTO t (a) FORMAT Values",
+    "insert into format format CSV": "INSERT INTO format FORMAT CSV",
+    "INSERT INTO t SELECT $a$ FROM input('x Int8') FORMAT CSV":
+      "INSERT INTO t SELECT `$a$` FROM input('x Int8') FORMAT CSV",
+    "INSERT INTO t SELECT 1 FORMAT CSV": "INSERT INTO t SELECT 1 FORMAT CSV",
+    "INSERT INTO t SELECT 1 FORMAT CSV\n1": "INSERT INTO t SELECT 1 FORMAT CSV",
+  };
+  const judge = (text: string, more: Partial<Question> = {}) => engine(texts).guard.judge(question(text, more));
+
+  test("begins behind the format", async () => {
+    expect(await judge("INSERT INTO t FORMAT CSV\n1,'")).toMatchObject({
+      kind: "insert",
+      dataStart: 25,
+      expressions: false,
+    });
+    expect(await judge("INSERT INTO t FORMAT CSV \t\r\n\n")).toMatchObject({ dataStart: 28 });
+    expect(await judge("INSERT INTO t FORMAT CSV\n1,2", { complete: false })).toMatchObject({ dataStart: 25 });
+    expect(await judge("insert into format format CSV\nformat x")).toMatchObject({ dataStart: 30 });
+  });
+  test("is as long as it likes", async () => {
+    const long = `INSERT INTO t FORMAT CSV\n${"1\n".repeat(200_000)}`;
+    expect(await judge(long)).toMatchObject({ dataStart: 25 });
+  });
+  test("of VALUES may compute with functions of the list", async () => {
+    const head = "insert into t(a) /* ' */ values";
+    for (const [data, expressions] of [
+      [" (1), ('x')", true],
+      [" (now() + INTERVAL 1 DAY), (upper('file(1)'))", true],
+      [" (file('x'))", false],
+      [" (`fi\\x6ce`('x'))", false],
+      [" (arrayMap(file, ['x']))", false],
+      [" ((SELECT 1))", false],
+      [" (1 IN format(JSONEachRow, 'a Int8', '{}'))", false],
+      [" ($a$ file(1) $a$)", false],
+      [" (own(1))", false],
+      [` (${"1,".repeat(40_000)}1)`, false],
+    ] as const) {
+      expect(await judge(head + data), data.slice(0, 50)).toMatchObject({ dataStart: head.length, expressions });
+    }
+    expect(await judge(`${head} (1`, { complete: false })).toMatchObject({ expressions: false });
+  });
+  test("does not hide behind a heredoc", async () => {
+    const text =
+      "INSERT INTO t SELECT $a$ FROM input('x Int8') FORMAT CSV $a$, file('x') FROM input('x Int8') FORMAT CSV";
+    await expect(judge(text)).rejects.toMatchObject({ codeName: "SYNTAX_ERROR" });
+  });
+  test("does not exist where the query reads tables", async () => {
+    expect((await judge("INSERT INTO t SELECT 1 FORMAT CSV\n1")).dataStart).toBeUndefined();
+  });
+});

@@ -1,0 +1,147 @@
+/**
+ * The guard: says of a statement whether it may run, before it runs. What is judged is the engine's canonical text of
+ * exactly the bytes that will be run. Every rule is a list of what is allowed: what a new engine brings is refused until
+ * it is put on a list (`lists/`).
+ */
+import { clickHouseException } from "../../clickhouse/exception.ts";
+import { type Ask, canonicalText, isSyntaxError, madeByUsers, maxStatementBytes } from "./ask.ts";
+import { emptyFacts, type Facts, type StatementKind } from "./facts.ts";
+import { type InsertHead, insertHeads } from "./insert-data.ts";
+import { judgeParameters } from "./parameters.ts";
+import { readStatement } from "./read-statement.ts";
+import { readOnly, refuse, unknownFunction } from "./refusal.ts";
+import { judgeSetting } from "./settings.ts";
+import { maxSearchedBytes, mayHoldExpressions } from "./values-data.ts";
+import { TextCache } from "./verdict-cache.ts";
+
+export type Question = {
+  /** The statement, with the data of an INSERT behind it: all of it, or the first 256 KiB and one byte. */
+  readonly text: Buffer;
+  /** True when `text` is all there is. */
+  readonly complete: boolean;
+  /** Bound parameters, without the prefix `param_`, not yet unescaped. */
+  readonly params: readonly (readonly [string, string])[];
+  /** Settings of the request. */
+  readonly settings: readonly (readonly [string, string])[];
+  /** True for a user who may only read. */
+  readonly readonly: boolean;
+  /** True for a request by GET, which only reads. */
+  readonly get: boolean;
+};
+
+export type Verdict = {
+  readonly kind: StatementKind;
+  /** Offset of the first byte of an INSERT's data; undefined when there is none or its place is not known. */
+  readonly dataStart: number | undefined;
+  /** True when VALUES data may be parsed with expressions in it (`input_format_values_interpret_expressions`). */
+  readonly expressions: boolean;
+  /** Addresses of object storage that the statement names, for a policy of where SQL may connect. */
+  readonly addresses: readonly string[];
+};
+
+/** Deeper nesting of texts in texts is refused. */
+const maxNesting = 4;
+
+export class Guard {
+  readonly #ask: Ask;
+  readonly #facts = new TextCache<Facts>(10_000, 16 * 1_048_576);
+
+  constructor(options: { readonly ask: Ask }) {
+    this.#ask = options.ask;
+  }
+
+  /** Resolves when the statement may run. Rejects with the `ClickHouseException` that the client gets when it may not. */
+  async judge(question: Question): Promise<Verdict> {
+    await this.#judgeSettings(question);
+    const text = question.text.toString("latin1", 0, maxStatementBytes + 1);
+    const { facts, head } = await this.#read(text, question.complete);
+    judgeParameters(facts, question.params);
+    if ((question.readonly || question.get) && !facts.readOnly) {
+      readOnly(question.get ? "A request by GET can only read." : "This user can only read.");
+    }
+    const all = question.complete && question.text.length <= maxStatementBytes;
+    return {
+      kind: facts.kind,
+      dataStart: head?.dataStart,
+      expressions: all && head !== undefined && mayRunExpressions(text, head),
+      addresses: [...facts.addresses],
+    };
+  }
+
+  /** Judges a definition that the engine has stored, as the engine itself writes it. Resolves to what is wrong with it. */
+  async judgeStoredText(text: string): Promise<string | undefined> {
+    try {
+      await this.#factsOf(text, 0);
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  async #judgeSettings({ settings }: Question): Promise<void> {
+    if (settings.length === 0) return;
+    const facts = emptyFacts("set", true);
+    for (const [name, value] of settings) judgeSetting(name, Buffer.from(value).toString("latin1"), facts);
+    await this.#judgeNested(facts, 0);
+  }
+
+  async #read(text: string, complete: boolean): Promise<{ facts: Facts; head?: InsertHead }> {
+    for (const head of insertHeads(text)) {
+      const facts = await this.#readHead(text, head);
+      if (facts !== undefined) return { facts, head };
+    }
+    if (!complete || text.length > maxStatementBytes) {
+      throw clickHouseException("QUERY_IS_TOO_LARGE", `A statement can have ${maxStatementBytes} bytes.`);
+    }
+    return { facts: await this.#factsOf(text, 0) };
+  }
+
+  /** The facts of an INSERT whose data begins behind this head; undefined when the engine does not read it so. */
+  async #readHead(text: string, head: InsertHead): Promise<Facts | undefined> {
+    const beginning = text.slice(0, head.headEnd);
+    try {
+      const facts = await this.#factsOf(beginning, 0);
+      if (facts.kind !== "insert" || facts.format?.toLowerCase() !== head.format.toLowerCase()) return undefined;
+      if (facts.selects === undefined) return facts;
+      if (facts.selects === "tables") return undefined;
+      // A query may go on behind what looks like its end, so the engine says where all of the text ends.
+      const whole = await canonicalText(this.#ask, text.slice(0, maxStatementBytes));
+      return whole === (await canonicalText(this.#ask, beginning)) ? facts : undefined;
+    } catch (error) {
+      if (isSyntaxError(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #factsOf(text: string, depth: number): Promise<Facts> {
+    const known = this.#facts.get(text);
+    if (known !== undefined) return known;
+    const facts = readStatement(await canonicalText(this.#ask, text));
+    await this.#judgeUnknown(facts.unknown);
+    await this.#judgeNested(facts, depth);
+    this.#facts.set(text, facts);
+    return facts;
+  }
+
+  /** Names that no list holds are those of users' functions and views, whose bodies were judged when they were made. */
+  async #judgeUnknown(names: ReadonlySet<string>): Promise<void> {
+    if (names.size === 0) return;
+    const made = await madeByUsers(this.#ask, names);
+    for (const name of names) if (!made.has(name)) unknownFunction(name);
+  }
+
+  async #judgeNested({ nested }: Facts, depth: number): Promise<void> {
+    for (const text of nested) {
+      if (depth >= maxNesting || text.length > maxStatementBytes)
+        refuse("The statement holds too many texts in texts.");
+      const facts = await this.#factsOf(text, depth + 1);
+      if (facts.kind !== "read") refuse("A text inside the statement must be a query.");
+      if (facts.identifiers.size > 0) refuse("A text inside the statement cannot hold parameters in arguments.");
+    }
+  }
+}
+
+function mayRunExpressions(text: string, head: InsertHead): boolean {
+  if (!/^values$/i.test(head.format) || text.length - head.dataStart > maxSearchedBytes) return false;
+  return mayHoldExpressions(text.slice(head.dataStart));
+}

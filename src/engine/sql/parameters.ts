@@ -1,0 +1,42 @@
+/**
+ * Bound parameters. A parameter is a literal of its type, and literals are harmless: structures and settings take none
+ * (`table-function.ts`, `settings.ts`). Only type Identifier makes a name, and a name in an argument of a function may
+ * be that of a function.
+ */
+import { isRefusedFunction } from "./calls.ts";
+import type { Facts } from "./facts.ts";
+import { refuse } from "./refusal.ts";
+
+/** Throws when a parameter, given now or kept by the session, could name a function that is not available. */
+export function judgeParameters(facts: Facts, params: readonly (readonly [string, string])[]): void {
+  for (const value of facts.parameters) judgeName(value);
+  if (facts.identifiers.size === 0) return;
+  // A view is defined now and given its parameters later, where they are texts like any other.
+  if (facts.kind === "define") refuse("A definition cannot hold a parameter of type Identifier in an argument.");
+  for (const [name, value] of params) if (facts.identifiers.has(name)) judgeName(value);
+}
+
+function judgeName(value: string): void {
+  const name = unescapeParameter(value);
+  if (isRefusedFunction(name) || isRefusedFunction(value)) refuse(`Function ${name} is not available.`);
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  "0": "\0",
+  a: "\x07",
+  v: "\v",
+  e: "\x1b",
+  N: "",
+};
+
+/** Values of parameters are escaped as in TSV (`readEscapedString` of the engine). */
+export function unescapeParameter(value: string): string {
+  return value.replace(/\\(?:x([0-9A-Fa-f]{2})|([\s\S]))/g, (_, hex: string | undefined, char: string | undefined) =>
+    hex === undefined ? (escapes[char as string] ?? (char as string)) : String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+}

@@ -1,0 +1,61 @@
+/** All rules, applied to the canonical text of one statement. */
+import { judgeCalls } from "./calls.ts";
+import { judgeDefinition } from "./definitions.ts";
+import type { Facts } from "./facts.ts";
+import { readKind } from "./kinds.ts";
+import { refuse } from "./refusal.ts";
+import { isKeyword, partners } from "./scan.ts";
+import { judgeSettingClauses } from "./settings.ts";
+import { readCanonical, type SqlToken, UnreadableText } from "./tokens.ts";
+
+/** More tables or functions of users than any statement has; each costs a question to the engine. */
+const maxUnknown = 200;
+
+/**
+ * What a canonical text says, without what the engine must be asked (`Facts.unknown`, `Facts.nested`). Throws the
+ * exception that the client gets when it says what is not available.
+ */
+export function readStatement(canonical: string): Facts {
+  try {
+    return readTokens(readCanonical(canonical));
+  } catch (error) {
+    if (error instanceof UnreadableText)
+      refuse(`The guard of this interface cannot read the statement: ${error.message}.`);
+    throw error;
+  }
+}
+
+function readTokens(tokens: readonly SqlToken[]): Facts {
+  const facts = readKind(tokens);
+  const pairs = partners(tokens);
+  const skipped = facts.kind === "define" ? judgeDefinition(tokens, pairs, facts) : new Set<number>();
+  judgeFiles(tokens);
+  judgeSettingClauses(tokens, pairs, facts);
+  judgeCalls(tokens, pairs, facts, skipped);
+  if (facts.unknown.size > 0) forgetLambdas(tokens, facts);
+  if (facts.unknown.size > maxUnknown) refuse("The statement calls too many functions that are not the engine's.");
+  return facts;
+}
+
+/** `x -> x + 1 AS f` makes a function for this statement. */
+function forgetLambdas(tokens: readonly SqlToken[], facts: Facts): void {
+  for (let at = 1; at < tokens.length; at += 1) {
+    if (isKeyword(tokens[at - 1], "AS")) facts.unknown.delete((tokens[at] as SqlToken).value);
+  }
+}
+
+/** `INTO OUTFILE 'x'` and `FROM INFILE 'x'`; tables of these names are followed by no text. */
+function judgeFiles(tokens: readonly SqlToken[]): void {
+  for (let at = 0; at < tokens.length - 2; at += 1) {
+    const token = tokens[at];
+    if (token?.kind !== "word") continue;
+    const next = tokens[at + 1];
+    const path = tokens[at + 2];
+    const files =
+      (isKeyword(token, "INTO") && isKeyword(next, "OUTFILE")) ||
+      (isKeyword(token, "FROM") && isKeyword(next, "INFILE"));
+    if (files && (path?.kind === "string" || path?.kind === "parameter")) {
+      refuse("INTO OUTFILE and FROM INFILE are not available over HTTP.");
+    }
+  }
+}

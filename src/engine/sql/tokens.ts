@@ -1,0 +1,148 @@
+/**
+ * Reads the engine's canonical text of a statement (`formatQuerySingleLine`) into tokens. That text is a small language:
+ * no comments, heredocs, curly quotes, hexadecimal strings or line breaks outside quotes. Whatever is not of this small
+ * language is refused, so a text that is read at all is read as the engine reads it.
+ *
+ * Texts are latin1 strings: one character is one byte, whatever the encoding of the client.
+ */
+
+export type TokenKind = "word" | "quoted" | "string" | "number" | "parameter" | "mark";
+
+export type SqlToken = {
+  readonly kind: TokenKind;
+  /** Content of quotes with escapes resolved; the name of a parameter; the source text of the other kinds. */
+  readonly value: string;
+  /** The type of a parameter, `Array(String)` in `{a:Array(String)}`; empty for the other kinds. */
+  readonly type: string;
+  /** Offsets into the text, end exclusive. */
+  readonly start: number;
+  readonly end: number;
+};
+
+/** A text that is outside of the small language. */
+export class UnreadableText extends Error {
+  /** Where reading stopped. */
+  readonly at: number;
+
+  constructor(message: string, at: number) {
+    super(message);
+    this.name = "UnreadableText";
+    this.at = at;
+  }
+}
+
+const singleMarks = "()[],.+-*/%=<>?:^}";
+const doubleMarks = new Set(["->", "::", "<=", ">=", "!=", "<>", "==", "||"]);
+const numbers = /(?:0[xX][0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)/y;
+/** The whole content of a quote, in pieces that cannot overlap: the time is linear. */
+const quotes: Readonly<Record<string, RegExp>> = {
+  "'": /'[^'\\]*(?:\\[\s\S][^'\\]*)*'/y,
+  "`": /`[^`\\]*(?:\\[\s\S][^`\\]*)*`/y,
+};
+const parameters = /\{\s*([A-Za-z_$][A-Za-z0-9_$]*)\s*:([^{}'`"\\]*(?:'[^'\\]*(?:\\[\s\S][^'\\]*)*'[^{}'`"\\]*)*)\}/y;
+
+/** Every token of a canonical text. Throws `UnreadableText`. The time is linear in the length. */
+export function readCanonical(text: string): SqlToken[] {
+  const tokens: SqlToken[] = [];
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at);
+    if (code === 0x20) {
+      at += 1;
+      continue;
+    }
+    const token = isWordCode(code) ? readWord(text, at) : readToken(text, at, code);
+    tokens.push(token);
+    at = token.end;
+  }
+  return tokens;
+}
+
+function readWord(text: string, start: number): SqlToken {
+  let end = start + 1;
+  while (end < text.length && (isWordCode(text.charCodeAt(end)) || isDigit(text.charCodeAt(end)))) end += 1;
+  return plain("word", text.slice(start, end), start);
+}
+
+function readToken(text: string, at: number, code: number): SqlToken {
+  if (code === 0x27 || code === 0x60) return readQuoted(text, at, text[at] as string);
+  if (code === 0x7b) return readParameter(text, at);
+  if (isDigit(code) || (code === 0x2e && isDigit(text.charCodeAt(at + 1)))) return readNumber(text, at);
+  const pair = text.slice(at, at + 2);
+  if (text.startsWith("<=>", at)) return plain("mark", "<=>", at);
+  if (doubleMarks.has(pair)) return plain("mark", pair, at);
+  if (!singleMarks.includes(text[at] as string) || pair === "--" || pair === "//" || pair === "/*")
+    throw unreadable(text, at);
+  return plain("mark", text[at] as string, at);
+}
+
+function readQuoted(text: string, at: number, quote: string): SqlToken {
+  const source = matchAt(quotes[quote] as RegExp, text, at);
+  if (source === undefined) throw unreadable(text, at);
+  const content = source.slice(1, -1);
+  const value = content.includes("\\") ? unescapeQuoted(content) : content;
+  // The formatter writes a backslash before a quote; two quotes in a row are another dialect.
+  const next = text[at + source.length];
+  if (next === quote) throw unreadable(text, at);
+  return { kind: quote === "'" ? "string" : "quoted", value, type: "", start: at, end: at + source.length };
+}
+
+function readParameter(text: string, at: number): SqlToken {
+  parameters.lastIndex = at;
+  const found = parameters.exec(text);
+  // `{'a':1}` is the value of a setting that is a map; its strings are tokens of their own.
+  if (found === null) {
+    if (text[at + 1] === "'" || text[at + 1] === "}") return plain("mark", "{", at);
+    throw unreadable(text, at);
+  }
+  const [source, name, type] = found as unknown as [string, string, string];
+  return { kind: "parameter", value: name, type: type.trim(), start: at, end: at + source.length };
+}
+
+/** `1abc` is a name for the engine and must not hide one here. */
+function readNumber(text: string, at: number): SqlToken {
+  const source = matchAt(numbers, text, at);
+  if (source === undefined || isWordCode(text.charCodeAt(at + source.length))) throw unreadable(text, at);
+  return plain("number", source, at);
+}
+
+function isWordCode(code: number): boolean {
+  return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || code === 0x5f;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+function plain(kind: TokenKind, value: string, start: number): SqlToken {
+  return { kind, value, type: "", start, end: start + value.length };
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): string | undefined {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0];
+}
+
+function unreadable(text: string, at: number): UnreadableText {
+  return new UnreadableText(`the statement cannot be read at ${JSON.stringify(text.slice(at, at + 40))}`, at);
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  "0": "\0",
+  "\\": "\\",
+  "'": "'",
+  "`": "`",
+};
+
+/** The formatter writes these escapes and no others (`writeAnyEscapedString` of the engine). */
+function unescapeQuoted(content: string): string {
+  return content.replace(/\\([\s\S])/g, (source, char: string) => {
+    const value = escapes[char];
+    if (value === undefined) throw new UnreadableText(`the escape ${source} is not canonical`, 0);
+    return value;
+  });
+}

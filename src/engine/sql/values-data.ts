@@ -1,0 +1,29 @@
+/**
+ * Data of INSERT ... VALUES. The engine can read expressions in it, `now()` or `1 + 2`, and reads literals without them.
+ * They are allowed for data that is plain and calls nothing but functions of the list.
+ */
+import { functions } from "./lists.ts";
+import { readPlain } from "./plain-text.ts";
+import { isMark, isName } from "./scan.ts";
+
+/** Bytes of data that are searched; longer data must consist of literals. */
+export const maxSearchedBytes = 65_536;
+
+const maxTokens = 20_000;
+
+/** Words that begin a query, or name a function without parentheses. */
+const queries = /^(?:select|with|from|apply|insert)$/i;
+
+/** True when the whole data (latin1) may be parsed with expressions. */
+export function mayHoldExpressions(data: string): boolean {
+  if (data.length > maxSearchedBytes) return false;
+  const tokens = readPlain(data, maxTokens);
+  if (tokens === undefined) return false;
+  return tokens.every((token, at) => {
+    if (!isName(token)) return true;
+    const name = token.value.toLowerCase();
+    if (queries.test(name) || functions.refused.has(name)) return false;
+    // `format` is also a table function, which takes a structure.
+    return !isMark(tokens[at + 1], "(") || (functions.allowed.has(name) && name !== "format") || name === "in";
+  });
+}
