@@ -36,6 +36,7 @@ const layers: [RegExp, number][] = [
   [/^src\/door\//, 2.5],
   [/^src\/(store|clickhouse)\//, 2],
   [/^src\/api\//, 1],
+  [/^src\/confinement\//, 0.5],
   [/^src\/lib\//, 0],
 ];
 

@@ -1,0 +1,140 @@
+/** What each kind of child may touch, and why. A child that needs one thing more gets it here. */
+import { fileURLToPath } from "node:url";
+import type { Rules } from "./rules.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The program and its packages. Nothing of an operator is in these folders. */
+const program = [`${root}src`, `${root}node_modules`, `${root}package.json`];
+
+/** Shared libraries and where the dynamic loader finds them. */
+const libraries = [
+  "/lib",
+  "/lib64",
+  "/usr/lib",
+  "/usr/lib64",
+  "/usr/local/lib",
+  "/etc/ld.so.cache",
+  "/etc/ld.so.conf.d",
+];
+
+/** The dynamic loaders: the kernel runs them to run Node. */
+const loaders = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
+
+/** Certificates of authorities, and not the private keys that lie beside them. */
+const certificates = [
+  "/etc/ssl/certs",
+  "/etc/ssl/cert.pem",
+  "/etc/ssl/openssl.cnf",
+  "/etc/pki/tls/certs",
+  "/etc/pki/tls/cert.pem",
+  "/etc/pki/tls/openssl.cnf",
+  "/etc/pki/ca-trust/extracted",
+  "/etc/ca-certificates/extracted",
+  "/etc/crypto-policies",
+  "/usr/share/ca-certificates",
+  "/usr/local/share/ca-certificates",
+];
+
+const timeZones = ["/etc/localtime", "/etc/timezone", "/usr/share/zoneinfo"];
+
+/** What the C library reads to resolve a name. */
+const nameResolution = [
+  "/etc/resolv.conf",
+  "/etc/hosts",
+  "/etc/nsswitch.conf",
+  "/etc/host.conf",
+  "/etc/gai.conf",
+  "/etc/services",
+  "/etc/protocols",
+];
+
+const devices = ["/dev/random", "/dev/urandom", "/dev/zero"];
+
+/** How large the machine is, and how busy. The launcher adds the process's own folder in /proc, and nobody else's. */
+const machine = [
+  "/proc/cpuinfo",
+  "/proc/filesystems",
+  "/proc/loadavg",
+  "/proc/meminfo",
+  "/proc/stat",
+  "/proc/uptime",
+  "/proc/version",
+  "/proc/vmstat",
+  "/proc/sys/kernel/osrelease",
+  "/proc/sys/kernel/pid_max",
+  "/proc/sys/kernel/threads-max",
+  "/proc/sys/vm/max_map_count",
+  "/proc/sys/vm/overcommit_memory",
+  "/sys/devices/system/cpu",
+  "/sys/devices/system/node",
+  "/sys/fs/cgroup",
+  "/sys/kernel/mm/transparent_hugepage",
+];
+
+/** What every Node process of ours needs to start. No network. */
+export const nodeRules: Rules = {
+  readWrite: ["/dev/null"],
+  withLinks: [],
+  read: [...program, ...libraries, ...certificates, ...timeZones, ...devices, ...machine],
+  execute: loaders,
+  connectPorts: [],
+  bindPorts: [],
+  unixSockets: [],
+  datagrams: false,
+};
+
+export type EngineAccess = {
+  /** The service's data directory: the engine links databases to their files in it. It exists. */
+  readonly dataDir: string;
+  /** Other folders of this service alone: run directory, backup staging, compiled code. They exist. */
+  readonly folders: readonly string[];
+  readonly connectPorts: readonly number[] | "any";
+  readonly bindPorts: readonly number[];
+  /** Folders of unix sockets, which the engine may also make; they exist. Empty: no unix sockets. */
+  readonly unixSockets: readonly string[];
+};
+
+/**
+ * An engine host: whatever SQL makes it do stays in its service's own folders. It runs no program, connects only to the
+ * given ports, and resolves names only while it may connect to any port.
+ */
+export function engineRules(access: EngineAccess): Rules {
+  const { dataDir, folders, connectPorts, bindPorts, unixSockets } = access;
+  const resolves = connectPorts === "any";
+  return {
+    ...nodeRules,
+    readWrite: [...nodeRules.readWrite, ...folders, ...unixSockets],
+    withLinks: [dataDir],
+    read: [...nodeRules.read, ...(resolves ? nameResolution : [])],
+    connectPorts,
+    bindPorts,
+    unixSockets,
+    datagrams: resolves,
+  };
+}
+
+export type PipeWorkerAccess = {
+  /** Folders of this pipe alone, and the one where it leaves data for its service's engine. They exist. */
+  readonly folders: readonly string[];
+  /** Files that its settings name: certificates of the operator, and credentials for a source that uses the machine's. */
+  readonly read: readonly string[];
+  /** Folders of engines' unix sockets. */
+  readonly unixSockets: readonly string[];
+};
+
+/**
+ * A pipe worker: it parses what a foreign source sends, and holds that source's secrets. It writes nothing but its own
+ * folders and runs no program. It connects to any port, because sources listen anywhere; which addresses it may reach is
+ * checked where it resolves names. It accepts no connections.
+ */
+export function pipeWorkerRules({ folders, read, unixSockets }: PipeWorkerAccess): Rules {
+  return {
+    ...nodeRules,
+    readWrite: [...nodeRules.readWrite, ...folders],
+    read: [...nodeRules.read, ...nameResolution, ...read],
+    connectPorts: "any",
+    unixSockets,
+    datagrams: true,
+  };
+}

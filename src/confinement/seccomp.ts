@@ -1,0 +1,189 @@
+/**
+ * A filter of system calls for what Landlock has no rule for: unix sockets by path (before its version 9), signals
+ * (before its version 6), other namespaces, and parts of the kernel that no child of ours needs.
+ * https://www.kernel.org/doc/html/latest/userspace-api/seccomp_filter.html
+ */
+import { type Architecture, kernelCall, placed } from "./kernel.ts";
+import type { Rules } from "./rules.ts";
+
+const columns = { x64: 0, arm64: 1 } as const;
+const auditArchitecture = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
+
+/** Refused with EPERM, whatever the arguments. Numbers of x64 and arm64. */
+const refused: readonly (readonly [x64: number, arm64: number])[] = [
+  // Other processes: ptrace, process_vm_readv, process_vm_writev, kcmp, pidfd_getfd, process_madvise,
+  // pidfd_send_signal, tkill (a thread of any process), rt_sigqueueinfo, rt_tgsigqueueinfo.
+  [101, 117],
+  [310, 270],
+  [311, 271],
+  [312, 272],
+  [438, 438],
+  [440, 440],
+  [424, 424],
+  [200, 130],
+  [129, 138],
+  [297, 240],
+  // Other views of the machine: mount, umount2, pivot_root, chroot, unshare, setns, open_tree, move_mount, fsopen,
+  // fsconfig, fsmount, fspick, mount_setattr, name_to_handle_at, open_by_handle_at.
+  [165, 40],
+  [166, 39],
+  [155, 41],
+  [161, 51],
+  [272, 97],
+  [308, 268],
+  [428, 428],
+  [429, 429],
+  [430, 430],
+  [431, 431],
+  [432, 432],
+  [433, 433],
+  [442, 442],
+  [303, 264],
+  [304, 265],
+  // Large parts of the kernel that are not needed: bpf, perf_event_open, userfaultfd, add_key, request_key, keyctl,
+  // fanotify_init, io_uring_setup, io_uring_enter, io_uring_register (which would pass this filter by).
+  [321, 280],
+  [298, 241],
+  [323, 282],
+  [248, 217],
+  [249, 218],
+  [250, 219],
+  [300, 262],
+  [425, 425],
+  [426, 426],
+  [427, 427],
+  // The machine itself: init_module, finit_module, delete_module, kexec_load, kexec_file_load, reboot, swapon, swapoff,
+  // acct, quotactl, quotactl_fd, syslog, settimeofday, clock_settime, adjtimex, clock_adjtime.
+  [175, 105],
+  [313, 273],
+  [176, 106],
+  [246, 104],
+  [320, 294],
+  [169, 142],
+  [167, 224],
+  [168, 225],
+  [163, 89],
+  [179, 60],
+  [443, 443],
+  [103, 116],
+  [164, 170],
+  [227, 112],
+  [159, 171],
+  [305, 266],
+];
+
+const kill = [62, 129] as const;
+const tgkill = [234, 131] as const;
+const prlimit = [302, 261] as const;
+const socket = [41, 198] as const;
+const socketpair = [53, 199] as const;
+const clone = [56, 220] as const;
+const clone3 = [435, 435] as const;
+
+/** CLONE_NEW*: namespaces of its own would give a process rights over parts of the kernel. */
+const newNamespaces = 0x7e020000;
+const unixFamily = 1;
+const inetFamilies = [2, 10] as const;
+const netlinkFamily = 16;
+/** Its protocol that tells of addresses and routes, which name resolution asks for. */
+const netlinkRoute = 0;
+const stream = 1;
+const datagram = 2;
+/** The lower bits of a socket's type; the others are flags. */
+const typeMask = 0xf;
+
+const allow = 0x7fff0000;
+const errno = (code: number) => 0x00050000 | code;
+const refuse = errno(1);
+const noSuchCall = errno(38);
+const badFamily = errno(97);
+
+/** Where things are in struct seccomp_data. Only the lower half of an argument is looked at: the kernel does the same. */
+const atNumber = 0;
+const atArchitecture = 4;
+const argument = (index: number) => 16 + 8 * index;
+
+type Instruction = { readonly code: number; readonly yes: number; readonly no: number; readonly k: number };
+const load = (k: number): Instruction => ({ code: 0x20, yes: 0, no: 0, k });
+const and = (k: number): Instruction => ({ code: 0x54, yes: 0, no: 0, k });
+const give = (k: number): Instruction => ({ code: 0x06, yes: 0, no: 0, k });
+const equal = (k: number, yes: number, no: number): Instruction => ({ code: 0x15, yes, no, k });
+const atLeast = (k: number, yes: number, no: number): Instruction => ({ code: 0x35, yes, no, k });
+
+/** Gives `verdict` when the loaded value is, or is not, `value`. */
+const ifEqual = (value: number, verdict: number) => [equal(value, 0, 1), give(verdict)];
+const unlessEqual = (value: number, verdict: number) => [equal(value, 1, 0), give(verdict)];
+
+/** The filter's instructions. `pid` is the process that may signal itself. */
+export function filterOf(rules: Rules, arch: Architecture, pid: number): Buffer {
+  const column = columns[arch];
+  const call = (numbers: readonly [number, number], body: readonly Instruction[]) => [
+    equal(numbers[column], 0, body.length + 1),
+    ...body,
+    give(allow),
+  ];
+  const program = [
+    load(atArchitecture),
+    ...unlessEqual(auditArchitecture[arch], refuse),
+    load(atNumber),
+    // The x32 interface of x64 has the same calls under other numbers.
+    atLeast(0x40000000, 0, 1),
+    give(noSuchCall),
+    ...refused.flatMap((numbers) => ifEqual(numbers[column], refuse)),
+    ...ifEqual(clone3[column], noSuchCall),
+    ...call(clone, [load(argument(0)), and(newNamespaces), ...unlessEqual(0, refuse)]),
+    ...call(kill, [load(argument(0)), ...unlessEqual(pid, refuse)]),
+    ...call(tgkill, [load(argument(0)), ...unlessEqual(pid, refuse)]),
+    ...call(prlimit, [load(argument(0)), equal(0, 2, 0), ...unlessEqual(pid, refuse)]),
+    ...call(socket, socketChecks(rules)),
+    ...call(socketpair, [load(argument(1)), and(typeMask), ...unlessEqual(stream, badFamily)]),
+    give(allow),
+  ];
+  return encoded(program);
+}
+
+/** Families by the rules, and no raw sockets. */
+function socketChecks({ unixSockets, datagrams }: Rules): Instruction[] {
+  const types = datagrams ? [stream, datagram] : [stream];
+  const inetTypes = [
+    load(argument(1)),
+    and(typeMask),
+    ...types.flatMap((type) => ifEqual(type, allow)),
+    give(badFamily),
+  ];
+  const unix = unixSockets.length === 0 ? [] : ifEqual(unixFamily, allow);
+  const netlink = [load(argument(2)), ...ifEqual(netlinkRoute, allow), give(badFamily)];
+  return [
+    load(argument(0)),
+    ...unix,
+    equal(netlinkFamily, 0, netlink.length),
+    ...netlink,
+    equal(inetFamilies[0], 2, 0),
+    equal(inetFamilies[1], 1, 0),
+    give(badFamily),
+    ...inetTypes,
+  ];
+}
+
+function encoded(program: readonly Instruction[]): Buffer {
+  const buffer = Buffer.alloc(8 * program.length);
+  for (const [index, { code, yes, no, k }] of program.entries()) {
+    buffer.writeUInt16LE(code, 8 * index);
+    buffer.writeUInt8(yes, 8 * index + 2);
+    buffer.writeUInt8(no, 8 * index + 3);
+    buffer.writeUInt32LE(k >>> 0, 8 * index + 4);
+  }
+  return buffer;
+}
+
+/** Puts the filter over the calling thread and all that it starts. Needs PR_SET_NO_NEW_PRIVS. Throws KernelError. */
+export function filterSelf(rules: Rules, arch: Architecture): void {
+  const filter = filterOf(rules, arch, process.pid);
+  const program = Buffer.alloc(16);
+  program.writeUInt16LE(filter.length / 8, 0);
+  program.writeBigUInt64LE(BigInt(placed(filter)), 8);
+  const setModeFilter = 1;
+  // Without this flag, kernels before 5.16 switch off speculation for the process, which costs it time.
+  const allowSpeculation = 4;
+  kernelCall("seccomp", setModeFilter, allowSpeculation, program);
+}

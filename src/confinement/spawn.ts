@@ -1,0 +1,61 @@
+/** Starts children behind the wall. */
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { type Launch, launchVariable } from "./launch.ts";
+import type { Rules } from "./rules.ts";
+import { confinementState } from "./state.ts";
+
+const launcherFile = fileURLToPath(new URL("./launcher.ts", import.meta.url));
+
+export type ConfinedOptions = {
+  /** As for `child_process.spawn`; a channel is `ipc` at place 3. */
+  readonly stdio: Exclude<SpawnOptions["stdio"], undefined>;
+  /** The whole environment of the program: nothing is inherited. */
+  readonly environment: Readonly<Record<string, string>>;
+  /**
+   * Where Node keeps the launcher's compiled code, so that it starts faster. No confined process may ever write there:
+   * the launcher runs before its wall stands.
+   */
+  readonly launcherCacheDir?: string | undefined;
+  /** The version of Landlock to use at most (default: the kernel's); for tests. */
+  readonly landlock?: number;
+};
+
+/**
+ * Starts `command`, an absolute path, with exactly the access that `rules` name, for it and all that it starts. Standard
+ * streams and the channel to this process work as without a wall. The child is killed when this process ends. A child
+ * that cannot be confined ends with code 126 and the reason on its standard error; it never runs without its wall.
+ * Only where the platform has none at all (see `confinementState`) is the program started without.
+ */
+export function spawnConfined(
+  command: string,
+  args: readonly string[],
+  rules: Rules,
+  options: ConfinedOptions,
+): ChildProcess {
+  const { stdio, environment, launcherCacheDir } = options;
+  if (!confinementState().confined) return spawn(command, args, { stdio, env: environment });
+  const launch: Launch = {
+    command,
+    args,
+    environment: { ...environment, ...channelOf(stdio) },
+    rules,
+    parent: process.pid,
+    inherited: Array.isArray(stdio) ? stdio.flatMap((how, fd) => (fd > 2 && how !== "ignore" ? [fd] : [])) : [],
+    landlock: options.landlock ?? Number.MAX_SAFE_INTEGER,
+  };
+  // The program's name and arguments follow for those who look at the list of processes; the launcher reads none.
+  return spawn(process.execPath, ["--require", launcherFile, "--", command, ...args], {
+    stdio,
+    env: {
+      [launchVariable]: JSON.stringify(launch),
+      ...(launcherCacheDir === undefined ? {} : { NODE_COMPILE_CACHE: launcherCacheDir }),
+    },
+  });
+}
+
+/** The variable by which Node finds its channel. Node takes it out of the launcher's environment. */
+function channelOf(stdio: ConfinedOptions["stdio"]): Record<string, string> {
+  const fd = Array.isArray(stdio) ? stdio.indexOf("ipc") : -1;
+  return fd === -1 ? {} : { NODE_CHANNEL_FD: String(fd) };
+}
