@@ -1,6 +1,7 @@
 /** Where new backups go and how old ones are reached: the configured location, its keys, and the folders of this machine. */
-import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { emptyFolder } from "../lib/files.ts";
 import { LocalStorage } from "./local-storage.ts";
 import { type S3Keys, S3Storage } from "./s3-storage.ts";
 import type { BackupStorage, Location } from "./storage.ts";
@@ -91,10 +92,11 @@ export class BackupPlace {
     return path;
   }
 
-  /** Removes what operations on the service left in its staging folder. Only while none is running. */
+  /**
+   * Removes what operations on the service left in its staging folder. Only while none is running. The folder itself stays:
+   * a running engine may write there by a rule that goes with the folder.
+   */
   clearStaging(serviceId: string): void {
-    const path = join(this.#stagingRoot, serviceId);
-    if (existsSync(path)) rmSync(path, { recursive: true, force: true, maxRetries: 3 });
-    this.stagingOf(serviceId);
+    emptyFolder(this.stagingOf(serviceId));
   }
 }

@@ -1,0 +1,8 @@
+/** Folders. */
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+/** Removes everything in the folder and keeps the folder itself, which rules of confined processes may name. */
+export function emptyFolder(path: string): void {
+  for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true, maxRetries: 3 });
+}
