@@ -3,7 +3,6 @@
  * for another.
  */
 import { mkdirSync, readFileSync } from "node:fs";
-import { createServer as createNetServer } from "node:net";
 import { join, resolve } from "node:path";
 import { openApiDocument } from "./api/openapi.ts";
 import { managementOperations, observabilityOperations } from "./api/operations.ts";
@@ -21,6 +20,8 @@ import { Charts } from "./charts/charts.ts";
 import { chartClients } from "./charts/clients.ts";
 import { ClickHouseClient } from "./clickhouse/client.ts";
 import type { Config } from "./config.ts";
+import { confinementState } from "./confinement/state.ts";
+import { freePort } from "./gateway/free-port.ts";
 import { Gateway } from "./gateway/gateway.ts";
 import { Authenticator } from "./http/auth.ts";
 import { backupHandlers } from "./http/handlers/backups.ts";
@@ -79,6 +80,9 @@ export async function startApp(options: {
 }
 
 async function compose(config: Config, logger: Logger, version: string, signal: AbortSignal, closers: Closers) {
+  const confinement = confinementState();
+  if (config.requireConfinement && !confinement.confined) throw new Error(confinement.sentence);
+  if (confinement.missing.length > 0) logger.warn(confinement.sentence);
   const dataDir = resolve(config.dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
 
@@ -294,6 +298,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
           ...processSamples(loops.map((loop) => loop.status())),
         ],
         authenticator,
+        confinement,
       }),
   });
 
@@ -368,18 +373,6 @@ async function isMerging(engine: RunningEngine): Promise<boolean> {
   } finally {
     client.close();
   }
-}
-
-/** A port that nobody listens on now; it becomes the service's for good. */
-function freePort(host: string): Promise<number> {
-  return new Promise((done, fail) => {
-    const probe = createNetServer();
-    probe.once("error", fail);
-    probe.listen({ host, port: 0 }, () => {
-      const address = probe.address();
-      probe.close(() => done(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }
 
 function readTls(cert: string, key: string): { cert: Buffer; key: Buffer } {

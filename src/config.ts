@@ -64,6 +64,10 @@ export const settings = {
   pipeDestinationOutageSeconds: positive
     .default(3_600)
     .describe("A pipe whose destination refuses inserts for this long is Failed"),
+  requireConfinement: z
+    .stringbool()
+    .default(false)
+    .describe("Refuse to start where the kernel cannot confine engines and pipe workers"),
   idleMinuteMs: positive.default(60_000).describe("Length of a minute of idleTimeoutMinutes; shortened in tests"),
 };
 
@@ -91,12 +95,12 @@ export function environmentName(name: string): string {
   return `MILLRACE_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
-/** Flags win over the environment. Throws one error that lists every problem. */
+/** Flags win over the environment; a flag without a value is true. Throws one error that lists every problem. */
 export function loadConfig(flags: Record<string, unknown>, environment: NodeJS.ProcessEnv = process.env): Config {
   const given: Record<string, unknown> = {};
   for (const name of Object.keys(settings)) {
     const value = flags[name] ?? environment[environmentName(name)];
-    if (value !== undefined && value !== "") given[name] = value;
+    if (value !== undefined && value !== "") given[name] = value === true ? "true" : value;
   }
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);

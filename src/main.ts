@@ -39,8 +39,10 @@ await program.parseAsync();
 function addSettings(command: Command): Command {
   for (const [name, schema] of Object.entries(settings)) {
     const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const fallback = schema instanceof z.ZodDefault ? ` (default: ${String(schema.def.defaultValue)})` : "";
-    command.option(`--${flag} <value>`, `${schema.description ?? ""}${fallback} [env ${environmentName(name)}]`);
+    const value = schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined;
+    const fallback = value === undefined ? "" : ` (default: ${String(value)})`;
+    const argument = typeof value === "boolean" ? "[value]" : "<value>";
+    command.option(`--${flag} ${argument}`, `${schema.description ?? ""}${fallback} [env ${environmentName(name)}]`);
   }
   return command;
 }

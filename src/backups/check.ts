@@ -49,7 +49,7 @@ export async function checkFiles(
 export type ScratchOptions = {
   /** Removed before and after. */
   readonly folder: string;
-  readonly compileCacheDir: string;
+  readonly launcherCacheDir: string;
 };
 
 /** Restores everything into a scratch engine, checks every table there, and counts its rows. Empty: nothing is wrong. */
@@ -79,10 +79,10 @@ async function tryRestore(mover: Mover, chain: Chain, scratch: ScratchOptions, s
   const host = await spawnEngineHost({
     dataDir: join(scratch.folder, "data"),
     runDir: join(scratch.folder, "run"),
-    socketPath: join(scratch.folder, "http"),
+    socketPath: join(scratch.folder, "socket", "http"),
     maxMemoryBytes: Math.floor(totalmem() / 4),
     backupsAllowedPath: staging,
-    compileCacheDir: scratch.compileCacheDir,
+    launcherCacheDir: scratch.launcherCacheDir,
   });
   const client = new ClickHouseClient(host.address);
   try {

@@ -102,7 +102,8 @@ export class BackupJobs {
     passed.delete(row.id);
     let problems = await checkFiles(mover, row, passed, signal);
     if (problems.length === 0 && depth === "deep") {
-      const scratch = { folder: join(dataDir, "scratch", row.id), compileCacheDir: join(dataDir, "cache", "code") };
+      const launcherCacheDir = join(dataDir, "cache", "launcher");
+      const scratch = { folder: join(dataDir, "scratch", row.id), launcherCacheDir };
       problems = await checkDeep(mover, row, scratch, signal);
     }
     const verification = problems.length === 0 ? ("passed" as const) : ("failed" as const);

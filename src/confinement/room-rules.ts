@@ -115,12 +115,10 @@ export function engineRules(access: EngineAccess): Rules {
 }
 
 export type PipeWorkerAccess = {
-  /** Folders of this pipe alone, and the one where it leaves data for its service's engine. They exist. */
+  /** Folders of this pipe alone. They exist. */
   readonly folders: readonly string[];
   /** Files that its settings name: certificates of the operator, and credentials for a source that uses the machine's. */
   readonly read: readonly string[];
-  /** Folders of engines' unix sockets. */
-  readonly unixSockets: readonly string[];
 };
 
 /**
@@ -128,13 +126,12 @@ export type PipeWorkerAccess = {
  * folders and runs no program. It connects to any port, because sources listen anywhere; which addresses it may reach is
  * checked where it resolves names. It accepts no connections.
  */
-export function pipeWorkerRules({ folders, read, unixSockets }: PipeWorkerAccess): Rules {
+export function pipeWorkerRules({ folders, read }: PipeWorkerAccess): Rules {
   return {
     ...nodeRules,
     readWrite: [...nodeRules.readWrite, ...folders],
     read: [...nodeRules.read, ...nameResolution, ...read],
     connectPorts: "any",
-    unixSockets,
     datagrams: true,
   };
 }

@@ -2,21 +2,35 @@
  * One engine per data directory. The engine itself does not check, and two on one directory destroy it: a host that
  * is killed and started again may meet its predecessor, still dying.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 const lockName = "millrace-host.pid";
 
+/**
+ * Waits for a predecessor to be gone and removes what it left of its lock. For the process that starts hosts: a confined
+ * host sees no other process, and would take a pid that was given to another program for its predecessor.
+ */
+export async function awaitUnlocked(dataDir: string, timeoutMs: number): Promise<void> {
+  const path = join(dataDir, lockName);
+  await awaitHolder(path, timeoutMs);
+  rmSync(path, { force: true });
+}
+
 /** Writes our pid into the directory, after waiting for a predecessor to be gone. Rejects when it stays alive. */
 export async function lockDirectory(dataDir: string, timeoutMs: number): Promise<void> {
   const path = join(dataDir, lockName);
+  await awaitHolder(path, timeoutMs);
+  writeFileSync(path, `${process.pid} ${startTime(process.pid) ?? ""}`, { mode: 0o600 });
+}
+
+async function awaitHolder(path: string, timeoutMs: number): Promise<void> {
   const until = Date.now() + timeoutMs;
   for (let pid = holderOf(path); pid !== undefined; pid = holderOf(path)) {
     if (Date.now() > until) throw new Error(`process ${pid} still has the data directory open`);
     await delay(20);
   }
-  writeFileSync(path, `${process.pid} ${startTime(process.pid) ?? ""}`, { mode: 0o600 });
 }
 
 /** The process that holds the lock and is alive. A pid that was given to another program since does not count. */

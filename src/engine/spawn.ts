@@ -1,16 +1,25 @@
-/** Starts an engine host and keeps hold of it: it becomes ready or the promise rejects, and it never stays behind. */
-import { type ChildProcess, spawn } from "node:child_process";
+/**
+ * Starts an engine host behind its wall and keeps hold of it: it becomes ready or the promise rejects, and it never stays
+ * behind.
+ */
+import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
 import { createServer } from "node:net";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
+import { engineRules } from "../confinement/room-rules.ts";
+import { spawnConfined } from "../confinement/spawn.ts";
 import { childEnvironment } from "../lib/child-environment.ts";
+import { emptyFolder } from "../lib/files.ts";
 import { type EngineUser, internalUser } from "./chdb/users.ts";
+import { awaitUnlocked } from "./directory-lock.ts";
 import { HandOver } from "./http/hand-over.ts";
 
 export type EngineHostOptions = {
   readonly dataDir: string;
-  /** Unix socket for requests that the gateway carries; its folder is created private. */
+  /** Unix socket for requests that the gateway carries; its folder is created private, and is the host's own. */
   readonly socketPath: string;
   /** Configuration of the engine; emptied at start. */
   readonly runDir: string;
@@ -26,8 +35,10 @@ export type EngineHostOptions = {
   readonly logLevel?: string;
   /** How long the engine may take to open the data directory (default 60 s). */
   readonly readyTimeoutMs?: number;
-  /** Where Node keeps compiled code, so that the next start is faster. */
+  /** Where Node keeps compiled code, so that the next start is faster. The host's own: what it writes there is run. */
   readonly compileCacheDir?: string;
+  /** The same for what starts the host; no engine may reach it. */
+  readonly launcherCacheDir?: string;
   /** Told the pid as soon as there is a process, before the engine answers: for a pid file. */
   readonly onSpawn?: (pid: number) => void;
 };
@@ -56,15 +67,16 @@ export type EngineHostProcess = {
 const hostFile = fileURLToPath(new URL("./host.ts", import.meta.url));
 const stderrTailBytes = 8_000;
 const keyBytes = 32;
+/** How long a predecessor may take to be gone from the data directory. */
+const lockTimeoutMs = 10_000;
 
 export async function spawnEngineHost(options: EngineHostOptions): Promise<EngineHostProcess> {
+  // The host cannot see other processes, so whether one still has the directory open is found out here.
+  await awaitUnlocked(options.dataDir, lockTimeoutMs);
   const port = await freePort();
-  const child = spawn(process.execPath, [hostFile, ...argumentsOf(options, port)], {
-    stdio: ["ignore", "ignore", "pipe", "ipc"],
-    env: childEnvironment(options.compileCacheDir),
-  });
+  const child = startProcess(options, port);
   if (child.pid !== undefined) options.onSpawn?.(child.pid);
-  const handOver = new HandOver(child, options.runDir);
+  const handOver = new HandOver(child, hostDirOf(options));
   let reason: string | undefined;
   child.on("message", (message: { type?: string; reason?: string }) => {
     if (message.type === "broken") reason = message.reason;
@@ -94,6 +106,42 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   };
 }
 
+function startProcess(options: EngineHostOptions, port: number): ChildProcess {
+  const { dataDir, socketPath, compileCacheDir, launcherCacheDir } = options;
+  const { environment, reads } = childEnvironment({ home: hostDirOf(options), compileCacheDir });
+  const rules = engineRules({
+    dataDir,
+    folders: ownFolders(options),
+    connectPorts: "any",
+    bindPorts: [port],
+    unixSockets: [dirname(socketPath)],
+  });
+  return spawnConfined(
+    process.execPath,
+    [hostFile, ...argumentsOf(options, port)],
+    { ...rules, read: [...rules.read, ...reads] },
+    { stdio: ["ignore", "ignore", "pipe", "ipc"], environment, launcherCacheDir },
+  );
+}
+
+/**
+ * The host removes and makes its run directory, which therefore lies in a folder that it may write; the folder itself it
+ * cannot exchange for something else.
+ */
+function hostDirOf({ runDir }: EngineHostOptions): string {
+  return join(runDir, "host", "files");
+}
+
+/** Makes the folders that the host may write in, and empties its run directory. Those beside the data. */
+function ownFolders(options: EngineHostOptions): string[] {
+  const { dataDir, socketPath, compileCacheDir, backupsAllowedPath } = options;
+  const runDir = dirname(hostDirOf(options));
+  const own = [runDir, compileCacheDir, backupsAllowedPath].filter((path) => path !== undefined);
+  for (const path of [dataDir, dirname(socketPath), ...own]) mkdirSync(path, { recursive: true, mode: 0o700 });
+  emptyFolder(runDir);
+  return own;
+}
+
 /** A port of the loopback address that nobody listens on now. When it is taken before the engine has it, the start fails. */
 async function freePort(): Promise<number> {
   return await new Promise((resolve, reject) => {
@@ -110,7 +158,7 @@ function argumentsOf(options: EngineHostOptions, port: number): string[] {
   const given: Record<string, string | undefined> = {
     "data-dir": options.dataDir,
     socket: options.socketPath,
-    "run-dir": options.runDir,
+    "run-dir": hostDirOf(options),
     port: String(port),
     "max-memory-bytes": String(options.maxMemoryBytes),
     "max-queries": String(options.maxQueries ?? 1_000),

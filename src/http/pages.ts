@@ -14,10 +14,18 @@ export type PageOptions = {
   readonly loops: () => readonly LoopStatus[];
   readonly samples: () => Promise<Sample[]>;
   readonly authenticator: Authenticator;
+  /** What confines engines and pipe workers on this machine. */
+  readonly confinement: { readonly confined: boolean; readonly sentence: string };
 };
 
 export function addPages(server: FastifyInstance, options: PageOptions): void {
-  server.get("/health", async () => ({ status: "ok", version: options.version, loops: options.loops() }));
+  const { confined, sentence } = options.confinement;
+  server.get("/health", async () => ({
+    status: "ok",
+    version: options.version,
+    loops: options.loops(),
+    confinement: { confined, sentence },
+  }));
   const openApi = lazily(() => JSON.stringify(options.openApi()));
   server.get("/openapi.json", async (_request, reply) => reply.type("application/json").send(openApi()));
   const page = lazily(() => docsPage(options.operations));

@@ -2,17 +2,15 @@
  * One worker process as the supervisor sees it. Its calls are answered only while it is the current one: a worker that
  * was replaced can change nothing any more.
  */
-import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import type { ChildProcess } from "node:child_process";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
-import { childEnvironment } from "../lib/child-environment.ts";
 import { AppError, publicMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { recordProcess } from "../lib/process.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { Calls, FromWorker, Job, ToWorker, WorkerStatus } from "./protocol.ts";
+import { startWorkerProcess, type WorkerProcessOptions } from "./worker-process.ts";
 
-const workerFile = fileURLToPath(new URL("./worker.ts", import.meta.url));
 const stopGraceMs = 10_000;
 
 /** The address of a service's engine: wakes it if needed, and keeps it awake until released. */
@@ -27,7 +25,7 @@ export type ReplicaParts = {
   readonly ledger: Ledger;
   readonly acquire: AcquireService;
   readonly pidFile: string;
-  readonly compileCacheDir: string | undefined;
+  readonly process: Omit<WorkerProcessOptions, "config">;
   readonly logger: Logger;
   /** Something that the supervisor should look at has changed. */
   readonly changed: () => void;
@@ -48,11 +46,7 @@ export class Replica {
 
   constructor(parts: ReplicaParts) {
     this.#parts = parts;
-    this.#child = fork(workerFile, [], {
-      execPath: process.execPath,
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
-      env: childEnvironment(parts.compileCacheDir),
-    });
+    this.#child = startWorkerProcess({ ...parts.process, config: parts.job.config });
     if (this.#child.pid !== undefined) recordProcess(parts.pidFile, this.#child.pid);
     this.exited = new Promise((resolve) => {
       const over = (how: string) => {

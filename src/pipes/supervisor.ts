@@ -6,6 +6,7 @@
 
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Backoff } from "../lib/backoff.ts";
 import { describeError } from "../lib/errors.ts";
@@ -40,7 +41,7 @@ export type SupervisorOptions = {
   readonly ledger: Ledger;
   readonly acquire: AcquireService;
   readonly logger: Logger;
-  /** Pid files of workers live in its folder `pipes`. */
+  /** Pid files of workers live in its folder `pipes`, compiled code of each pipe in `cache/pipes`. */
   readonly dataDir: string;
   readonly limits: Limits;
   readonly poke: () => void;
@@ -151,7 +152,10 @@ export class PipesSupervisor {
         ledger: this.#options.ledger,
         acquire: this.#options.acquire,
         pidFile: join(this.#runDir, index === 0 ? `${pipe.id}.pid` : `${pipe.id}.${index}.pid`),
-        compileCacheDir: join(this.#options.dataDir, "cache", "code"),
+        process: {
+          cacheDir: this.#cacheDir(pipe.id),
+          launcherCacheDir: join(this.#options.dataDir, "cache", "launcher"),
+        },
         logger: this.#options.logger,
         changed: this.#options.poke,
       });
@@ -195,7 +199,12 @@ export class PipesSupervisor {
     await this.#end(tracked);
     await this.#cleanUp(pipe);
     await this.#options.pipes.remove(pipe.id);
+    await rm(this.#cacheDir(pipe.id), { recursive: true, force: true, maxRetries: 3 });
     this.#tracked.delete(pipe.id);
+  }
+
+  #cacheDir(pipeId: string): string {
+    return join(this.#options.dataDir, "cache", "pipes", pipeId);
   }
 
   /** What the connector made at the source goes with the pipe; a source that is gone does not keep the pipe alive. */

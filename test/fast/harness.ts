@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { openApiDocument } from "../../src/api/openapi.ts";
 import { managementOperations } from "../../src/api/operations.ts";
+import { stateOf } from "../../src/confinement/state.ts";
 import { Authenticator } from "../../src/http/auth.ts";
 import { backupHandlers } from "../../src/http/handlers/backups.ts";
 import { organizationHandlers } from "../../src/http/handlers/organizations.ts";
@@ -121,6 +122,7 @@ export async function startApi(
     observability: { operations: {}, handlers: {} },
     extend: (instance) =>
       addPages(instance, {
+        confinement: stateOf(7, ""),
         version: "0.0.0",
         operations: managementOperations,
         openApi: () => openApiDocument({ management: managementOperations, observability: {}, version: "0.0.0" }),

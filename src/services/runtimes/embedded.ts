@@ -62,7 +62,8 @@ export class EmbeddedRuntime implements ServiceRuntime {
       minFreeDiskBytes: this.#minFreeDiskBytes,
       users,
       backupsAllowedPath: this.#backupPathOf(service.id),
-      compileCacheDir: join(this.#dataDir, "cache", "code"),
+      compileCacheDir: join(home, "cache"),
+      launcherCacheDir: join(this.#dataDir, "cache", "launcher"),
       onSpawn: (pid: number) => recordProcess(pidFile, pid),
     });
     return {
@@ -100,6 +101,6 @@ export class EmbeddedRuntime implements ServiceRuntime {
     const short = join(tmpdir(), `millrace-${sha256Hex(`${process.getuid?.()}:${this.#dataDir}`).slice(0, 16)}`);
     mkdirSync(short, { recursive: true, mode: 0o700 });
     chmodSync(short, 0o700);
-    return join(short, `${serviceId.slice(0, 13)}.sock`);
+    return join(short, serviceId.slice(0, 13), "http");
   }
 }
