@@ -82,6 +82,7 @@ export const nodeRules: Rules = {
   bindPorts: [],
   unixSockets: [],
   datagrams: false,
+  modes: false,
 };
 
 export type EngineAccess = {
@@ -93,6 +94,8 @@ export type EngineAccess = {
   readonly bindPorts: readonly number[];
   /** Folders of unix sockets, which the engine may also make; they exist. Empty: no unix sockets. */
   readonly unixSockets: readonly string[];
+  /** Sockets and named pipes are made private by their path. */
+  readonly modes: boolean;
 };
 
 /**
@@ -100,7 +103,7 @@ export type EngineAccess = {
  * given ports, and resolves names only while it may connect to any port.
  */
 export function engineRules(access: EngineAccess): Rules {
-  const { dataDir, folders, connectPorts, bindPorts, unixSockets } = access;
+  const { dataDir, folders, connectPorts, bindPorts, unixSockets, modes } = access;
   const resolves = connectPorts === "any";
   return {
     ...nodeRules,
@@ -111,6 +114,7 @@ export function engineRules(access: EngineAccess): Rules {
     bindPorts,
     unixSockets,
     datagrams: resolves,
+    modes,
   };
 }
 

@@ -26,4 +26,6 @@ export type Rules = {
   readonly unixSockets: readonly string[];
   /** UDP, which name resolution needs. The kernel knows no rule about where it goes. */
   readonly datagrams: boolean;
+  /** Changing modes of files by their path, wherever they are, if the same user owns them. Owners never change. */
+  readonly modes: boolean;
 };

@@ -9,68 +9,89 @@ import type { Rules } from "./rules.ts";
 const columns = { x64: 0, arm64: 1 } as const;
 const auditArchitecture = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
 
-/** Refused with EPERM, whatever the arguments. Numbers of x64 and arm64. */
-const refused: readonly (readonly [x64: number, arm64: number])[] = [
-  // Other processes: ptrace, process_vm_readv, process_vm_writev, kcmp, pidfd_getfd, process_madvise,
-  // pidfd_send_signal, tkill (a thread of any process), rt_sigqueueinfo, rt_tgsigqueueinfo.
-  [101, 117],
-  [310, 270],
-  [311, 271],
-  [312, 272],
-  [438, 438],
-  [440, 440],
-  [424, 424],
-  [200, 130],
-  [129, 138],
-  [297, 240],
-  // Other views of the machine: mount, umount2, pivot_root, chroot, unshare, setns, open_tree, move_mount, fsopen,
-  // fsconfig, fsmount, fspick, mount_setattr, name_to_handle_at, open_by_handle_at.
-  [165, 40],
-  [166, 39],
-  [155, 41],
-  [161, 51],
-  [272, 97],
-  [308, 268],
-  [428, 428],
-  [429, 429],
-  [430, 430],
-  [431, 431],
-  [432, 432],
-  [433, 433],
-  [442, 442],
-  [303, 264],
-  [304, 265],
-  // Large parts of the kernel that are not needed: bpf, perf_event_open, userfaultfd, add_key, request_key, keyctl,
-  // fanotify_init, io_uring_setup, io_uring_enter, io_uring_register (which would pass this filter by).
-  [321, 280],
-  [298, 241],
-  [323, 282],
-  [248, 217],
-  [249, 218],
-  [250, 219],
-  [300, 262],
-  [425, 425],
-  [426, 426],
-  [427, 427],
-  // The machine itself: init_module, finit_module, delete_module, kexec_load, kexec_file_load, reboot, swapon, swapoff,
-  // acct, quotactl, quotactl_fd, syslog, settimeofday, clock_settime, adjtimex, clock_adjtime.
-  [175, 105],
-  [313, 273],
-  [176, 106],
-  [246, 104],
-  [320, 294],
-  [169, 142],
-  [167, 224],
-  [168, 225],
-  [163, 89],
-  [179, 60],
-  [443, 443],
-  [103, 116],
-  [164, 170],
-  [227, 112],
-  [159, 171],
-  [305, 266],
-];
+/** Numbers of a system call on x64 and arm64; the latter has not all of them. */
+type Numbers = readonly [x64: number, arm64?: number];
+
+/** Refused with EPERM, whatever the arguments. */
+const refused: Readonly<Record<string, Numbers>> = {
+  // Other processes.
+  ptrace: [101, 117],
+  process_vm_readv: [310, 270],
+  process_vm_writev: [311, 271],
+  process_madvise: [440, 440],
+  kcmp: [312, 272],
+  pidfd_getfd: [438, 438],
+  pidfd_send_signal: [424, 424],
+  tkill: [200, 130],
+  rt_sigqueueinfo: [129, 138],
+  rt_tgsigqueueinfo: [297, 240],
+  // Memory and queues that are shared by number or name.
+  shmget: [29, 194],
+  msgget: [68, 186],
+  semget: [64, 190],
+  mq_open: [240, 180],
+  // Owners and attributes of files: the kernel asks for their owner, not for Landlock.
+  chown: [92],
+  lchown: [94],
+  fchown: [93, 55],
+  fchownat: [260, 54],
+  setxattr: [188, 5],
+  lsetxattr: [189, 6],
+  fsetxattr: [190, 7],
+  removexattr: [197, 14],
+  lremovexattr: [198, 15],
+  fremovexattr: [199, 16],
+  setxattrat: [463, 463],
+  removexattrat: [466, 466],
+  file_setattr: [469, 469],
+  // Other views of the machine.
+  mount: [165, 40],
+  umount2: [166, 39],
+  pivot_root: [155, 41],
+  chroot: [161, 51],
+  unshare: [272, 97],
+  setns: [308, 268],
+  open_tree: [428, 428],
+  move_mount: [429, 429],
+  fsopen: [430, 430],
+  fsconfig: [431, 431],
+  fsmount: [432, 432],
+  fspick: [433, 433],
+  mount_setattr: [442, 442],
+  name_to_handle_at: [303, 264],
+  open_by_handle_at: [304, 265],
+  // Large parts of the kernel that no child needs; io_uring would pass this filter by.
+  bpf: [321, 280],
+  perf_event_open: [298, 241],
+  userfaultfd: [323, 282],
+  add_key: [248, 217],
+  request_key: [249, 218],
+  keyctl: [250, 219],
+  fanotify_init: [300, 262],
+  io_uring_setup: [425, 425],
+  io_uring_enter: [426, 426],
+  io_uring_register: [427, 427],
+  // The machine itself.
+  init_module: [175, 105],
+  finit_module: [313, 273],
+  delete_module: [176, 106],
+  kexec_load: [246, 104],
+  kexec_file_load: [320, 294],
+  reboot: [169, 142],
+  swapon: [167, 224],
+  swapoff: [168, 225],
+  acct: [163, 89],
+  quotactl: [179, 60],
+  quotactl_fd: [443, 443],
+  syslog: [103, 116],
+  settimeofday: [164, 170],
+  clock_settime: [227, 112],
+  adjtimex: [159, 171],
+  clock_adjtime: [305, 266],
+};
+
+/** Modes of files, by their path. */
+const modes: Readonly<Record<string, Numbers>> = { chmod: [90], fchmodat: [268, 53], fchmodat2: [452, 452] };
 
 const kill = [62, 129] as const;
 const tgkill = [234, 131] as const;
@@ -129,7 +150,8 @@ export function filterOf(rules: Rules, arch: Architecture, pid: number): Buffer 
     // The x32 interface of x64 has the same calls under other numbers.
     atLeast(0x40000000, 0, 1),
     give(noSuchCall),
-    ...refused.flatMap((numbers) => ifEqual(numbers[column], refuse)),
+    ...numbersOf(refused, column).flatMap((number) => ifEqual(number, refuse)),
+    ...(rules.modes ? [] : numbersOf(modes, column).flatMap((number) => ifEqual(number, refuse))),
     ...ifEqual(clone3[column], noSuchCall),
     ...call(clone, [load(argument(0)), and(newNamespaces), ...unlessEqual(0, refuse)]),
     ...call(kill, [load(argument(0)), ...unlessEqual(pid, refuse)]),
@@ -140,6 +162,10 @@ export function filterOf(rules: Rules, arch: Architecture, pid: number): Buffer 
     give(allow),
   ];
   return encoded(program);
+}
+
+function numbersOf(calls: Readonly<Record<string, Numbers>>, column: 0 | 1): number[] {
+  return Object.values(calls).flatMap((numbers) => numbers[column] ?? []);
 }
 
 /** Families by the rules, and no raw sockets. */

@@ -115,6 +115,7 @@ function startProcess(options: EngineHostOptions, port: number): ChildProcess {
     connectPorts: "any",
     bindPorts: [port],
     unixSockets: [dirname(socketPath)],
+    modes: true,
   });
   return spawnConfined(
     process.execPath,
