@@ -20,7 +20,7 @@ import { Charts } from "./charts/charts.ts";
 import { chartClients } from "./charts/clients.ts";
 import { ClickHouseClient } from "./clickhouse/client.ts";
 import type { Config } from "./config.ts";
-import { confinementState } from "./confinement/state.ts";
+import { assertConfined, confinementState } from "./confinement/state.ts";
 import { freePort } from "./gateway/free-port.ts";
 import { Gateway } from "./gateway/gateway.ts";
 import { Authenticator } from "./http/auth.ts";
@@ -81,7 +81,7 @@ export async function startApp(options: {
 
 async function compose(config: Config, logger: Logger, version: string, signal: AbortSignal, closers: Closers) {
   const confinement = confinementState();
-  if (config.requireConfinement && !confinement.confined) throw new Error(confinement.sentence);
+  if (config.requireConfinement) assertConfined(confinement);
   if (confinement.missing.length > 0) logger.warn(confinement.sentence);
   const dataDir = resolve(config.dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });

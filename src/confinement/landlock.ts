@@ -74,7 +74,7 @@ export function landlockVersion(): number {
 /** What the wall lacks at this version, in words; empty: nothing. */
 export function missingAt(version: number): string[] {
   return [
-    ...(version < 2 ? ["files cannot be moved between folders"] : []),
+    ...(version < 2 ? ["engines are not limited to their folders, which needs Linux 5.19"] : []),
     ...(version < 3 ? ["files outside can be cut off where file permissions allow it"] : []),
     ...(version < tcpSince ? ["connections are not limited to ports"] : []),
     ...(version < scopesSince ? ["abstract unix sockets of others can be reached"] : []),

@@ -37,8 +37,10 @@ function launch({ command, args, environment, rules, parent, inherited, landlock
   dropCapabilities();
   dieWithParent(parent);
   const own = keepOwnProcess();
-  const read = [...rules.read, own];
-  restrictSelf({ ...rules, read, execute: [...rules.execute, command] }, Math.min(landlock, landlockVersion()));
+  const version = Math.min(landlock, landlockVersion());
+  if (version >= rules.leastLandlock) {
+    restrictSelf({ ...rules, read: [...rules.read, own], execute: [...rules.execute, command] }, version);
+  }
   filterSelf(rules, arch);
   for (const fd of inherited) keepOpen(fd);
   if (process.execve === undefined) throw new Error("this version of Node cannot run another program");

@@ -28,4 +28,6 @@ export type Rules = {
   readonly datagrams: boolean;
   /** Changing modes of files by their path, wherever they are, if the same user owns them. Owners never change. */
   readonly modes: boolean;
+  /** The version of Landlock without which the program cannot do its work behind it; below, it runs without Landlock. */
+  readonly leastLandlock: number;
 };

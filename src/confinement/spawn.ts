@@ -17,7 +17,7 @@ export type ConfinedOptions = {
    * the launcher runs before its wall stands.
    */
   readonly launcherCacheDir?: string | undefined;
-  /** The version of Landlock to use at most (default: the kernel's); for tests. */
+  /** The version of Landlock to use at most, as on an older kernel (default: the kernel's). */
   readonly landlock?: number;
 };
 
@@ -34,7 +34,7 @@ export function spawnConfined(
   options: ConfinedOptions,
 ): ChildProcess {
   const { stdio, environment, launcherCacheDir } = options;
-  if (!confinementState().confined) return spawn(command, args, { stdio, env: environment });
+  if (confinementState().landlock === 0) return spawn(command, args, { stdio, env: environment });
   const launch: Launch = {
     command,
     args,

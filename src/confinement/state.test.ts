@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { stateOf } from "./state.ts";
+import { assertConfined, stateOf } from "./state.ts";
 
 test("the state of a machine is one sentence that names what is missing", () => {
   expect(stateOf(7, "")).toEqual({
@@ -15,4 +15,12 @@ test("the state of a machine is one sentence that names what is missing", () => 
   expect(stateOf(3, "").sentence).toMatch(/version 3, but connections are not limited to ports, and abstract/);
   expect(stateOf(0, "darwin has no Landlock")).toMatchObject({ confined: false, missing: ["everything"] });
   expect(stateOf(0, "darwin has no Landlock").sentence).toMatch(/without confinement, because darwin has no Landlock:/);
+});
+
+test("a server that requires the wall refuses to start without it", () => {
+  expect(() => assertConfined(stateOf(0, "darwin has no Landlock"))).toThrow(
+    /^--require-confinement: Engines .* darwin/,
+  );
+  expect(() => assertConfined(stateOf(1, ""))).toThrow(/engines are not limited to their folders/);
+  expect(() => assertConfined(stateOf(2, ""))).not.toThrow();
 });

@@ -3,7 +3,7 @@ import { architecture } from "./kernel.ts";
 import { landlockVersion, missingAt } from "./landlock.ts";
 
 export type ConfinementState = {
-  /** True: children run behind the wall. */
+  /** True: children reach nothing but what their rules name. */
   readonly confined: boolean;
   /** The kernel's version of Landlock; 0: none. */
   readonly landlock: number;
@@ -28,9 +28,15 @@ export function stateOf(landlock: number, reason: string): ConfinementState {
     return { confined: false, landlock, missing: ["everything"], sentence };
   }
   const missing = missingAt(landlock);
+  const confined = landlock > 1;
   const but = missing.length === 0 ? "" : `, but ${missing.join(", and ")}`;
   const sentence = `Engines and pipe workers are confined by Landlock, version ${landlock}${but}.`;
-  return { confined: true, landlock, missing, sentence };
+  return { confined, landlock, missing, sentence };
+}
+
+/** For operators who would rather have no server than one without a wall. Throws with the state's sentence. */
+export function assertConfined({ confined, sentence }: ConfinementState): void {
+  if (!confined) throw new Error(`--require-confinement: ${sentence}`);
 }
 
 function why(): string {
