@@ -6,14 +6,14 @@ const ours = {
   LANG: "de_DE.UTF-8",
   LC_ALL: "C",
   TZ: "Europe/Berlin",
-  HOME: "/home/operator",
+  HOME: "/our-home",
   NODE_EXTRA_CA_CERTS: "/etc/our-ca.pem",
   NODE_OPTIONS: "--require ./anything",
   LD_PRELOAD: "/tmp/anything.so",
   HTTPS_PROXY: "http://proxy",
   PGPASSWORD: "secret",
   MILLRACE_SECRET_KEY: "secret",
-  GOOGLE_APPLICATION_CREDENTIALS: "/home/operator/key.json",
+  GOOGLE_APPLICATION_CREDENTIALS: "/our-home/key.json",
   AZURE_CLIENT_SECRET: "secret",
   AWS_ACCESS_KEY_ID: "key",
   AWS_SECRET_ACCESS_KEY: "secret",
@@ -50,7 +50,7 @@ describe("the environment of a child", () => {
   test("of a source with a role has what the AWS clients read, and the files are named", () => {
     const { environment, reads } = childEnvironment({ home: "/own", aws: "credentials" }, ours);
     expect(environment).toMatchObject({
-      HOME: "/home/operator",
+      HOME: "/our-home",
       AWS_ACCESS_KEY_ID: "key",
       AWS_SECRET_ACCESS_KEY: "secret",
       AWS_ENDPOINT_URL_STS: "http://sts",
@@ -58,6 +58,6 @@ describe("the environment of a child", () => {
     expect(environment).not.toHaveProperty("AWS_EC2_METADATA_DISABLED");
     expect(environment).not.toHaveProperty("PGPASSWORD");
     // The folder of the token, which is exchanged for a new file while the child runs.
-    expect(reads).toEqual(["/etc/our-ca.pem", "/var/run/secrets", "/home/operator/.aws"]);
+    expect(reads).toEqual(["/etc/our-ca.pem", "/var/run/secrets", "/our-home/.aws"]);
   });
 });
