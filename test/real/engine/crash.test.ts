@@ -76,6 +76,6 @@ test("a second host on the same directory is refused", async () => {
     maxMemoryBytes: 1e9,
     logLevel: "fatal",
   };
-  await expect(spawnEngineHost(options)).rejects.toThrow(/ended before it was ready.*data directory open/s);
+  await expect(spawnEngineHost(options)).rejects.toThrow(/still has the data directory open/);
   expect(await stage.ok("SELECT 1")).toBe("1");
 });
