@@ -48,6 +48,8 @@ export type Exit = {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly reason: string | undefined;
+  /** Beginnings of the statements that were under way. */
+  readonly statements: readonly string[];
 };
 
 export type EngineHostProcess = {
@@ -82,8 +84,8 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
     if (message.type === "broken") reason = message.reason;
   });
   const exited = new Promise<Exit>((resolve) => {
-    child.once("exit", (code, signal) => resolve({ code, signal, reason }));
-    child.once("error", () => resolve({ code: -1, signal: null, reason }));
+    child.once("exit", (code, signal) => resolve({ code, signal, reason, statements: handOver.statementsInHand() }));
+    child.once("error", () => resolve({ code: -1, signal: null, reason, statements: [] }));
   });
   const tail = stderrTail(child);
   const key = randomBytes(keyBytes).toString("hex");

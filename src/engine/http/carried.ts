@@ -31,7 +31,7 @@ async function serve(message: IncomingMessage, response: ServerResponse, queries
   const gone = new AbortController();
   response.once("close", () => gone.abort(new Error("the gateway went away")));
   try {
-    await queries.serve(message, response, visitorOf(message), gone.signal);
+    await queries.serve(message, response, visitorOf(message), { signal: gone.signal });
   } catch (error) {
     answerFailure(message, response, error, logger);
   }

@@ -11,6 +11,7 @@ import type { Logger } from "../../lib/logger.ts";
 import { BusyMarks } from "./busy-marks.ts";
 import type { FromHost, ToHost } from "./hand-over-messages.ts";
 import type { Queries } from "./queries.ts";
+import { StatementMarks } from "./statement-marks.ts";
 
 /** Reports of activity are at least this far apart. */
 const reportEveryMs = 250;
@@ -22,6 +23,7 @@ export class Front {
   readonly #logger: Logger;
   readonly #connections: Connections;
   readonly #marks: BusyMarks;
+  readonly #statements: StatementMarks;
   readonly #ids = new WeakMap<Socket, number>();
   readonly #running = new Set<AbortController>();
   #door: Door | undefined;
@@ -33,6 +35,7 @@ export class Front {
     this.#queries = options.queries;
     this.#logger = options.logger;
     this.#marks = new BusyMarks(options.runDir);
+    this.#statements = new StatementMarks(options.runDir);
     this.#connections = new Connections({
       onRequest: (message, response) => void this.#door?.serve(message, response),
       onBusy: (socket, busy) => this.#marks.set(this.#ids.get(socket) as number, busy),
@@ -77,7 +80,9 @@ export class Front {
       this.#running.delete(gone);
       this.#report();
     });
-    await this.#queries.serve(message, response, visitor, gone.signal);
+    const id = this.#ids.get(message.socket);
+    const onStatement = (text: Buffer) => id !== undefined && this.#statements.set(id, text);
+    await this.#queries.serve(message, response, visitor, { signal: gone.signal, onStatement });
   };
 
   async #drain({ id, graceMs, unusedForMs }: Extract<ToHost, { type: "drain" }>): Promise<void> {

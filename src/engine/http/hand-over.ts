@@ -9,6 +9,7 @@ import type { Socket } from "node:net";
 import type { DoorFacts } from "../../door/door.ts";
 import { BusyMarksReader } from "./busy-marks.ts";
 import { type Activity, type FromHost, maxConnections, type ToHost } from "./hand-over-messages.ts";
+import { StatementMarksReader } from "./statement-marks.ts";
 
 const answerTimeoutMs = 5_000;
 
@@ -20,6 +21,7 @@ export class HandOver {
   readonly #calls = new Map<number, (unused: boolean) => void>();
   readonly #runDir: string;
   #marks: BusyMarksReader | undefined;
+  #statements: StatementMarksReader | undefined;
   /** Numbers of connections that are over, for new ones. */
   readonly #freeIds: number[] = [];
   #connectionIds = 0;
@@ -77,6 +79,7 @@ export class HandOver {
   give(socket: Socket, giveBack: (socket: Socket) => void): void {
     try {
       this.#marks ??= new BusyMarksReader(this.#runDir);
+      this.#statements ??= new StatementMarksReader(this.#runDir);
     } catch {
       // The host has ended, and its run directory is gone.
       giveBack(socket);
@@ -145,6 +148,12 @@ export class HandOver {
     return held;
   }
 
+  /** The beginnings of the statements that connections have in hand, without texts in quotes; until the process is closed. */
+  statementsInHand(): string[] {
+    const busy = [...this.#held].filter(([id, { taken }]) => taken && this.#marks?.isBusy(id) === true);
+    return busy.map(([id]) => this.#statements?.get(id) ?? "").filter((text) => text !== "");
+  }
+
   #close(): void {
     for (const answer of this.#calls.values()) answer(true);
     for (const [id, { taken }] of [...this.#held]) {
@@ -152,5 +161,6 @@ export class HandOver {
       else this.#giveBack(id);
     }
     this.#marks?.close();
+    this.#statements?.close();
   }
 }

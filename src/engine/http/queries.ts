@@ -53,6 +53,13 @@ export type QueriesOptions = {
   readonly kill: (user: string, queryId: string) => Promise<void>;
 };
 
+export type ServeOptions = {
+  /** Ends the query when it aborts. */
+  readonly signal: AbortSignal;
+  /** Told the statement before it is judged. */
+  readonly onStatement?: (text: Buffer) => void;
+};
+
 export class Queries {
   readonly #options: QueriesOptions;
 
@@ -61,9 +68,15 @@ export class Queries {
   }
 
   /** Rejects, only while nothing was sent back yet, with an exception to send. */
-  async serve(message: IncomingMessage, response: ServerResponse, visitor: Visitor, signal: AbortSignal) {
+  async serve(
+    message: IncomingMessage,
+    response: ServerResponse,
+    visitor: Visitor,
+    { signal, onStatement }: ServeOptions,
+  ): Promise<void> {
     const parameters = withQueryId(readParameters((message.url ?? "").split("?").slice(1).join("?")));
     const gathered = await gather(message, parameters, (text) => this.#options.judge.hasData(text));
+    onStatement?.(gathered.text);
     const { valuesMayCompute } = await this.#judge(message, gathered, visitor);
     await this.#pass(message, response, visitor, gathered, valuesMayCompute, signal);
   }

@@ -8,7 +8,7 @@ import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type EngineUser, readerUser } from "../../engine/chdb/users.ts";
-import { spawnEngineHost } from "../../engine/spawn.ts";
+import { type Exit, spawnEngineHost } from "../../engine/spawn.ts";
 import { endRecorded, recordProcess } from "../../lib/process.ts";
 import { sha256Hex } from "../../store/secrets.ts";
 import type { ServiceRow } from "../../store/services.ts";
@@ -72,9 +72,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
       knowsUsers: async () => isDeepStrictEqual(await this.#usersOf(service.id), users),
       socketPath: host.socketPath,
       version: host.version,
-      ended: host.exited.then(
-        ({ code, signal, reason }) => reason ?? (signal === null ? `exit code ${code}` : `signal ${signal}`),
-      ),
+      ended: host.exited.then(sentenceOf),
       handOver: host.handOver,
       stop: async () => {
         // An engine that does not answer is ended all the same.
@@ -103,4 +101,14 @@ export class EmbeddedRuntime implements ServiceRuntime {
     chmodSync(short, 0o700);
     return join(short, serviceId.slice(0, 13), "http");
   }
+}
+
+/** Statements that are named when an engine dies: one of them may have been the cause. */
+const maxNamed = 3;
+
+function sentenceOf({ code, signal, reason, statements }: Exit): string {
+  const how = reason ?? (signal === null ? `exit code ${code}` : `signal ${signal}`);
+  if (statements.length === 0) return how;
+  const more = statements.length > maxNamed ? ` and ${statements.length - maxNamed} more` : "";
+  return `${how}; it was running: ${statements.slice(0, maxNamed).join("; ")}${more}`;
 }

@@ -35,7 +35,11 @@ test("kill -9 in the middle of a query: its connection breaks, and after the res
   process.kill(stage.host.pid, "SIGKILL");
   await expect(query).rejects.toThrow();
   await expect(streaming).rejects.toThrow();
-  await stage.host.exited;
+  const { statements } = await stage.host.exited;
+  expect(statements.toSorted()).toEqual([
+    "SELECT number FROM numbers(1e11)",
+    "SELECT sleepEachRow(0.1) FROM numbers(100) SETTINGS max_block_size = 1",
+  ]);
   await stage.restart();
   expect(await stage.ok("SELECT count() FROM kept")).toBe("1000");
 });
