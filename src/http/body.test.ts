@@ -1,0 +1,33 @@
+/** Bodies that are small and dear: many values, deep nesting, NUL characters. */
+import { expect, test } from "vitest";
+import { AppError } from "../lib/errors.ts";
+import { parseJson } from "./body.ts";
+
+function refusal(text: string): AppError {
+  try {
+    parseJson(Buffer.from(text));
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  return expect.fail("the body should be refused");
+}
+
+test("a megabyte of the smallest values is refused before it is read", () => {
+  for (const value of ["{}", "0", '""', "[]"]) {
+    const text = `[${`${value},`.repeat(Math.floor(1_000_000 / (value.length + 1)))}0]`;
+    const before = performance.now();
+    expect(refusal(text).message).toContain("more than 100000 values");
+    expect(performance.now() - before).toBeLessThan(200);
+  }
+  expect(parseJson(Buffer.from(`[${"0,".repeat(90_000)}0]`))).toHaveLength(90_001);
+});
+
+test("NUL characters are found wherever they are, and at most twenty are told of", () => {
+  expect(refusal('{"a":[{"b":"x\\u0000"}],"c\\u0000":1}').issues).toEqual([
+    { path: "a.0.b", message: "must not contain NUL characters" },
+    { path: "", message: "has a member name with a NUL character" },
+  ]);
+  expect(refusal(`[${'"\\u0000",'.repeat(1000)}0]`).issues).toHaveLength(20);
+  expect(parseJson(Buffer.from('{"a":"\\\\u0000"}'))).toEqual({ a: "\\u0000" });
+});
