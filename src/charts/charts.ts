@@ -13,6 +13,7 @@ import type { ChartSourceStore } from "../store/chart-sources.ts";
 import { type Format, write } from "./answer.ts";
 import { blockCache } from "./block-cache.ts";
 import { Buckets } from "./buckets.ts";
+import { isTooLong, tooLong } from "./budget.ts";
 import { AnswerCache } from "./cache.ts";
 import { located } from "./clash.ts";
 import { at, badRequest, engineError } from "./errors.ts";
@@ -263,6 +264,7 @@ export class Charts {
     const { client, series } = work;
     const rolledUp = work.metric === undefined ? await planRollup(input, await this.#rollups(work, signal)) : undefined;
     const plan = rolledUp ?? (await planners[work.metric ?? "events"](input));
+    if (isTooLong(plan)) throw new AppError("BAD_REQUEST", tooLong);
     // The columns of a rollup are others.
     const cache = plan.rollup === undefined ? blockCache(plan.sql, input.schema, blockCacheBytes) : {};
     const settings = { ...this.#settings(), ...cache };

@@ -3,6 +3,7 @@
  * for the types of the parts: the innermost one that has none is the place. Only a request that failed pays for this.
  */
 import { AppError } from "../lib/errors.ts";
+import { ownTurn } from "../lib/turn.ts";
 import { badRequest } from "./errors.ts";
 import { emitPart } from "./expression/emit.ts";
 import { parseExpression } from "./expression/parser.ts";
@@ -26,6 +27,7 @@ export async function located(error: unknown, input: Input): Promise<unknown> {
   const asker = new Asker(input);
   const texts = textsOf(input);
   for (const { path, text, condition } of texts) {
+    await ownTurn();
     const root = parsed(text);
     if (root === undefined) continue;
     const found = await asker.innermost(root);
@@ -93,6 +95,7 @@ class Asker {
     if (this.#questions > maxQuestions) return undefined;
     const { schema, typesOf } = this.#input;
     const params = new Params();
+    await ownTurn();
     try {
       await typesOf([wrap(emitPart(node, schema, params))], params);
       return undefined;

@@ -1,9 +1,10 @@
 /** The parts of a query that come from the caller's texts: conditions, group expressions, the time of a row. */
 
 import { type ColumnType, parseType } from "../clickhouse/types.ts";
+import { ownTurn } from "../lib/turn.ts";
 import { at, badRequest } from "./errors.ts";
 import { emitExpression, emitExpressions } from "./expression/emit.ts";
-import { compileFilter } from "./filter/compile.ts";
+import { compileFilter, maxImplicitColumns } from "./filter/compile.ts";
 import { parseFilter } from "./filter/parser.ts";
 import { FilterError } from "./filter/syntax.ts";
 import { type Operand, resolveField } from "./operand.ts";
@@ -21,8 +22,20 @@ export type ConditionOf = {
   readonly volatile: boolean;
 };
 
-/** The condition of a series, undefined for one without a filter. */
-export function conditionOf(
+/** The condition of each series. A long text is a turn of its own. */
+export async function conditionsOf(
+  input: Pick<PlanInput, "series" | "source" | "schema" | "buckets">,
+  params: Params,
+): Promise<ConditionOf[]> {
+  const conditions: ConditionOf[] = [];
+  for (const series of input.series) {
+    await ownTurn();
+    conditions.push(conditionOf(series, input, params));
+  }
+  return conditions;
+}
+
+function conditionOf(
   series: Series,
   input: Pick<PlanInput, "source" | "schema" | "buckets">,
   params: Params,
@@ -48,7 +61,9 @@ export function conditionOf(
 
 function implicitText(text: string | undefined, schema: TableSchema, params: Params): Operand[] {
   if (text === undefined) return [];
-  const emitted = at("source.implicitColumnExpression", () => emitExpressions(text, schema, params));
+  const path = "source.implicitColumnExpression";
+  const emitted = at(path, () => emitExpressions(text, schema, params));
+  if (emitted.length > maxImplicitColumns) throw badRequest(path, `has more than ${maxImplicitColumns} columns`);
   return emitted.map(({ sql, type = parseType("String") }) => ({
     sql,
     type,
@@ -62,7 +77,11 @@ function implicitText(text: string | undefined, schema: TableSchema, params: Par
 export async function groupExpressions(input: PlanInput, params: Params): Promise<Expression[]> {
   const { schema } = input;
   const texts = input.series[0]?.item.groupBy ?? [];
-  const emitted = texts.map((text, i) => at(`series.0.groupBy.${i}`, () => groupExpression(text, schema, params)));
+  const emitted: { sql: string; type: ColumnType | undefined; volatile: boolean }[] = [];
+  for (const [i, text] of texts.entries()) {
+    await ownTurn();
+    emitted.push(at(`series.0.groupBy.${i}`, () => groupExpression(text, schema, params)));
+  }
   const typed = await withTypes(emitted, input, params);
   return typed.map((expression, i) => {
     const { family } = expression.type;
@@ -83,6 +102,7 @@ function groupExpression(text: string, schema: TableSchema, params: Params) {
     try {
       const operand = resolveField([{ kind: "dotted", text }], { text, at: 0 }, schema, params);
       if (operand.arrays.length > 0) throw error;
+      params.budget.spend(1, Buffer.byteLength(operand.sql), 0);
       return { sql: operand.sql, type: operand.type, volatile: false };
     } catch {
       throw error;

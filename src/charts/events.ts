@@ -4,11 +4,12 @@
  */
 import { identifier, tableName } from "../clickhouse/sql.ts";
 import type { ColumnType } from "../clickhouse/types.ts";
+import { ownTurn } from "../lib/turn.ts";
 import { aggregate, weightOf } from "./aggregate.ts";
 import { unwrap } from "./buckets.ts";
 import {
   type ConditionOf,
-  conditionOf,
+  conditionsOf,
   type Expression,
   groupExpressions,
   inRange,
@@ -16,7 +17,7 @@ import {
   withTypes,
 } from "./conditions.ts";
 import { at, badRequest } from "./errors.ts";
-import { emitExpression } from "./expression/emit.ts";
+import { type Emitted, emitExpression } from "./expression/emit.ts";
 import { Params } from "./params.ts";
 import { type Cell, type CellKind, type PlanInput, type QueryPlan, readCell, readInteger } from "./plan.ts";
 import { ranked } from "./ranked.ts";
@@ -27,7 +28,7 @@ import { tallyOf } from "./tally.ts";
 export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   const params = new Params();
   const { schema, series, range, buckets } = input;
-  const conditions = series.map((one) => conditionOf(one, input, params));
+  const conditions = await conditionsOf(input, params);
   const fields = await fieldsOf(input, params);
   const groups = await groupExpressions(input, params);
   const time = await rowTime(input, params);
@@ -135,11 +136,12 @@ async function fieldsOf(input: PlanInput, params: Params): Promise<(Expression |
     }
     return item.field;
   });
-  const emitted = texts.map((text, i) =>
-    text === undefined
-      ? undefined
-      : at(`series.${input.series[i]?.index}.field`, () => emitExpression(text, input.schema, params)),
-  );
+  const emitted: (Emitted | undefined)[] = [];
+  for (const [i, text] of texts.entries()) {
+    await ownTurn();
+    const emit = (field: string) => emitExpression(field, input.schema, params);
+    emitted.push(text === undefined ? undefined : at(`series.${input.series[i]?.index}.field`, () => emit(text)));
+  }
   const typed = await withTypes(
     emitted.filter((one) => one !== undefined),
     input,

@@ -1,8 +1,13 @@
+/** Values that callers send and queries bind. */
+import { Budget } from "./budget.ts";
+
 /**
  * The bound values of one query. Text of a caller reaches the engine only through here, as a `{name:Type}` parameter,
  * so no filter or expression can become SQL.
  */
 export class Params {
+  /** What the query that these values belong to may still grow by. */
+  readonly budget = new Budget();
   readonly #names = new Map<string, string>();
   readonly #values: Record<string, string> = {};
 
@@ -14,6 +19,7 @@ export class Params {
       name = `p${this.#names.size}`;
       this.#names.set(key, name);
       this.#values[name] = escapeText(value);
+      this.budget.note(Buffer.byteLength(value));
     }
     return `{${name}:${type}}`;
   }

@@ -7,7 +7,8 @@ import type { Rollup } from "../api/chart-sources.ts";
 import { identifier, tableName } from "../clickhouse/sql.ts";
 import type { ColumnType } from "../clickhouse/types.ts";
 import { AppError } from "../lib/errors.ts";
-import { type ConditionOf, conditionOf, type Expression, groupExpressions, rowTime } from "./conditions.ts";
+import { isTooLong } from "./budget.ts";
+import { type ConditionOf, conditionsOf, type Expression, groupExpressions, rowTime } from "./conditions.ts";
 import { alias, readGroup } from "./events.ts";
 import { Params } from "./params.ts";
 import { type PlanInput, type QueryPlan, readCell, type Series } from "./plan.ts";
@@ -43,7 +44,7 @@ export async function planRollup(input: PlanInput, tables: readonly RollupTable[
     const span = wholeBuckets(input, table.rollup);
     if (span === undefined) continue;
     const plan = await planWith(input, table, span);
-    if (plan !== undefined) return plan;
+    if (plan !== undefined && !isTooLong(plan)) return plan;
   }
   return undefined;
 }
@@ -71,7 +72,7 @@ async function planWith(input: PlanInput, table: RollupTable, span: Span): Promi
   let conditions: ConditionOf[];
   let groups: Expression[];
   try {
-    conditions = input.series.map((series) => conditionOf(series, over, params));
+    conditions = await conditionsOf(over, params);
     groups = await groupExpressions(over, params);
   } catch (error) {
     // A column that the rollup does not keep; the table itself will tell what is really wrong.

@@ -1,6 +1,7 @@
 /** The columns of one table, and how a name given by a caller is found among them. */
 import { tokenize } from "../clickhouse/lexer.ts";
 import { type ColumnType, parseType } from "../clickhouse/types.ts";
+import { remember } from "../lib/remember.ts";
 import { FilterError } from "./filter/syntax.ts";
 
 export type Column = { readonly name: string; readonly type: ColumnType };
@@ -32,12 +33,23 @@ export function tableSchema(
   };
 }
 
+/** No column with a longer name is found: a name is looked up once for each of its dots. */
+const maxNameLength = 1000;
+
+const longestName = remember((schema: TableSchema) => {
+  let longest = 0;
+  for (const name of schema.columns.keys()) longest = Math.max(longest, name.length);
+  return Math.min(longest, maxNameLength);
+});
+
 /** The longest prefix of a dotted name that is a column, and what follows it (without the dot). */
 export function splitColumn(
   schema: TableSchema,
   dotted: string,
 ): { column: Column; rest: string | undefined } | undefined {
-  for (let end = dotted.length; end > 0; end = dotted.lastIndexOf(".", end - 1)) {
+  const longest = longestName(schema);
+  const start = dotted.length <= longest ? dotted.length : dotted.lastIndexOf(".", longest);
+  for (let end = start; end > 0; end = dotted.lastIndexOf(".", end - 1)) {
     const column = schema.columns.get(dotted.slice(0, end));
     if (column) return { column, rest: end === dotted.length ? undefined : dotted.slice(end + 1) };
   }
@@ -51,19 +63,23 @@ export function unknownColumn(schema: TableSchema, name: string, position: numbe
   return new FilterError(`unknown column ${JSON.stringify(name.slice(0, 200))}${hint}`, position, "UNKNOWN_COLUMN");
 }
 
+/** Names that are compared with one that is unknown. */
+const maxCandidates = 1000;
+
 /**
  * Up to three candidates that begin with the name or are within a third of its length of edits, nearest first; case
- * does not count.
+ * does not count. Looks at the first `maxCandidates`.
  */
 export function nearMatches(name: string, candidates: readonly string[]): string[] {
-  const wanted = name.toLowerCase().slice(0, 64);
+  const wanted = name.slice(0, 64).toLowerCase();
   const head = wanted.split(".")[0] as string;
   const limit = Math.floor(wanted.length / 3);
   return candidates
+    .slice(0, maxCandidates)
     .map((candidate) => {
-      const text = candidate.toLowerCase();
+      const text = candidate.slice(0, 100).toLowerCase();
       const begins = head.length > 1 && text.startsWith(head);
-      return { candidate, distance: begins ? 0 : Math.min(editDistance(wanted, text), editDistance(head, text)) };
+      return { candidate, distance: begins ? 0 : Math.min(edits(wanted, text, limit), edits(head, text, limit)) };
     })
     .filter(({ distance }) => distance <= limit)
     .sort((a, b) => a.distance - b.distance)
@@ -71,14 +87,20 @@ export function nearMatches(name: string, candidates: readonly string[]): string
     .map(({ candidate }) => candidate);
 }
 
-function editDistance(a: string, b: string): number {
+/** Edits from one text to the other, or some number above `limit` when there are more. */
+function edits(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i += 1) {
     const row = [i];
+    let least = i;
     for (let j = 1; j <= b.length; j += 1) {
       const replace = (previous[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(replace, (previous[j] as number) + 1, (row[j - 1] as number) + 1));
+      const fewest = Math.min(replace, (previous[j] as number) + 1, (row[j - 1] as number) + 1);
+      row.push(fewest);
+      if (fewest < least) least = fewest;
     }
+    if (least > limit) return least;
     previous = row;
   }
   return previous[b.length] as number;

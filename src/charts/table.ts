@@ -149,7 +149,9 @@ export class Tables {
     const types = this.#types.get(schema) ?? new Map<string, ColumnType>();
     this.#types.set(schema, types);
     const values = params.values();
-    const keys = expressions.map((sql) => sql.replaceAll(/\{(p\d+):/g, (_, name) => JSON.stringify(values[name])));
+    const keys = expressions.map((sql) =>
+      keyOfText(sql.replaceAll(/\{(p\d+):/g, (_, name) => JSON.stringify(values[name]))),
+    );
     if (keys.some((key) => !types.has(key))) {
       if (types.size >= maxTypes) types.clear();
       const described = await describe(client, schema, { expressions, params }, signal);
@@ -157,6 +159,11 @@ export class Tables {
     }
     return keys.map((key) => types.get(key) as ColumnType);
   }
+}
+
+/** A long text is remembered by its hash. */
+function keyOfText(text: string): string {
+  return text.length <= 256 ? text : createHash("sha256").update(text).digest("base64url");
 }
 
 function boundPlace({ database, table }: TablePlace) {

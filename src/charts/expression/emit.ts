@@ -1,12 +1,13 @@
 /** Writes a parsed expression as SQL again. Names come from the schema, text values are bound, the rest is fixed. */
 import type { ColumnType } from "../../clickhouse/types.ts";
+import { maxWrittenDepth } from "../budget.ts";
 import { FilterError } from "../filter/syntax.ts";
 import { resolveField } from "../operand.ts";
 import type { Params } from "../params.ts";
 import type { TableSchema } from "../schema.ts";
 import { isVolatile } from "./functions.ts";
 import { parseExpression, parseExpressions } from "./parser.ts";
-import type { Expression } from "./syntax.ts";
+import { type Expression, knownStart, partsOf } from "./syntax.ts";
 
 export type Emitted = {
   readonly sql: string;
@@ -46,6 +47,9 @@ function emit(expression: Expression, schema: TableSchema, params: Params): Emit
 class Emitter {
   readonly #schema: TableSchema;
   readonly #params: Params;
+  /** Where the part that is being written begins in the caller's text. */
+  #at = 0;
+  #depth = 0;
   volatile = false;
 
   constructor(schema: TableSchema, params: Params) {
@@ -53,7 +57,26 @@ class Emitter {
     this.#params = params;
   }
 
+  /** Counts a part before its text is made. Throws FilterError. */
   write(node: Expression): string {
+    const outer = this.#at;
+    this.#at = node.kind === "column" ? node.at : (knownStart(node) ?? outer);
+    this.#depth += 1;
+    if (this.#depth > maxWrittenDepth) {
+      throw new FilterError(`the expression is nested deeper than ${maxWrittenDepth} levels`, this.#at);
+    }
+    this.#spend(1, own(node));
+    const sql = this.#part(node);
+    this.#depth -= 1;
+    this.#at = outer;
+    return sql;
+  }
+
+  #spend(nodes: number, bytes: number): void {
+    this.#params.budget.spend(nodes, bytes, this.#at);
+  }
+
+  #part(node: Expression): string {
     switch (node.kind) {
       case "number":
       case "constant":
@@ -101,13 +124,18 @@ class Emitter {
       }
       case "between":
       case "notBetween": {
+        const before = this.#params.budget.nodes;
         const item = this.write(node.item);
-        const inside = `(${item} >= ${this.write(node.low)} AND ${item} <= ${this.write(node.high)})`;
-        return node.kind === "between" ? inside : `not${inside}`;
+        // Its text stands once, but the engine compares it twice, and so on for each BETWEEN around it.
+        this.#spend(this.#params.budget.nodes - before, 0);
+        const operator = node.kind === "between" ? "BETWEEN" : "NOT BETWEEN";
+        return `(${item} ${operator} ${this.write(node.low)} AND ${this.write(node.high)})`;
       }
-      case "binary":
-        if (node.operator === "DIV") return `intDiv(${this.write(node.left)}, ${this.write(node.right)})`;
-        return `(${this.write(node.left)} ${node.operator} ${this.write(node.right)})`;
+      case "binary": {
+        const operands = chainOf(node).map((operand) => this.write(operand));
+        if (node.operator === "DIV") return `intDiv(${operands.join(", ")})`;
+        return `(${operands.join(` ${node.operator} `)})`;
+      }
     }
   }
 
@@ -116,12 +144,48 @@ class Emitter {
     if (operand.arrays.length > 0) {
       throw new FilterError(`${node.text} is inside an array; use a position, arrayMap or arrayExists`, node.at);
     }
+    this.#spend(0, Buffer.byteLength(operand.sql));
     return operand.sql;
   }
 
   #list(items: readonly Expression[]): string {
     return items.map((item) => this.write(item)).join(", ");
   }
+}
+
+/** The bytes that a part writes itself, without the parts below it; a column's are known when it was found. */
+function own(node: Expression): number {
+  switch (node.kind) {
+    case "number":
+      return node.text.length;
+    case "string":
+      return "{p1000:String}".length;
+    case "variable":
+      return node.name.length;
+    case "call":
+      return node.name.length + 2 + 2 * node.args.length;
+    case "cast":
+      return "CAST( AS )".length + node.type.length;
+    case "lambda":
+      return node.variables.join(", ").length + "() -> ()".length;
+    case "column":
+      return 0;
+    default:
+      return 16 + 2 * partsOf(node).length;
+  }
+}
+
+/** The operands of `a AND b AND c` and `a OR b OR c`, which need no parentheses among them. */
+function chainOf(node: Extract<Expression, { kind: "binary" }>): Expression[] {
+  const { operator } = node;
+  const operands = [node.right];
+  let left = node.left;
+  while ((operator === "AND" || operator === "OR") && left.kind === "binary" && left.operator === operator) {
+    operands.push(left.right);
+    left = left.left;
+  }
+  operands.push(left);
+  return operands.reverse();
 }
 
 type OperatorNode = Extract<

@@ -56,18 +56,19 @@ export abstract class Forms extends Cursor {
   }
 
   protected case(): Expression {
-    const subject = isWord(this.peek(), "WHEN") ? undefined : this.expression();
+    const subject = isWord(this.peek(), "WHEN") ? [] : [this.expression()];
     const args: Expression[] = [];
     while (this.takeWord("WHEN")) {
-      const when = this.expression();
-      args.push(subject === undefined ? when : this.binary("=", subject, when));
+      args.push(this.expression());
       if (!this.takeWord("THEN")) this.fail("expected THEN");
       args.push(this.expression());
     }
     if (args.length === 0) this.fail("expected WHEN");
     args.push(this.takeWord("ELSE") ? this.expression() : { kind: "constant", name: "NULL" });
     if (!this.takeWord("END")) this.fail("expected END");
-    return this.node({ kind: "call", name: "multiIf", args });
+    // With a subject it is the engine's own form, which reads the subject once.
+    const name = subject.length === 0 ? "multiIf" : "caseWithExpression";
+    return this.node({ kind: "call", name, args: [...subject, ...args] });
   }
 
   protected interval(): Expression {

@@ -38,6 +38,8 @@ class Parser extends Forms {
   #variables: string[] = [];
   /** The nesting depth at which the arguments of the innermost function stand. */
   #callDepth = 0;
+  /** The last BETWEEN: another one may not follow it. */
+  #between: Expression | undefined;
 
   list(): Expression[] {
     const items = [this.expression()];
@@ -112,9 +114,11 @@ class Parser extends Forms {
     this.at += negated ? 2 : 1;
     if (name === "IN") return this.node({ kind: negated ? "notIn" : "in", item: left, values: this.#constants() });
     if (name === "BETWEEN") {
+      if (left === this.#between) this.fail("put parentheses around the first BETWEEN", word?.start);
       const low = this.#concat();
       if (!this.takeWord("AND")) this.fail("expected AND between the bounds");
-      return this.node({ kind: negated ? "notBetween" : "between", item: left, low, high: this.#concat() });
+      this.#between = this.node({ kind: negated ? "notBetween" : "between", item: left, low, high: this.#concat() });
+      return this.#between;
     }
     return this.binary(`${negated ? "NOT " : ""}${name}` as BinaryOperator, left, this.#concat());
   }
@@ -286,6 +290,7 @@ class Parser extends Forms {
     if (variables !== undefined) return this.#lambda(variables);
     const items = this.arguments(")");
     if (items.length === 0) this.fail("the parentheses are empty", open.start);
+    this.#between = undefined;
     return items.length === 1 ? (items[0] as Expression) : this.node({ kind: "tuple", items });
   }
 

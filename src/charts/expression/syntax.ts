@@ -61,6 +61,11 @@ export function beginsAt(node: Expression, position: number): Expression {
   return node;
 }
 
+/** Where a part begins, if that was remembered. */
+export function knownStart(node: Expression): number | undefined {
+  return starts.get(node);
+}
+
 /** Where a part begins: for an operator, at its left side. */
 export function startOf(node: Expression): number {
   const known = starts.get(node);

@@ -10,6 +10,16 @@ export type FilterContext = TestContext & {
   readonly implicit: readonly Operand[];
 };
 
+/** A source may search its bare words in at most this many expressions. */
+export const maxImplicitColumns = 16;
+/** Different words that one phrase or bare word may be made of. */
+export const maxWords = 100;
+
+/** What a test counts in the budget of a query: a comparison of a field with a value. */
+const partsPerTest = 3;
+/** What is written around the text that is searched, for each word. */
+const wordBytes = "hasToken(lower(), {p1000:String}) AND ".length;
+
 /** The condition of a filter, or undefined for one that matches every row. Throws FilterError. */
 export function compileFilter(node: FilterNode, context: FilterContext): Condition | undefined {
   return node.kind === "all" ? undefined : grouped(compile(node, context));
@@ -35,7 +45,9 @@ function compile(node: FilterNode, context: FilterContext): Condition {
       if (node.field === undefined) return implicitTest(node.test, context);
       const { field } = node;
       const operand = resolveField(field.steps, field, context.schema, context.params);
-      return grouped(compileTest(operand, node.test, field.text, context));
+      const condition = compileTest(operand, node.test, field.text, context);
+      context.params.budget.spend(partsPerTest, Buffer.byteLength(condition.sql), node.test.at);
+      return grouped(condition);
     }
   }
 }
@@ -47,26 +59,43 @@ function implicitTest(test: ValueTest, context: FilterContext): Condition {
       test.at,
     );
   }
+  const words = wordsOf(test);
   const items = context.implicit.map((operand): Condition => {
     const sql = operand.type.family === "text" ? operand.sql : `toString(${operand.sql})`;
-    return { sql: searchText(sql, test, context), nullable: operand.nullable };
+    const searches = words.length + 1;
+    context.params.budget.spend(partsPerTest * searches, (Buffer.byteLength(sql) + wordBytes) * searches, test.at);
+    return { sql: searchText(sql, test, words, context), nullable: operand.nullable };
   });
   if (items.length === 1) return grouped(items[0] as Condition);
   return { sql: `(${items.map((item) => item.sql).join(" OR ")})`, nullable: items.some((item) => item.nullable) };
+}
+
+/** The text of a bare word or phrase; undefined for a word with wildcards. */
+function plainOf(test: ValueTest): string | undefined {
+  if (test.kind === "exact") return test.text;
+  if (test.kind === "word") return plainText(test.pieces);
+  throw new FilterError("a comparison needs a field", test.at);
+}
+
+/**
+ * The different words of a bare word or phrase. The engine's words are runs of ASCII letters and digits and of anything
+ * beyond ASCII, whose case it does not fold. Throws FilterError when there are too many.
+ */
+function wordsOf(test: ValueTest): string[] {
+  const runs = plainOf(test)?.match(/[A-Za-z0-9\u0080-\uffff]+/g) ?? [];
+  const words = [...new Set(runs.filter((word) => /^[A-Za-z0-9]+$/.test(word)))];
+  if (words.length > maxWords) throw new FilterError(`a phrase has at most ${maxWords} different words`, test.at);
+  return words;
 }
 
 /**
  * A bare word or phrase is found as whole words, whatever its case: `error` finds "Error: x" and not "errors". Its
  * letter-and-digit runs must be words of the text, and the text must contain it as typed.
  */
-function searchText(sql: string, test: ValueTest, { params }: FilterContext): string {
-  if (test.kind !== "word" && test.kind !== "exact") throw new FilterError("a comparison needs a field", test.at);
-  if (test.kind === "word" && plainText(test.pieces) === undefined) return matches(sql, test.pieces, params);
-  const plain = test.kind === "exact" ? test.text : (plainText(test.pieces) as string);
-  const hasWord = (word: string) => `hasToken(lower(${sql}), ${params.bind(word.toLowerCase(), "String")})`;
-  // The engine's words are runs of ASCII letters and digits and of anything beyond ASCII, whose case it does not fold.
-  const words = (plain.match(/[A-Za-z0-9\u0080-\uffff]+/g) ?? []).filter((word) => /^[A-Za-z0-9]+$/.test(word));
-  const parts = [...new Set(words)].map(hasWord);
+function searchText(sql: string, test: ValueTest, words: readonly string[], { params }: FilterContext): string {
+  const plain = plainOf(test);
+  if (plain === undefined) return matches(sql, test.kind === "word" ? test.pieces : [], params);
+  const parts = words.map((word) => `hasToken(lower(${sql}), ${params.bind(word.toLowerCase(), "String")})`);
   if (parts.length !== 1 || words[0] !== plain) parts.push(contains(sql, plain, params));
   return parts.length === 1 ? (parts[0] as string) : `(${parts.join(" AND ")})`;
 }

@@ -23,6 +23,9 @@ export type Word = {
   readonly end: number;
 };
 
+/** Wildcards of one word. */
+export const maxWildcards = 100;
+
 const space = /\s/;
 const urlStart = /[A-Za-z][A-Za-z0-9+.-]*:\/\//y;
 const hostAndPort = /(?:localhost|\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}(?![\w.])/y;
@@ -46,6 +49,7 @@ export function readWord(text: string, start: number, place: WordPlace): Word {
   let whole = run;
   let escaped = false;
   let at = literalEnd;
+  let wildcards = 0;
   const flush = () => {
     if (run !== "") pieces.push({ kind: "text", text: run });
     run = "";
@@ -61,6 +65,8 @@ export function readWord(text: string, start: number, place: WordPlace): Word {
       escaped = true;
     } else if (char === "*" || (char === "?" && literalEnd === start)) {
       flush();
+      wildcards += 1;
+      if (wildcards > maxWildcards) throw new FilterError(`a word has at most ${maxWildcards} wildcards`, at);
       pieces.push({ kind: char === "*" ? "any" : "one" });
       whole += char;
     } else {

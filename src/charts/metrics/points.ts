@@ -1,8 +1,9 @@
 /** What the planners of the three kinds of metrics share: which rows are points of which series, and when. */
 import type { SeriesItem } from "../../api/charts.ts";
 import { identifier } from "../../clickhouse/sql.ts";
+import { ownTurn } from "../../lib/turn.ts";
 import { numeric } from "../aggregate.ts";
-import { conditionOf, type Expression, groupExpressions, rowTime, withTypes } from "../conditions.ts";
+import { conditionsOf, type Expression, groupExpressions, rowTime, withTypes } from "../conditions.ts";
 import { at, badRequest } from "../errors.ts";
 import { alias } from "../events.ts";
 import { emitExpression } from "../expression/emit.ts";
@@ -52,7 +53,7 @@ export async function readPoints(input: PlanInput): Promise<Points> {
   const { schema, buckets, series } = input;
   const has = (column: string) => schema.columns.has(column);
   if (!has("MetricName")) throw badRequest("source.metricTables", `${schema.table} has no column MetricName`);
-  const conditions = series.map((one) => conditionOf(one, input, params));
+  const conditions = await conditionsOf(input, params);
   const names = series.map(({ item, index }) => metricName(item, `series.${index}.metricName`));
   const flags = names.map((name, i) => {
     const named = `(MetricName = ${params.bind(name, "String")})`;
@@ -101,6 +102,7 @@ async function pointValue(item: SeriesItem, index: number, input: PlanInput, par
   const text = item.metricName !== undefined && item.field !== undefined && item.field !== "" ? item.field : undefined;
   if (text === undefined || !input.schema.columns.has("Value")) return identifier("Value");
   const path = `series.${index}.field`;
+  await ownTurn();
   const emitted = at(path, () => emitExpression(text, input.schema, params));
   const [typed] = await withTypes([emitted], input, params);
   return numeric(typed as Expression, path).sql;
