@@ -21,6 +21,7 @@ import { chartClients } from "./charts/clients.ts";
 import { ClickHouseClient } from "./clickhouse/client.ts";
 import type { Config } from "./config.ts";
 import { assertConfined, confinementState } from "./confinement/state.ts";
+import { FailedLogins } from "./door/failed-logins.ts";
 import { freePort } from "./gateway/free-port.ts";
 import { Gateway } from "./gateway/gateway.ts";
 import { Authenticator } from "./http/auth.ts";
@@ -228,10 +229,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   const pokeAll = () => {
     for (const loop of loops) loop.poke();
   };
-  const authenticator = new Authenticator(
-    credentials,
-    new RateLimiter({ limit: config.loginFailureLimit, windowSeconds: 60 }),
-  );
+  const authenticator = new Authenticator(credentials, new FailedLogins({ perMinute: config.loginFailureLimit }));
   const endpoint = {
     protocol: tls === undefined ? ("http" as const) : ("https" as const),
     host: config.publicHost ?? config.host,

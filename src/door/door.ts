@@ -9,7 +9,8 @@ import type { Logger } from "../lib/logger.ts";
 import { accessCheck, plainAddress } from "./access-list.ts";
 import { answerFailure } from "./answer.ts";
 import { authenticate, readCredentials } from "./credentials.ts";
-import { LoginLimit } from "./login-limit.ts";
+import { FailedLogins } from "./failed-logins.ts";
+import { markLoggedIn } from "./logged-in.ts";
 
 export type DoorUser = {
   readonly name: string;
@@ -32,18 +33,22 @@ export type Visitor = { readonly user: string; readonly readonly: 0 | 2 };
 /** Carries a request of a visitor out. Rejects, only while nothing was sent back yet, with an exception to send. */
 export type Carry = (message: IncomingMessage, response: ServerResponse, url: URL, visitor: Visitor) => Promise<void>;
 
+/** Failed logins per minute and address of a service, beyond which the answer is 429. */
+const failuresPerMinute = 20;
+
 export class Door {
   #facts: DoorFacts;
   #allowed: (address: string | undefined) => boolean;
   readonly #carry: Carry;
   readonly #logger: Logger;
-  readonly #logins = new LoginLimit();
+  readonly #failedLogins: FailedLogins;
 
-  constructor(options: { facts: DoorFacts; carry: Carry; logger: Logger }) {
+  constructor(options: { facts: DoorFacts; carry: Carry; logger: Logger; failedLogins?: FailedLogins }) {
     this.#facts = options.facts;
     this.#allowed = accessCheck(options.facts.ipAccessList.map(({ source }) => source));
     this.#carry = options.carry;
     this.#logger = options.logger;
+    this.#failedLogins = options.failedLogins ?? new FailedLogins({ perMinute: failuresPerMinute });
   }
 
   /** Takes over users and access list; holds from the next request on, also on open connections. */
@@ -69,24 +74,23 @@ export class Door {
     }
     const url = new URL(message.url ?? "/", "http://host");
     if (answerProbe(message, response, url)) return;
-    const user = this.#login(message, response, url, address);
+    const user = await this.#login(message, response, url, address);
     await this.#carry(message, response, url, { user: user.name, readonly: user.readonly ? 2 : 0 });
   }
 
-  #login(message: IncomingMessage, response: ServerResponse, url: URL, address: string): DoorUser {
-    const wait = this.#logins.blockedFor(address);
-    if (wait > 0) {
-      response.statusCode = 429;
-      response.setHeader("Retry-After", String(wait));
-      throw clickHouseException("AUTHENTICATION_FAILED", `Too many failed logins; try again in ${wait} s`);
-    }
+  /** The password comes first: wrong ones from the same address keep nobody out who has the right one. */
+  async #login(message: IncomingMessage, response: ServerResponse, url: URL, address: string): Promise<DoorUser> {
     const credentials = readCredentials(message, url.searchParams);
     const user = authenticate(this.#facts.users, credentials);
     if (user !== undefined) {
-      this.#logins.succeeded(address);
+      markLoggedIn(message.socket);
       return user;
     }
-    this.#logins.failed(address);
+    if (!(await this.#failedLogins.failed(address))) {
+      response.statusCode = 429;
+      response.setHeader("Connection", "close");
+      throw clickHouseException("AUTHENTICATION_FAILED", `Too many failed logins from ${address}.`);
+    }
     if (!credentials.given) {
       response.statusCode = 401;
       response.setHeader("WWW-Authenticate", 'Basic realm="ClickHouse server HTTP API"');

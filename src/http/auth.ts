@@ -1,15 +1,15 @@
 /**
  * Authentication of both interfaces. Failures say nothing about which part was wrong. The digest comparison takes
- * constant time, also for unknown keys. Wrong credentials are counted by address; past the limit they are answered with
- * 429, while right ones still pass, so that nobody behind the same address can be locked out (the secrets are 256
- * random bits: guessing is hopeless, the limit keeps it cheap).
+ * constant time, also for unknown keys. Wrong credentials are counted by address and answered late, past the limit with
+ * 429, while right ones still pass at once, so that nobody behind the same address can be locked out (the secrets are
+ * 256 random bits: guessing is hopeless, the limit keeps it cheap).
  */
 import type { KeyRole } from "../api/keys.ts";
+import type { FailedLogins } from "../door/failed-logins.ts";
 import { AppError } from "../lib/errors.ts";
 import { remember } from "../lib/remember.ts";
 import type { CredentialStore, KeyRow } from "../store/credentials.ts";
 import { sameDigest, sha256 } from "../store/secrets.ts";
-import type { RateLimiter } from "./rate-limit.ts";
 
 export type Principal = { readonly organizationId: string; readonly role: KeyRole; readonly credentialId: string };
 
@@ -25,13 +25,13 @@ const digestOf = remember((key: KeyRow) => Buffer.from(key.secret_hash, "hex"));
 
 export class Authenticator {
   readonly #credentials: CredentialStore;
-  readonly #failures: RateLimiter;
+  readonly #failures: FailedLogins;
   /** What headers of callers who were let in say; the key itself is looked up and compared every time. */
   readonly #proven = new Map<string, BasicCredentials>();
   /** Minute of the last noted use, by credential. */
   readonly #noted = new Map<string, number>();
 
-  constructor(credentials: CredentialStore, failures: RateLimiter) {
+  constructor(credentials: CredentialStore, failures: FailedLogins) {
     this.#credentials = credentials;
     this.#failures = failures;
   }
@@ -42,7 +42,7 @@ export class Authenticator {
     const { keyId, digest } = proven ?? readBasic(header);
     const key = keyId === undefined ? undefined : await this.#credentials.findKeyByKeyId(keyId);
     const matches = sameDigest(digest, key === undefined ? noDigest : digestOf(key));
-    if (key === undefined || !matches || !this.#usable(key)) throw this.#refuse(address, "The key is not valid.");
+    if (key === undefined || !matches || !this.#usable(key)) throw await this.#refuse(address, "The key is not valid.");
     if (proven === undefined) this.#remember(header as string, { keyId, digest });
     this.#noteUse("api_keys", key);
     return { organizationId: key.organization_id, role: key.role as KeyRole, credentialId: key.id };
@@ -53,7 +53,8 @@ export class Authenticator {
     const secret = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(header ?? "")?.[1];
     if (secret === undefined) throw unauthorized("Send a bearer token.");
     const token = await this.#credentials.findTokenBySecret(secret);
-    if (token === undefined || !this.#usable(token)) throw this.#refuse(address, "The access token is not valid.");
+    if (token === undefined || !this.#usable(token))
+      throw await this.#refuse(address, "The access token is not valid.");
     this.#noteUse("access_tokens", token);
     return { organizationId: token.organization_id, role: "developer", credentialId: token.id };
   }
@@ -68,8 +69,8 @@ export class Authenticator {
     return credential.expire_at === null || Date.parse(credential.expire_at) > Date.now();
   }
 
-  #refuse(address: string, message: string): AppError {
-    if (this.#failures.hit(address).allowed) return unauthorized(message);
+  async #refuse(address: string, message: string): Promise<AppError> {
+    if (await this.#failures.failed(address)) return unauthorized(message);
     return new AppError("TOO_MANY_REQUESTS", "Too many failed logins from this address.");
   }
 

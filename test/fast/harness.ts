@@ -6,6 +6,7 @@ import type { FastifyInstance } from "fastify";
 import { openApiDocument } from "../../src/api/openapi.ts";
 import { managementOperations } from "../../src/api/operations.ts";
 import { stateOf } from "../../src/confinement/state.ts";
+import { FailedLogins } from "../../src/door/failed-logins.ts";
 import { Authenticator } from "../../src/http/auth.ts";
 import { backupHandlers } from "../../src/http/handlers/backups.ts";
 import { organizationHandlers } from "../../src/http/handlers/organizations.ts";
@@ -73,7 +74,7 @@ export async function startApi(
   });
   const authenticator = new Authenticator(
     credentials,
-    new RateLimiter({ limit: options.loginFailureLimit ?? 1000, windowSeconds: 60 }, options.now),
+    new FailedLogins({ perMinute: options.loginFailureLimit ?? 1000, wait: async () => {} }),
   );
   let port = 20_000;
   const server = await createServer({

@@ -83,14 +83,15 @@ describe("the door", () => {
     expect(stage.leases).toBe(0);
   });
 
-  test("guessing is slowed down", async () => {
+  test("guessing is slowed down, and keeps nobody out who has the password", async () => {
     const stranger = { "X-ClickHouse-User": "default", "X-ClickHouse-Key": "no" };
     const own = await Stage.open();
     try {
       const guesser = new OneConnection(own.gateway.portOf("s") as number, stranger);
-      for (let i = 0; i < 20; i += 1) expect((await guesser.say("SELECT 1")).status).toBe(403);
-      expect((await guesser.say("SELECT 1", login)).status).toBe(429);
-      expect(own.leases).toBe(0);
+      const before = performance.now();
+      for (let i = 0; i < 7; i += 1) expect((await guesser.say("SELECT 1")).status).toBe(403);
+      expect(performance.now() - before).toBeGreaterThan(1_000);
+      expect((await guesser.say("SELECT 1", login)).status).toBe(200);
       guesser.close();
     } finally {
       await own.close();
