@@ -1,4 +1,4 @@
-/** The `ipAccessList` of a service: addresses and CIDR ranges of both families. */
+/** Addresses: the `ipAccessList` of a service, with CIDR ranges of both families, and what counts as one address. */
 import { BlockList, isIP, isIPv6 } from "node:net";
 
 /** True for the remote addresses on the list. An entry that cannot be read lets nobody in. */
@@ -14,6 +14,20 @@ export function accessCheck(sources: readonly string[]): (remoteAddress: string 
 /** An IPv4 client of a dual-stack listener is shown as `::ffff:1.2.3.4`. */
 export function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
+}
+
+/** What counts as one address: an IPv4 address, or the /64 that an IPv6 host chooses its addresses from. */
+export function networkOf(address: string): string {
+  const plain = plainAddress(address);
+  if (!isIPv6(plain)) return plain;
+  const [head = "", tail] = (plain.split("%")[0] as string).split("::");
+  const groups = head === "" ? [] : head.split(":");
+  const after = tail === undefined || tail === "" ? [] : tail.split(":");
+  // An embedded IPv4 address stands for two groups, both in the last half.
+  const length = groups.length + after.length + (plain.includes(".") ? 1 : 0);
+  const zeros = tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - length) }, () => "0");
+  const first = [...groups, ...zeros, ...after].slice(0, 4);
+  return `${first.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
 }
 
 function addSource(list: BlockList, source: string): void {

@@ -5,21 +5,20 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { createServer } from "../lib/node-http.ts";
+import { networkOf } from "./access-list.ts";
+import { isLoggedIn } from "./logged-in.ts";
+import { beyondBudget, type bodyProgress, type HeadBudget, hardlyMoves, type Watched } from "./watch.ts";
 
-/** Statements in URLs of a megabyte are real. */
-export const maxHeaderBytes = 2 * 1_048_576;
+/** Statements in URLs of a megabyte are real, and a server reads no more. What they hold is bounded by a budget. */
+export const maxHeaderBytes = 1_114_112;
 /** A connection without a request is closed after this. */
 export const idleConnectionMs = 30_000;
 /** The head of a request must be there after this; a sender that is slower, or silent, is closed. */
-const headersTimeoutMs = 60_000;
+const headersTimeoutMs = 30_000;
 const checkEveryMs = 5_000;
-
-type Connection = {
-  /** Requests whose answer has not left yet. */
-  open: number;
-  /** How many bytes had been read when the last request was over; more means that another one has begun. */
-  readAtRest: number;
-};
+const budgetEveryMs = 100;
+/** Connections of one address on which nobody has logged in; beyond, the one that waits longest is closed. */
+const maxStrangers = 500;
 
 export type ConnectionsOptions = {
   readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
@@ -27,17 +26,25 @@ export type ConnectionsOptions = {
   readonly onBusy?: (socket: Socket, busy: boolean) => void;
   readonly headersTimeoutMs?: number;
   readonly checkEveryMs?: number;
+  readonly headBudget?: HeadBudget;
+  readonly bodyProgress?: typeof bodyProgress;
+  readonly maxStrangers?: number;
 };
 
 export class Connections {
   readonly #server: Server;
   readonly #onBusy: (socket: Socket, busy: boolean) => void;
-  readonly #open = new Map<Socket, Connection>();
+  readonly #options: ConnectionsOptions;
+  /** In the order in which they came. */
+  readonly #open = new Map<Socket, Watched>();
   #letGo = false;
+  #budgetTimer: NodeJS.Timeout | undefined;
+  #bodyTimer: NodeJS.Timeout | undefined;
   readonly #gone = new WeakSet<Socket>();
   readonly #whenEmpty = new Set<() => void>();
 
   constructor(options: ConnectionsOptions) {
+    this.#options = options;
     this.#onBusy = options.onBusy ?? (() => {});
     this.#server = createServer({
       maxHeaderSize: maxHeaderBytes,
@@ -60,10 +67,15 @@ export class Connections {
 
   /** Takes over a connection. What it has sent so far must be unread. */
   give(socket: Socket): void {
-    this.#open.set(socket, { open: 0, readAtRest: 0 });
+    const network = networkOf(socket.remoteAddress ?? "");
+    const watched = { network, open: 0, readAtRest: 0, readAtHead: 0, message: undefined, moved: undefined };
+    this.#open.set(socket, watched);
+    this.#makeRoom(network);
+    this.#watch();
     socket.once("close", () => {
       this.#open.delete(socket);
       if (this.#open.size > 0) return;
+      this.#unwatch();
       for (const tell of this.#whenEmpty) tell();
     });
     this.#server.emit("connection", socket);
@@ -78,7 +90,7 @@ export class Connections {
    */
   letGo(): void {
     this.#letGo = true;
-    for (const socket of this.#open.keys()) this.#letGoIfAtRest(socket);
+    this.#letGoAtRest();
   }
 
   /** True for a closed connection that we let go of between two requests. */
@@ -122,6 +134,8 @@ export class Connections {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
     connection.open += 1;
+    connection.message = message;
+    connection.readAtHead = socket.bytesRead;
     this.#onBusy(socket, true);
     // From here on the server itself sets the time between two requests.
     socket.setTimeout(0);
@@ -130,14 +144,57 @@ export class Connections {
       // The rest of a body that nobody waited for is still to come: then this is not the end of the request.
       connection.readAtRest = message.complete ? socket.bytesRead : -1;
       if (connection.open === 0 && message.complete) this.#onBusy(socket, false);
-      if (this.#letGo) this.#letGoIfAtRest(socket);
+      if (this.#letGo) this.#letGoAtRest();
     });
   }
 
-  #letGoIfAtRest(socket: Socket): void {
-    const connection = this.#open.get(socket);
-    if (connection?.open !== 0 || connection.readAtRest !== socket.bytesRead) return;
-    this.#gone.add(socket);
-    socket.destroy();
+  /** Closes what waits for a request and of which nothing was read beyond the last one. */
+  #letGoAtRest(): void {
+    const used: Socket[] = [];
+    for (const [socket, { open, readAtRest }] of this.#open) {
+      if (open !== 0 || readAtRest !== socket.bytesRead || socket.destroyed) continue;
+      if (readAtRest === 0) {
+        this.#gone.add(socket);
+        socket.destroy();
+      } else used.push(socket);
+    }
+    if (used.length === 0) return;
+    // What was read may be more than was understood: only the server knows whether another head has begun in it.
+    this.#server.closeIdleConnections();
+    for (const socket of used) if (socket.destroyed) this.#gone.add(socket);
+  }
+
+  /** A few hundred strangers of one address may wait; who has logged in does not count. */
+  #makeRoom(network: string): void {
+    const most = this.#options.maxStrangers ?? maxStrangers;
+    if (this.#open.size <= most) return;
+    let strangers = 0;
+    let first: Socket | undefined;
+    for (const [socket, watched] of this.#open) {
+      if (watched.network !== network || isLoggedIn(socket)) continue;
+      strangers += 1;
+      first ??= socket;
+    }
+    if (strangers > most) first?.destroy();
+  }
+
+  #watch(): void {
+    if (this.#budgetTimer !== undefined) return;
+    const { headBudget, bodyProgress, checkEveryMs: every = checkEveryMs } = this.#options;
+    this.#budgetTimer = setInterval(() => {
+      for (const socket of beyondBudget(this.#open, headBudget)) socket.destroy();
+    }, budgetEveryMs).unref();
+    this.#bodyTimer = setInterval(() => {
+      const now = performance.now();
+      for (const [socket, watched] of this.#open) {
+        if (hardlyMoves(socket, watched, now, bodyProgress)) socket.destroy();
+      }
+    }, every).unref();
+  }
+
+  #unwatch(): void {
+    clearInterval(this.#budgetTimer);
+    clearInterval(this.#bodyTimer);
+    this.#budgetTimer = undefined;
   }
 }

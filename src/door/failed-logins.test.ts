@@ -1,6 +1,7 @@
 /** Failed logins are delayed and counted by address, and what is kept of them is bounded. */
 import { expect, test } from "vitest";
-import { FailedLogins, networkOf } from "./failed-logins.ts";
+import { networkOf } from "./access-list.ts";
+import { FailedLogins } from "./failed-logins.ts";
 
 /** A clock that stands, and every wait in order. */
 function stage(perMinute = 20) {

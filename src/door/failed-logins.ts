@@ -2,9 +2,8 @@
  * Slows down guessing without locking anybody out. Whoever asks has looked at the password first: a right one never
  * comes here, so it passes at once, however many wrong ones come from its address. Wrong ones are answered late.
  */
-import { isIPv6 } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { plainAddress } from "./access-list.ts";
+import { networkOf } from "./access-list.ts";
 
 export type FailedLoginsOptions = {
   /** Failed logins per minute and address that are no reason to say that there are too many. */
@@ -82,18 +81,4 @@ export class FailedLogins {
 function delayOf(count: number): number {
   const beyond = Math.ceil(count) - freeFailures;
   return beyond <= 0 ? 0 : Math.min(longestDelayMs, firstDelayMs * 2 ** (beyond - 1));
-}
-
-/** What counts as one address: an IPv4 address, or the /64 that an IPv6 host chooses its addresses from. */
-export function networkOf(address: string): string {
-  const plain = plainAddress(address);
-  if (!isIPv6(plain)) return plain;
-  const [head = "", tail] = (plain.split("%")[0] as string).split("::");
-  const groups = head === "" ? [] : head.split(":");
-  const after = tail === undefined || tail === "" ? [] : tail.split(":");
-  // An embedded IPv4 address stands for two groups, both in the last half.
-  const length = groups.length + after.length + (plain.includes(".") ? 1 : 0);
-  const zeros = tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - length) }, () => "0");
-  const first = [...groups, ...zeros, ...after].slice(0, 4);
-  return `${first.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
 }
