@@ -2,7 +2,7 @@
  * The composition root: reads top to bottom, stops in reverse order. The only place that constructs things of one room
  * for another.
  */
-import { mkdirSync, readFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openApiDocument } from "./api/openapi.ts";
 import { managementOperations, observabilityOperations } from "./api/operations.ts";
@@ -31,6 +31,7 @@ import { chartHandlers } from "./http/handlers/charts.ts";
 import { organizationHandlers } from "./http/handlers/organizations.ts";
 import { pipeHandlers } from "./http/handlers/pipes.ts";
 import { serviceHandlers } from "./http/handlers/services.ts";
+import { hostInUrl } from "./http/hosts.ts";
 import { processSamples, serviceSamples } from "./http/metrics.ts";
 import { addPages } from "./http/pages.ts";
 import { RateLimiter } from "./http/rate-limit.ts";
@@ -86,6 +87,8 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   if (confinement.missing.length > 0) logger.warn(confinement.sentence);
   const dataDir = resolve(config.dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  // It may have been there before, open to others.
+  chmodSync(dataDir, 0o700);
 
   const db = openDatabase(join(dataDir, "millrace.db"));
   closers.add("store", () => db.close());
@@ -229,7 +232,8 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   const pokeAll = () => {
     for (const loop of loops) loop.poke();
   };
-  const authenticator = new Authenticator(credentials, new FailedLogins({ perMinute: config.loginFailureLimit }));
+  const failedLogins = new FailedLogins({ perMinute: config.loginFailureLimit });
+  const authenticator = new Authenticator(credentials, failedLogins);
   const endpoint = {
     protocol: tls === undefined ? ("http" as const) : ("https" as const),
     host: config.publicHost ?? config.host,
@@ -295,8 +299,10 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
           ...(await backupSamples(backups)),
           ...processSamples(loops.map((loop) => loop.status())),
         ],
-        authenticator,
         confinement,
+        hosts: [config.host, endpoint.host],
+        metricsToken: config.metricsToken,
+        failedLogins,
       }),
   });
 
@@ -375,9 +381,4 @@ async function isMerging(engine: RunningEngine): Promise<boolean> {
 
 function readTls(cert: string, key: string): { cert: Buffer; key: Buffer } {
   return { cert: readFileSync(cert), key: readFileSync(key) };
-}
-
-function hostInUrl(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
 }

@@ -16,12 +16,21 @@ export const settings = {
   secretKey: z
     .base64()
     .optional()
-    .describe("32 bytes in base64 that seal stored secrets; default: a key file of mode 0600 in dataDir"),
+    .describe(
+      "32 bytes in base64 that seal stored secrets, by environment: flags show in `ps`; default: a key file of mode 0600 in dataDir",
+    ),
   logLevel: z.enum(["debug", "info", "warn", "error", "silent"]).default("info").describe("Least level that is logged"),
   bodyLimitBytes: positive.default(1_048_576).describe("Largest request body of the API"),
   rateLimit: positive.default(200_000).describe("Requests per window and key or token"),
   rateWindowSeconds: positive.default(10).describe("Length of the rate window"),
   loginFailureLimit: positive.default(60).describe("Failed logins per minute and address before 429"),
+  metricsToken: z
+    .string()
+    .regex(/^[\x21-\x7e]{16,512}$/, { error: "must be 16 to 512 characters without spaces" })
+    .optional()
+    .describe(
+      "Bearer token of `/metrics`, by environment: flags show in `ps`; default: metrics for this machine only, without one",
+    ),
   engineSessions: positive
     .default(1_000)
     .describe("Queries that one service runs at the same time; more are refused with TOO_MANY_SIMULTANEOUS_QUERIES"),

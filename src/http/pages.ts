@@ -1,10 +1,14 @@
 /** Routes that are not operations: health, metrics, API documents. */
-import type { FastifyInstance } from "fastify";
+import { timingSafeEqual } from "node:crypto";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Operation } from "../api/operation.ts";
+import type { FailedLogins } from "../door/failed-logins.ts";
 import { AppError } from "../lib/errors.ts";
 import type { LoopStatus } from "../lib/loop.ts";
-import type { Authenticator } from "./auth.ts";
+import { sha256 } from "../store/secrets.ts";
 import { docsPage } from "./docs-page.ts";
+import { pageHeaders } from "./headers.ts";
+import { hostCheck } from "./hosts.ts";
 import { metricsContentType, renderMetrics, type Sample } from "./metrics.ts";
 
 export type PageOptions = {
@@ -13,33 +17,60 @@ export type PageOptions = {
   readonly openApi: () => unknown;
   readonly loops: () => readonly LoopStatus[];
   readonly samples: () => Promise<Sample[]>;
-  readonly authenticator: Authenticator;
+  /** Names by which pages may be asked for, besides addresses and those of this machine. */
+  readonly hosts: readonly string[];
+  /** Lets a scraper in; without one, metrics are for this machine only. */
+  readonly metricsToken: string | undefined;
+  readonly failedLogins: FailedLogins;
   /** What confines engines and pipe workers on this machine. */
   readonly confinement: { readonly confined: boolean; readonly sentence: string };
 };
 
 export function addPages(server: FastifyInstance, options: PageOptions): void {
-  const { confined, sentence } = options.confinement;
-  server.get("/health", async () => ({
-    status: "ok",
-    version: options.version,
-    loops: options.loops(),
-    confinement: { confined, sentence },
-  }));
-  const openApi = lazily(() => JSON.stringify(options.openApi()));
-  server.get("/openapi.json", async (_request, reply) => reply.type("application/json").send(openApi()));
-  const page = lazily(() => docsPage(options.operations));
-  server.get("/docs", async (_request, reply) => reply.type("text/html; charset=utf-8").send(page()));
-  server.get("/", async (_request, reply) => reply.redirect("/docs"));
-  server.get("/metrics", async (request, reply) => {
-    // Names of services and pipes are in it: a scraper on this machine is trusted, one from elsewhere needs a key.
-    if (!isLoopback(request.ip)) {
-      const principal = await options.authenticator.basic(request.headers.authorization, request.ip);
-      if (principal.role !== "admin") throw new AppError("FORBIDDEN", "Metrics need the role admin.");
-    }
+  const isOurs = hostCheck(options.hosts);
+  const onRequest = async ({ headers }: FastifyRequest) => {
+    if (isOurs(headers.host)) return;
+    throw new AppError("FORBIDDEN", "This server does not know its name in the Host header; set publicHost to it.");
+  };
+  const page = (path: string, content: () => { readonly type: string; readonly text: string }) => {
+    const made = lazily(content);
+    server.get(path, { onRequest }, async (_request, reply) => {
+      return reply.headers(pageHeaders).header("cache-control", "no-cache").type(made().type).send(made().text);
+    });
+  };
+  page("/openapi.json", () => ({ type: "application/json", text: JSON.stringify(options.openApi()) }));
+  page("/docs", () => ({ type: "text/html; charset=utf-8", text: docsPage(options.operations) }));
+  server.get("/", { onRequest }, async (_request, reply) => reply.redirect("/docs"));
+  server.get("/health", { onRequest }, async () => {
+    const { confined, sentence } = options.confinement;
+    return { status: "ok", version: options.version, loops: options.loops(), confinement: { confined, sentence } };
+  });
+  server.get("/metrics", { onRequest }, async (request, reply) => {
+    await admitScraper(request, options);
     return reply.type(metricsContentType).send(await renderMetrics(await options.samples()));
   });
 }
+
+/**
+ * Names of services and pipes of all organizations are in the metrics. With a token only who has it gets them; without
+ * one whoever asks from this machine, unless a proxy says that it asks for somebody else.
+ */
+async function admitScraper({ headers, ip }: FastifyRequest, options: PageOptions): Promise<void> {
+  const { metricsToken, failedLogins } = options;
+  if (metricsToken === undefined) {
+    if (isLoopback(ip) && !forwardedHeaders.some((name) => headers[name] !== undefined)) return;
+    throw new AppError("FORBIDDEN", "Metrics are for this machine only, as long as no metricsToken is set.");
+  }
+  const given = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
+  if (given !== undefined && timingSafeEqual(sha256(given), sha256(metricsToken))) return;
+  if (given !== undefined && !(await failedLogins.failed(ip))) {
+    throw new AppError("TOO_MANY_REQUESTS", "Too many failed logins from this address.");
+  }
+  throw new AppError("UNAUTHORIZED", "Send the metricsToken as a bearer token.");
+}
+
+/** What proxies add. */
+const forwardedHeaders = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 
 function isLoopback(address: string): boolean {
   return address === "::1" || address.startsWith("127.") || address.startsWith("::ffff:127.");

@@ -12,6 +12,7 @@ import { sendEnvelope } from "./answer.ts";
 import { parseJson } from "./body.ts";
 import { type Context, RequestContext } from "./context.ts";
 import { errorBody, type Interface, toAppError } from "./errors.ts";
+import { addFixedHeaders, fixedHeaders } from "./headers.ts";
 import { validate } from "./validate.ts";
 
 type AnyHandler = (input: never, context: Context, reply: FastifyReply) => Promise<unknown>;
@@ -31,11 +32,23 @@ export type ServerOptions = Admission & {
   /** Adds routes that are not operations: health, metrics, documents, console. */
   readonly extend: (server: FastifyInstance) => void;
   readonly signal: AbortSignal;
+  /** A request with its body must be there after this; looked at every `checkEveryMs`. Shortened in tests. */
+  readonly requestTimeoutMs?: number;
+  readonly checkEveryMs?: number;
 };
 
+const requestTimeoutMs = 60_000;
+const headersTimeoutMs = 30_000;
+const checkEveryMs = 5_000;
+
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  const requestTimeout = options.requestTimeoutMs ?? requestTimeoutMs;
+  // A time for heads that is longer than the one for requests would switch the latter off.
+  const headersTimeout = Math.min(headersTimeoutMs, requestTimeout);
+  const http = { connectionsCheckingInterval: options.checkEveryMs ?? checkEveryMs, headersTimeout };
   const server = fastify({
-    ...(options.tls === undefined ? {} : { https: options.tls }),
+    ...(options.tls === undefined ? { http } : { https: { ...http, ...options.tls } }),
+    requestTimeout,
     bodyLimit: options.bodyLimitBytes,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
     forceCloseConnections: "idle",
@@ -44,6 +57,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   server.decorateRequest("principal", null);
   server.decorateRequest("rate", null);
   server.removeAllContentTypeParsers();
+  addFixedHeaders(server, options.tls !== undefined);
   server.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   server.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
   mount(server, options, "management");
@@ -64,11 +78,12 @@ function interfaceOf(request: FastifyRequest): Interface {
 function mount(server: FastifyInstance, options: ServerOptions, name: Interface): void {
   const { operations, handlers } = options[name];
   const methodsByPath = new Map<string, Set<string>>();
+  const headers = fixedHeaders(options.tls !== undefined);
   for (const [id, operation] of Object.entries(operations)) {
     const url = operation.path.replaceAll(/\{(\w+)\}/g, ":$1");
     const methods = methodsByPath.get(url) ?? new Set();
     methodsByPath.set(url, methods.add(operation.method));
-    const route = { options, name, operation, handler: handlers[id] as AnyHandler };
+    const route = { options, name, operation, handler: handlers[id] as AnyHandler, headers };
     server.route({
       method: operation.method,
       url,
@@ -102,6 +117,8 @@ type Route = {
   readonly name: Interface;
   readonly operation: Operation;
   readonly handler: AnyHandler;
+  /** What every answer carries, names and values in turn. */
+  readonly headers: readonly string[];
 };
 
 async function serve(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -114,7 +131,8 @@ async function serve(route: Route, request: FastifyRequest, reply: FastifyReply)
   try {
     const result = await route.handler({ params: request.params, query, body } as never, context, reply);
     if (name === "observability") return result;
-    sendEnvelope(reply, rateHeaders(options, name, request), operation.result && (result as object));
+    const headers = route.headers.concat(rateHeaders(options, name, request));
+    sendEnvelope(reply, headers, operation.result && (result as object));
   } finally {
     context.release();
   }
@@ -142,8 +160,8 @@ function sendError(options: ServerOptions, error: unknown, request: FastifyReque
   if (known.status >= 500) log.error({ err: error, code: known.code }, "request failed");
   else log.debug({ code: known.code, reason: known.message }, "request refused");
   if (known.code === "UNAUTHORIZED") {
-    const scheme = interfaceOf(request) === "management" ? 'Basic realm="millrace", charset="UTF-8"' : "Bearer";
-    reply.header("WWW-Authenticate", scheme);
+    const isBasic = interfaceOf(request) === "management" && pathOf(request) !== "/metrics";
+    reply.header("WWW-Authenticate", isBasic ? 'Basic realm="millrace", charset="UTF-8"' : "Bearer");
   }
   addRateHeaders(options, request, reply);
   reply.status(known.status).send(errorBody(interfaceOf(request), known, request.id));

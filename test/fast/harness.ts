@@ -54,7 +54,14 @@ export type Api = AsyncDisposable & {
 };
 
 export async function startApi(
-  options: { rateLimit?: number; loginFailureLimit?: number; now?: () => number } = {},
+  options: {
+    rateLimit?: number;
+    loginFailureLimit?: number;
+    now?: () => number;
+    metricsToken?: string;
+    requestTimeoutMs?: number;
+    checkEveryMs?: number;
+  } = {},
 ): Promise<Api> {
   const dir = mkdtempSync(join(tmpdir(), "millrace-api-"));
   const db = openDatabase(join(dir, "millrace.db"));
@@ -72,16 +79,16 @@ export async function startApi(
     state: "enabled",
     expireAt: null,
   });
-  const authenticator = new Authenticator(
-    credentials,
-    new FailedLogins({ perMinute: options.loginFailureLimit ?? 1000, wait: async () => {} }),
-  );
+  const failedLogins = new FailedLogins({ perMinute: options.loginFailureLimit ?? 1000, wait: async () => {} });
+  const authenticator = new Authenticator(credentials, failedLogins);
   let port = 20_000;
   const server = await createServer({
     authenticator,
     rateLimiter: new RateLimiter({ limit: options.rateLimit ?? 10_000, windowSeconds: 10 }, options.now),
     logger: createLogger("silent"),
     bodyLimitBytes: 1_048_576,
+    ...(options.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: options.requestTimeoutMs }),
+    ...(options.checkEveryMs === undefined ? {} : { checkEveryMs: options.checkEveryMs }),
     tls: undefined,
     signal: new AbortController().signal,
     management: {
@@ -129,7 +136,9 @@ export async function startApi(
         openApi: () => openApiDocument({ management: managementOperations, observability: {}, version: "0.0.0" }),
         loops: () => [],
         samples: async () => [],
-        authenticator,
+        hosts: ["millrace.example"],
+        metricsToken: options.metricsToken,
+        failedLogins,
       }),
   });
   const admin = basic(row.key_id, secret);

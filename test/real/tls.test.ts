@@ -1,6 +1,7 @@
 /** Everything over TLS: interface A, interface B and the endpoint of a service, with one certificate. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import type { IncomingHttpHeaders } from "node:http";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,9 +32,9 @@ describe.skipIf(missing !== undefined)("TLS", () => {
   });
 
   const get = async (url: string, headers: Record<string, string>, options: object = {}, body = "") =>
-    await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+    await new Promise<{ status: number | undefined; text: string; headers: IncomingHttpHeaders }>((resolve, reject) => {
       const outgoing = request(url, { method: body === "" ? "GET" : "POST", headers, ca, ...options }, async (answer) =>
-        resolve({ status: answer.statusCode, text: await text(answer) }),
+        resolve({ status: answer.statusCode, text: await text(answer), headers: answer.headers }),
       );
       outgoing.on("error", reject).end(body);
     });
@@ -44,6 +45,7 @@ describe.skipIf(missing !== undefined)("TLS", () => {
     const basic = { authorization: `Basic ${Buffer.from(`${keyId}:${keySecret}`).toString("base64")}` };
     const services = await get(`${baseUrl}/v1/organizations/${organizationId}/services`, basic);
     expect(services.status).toBe(200);
+    expect(services.headers["strict-transport-security"]).toMatch(/^max-age=\d{8}/);
     await expect(get(`${baseUrl}/health`, {}, { ca: undefined })).rejects.toThrow(/self.signed/);
     const sources = `${observabilityBaseUrl}/api/v2/sources`;
     expect((await get(sources, { authorization: `Bearer ${accessToken}` })).status).toBe(200);

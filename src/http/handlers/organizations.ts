@@ -41,7 +41,9 @@ export function organizationHandlers(deps: {
     getKey: async ({ params }) => keyView(await key(params.organizationId, params.keyId)),
     updateKey: async ({ params, body }, context) => {
       const { id } = await key(params.organizationId, params.keyId);
-      if (id === context.credentialId && (body.state === "disabled" || (body.roles && body.roles[0] !== "admin"))) {
+      const weaker = body.roles !== undefined && body.roles[0] !== "admin";
+      const over = typeof body.expireAt === "string" && Date.parse(body.expireAt) <= Date.now();
+      if (id === context.credentialId && (body.state === "disabled" || weaker || over)) {
         throw new AppError("CONFLICT", "A key cannot take its own access away; use another key.");
       }
       await credentials.changeKey(id, { ...body, role: body.roles?.[0], expireAt: utc(body.expireAt) });

@@ -86,6 +86,9 @@ describe("interface A", () => {
     await api.call("PATCH", path, { body: { expireAt: null } });
     expect((await api.call("GET", path, { auth })).status).toBe(200);
     expect((await api.call("DELETE", path, { auth })).status).toBe(409);
+    for (const body of [{ state: "disabled" }, { roles: ["developer"] }, { expireAt: "2020-01-01T00:00:00Z" }]) {
+      expect((await api.call("PATCH", path, { auth, body })).status).toBe(409);
+    }
     expect((await api.call("DELETE", path)).status).toBe(200);
     expect((await api.call("GET", path)).status).toBe(404);
   });
