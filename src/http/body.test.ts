@@ -18,7 +18,7 @@ test("a megabyte of the smallest values is refused before it is read", () => {
     const text = `[${`${value},`.repeat(Math.floor(1_000_000 / (value.length + 1)))}0]`;
     const before = performance.now();
     expect(refusal(text).message).toContain("more than 100000 values");
-    expect(performance.now() - before).toBeLessThan(200);
+    expect(performance.now() - before).toBeLessThan(1_000);
   }
   expect(parseJson(Buffer.from(`[${"0,".repeat(90_000)}0]`))).toHaveLength(90_001);
 });
