@@ -2,6 +2,7 @@
 import { AzureStore } from "../src/sources/object-storage/azure.ts";
 import { azuriteMissing, startAzurite } from "../test/support/azurite.ts";
 import { startFront } from "../test/support/front.ts";
+import { anyNetwork } from "../test/support/network.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 
 export const description =
@@ -17,7 +18,7 @@ export async function run(): Promise<BenchResult> {
   await using front = await startFront(endpoint);
   const connectionString = azure.connectionString.replace(endpoint, front.endpoint);
   const location = { store: "azure", container: "listed", pattern: "in/*" } as const;
-  const store = new AzureStore(location, { connectionString, azureContainerName: "listed", path: "in/*" });
+  const store = new AzureStore(location, { connectionString, azureContainerName: "listed", path: "in/*" }, anyNetwork);
   const key = (index: number) => `in/${String(index).padStart(8, "0")}.json`;
   const rows = [];
   for (let made = 0; rows.length < histories.length; ) {

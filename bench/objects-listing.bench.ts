@@ -7,6 +7,7 @@ import { parseUrl } from "../src/sources/object-storage/location.ts";
 import { S3Store } from "../src/sources/object-storage/s3.ts";
 import { ObjectSource } from "../src/sources/object-storage/source.ts";
 import type { Batch, Json, SourceContext } from "../src/sources/source.ts";
+import { anyNetwork } from "../test/support/network.ts";
 import { type BenchResult, round } from "./bench.ts";
 
 export const description = "LIST calls and ms per poll with 1 k, 10 k and 100 k old keys: flat";
@@ -49,7 +50,7 @@ async function measure(history: number) {
   const source = new ObjectSource({
     config,
     context: contextOf(marks),
-    store: new S3Store(location, config),
+    store: new S3Store(location, config, anyNetwork),
     pattern: location.pattern,
   });
   const stop = new AbortController();
@@ -78,6 +79,7 @@ const pollMs = 100;
 
 function contextOf(marks: Map<string, Json>): SourceContext {
   return {
+    network: anyNetwork,
     pipeId: "bench",
     epoch: 0,
     settings: { object_storage_polling_interval_ms: pollMs, object_storage_max_file_count: 100 },

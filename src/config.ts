@@ -3,8 +3,17 @@
  * from the descriptions here. The only reader of `process.env`.
  */
 import { z } from "zod";
+import { parseReach } from "./outgoing/policy.ts";
 
 const positive = z.coerce.number().int().positive();
+
+const reach = z
+  .string()
+  .superRefine((text, context) => {
+    const message = reachProblem(text);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
+  })
+  .optional();
 
 export const settings = {
   dataDir: z.string().min(1).default("data").describe("Directory of metadata, databases and credentials"),
@@ -64,6 +73,12 @@ export const settings = {
     .default(168)
     .describe("Hours after which stored backups are read again and the newest is restored for a trial; 0: never"),
   backupHourMs: positive.default(3_600_000).describe("Length of an hour of backup periods; shortened in tests"),
+  pipeSourceNetworks: reach.describe(
+    "What pipes may connect to: a list of networks (10.0.0.0/8), addresses and the words public, private, loopback, any, none; default: any if host is a loopback address, else public",
+  ),
+  sqlNetworks: reach.describe(
+    "What object storage functions of SQL may connect to, in the same form; default: as for pipes",
+  ),
   pipeSourceOutageSeconds: positive
     .default(900)
     .describe("A pipe whose source does not answer for this long is Failed"),
@@ -93,11 +108,25 @@ const schema = z
   })
   .refine((value) => is32Bytes(value.backupEncryptionKey), { error: "backupEncryptionKey must be 32 bytes in base64" });
 
+function reachProblem(text: string): string | undefined {
+  try {
+    parseReach(text);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 function is32Bytes(base64: string | undefined): boolean {
   return base64 === undefined || Buffer.from(base64, "base64").length === 32;
 }
 
 export type Config = z.output<typeof schema>;
+
+/** `dataDir` -> `--data-dir`. */
+export function flagName(name: string): string {
+  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
 
 /** `dataDir` -> `MILLRACE_DATA_DIR`. */
 export function environmentName(name: string): string {

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { startApp } from "./app.ts";
 import { restoreMetadata } from "./backups/disaster.ts";
 import { BackupPlace, placeOptions } from "./backups/place.ts";
-import { type Config, environmentName, loadConfig, settings } from "./config.ts";
+import { type Config, environmentName, flagName, loadConfig, settings } from "./config.ts";
 import { describeError } from "./lib/errors.ts";
 import { createLogger } from "./lib/logger.ts";
 
@@ -38,11 +38,11 @@ await program.parseAsync();
 
 function addSettings(command: Command): Command {
   for (const [name, schema] of Object.entries(settings)) {
-    const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     const value = schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined;
     const fallback = value === undefined ? "" : ` (default: ${String(value)})`;
     const argument = typeof value === "boolean" ? "[value]" : "<value>";
-    command.option(`--${flag} ${argument}`, `${schema.description ?? ""}${fallback} [env ${environmentName(name)}]`);
+    const help = `${schema.description ?? ""}${fallback} [env ${environmentName(name)}]`;
+    command.option(`${flagName(name)} ${argument}`, help);
   }
   return command;
 }

@@ -44,6 +44,12 @@ export const errorCodes = {
     false,
     "Check the credentials and permissions given for the pipe's source.",
   ),
+  SOURCE_ADDRESS_REFUSED: row(
+    400,
+    "BAD_REQUEST",
+    false,
+    "Give the source an address that the server may reach, or let its operator allow the network; see docs/outgoing.md.",
+  ),
   SOURCE_INVALID: row(
     400,
     "BAD_REQUEST",

@@ -2,7 +2,15 @@
 import { ClickHouseClient, ClickHouseError } from "../clickhouse/client.ts";
 import { abortable } from "../lib/abort.ts";
 import { AppError, type Issue } from "../lib/errors.ts";
-import type { Connector, DestinationTable, FoundField, JsonObject, Query, SourceKind } from "../sources/source.ts";
+import type {
+  Connector,
+  DestinationTable,
+  FoundField,
+  JsonObject,
+  NetworkContext,
+  Query,
+  SourceKind,
+} from "../sources/source.ts";
 import { failureOf, sentenceOf } from "./failures.ts";
 import type { AcquireService } from "./replica.ts";
 import { findTable, type TableFacts } from "./tables.ts";
@@ -10,6 +18,7 @@ import { findTable, type TableFacts } from "./tables.ts";
 const checkTimeoutMs = 10_000;
 
 export type CheckRequest = {
+  readonly network: NetworkContext;
   readonly serviceId: string;
   readonly kind: SourceKind;
   /** Undefined: the source has not changed. */
@@ -34,16 +43,17 @@ export async function checkReachable(
 
 /** Fields and types that samples of the source have, as the service's engine infers them. Throws SOURCE_*. */
 export async function discoverFields(
-  { serviceId, kind, config }: Pick<CheckRequest, "serviceId" | "kind"> & { readonly config: JsonObject },
+  request: Pick<CheckRequest, "network" | "serviceId" | "kind"> & { readonly config: JsonObject },
   acquire: AcquireService,
   requestSignal: AbortSignal,
 ): Promise<readonly FoundField[]> {
+  const { network, serviceId, kind, config } = request;
   const connector = (await kind.connect()) as Connector<JsonObject>;
   if (connector.discover === undefined) {
     throw new AppError("BAD_REQUEST", `source.${kind.key}: its fields cannot be discovered`);
   }
   return await withService(serviceId, acquire, requestSignal, async (client, signal) => {
-    return (await connector.discover?.(config, queryOf(client, signal), signal)) ?? [];
+    return (await connector.discover?.(config, { network, query: queryOf(client, signal) }, signal)) ?? [];
   });
 }
 
@@ -82,7 +92,8 @@ async function checkSource(client: ClickHouseClient, request: CheckRequest, sign
   const connector = await request.kind.connect();
   const query = queryOf(client, signal);
   const isExisting = request.managedTable === undefined;
-  const options = { validateSamples: request.validateSamples, destination: request.table, query, isExisting };
+  const { network, validateSamples, table: destination } = request;
+  const options = { network, validateSamples, destination, query, isExisting };
   await connector.check((request.config ?? {}) as never, options, signal);
 }
 

@@ -7,7 +7,7 @@ import { AppError, type Issue } from "../lib/errors.ts";
 import { kindOf, sourceKinds } from "../sources/registry.ts";
 import type { DestinationTable, JsonObject, SourceKind } from "../sources/source.ts";
 import type { NewPipe, Pipe, PipeDestination } from "../store/pipes.ts";
-import type { Job, Limits } from "./protocol.ts";
+import type { Job } from "./protocol.ts";
 
 type CreateBody = z.output<typeof createPipeBody>;
 
@@ -212,7 +212,10 @@ function withoutRoles(destination: PipeDestination & { roles?: unknown }): PipeD
   return rest;
 }
 
-export function jobOf(pipe: Pipe, secrets: Record<string, unknown>, replica: Job["replica"], limits: Limits): Job {
+/** What the supervisor adds to the pipe itself. */
+export type JobParts = Pick<Job, "replica" | "limits" | "organizationId" | "outgoing">;
+
+export function jobOf(pipe: Pipe, secrets: Record<string, unknown>, parts: JobParts): Job {
   const config = fullConfig(pipe, secrets);
   return {
     pipeId: pipe.id,
@@ -223,7 +226,6 @@ export function jobOf(pipe: Pipe, secrets: Record<string, unknown>, replica: Job
     destination: { ...pipe.destination, managedTable: pipe.destination.managedTable !== false },
     settings: pipe.settings,
     scaling: pipe.scaling,
-    replica,
-    limits,
+    ...parts,
   };
 }

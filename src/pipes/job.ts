@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { sleep } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import { shareOf } from "../lib/share.ts";
-import type { Connector, Query, Source, SourceContext } from "../sources/source.ts";
+import type { Connector, NetworkContext, Query, Source, SourceContext } from "../sources/source.ts";
 import type { Intent } from "../store/ledger.ts";
 import { Destination } from "./destination.ts";
 import { failureOf, sentenceOf } from "./failures.ts";
@@ -23,6 +23,7 @@ const viewCheckMs = 60_000;
 
 export async function runJob(
   job: Job,
+  network: NetworkContext,
   connect: () => Promise<Connector<never>>,
   calls: Calls,
   events: JobEvents,
@@ -39,7 +40,7 @@ export async function runJob(
     await prepare(job, destination, calls, health, signal);
     if (signal.aborted) return { phase: "stopped" };
     const connector = await connecting;
-    const context = contextOf(job, destination, link, calls, events, health);
+    const context = contextOf(job, network, destination, link, calls, events, health);
     await using source: Source = await openSource(connector, job, context, health, signal);
     if (signal.aborted) return { phase: "stopped" };
     if (job.table.owned !== undefined) await untilDone(job, health, signal, () => destination.rememberTokens());
@@ -151,6 +152,7 @@ async function hasBegun(calls: Calls): Promise<boolean> {
 
 function contextOf(
   job: Job,
+  network: NetworkContext,
   destination: Destination,
   link: ServiceLink,
   calls: Calls,
@@ -159,6 +161,7 @@ function contextOf(
 ): SourceContext {
   const query: Query = async (sql, options = {}) => await link.use((client) => client.rows(sql, options));
   return {
+    network,
     pipeId: job.pipeId,
     epoch: job.epoch,
     settings: sourceSettings(job.settings),

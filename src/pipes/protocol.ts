@@ -1,6 +1,7 @@
 /** What the supervisor and a worker process say to each other over IPC. Everything is JSON. */
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import type { ErrorCode } from "../lib/errors.ts";
+import type { OutgoingRules } from "../outgoing/policy.ts";
 import type { DestinationTable, Json, JsonObject } from "../sources/source.ts";
 import type { Confirmation, Intent } from "../store/ledger.ts";
 import type { PipeDestination } from "../store/pipes.ts";
@@ -18,6 +19,9 @@ export type Job = {
   /** This worker among those of the pipe. `run` is the same for all that were started together, and for no others. */
   readonly replica: { readonly index: number; readonly count: number; readonly run: string };
   readonly limits: Limits;
+  readonly organizationId: string;
+  /** Where the worker may connect to at its start; an `outgoing` message replaces it. */
+  readonly outgoing: OutgoingRules;
 };
 
 export type Limits = {
@@ -52,6 +56,8 @@ export type WorkerStatus =
 export type ToWorker =
   | { readonly type: "start"; readonly job: Job }
   | { readonly type: "stop" }
+  /** The server has got or given up ports of its own. */
+  | { readonly type: "outgoing"; readonly ownPorts: readonly number[] }
   | { readonly type: "reply"; readonly id: number; readonly result?: unknown; readonly error?: WireError };
 
 export type FromWorker =

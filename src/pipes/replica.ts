@@ -91,6 +91,11 @@ export class Replica {
     return this.#child.pid;
   }
 
+  /** Ports that the worker must not connect to from now on. */
+  tellOwnPorts(ownPorts: readonly number[]): void {
+    if (!this.#over) this.#send({ type: "outgoing", ownPorts });
+  }
+
   /** Lets inserts in hand end, for a while; resolves when the process is gone. */
   async stop(): Promise<void> {
     if (this.#over) return;

@@ -12,6 +12,7 @@ import { Backoff } from "../lib/backoff.ts";
 import { describeError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { endRecorded } from "../lib/process.ts";
+import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import { kindOf } from "../sources/registry.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { Pipe, PipeStore } from "../store/pipes.ts";
@@ -44,6 +45,8 @@ export type SupervisorOptions = {
   /** Pid files of workers live in its folder `pipes`, compiled code of each pipe in `cache/pipes`. */
   readonly dataDir: string;
   readonly limits: Limits;
+  /** Where workers may connect to. */
+  readonly policy: OutgoingPolicy;
   readonly poke: () => void;
 };
 
@@ -51,6 +54,7 @@ export class PipesSupervisor {
   readonly #options: SupervisorOptions;
   readonly #tracked = new Map<string, Tracked>();
   readonly #runDir: string;
+  #toldPorts = "";
   #closing = false;
   #swept = false;
 
@@ -62,6 +66,7 @@ export class PipesSupervisor {
   /** One pass over all pipes. */
   async pass(): Promise<void> {
     await this.#endLeftovers();
+    this.#tellOwnPorts();
     const pipes = await this.#options.pipes.listAll();
     for (const { id } of pipes) await this.#look(id);
     const known = new Set(pipes.map((pipe) => pipe.id));
@@ -88,6 +93,14 @@ export class PipesSupervisor {
       for (const [name, value] of Object.entries(replica.gauges)) sums[name] = (sums[name] ?? 0) + value;
     }
     return sums;
+  }
+
+  /** Running workers learn of the ports of new services. */
+  #tellOwnPorts(): void {
+    const { ownPorts } = this.#options.policy.rules;
+    if (ownPorts.join() === this.#toldPorts) return;
+    this.#toldPorts = ownPorts.join();
+    for (const { replicas } of this.#tracked.values()) for (const replica of replicas) replica.tellOwnPorts(ownPorts);
   }
 
   /** Workers that outlived the control plane before this one. */
@@ -143,9 +156,12 @@ export class PipesSupervisor {
     const single = kindOf(pipe.sourceKind).targets !== undefined;
     const count = single ? 1 : Math.max(1, pipe.scaling.replicas ?? 1);
     const run = randomUUID();
+    const { limits, policy } = this.#options;
+    const organizationId = await this.#organizationOf(pipe);
     tracked.generation = pipe.generation;
     tracked.replicas = Array.from({ length: count }, (_, index) => {
-      const job = jobOf(pipe, secrets, { index, count, run }, this.#options.limits);
+      const replica = { index, count, run };
+      const job = jobOf(pipe, secrets, { replica, limits, organizationId, outgoing: policy.rules });
       return new Replica({
         job,
         serviceId: pipe.serviceId,
@@ -213,11 +229,16 @@ export class PipesSupervisor {
       const connector = await kindOf(pipe.sourceKind).connect();
       if (connector.cleanUp === undefined) return;
       const config = fullConfig(pipe, await this.#options.pipes.secrets(pipe.id));
-      await connector.cleanUp(config as never, pipe.id, AbortSignal.timeout(30_000));
+      const network = { policy: this.#options.policy, organizationId: await this.#organizationOf(pipe) };
+      await connector.cleanUp(config as never, { network, pipeId: pipe.id }, AbortSignal.timeout(30_000));
     } catch (error) {
       const reason = describeError(error);
       this.#options.logger.warn({ pipeId: pipe.id, reason }, "the source could not be cleaned up");
     }
+  }
+
+  async #organizationOf(pipe: Pipe): Promise<string> {
+    return (await this.#options.services.find(pipe.serviceId))?.organization_id ?? "";
   }
 
   async #forget(id: string, tracked: Tracked): Promise<void> {

@@ -1,5 +1,6 @@
 /** A pipe worker process: one replica of one pipe. Ends by itself when its parent is gone. */
 
+import { OutgoingPolicy } from "../outgoing/policy.ts";
 import { connectorOf } from "../sources/connectors.ts";
 import { runJob } from "./job.ts";
 import type { FromWorker, ToWorker, WorkerStatus } from "./protocol.ts";
@@ -14,6 +15,7 @@ const send = (message: FromWorker) => {
 };
 const tell = (status: WorkerStatus) => send({ type: "status", status });
 const link = new WorkerLink(send);
+let policy: OutgoingPolicy | undefined;
 
 process.on("disconnect", () => {
   stopping.abort();
@@ -27,9 +29,13 @@ process.on("SIGINT", () => {});
 process.on("message", (message: ToWorker) => {
   if (message.type === "reply") link.settle(message);
   else if (message.type === "stop") stopping.abort();
-  else {
+  else if (message.type === "outgoing") {
+    if (policy !== undefined) policy.ownPorts = message.ownPorts;
+  } else {
     const { job } = message;
-    runJob(job, () => connectorOf(job.sourceKind), link.calls, { tell, gauges }, stopping.signal)
+    policy = new OutgoingPolicy(job.outgoing);
+    const network = { policy, organizationId: job.organizationId };
+    runJob(job, network, () => connectorOf(job.sourceKind), link.calls, { tell, gauges }, stopping.signal)
       .then((status) => finish(status))
       .catch((error: unknown) => {
         process.stderr.write(`pipe worker ${message.job.pipeId}: ${error instanceof Error ? error.stack : error}\n`);

@@ -5,6 +5,7 @@
  */
 import type { Readable } from "node:stream";
 import type { z } from "zod";
+import type { OutgoingPolicy } from "../outgoing/policy.ts";
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
@@ -98,8 +99,16 @@ export type Query = (
   },
 ) => Promise<Record<string, unknown>[]>;
 
+/** On whose behalf a connector opens connections, and within which rules. Every connection of it goes by the policy. */
+export type NetworkContext = {
+  readonly policy: OutgoingPolicy;
+  /** External id when a role of AWS is assumed. */
+  readonly organizationId: string;
+};
+
 /** What a source is given besides its configuration. */
 export type SourceContext = {
+  readonly network: NetworkContext;
   readonly pipeId: string;
   /** Grows when the pipe starts over (resync, restore): part of every token. */
   readonly epoch: number;
@@ -176,15 +185,20 @@ export interface Connector<Config> {
   check(config: Config, options: CheckOptions, signal: AbortSignal): Promise<void>;
   open(config: Config, context: SourceContext, signal: AbortSignal): Promise<Source>;
   /** Fields and types inferred from samples. Throws SOURCE_* as `check` does. */
-  discover?(config: Config, query: Query, signal: AbortSignal): Promise<readonly FoundField[]>;
+  discover?(config: Config, options: DiscoverOptions, signal: AbortSignal): Promise<readonly FoundField[]>;
   /** Removes what the pipe made at the source (a replication slot, for example), when the pipe is deleted. */
-  cleanUp?(config: Config, pipeId: string, signal: AbortSignal): Promise<void>;
+  cleanUp?(config: Config, pipe: CleanUpOptions, signal: AbortSignal): Promise<void>;
 }
 
 /** A field that samples of a source have, with the type that the engine infers. */
 export type FoundField = { readonly name: string; readonly type: string; readonly optional: boolean };
 
+export type DiscoverOptions = { readonly network: NetworkContext; readonly query: Query };
+
+export type CleanUpOptions = { readonly network: NetworkContext; readonly pipeId: string };
+
 export type CheckOptions = {
+  readonly network: NetworkContext;
   readonly validateSamples: boolean;
   readonly destination: DestinationTable;
   readonly query: Query;

@@ -24,7 +24,7 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 
 /** Rooms by layer; a file may import from lower layers and from its own room. */
 const layers: [RegExp, number][] = [
-  [/^src\/(main|app|bootstrap|config)\.ts$/, 6],
+  [/^src\/(main|app|bootstrap|config|network)\.ts$/, 6],
   [/^src\/(http|gateway|cli)\//, 5],
   [/^src\/(services|pipes|backups|charts)\//, 4],
   [/^src\/engine\//, 3],
@@ -37,6 +37,7 @@ const layers: [RegExp, number][] = [
   [/^src\/(store|clickhouse)\//, 2],
   [/^src\/api\//, 1],
   [/^src\/confinement\//, 0.5],
+  [/^src\/outgoing\//, 0.5],
   [/^src\/lib\//, 0],
 ];
 
@@ -78,6 +79,14 @@ describe("the house", () => {
       const importers = sources.filter((file) => new RegExp(`(from|import\\()\\s*"${driver}"`).test(read(file)));
       expect(importers.filter((file) => !file.endsWith(".test.ts")).length, driver).toBeLessThanOrEqual(1);
     }
+  });
+
+  test("connectors open connections by src/outgoing only", () => {
+    const direct = /from "node:(?:http2|https|tls)"|\bcreateConnection\b.*from "node:net"|\bfetch\(["`]/;
+    const found = sources.filter((file) => /^src\/(sources|pipes)\//.test(file) && direct.test(read(file)));
+    // Trust of a certificate, and a request by an agent of src/outgoing.
+    const known = ["src/sources/messages/registry.ts", "src/sources/relational-db/login.ts"];
+    expect(found.filter((file) => !file.endsWith(".test.ts") && !known.includes(file))).toEqual([]);
   });
 
   test(`files stay under ${maxLines} lines`, () => {

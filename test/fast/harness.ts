@@ -25,6 +25,7 @@ import { PipeStore } from "../../src/store/pipes.ts";
 import { RestoreStore } from "../../src/store/restores.ts";
 import { Sealer } from "../../src/store/secrets.ts";
 import { ServiceStore } from "../../src/store/services.ts";
+import { anyNetwork } from "../support/network.ts";
 
 export type Answer = {
   readonly status: number;
@@ -111,6 +112,7 @@ export async function startApi(
           acquire: async () => {
             throw new AppError("SERVICE_UNAVAILABLE", "no engine here");
           },
+          policy: anyNetwork.policy,
           gauges: () => ({ lagMs: 5 }),
           poke: () => {},
         }),

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { AzureStore } from "../../src/sources/object-storage/azure.ts";
 import { azuriteMissing, startAzurite } from "../support/azurite.ts";
 import { startFront } from "../support/front.ts";
+import { anyNetwork } from "../support/network.ts";
 
 if (azuriteMissing !== undefined) console.log(`skipped: ${azuriteMissing}`);
 
@@ -21,7 +22,8 @@ test.skipIf(azuriteMissing !== undefined)(
     const connectionString = azure.connectionString.replace(endpoint, front.endpoint);
     const location = { store: "azure", container: "listed", pattern: "in/*" } as const;
     const { signal } = new AbortController();
-    const newStore = () => new AzureStore(location, { connectionString, azureContainerName: "listed", path: "in/*" });
+    const config = { connectionString, azureContainerName: "listed", path: "in/*" };
+    const newStore = () => new AzureStore(location, config, anyNetwork);
     const store = newStore();
     const first = await store.list("in/", undefined, signal);
     expect(first).toMatchObject({ more: true, last: old[999] });

@@ -1,5 +1,6 @@
 /** Protobuf messages against a real engine: every kind of value in columns of the types that a schema tells. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { Dialer } from "../../src/outgoing/dialer.ts";
 import type { VirtualColumns } from "../../src/sources/messages/message.ts";
 import { planRows } from "../../src/sources/messages/plan.ts";
 import { ProtobufRows } from "../../src/sources/messages/protobuf-rows.ts";
@@ -7,8 +8,11 @@ import { SchemaRegistry } from "../../src/sources/messages/registry.ts";
 import { checkSamples, describeSamples, type Samples } from "../../src/sources/messages/samples.ts";
 import type { DestinationColumn } from "../../src/sources/source.ts";
 import { MessageEngine, message, type TestMessage } from "../support/message-engine.ts";
+import { anyNetwork } from "../support/network.ts";
 import { protobufSchema } from "../support/protobuf.ts";
 import { startRegistry, type TestRegistry } from "../support/schema-registry.ts";
+
+const dialer = new Dialer(anyNetwork.policy, "schemaRegistry.url");
 
 const virtualColumns: VirtualColumns<TestMessage> = {
   _key: { kind: "text", read: (one) => one.key },
@@ -48,7 +52,7 @@ async function table(name: string, columns: readonly DestinationColumn[]) {
 const column = (name: string, type: string, sourceField = name): DestinationColumn => ({ name, type, sourceField });
 const rows = (sql: string) => engine.client.rows<Record<string, unknown>>(sql);
 const encoderOf = (plan: ConstructorParameters<typeof ProtobufRows<TestMessage>>[0]) =>
-  new ProtobufRows(plan, new SchemaRegistry({ url: registry.url }));
+  new ProtobufRows(plan, new SchemaRegistry({ url: registry.url }, dialer));
 const samplesOf = (messages: TestMessage[]): Samples<TestMessage> => ({
   format: "JSONEachRow",
   virtualColumns,
@@ -201,7 +205,7 @@ test("two schemas in one batch; what cannot be read is rejected, whoever refuses
 
 test("an answer of the registry that is larger than any schema is not kept", async () => {
   registry.schemas.set(5, { schema: "x".repeat(17_000_000), schemaType: "PROTOBUF" });
-  const asked = new SchemaRegistry({ url: registry.url }).ask(5);
+  const asked = new SchemaRegistry({ url: registry.url }, dialer).ask(5);
   await expect(asked).rejects.toThrow(/its answer is larger than 16000000 bytes/);
 });
 

@@ -1,5 +1,6 @@
 /** Batches of messages against a real engine: what arrives, and what one bad message costs. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Dialer } from "../../src/outgoing/dialer.ts";
 import { AvroRows } from "../../src/sources/messages/avro-rows.ts";
 import { JsonRows } from "../../src/sources/messages/json-rows.ts";
 import type { VirtualColumns } from "../../src/sources/messages/message.ts";
@@ -8,7 +9,10 @@ import { SchemaRegistry } from "../../src/sources/messages/registry.ts";
 import { checkSamples, describeSamples, type Samples } from "../../src/sources/messages/samples.ts";
 import type { DestinationColumn } from "../../src/sources/source.ts";
 import { MessageEngine, message, type TestMessage } from "../support/message-engine.ts";
+import { anyNetwork } from "../support/network.ts";
 import { startRegistry, type TestRegistry } from "../support/schema-registry.ts";
+
+const dialer = new Dialer(anyNetwork.policy, "schemaRegistry.url");
 
 const virtualColumns: VirtualColumns<TestMessage> = {
   _key: { kind: "text", read: (one) => one.key },
@@ -180,7 +184,7 @@ describe("Avro messages", () => {
       message(7, datum(1, 7, "seven")),
     ];
     const { rejected } = await engine.load(
-      new AvroRows(plan, new SchemaRegistry({ url: registry.url })),
+      new AvroRows(plan, new SchemaRegistry({ url: registry.url }, dialer)),
       messages,
       "a",
     );

@@ -13,6 +13,7 @@ import type { RelationalDbConfig } from "../../src/sources/relational-db/kind.ts
 import { Buffers, Pieces } from "../../src/sources/relational-db/pieces.ts";
 import { planTable } from "../../src/sources/relational-db/tables.ts";
 import type { SourceContext } from "../../src/sources/source.ts";
+import { anyNetwork } from "../support/network.ts";
 import { postgresMissing, TestPostgres } from "../support/postgres.ts";
 import { copyBytes } from "../support/postgres-bytes.ts";
 import { loadCopy } from "../support/postgres-load.ts";
@@ -40,7 +41,8 @@ describe.skipIf(missing !== undefined)("copies of Postgres", () => {
 
   function config(more: Partial<RelationalDbConfig> = {}): RelationalDbConfig {
     const { host, port, user, password, database } = server;
-    return { host, port, database, credentials: { username: user, password }, tableMappings: [], ...more };
+    const credentials = { username: user, password };
+    return { network: anyNetwork, host, port, database, credentials, tableMappings: [], ...more };
   }
 
   async function open(more: Partial<RelationalDbConfig> = { disableTls: true }) {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AppError } from "../../src/lib/errors.ts";
 import type { RelationalDbConfig } from "../../src/sources/relational-db/kind.ts";
 import { login } from "../../src/sources/relational-db/login.ts";
+import { anyNetwork } from "../support/network.ts";
 import { freePort } from "../support/pipe-stores.ts";
 import { postgresMissing, TestPostgres } from "../support/postgres.ts";
 import { makeCertificate, opensslMissing } from "../support/postgres-tls.ts";
@@ -29,7 +30,8 @@ describe.skipIf(missing !== undefined)("connections to Postgres", () => {
 
   function config(more: Partial<RelationalDbConfig> = {}): RelationalDbConfig {
     const { host, port, user, password, database } = server;
-    return { host, port, database, credentials: { username: user, password }, tableMappings: [], ...more };
+    const credentials = { username: user, password };
+    return { network: anyNetwork, host, port, database, credentials, tableMappings: [], ...more };
   }
 
   async function failure(more: Partial<RelationalDbConfig>): Promise<AppError> {

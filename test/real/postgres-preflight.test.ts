@@ -4,6 +4,7 @@ import { ClickHouseClient } from "../../src/clickhouse/client.ts";
 import type { AppError } from "../../src/lib/errors.ts";
 import type { RelationalDbConfig } from "../../src/sources/relational-db/kind.ts";
 import { preflight } from "../../src/sources/relational-db/preflight.ts";
+import { anyNetwork } from "../support/network.ts";
 import { postgresMissing, postgresVersions, TestPostgres } from "../support/postgres.ts";
 import { runningService, type Served, serve } from "../support/serve.ts";
 
@@ -39,6 +40,7 @@ function mapping(sourceTable: string, more: Partial<Mapping> = {}): Mapping {
 async function problems(server: TestPostgres, mappings: Mapping[], more: More = {}): Promise<string[]> {
   const { host, port, user, password, database } = server;
   const config: RelationalDbConfig = {
+    network: anyNetwork,
     ...{ host, port, database, disableTls: true, credentials: { username: user, password } },
     ...more,
     tableMappings: mappings,

@@ -1,5 +1,6 @@
 /** What a source under test is given: nothing happens, unless a test says what does. */
 import type { Json, SourceContext } from "../../src/sources/source.ts";
+import { anyNetwork } from "./network.ts";
 
 export const testDestination = {
   database: "default",
@@ -9,6 +10,7 @@ export const testDestination = {
 
 export function testContext(own: Partial<SourceContext> = {}): SourceContext {
   return {
+    network: anyNetwork,
     pipeId: "pipe",
     epoch: 0,
     settings: {},

@@ -3,6 +3,7 @@ import { withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { pipeOperations } from "../../api/pipes.ts";
 import { AppError } from "../../lib/errors.ts";
+import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { checkChange, mergeSettings } from "../../pipes/changes.ts";
 import { checkReachable, discoverFields } from "../../pipes/check.ts";
 import { checkDefinition, checkSource } from "../../pipes/definition.ts";
@@ -16,6 +17,8 @@ export type PipeDeps = {
   readonly pipes: PipeStore;
   readonly services: ServiceStore;
   readonly acquire: AcquireService;
+  /** Where the checks of pipes may connect to. */
+  readonly policy: OutgoingPolicy;
   /** Gauges of the running workers of a pipe. */
   readonly gauges: (pipeId: string) => Readonly<Record<string, number>>;
   /** Asks the supervisor to look now. */
@@ -38,6 +41,7 @@ export function pipeHandlers(
     if (pipe === undefined) throw new AppError("NOT_FOUND", `Pipe ${params.pipeId} does not exist.`);
     return pipe;
   };
+  const networkOf = ({ organizationId }: Params) => ({ policy: deps.policy, organizationId });
   const changed = async (params: Params & { pipeId: string }) => {
     deps.poke();
     return await find(params);
@@ -49,7 +53,8 @@ export function pipeHandlers(
       refuseUnlessRunning(service, "creation");
       const { pipe, ...checked } = checkDefinition(service.id, body);
       const managedTable = pipe.destination.managedTable !== false;
-      await checkReachable({ ...checked, serviceId: service.id, managedTable }, deps.acquire, signal);
+      const request = { ...checked, network: networkOf(params), serviceId: service.id, managedTable };
+      await checkReachable(request, deps.acquire, signal);
       const pipeId = await pipes.create(pipe);
       return pipeRecordOf(await changed({ ...params, pipeId }));
     },
@@ -61,7 +66,8 @@ export function pipeHandlers(
         const list = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
         throw new AppError("BAD_REQUEST", list, { issues });
       }
-      return { fields: [...(await discoverFields({ serviceId: service.id, kind, config }, deps.acquire, signal))] };
+      const request = { network: networkOf(params), serviceId: service.id, kind, config };
+      return { fields: [...(await discoverFields(request, deps.acquire, signal))] };
     },
     getPipe: async ({ params }) => {
       const pipe = await find(params);
@@ -73,7 +79,8 @@ export function pipeHandlers(
       if (Object.keys(change).length === 0) return pipeRecordOf(pipe);
       if (checked.config !== undefined || checked.validateSamples) {
         refuseUnlessRunning(await findService(params), "update");
-        const request = { ...checked, serviceId: pipe.serviceId, managedTable: undefined };
+        const network = networkOf(params);
+        const request = { ...checked, network, serviceId: pipe.serviceId, managedTable: undefined };
         await checkReachable(request, deps.acquire, signal);
       }
       await pipes.change(pipe.id, change);

@@ -1,4 +1,7 @@
 /** Credentials of a source in AWS, and of stores that sign like it: a given key, or a role that is assumed. */
+import { Dialer } from "../../outgoing/dialer.ts";
+import { agentsOf } from "../../outgoing/http.ts";
+import type { NetworkContext } from "../source.ts";
 
 export type Credentials = {
   readonly accessKeyId: string;
@@ -14,22 +17,32 @@ export type AwsAccess = {
 };
 
 /** undefined: neither a key nor a role is given, so requests cannot be signed. */
-export function credentialsOf(access: AwsAccess, region: string): (() => Promise<Credentials>) | undefined {
+export function credentialsOf(
+  access: AwsAccess,
+  region: string,
+  network: NetworkContext,
+): (() => Promise<Credentials>) | undefined {
   if (access.accessKey !== undefined) {
     const { accessKeyId, secretKey } = access.accessKey;
     return async () => ({ accessKeyId, secretAccessKey: secretKey });
   }
   if (access.authentication !== "IAM_ROLE" && access.iamRole === undefined) return undefined;
-  return renewing(async () => await (await roleProvider(access.iamRole, region))());
+  return renewing(async () => await (await roleProvider(access.iamRole, region, network))());
 }
 
 /** The role, or without one the machine's own credentials. Loaded only here: it takes longer than all the rest. */
-async function roleProvider(role: string | undefined, region: string) {
+async function roleProvider(role: string | undefined, region: string, network: NetworkContext) {
   const { fromNodeProviderChain, fromTemporaryCredentials } = await import("@aws-sdk/credential-providers");
   const clientConfig = { region };
   if (role === undefined) return fromNodeProviderChain({ clientConfig });
-  const params = { RoleArn: role, RoleSessionName: "millrace-pipe", DurationSeconds: 3600 };
-  return fromTemporaryCredentials({ params, clientConfig });
+  const params = {
+    RoleArn: role,
+    RoleSessionName: "millrace-pipe",
+    DurationSeconds: 3600,
+  };
+  const agents = agentsOf(new Dialer(network.policy, "iamRole"));
+  const requestHandler = { httpAgent: agents.http, httpsAgent: agents.https };
+  return fromTemporaryCredentials({ params, clientConfig: { ...clientConfig, requestHandler } });
 }
 
 /** Keeps credentials until ten minutes before they expire: an insert that begins with them can still end with them. */

@@ -4,6 +4,7 @@
  */
 import { createHash, createHmac, type Hash, type Hmac } from "node:crypto";
 import { AppError } from "../../lib/errors.ts";
+import type { NetworkContext } from "../source.ts";
 import { type AwsAccess, type Credentials, credentialsOf } from "./credentials.ts";
 
 const validSeconds = 900;
@@ -17,12 +18,12 @@ export function regionOfBroker(host: string): string | undefined {
  * A fresh token for every call; brokers ask for another one before a session ends. The region is that of the brokers'
  * names, or without such a name the machine's. Rejects with AppError SOURCE_* when there are no credentials or no region.
  */
-export function mskTokens(access: AwsAccess, hosts: readonly string[]): () => Promise<string> {
+export function mskTokens(access: AwsAccess, hosts: readonly string[], network: NetworkContext): () => Promise<string> {
   const named = hosts.map(regionOfBroker).find((region) => region !== undefined);
   let credentials: (() => Promise<Credentials>) | undefined;
   return async () => {
     const region = named ?? (await machineRegion());
-    credentials ??= credentialsOf(access, region);
+    credentials ??= credentialsOf(access, region, network);
     if (credentials === undefined) throw new AppError("SOURCE_INVALID", "credentials: IAM needs a key or iamRole.");
     return await mskToken(region, await orUnauthorized(credentials));
   };

@@ -10,7 +10,10 @@ import {
 } from "@aws-sdk/client-kinesis";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { AppError } from "../../lib/errors.ts";
+import { Dialer } from "../../outgoing/dialer.ts";
+import { agentsOf } from "../../outgoing/http.ts";
 import { type Credentials, credentialsOf } from "../aws/credentials.ts";
+import type { NetworkContext } from "../source.ts";
 import { streamError } from "./errors.ts";
 import type { ManagedStreamConfig } from "./kind.ts";
 import type { Page, ShardFacts, StartAt, StreamApi, StreamRecord } from "./stream.ts";
@@ -23,10 +26,13 @@ export class KinesisStream implements StreamApi {
   readonly #name: string;
   readonly #address: string;
 
-  constructor(config: ManagedStreamConfig) {
+  constructor(config: ManagedStreamConfig, network: NetworkContext) {
+    const agents = agentsOf(dialerOf(network));
     this.#client = new KinesisClient({
-      ...connection(config),
+      ...connection(config, network),
       requestHandler: new NodeHttpHandler({
+        httpAgent: agents.http,
+        httpsAgent: agents.https,
         connectionTimeout: connectTimeoutMs,
         requestTimeout: requestTimeoutMs,
         throwOnRequestTimeout: true,
@@ -92,13 +98,17 @@ export class KinesisStream implements StreamApi {
 }
 
 /** Region, endpoint and credentials of a client for the source. */
-export function connection(config: ManagedStreamConfig) {
+export function connection(config: ManagedStreamConfig, network: NetworkContext) {
   return {
     region: config.region,
     maxAttempts: 1,
     ...(config.endpoint === undefined ? {} : { endpoint: config.endpoint }),
-    credentials: resolved(credentialsOf(config, config.region)),
+    credentials: resolved(credentialsOf(config, config.region, network)),
   };
+}
+
+export function dialerOf(network: NetworkContext): Dialer {
+  return new Dialer(network.policy, "source.managedStream.endpoint");
 }
 
 export function addressOf(config: ManagedStreamConfig): string {

@@ -1,10 +1,18 @@
 /** The Kinesis connector: checks a configuration, opens a source, and takes the pipe's consumer away with the pipe. */
 import { AppError } from "../../lib/errors.ts";
+import { Dialer } from "../../outgoing/dialer.ts";
 import { batchLimits } from "../messages/limits.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
 import { rowsOf } from "../messages/rows.ts";
 import { checkSamples, describeSamples } from "../messages/samples.ts";
-import type { CheckOptions, Connector, Query, SourceContext } from "../source.ts";
+import type {
+  CheckOptions,
+  CleanUpOptions,
+  Connector,
+  DiscoverOptions,
+  NetworkContext,
+  SourceContext,
+} from "../source.ts";
 import { KinesisStream } from "./client.ts";
 import { consumerOf } from "./fan-out.ts";
 import type { ManagedStreamConfig } from "./kind.ts";
@@ -19,40 +27,41 @@ const sampleCalls = 20;
 
 export const connector: Connector<ManagedStreamConfig> = {
   async check(config: ManagedStreamConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
-    const { format, registry } = await rowsOf<StreamMessage>(config);
+    const { format, registry } = await rowsOf<StreamMessage>(config, registryDialer(options.network));
     planRows(options.destination, format, virtualColumns(config.streamName));
-    await withStream(config, async (api) => {
+    await withStream(config, options.network, async (api) => {
       const { shards } = await asked(() => api.shards(signal), signal);
       await registry?.check();
       if (!options.validateSamples) return;
-      const samples = await samplesOf(config, api, shards, signal);
+      const samples = await samplesOf(config, options.network, api, shards, signal);
       await checkSamples(samples, options.destination, options.query);
     });
   },
 
-  async discover(config: ManagedStreamConfig, query: Query, signal: AbortSignal) {
-    return await withStream(config, async (api) => {
+  async discover(config: ManagedStreamConfig, { network, query }: DiscoverOptions, signal: AbortSignal) {
+    return await withStream(config, network, async (api) => {
       const { shards } = await asked(() => api.shards(signal), signal);
-      return await describeSamples(await samplesOf(config, api, shards, signal), query);
+      return await describeSamples(await samplesOf(config, network, api, shards, signal), query);
     });
   },
 
   async open(config: ManagedStreamConfig, context: SourceContext) {
-    const rows = await rowsOf<StreamMessage>(config);
+    const { network } = context;
+    const rows = await rowsOf<StreamMessage>(config, registryDialer(network));
     const plan = planRows(context.destination, rows.format, virtualColumns(config.streamName));
     return new StreamSource({
       config,
       context,
-      api: new KinesisStream(config),
-      fanOut: config.useEnhancedFanOut === true ? await openFanOut(config) : undefined,
+      api: new KinesisStream(config, network),
+      fanOut: config.useEnhancedFanOut === true ? await openFanOut(config, network) : undefined,
       encoder: unpackedOnly(rows.encoder(plan)),
       limits: batchLimits(context.memoryGb, Number(context.settings.streaming_max_insert_wait_ms)),
     });
   },
 
-  async cleanUp(config: ManagedStreamConfig, pipeId: string, signal: AbortSignal): Promise<void> {
+  async cleanUp(config: ManagedStreamConfig, { network, pipeId }: CleanUpOptions, signal: AbortSignal): Promise<void> {
     if (config.useEnhancedFanOut !== true) return;
-    const fanOut = await openFanOut(config);
+    const fanOut = await openFanOut(config, network);
     try {
       await fanOut.deregister(consumerOf(pipeId), signal);
     } finally {
@@ -61,13 +70,21 @@ export const connector: Connector<ManagedStreamConfig> = {
   },
 };
 
-async function openFanOut(config: ManagedStreamConfig) {
-  const { FanOutClient } = await import("./fan-out-client.ts");
-  return new FanOutClient(config);
+function registryDialer(network: NetworkContext): Dialer {
+  return new Dialer(network.policy, "source.managedStream.schemaRegistry.url");
 }
 
-async function withStream<T>(config: ManagedStreamConfig, work: (api: StreamApi) => Promise<T>): Promise<T> {
-  const api = new KinesisStream(config);
+async function openFanOut(config: ManagedStreamConfig, network: NetworkContext) {
+  const { FanOutClient } = await import("./fan-out-client.ts");
+  return new FanOutClient(config, network);
+}
+
+async function withStream<T>(
+  config: ManagedStreamConfig,
+  network: NetworkContext,
+  work: (api: StreamApi) => Promise<T>,
+): Promise<T> {
+  const api = new KinesisStream(config, network);
   try {
     return await work(api);
   } finally {
@@ -87,6 +104,7 @@ async function asked<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>
 /** The oldest messages of some shards. */
 async function samplesOf(
   config: ManagedStreamConfig,
+  network: NetworkContext,
   api: StreamApi,
   shards: readonly ShardFacts[],
   signal: AbortSignal,
@@ -104,7 +122,7 @@ async function samplesOf(
       iterator = page.behindMs > 0 ? page.next : undefined;
     }
   }
-  const rows = await rowsOf<StreamMessage>(config);
+  const rows = await rowsOf<StreamMessage>(config, registryDialer(network));
   return {
     format: rows.format,
     virtualColumns: virtualColumns(config.streamName),

@@ -1,5 +1,6 @@
 /** Errors of the AWS client as ours; the client's own text stays private. */
 import { AppError } from "../../lib/errors.ts";
+import { addressRefusalOf } from "../../outgoing/dialer.ts";
 import { StreamError } from "./stream.ts";
 
 const unauthorized =
@@ -16,6 +17,8 @@ type ClientError = {
 /** Names the stream and, where it is known, the part of the configuration that does not work. */
 export function streamError(error: unknown, stream: string, address: string): AppError | StreamError {
   if (error instanceof AppError || error instanceof StreamError) return error;
+  const refused = addressRefusalOf(error);
+  if (refused !== undefined) return refused;
   const { name = "", code, message = "", $metadata } = error as ClientError;
   const word = code ?? name;
   const status = $metadata?.httpStatusCode;

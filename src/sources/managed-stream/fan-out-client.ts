@@ -12,7 +12,9 @@ import {
 import { NodeHttp2Handler, NodeHttpHandler } from "@smithy/node-http-handler";
 import { childOf, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
-import { addressOf, connection, recordOf } from "./client.ts";
+import { agentsOf, http2Connection } from "../../outgoing/http.ts";
+import type { NetworkContext } from "../source.ts";
+import { addressOf, connection, dialerOf, recordOf } from "./client.ts";
 import { streamError } from "./errors.ts";
 import type { ManagedStreamConfig } from "./kind.ts";
 import { type FanOutApi, type Pushed, type StartAt, StreamError } from "./stream.ts";
@@ -27,13 +29,15 @@ export class FanOutClient implements FanOutApi {
   readonly #address: string;
   #streamArn: string | undefined;
 
-  constructor(config: ManagedStreamConfig) {
+  constructor(config: ManagedStreamConfig, network: NetworkContext) {
+    const agents = agentsOf(dialerOf(network));
+    const createConnection = http2Connection(dialerOf(network));
     const plain = config.endpoint?.startsWith("http://") === true;
     this.#client = new KinesisClient({
-      ...connection(config),
+      ...connection(config, network),
       requestHandler: plain
-        ? new NodeHttpHandler({ connectionTimeout: 5_000 })
-        : new NodeHttp2Handler({ requestTimeout: 0, sessionTimeout: 0 }),
+        ? new NodeHttpHandler({ connectionTimeout: 5_000, httpAgent: agents.http, httpsAgent: agents.https })
+        : new NodeHttp2Handler({ requestTimeout: 0, sessionTimeout: 0, nodeHttp2ConnectOptions: { createConnection } }),
     });
     this.#name = config.streamName;
     this.#address = addressOf(config);

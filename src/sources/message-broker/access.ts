@@ -1,6 +1,8 @@
 /** How to reach the brokers: addresses, TLS and SASL, as told by the configuration. */
 import { isIP } from "node:net";
 import { AppError } from "../../lib/errors.ts";
+import { Dialer } from "../../outgoing/dialer.ts";
+import type { NetworkContext } from "../source.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import type { Login } from "./login.ts";
 
@@ -8,6 +10,8 @@ export type BrokerAddress = { readonly host: string; readonly port: number };
 
 export type Access = {
   readonly brokers: readonly BrokerAddress[];
+  /** Opens connections to these brokers and to those that the cluster names. */
+  readonly dialer: Dialer;
   /** Absent: the brokers are spoken to without TLS. */
   readonly tls?: Tls;
   readonly login?: Login;
@@ -28,7 +32,7 @@ const addressForm =
   /^(?:(PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL):\/\/)?(\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+)(?::(\d{1,5}))?$/;
 
 /** Throws SOURCE_INVALID for what cannot be understood or is not available. */
-export function accessOf(config: MessageBrokerConfig): Access {
+export function accessOf(config: MessageBrokerConfig, network: NetworkContext): Access {
   const parts = listOf(config.brokers).map((text) => {
     const match = addressForm.exec(text);
     const port = Number(match?.[3] ?? defaultPort);
@@ -40,9 +44,10 @@ export function accessOf(config: MessageBrokerConfig): Access {
   if (parts.length === 0) throw new AppError("SOURCE_INVALID", "brokers: name at least one host:port.");
   const named = parts.map(({ protocol }) => protocol).find((protocol) => protocol !== undefined);
   const tls = named === undefined ? impliesTls(config) : named.endsWith("SSL");
-  const login = loginOf(config, parts);
+  const login = loginOf(config, parts, network);
   return {
     brokers: parts.map(({ host, port }) => ({ host, port })),
+    dialer: new Dialer(network.policy, "source.messageBroker.brokers"),
     ...(tls ? { tls: tlsOf(config, parts) } : {}),
     ...(login === undefined ? {} : { login }),
   };
@@ -78,11 +83,15 @@ function tlsOf(config: MessageBrokerConfig, brokers: readonly BrokerAddress[]): 
   };
 }
 
-function loginOf(config: MessageBrokerConfig, brokers: readonly BrokerAddress[]): Login | undefined {
+function loginOf(
+  config: MessageBrokerConfig,
+  brokers: readonly BrokerAddress[],
+  network: NetworkContext,
+): Login | undefined {
   const { credentials } = config;
   const authentication = config.authentication ?? inferredAuthentication(config);
   if (authentication === undefined || authentication === "MUTUAL_TLS") return undefined;
-  if (authentication === "IAM_ROLE" || authentication === "IAM_USER") return iamOf(config, brokers);
+  if (authentication === "IAM_ROLE" || authentication === "IAM_USER") return iamOf(config, brokers, network);
   if (credentials !== undefined && "connectionString" in credentials) {
     // Event Hubs: the fixed name stands for "the password is a connection string".
     return { mechanism: "PLAIN", username: "$ConnectionString", password: credentials.connectionString };
@@ -100,6 +109,7 @@ function usesIam(config: MessageBrokerConfig): boolean {
 function iamOf(
   { authentication, credentials, iamRole }: MessageBrokerConfig,
   brokers: readonly BrokerAddress[],
+  network: NetworkContext,
 ): Login {
   const accessKey = credentials !== undefined && "accessKeyId" in credentials ? credentials : undefined;
   if (authentication === "IAM_USER" && accessKey === undefined) {
@@ -109,7 +119,7 @@ function iamOf(
   const hosts = brokers.map(({ host }) => host);
   let tokens: Promise<() => Promise<string>> | undefined;
   const token = async () => {
-    tokens ??= import("../aws/msk-token.ts").then(({ mskTokens }) => mskTokens(access, hosts));
+    tokens ??= import("../aws/msk-token.ts").then(({ mskTokens }) => mskTokens(access, hosts, network));
     return await (await tokens)();
   };
   return { mechanism: "OAUTHBEARER", token };

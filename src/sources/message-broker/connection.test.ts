@@ -2,6 +2,8 @@
 import { createServer, type Server, type Socket } from "node:net";
 import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
+import { anyNetwork } from "../../../test/support/network.ts";
+import { Dialer } from "../../outgoing/dialer.ts";
 import { AnswerMemory } from "./broker-client.ts";
 import { type Call, Connection } from "./connection.ts";
 import { sourceError } from "./failures.ts";
@@ -36,7 +38,7 @@ async function connected(onRequests: (ids: readonly number[], socket: Socket) =>
   server = opened;
   await new Promise((resolve) => opened.once("listening", resolve));
   const { port } = opened.address() as { port: number };
-  const access = { brokers: [] };
+  const access = { brokers: [], dialer: new Dialer(anyNetwork.policy, "brokers") };
   const connection = await Connection.open({ host: "127.0.0.1", port }, access, "test");
   connections.push(connection);
   return connection;

@@ -2,8 +2,7 @@
  * One connection to a broker: requests go out at once and are answered in order. An answer is read from the socket
  * straight into its place, so that a large one is neither put together from pieces nor costs new memory.
  */
-import { createConnection, isIP, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { isIP, type Socket } from "node:net";
 import type { Access, BrokerAddress } from "./access.ts";
 import { BrokerError } from "./failures.ts";
 import { logIn } from "./login.ts";
@@ -72,14 +71,14 @@ export class Connection {
     }
   }
 
-  private constructor({ host, port }: BrokerAddress, { tls }: Access, clientId: string) {
+  private constructor({ host, port }: BrokerAddress, { dialer, tls }: Access, clientId: string) {
     this.#clientId = clientId;
     const onread = { buffer: () => this.#room(), callback: (count: number) => this.#receive(count) };
     const name = tls?.sendsName === true && isIP(host) === 0 ? { servername: host } : {};
     this.#socket =
       tls === undefined
-        ? createConnection({ host, port, noDelay: true, onread })
-        : connectTls({ host, port, ...tls.options, ...name, ...({ onread } as object) });
+        ? dialer.connect({ host, port, noDelay: true, onread })
+        : dialer.connectTls({ host, port, ...tls.options, ...name, ...({ onread } as object) });
     this.#socket.setNoDelay(true);
     this.#socket.on("error", (error) => {
       const isEarly = /before secure TLS connection/.test(error.message);

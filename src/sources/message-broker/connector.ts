@@ -1,9 +1,10 @@
 /** The Kafka connector: checks a configuration, reads samples and opens a source. */
 import { AppError } from "../../lib/errors.ts";
+import { Dialer } from "../../outgoing/dialer.ts";
 import { planRows } from "../messages/plan.ts";
 import { rowsOf } from "../messages/rows.ts";
 import { checkSamples, describeSamples, type Samples } from "../messages/samples.ts";
-import type { CheckOptions, Connector, FoundField, Query, SourceContext } from "../source.ts";
+import type { CheckOptions, Connector, DiscoverOptions, FoundField, NetworkContext, SourceContext } from "../source.ts";
 import { accessOf, topicsOf } from "./access.ts";
 import type { BrokerClient } from "./broker-client.ts";
 import { unknownTopic } from "./failures.ts";
@@ -20,40 +21,47 @@ const sampleDepth = 200;
 
 export const connector: Connector<MessageBrokerConfig> = {
   async check(config: MessageBrokerConfig, options: CheckOptions): Promise<void> {
-    const rows = await rowsOf<KafkaMessage>(config);
+    const { network } = options;
+    const rows = await rowsOf<KafkaMessage>(config, registryDialer(network));
     planRows(options.destination, rows.format, virtualColumns);
-    await withClient(config, "check", async (client) => {
+    await withClient(config, network, "check", async (client) => {
       await requireTopics(config, client);
       await rows.registry?.check();
       if (options.validateSamples) {
-        await checkSamples(await samplesOf(config, client), options.destination, options.query);
+        await checkSamples(await samplesOf(config, network, client), options.destination, options.query);
       }
     });
   },
 
   async open(config: MessageBrokerConfig, context: SourceContext) {
-    const { pipeId, replica } = context;
-    const access = accessOf(config);
+    const { pipeId, replica, network } = context;
+    const access = accessOf(config, network);
     const client = new KafkaClient(access, `millrace-${pipeId}-${replica.index}`);
     const join = (group: string, onRebalance: (count: number) => void) =>
       new Membership({ access, group, topics: topicsOf(config), pipeId, replica, onRebalance });
-    return new KafkaSource({ config, context, client, rows: await rowsOf(config), join });
+    const rows = await rowsOf<KafkaMessage>(config, registryDialer(network));
+    return new KafkaSource({ config, context, client, rows, join });
   },
 
-  async discover(config: MessageBrokerConfig, query: Query): Promise<readonly FoundField[]> {
-    return await withClient(config, "discover", async (client) => {
+  async discover(config: MessageBrokerConfig, { network, query }: DiscoverOptions): Promise<readonly FoundField[]> {
+    return await withClient(config, network, "discover", async (client) => {
       await requireTopics(config, client);
-      return await describeSamples(await samplesOf(config, client), query);
+      return await describeSamples(await samplesOf(config, network, client), query);
     });
   },
 };
 
+function registryDialer(network: NetworkContext): Dialer {
+  return new Dialer(network.policy, "source.messageBroker.schemaRegistry.url");
+}
+
 async function withClient<T>(
   config: MessageBrokerConfig,
+  network: NetworkContext,
   purpose: string,
   work: (client: BrokerClient) => Promise<T>,
 ): Promise<T> {
-  const client = new KafkaClient(accessOf(config), `millrace-${purpose}`);
+  const client = new KafkaClient(accessOf(config, network), `millrace-${purpose}`);
   try {
     return await work(client);
   } finally {
@@ -70,7 +78,11 @@ async function requireTopics(config: MessageBrokerConfig, client: BrokerClient):
 }
 
 /** The newest messages of the partitions, as far as one look at each brings them. */
-async function samplesOf(config: MessageBrokerConfig, client: BrokerClient): Promise<Samples<KafkaMessage>> {
+async function samplesOf(
+  config: MessageBrokerConfig,
+  network: NetworkContext,
+  client: BrokerClient,
+): Promise<Samples<KafkaMessage>> {
   const names = topicsOf(config);
   const messages: KafkaMessage[] = [];
   for (const topic of await client.topics(names)) {
@@ -95,7 +107,7 @@ async function samplesOf(config: MessageBrokerConfig, client: BrokerClient): Pro
       }
     }
   }
-  const rows = await rowsOf<KafkaMessage>(config);
+  const rows = await rowsOf<KafkaMessage>(config, registryDialer(network));
   const origin = names.length === 1 ? `topic "${names[0]}"` : `topics ${names.map((name) => `"${name}"`).join(", ")}`;
   return { format: rows.format, virtualColumns, encoder: rows.encoder, messages, origin };
 }

@@ -6,6 +6,8 @@ import { request as httpsRequest } from "node:https";
 import type { Readable } from "node:stream";
 import { AppError, describeError } from "../../lib/errors.ts";
 import { request as httpRequest } from "../../lib/node-http.ts";
+import { addressRefusalOf, type Dialer } from "../../outgoing/dialer.ts";
+import { type Agents, agentsOf } from "../../outgoing/http.ts";
 
 export type RegistryConfig = {
   readonly url: string;
@@ -23,6 +25,8 @@ export type RegisteredSchema = {
 type Reference = RegisteredSchema["references"][number];
 
 const timeoutMs = 10_000;
+/** As Node's own agent: a registry may close an idle connection at the moment that it is used again. */
+const agentOptions = { keepAlive: true, timeout: 5_000 };
 const unknownForMs = 5_000;
 const maxReferences = 200;
 const maxAnswerBytes = 16_000_000;
@@ -35,12 +39,14 @@ type Answer = {
 
 export class SchemaRegistry {
   readonly #config: RegistryConfig;
+  readonly #agents: Agents;
   readonly #known = new Map<number, RegisteredSchema>();
   readonly #unknown = new Map<number, number>();
   readonly #asked = new Map<number, Promise<void>>();
 
-  constructor(config: RegistryConfig) {
+  constructor(config: RegistryConfig, dialer: Dialer) {
     this.#config = config;
+    this.#agents = agentsOf(dialer, agentOptions);
   }
 
   /** What is known of the id now: its schema, or null when the registry does not have it. */
@@ -95,7 +101,7 @@ export class SchemaRegistry {
   /** The JSON of a path; undefined when it does not exist. */
   async #get(path: string): Promise<unknown> {
     const { status, body } = await this.#request(path).catch((error: unknown) => {
-      throw unreachable(describeError(error));
+      throw addressRefusalOf(error) ?? unreachable(describeError(error));
     });
     if (status === 404) return undefined;
     if (status === 401 || status === 403) {
@@ -112,14 +118,16 @@ export class SchemaRegistry {
   async #request(path: string): Promise<{ status: number; body: string }> {
     const { url, caCertificate, credentials } = this.#config;
     const target = new URL(`${url.replace(/\/+$/, "")}${path}`);
-    const send = target.protocol === "https:" ? httpsRequest : httpRequest;
+    const isTls = target.protocol === "https:";
+    const send = isTls ? httpsRequest : httpRequest;
+    const agent = isTls ? this.#agents.https : this.#agents.http;
     const headers: Record<string, string> = { Accept: "application/vnd.schemaregistry.v1+json, application/json" };
     if (credentials !== undefined) {
       const pair = Buffer.from(`${credentials.username}:${credentials.password}`).toString("base64");
       headers.Authorization = `Basic ${pair}`;
     }
     return await new Promise((resolve, reject) => {
-      const outgoing = send(target, { headers, ca: caCertificate, timeout: timeoutMs });
+      const outgoing = send(target, { agent, headers, ca: caCertificate, timeout: timeoutMs });
       outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
       outgoing.on("error", reject);
       outgoing.on("response", (response) => {

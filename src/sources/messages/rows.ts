@@ -1,5 +1,6 @@
 /** From a declared format to rows: which of the engine's formats reads them, and what encodes the messages for it. */
 import { AppError } from "../../lib/errors.ts";
+import type { Dialer } from "../../outgoing/dialer.ts";
 import type { RowEncoder } from "./encoder.ts";
 import { JsonRows } from "./json-rows.ts";
 import type { Message } from "./message.ts";
@@ -17,8 +18,11 @@ export type Rows<M extends Message> = {
   encoder(plan: RowPlan<M>): RowEncoder<M>;
 };
 
-/** The code of the format is loaded with the first use. Rejects with SOURCE_INVALID for a format that cannot be read. */
-export async function rowsOf<M extends Message>(config: FormatConfig): Promise<Rows<M>> {
+/**
+ * The code of the format is loaded with the first use; `dialer` opens connections to the schema registry. Rejects with
+ * SOURCE_INVALID for a format that cannot be read.
+ */
+export async function rowsOf<M extends Message>(config: FormatConfig, dialer: Dialer): Promise<Rows<M>> {
   const format = config.format ?? (config.schemaRegistry === undefined ? "JSONEachRow" : "AvroConfluent");
   if (format === "JSONEachRow") {
     return { format, registry: undefined, encoder: (plan) => new JsonRows(plan) };
@@ -28,7 +32,7 @@ export async function rowsOf<M extends Message>(config: FormatConfig): Promise<R
   }
   const { SchemaRegistry } = await import("./registry.ts");
   const { url, caCertificate, credentials } = config.schemaRegistry;
-  const registry = new SchemaRegistry({ url, caCertificate, credentials });
+  const registry = new SchemaRegistry({ url, caCertificate, credentials }, dialer);
   if (format === "Protobuf") {
     const { ProtobufRows } = await import("./protobuf-rows.ts");
     return { format: "JSONEachRow", registry, encoder: (plan) => new ProtobufRows(plan, registry) };

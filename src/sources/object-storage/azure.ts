@@ -1,7 +1,15 @@
 /** Azure Blob Storage: listing through its SDK; the engine reads the blobs itself. */
 import type { Readable } from "node:stream";
-import { BlobServiceClient, type ContainerClient, type ContainerListBlobsOptions } from "@azure/storage-blob";
+import {
+  BlobServiceClient,
+  type ContainerClient,
+  type ContainerListBlobsOptions,
+  type StoragePipelineOptions,
+} from "@azure/storage-blob";
 import { AppError } from "../../lib/errors.ts";
+import { Dialer } from "../../outgoing/dialer.ts";
+import { agentsOf } from "../../outgoing/http.ts";
+import type { NetworkContext } from "../source.ts";
 import { enginePattern } from "./keys.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import type { AzureLocation } from "./location.ts";
@@ -15,14 +23,11 @@ export class AzureStore implements ObjectStore {
   readonly #container: ContainerClient;
   #refusesStart = false;
 
-  constructor(location: AzureLocation, config: ObjectStorageConfig) {
+  constructor(location: AzureLocation, config: ObjectStorageConfig, network: NetworkContext) {
     this.#location = location;
     this.#connectionString = config.connectionString ?? "";
     try {
-      const client = BlobServiceClient.fromConnectionString(this.#connectionString, {
-        retryOptions: { maxTries: 3, tryTimeoutInMs: 20_000 },
-      });
-      this.#container = client.getContainerClient(location.container);
+      this.#container = clientOf(this.#connectionString, network).getContainerClient(location.container);
     } catch (error) {
       throw new AppError("SOURCE_INVALID", "The connectionString is not valid.", { cause: error });
     }
@@ -99,4 +104,17 @@ export class AzureStore implements ObjectStore {
   }
 
   close(): void {}
+}
+
+/** An agent of one's own also keeps the client from using a proxy that the connection string or the environment names. */
+function clientOf(connectionString: string, network: NetworkContext): BlobServiceClient {
+  const agents = agentsOf(new Dialer(network.policy, "source.objectStorage.connectionString"));
+  const isTls = BlobServiceClient.fromConnectionString(connectionString).url.startsWith("https:");
+  const options = {
+    retryOptions: { maxTries: 3, tryTimeoutInMs: 20_000 },
+    // The client hands these to its pipeline, without declaring them.
+    agent: isTls ? agents.https : agents.http,
+    redirectOptions: { maxRetries: 0 },
+  };
+  return BlobServiceClient.fromConnectionString(connectionString, options as StoragePipelineOptions);
 }

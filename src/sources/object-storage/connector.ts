@@ -1,6 +1,6 @@
 /** The object storage connector: checks a configuration and opens a source. */
 import { AppError } from "../../lib/errors.ts";
-import type { CheckOptions, Connector, FoundField, Query, SourceContext } from "../source.ts";
+import type { CheckOptions, Connector, DiscoverOptions, FoundField, NetworkContext, SourceContext } from "../source.ts";
 import { conflictingFields } from "./fields.ts";
 import { inferFormat, isBzip2, isUnpacked, type ObjectFormat } from "./formats.ts";
 import { keyPattern } from "./glob.ts";
@@ -14,7 +14,7 @@ import { Unpacking } from "./unpacking.ts";
 
 export const connector: Connector<ObjectStorageConfig> = {
   async check(config: ObjectStorageConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
-    const { store, pattern } = await openStore(config);
+    const { store, pattern } = await openStore(config, options.network);
     const unpacking = new Unpacking(store);
     const reading = (columns: CheckOptions["destination"]["columns"]) =>
       new Reading(store, unpacking, config, { ...options.destination, columns });
@@ -38,7 +38,7 @@ export const connector: Connector<ObjectStorageConfig> = {
         throw new AppError("SOURCE_INVALID", message);
       }
       checkCompression(config, first?.key ?? pattern, format);
-      if (config.queueUrl !== undefined) await checkQueue(config, config.queueUrl, signal);
+      if (config.queueUrl !== undefined) await checkQueue(config, config.queueUrl, options.network, signal);
       if (options.validateSamples) await checkSample(first, format, reading, options, signal);
     } finally {
       unpacking.close();
@@ -46,8 +46,12 @@ export const connector: Connector<ObjectStorageConfig> = {
     }
   },
 
-  async discover(config: ObjectStorageConfig, query: Query, signal: AbortSignal): Promise<readonly FoundField[]> {
-    const { store, pattern } = await openStore(config);
+  async discover(
+    config: ObjectStorageConfig,
+    { network, query }: DiscoverOptions,
+    signal: AbortSignal,
+  ): Promise<readonly FoundField[]> {
+    const { store, pattern } = await openStore(config, network);
     const unpacking = new Unpacking(store);
     try {
       const keys = keyPattern(pattern);
@@ -62,8 +66,9 @@ export const connector: Connector<ObjectStorageConfig> = {
   },
 
   async open(config: ObjectStorageConfig, context: SourceContext) {
-    const { store, pattern } = await openStore(config);
-    const queue = config.queueUrl === undefined ? undefined : await openQueue(config, config.queueUrl);
+    const { network } = context;
+    const { store, pattern } = await openStore(config, network);
+    const queue = config.queueUrl === undefined ? undefined : await openQueue(config, config.queueUrl, network);
     return new ObjectSource({ config, context, store, pattern, queue });
   },
 };
@@ -75,8 +80,13 @@ function checkCompression(config: ObjectStorageConfig, key: string, format: Obje
   throw new AppError("SOURCE_INVALID", message);
 }
 
-async function checkQueue(config: ObjectStorageConfig, queueUrl: string, signal: AbortSignal): Promise<void> {
-  const queue = await openQueue(config, queueUrl);
+async function checkQueue(
+  config: ObjectStorageConfig,
+  queueUrl: string,
+  network: NetworkContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const queue = await openQueue(config, queueUrl, network);
   try {
     await queue.check(signal);
   } finally {
@@ -84,17 +94,20 @@ async function checkQueue(config: ObjectStorageConfig, queueUrl: string, signal:
   }
 }
 
-async function openQueue(config: ObjectStorageConfig, queueUrl: string) {
+async function openQueue(config: ObjectStorageConfig, queueUrl: string, network: NetworkContext) {
   const { SqsQueue } = await import("./queue.ts");
-  return new SqsQueue(config, queueUrl);
+  return new SqsQueue(config, queueUrl, network);
 }
 
-async function openStore(config: ObjectStorageConfig): Promise<{ store: ObjectStore; pattern: string }> {
+async function openStore(
+  config: ObjectStorageConfig,
+  network: NetworkContext,
+): Promise<{ store: ObjectStore; pattern: string }> {
   const location = locationOf(config);
   if (location.store === "s3") {
     const { S3Store } = await import("./s3.ts");
-    return { store: new S3Store(location, config), pattern: location.pattern };
+    return { store: new S3Store(location, config, network), pattern: location.pattern };
   }
   const { AzureStore } = await import("./azure.ts");
-  return { store: new AzureStore(location, config), pattern: location.pattern };
+  return { store: new AzureStore(location, config, network), pattern: location.pattern };
 }

@@ -11,7 +11,10 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
+import { Dialer } from "../../outgoing/dialer.ts";
+import { agentsOf } from "../../outgoing/http.ts";
 import { credentialsOf } from "../aws/credentials.ts";
+import type { NetworkContext } from "../source.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { bareEtag, type ObjectFile, storeError } from "./store.ts";
 
@@ -47,15 +50,17 @@ export class SqsQueue implements NotificationQueue {
   readonly #done = new Set<string>();
   #hiding: { readonly seconds: number; readonly timer: NodeJS.Timeout } | undefined;
 
-  constructor(config: ObjectStorageConfig, queueUrl: string) {
+  constructor(config: ObjectStorageConfig, queueUrl: string, network: NetworkContext) {
     const { origin, host } = new URL(queueUrl);
     const region = /^sqs\.([a-z0-9-]+)\./.exec(host)?.[1] ?? "us-east-1";
-    const credentials = credentialsOf(config, region);
+    const credentials = credentialsOf(config, region, network);
+    const agents = agentsOf(new Dialer(network.policy, "source.objectStorage.queueUrl"));
     this.#url = queueUrl;
     this.#client = new SQSClient({
       region,
       endpoint: origin,
       maxAttempts: 3,
+      requestHandler: { httpAgent: agents.http, httpsAgent: agents.https },
       ...(credentials === undefined ? {} : { credentials }),
     });
   }

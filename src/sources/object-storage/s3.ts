@@ -8,7 +8,10 @@ import {
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
 import { AppError } from "../../lib/errors.ts";
+import { Dialer } from "../../outgoing/dialer.ts";
+import { agentsOf } from "../../outgoing/http.ts";
 import { type Credentials, credentialsOf } from "../aws/credentials.ts";
+import type { NetworkContext } from "../source.ts";
 import { enginePattern } from "./keys.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { engineUrl, type S3Location } from "./location.ts";
@@ -22,10 +25,10 @@ export class S3Store implements ObjectStore {
   readonly #credentials: (() => Promise<Credentials>) | undefined;
   readonly #client: S3Client;
 
-  constructor(location: S3Location, config: ObjectStorageConfig) {
+  constructor(location: S3Location, config: ObjectStorageConfig, network: NetworkContext) {
     this.#location = location;
-    this.#credentials = credentialsOf(config, location.region);
-    this.#client = new S3Client(clientConfig(location, this.#credentials));
+    this.#credentials = credentialsOf(config, location.region, network);
+    this.#client = new S3Client(clientConfig(location, this.#credentials, network));
   }
 
   async list(prefix: string, after: string | undefined, signal: AbortSignal) {
@@ -98,14 +101,24 @@ export class S3Store implements ObjectStore {
   }
 }
 
-function clientConfig(location: S3Location, credentials: (() => Promise<Credentials>) | undefined): S3ClientConfig {
+function clientConfig(
+  location: S3Location,
+  credentials: (() => Promise<Credentials>) | undefined,
+  network: NetworkContext,
+): S3ClientConfig {
+  const agents = agentsOf(new Dialer(network.policy, "source.objectStorage.url"));
   return {
     region: location.region === "auto" ? "us-east-1" : location.region,
     endpoint: location.endpoint,
     forcePathStyle: location.pathStyle,
     followRegionRedirects: true,
     maxAttempts: 3,
-    requestHandler: { connectionTimeout: 5_000, requestTimeout: requestTimeoutMs },
+    requestHandler: {
+      connectionTimeout: 5_000,
+      requestTimeout: requestTimeoutMs,
+      httpAgent: agents.http,
+      httpsAgent: agents.https,
+    },
     ...(credentials === undefined
       ? { signer: { sign: async (request) => request }, credentials: { accessKeyId: "none", secretAccessKey: "none" } }
       : { credentials }),

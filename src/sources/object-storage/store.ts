@@ -1,6 +1,7 @@
 /** What the connector needs of a store: listing, and a way for the engine to read objects. */
 import type { Readable } from "node:stream";
 import { AppError } from "../../lib/errors.ts";
+import { addressRefusalOf } from "../../outgoing/dialer.ts";
 
 export type ObjectFile = {
   readonly key: string;
@@ -56,6 +57,8 @@ const invalid =
 /** An error of a store's client as ours; the client's own text stays private. */
 export function storeError(error: unknown, place: string, address: string): AppError {
   if (error instanceof AppError) return error;
+  const refused = addressRefusalOf(error);
+  if (refused !== undefined) return refused;
   const {
     name = "",
     Code,

@@ -1,9 +1,15 @@
 /** `source.relationalDb`: tables of a Postgres database, copied and then followed. */
 import { z } from "zod";
 import { connectors } from "../connectors.ts";
-import type { JsonObject, SourceKind } from "../source.ts";
+import type { JsonObject, NetworkContext, SourceKind } from "../source.ts";
 
 const name = z.string().min(1).max(63);
+/** Postgres' own clients take a host that begins with `/` or `@` for the directory of a unix socket. */
+const host = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[^/@\\\s]+$/, { error: "must be a host name or an IP address" });
 
 export const tableMapping = z.strictObject({
   sourceSchemaName: name,
@@ -33,12 +39,12 @@ const request = z.strictObject({
       "tigerdata",
     ])
     .optional(),
-  host: z.string().min(1).max(255),
+  host,
   port: z.int().min(1).max(65_535).optional(),
   database: name,
   authentication: z.enum(["basic", "IAM_ROLE"]).optional(),
   iamRole: z.string().min(1).max(2048).optional(),
-  tlsHost: z.string().min(1).max(255).optional(),
+  tlsHost: host.optional(),
   caCertificate: z.string().min(1).optional(),
   disableTls: z.boolean().optional(),
   skipCertVerification: z.boolean().optional(),
@@ -61,8 +67,13 @@ const request = z.strictObject({
   tableMappings: z.array(tableMapping).min(1).max(10_000),
 });
 
-/** The configuration as the worker gets it, credentials included. */
-export type RelationalDbConfig = z.output<typeof request> & {
+/** What a request says, credentials included. */
+export type RelationalDbRequest = z.output<typeof request>;
+
+/** The configuration as the connector uses it. */
+export type RelationalDbConfig = RelationalDbRequest & {
+  /** Not of the user: where connections may go. */
+  readonly network: NetworkContext;
   /** Not of the user but of the server's settings: how long the source may say nothing, in ms. */
   readonly silenceMs?: number;
 };

@@ -3,6 +3,7 @@ import net from "node:net";
 import { createSecureContext } from "node:tls";
 import type pg from "pg";
 import { AppError, type ErrorCode } from "../../lib/errors.ts";
+import { Dialer, type Target } from "../../outgoing/dialer.ts";
 import type { CopyFrames } from "./copy-frames.ts";
 import type { RelationalDbConfig } from "./kind.ts";
 import { SourceClient } from "./lifeline.ts";
@@ -51,14 +52,16 @@ export function clientOptions(config: RelationalDbConfig, options: LoginOptions 
   if (config.authentication === "IAM_ROLE") {
     throw invalid("authentication", "IAM_ROLE is not supported; give credentials with a password");
   }
-  const { host, database, credentials, tlsHost } = config;
+  const { host, database, credentials, tlsHost, network } = config;
+  const port = config.port ?? defaultPort;
+  const dialer = new Dialer(network.policy, "source.relationalDb.host");
   const password = credentials?.password ?? "";
   const socket = config.disableTls === true ? options.frames?.socketOptions : undefined;
   return {
     // TLS asks for this name; the socket goes to `host` all the same.
     host: tlsHost ?? host,
-    ...(tlsHost === undefined && socket === undefined ? {} : { stream: () => socketTo(host, socket) }),
-    port: config.port ?? defaultPort,
+    stream: () => socketTo(dialer, { host, port }, socket),
+    port,
     database,
     user: credentials?.username ?? "",
     // A function, because an empty text would be looked up elsewhere.
@@ -86,11 +89,11 @@ function tlsOptions({ caCertificate, skipCertVerification }: RelationalDbConfig)
   return { ca: caCertificate, rejectUnauthorized: skipCertVerification !== true };
 }
 
-/** A socket that connects to this host, whatever host the caller names. */
-function socketTo(host: string, options?: net.SocketConstructorOpts): net.Socket {
+/** A socket that connects to this address as the policy allows, whatever host or path the caller names. */
+function socketTo(dialer: Dialer, target: Target, options?: net.SocketConstructorOpts): net.Socket {
   const socket = new net.Socket(options);
-  const plain = socket.connect.bind(socket) as (port: number, host: string) => net.Socket;
-  socket.connect = ((port: number) => plain(port, host)) as typeof socket.connect;
+  const connect = socket.connect.bind(socket);
+  socket.connect = (() => dialer.attach(socket, target, connect)) as typeof socket.connect;
   return socket;
 }
 

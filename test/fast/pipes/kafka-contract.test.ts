@@ -1,5 +1,6 @@
 import { createRecordsBatch } from "@platformatic/kafka";
 import { ClickHouseError } from "../../../src/clickhouse/client.ts";
+import { Dialer } from "../../../src/outgoing/dialer.ts";
 import type {
   AnswerMemory,
   BrokerClient,
@@ -7,9 +8,11 @@ import type {
   FetchRequest,
 } from "../../../src/sources/message-broker/broker-client.ts";
 import type { MessageBrokerConfig } from "../../../src/sources/message-broker/kind.ts";
+import type { KafkaMessage } from "../../../src/sources/message-broker/records.ts";
 import { KafkaSource } from "../../../src/sources/message-broker/source.ts";
 import { rowsOf } from "../../../src/sources/messages/rows.ts";
 import type { Batch, Source, SourceContext } from "../../../src/sources/source.ts";
+import { anyNetwork } from "../../support/network.ts";
 import { keptMarks, testContext } from "../../support/source-context.ts";
 import { describeSource, type World } from "../../support/source-contract.ts";
 
@@ -130,9 +133,8 @@ describeSource("Kafka", () => ({
   open: async (world) => {
     lives += 1;
     const client = new MemoryBroker(1 + (lives % 4));
-    return untilEnd(
-      new KafkaSource({ config, context: contextOf(world), client, rows: await rowsOf(config), join: alone }),
-    );
+    const rows = await rowsOf<KafkaMessage>(config, new Dialer(anyNetwork.policy, "schemaRegistry.url"));
+    return untilEnd(new KafkaSource({ config, context: contextOf(world), client, rows, join: alone }));
   },
   expected,
   rowsOf: async (insert) => {

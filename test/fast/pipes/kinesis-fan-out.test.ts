@@ -7,6 +7,7 @@ import type { StartAt } from "../../../src/sources/managed-stream/stream.ts";
 import { type Http2Kinesis, startHttp2Kinesis } from "../../support/kinesis-http2.ts";
 import { loopbackCertificate } from "../../support/loopback-certificate.ts";
 import { MemoryStream } from "../../support/memory-stream.ts";
+import { anyNetwork } from "../../support/network.ts";
 
 let kinesis: Http2Kinesis;
 let client: FanOutClient;
@@ -17,7 +18,8 @@ beforeAll(() => setDefaultCACertificates([loopbackCertificate.cert]));
 beforeEach(async () => {
   kinesis = await startHttp2Kinesis();
   const accessKey = { accessKeyId: "a", secretKey: "s" };
-  client = new FanOutClient({ streamName: "s", region: "us-east-1", endpoint: kinesis.endpoint, accessKey });
+  const config = { streamName: "s", region: "us-east-1", endpoint: kinesis.endpoint, accessKey };
+  client = new FanOutClient(config, anyNetwork);
 });
 afterEach(async () => {
   client.close();

@@ -13,6 +13,7 @@ import { planRows } from "../../../src/sources/messages/plan.ts";
 import type { Batch, Json, RejectedRecord, SourceContext } from "../../../src/sources/source.ts";
 import { aggregated } from "../../support/kinesis-pipes.ts";
 import { MemoryStream, record } from "../../support/memory-stream.ts";
+import { anyNetwork } from "../../support/network.ts";
 import { until } from "../../support/serve.ts";
 import { testContext, testDestination } from "../../support/source-context.ts";
 
@@ -168,7 +169,8 @@ describe("an answer that refuses", () => {
     await new Promise((resolve) => server.once("listening", resolve));
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const accessKey = { accessKeyId: "AKIA", secretKey: "very-secret" };
-    const options = { validateSamples: false, destination: testDestination, query: async () => [], isExisting: false };
+    const asked = { validateSamples: false, destination: testDestination, query: async () => [], isExisting: false };
+    const options = { ...asked, network: anyNetwork };
     const failure = await connector
       .check({ ...config, endpoint, accessKey }, options, AbortSignal.timeout(9_000))
       .catch((thrown: { code: string; message: string }) => thrown);

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { expect, test, vi } from "vitest";
 import { parseUrl } from "../../../src/sources/object-storage/location.ts";
 import { S3Store } from "../../../src/sources/object-storage/s3.ts";
+import { anyNetwork } from "../../support/network.ts";
 
 test("AssumeRole once, its session in the parameters, nothing of it in the statement", async () => {
   const asked: string[] = [];
@@ -22,7 +23,8 @@ test("AssumeRole once, its session in the parameters, nothing of it in the state
   vi.stubEnv("AWS_ACCESS_KEY_ID", "machine");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "machine-secret");
   const url = "https://b.s3.eu-west-1.amazonaws.com/in/*";
-  const store = new S3Store(parseUrl(url), { url, authentication: "IAM_ROLE", iamRole: "arn:aws:iam::1:role/r" });
+  const config = { url, authentication: "IAM_ROLE", iamRole: "arn:aws:iam::1:role/r" } as const;
+  const store = new S3Store(parseUrl(url), config, anyNetwork);
   const call = await store.reader(["in/a.json"]);
   await store.reader(["in/b.json"]);
   expect(call.params).toMatchObject({ access_key: "ASIA1", secret_key: "temporary", session_token: "session" });

@@ -1,0 +1,78 @@
+/** HTTP clients whose connections are opened by a dialer. None of them follows redirects. */
+import type * as Https from "node:https";
+import { isIP, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { Agent } from "../lib/node-http.ts";
+import type { Dialer } from "./dialer.ts";
+
+const https: typeof Https = process.getBuiltinModule("node:https");
+
+type AgentOptions = { readonly keepAlive?: boolean; readonly maxSockets?: number; readonly timeout?: number };
+
+/** What the AWS clients use. */
+const defaults: AgentOptions = { keepAlive: true, maxSockets: 50 };
+
+type Created = (error: Error | null, socket: Duplex) => void;
+type Wanted = { readonly host?: string | null; readonly port?: number | string | null };
+
+class GuardedHttpAgent extends Agent {
+  readonly #dialer: Dialer;
+
+  constructor(dialer: Dialer, options: AgentOptions) {
+    super(options);
+    this.#dialer = dialer;
+  }
+
+  override createConnection(options: object, callback?: Created) {
+    return guarded(this.#dialer, options, callback, (safe) => super.createConnection(safe, callback));
+  }
+}
+
+class GuardedHttpsAgent extends https.Agent {
+  readonly #dialer: Dialer;
+
+  constructor(dialer: Dialer, options: AgentOptions) {
+    super(options);
+    this.#dialer = dialer;
+  }
+
+  override createConnection(options: object, callback?: Created) {
+    return guarded(this.#dialer, options, callback, (safe) => super.createConnection(safe, callback));
+  }
+}
+
+export type Agents = { readonly http: Agent; readonly https: Https.Agent };
+
+/** Agents for `http:` and `https:`. Their idle connections do not keep the process alive. */
+export function agentsOf(dialer: Dialer, options: AgentOptions = defaults): Agents {
+  return { http: new GuardedHttpAgent(dialer, options), https: new GuardedHttpsAgent(dialer, options) };
+}
+
+/** `createConnection` of `http2.connect`, for TLS. Throws SOURCE_ADDRESS_REFUSED. */
+export function http2Connection(dialer: Dialer): (authority: URL) => Socket {
+  return ({ hostname, port }) => {
+    const host = hostname.replaceAll(/[[\]]/g, "");
+    const target = { host, port: Number(port || 443) };
+    const refused = dialer.literalRefusal(target);
+    // A session cannot be made of a socket that has failed already.
+    if (refused !== undefined) throw refused;
+    // An address may not be sent as a server's name.
+    return dialer.connectTls({ ...target, ALPNProtocols: ["h2"], ...(isIP(host) === 0 ? { servername: host } : {}) });
+  };
+}
+
+function guarded(
+  dialer: Dialer,
+  options: object,
+  callback: Created | undefined,
+  create: (options: object) => Duplex | null | undefined,
+): Duplex | null | undefined {
+  const { host, port } = options as Wanted;
+  // Some clients leave an IPv6 address in its brackets.
+  const target = { host: (host ?? "localhost").replaceAll(/[[\]]/g, ""), port: Number(port) };
+  const refused = dialer.literalRefusal(target);
+  if (refused === undefined) return create({ ...options, host: target.host, lookup: dialer.lookup(target.port) });
+  // A socket that fails before the agent has seen it would be an error that nobody listens to.
+  if (callback !== undefined) process.nextTick(callback, refused);
+  return undefined;
+}

@@ -1,0 +1,94 @@
+/** The rule for outgoing connections: which resolved addresses may be connected to. */
+import { type BlockList, isIP } from "node:net";
+import { type AddressClass, classOf, isOwnAddress, listOf, parseNetwork } from "./addresses.ts";
+
+const words = ["any", "public", "private", "loopback"] as const;
+
+/** A policy as data: it travels to pipe workers in their job. */
+export type OutgoingRules = {
+  /** Words and networks, as `parseReach` returns them. Empty: nothing may be reached. */
+  readonly reach: readonly string[];
+  /** Flag of the operator's setting, named in errors. */
+  readonly setting: string;
+  /** Ports of this server. No setting allows them. */
+  readonly ownPorts: readonly number[];
+};
+
+/** Why an address is refused: `own` is this server itself. */
+export type Refusal = AddressClass | "own";
+
+/**
+ * Items of a setting such as `public,10.0.0.0/8`. Words: `public`, `private`, `loopback` (addresses of this machine),
+ * `any` (everything except link-local and metadata addresses), `none`. Throws a TypeError that names a wrong item.
+ */
+export function parseReach(text: string): readonly string[] {
+  const items = text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+  for (const item of items) {
+    const isWord = item === "none" || (words as readonly string[]).includes(item);
+    if (!isWord && parseNetwork(item) === undefined) {
+      throw new TypeError(`"${item}" is neither a network such as 10.0.0.0/8 nor one of ${words.join(", ")}, none`);
+    }
+  }
+  return items.filter((item) => item !== "none");
+}
+
+/**
+ * What may be reached when the operator says nothing. Only a server that is on the network itself has users whom the
+ * networks behind it are closed to.
+ */
+export function defaultReach(listenHost: string): readonly string[] {
+  const isLocal = isIP(listenHost) === 0 ? listenHost === "localhost" : /^127\.|^::1$/.test(listenHost);
+  return isLocal ? ["any"] : ["public"];
+}
+
+export class OutgoingPolicy {
+  readonly #reach: readonly string[];
+  readonly #setting: string;
+  #ownPorts: ReadonlySet<number>;
+  /** Listed networks by the class of their address: see `#isListed`. */
+  readonly #listed = new Map<AddressClass, BlockList>();
+
+  constructor(rules: OutgoingRules) {
+    this.#reach = rules.reach;
+    this.#setting = rules.setting;
+    this.#ownPorts = new Set(rules.ownPorts);
+    const networks = rules.reach.filter((item) => !(words as readonly string[]).includes(item));
+    for (const [name, items] of Map.groupBy(networks, (item) => classOf(parseNetwork(item)?.address ?? ""))) {
+      this.#listed.set(name, listOf(items));
+    }
+  }
+
+  /** Flag of the setting that would allow more. */
+  get setting(): string {
+    return this.#setting;
+  }
+
+  get rules(): OutgoingRules {
+    return { reach: this.#reach, setting: this.#setting, ownPorts: [...this.#ownPorts] };
+  }
+
+  /** Services get ports while the server runs. */
+  set ownPorts(ports: Iterable<number>) {
+    this.#ownPorts = new Set(ports);
+  }
+
+  /** Why a connection to this IP address is refused; undefined when it is allowed. */
+  refusalOf(address: string, port: number): Refusal | undefined {
+    if (this.#ownPorts.has(port) && isOwnAddress(address)) return "own";
+    const found = classOf(address);
+    const isSpecial = found === "metadata" || found === "link-local";
+    if (this.#reach.includes(found)) return undefined;
+    if (!isSpecial && this.#reach.includes("any")) return undefined;
+    return this.#isListed(address, found, isSpecial) ? undefined : found;
+  }
+
+  /** A wide network such as 0.0.0.0/0 does not open link-local and metadata addresses: those have to be meant. */
+  #isListed(address: string, found: AddressClass, isSpecial: boolean): boolean {
+    const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+    const lists = isSpecial ? [this.#listed.get(found)] : [...this.#listed.values()];
+    return lists.some((list) => list?.check(address, family) === true);
+  }
+}

@@ -1,0 +1,22 @@
+/** What a request for a Postgres pipe may name as its server. */
+import { expect, test } from "vitest";
+import { relationalDb } from "./kind.ts";
+
+const parse = (member: "host" | "tlsHost", value: string) => {
+  const mapping = { sourceSchemaName: "public", sourceTable: "t", targetTable: "t" };
+  const request = { host: "db.example", database: "d", tableMappings: [mapping], [member]: value };
+  return relationalDb.request.safeParse(request).error?.issues.map(({ path }) => path.join("."));
+};
+
+test.each(["/var/run/postgresql", "@abstract", "..\\pipe", "a b", "host/socket"])(
+  "%s is no host: drivers take some of these for unix sockets, where the server's own OS user may log in",
+  (value) => {
+    expect(parse("host", value)).toEqual(["host"]);
+    expect(parse("tlsHost", value)).toEqual(["tlsHost"]);
+  },
+);
+
+test.each(["db.example", "10.0.0.1", "::1", "fe80::1%eth0", "db_1.internal"])("%s is a host", (value) => {
+  expect(parse("host", value)).toBeUndefined();
+  expect(parse("tlsHost", value)).toBeUndefined();
+});
