@@ -3,7 +3,14 @@ import { z } from "zod";
 import { operation, plainText, timestamp, uuid } from "./operation.ts";
 
 export const organizationRecord = z
-  .object({ id: uuid, name: z.string(), createdAt: timestamp })
+  .object({
+    id: uuid,
+    name: z.string(),
+    createdAt: timestamp,
+    awsExternalId: uuid.describe(
+      "External id that this server sends when a pipe of the organization assumes a role of AWS (`iamRole`); require it in the role's trust policy",
+    ),
+  })
   .meta({ id: "Organization" });
 
 const one = z.object({ organizationId: uuid });

@@ -88,7 +88,7 @@ function utc<T extends null | undefined>(time: string | T): string | T {
 }
 
 function organizationView(row: OrganizationRow): z.input<typeof organizationRecord> {
-  return { id: row.id, name: row.name, createdAt: row.created_at };
+  return { id: row.id, name: row.name, createdAt: row.created_at, awsExternalId: row.id };
 }
 
 function keyView(row: KeyRow): z.input<typeof keyRecord> {

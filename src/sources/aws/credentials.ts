@@ -16,7 +16,11 @@ export type AwsAccess = {
   readonly iamRole?: string | undefined;
 };
 
-/** undefined: neither a key nor a role is given, so requests cannot be signed. */
+/**
+ * undefined: neither a key nor a role is given, so requests cannot be signed. A role is assumed with the organization's id
+ * as external id, so that the role's owner can refuse other organizations of the same server ("confused deputy",
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/confused-deputy.html).
+ */
 export function credentialsOf(
   access: AwsAccess,
   region: string,
@@ -39,6 +43,7 @@ async function roleProvider(role: string | undefined, region: string, network: N
     RoleArn: role,
     RoleSessionName: "millrace-pipe",
     DurationSeconds: 3600,
+    ExternalId: network.organizationId,
   };
   const agents = agentsOf(new Dialer(network.policy, "iamRole"));
   const requestHandler = { httpAgent: agents.http, httpsAgent: agents.https };
