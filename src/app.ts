@@ -39,7 +39,8 @@ import { createServer } from "./http/server.ts";
 import { Closers } from "./lib/closers.ts";
 import type { Logger } from "./lib/logger.ts";
 import { Loop } from "./lib/loop.ts";
-import { OutgoingPolicies } from "./network.ts";
+import { Outgoing } from "./network.ts";
+import { PipeChecks } from "./pipes/check.ts";
 import { pipeSamples } from "./pipes/metrics.ts";
 import { PipesSupervisor } from "./pipes/supervisor.ts";
 import { ServiceAccess } from "./services/access.ts";
@@ -104,7 +105,8 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   const pipes = new PipeStore(db, sealer);
   const ledger = new Ledger(db);
 
-  const policies = new OutgoingPolicies(config);
+  const outgoing = new Outgoing(config);
+  closers.add("outgoing", () => outgoing.proxy.closeAll());
   const access = new ServiceAccess(services);
   const place = new BackupPlace(placeOptions(config, dataDir));
   const runtime = new LendingRuntime(
@@ -144,7 +146,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
     name: "gateway",
     everyMs: 2_000,
     logger,
-    body: () => openListeners(gateway, services, config.host, policies),
+    body: () => openListeners(gateway, services, config.host, outgoing),
   });
 
   const chartSources = new ChartSourceStore(db);
@@ -173,7 +175,8 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
       destinationOutageMs: config.pipeDestinationOutageSeconds * 1000,
       retryBaseMs: 500,
     },
-    policy: policies.pipes,
+    policy: outgoing.pipes,
+    permits: outgoing.permits,
     poke: () => pipesLoop.poke(),
   });
   const pipesLoop = new Loop({ name: "pipes", everyMs: 1_000, logger, body: () => supervisor.pass() });
@@ -265,8 +268,12 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
         ...pipeHandlers({
           services,
           pipes,
-          acquire: (serviceId, waiting) => access.acquire(serviceId, waiting),
-          policy: policies.pipes,
+          checks: new PipeChecks({
+            acquire: (serviceId, waiting) => access.acquire(serviceId, waiting),
+            policy: outgoing.pipes,
+            permits: outgoing.permits,
+            limit: config.pipeChecksPerOrganization,
+          }),
           gauges: (id) => supervisor.gauges(id),
           poke: () => pipesLoop.poke(),
         }),
@@ -323,7 +330,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   closers.add("http", () => server.close());
   const address = server.server.address();
   const port = typeof address === "object" && address !== null ? address.port : config.port;
-  policies.apiPort = port;
+  outgoing.listensOn({ api: [port] });
   const baseUrl = `${endpoint.protocol}://${hostInUrl(endpoint.host)}:${port}`;
   writeCredentials(credentialsFile, { ...issued, baseUrl, observabilityBaseUrl: baseUrl });
   logger.info({ baseUrl, dataDir }, "ready");
@@ -349,9 +356,9 @@ async function stopWhenAborted(signal: AbortSignal, closers: Closers): Promise<v
 }
 
 /** Fails with the reasons when a listener could not be opened, which shows in `/health` and is tried again. */
-async function openListeners(gateway: Gateway, services: ServiceStore, host: string, policies: OutgoingPolicies) {
+async function openListeners(gateway: Gateway, services: ServiceStore, host: string, outgoing: Outgoing) {
   const known = await gatewayServices(services, host);
-  policies.servicePorts = known.map(({ port }) => port);
+  outgoing.listensOn({ services: known.map(({ port }) => port) });
   const failures = await gateway.sync(known);
   const reasons = [...failures].map(([id, error]) => `service ${id}: ${error.message}`);
   if (reasons.length > 0) throw new Error(`listeners not open: ${reasons.join("; ")}`);

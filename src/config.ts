@@ -79,6 +79,9 @@ export const settings = {
   sqlNetworks: reach.describe(
     "What object storage functions of SQL may connect to, in the same form; default: as for pipes",
   ),
+  pipeChecksPerOrganization: positive
+    .default(8)
+    .describe("Checks of new or changed pipes, and schema discoveries, of one organization at the same time"),
   pipeSourceOutageSeconds: positive
     .default(900)
     .describe("A pipe whose source does not answer for this long is Failed"),

@@ -1,37 +1,45 @@
 /** What the server may reach, by its settings. */
 import { type Config, flagName } from "./config.ts";
+import type { Target } from "./outgoing/dialer.ts";
+import { Permits } from "./outgoing/permits.ts";
 import { defaultReach, OutgoingPolicy, parseReach } from "./outgoing/policy.ts";
+import { EgressProxy } from "./outgoing/proxy.ts";
 
-/** The policies of outgoing connections. Both know the ports of the server itself. */
-export class OutgoingPolicies {
+/** Where pipes and engines may connect to. Everything here knows the ports of the server itself. */
+export class Outgoing {
   readonly pipes: OutgoingPolicy;
   readonly sql: OutgoingPolicy;
-  #apiPort: number | undefined;
-  #servicePorts: readonly number[] = [];
+  /** What engines may read on behalf of pipes. */
+  readonly permits = new Permits();
+  /** The way of the engines to the network. */
+  readonly proxy: EgressProxy;
+  /** Listeners of pipe workers: the workers themselves have asked for them. */
+  readonly #workers = new OutgoingPolicy({ reach: ["loopback"], setting: "", ownPorts: [] });
+  #ports: Record<"api" | "services" | "proxy", readonly number[]>;
 
   constructor(config: Config) {
     const pipes = config.pipeSourceNetworks === undefined ? undefined : parseReach(config.pipeSourceNetworks);
     const sql = config.sqlNetworks === undefined ? undefined : parseReach(config.sqlNetworks);
     this.pipes = policyOf(pipes ?? defaultReach(config.host), "pipeSourceNetworks");
     this.sql = policyOf(sql ?? pipes ?? defaultReach(config.host), "sqlNetworks");
-    this.#apiPort = config.port === 0 ? undefined : config.port;
-    this.#update();
+    this.#ports = { api: config.port === 0 ? [] : [config.port], services: [], proxy: [] };
+    this.proxy = new EgressProxy({
+      policyFor: (serviceId, target) => this.#policyFor(serviceId, target),
+      portsChanged: (proxy) => this.listensOn({ proxy }),
+    });
+    this.listensOn({});
   }
 
-  set apiPort(port: number) {
-    this.#apiPort = port;
-    this.#update();
+  /** Ports that the server has or gives up. */
+  listensOn(ports: Partial<Record<"api" | "services" | "proxy", readonly number[]>>): void {
+    this.#ports = { ...this.#ports, ...ports };
+    for (const policy of [this.pipes, this.sql, this.#workers]) policy.ownPorts = Object.values(this.#ports).flat();
   }
 
-  set servicePorts(ports: readonly number[]) {
-    this.#servicePorts = ports;
-    this.#update();
-  }
-
-  #update(): void {
-    const ports = [...(this.#apiPort === undefined ? [] : [this.#apiPort]), ...this.#servicePorts];
-    this.pipes.ownPorts = ports;
-    this.sql.ownPorts = ports;
+  #policyFor(serviceId: string, target: Target): OutgoingPolicy {
+    const kind = this.permits.kindOf(serviceId, target);
+    if (kind === "worker") return this.#workers;
+    return kind === "source" ? this.pipes : this.sql;
   }
 }
 

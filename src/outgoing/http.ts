@@ -3,7 +3,7 @@ import type * as Https from "node:https";
 import { isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Agent } from "../lib/node-http.ts";
-import type { Dialer } from "./dialer.ts";
+import type { Dialer, Target } from "./dialer.ts";
 
 const https: typeof Https = process.getBuiltinModule("node:https");
 
@@ -15,10 +15,13 @@ const defaults: AgentOptions = { keepAlive: true, maxSockets: 50 };
 type Created = (error: Error | null, socket: Duplex) => void;
 type Wanted = { readonly host?: string | null; readonly port?: number | string | null };
 
-class GuardedHttpAgent extends Agent {
-  readonly #dialer: Dialer;
+/** One dialer for all targets, or one for each. */
+type Dialers = Dialer | ((target: Target) => Dialer);
 
-  constructor(dialer: Dialer, options: AgentOptions) {
+class GuardedHttpAgent extends Agent {
+  readonly #dialer: Dialers;
+
+  constructor(dialer: Dialers, options: AgentOptions) {
     super(options);
     this.#dialer = dialer;
   }
@@ -48,6 +51,17 @@ export function agentsOf(dialer: Dialer, options: AgentOptions = defaults): Agen
   return { http: new GuardedHttpAgent(dialer, options), https: new GuardedHttpsAgent(dialer, options) };
 }
 
+/**
+ * An agent for `http:` with a dialer for each target. A kept connection serves only requests of the same target and of the
+ * same `scope`, which is a member of the request's options.
+ */
+export function scopedAgent(dialerFor: (target: Target) => Dialer): Agent {
+  const agent = new GuardedHttpAgent(dialerFor, { keepAlive: true, timeout: 5_000 });
+  const plainName = agent.getName.bind(agent);
+  agent.getName = (options) => `${plainName(options)}:${(options as { scope?: string }).scope ?? ""}`;
+  return agent;
+}
+
 /** `createConnection` of `http2.connect`, for TLS. Throws SOURCE_ADDRESS_REFUSED. */
 export function http2Connection(dialer: Dialer): (authority: URL) => Socket {
   return ({ hostname, port }) => {
@@ -62,7 +76,7 @@ export function http2Connection(dialer: Dialer): (authority: URL) => Socket {
 }
 
 function guarded(
-  dialer: Dialer,
+  dialers: Dialers,
   options: object,
   callback: Created | undefined,
   create: (options: object) => Duplex | null | undefined,
@@ -70,6 +84,7 @@ function guarded(
   const { host, port } = options as Wanted;
   // Some clients leave an IPv6 address in its brackets.
   const target = { host: (host ?? "localhost").replaceAll(/[[\]]/g, ""), port: Number(port) };
+  const dialer = typeof dialers === "function" ? dialers(target) : dialers;
   const refused = dialer.literalRefusal(target);
   if (refused === undefined) return create({ ...options, host: target.host, lookup: dialer.lookup(target.port) });
   // A socket that fails before the agent has seen it would be an error that nobody listens to.

@@ -2,6 +2,8 @@
 import { ClickHouseClient, ClickHouseError } from "../clickhouse/client.ts";
 import { abortable } from "../lib/abort.ts";
 import { AppError, type Issue } from "../lib/errors.ts";
+import type { Permit, Permits } from "../outgoing/permits.ts";
+import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import type {
   Connector,
   DestinationTable,
@@ -18,7 +20,7 @@ import { findTable, type TableFacts } from "./tables.ts";
 const checkTimeoutMs = 10_000;
 
 export type CheckRequest = {
-  readonly network: NetworkContext;
+  readonly organizationId: string;
   readonly serviceId: string;
   readonly kind: SourceKind;
   /** Undefined: the source has not changed. */
@@ -29,70 +31,110 @@ export type CheckRequest = {
   readonly validateSamples: boolean;
 };
 
-/** Throws SOURCE_* or DESTINATION_INVALID with what is wrong. */
-export async function checkReachable(
-  request: CheckRequest,
-  acquire: AcquireService,
-  requestSignal: AbortSignal,
-): Promise<void> {
-  await withService(request.serviceId, acquire, requestSignal, async (client, signal) => {
-    await checkDestination(client, request);
-    await checkSource(client, request, signal);
-  });
-}
+export type DiscoverRequest = Pick<CheckRequest, "organizationId" | "serviceId" | "kind"> & {
+  readonly config: JsonObject;
+};
 
-/** Fields and types that samples of the source have, as the service's engine infers them. Throws SOURCE_*. */
-export async function discoverFields(
-  request: Pick<CheckRequest, "network" | "serviceId" | "kind"> & { readonly config: JsonObject },
-  acquire: AcquireService,
-  requestSignal: AbortSignal,
-): Promise<readonly FoundField[]> {
-  const { network, serviceId, kind, config } = request;
-  const connector = (await kind.connect()) as Connector<JsonObject>;
-  if (connector.discover === undefined) {
-    throw new AppError("BAD_REQUEST", `source.${kind.key}: its fields cannot be discovered`);
+export type PipeChecksOptions = {
+  readonly acquire: AcquireService;
+  readonly policy: OutgoingPolicy;
+  readonly permits: Permits;
+  /** Checks of one organization that run at the same time. */
+  readonly limit: number;
+};
+
+type Scope = { readonly organizationId: string; readonly serviceId: string };
+
+export class PipeChecks {
+  readonly #options: PipeChecksOptions;
+  readonly #running = new Map<string, number>();
+
+  constructor(options: PipeChecksOptions) {
+    this.#options = options;
   }
-  return await withService(serviceId, acquire, requestSignal, async (client, signal) => {
-    return (await connector.discover?.(config, { network, query: queryOf(client, signal) }, signal)) ?? [];
-  });
-}
 
-/** Runs the work with a client of the service, within a bounded time. */
-async function withService<T>(
-  serviceId: string,
-  acquire: AcquireService,
-  requestSignal: AbortSignal,
-  work: (client: ClickHouseClient, signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), checkTimeoutMs);
-  const onAbort = () => timeout.abort();
-  requestSignal.addEventListener("abort", onAbort);
-  try {
-    const { release, address } = await acquire(serviceId, timeout.signal);
-    const client = new ClickHouseClient(address);
-    try {
-      return await abortable(work(client, timeout.signal), timeout.signal);
-    } finally {
-      client.close();
-      release();
+  /** Throws SOURCE_* or DESTINATION_INVALID with what is wrong; TOO_MANY_REQUESTS at the limit. */
+  async reachable(request: CheckRequest, requestSignal: AbortSignal): Promise<void> {
+    await this.#withService(request, requestSignal, async (client, network, signal) => {
+      await checkDestination(client, request);
+      await checkSource(client, network, request, signal);
+    });
+  }
+
+  /** Fields and types that samples of the source have, as the service's engine infers them. Throws as `reachable`. */
+  async discover(request: DiscoverRequest, requestSignal: AbortSignal): Promise<readonly FoundField[]> {
+    const { kind, config } = request;
+    const connector = (await kind.connect()) as Connector<JsonObject>;
+    if (connector.discover === undefined) {
+      throw new AppError("BAD_REQUEST", `source.${kind.key}: its fields cannot be discovered`);
     }
-  } catch (error) {
-    if (!timeout.signal.aborted || requestSignal.aborted) throw error;
-    const message = `The source or the service did not answer within ${checkTimeoutMs / 1000} s.`;
-    throw new AppError("SOURCE_UNREACHABLE", message, { cause: error });
-  } finally {
-    clearTimeout(timer);
-    requestSignal.removeEventListener("abort", onAbort);
+    return await this.#withService(request, requestSignal, async (client, network, signal) => {
+      return (await connector.discover?.(config, { network, query: queryOf(client, signal) }, signal)) ?? [];
+    });
+  }
+
+  /** Runs the work with a client of the service, within a bounded time. */
+  async #withService<T>(
+    { organizationId, serviceId }: Scope,
+    requestSignal: AbortSignal,
+    work: (client: ClickHouseClient, network: NetworkContext, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { acquire, policy, permits } = this.#options;
+    const withdrawals: (() => void)[] = [this.#begin(organizationId)];
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), checkTimeoutMs);
+    const onAbort = () => timeout.abort();
+    requestSignal.addEventListener("abort", onAbort);
+    const permitEngine = async (permit: Permit) => void withdrawals.push(permits.add(serviceId, permit));
+    try {
+      const { release, address } = await acquire(serviceId, timeout.signal);
+      const client = new ClickHouseClient(address);
+      try {
+        const network = { policy, organizationId, permitEngine };
+        return await abortable(work(client, network, timeout.signal), timeout.signal);
+      } finally {
+        client.close();
+        release();
+      }
+    } catch (error) {
+      if (!timeout.signal.aborted || requestSignal.aborted) throw error;
+      const message = `The source or the service did not answer within ${checkTimeoutMs / 1000} s.`;
+      throw new AppError("SOURCE_UNREACHABLE", message, { cause: error });
+    } finally {
+      clearTimeout(timer);
+      requestSignal.removeEventListener("abort", onAbort);
+      for (const withdraw of withdrawals) withdraw();
+    }
+  }
+
+  /** Takes a place; the function returned gives it back. */
+  #begin(organizationId: string): () => void {
+    const running = this.#running.get(organizationId) ?? 0;
+    const { limit } = this.#options;
+    if (running >= limit) {
+      const message = `${running} checks of pipes are running, and ${limit} may run at a time (--pipe-checks-per-organization).`;
+      throw new AppError("TOO_MANY_REQUESTS", message);
+    }
+    this.#running.set(organizationId, running + 1);
+    return () => {
+      const left = (this.#running.get(organizationId) ?? 1) - 1;
+      if (left === 0) this.#running.delete(organizationId);
+      else this.#running.set(organizationId, left);
+    };
   }
 }
 
-async function checkSource(client: ClickHouseClient, request: CheckRequest, signal: AbortSignal): Promise<void> {
+async function checkSource(
+  client: ClickHouseClient,
+  network: NetworkContext,
+  request: CheckRequest,
+  signal: AbortSignal,
+): Promise<void> {
   if (request.config === undefined && !request.validateSamples) return;
   const connector = await request.kind.connect();
   const query = queryOf(client, signal);
   const isExisting = request.managedTable === undefined;
-  const { network, validateSamples, table: destination } = request;
+  const { validateSamples, table: destination } = request;
   const options = { network, validateSamples, destination, query, isExisting };
   await connector.check((request.config ?? {}) as never, options, signal);
 }

@@ -1,6 +1,7 @@
 /** What the supervisor and a worker process say to each other over IPC. Everything is JSON. */
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import type { ErrorCode } from "../lib/errors.ts";
+import type { Permit } from "../outgoing/permits.ts";
 import type { OutgoingRules } from "../outgoing/policy.ts";
 import type { DestinationTable, Json, JsonObject } from "../sources/source.ts";
 import type { Confirmation, Intent } from "../store/ledger.ts";
@@ -47,6 +48,8 @@ export type Calls = {
   /** Waits until the service answers, waking it if it is idle. It stays awake until the lease is released. */
   acquire(): Promise<{ readonly lease: number; readonly address: ClickHouseAddress }>;
   release(lease: number): Promise<void>;
+  /** The service's engine may read from the address until this worker ends. */
+  permitEngine(permit: Permit): Promise<void>;
 };
 
 export type WorkerStatus =

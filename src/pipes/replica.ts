@@ -7,6 +7,7 @@ import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import { AppError, publicMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { recordProcess } from "../lib/process.ts";
+import type { Permits } from "../outgoing/permits.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { Calls, FromWorker, Job, ToWorker, WorkerStatus } from "./protocol.ts";
 import { startWorkerProcess, type WorkerProcessOptions } from "./worker-process.ts";
@@ -24,6 +25,7 @@ export type ReplicaParts = {
   readonly serviceId: string;
   readonly ledger: Ledger;
   readonly acquire: AcquireService;
+  readonly permits: Permits;
   readonly pidFile: string;
   readonly process: Omit<WorkerProcessOptions, "config">;
   readonly logger: Logger;
@@ -35,6 +37,7 @@ export class Replica {
   readonly #parts: ReplicaParts;
   readonly #child: ChildProcess;
   readonly #leases = new Map<number, () => void>();
+  readonly #permits: (() => void)[] = [];
   readonly #ended = new AbortController();
   readonly exited: Promise<void>;
   readonly startedAt = Date.now();
@@ -55,6 +58,7 @@ export class Replica {
         this.#ended.abort();
         for (const release of this.#leases.values()) release();
         this.#leases.clear();
+        for (const withdraw of this.#permits.splice(0)) withdraw();
         resolve();
         parts.changed();
       };
@@ -147,6 +151,9 @@ export class Replica {
         this.#lastLease += 1;
         this.#leases.set(this.#lastLease, release);
         return { lease: this.#lastLease, address };
+      },
+      permitEngine: async (permit) => {
+        if (!this.#over) this.#permits.push(this.#parts.permits.add(this.#parts.serviceId, permit));
       },
       release: async (lease) => {
         this.#leases.get(lease)?.();

@@ -12,6 +12,7 @@ import { Backoff } from "../lib/backoff.ts";
 import { describeError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { endRecorded } from "../lib/process.ts";
+import type { Permits } from "../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import { kindOf } from "../sources/registry.ts";
 import type { Ledger } from "../store/ledger.ts";
@@ -47,6 +48,7 @@ export type SupervisorOptions = {
   readonly limits: Limits;
   /** Where workers may connect to. */
   readonly policy: OutgoingPolicy;
+  readonly permits: Permits;
   readonly poke: () => void;
 };
 
@@ -167,6 +169,7 @@ export class PipesSupervisor {
         serviceId: pipe.serviceId,
         ledger: this.#options.ledger,
         acquire: this.#options.acquire,
+        permits: this.#options.permits,
         pidFile: join(this.#runDir, index === 0 ? `${pipe.id}.pid` : `${pipe.id}.${index}.pid`),
         process: {
           cacheDir: this.#cacheDir(pipe.id),
@@ -229,7 +232,8 @@ export class PipesSupervisor {
       const connector = await kindOf(pipe.sourceKind).connect();
       if (connector.cleanUp === undefined) return;
       const config = fullConfig(pipe, await this.#options.pipes.secrets(pipe.id));
-      const network = { policy: this.#options.policy, organizationId: await this.#organizationOf(pipe) };
+      const organizationId = await this.#organizationOf(pipe);
+      const network = { policy: this.#options.policy, organizationId, permitEngine: async () => {} };
       await connector.cleanUp(config as never, { network, pipeId: pipe.id }, AbortSignal.timeout(30_000));
     } catch (error) {
       const reason = describeError(error);

@@ -1,5 +1,6 @@
 /** A pipe worker process: one replica of one pipe. Ends by itself when its parent is gone. */
 
+import type { Permit } from "../outgoing/permits.ts";
 import { OutgoingPolicy } from "../outgoing/policy.ts";
 import { connectorOf } from "../sources/connectors.ts";
 import { runJob } from "./job.ts";
@@ -34,7 +35,8 @@ process.on("message", (message: ToWorker) => {
   } else {
     const { job } = message;
     policy = new OutgoingPolicy(job.outgoing);
-    const network = { policy, organizationId: job.organizationId };
+    const permitEngine = async (permit: Permit) => await link.calls.permitEngine(permit);
+    const network = { policy, organizationId: job.organizationId, permitEngine };
     runJob(job, network, () => connectorOf(job.sourceKind), link.calls, { tell, gauges }, stopping.signal)
       .then((status) => finish(status))
       .catch((error: unknown) => {

@@ -5,6 +5,7 @@
  */
 import type { Readable } from "node:stream";
 import type { z } from "zod";
+import type { Permit } from "../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
@@ -104,6 +105,8 @@ export type NetworkContext = {
   readonly policy: OutgoingPolicy;
   /** External id when a role of AWS is assumed. */
   readonly organizationId: string;
+  /** Lets the destination's engine read from an address, until the worker ends or the check is over. */
+  permitEngine(permit: Permit): Promise<void>;
 };
 
 /** What a source is given besides its configuration. */

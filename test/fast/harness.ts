@@ -17,6 +17,8 @@ import { RateLimiter } from "../../src/http/rate-limit.ts";
 import { createServer } from "../../src/http/server.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { createLogger } from "../../src/lib/logger.ts";
+import { Permits } from "../../src/outgoing/permits.ts";
+import { PipeChecks } from "../../src/pipes/check.ts";
 import { BackupStore } from "../../src/store/backups.ts";
 import { CredentialStore } from "../../src/store/credentials.ts";
 import { openDatabase } from "../../src/store/database.ts";
@@ -109,10 +111,14 @@ export async function startApi(
         ...pipeHandlers({
           services,
           pipes,
-          acquire: async () => {
-            throw new AppError("SERVICE_UNAVAILABLE", "no engine here");
-          },
-          policy: anyNetwork.policy,
+          checks: new PipeChecks({
+            acquire: async () => {
+              throw new AppError("SERVICE_UNAVAILABLE", "no engine here");
+            },
+            policy: anyNetwork.policy,
+            permits: new Permits(),
+            limit: 8,
+          }),
           gauges: () => ({ lagMs: 5 }),
           poke: () => {},
         }),

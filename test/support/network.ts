@@ -7,5 +7,6 @@ const organizationId = "0b8f4c1e-0000-4000-8000-000000000001";
 export const anyNetwork: NetworkContext = networkOf(["any"]);
 
 export function networkOf(reach: readonly string[], ownPorts: readonly number[] = []): NetworkContext {
-  return { policy: new OutgoingPolicy({ reach, ownPorts, setting: "--pipe-source-networks" }), organizationId };
+  const policy = new OutgoingPolicy({ reach, ownPorts, setting: "--pipe-source-networks" });
+  return { policy, organizationId, permitEngine: async () => {} };
 }

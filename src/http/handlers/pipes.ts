@@ -3,11 +3,9 @@ import { withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { pipeOperations } from "../../api/pipes.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { checkChange, mergeSettings } from "../../pipes/changes.ts";
-import { checkReachable, discoverFields } from "../../pipes/check.ts";
+import type { PipeChecks } from "../../pipes/check.ts";
 import { checkDefinition, checkSource } from "../../pipes/definition.ts";
-import type { AcquireService } from "../../pipes/replica.ts";
 import { pipeDetailsOf, pipeRecordOf, pipeRecordsOf } from "../../pipes/view.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { ServiceRow, ServiceStore } from "../../store/services.ts";
@@ -16,9 +14,7 @@ import type { Context } from "../context.ts";
 export type PipeDeps = {
   readonly pipes: PipeStore;
   readonly services: ServiceStore;
-  readonly acquire: AcquireService;
-  /** Where the checks of pipes may connect to. */
-  readonly policy: OutgoingPolicy;
+  readonly checks: PipeChecks;
   /** Gauges of the running workers of a pipe. */
   readonly gauges: (pipeId: string) => Readonly<Record<string, number>>;
   /** Asks the supervisor to look now. */
@@ -41,7 +37,6 @@ export function pipeHandlers(
     if (pipe === undefined) throw new AppError("NOT_FOUND", `Pipe ${params.pipeId} does not exist.`);
     return pipe;
   };
-  const networkOf = ({ organizationId }: Params) => ({ policy: deps.policy, organizationId });
   const changed = async (params: Params & { pipeId: string }) => {
     deps.poke();
     return await find(params);
@@ -53,8 +48,8 @@ export function pipeHandlers(
       refuseUnlessRunning(service, "creation");
       const { pipe, ...checked } = checkDefinition(service.id, body);
       const managedTable = pipe.destination.managedTable !== false;
-      const request = { ...checked, network: networkOf(params), serviceId: service.id, managedTable };
-      await checkReachable(request, deps.acquire, signal);
+      const { organizationId } = params;
+      await deps.checks.reachable({ ...checked, organizationId, serviceId: service.id, managedTable }, signal);
       const pipeId = await pipes.create(pipe);
       return pipeRecordOf(await changed({ ...params, pipeId }));
     },
@@ -66,8 +61,9 @@ export function pipeHandlers(
         const list = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
         throw new AppError("BAD_REQUEST", list, { issues });
       }
-      const request = { network: networkOf(params), serviceId: service.id, kind, config };
-      return { fields: [...(await discoverFields(request, deps.acquire, signal))] };
+      const { organizationId } = params;
+      const fields = await deps.checks.discover({ organizationId, serviceId: service.id, kind, config }, signal);
+      return { fields: [...fields] };
     },
     getPipe: async ({ params }) => {
       const pipe = await find(params);
@@ -79,9 +75,9 @@ export function pipeHandlers(
       if (Object.keys(change).length === 0) return pipeRecordOf(pipe);
       if (checked.config !== undefined || checked.validateSamples) {
         refuseUnlessRunning(await findService(params), "update");
-        const network = networkOf(params);
-        const request = { ...checked, network, serviceId: pipe.serviceId, managedTable: undefined };
-        await checkReachable(request, deps.acquire, signal);
+        const { organizationId } = params;
+        const request = { ...checked, organizationId, serviceId: pipe.serviceId, managedTable: undefined };
+        await deps.checks.reachable(request, signal);
       }
       await pipes.change(pipe.id, change);
       return pipeRecordOf(await changed(params));

@@ -15,7 +15,7 @@ import { Unpacking } from "./unpacking.ts";
 export const connector: Connector<ObjectStorageConfig> = {
   async check(config: ObjectStorageConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
     const { store, pattern } = await openStore(config, options.network);
-    const unpacking = new Unpacking(store);
+    const unpacking = new Unpacking(store, options.network);
     const reading = (columns: CheckOptions["destination"]["columns"]) =>
       new Reading(store, unpacking, config, { ...options.destination, columns });
     try {
@@ -52,7 +52,7 @@ export const connector: Connector<ObjectStorageConfig> = {
     signal: AbortSignal,
   ): Promise<readonly FoundField[]> {
     const { store, pattern } = await openStore(config, network);
-    const unpacking = new Unpacking(store);
+    const unpacking = new Unpacking(store, network);
     try {
       const keys = keyPattern(pattern);
       const page = await store.list(keys.prefix, undefined, signal);

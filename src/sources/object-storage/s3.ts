@@ -24,9 +24,12 @@ export class S3Store implements ObjectStore {
   /** undefined: the bucket is public and requests are not signed. */
   readonly #credentials: (() => Promise<Credentials>) | undefined;
   readonly #client: S3Client;
+  readonly #network: NetworkContext;
+  #permitted: Promise<void> | undefined;
 
   constructor(location: S3Location, config: ObjectStorageConfig, network: NetworkContext) {
     this.#location = location;
+    this.#network = network;
     this.#credentials = credentialsOf(config, location.region, network);
     this.#client = new S3Client(clientConfig(location, this.#credentials, network));
   }
@@ -54,6 +57,8 @@ export class S3Store implements ObjectStore {
   }
 
   async reader(keys: readonly string[]): Promise<ReadCall> {
+    this.#permitted ??= this.#permitEngine();
+    await this.#permitted;
     const params: Record<string, string> = {
       object_url: engineUrl(this.#location, enginePattern(keys, encodeURIComponent)),
     };
@@ -89,6 +94,16 @@ export class S3Store implements ObjectStore {
 
   close(): void {
     this.#client.destroy();
+  }
+
+  async #permitEngine(): Promise<void> {
+    const { protocol, hostname, port } = new URL(engineUrl(this.#location, ""));
+    const host = hostname.replaceAll(/[[\]]/g, "");
+    await this.#network.permitEngine({
+      kind: "source",
+      host,
+      port: Number(port || (protocol === "https:" ? 443 : 80)),
+    });
   }
 
   async #resolve(credentials: () => Promise<Credentials>): Promise<Credentials> {

@@ -50,7 +50,7 @@ export class ObjectSource implements Source {
     this.#store = parts.store;
     this.#pattern = keyPattern(parts.pattern);
     this.#urlFormat = parts.config.format ?? inferFormat(parts.pattern);
-    this.#unpacking = new Unpacking(parts.store);
+    this.#unpacking = new Unpacking(parts.store, parts.context.network);
     this.#reading = new Reading(parts.store, this.#unpacking, parts.config, parts.context.destination);
     this.#tracker = new Tracker(parts.context);
     this.#queue = parts.queue;

@@ -11,6 +11,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createServer } from "../../lib/node-http.ts";
+import type { NetworkContext } from "../source.ts";
 import { Bzip2Error, decompressBzip2 } from "./bzip2.ts";
 import { enginePattern } from "./keys.ts";
 import type { ObjectFile, ObjectStore, ReadCall } from "./store.ts";
@@ -24,6 +25,7 @@ const maxRemembered = 1_000;
 
 export class Unpacking {
   readonly #store: ObjectStore;
+  readonly #network: NetworkContext;
   /** Only who knows it may read: it is the access key of the engine's requests. */
   readonly #token = randomBytes(24).toString("hex");
   readonly #versions = new Map<string, string>();
@@ -31,8 +33,9 @@ export class Unpacking {
   readonly #stop = new AbortController();
   #server: Promise<Server> | undefined;
 
-  constructor(store: ObjectStore) {
+  constructor(store: ObjectStore, network: NetworkContext) {
     this.#store = store;
+    this.#network = network;
   }
 
   /** How the engine reads the decompressed bytes of these keys. */
@@ -72,6 +75,8 @@ export class Unpacking {
       this.#answer(request, response).catch(() => response.destroy());
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    await this.#network.permitEngine({ kind: "worker", host: "127.0.0.1", port });
     return server;
   }
 

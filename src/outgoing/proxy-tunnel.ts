@@ -1,0 +1,52 @@
+/** Tunnels (`CONNECT host:port`), as clients ask a proxy for `https:`. What flows through them is encrypted end to end. */
+import type { Socket } from "node:net";
+import type { Dialer, Target } from "./dialer.ts";
+import { answerFor, badRequest, bodyOf, type ProxyAnswer, reasonOf } from "./proxy-answers.ts";
+
+/** A tunnel in which nothing flows for this long is closed. */
+const idleMs = 600_000;
+
+export type TunnelOptions = {
+  readonly dialerFor: (target: Target) => Dialer;
+  readonly connectTimeoutMs: number;
+};
+
+/** Streams both ways at the pace of the slower side, until one of them ends. `head` is what the client has sent already. */
+export function openTunnel(options: TunnelOptions, authority: string, client: Socket, head: Buffer): void {
+  client.on("error", () => client.destroy());
+  const target = targetOf(authority);
+  if (target === undefined) {
+    answer(client, badRequest);
+    return;
+  }
+  const upstream = options.dialerFor(target).connect({ ...target, noDelay: true });
+  const timedOut = Object.assign(new Error("connecting timed out"), { code: "ETIMEDOUT" });
+  const timer = setTimeout(() => upstream.destroy(timedOut), options.connectTimeoutMs);
+  const refuse = (error: Error) => answer(client, answerFor(error));
+  upstream.once("error", refuse);
+  upstream.once("close", () => clearTimeout(timer));
+  client.once("close", () => upstream.destroy());
+  upstream.once("connect", () => {
+    clearTimeout(timer);
+    upstream.off("error", refuse);
+    upstream.on("error", () => client.destroy());
+    // What was received is still sent.
+    upstream.once("close", () => client.destroySoon());
+    client.write("HTTP/1.1 200 Connection established\r\n\r\n");
+    if (head.length > 0) upstream.write(head);
+    for (const socket of [client, upstream]) socket.setTimeout(idleMs, () => socket.destroy());
+    client.pipe(upstream).pipe(client);
+  });
+}
+
+function targetOf(authority: string): Target | undefined {
+  const [, host = "", digits = ""] = /^(\[[^\]]+\]|[^:/@\s]+):(\d{1,5})$/.exec(authority) ?? [];
+  const port = Number(digits);
+  return host !== "" && port >= 1 && port <= 65_535 ? { host: host.replaceAll(/[[\]]/g, ""), port } : undefined;
+}
+
+function answer(client: Socket, content: ProxyAnswer): void {
+  const body = bodyOf(content);
+  const head = `HTTP/1.1 ${content.status} ${reasonOf(content)}\r\nContent-Type: application/xml\r\nConnection: close`;
+  client.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+}

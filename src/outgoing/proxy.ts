@@ -1,0 +1,100 @@
+/**
+ * The way of the engines to the network: an HTTP proxy on loopback, one port per service, because ClickHouse sends no
+ * credentials to a proxy. An engine that the kernel confines to its port reaches nothing else. Every request is checked:
+ * names are resolved here, and the connection goes to exactly an address that was checked.
+ */
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { createServer } from "../lib/node-http.ts";
+import { Dialer, type Target } from "./dialer.ts";
+import { scopedAgent } from "./http.ts";
+import type { OutgoingPolicy } from "./policy.ts";
+import { forward } from "./proxy-requests.ts";
+import { openTunnel } from "./proxy-tunnel.ts";
+
+/** Signed requests with session tokens have a few KiB. */
+const maxHeaderBytes = 64 * 1024;
+const headersTimeoutMs = 10_000;
+
+export type EgressProxyOptions = {
+  /** The policy for a target of the service. */
+  readonly policyFor: (serviceId: string, target: Target) => OutgoingPolicy;
+  /** Called after a port was opened or closed. Ports of the proxy are ports of the server itself. */
+  readonly portsChanged?: (ports: readonly number[]) => void;
+  /** Connections of one service at a time. Further ones are closed. Default 512. */
+  readonly connections?: number;
+  /** Time for a connection to be established. Default 10 s. */
+  readonly connectTimeoutMs?: number;
+};
+
+type Listener = { readonly server: Server; readonly port: number; close(): void };
+
+export class EgressProxy {
+  readonly #options: EgressProxyOptions;
+  readonly #listeners = new Map<string, Promise<Listener>>();
+  readonly #ports = new Set<number>();
+
+  constructor(options: EgressProxyOptions) {
+    this.#options = options;
+  }
+
+  /** Opens the service's port, or returns the one that is open. */
+  async open(serviceId: string): Promise<{ readonly port: number; readonly url: string }> {
+    const opening = this.#listeners.get(serviceId) ?? this.#listen(serviceId);
+    this.#listeners.set(serviceId, opening);
+    try {
+      const { port } = await opening;
+      return { port, url: `http://127.0.0.1:${port}` };
+    } catch (error) {
+      if (this.#listeners.get(serviceId) === opening) this.#listeners.delete(serviceId);
+      throw error;
+    }
+  }
+
+  /** Closes the service's port and breaks its connections. */
+  async close(serviceId: string): Promise<void> {
+    const opening = this.#listeners.get(serviceId);
+    this.#listeners.delete(serviceId);
+    const listener = await opening?.catch(() => undefined);
+    if (listener === undefined) return;
+    const closed = once(listener.server, "close");
+    listener.close();
+    await closed;
+    this.#ports.delete(listener.port);
+    this.#options.portsChanged?.([...this.#ports]);
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.all([...this.#listeners.keys()].map((serviceId) => this.close(serviceId)));
+  }
+
+  async #listen(serviceId: string): Promise<Listener> {
+    const { policyFor, connections = 512, connectTimeoutMs = 10_000 } = this.#options;
+    const dialerFor = (target: Target) => new Dialer(policyFor(serviceId, target), "address");
+    const agent = scopedAgent(dialerFor);
+    const scopeOf = (target: Target) => policyFor(serviceId, target).setting;
+    const server = createServer({ maxHeaderSize: maxHeaderBytes, headersTimeout: headersTimeoutMs, requestTimeout: 0 });
+    const sockets = new Set<Socket>();
+    server.maxConnections = connections;
+    server.on("connection", (socket: Socket) => {
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+    });
+    server.on("request", (request, response) => forward({ agent, scopeOf, connectTimeoutMs }, request, response));
+    server.on("connect", (request, socket, head) =>
+      openTunnel({ dialerFor, connectTimeoutMs }, request.url ?? "", socket as Socket, head),
+    );
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    this.#ports.add(port);
+    this.#options.portsChanged?.([...this.#ports]);
+    const close = () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      agent.destroy();
+    };
+    return { server, port, close };
+  }
+}
