@@ -285,10 +285,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
           defaults: { periodHours: defaultPeriodHours, retentionHours: defaultRetentionHours },
           plannedFacts: () => backupJobs.plannedFacts(),
           retention: (serviceId) => backupsReconciler.retention(serviceId),
-          rescan: async (heir, waiting) => {
-            const known = new Set((await organizations.list()).map((row) => row.id));
-            return await rescan({ place, backups }, { isKnown: (id) => known.has(id), heir }, waiting);
-          },
+          rescan: (scope, waiting) => rescan({ place, backups }, scope, waiting),
           poke: () => backupsLoop.poke(),
         }),
       },

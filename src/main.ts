@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { Command } from "commander";
 import { z } from "zod";
 import { startApp } from "./app.ts";
+import { adoptBackups } from "./backups/adopt.ts";
 import { restoreMetadata } from "./backups/disaster.ts";
 import { BackupPlace, placeOptions } from "./backups/place.ts";
 import { type Config, environmentName, flagName, loadConfig, settings } from "./config.ts";
@@ -27,14 +28,33 @@ addSettings(restore).action(async (flags: Record<string, string>) => {
   const dataDir = resolve(config.dataDir);
   const place = new BackupPlace(placeOptions(config, dataDir));
   const options = { place, dataDir, name: flags.name, tell: console.log, signal: new AbortController().signal };
-  await restoreMetadata(options).catch((error) => {
-    console.error(`millrace: ${describeError(error)}`);
-    process.exit(1);
-  });
-  process.exit(0);
+  await endWith(restoreMetadata(options));
+});
+
+const adopt = program
+  .command("adopt-backups")
+  .description("While the server is stopped: gives backups of unknown organizations at the location to one of its own")
+  .requiredOption("--organization <id>", "Organization that gets them");
+addSettings(adopt).action(async (flags: Record<string, string>) => {
+  const config = readConfig(flags);
+  const dataDir = resolve(config.dataDir);
+  const place = new BackupPlace(placeOptions(config, dataDir));
+  const organizationId = flags.organization ?? "";
+  const signal = new AbortController().signal;
+  await endWith(adoptBackups({ place, dataDir, organizationId, tell: console.log, signal }));
 });
 
 await program.parseAsync();
+
+/** Ends the process when the work is done, with what went wrong. */
+async function endWith(work: Promise<void>): Promise<never> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error !== undefined) console.error(`millrace: ${describeError(error)}`);
+  process.exit(error === undefined ? 0 : 1);
+}
 
 function addSettings(command: Command): Command {
   for (const [name, schema] of Object.entries(settings)) {

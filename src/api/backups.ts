@@ -214,7 +214,8 @@ export const backupOperations = {
     ...tag,
     method: "POST",
     path: "/v1/organizations/{organizationId}/backups/rescan",
-    summary: "Rebuilds the catalogue from the backup location; removes what interrupted runs left there a day ago",
+    summary:
+      "Adds backups of the organization that the location holds and the catalogue does not know; removes what interrupted runs left there a day ago",
     access: "admin",
     params: organization,
     result: z.object({ adopted: z.int(), removed: z.int(), unreadable: z.array(z.string()) }),

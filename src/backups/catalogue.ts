@@ -9,15 +9,22 @@ const garbageAfterMs = 24 * 3_600_000;
 
 export type Rescan = { readonly adopted: number; readonly removed: number; readonly unreadable: string[] };
 
+/** Whose backups a scan may add and name: a location may hold those of other organizations and installations. */
+export type RescanScope = {
+  /** Who gets a backup of this organization; undefined: it is left alone. */
+  readonly ownerOf: (organizationId: string) => string | undefined;
+  /** Whether a backup of the service that cannot be read is named in the result. */
+  readonly names: (serviceId: string) => boolean;
+};
+
 /**
- * Adds every backup of the location that the catalogue does not know, and notes the new place of those that were moved here
- * from another one. Backups of organizations that do not exist here
- * (`isKnown` says no) go to `heir`, or are left alone without one. Adopted backups count as restorable only after a check,
- * which follows by itself.
+ * Adds the backups of the location that the catalogue does not know, as far as the scope goes, and records the new place of
+ * those that were moved here from another one. Added backups count as restorable only after a check, which follows by
+ * itself.
  */
 export async function rescan(
   deps: { place: BackupPlace; backups: BackupStore },
-  owner: { isKnown: (organizationId: string) => boolean; heir: string | undefined },
+  scope: RescanScope,
   signal: AbortSignal,
 ): Promise<Rescan> {
   const { place, backups } = deps;
@@ -46,14 +53,14 @@ export async function rescan(
     }
     try {
       const manifest = await readManifest(storage, folder, place.encryptionKey, signal);
-      const organizationId = owner.isKnown(manifest.organizationId) ? manifest.organizationId : owner.heir;
+      const organizationId = scope.ownerOf(manifest.organizationId);
       if (organizationId === undefined) continue;
       const manifestBytes = files.find((file) => file.key === folder + manifestName)?.size ?? 0;
       await backups.insert(rowOf(manifest, organizationId, place, manifestBytes));
       adopted += 1;
     } catch (error) {
       if (!(error instanceof BadManifest || error instanceof MissingFile)) throw error;
-      unreadable.push(error.message);
+      if (scope.names(path.split("/")[1] ?? "")) unreadable.push(error.message);
     }
   }
   return { adopted, removed, unreadable };

@@ -62,7 +62,11 @@ async function prepareServices(db: Database, worker: FileWorker, options: Disast
   const services = new ServiceStore(db);
   await backups.forgetUnfinished();
   const known = new Set((await new OrganizationStore(db).list()).map((row) => row.id));
-  const found = await rescan({ place, backups }, { isKnown: (id) => known.has(id), heir: undefined }, signal);
+  const found = await rescan(
+    { place, backups },
+    { ownerOf: (id) => (known.has(id) ? id : undefined), names: () => true },
+    signal,
+  );
   tell(`${found.adopted} backups younger than the metadata were found.`);
   for (const line of found.unreadable) tell(`Not readable: ${line}`);
   for (const service of await services.listAll()) {

@@ -7,6 +7,8 @@ import { openApiDocument } from "../../src/api/openapi.ts";
 import { managementOperations } from "../../src/api/operations.ts";
 import { stateOf } from "../../src/confinement/state.ts";
 import { FailedLogins } from "../../src/door/failed-logins.ts";
+import { rescan } from "../../src/backups/catalogue.ts";
+import { BackupPlace, placeOptions } from "../../src/backups/place.ts";
 import { Authenticator } from "../../src/http/auth.ts";
 import { backupHandlers } from "../../src/http/handlers/backups.ts";
 import { organizationHandlers } from "../../src/http/handlers/organizations.ts";
@@ -40,6 +42,8 @@ export type Answer = {
 export type Api = AsyncDisposable & {
   readonly server: FastifyInstance;
   readonly organizationId: string;
+  /** Folder of backups. */
+  readonly backupDir: string;
   readonly services: ServiceStore;
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
@@ -74,6 +78,7 @@ export async function startApi(
   const backups = new BackupStore(db);
   const restores = new RestoreStore(db);
   const pipes = new PipeStore(db, new Sealer(Buffer.alloc(32, 7)));
+  const place = new BackupPlace(placeOptions({ backupBucketRegion: "" }, dir));
   const organization = await organizations.create("Test");
   const { row, secret } = await credentials.createKey({
     organizationId: organization.id,
@@ -130,7 +135,7 @@ export async function startApi(
           defaults: { periodHours: 24, retentionHours: 24 },
           plannedFacts: () => ({ location: JSON.stringify({ kind: "local", root: dir }), encrypted: 0 }),
           retention: async () => [],
-          rescan: async () => ({ adopted: 0, removed: 0, unreadable: [] }),
+          rescan: (scope, signal) => rescan({ place, backups }, scope, signal),
           poke: () => {},
         }),
       },
@@ -153,6 +158,7 @@ export async function startApi(
   return {
     server,
     organizationId: organization.id,
+    backupDir: join(dir, "backups"),
     services,
     backups,
     restores,

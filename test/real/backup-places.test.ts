@@ -135,11 +135,15 @@ describe("encrypted backups in a directory", () => {
     for (const path of files) expect(readFileSync(path).includes("do-not-tell")).toBe(false);
     const copy = await restored(served, backup.id);
     expect(await query(copy, "SELECT a FROM whisper")).toBe("do-not-tell");
-    // Another installation without the key finds it, and can do nothing with it.
-    await using other = await serve({ env: { MILLRACE_BACKUP_DIR: join(served.dataDir, "backups") } });
-    const params = { organizationId: other.credentials.organizationId };
-    const found = await other.api.rescanBackups({ params });
-    expect(found).toMatchObject({ adopted: 0, unreadable: [expect.stringContaining("is encrypted, and no backup")] });
+    // Another installation without the key finds it, and can do nothing with it. Its users learn nothing of it.
+    const backups = join(served.dataDir, "backups");
+    await using other = await serve({ env: { MILLRACE_BACKUP_DIR: backups } });
+    const { organizationId } = other.credentials;
+    const found = await other.api.rescanBackups({ params: { organizationId } });
+    expect(found).toEqual({ adopted: 0, removed: 0, unreadable: [] });
+    await other.stop();
+    const told = command("adopt-backups", other.dataDir, backups, ["--organization", organizationId]);
+    expect(told).toMatch(/^0 backups were added\.\nNot readable: .*is encrypted, and no backup/);
     const [largest] = files;
     const bytes = readFileSync(largest as string);
     writeFileSync(
@@ -182,9 +186,20 @@ describe("when the metadata is lost", () => {
     const answer = await query(service, sums);
     const elsewhere = mkdtempSync(join(tmpdir(), "millrace-moved-"));
     cpSync(join(old.dataDir, "backups"), elsewhere, { recursive: true });
-    await using fresh = await serve({ env: { MILLRACE_BACKUP_DIR: elsewhere } });
-    const params = { organizationId: fresh.credentials.organizationId };
-    expect(await fresh.api.rescanBackups({ params })).toMatchObject({ adopted: 2, unreadable: [] });
+    const env = { MILLRACE_BACKUP_DIR: elsewhere };
+    const first = await serve({ env, keepData: true });
+    const params = { organizationId: first.credentials.organizationId };
+    const adopting = ["--organization", params.organizationId];
+    // By the API nobody gets what belongs to an organization that is not theirs.
+    expect(await first.api.rescanBackups({ params })).toMatchObject({ adopted: 0, unreadable: [] });
+    expect(await first.api.listAllBackups({ params })).toEqual([]);
+    expect(() => command("adopt-backups", first.dataDir, elsewhere, adopting)).toThrow(
+      /already uses this data directory/,
+    );
+    await first.stop();
+    expect(() => command("adopt-backups", first.dataDir, elsewhere, ["--organization", "x"])).toThrow(/does not exist/);
+    expect(command("adopt-backups", first.dataDir, elsewhere, adopting)).toMatch(/^2 backups were added/);
+    await using fresh = await serve({ env, dataDir: first.dataDir });
     expect(await fresh.api.rescanBackups({ params })).toMatchObject({ adopted: 0 });
     const found = await fresh.api.listAllBackups({ params });
     expect(found.map((backup) => backup.id)).toContain(next.id);
@@ -215,7 +230,9 @@ describe("when the metadata is lost", () => {
     await served[Symbol.asyncDispose]();
     const dataDir = mkdtempSync(join(tmpdir(), "millrace-again-"));
     if (copyKey) writeFileSync(join(dataDir, "secret.key"), secret, { mode: 0o600 });
-    const told = restoreMetadata(dataDir, vault, env);
+    const restoring = () => command("restore-metadata", dataDir, vault, [], env);
+    const told = restoring();
+    expect(existsSync(join(dataDir, "millrace.db"))).toBe(true);
     expect(told).toMatch(new RegExp(`${service.id}\\) will be filled from`));
     expect(told).toMatch(new RegExp(`${empty.id}\\) has no usable backup: it starts empty`));
     expect(readFileSync(join(dataDir, "secret.key")).equals(secret)).toBe(true);
@@ -225,16 +242,22 @@ describe("when the metadata is lost", () => {
     await until("the service runs", async () => (await state()) === "running");
     // The same endpoint, the same password, the newest rows.
     expect(await query(service, sums)).toBe(answer);
-    expect(() => restoreMetadata(dataDir, vault, env)).toThrow(/choose an empty directory/);
+    expect(restoring).toThrow(/choose an empty directory/);
     rmSync(vault, { recursive: true });
   });
-
-  function restoreMetadata(dataDir: string, vault: string, env: Record<string, string>): string {
-    const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-    const args = [main, "restore-metadata", "--data-dir", dataDir, "--backup-dir", vault];
-    const run = spawnSync(process.execPath, args, { encoding: "utf8", env: { ...process.env, ...env } });
-    if (run.status !== 0) throw new Error(run.stderr);
-    expect(existsSync(join(dataDir, "millrace.db"))).toBe(true);
-    return run.stdout;
-  }
 });
+
+/** A command of the operator; throws with what it prints when it fails. */
+function command(
+  name: string,
+  dataDir: string,
+  vault: string,
+  more: string[],
+  env: Record<string, string> = {},
+): string {
+  const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+  const args = [main, name, "--data-dir", dataDir, "--backup-dir", vault, ...more];
+  const run = spawnSync(process.execPath, args, { encoding: "utf8", env: { ...process.env, ...env } });
+  if (run.status !== 0) throw new Error(run.stderr);
+  return run.stdout;
+}

@@ -14,6 +14,8 @@ export type Served = AsyncDisposable & {
   readonly credentials: Credentials;
   readonly api: ApiClient;
   readonly process: ChildProcess;
+  /** Ends the control plane; its data directory stays. */
+  stop(): Promise<void>;
   /** Ends the control plane the hard way and starts it again on the same data directory. */
   restartAfterKill(): Promise<Served>;
 };
@@ -42,6 +44,7 @@ export async function serve(
     credentials,
     api: createApiClient(credentials),
     process: child,
+    stop: () => end(child, "SIGTERM"),
     restartAfterKill: async () => {
       await end(child, "SIGKILL");
       return await serve({ ...options, dataDir });

@@ -1,5 +1,6 @@
 /** Backups: handlers read rows and write what is asked for; the backups room carries it out. */
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
+import type { Rescan, RescanScope } from "../../backups/catalogue.ts";
 import { newBackupOf } from "../../backups/reconciler.ts";
 import { assertRestorable } from "../../backups/restorable.ts";
 import type { Verdict } from "../../backups/retention.ts";
@@ -26,10 +27,7 @@ export type BackupDeps = {
   /** Where the next backup will go. */
   readonly plannedFacts: () => { location: string; encrypted: number };
   readonly retention: (serviceId: string) => Promise<Verdict[]>;
-  readonly rescan: (
-    organizationId: string,
-    signal: AbortSignal,
-  ) => Promise<{ adopted: number; removed: number; unreadable: string[] }>;
+  readonly rescan: (scope: RescanScope, signal: AbortSignal) => Promise<Rescan>;
   /** Asks the backups loop to look now. */
   readonly poke: () => void;
 };
@@ -119,11 +117,19 @@ export function backupHandlers(deps: BackupDeps): Pick<Handlers<ManagementOperat
     listAllBackups: async ({ params }) =>
       (await backups.listInOrganization(params.organizationId)).map((row) => backupRecordOf(row, role)),
     rescanBackups: async ({ params }, context) => {
-      const result = await deps.rescan(params.organizationId, context.signal);
+      const result = await deps.rescan(await scopeOf(deps, params.organizationId), context.signal);
       deps.poke();
       return result;
     },
   };
+}
+
+/** Backups of this organization alone; those of others, known or not, are the operator's business. */
+async function scopeOf(deps: BackupDeps, organizationId: string): Promise<RescanScope> {
+  const services = await deps.services.listIn(organizationId);
+  const backups = await deps.backups.listInOrganization(organizationId);
+  const ids = new Set([...services.map(({ id }) => id), ...backups.map((row) => row.service_id)]);
+  return { ownerOf: (id) => (id === organizationId ? id : undefined), names: (serviceId) => ids.has(serviceId) };
 }
 
 async function liveService(deps: BackupDeps, params: ServiceParams): Promise<ServiceRow> {

@@ -1,0 +1,33 @@
+/** Backups of organizations that this installation does not know, given to one of its own by the operator. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { BackupStore } from "../store/backups.ts";
+import { openDatabase } from "../store/database.ts";
+import { OrganizationStore } from "../store/organizations.ts";
+import { rescan } from "./catalogue.ts";
+import type { BackupPlace } from "./place.ts";
+
+export type AdoptOptions = {
+  readonly place: BackupPlace;
+  readonly dataDir: string;
+  readonly organizationId: string;
+  readonly tell: (line: string) => void;
+  readonly signal: AbortSignal;
+};
+
+/** Throws when the server runs, or does not know the organization. */
+export async function adoptBackups({ place, dataDir, organizationId, tell, signal }: AdoptOptions): Promise<void> {
+  const file = join(dataDir, "millrace.db");
+  if (!existsSync(file)) throw new Error(`${dataDir} is no data directory: it has no millrace.db`);
+  const db = openDatabase(file);
+  try {
+    const known = new Set((await new OrganizationStore(db).list()).map((row) => row.id));
+    if (!known.has(organizationId)) throw new Error(`organization ${organizationId} does not exist`);
+    const ownerOf = (id: string) => (known.has(id) ? id : organizationId);
+    const found = await rescan({ place, backups: new BackupStore(db) }, { ownerOf, names: () => true }, signal);
+    tell(`${found.adopted} backups were added.`);
+    for (const line of found.unreadable) tell(`Not readable: ${line}`);
+  } finally {
+    db.close();
+  }
+}
