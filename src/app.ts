@@ -19,7 +19,7 @@ import { ensureCredentials, writeCredentials } from "./bootstrap.ts";
 import { Charts } from "./charts/charts.ts";
 import { chartClients } from "./charts/clients.ts";
 import { ClickHouseClient } from "./clickhouse/client.ts";
-import type { Config } from "./config.ts";
+import { type Config, organizationLimits } from "./config.ts";
 import { assertConfined, confinementState } from "./confinement/state.ts";
 import { FailedLogins } from "./door/failed-logins.ts";
 import { freePort } from "./gateway/free-port.ts";
@@ -240,6 +240,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   };
   const failedLogins = new FailedLogins({ perMinute: config.loginFailureLimit });
   const authenticator = new Authenticator(credentials, failedLogins);
+  const limits = organizationLimits(config);
   const endpoint = {
     protocol: tls === undefined ? ("http" as const) : ("https" as const),
     host: config.publicHost ?? config.host,
@@ -254,7 +255,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
     management: {
       operations: managementOperations,
       handlers: {
-        ...organizationHandlers({ organizations, credentials }),
+        ...organizationHandlers({ organizations, credentials, limits }),
         ...serviceHandlers({
           services,
           endpoint,
@@ -262,6 +263,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
           lastActivityAt: (id) => access.lastActivityAt(id),
           poke: pokeAll,
           endpointsOpen: () => gatewayLoop.passed(1_000),
+          limits,
           backups,
           restores,
         }),
@@ -274,6 +276,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
             permits: outgoing.permits,
             limit: config.pipeChecksPerOrganization,
           }),
+          limits,
           gauges: (id) => supervisor.gauges(id),
           poke: () => pipesLoop.poke(),
         }),
@@ -292,7 +295,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
     },
     observability: {
       operations: observabilityOperations,
-      handlers: { ...chartHandlers(charts), ...chartSourceHandlers({ sources: chartSources, services }) },
+      handlers: { ...chartHandlers(charts), ...chartSourceHandlers({ sources: chartSources, services, limits }) },
     },
     extend: (instance) =>
       addPages(instance, {

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { parseReach } from "./outgoing/policy.ts";
+import type { OrganizationLimits } from "./store/limits.ts";
 
 const positive = z.coerce.number().int().positive();
 
@@ -79,6 +80,15 @@ export const settings = {
   sqlNetworks: reach.describe(
     "What object storage functions of SQL may connect to, in the same form; default: as for pipes",
   ),
+  servicesPerOrganization: positive.default(200).describe("Services of one organization"),
+  memoryGbPerOrganization: positive
+    .default(4096)
+    .describe("Sum of the largest memory of one organization's services, in GB"),
+  usersPerService: positive.default(500).describe("Users of one service"),
+  pipesPerOrganization: positive.default(500).describe("Pipes of one organization"),
+  replicasPerPipe: positive.default(20).describe("Workers of one pipe, each a process"),
+  chartSourcesPerOrganization: positive.default(2000).describe("Sources of charts of one organization"),
+  keysPerOrganization: positive.default(200).describe("API keys of one organization, and as many access tokens"),
   pipeChecksPerOrganization: positive
     .default(8)
     .describe("Checks of new or changed pipes, and schema discoveries, of one organization at the same time"),
@@ -134,6 +144,20 @@ export function flagName(name: string): string {
 /** `dataDir` -> `MILLRACE_DATA_DIR`. */
 export function environmentName(name: string): string {
   return `MILLRACE_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}
+
+/** Limits of organizations with the flags that set them. */
+export function organizationLimits(config: Config): OrganizationLimits {
+  const limit = (name: keyof Config) => ({ most: Number(config[name]), setting: flagName(name) });
+  return {
+    services: limit("servicesPerOrganization"),
+    memoryGb: limit("memoryGbPerOrganization"),
+    users: limit("usersPerService"),
+    pipes: limit("pipesPerOrganization"),
+    replicas: limit("replicasPerPipe"),
+    chartSources: limit("chartSourcesPerOrganization"),
+    keys: limit("keysPerOrganization"),
+  };
 }
 
 /** Flags win over the environment; a flag without a value is true. Throws one error that lists every problem. */

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { limits } from "../../test/support/limits.ts";
 import { type Database, openDatabase } from "../store/database.ts";
 import { Ledger } from "../store/ledger.ts";
 import { OrganizationStore } from "../store/organizations.ts";
@@ -29,15 +30,18 @@ beforeEach(async () => {
   pipes = new PipeSnapshots(db, sealer);
   store = new PipeStore(db, sealer);
   serviceId = await newService();
-  pipeId = await store.create({
-    ...{ serviceId, name: "p", sourceKind: "objectStorage", roles: undefined, fieldMappings: [], scaling: {} },
-    ...{
-      source: { objectStorage: { url: "http://h/b/*" } },
-      secrets: { key: "s3cret" },
-      destination: { table: "t" },
-      settings: {},
+  pipeId = await store.create(
+    {
+      ...{ serviceId, name: "p", sourceKind: "objectStorage", roles: undefined, fieldMappings: [], scaling: {} },
+      ...{
+        source: { objectStorage: { url: "http://h/b/*" } },
+        secrets: { key: "s3cret" },
+        destination: { table: "t" },
+        settings: {},
+      },
     },
-  });
+    limits.pipes,
+  );
 });
 afterEach(() => {
   db.close();
@@ -47,11 +51,14 @@ afterEach(() => {
 let port = 20_000;
 async function newService(): Promise<string> {
   const [organization = await new OrganizationStore(db).create("o")] = await new OrganizationStore(db).list();
-  return await new ServiceStore(db).create({
-    ...{ organizationId: organization.id, name: "s", provider: "local", region: "local", port: port++ },
-    ...{ minReplicaMemoryGb: 1, maxReplicaMemoryGb: 1, numReplicas: 1, idleScaling: true, idleTimeoutMinutes: 5 },
-    ...{ ipAccessList: [], tags: [], releaseChannel: undefined, passwordSha256: "" },
-  });
+  return await new ServiceStore(db).create(
+    {
+      ...{ organizationId: organization.id, name: "s", provider: "local", region: "local", port: port++ },
+      ...{ minReplicaMemoryGb: 1, maxReplicaMemoryGb: 1, numReplicas: 1, idleScaling: true, idleTimeoutMinutes: 5 },
+      ...{ ipAccessList: [], tags: [], releaseChannel: undefined, passwordSha256: "" },
+    },
+    limits,
+  );
 }
 
 /** One batch as a pipe delivers it; `rows` stands for the destination table. */

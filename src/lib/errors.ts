@@ -83,6 +83,12 @@ export const errorCodes = {
     true,
     "Wait for the transition in progress, or bring the object into one of the states named.",
   ),
+  LIMIT_REACHED: row(
+    409,
+    "CONFLICT",
+    false,
+    "Remove what is not needed, or let the server's operator raise the setting that the message names.",
+  ),
   PAYLOAD_TOO_LARGE: row(413, "PAYLOAD_TOO_LARGE", false, "Send a smaller body."),
   UNSUPPORTED_MEDIA_TYPE: row(415, "UNSUPPORTED_MEDIA_TYPE", false, "Send `Content-Type: application/json`."),
   QUERY_FAILED: row(

@@ -3,6 +3,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { limits } from "../../test/support/limits.ts";
 import { createLogger } from "../lib/logger.ts";
 import { openDatabase } from "../store/database.ts";
 import { OrganizationStore } from "../store/organizations.ts";
@@ -55,11 +56,14 @@ async function setUp(idleMinuteMs = 1e9) {
   const db = openDatabase(join(mkdtempSync(join(tmpdir(), "millrace-rec-")), "m.db"));
   const organization = await new OrganizationStore(db).create("o");
   const services = new ServiceStore(db);
-  const id = await services.create({
-    ...{ organizationId: organization.id, name: "s", provider: "local", region: "local", port: 1 },
-    ...{ minReplicaMemoryGb: 1, maxReplicaMemoryGb: 1, numReplicas: 1, idleScaling: true, idleTimeoutMinutes: 5 },
-    ...{ ipAccessList: [], tags: [], releaseChannel: undefined, passwordSha256: "" },
-  });
+  const id = await services.create(
+    {
+      ...{ organizationId: organization.id, name: "s", provider: "local", region: "local", port: 1 },
+      ...{ minReplicaMemoryGb: 1, maxReplicaMemoryGb: 1, numReplicas: 1, idleScaling: true, idleTimeoutMinutes: 5 },
+      ...{ ipAccessList: [], tags: [], releaseChannel: undefined, passwordSha256: "" },
+    },
+    limits,
+  );
   const runtime = new FakeRuntime();
   const access = new ServiceAccess(services);
   const make = () =>

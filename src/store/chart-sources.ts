@@ -1,6 +1,7 @@
 /** Sources of charts. The definition is JSON text as the interface's schema made it. */
 import { randomUUID } from "node:crypto";
 import type { Database } from "./database.ts";
+import { type Limit, requireRoom } from "./limits.ts";
 
 export type ChartSourceRow = {
   readonly id: string;
@@ -22,14 +23,20 @@ export class ChartSourceStore {
     this.#db = db;
   }
 
-  async create(organizationId: string, content: Content): Promise<ChartSourceRow> {
+  /** Throws LIMIT_REACHED. */
+  async create(organizationId: string, content: Content, limit: Limit): Promise<ChartSourceRow> {
     const now = new Date().toISOString();
     const row = { id: randomUUID(), organization_id: organizationId, ...content, created_at: now, updated_at: now };
-    await this.#db.run(
-      `INSERT INTO chart_sources (id, organization_id, service_id, name, kind, definition, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[row.id, row.organization_id, row.service_id, row.name, row.kind, row.definition, now, now],
-    );
+    await this.#db.transaction(async (tx) => {
+      const counting = "SELECT count(*) AS n FROM chart_sources WHERE organization_id = ?";
+      const present = await tx.get<{ n: number }>(counting, organizationId);
+      requireRoom(limit, "chart sources of the organization", Number(present?.n ?? 0));
+      await tx.run(
+        `INSERT INTO chart_sources (id, organization_id, service_id, name, kind, definition, created_at, updated_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        ...[row.id, row.organization_id, row.service_id, row.name, row.kind, row.definition, now, now],
+      );
+    });
     return row;
   }
 

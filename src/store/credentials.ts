@@ -3,7 +3,8 @@
  * slow password hash would add cost to every request and no strength.
  */
 import { randomBytes, randomUUID } from "node:crypto";
-import type { Database } from "./database.ts";
+import type { Database, Queries } from "./database.ts";
+import { type Limit, requireRoom } from "./limits.ts";
 import { newSecret, sha256Hex } from "./secrets.ts";
 
 export type CredentialState = "enabled" | "disabled";
@@ -54,6 +55,8 @@ export class CredentialStore {
     role: string;
     state: CredentialState;
     expireAt: string | null;
+    /** Absent for the key that the server itself makes. */
+    limit?: Limit;
   }): Promise<{ row: KeyRow; secret: string }> {
     const secret = newSecret();
     const keyId = randomBytes(15).toString("base64url");
@@ -70,12 +73,15 @@ export class CredentialStore {
       used_at: null,
       created_at: new Date().toISOString(),
     };
-    await this.#db.run(
-      `INSERT INTO api_keys (id, organization_id, name, key_id, secret_hash, key_suffix, role, state, expire_at, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[row.id, row.organization_id, row.name, row.key_id, row.secret_hash, row.key_suffix],
-      ...[row.role, row.state, row.expire_at, row.created_at],
-    );
+    await this.#db.transaction(async (tx) => {
+      if (key.limit !== undefined) await requireCredentialRoom(tx, "api_keys", key.organizationId, key.limit);
+      await tx.run(
+        `INSERT INTO api_keys (id, organization_id, name, key_id, secret_hash, key_suffix, role, state, expire_at, created_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        ...[row.id, row.organization_id, row.name, row.key_id, row.secret_hash, row.key_suffix],
+        ...[row.role, row.state, row.expire_at, row.created_at],
+      );
+    });
     return { row, secret };
   }
 
@@ -103,6 +109,8 @@ export class CredentialStore {
     organizationId: string;
     name: string;
     expireAt: string | null;
+    /** Absent for the token that the server itself makes. */
+    limit?: Limit;
   }): Promise<{ row: TokenRow; secret: string }> {
     const secret = newSecret();
     const row: TokenRow = {
@@ -115,12 +123,16 @@ export class CredentialStore {
       used_at: null,
       created_at: new Date().toISOString(),
     };
-    await this.#db.run(
-      `INSERT INTO access_tokens (id, organization_id, name, token_hash, token_suffix, state, expire_at, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[row.id, row.organization_id, row.name, sha256Hex(secret), row.token_suffix],
-      ...[row.state, row.expire_at, row.created_at],
-    );
+    await this.#db.transaction(async (tx) => {
+      if (token.limit !== undefined)
+        await requireCredentialRoom(tx, "access_tokens", token.organizationId, token.limit);
+      await tx.run(
+        `INSERT INTO access_tokens (id, organization_id, name, token_hash, token_suffix, state, expire_at, created_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        ...[row.id, row.organization_id, row.name, sha256Hex(secret), row.token_suffix],
+        ...[row.state, row.expire_at, row.created_at],
+      );
+    });
     return { row, secret };
   }
 
@@ -160,4 +172,18 @@ export class CredentialStore {
     const sets = given.map(([column]) => `${column} = ?`).join(", ");
     await this.#db.run(`UPDATE ${table} SET ${sets} WHERE id = ?`, ...given.map(([, value]) => value ?? null), id);
   }
+}
+
+async function requireCredentialRoom(
+  tx: Queries,
+  table: "api_keys" | "access_tokens",
+  organizationId: string,
+  limit: Limit,
+): Promise<void> {
+  const present = await tx.get<{ n: number }>(
+    `SELECT count(*) AS n FROM ${table} WHERE organization_id = ?`,
+    organizationId,
+  );
+  const what = table === "api_keys" ? "keys of the organization" : "access tokens of the organization";
+  requireRoom(limit, what, Number(present?.n ?? 0));
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { limits } from "../../test/support/limits.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { Ledger } from "./ledger.ts";
 import { OrganizationStore } from "./organizations.ts";
@@ -20,15 +21,21 @@ beforeEach(async () => {
   db = openDatabase(join(dir, "millrace.db"));
   ledger = new Ledger(db);
   const organization = await new OrganizationStore(db).create("o");
-  const serviceId = await new ServiceStore(db).create({
-    ...{ organizationId: organization.id, name: "s", provider: "local", region: "local", port: 20_000 },
-    ...{ minReplicaMemoryGb: 1, maxReplicaMemoryGb: 1, numReplicas: 1, idleScaling: true, idleTimeoutMinutes: 5 },
-    ...{ ipAccessList: [], tags: [], releaseChannel: undefined, passwordSha256: "" },
-  });
-  pipeId = await new PipeStore(db, new Sealer(randomBytes(32))).create({
-    ...{ serviceId, name: "p", sourceKind: "objectStorage", roles: undefined, fieldMappings: [], scaling: {} },
-    ...{ source: {}, secrets: {}, destination: { table: "t" }, settings: {} },
-  });
+  const serviceId = await new ServiceStore(db).create(
+    {
+      ...{ organizationId: organization.id, name: "s", provider: "local", region: "local", port: 20_000 },
+      ...{ minReplicaMemoryGb: 1, maxReplicaMemoryGb: 1, numReplicas: 1, idleScaling: true, idleTimeoutMinutes: 5 },
+      ...{ ipAccessList: [], tags: [], releaseChannel: undefined, passwordSha256: "" },
+    },
+    limits,
+  );
+  pipeId = await new PipeStore(db, new Sealer(randomBytes(32))).create(
+    {
+      ...{ serviceId, name: "p", sourceKind: "objectStorage", roles: undefined, fieldMappings: [], scaling: {} },
+      ...{ source: {}, secrets: {}, destination: { table: "t" }, settings: {} },
+    },
+    limits.pipes,
+  );
 });
 afterEach(() => {
   db.close();

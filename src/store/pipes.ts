@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { PipeState } from "../api/pipes.ts";
 import { remember } from "../lib/remember.ts";
 import type { Database, Queries } from "./database.ts";
+import { type Limit, requireRoom } from "./limits.ts";
 import type { Sealer } from "./secrets.ts";
 
 export type DesiredPipeState = "running" | "stopped" | "deleted";
@@ -90,10 +91,24 @@ export class PipeStore {
     this.#sealer = sealer;
   }
 
-  async create(pipe: NewPipe): Promise<string> {
+  async create(pipe: NewPipe, limit: Limit): Promise<string> {
     const id = randomUUID();
+    await this.#db.transaction(async (tx) => {
+      const present = await tx.get<{ n: number }>(
+        `SELECT count(*) AS n FROM pipes JOIN services ON services.id = pipes.service_id
+         WHERE services.organization_id = (SELECT organization_id FROM services WHERE id = ?)
+           AND pipes.desired_state <> 'deleted'`,
+        pipe.serviceId,
+      );
+      requireRoom(limit, "pipes of the organization", Number(present?.n ?? 0));
+      await this.#insert(tx, id, pipe);
+    });
+    return id;
+  }
+
+  async #insert(tx: Queries, id: string, pipe: NewPipe): Promise<void> {
     const now = new Date().toISOString();
-    await this.#db.run(
+    await tx.run(
       `INSERT INTO pipes (id, service_id, name, source_kind, source, source_secrets, destination, roles, field_mappings,
          scaling, settings, desired_state, state, created_at, updated_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'Provisioning', ?, ?)`,
@@ -102,7 +117,6 @@ export class PipeStore {
       ...[pipe.roles === undefined ? null : JSON.stringify(pipe.roles), JSON.stringify(pipe.fieldMappings)],
       ...[JSON.stringify(pipe.scaling), JSON.stringify(pipe.settings), now, now],
     );
-    return id;
   }
 
   async find(id: string): Promise<Pipe | undefined> {

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { ServiceState } from "../api/services.ts";
 import type { Database, Queries } from "./database.ts";
+import { type Limit, type OrganizationLimits, requireRoom } from "./limits.ts";
 
 export type DesiredServiceState = "running" | "stopped" | "deleted";
 
@@ -78,11 +79,15 @@ export class ServiceStore {
     this.#db = db;
   }
 
-  /** Inserts the service with its `default` user: desired running, state provisioning. */
-  async create(service: NewService): Promise<string> {
+  /** Inserts the service with its `default` user: desired running, state provisioning. Throws LIMIT_REACHED. */
+  async create(service: NewService, limits: Pick<OrganizationLimits, "services" | "memoryGb">): Promise<string> {
     const id = randomUUID();
     const now = new Date().toISOString();
     await this.#db.transaction(async (tx) => {
+      const present = await reserved(tx, service.organizationId);
+      requireRoom(limits.services, "services of the organization", present.services);
+      const adding = service.maxReplicaMemoryGb * service.numReplicas;
+      requireRoom(limits.memoryGb, "GB of memory of the organization's services", present.memoryGb, adding);
       await tx.run(
         `INSERT INTO services (id, organization_id, name, provider, region, port, min_replica_memory_gb,
            max_replica_memory_gb, num_replicas, idle_scaling, idle_timeout_minutes, ip_access_list, tags,
@@ -141,14 +146,18 @@ export class ServiceStore {
   }
 
   async change(id: string, change: ServiceChange): Promise<void> {
-    const given = Object.entries(change).filter(([, value]) => value !== undefined);
-    const sets = [...given.map(([column]) => `${column} = ?`), "updated_at = ?"].join(", ");
-    await this.#db.run(
-      `UPDATE services SET ${sets} WHERE id = ?`,
-      ...given.map(([, value]) => value),
-      new Date().toISOString(),
-      id,
-    );
+    await changeRow(this.#db, id, change);
+  }
+
+  /** Like `change`, for one that may reserve more memory. Throws LIMIT_REACHED. */
+  async scale(row: ServiceRow, change: ServiceChange, memoryGb: Limit): Promise<void> {
+    await this.#db.transaction(async (tx) => {
+      const before = (await reserved(tx, row.organization_id)).memoryGb;
+      await changeRow(tx, row.id, change);
+      const adding = (await reserved(tx, row.organization_id)).memoryGb - before;
+      // Less memory is welcome, also where the limit was lowered below what is there.
+      if (adding > 0) requireRoom(memoryGb, "GB of memory of the organization's services", before, adding);
+    });
   }
 
   /** Written by the services reconciler only. */
@@ -186,14 +195,19 @@ export class ServiceStore {
     return this.#db.all("SELECT * FROM service_users");
   }
 
-  /** Returns false when the user exists already. */
-  async addUser(serviceId: string, name: string, passwordSha256: string, readonly: boolean): Promise<boolean> {
-    const added = await this.#db.run(
-      `INSERT INTO service_users (service_id, name, password_sha256, readonly, created_at) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (service_id, name) DO NOTHING`,
-      ...[serviceId, name, passwordSha256, readonly ? 1 : 0, new Date().toISOString()],
-    );
-    return added === 1;
+  /** Returns false when the user exists already. Throws LIMIT_REACHED. */
+  async addUser(user: Omit<UserRow, "created_at">, limit: Limit): Promise<boolean> {
+    return await this.#db.transaction(async (tx) => {
+      const added = await tx.run(
+        `INSERT INTO service_users (service_id, name, password_sha256, readonly, created_at) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT (service_id, name) DO NOTHING`,
+        ...[user.service_id, user.name, user.password_sha256, user.readonly, new Date().toISOString()],
+      );
+      if (added === 0) return false;
+      const counting = "SELECT count(*) AS n FROM service_users WHERE service_id = ?";
+      requireRoom(limit, "users of the service", Number((await tx.get<Count>(counting, user.service_id))?.n) - 1);
+      return true;
+    });
   }
 
   async setPassword(serviceId: string, name: string, passwordSha256: string): Promise<void> {
@@ -207,4 +221,23 @@ export class ServiceStore {
   async removeUser(serviceId: string, name: string): Promise<boolean> {
     return (await this.#db.run("DELETE FROM service_users WHERE service_id = ? AND name = ?", serviceId, name)) === 1;
   }
+}
+
+type Count = { readonly n: number };
+
+/** What the organization's services take; one that is being deleted counts no more. */
+async function reserved(tx: Queries, organizationId: string): Promise<{ services: number; memoryGb: number }> {
+  const row = await tx.get<{ services: number; memory: number | null }>(
+    `SELECT count(*) AS services, sum(max_replica_memory_gb * num_replicas) AS memory
+     FROM services WHERE organization_id = ? AND desired_state <> 'deleted'`,
+    organizationId,
+  );
+  return { services: Number(row?.services ?? 0), memoryGb: Number(row?.memory ?? 0) };
+}
+
+async function changeRow(db: Queries, id: string, change: ServiceChange): Promise<void> {
+  const given = Object.entries(change).filter(([, value]) => value !== undefined);
+  const sets = [...given.map(([column]) => `${column} = ?`), "updated_at = ?"].join(", ");
+  const values = given.map(([, value]) => value);
+  await db.run(`UPDATE services SET ${sets} WHERE id = ?`, ...values, new Date().toISOString(), id);
 }

@@ -23,12 +23,14 @@ import { Permits } from "../../src/outgoing/permits.ts";
 import { PipeChecks } from "../../src/pipes/check.ts";
 import { BackupStore } from "../../src/store/backups.ts";
 import { CredentialStore } from "../../src/store/credentials.ts";
-import { openDatabase } from "../../src/store/database.ts";
+import { type Database, openDatabase } from "../../src/store/database.ts";
+import type { OrganizationLimits } from "../../src/store/limits.ts";
 import { OrganizationStore } from "../../src/store/organizations.ts";
 import { PipeStore } from "../../src/store/pipes.ts";
 import { RestoreStore } from "../../src/store/restores.ts";
 import { Sealer } from "../../src/store/secrets.ts";
 import { ServiceStore } from "../../src/store/services.ts";
+import { limits } from "../support/limits.ts";
 import { anyNetwork } from "../support/network.ts";
 
 export type Answer = {
@@ -44,6 +46,7 @@ export type Api = AsyncDisposable & {
   readonly organizationId: string;
   /** Folder of backups. */
   readonly backupDir: string;
+  readonly db: Database;
   readonly services: ServiceStore;
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
@@ -68,6 +71,7 @@ export async function startApi(
     metricsToken?: string;
     requestTimeoutMs?: number;
     checkEveryMs?: number;
+    limits?: OrganizationLimits;
   } = {},
 ): Promise<Api> {
   const dir = mkdtempSync(join(tmpdir(), "millrace-api-"));
@@ -102,7 +106,7 @@ export async function startApi(
     management: {
       operations: managementOperations,
       handlers: {
-        ...organizationHandlers({ organizations, credentials }),
+        ...organizationHandlers({ organizations, credentials, limits: options.limits ?? limits }),
         ...serviceHandlers({
           services,
           endpoint: { protocol: "http", host: "127.0.0.1" },
@@ -110,6 +114,7 @@ export async function startApi(
           lastActivityAt: () => undefined,
           poke: () => {},
           endpointsOpen: async () => {},
+          limits: options.limits ?? limits,
           backups,
           restores,
         }),
@@ -124,6 +129,7 @@ export async function startApi(
             permits: new Permits(),
             limit: 8,
           }),
+          limits: options.limits ?? limits,
           gauges: () => ({ lagMs: 5 }),
           poke: () => {},
         }),
@@ -159,6 +165,7 @@ export async function startApi(
     server,
     organizationId: organization.id,
     backupDir: join(dir, "backups"),
+    db,
     services,
     backups,
     restores,

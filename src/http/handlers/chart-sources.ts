@@ -4,10 +4,15 @@ import type { Handlers, ObservabilityOperations } from "../../api/operations.ts"
 import { sourceContent, sourceRecord } from "../../charts/sources.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { ChartSourceStore } from "../../store/chart-sources.ts";
+import type { OrganizationLimits } from "../../store/limits.ts";
 import type { ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
 
-export type ChartSourceDeps = { readonly sources: ChartSourceStore; readonly services: ServiceStore };
+export type ChartSourceDeps = {
+  readonly sources: ChartSourceStore;
+  readonly services: ServiceStore;
+  readonly limits: OrganizationLimits;
+};
 
 type Names = Extract<keyof ObservabilityOperations, `${string}Source${string}`>;
 
@@ -27,9 +32,10 @@ export function chartSourceHandlers(deps: ChartSourceDeps): Pick<Handlers<Observ
   };
   return {
     listSources: async (_, { organizationId }) => ({ data: (await sources.list(organizationId)).map(sourceRecord) }),
-    createSource: async ({ body }, { organizationId }) => ({
-      data: sourceRecord(await sources.create(organizationId, await content(organizationId, body))),
-    }),
+    createSource: async ({ body }, { organizationId }) => {
+      const made = await content(organizationId, body);
+      return { data: sourceRecord(await sources.create(organizationId, made, deps.limits.chartSources)) };
+    },
     getSource: async ({ params }, { organizationId }) => ({
       data: sourceRecord(found(await sources.find(organizationId, params.id))),
     }),

@@ -5,6 +5,7 @@ import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { organizationRecord } from "../../api/organizations.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { CredentialStore, KeyRow, TokenRow } from "../../store/credentials.ts";
+import type { OrganizationLimits } from "../../store/limits.ts";
 import type { OrganizationRow, OrganizationStore } from "../../store/organizations.ts";
 import type { Context } from "../context.ts";
 
@@ -13,6 +14,7 @@ type Names = Extract<keyof ManagementOperations, `${string}${"Organization" | "K
 export function organizationHandlers(deps: {
   organizations: OrganizationStore;
   credentials: CredentialStore;
+  limits: OrganizationLimits;
 }): Pick<Handlers<ManagementOperations, Context>, Names> {
   const { organizations, credentials } = deps;
   const organization = async (id: string) => organizationView(found(await organizations.find(id), "Organization", id));
@@ -35,6 +37,7 @@ export function organizationHandlers(deps: {
         role: body.roles[0] as string,
         state: body.state ?? "enabled",
         expireAt: utc(body.expireAt) ?? null,
+        limit: deps.limits.keys,
       });
       return { key: keyView(row), keyId: row.key_id, keySecret: secret };
     },
@@ -61,6 +64,7 @@ export function organizationHandlers(deps: {
         organizationId: params.organizationId,
         name: body.name,
         expireAt: utc(body.expireAt) ?? null,
+        limit: deps.limits.keys,
       });
       return { token: tokenView(row), accessToken: secret };
     },

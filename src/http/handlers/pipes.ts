@@ -7,6 +7,7 @@ import { checkChange, mergeSettings } from "../../pipes/changes.ts";
 import type { PipeChecks } from "../../pipes/check.ts";
 import { checkDefinition, checkSource } from "../../pipes/definition.ts";
 import { pipeDetailsOf, pipeRecordOf, pipeRecordsOf } from "../../pipes/view.ts";
+import { type OrganizationLimits, requireRoom } from "../../store/limits.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { ServiceRow, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
@@ -15,6 +16,7 @@ export type PipeDeps = {
   readonly pipes: PipeStore;
   readonly services: ServiceStore;
   readonly checks: PipeChecks;
+  readonly limits: OrganizationLimits;
   /** Gauges of the running workers of a pipe. */
   readonly gauges: (pipeId: string) => Readonly<Record<string, number>>;
   /** Asks the supervisor to look now. */
@@ -47,10 +49,11 @@ export function pipeHandlers(
       const service = await findService(params);
       refuseUnlessRunning(service, "creation");
       const { pipe, ...checked } = checkDefinition(service.id, body);
+      requireReplicas(pipe.scaling, deps.limits);
       const managedTable = pipe.destination.managedTable !== false;
       const { organizationId } = params;
       await deps.checks.reachable({ ...checked, organizationId, serviceId: service.id, managedTable }, signal);
-      const pipeId = await pipes.create(pipe);
+      const pipeId = await pipes.create(pipe, deps.limits.pipes);
       return pipeRecordOf(await changed({ ...params, pipeId }));
     },
     discoverSchema: async ({ params, body }, { signal }) => {
@@ -94,7 +97,9 @@ export function pipeHandlers(
     },
     updatePipeScaling: async ({ params, body }) => {
       const pipe = await find(params);
-      await pipes.change(pipe.id, { scaling: withoutNulls({ ...pipe.scaling, ...body }) as Record<string, number> });
+      const scaling = withoutNulls({ ...pipe.scaling, ...body }) as Record<string, number>;
+      if ((scaling.replicas ?? 1) > (pipe.scaling.replicas ?? 1)) requireReplicas(scaling, deps.limits);
+      await pipes.change(pipe.id, { scaling });
       return pipeRecordOf(await changed(params));
     },
     getPipeSettings: async ({ params }) => (await find(params)).settings,
@@ -104,6 +109,10 @@ export function pipeHandlers(
       return (await changed(params)).settings;
     },
   };
+}
+
+function requireReplicas(scaling: Readonly<Record<string, number>>, limits: OrganizationLimits): void {
+  requireRoom(limits.replicas, "replicas of the pipe", 0, scaling.replicas ?? 1);
 }
 
 function refuseUnlessRunning(service: ServiceRow, what: "creation" | "update" | "discovery"): void {

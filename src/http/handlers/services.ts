@@ -5,6 +5,7 @@ import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import { assertRestorable } from "../../backups/restorable.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
 import type { BackupStore } from "../../store/backups.ts";
+import type { OrganizationLimits } from "../../store/limits.ts";
 import type { PipesChoice, RestoreStore } from "../../store/restores.ts";
 import { newSecret, sha256Hex } from "../../store/secrets.ts";
 import type { NewService, ServiceRow, ServiceStore } from "../../store/services.ts";
@@ -23,6 +24,7 @@ export type ServiceDeps = {
   readonly poke: () => void;
   /** Resolves when the gateway has looked at what services there are, or after a short time. */
   readonly endpointsOpen: () => Promise<void>;
+  readonly limits: OrganizationLimits;
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
 };
@@ -48,23 +50,26 @@ export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOper
       refuseReplicas(body.numReplicas);
       const fill = await fillFrom(deps, params.organizationId, body);
       const password = newSecret();
-      const id = await services.create({
-        organizationId: params.organizationId,
-        name: body.name,
-        provider: body.provider ?? "local",
-        region: body.region ?? "local",
-        port: await deps.allocatePort(),
-        minReplicaMemoryGb: sizes.min,
-        maxReplicaMemoryGb: sizes.max,
-        numReplicas: 1,
-        idleScaling: body.idleScaling ?? true,
-        idleTimeoutMinutes: body.idleTimeoutMinutes ?? 15,
-        ipAccessList: body.ipAccessList ?? anywhere,
-        tags: body.tags ?? [],
-        releaseChannel: body.releaseChannel,
-        passwordSha256: sha256Hex(password),
-        ...(fill === undefined ? {} : { alongside: fill }),
-      });
+      const id = await services.create(
+        {
+          organizationId: params.organizationId,
+          name: body.name,
+          provider: body.provider ?? "local",
+          region: body.region ?? "local",
+          port: await deps.allocatePort(),
+          minReplicaMemoryGb: sizes.min,
+          maxReplicaMemoryGb: sizes.max,
+          numReplicas: 1,
+          idleScaling: body.idleScaling ?? true,
+          idleTimeoutMinutes: body.idleTimeoutMinutes ?? 15,
+          ipAccessList: body.ipAccessList ?? anywhere,
+          tags: body.tags ?? [],
+          releaseChannel: body.releaseChannel,
+          passwordSha256: sha256Hex(password),
+          ...(fill === undefined ? {} : { alongside: fill }),
+        },
+        deps.limits,
+      );
       deps.poke();
       // A client that connects as soon as it knows the endpoint is not to be refused.
       await deps.endpointsOpen();
@@ -111,12 +116,13 @@ export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOper
         maxReplicaMemoryGb:
           body.maxReplicaMemoryGb ?? Math.max(row.max_replica_memory_gb, body.minReplicaMemoryGb ?? 0),
       });
-      await services.change(row.id, {
+      const change = {
         min_replica_memory_gb: sizes.min,
         max_replica_memory_gb: sizes.max,
         idle_scaling: body.idleScaling === undefined ? undefined : Number(body.idleScaling),
         idle_timeout_minutes: body.idleTimeoutMinutes,
-      });
+      };
+      await services.scale(row, change, deps.limits.memoryGb);
       deps.poke();
       return details(await find(params));
     },
@@ -137,12 +143,13 @@ export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOper
     createServiceUser: async ({ params, body }) => {
       const row = await find(params);
       const password = newSecret();
-      if (!(await services.addUser(row.id, body.name, sha256Hex(password), body.readonly ?? false))) {
+      const user = { service_id: row.id, name: body.name, password_sha256: sha256Hex(password) };
+      if (!(await services.addUser({ ...user, readonly: Number(body.readonly ?? false) }, deps.limits.users))) {
         throw new AppError("CONFLICT", `User ${body.name} exists already.`);
       }
       deps.poke();
-      const user = (await services.listUsers(row.id)).find((candidate) => candidate.name === body.name);
-      return { user: userView(user as never), password };
+      const added = (await services.listUsers(row.id)).find((candidate) => candidate.name === body.name);
+      return { user: userView(added as never), password };
     },
     deleteServiceUser: async ({ params }) => {
       const row = await find(params);

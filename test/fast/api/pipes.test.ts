@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { limits } from "../../support/limits.ts";
 import { type Api, startApi } from "../harness.ts";
 
 let api: Api;
@@ -32,12 +33,15 @@ afterAll(() => api[Symbol.asyncDispose]());
 
 /** A pipe as it stands after a successful create. */
 async function storedPipe(): Promise<string> {
-  return await api.pipes.create({
-    ...{ serviceId, name: "Events", sourceKind: "objectStorage", roles: ["writer"], fieldMappings: [] },
-    source: { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json", authentication: "IAM_USER" } },
-    secrets: { accessKey: { accessKeyId: "AKIA", secretKey: "very-secret" } },
-    ...{ destination: { table: "events", columns }, scaling: {}, settings: { object_storage_concurrency: 2 } },
-  });
+  return await api.pipes.create(
+    {
+      ...{ serviceId, name: "Events", sourceKind: "objectStorage", roles: ["writer"], fieldMappings: [] },
+      source: { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json", authentication: "IAM_USER" } },
+      secrets: { accessKey: { accessKeyId: "AKIA", secretKey: "very-secret" } },
+      ...{ destination: { table: "events", columns }, scaling: {}, settings: { object_storage_concurrency: 2 } },
+    },
+    limits.pipes,
+  );
 }
 
 const issuePaths = (body: { issues?: { path: string }[] }) => body.issues?.map((issue) => issue.path);

@@ -1,0 +1,29 @@
+/** What an organization may have at most. A store checks a limit in the transaction of the write that it bounds. */
+import { AppError } from "../lib/errors.ts";
+
+export type Limit = {
+  readonly most: number;
+  /** The operator's flag that sets it, named in errors. */
+  readonly setting: string;
+};
+
+export type OrganizationLimits = {
+  readonly services: Limit;
+  /** Sum of the largest memory of all services, in GB. */
+  readonly memoryGb: Limit;
+  /** Users of one service. */
+  readonly users: Limit;
+  readonly pipes: Limit;
+  /** Workers of one pipe. */
+  readonly replicas: Limit;
+  readonly chartSources: Limit;
+  /** API keys; access tokens are counted by themselves. */
+  readonly keys: Limit;
+};
+
+/** `what` names the things that are counted, such as "services of the organization". Throws LIMIT_REACHED. */
+export function requireRoom(limit: Limit, what: string, present: number, adding = 1): void {
+  if (present + adding <= limit.most) return;
+  const message = `${what}: ${present} now, ${present + adding} wanted, ${limit.most} allowed (${limit.setting}).`;
+  throw new AppError("LIMIT_REACHED", message);
+}
