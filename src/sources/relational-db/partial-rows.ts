@@ -88,7 +88,7 @@ export class PartialRows {
     const body = this.#writer.take();
     this.#lookups.clear();
     this.#lacking.clear();
-    return { sql, body: () => body, settings: streamSettings };
+    return { sql, body: () => body, settings: { ...streamSettings, ...readOnce } };
   }
 
   #isEarlyAt(version: string): boolean {
@@ -140,7 +140,7 @@ export class PartialRows {
     const deleted = this.#isEarly ? `if(${isLacking} AND d.alive = 0, 1, i.deleted)` : "i.deleted";
     const refused = this.#isEarly ? "0" : `throwIf(${isLacking} AND d.seen = 0, ${literal(unseen)})`;
     return (
-      `INSERT INTO ${table} (${names}) WITH read AS (SELECT ${read} FROM input(${literal(structure)})) ` +
+      `INSERT INTO ${table} (${names}) WITH read AS MATERIALIZED (SELECT ${read} FROM input(${literal(structure)})) ` +
       `SELECT ${filled.join(", ")}, i.version, ${deleted} FROM read AS i LEFT JOIN (SELECT ${fetched} FROM ${table} ` +
       `WHERE (${keyNames}) IN (SELECT ${keyNumbers.join(", ")} FROM read) ` +
       `ORDER BY ${identifier(deletedColumn)}, ${identifier(versionColumn)} DESC LIMIT 1 BY ${keyNames}) AS d ` +
@@ -149,6 +149,9 @@ export class PartialRows {
     );
   }
 }
+
+/** The data of a request can be read once, and the statement needs it twice. */
+const readOnce = { enable_materialized_cte: 1 } as const;
 
 const lackingColumn = "_lacking";
 /** What the user is told of a row that cannot be made whole. */
