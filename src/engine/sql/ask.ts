@@ -1,10 +1,12 @@
 /** What the guard asks the engine: the canonical text of a statement, and which names users have made. */
-import { ClickHouseException } from "../../clickhouse/exception.ts";
+import { ClickHouseException, clickHouseCodes } from "../../clickhouse/exception.ts";
+
+/** Settings that the guard's statements need: a text can grow by escapes, and nobody wants to read them in the log. */
+export const askSettings = { max_query_size: 1_048_576, log_queries: 0 } as const;
 
 /**
  * Runs a statement of the guard on the engine, as a user of the control plane, and returns the body. Both are latin1:
- * one character is one byte. Rejects with the engine's `ClickHouseException`. The user's `max_query_size` must be 1 MiB or
- * more, and settings of the parser must be those of the clients.
+ * one character is one byte. Rejects with the engine's `ClickHouseException`. Settings of the parser must be those of the clients.
  */
 export type Ask = (statement: string) => Promise<string>;
 
@@ -39,10 +41,12 @@ function quote(text: string): string {
 function withoutScope(error: ClickHouseException): ClickHouseException {
   const at = error.message.search(/:? ?In scope SELECT formatQuerySingleLine\(/);
   if (at < 0) return error;
-  return new ClickHouseException(error.code, error.codeName, error.message.slice(0, at));
+  // Of a long text the end of the error is missing, where its name stands.
+  const name = isSyntaxError(error) ? "SYNTAX_ERROR" : error.codeName;
+  return new ClickHouseException(error.code, name, error.message.slice(0, at));
 }
 
 /** True for an error that says that the text is no statement. */
 export function isSyntaxError(error: unknown): boolean {
-  return error instanceof ClickHouseException && error.codeName === "SYNTAX_ERROR";
+  return error instanceof ClickHouseException && error.code === clickHouseCodes.SYNTAX_ERROR;
 }

@@ -1,4 +1,5 @@
 /** CREATE, REPLACE and ATTACH: engines, dictionaries, and whose rights a view has. */
+import { internalUser } from "../chdb/users.ts";
 import { judgeClickHouseSource } from "./dictionary.ts";
 import type { Facts } from "./facts.ts";
 import { refuseParallel, wordsFrom } from "./kinds.ts";
@@ -44,12 +45,12 @@ function judgeFunction(tokens: Tokens): void {
   if (!lambda) refuse("A function must be defined as a lambda.");
 }
 
-/** A view runs with the rights of its definer; names that begin with an underscore are those of the control plane. */
+/** A view runs with the rights of its definer, which may not be those of the control plane. */
 function judgeRights(tokens: Tokens): void {
   for (const [at, token] of tokens.entries()) {
     if (isKeyword(token, "SECURITY") && isKeyword(tokens[at + 1], "NONE"))
       refuse("SQL SECURITY NONE is not available.");
-    if (isKeyword(token, "DEFINER") && isMark(tokens[at + 1], "=") && tokens[at + 2]?.value.startsWith("_")) {
+    if (isKeyword(token, "DEFINER") && isMark(tokens[at + 1], "=") && tokens[at + 2]?.value === internalUser) {
       refuse(`Definer ${tokens[at + 2]?.value} is not available.`);
     }
   }

@@ -1,4 +1,5 @@
 /** `SOURCE(CLICKHOUSE(...))` of a dictionary: a table or a query of this service, never another server. */
+import { internalUser } from "../chdb/users.ts";
 import type { Facts } from "./facts.ts";
 import { refuse } from "./refusal.ts";
 import { isName } from "./scan.ts";
@@ -19,7 +20,7 @@ export function judgeClickHouseSource(tokens: readonly SqlToken[], pairs: Int32A
 }
 
 function judgeKey(key: string, value: string, facts: Facts): void {
-  if (key === "USER" && value.startsWith("_")) refuse(`User ${value} is not available.`);
+  if (key === "USER" && value === internalUser) refuse(`User ${value} is not available.`);
   if (names.has(key)) return;
   if (key === "QUERY" || key === "INVALIDATE_QUERY") facts.nested.push(value);
   // The engine writes these two into the text of its query as they are.

@@ -1,9 +1,73 @@
-import type { ClickHouseClient } from "../../clickhouse/client.ts";
+/** The guard, as the front asks it: about requests by HTTP, answered with the help of this host's engine. */
+import { buffer } from "node:stream/consumers";
+import { type ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
+import { parseException } from "../../clickhouse/exception.ts";
 import type { Judge } from "../http/queries.ts";
+import { type Ask, askSettings, maxStatementBytes } from "./ask.ts";
+import { Guard } from "./guard.ts";
+import { insertHeads } from "./insert-data.ts";
+import { refuse } from "./refusal.ts";
+import { structureProblem } from "./structure.ts";
 
-export function statementJudge(_client: ClickHouseClient): Judge {
+/** Parameters of a URL that are no settings. */
+const notSettings = new Set(
+  (
+    "query query_id database default_format session_id session_timeout session_check session_mode close_session " +
+    "quota_key role compress decompress buffer_size wait_end_of_query stacktrace client_protocol_version " +
+    // The front removes it, and sets it when the guard says so.
+    "input_format_values_interpret_expressions"
+  ).split(" "),
+);
+
+/** `client` asks this host's engine as the internal user. */
+export function statementJudge(client: ClickHouseClient): Judge {
+  const guard = new Guard({ ask: askOf(client) });
   return {
-    hasData: (text) => /^\s*INSERT\s[^;]*?(\sFORMAT\s+\w+\s|\sVALUES)/i.test(text.subarray(0, 4000).toString("latin1")),
-    judge: async () => ({ valuesMayCompute: true }),
+    hasData,
+    judge: async ({ text, whole, params, settings, readonly }) => {
+      const judged = settings.filter(([name, value]) => !notSettings.has(name) && !isExternalTable(name, value));
+      const { expressions } = await guard.judge({
+        text,
+        complete: whole,
+        params: [...params],
+        settings: judged,
+        readonly,
+        get: false,
+      });
+      return { valuesMayCompute: expressions };
+    },
   };
+}
+
+/** How the guard asks an engine. */
+export function askOf(client: ClickHouseClient): Ask {
+  return async (statement) => {
+    try {
+      const answer = await client.stream("", { body: Buffer.from(statement, "latin1"), settings: askSettings });
+      return (await buffer(answer)).toString("latin1");
+    } catch (error) {
+      throw error instanceof ClickHouseError ? parseException(error.message) : error;
+    }
+  };
+}
+
+/** `t_structure`, `t_types` and `t_format` describe a table that a form brings. Throws for a structure with expressions. */
+function isExternalTable(name: string, value: string): boolean {
+  const part = /^[^_].*_(structure|types|format)$/.exec(name)?.[1];
+  if (part === undefined || name.startsWith("input_") || name.startsWith("output_")) return false;
+  if (part === "format") return true;
+  const columns = part === "types" ? value.replace(/(^|,)\s*(?=[A-Za-z])/g, "$1 c ") : value;
+  const problem = structureProblem(columns);
+  if (problem !== undefined) refuse(`${name} ${problem}.`);
+  return true;
+}
+
+/** True when the text is an INSERT behind whose head more bytes stand, which need not be complete then. */
+function hasData(text: Buffer): boolean {
+  const beginning = text.toString("latin1", 0, maxStatementBytes);
+  for (const head of insertHeads(beginning)) {
+    if (head.headEnd === beginning.length) return false;
+    return !head.selects || /\binput\s*\(/i.test(beginning.slice(0, head.headEnd));
+  }
+  return false;
 }

@@ -38,7 +38,7 @@ describe("what is not on a list is refused", () => {
     "CREATE DATABASE d ENGINE = Filesystem('x')",
     "CREATE FUNCTION f AS x -> file(x)",
     "CREATE VIEW v SQL SECURITY NONE AS SELECT 1",
-    "CREATE VIEW v DEFINER = _internal SQL SECURITY DEFINER AS SELECT 1",
+    "CREATE VIEW v DEFINER = `millrace-internal` SQL SECURITY DEFINER AS SELECT 1",
     "CREATE USER bob",
     "CREATE NAMED COLLECTION a AS url = 'x'",
     "CREATE ROW POLICY p ON t FOR SELECT USING 1",
@@ -114,7 +114,7 @@ describe("dictionaries read this service only", () => {
     "HTTP(URL 'http://x' FORMAT 'CSV')",
     "CLICKHOUSE(HOST '127.0.0.2' TABLE t)",
     "CLICKHOUSE(NAME collection)",
-    "CLICKHOUSE(USER '_internal' TABLE t)",
+    "CLICKHOUSE(USER 'millrace-internal' TABLE t)",
     "CLICKHOUSE(TABLE t UPDATE_FIELD 'x) UNION ALL SELECT 1')",
     "CLICKHOUSE(TABLE concat('a', 'b'))",
   ])("not %s", (source) => refused(dictionary(source)));

@@ -169,7 +169,7 @@ describe("users and sessions", () => {
   test("everybody is who they are", async () => {
     expect(await stage.ok("SELECT currentUser()")).toBe("default");
     expect(await stage.ok("SELECT currentUser()", {}, reader)).toBe("reader");
-    expect((await stage.query("DROP TABLE s", {}, reader)).text).toContain("reader: Not enough privileges");
+    expect((await stage.query("DROP TABLE s", {}, reader)).text).toContain("This user can only read. (READONLY)");
   });
 
   test("a reader sees its own queries, and nobody sees those of this program", async () => {
