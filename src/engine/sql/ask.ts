@@ -1,8 +1,24 @@
 /** What the guard asks the engine: the canonical text of a statement, and which names users have made. */
-import { ClickHouseException, clickHouseCodes } from "../../clickhouse/exception.ts";
+import { ClickHouseException, clickHouseCodes, clickHouseException } from "../../clickhouse/exception.ts";
+import { refuseCostly } from "./costs.ts";
 
-/** Settings that the guard's statements need: a text can grow by escapes, and nobody wants to read them in the log. */
-export const askSettings = { max_query_size: 1_048_576, log_queries: 0 } as const;
+/** The canonical text can be longer than the statement, and no more than this: BETWEEN writes its subject twice. */
+const maxCanonicalBytes = 1_048_576;
+
+/** TOO_MANY_ROWS_OR_BYTES of the engine. */
+const tooManyRowsOrBytes = 396;
+
+/**
+ * Settings that the guard's statements need: a text can grow by escapes, the formatter may not take the service's memory,
+ * and nobody wants to read them in the log.
+ */
+export const askSettings = {
+  max_query_size: 1_048_576,
+  max_memory_usage: 268_435_456,
+  max_result_bytes: maxCanonicalBytes + 1_024,
+  result_overflow_mode: "throw",
+  log_queries: 0,
+} as const;
 
 /**
  * Runs a statement of the guard on the engine, as a user of the control plane, and returns the body. Both are latin1:
@@ -15,10 +31,11 @@ export const maxStatementBytes = 262_144;
 
 /** The engine's own text of a statement. Rejects with the engine's error when it cannot be parsed. */
 export async function canonicalText(ask: Ask, text: string): Promise<string> {
+  refuseCostly(text);
   try {
     return await ask(`SELECT formatQuerySingleLine(${quote(text)}) FORMAT RawBLOB`);
   } catch (error) {
-    throw error instanceof ClickHouseException ? withoutScope(error) : error;
+    throw error instanceof ClickHouseException ? explain(error) : error;
   }
 }
 
@@ -35,6 +52,14 @@ export async function madeByUsers(ask: Ask, names: ReadonlySet<string>): Promise
 
 function quote(text: string): string {
   return `'${text.replace(/[\\']/g, "\\$&")}'`;
+}
+
+function explain(error: ClickHouseException): ClickHouseException {
+  const tooLarge = error.code === clickHouseCodes.MEMORY_LIMIT_EXCEEDED || error.code === tooManyRowsOrBytes;
+  if (!tooLarge) return withoutScope(error);
+  return clickHouseException("QUERY_IS_TOO_LARGE", "The statement is too large once it is written out.", {
+    cause: error,
+  });
 }
 
 /** The engine quotes the guard's statement in its errors. */

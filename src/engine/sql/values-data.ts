@@ -21,6 +21,8 @@ export function mayHoldExpressions(data: string): boolean {
   if (tokens === undefined) return false;
   return tokens.every((token, at) => {
     if (!isName(token)) return true;
+    // An escape could spell any name.
+    if (token.kind === "quoted" && /[\\`"]/.test(token.value)) return false;
     const name = token.value.toLowerCase();
     if (queries.test(name) || functions.refused.has(name)) return false;
     // `format` is also a table function, which takes a structure.

@@ -1,0 +1,289 @@
+/**
+ * The guard before a genuine engine, as full and read-only users. Whatever the guard lets pass is run, so a hole shows
+ * by what it brings home: `@` is a secret file, `%` a folder that nothing may appear in, `#` a listener that nobody may ask.
+ */
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { text as bodyText } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type BareEngine, startBareEngine } from "../../../test/support/bare-engine.ts";
+import { ClickHouseException } from "../../clickhouse/exception.ts";
+import { Guard } from "./guard.ts";
+import { askOf } from "./judge.ts";
+
+let engine: BareEngine;
+let guard: Guard;
+let secret: string;
+let loot: string;
+let listener: Server;
+const visits: string[] = [];
+
+beforeAll(async () => {
+  engine = await startBareEngine();
+  guard = new Guard({ ask: askOf(engine.client) });
+  secret = join(engine.dir, "secret.csv");
+  loot = join(engine.dir, "loot");
+  mkdirSync(loot);
+  writeFileSync(secret, "topsecret,1\n");
+  listener = createServer((request, response) => {
+    visits.push(request.url ?? "");
+    response.end("topsecret,1\n");
+  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  await engine.client.command("CREATE TABLE t (a String, b String) ENGINE = MergeTree ORDER BY a");
+});
+afterAll(async () => {
+  listener.close();
+  await engine[Symbol.asyncDispose]();
+});
+
+type Asking = { params?: Record<string, string>; settings?: Record<string, string>; user?: "default" | "reader" };
+
+const fill = (text: string) =>
+  text
+    .replaceAll("@", secret)
+    .replaceAll("%", loot)
+    .replaceAll("#", `http://127.0.0.1:${(listener.address() as AddressInfo).port}`);
+
+/** Judges, and runs exactly what was judged. Resolves to the answer; rejects with the guard's or the engine's error. */
+async function run(statement: string, { params = {}, settings = {}, user = "default" }: Asking = {}): Promise<string> {
+  const text = Buffer.from(fill(statement), "latin1");
+  const filled = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, fill(value)]));
+  const { expressions } = await guard.judge({
+    text,
+    complete: true,
+    params: Object.entries(filled),
+    settings: Object.entries(settings),
+    readonly: user === "reader",
+    get: false,
+  });
+  const compute: Record<string, string> = expressions ? { input_format_values_interpret_expressions: "1" } : {};
+  const answer = await engine
+    .clientOf(user)
+    .stream("", { body: text, params: filled, settings: { ...settings, ...compute } });
+  return await bodyText(answer);
+}
+
+/** Rejected by the guard itself, not by what the engine does not grant. */
+async function guarded(statement: string, asking: Asking = {}): Promise<void> {
+  const error = await run(statement, asking).then(
+    (answer) => new Error(`answered ${answer}`),
+    (reason) => reason as Error,
+  );
+  expect(error, error.message).toBeInstanceOf(ClickHouseException);
+}
+
+const dictionary = (source: string) =>
+  `CREATE OR REPLACE DICTIONARY rx (k UInt64, v String) PRIMARY KEY k SOURCE(${source}) LAYOUT(FLAT()) LIFETIME(0)`;
+
+describe("the ways in that were found", () => {
+  test.each([
+    [
+      "an empty escape",
+      "SELECT * FROM format(JSONEachRow, 'a String, b String DEFAULT f\\Nile(''@'')', '{\"a\":\"1\"}')",
+    ],
+    [
+      "binary digits without the leading zero",
+      `SELECT * FROM format(JSONEachRow, b'${binary("a String, b String DEFAULT file('@')")}', '{"a":"1"}')`,
+    ],
+    [
+      "an odd number of hexadecimal digits",
+      `SELECT * FROM format(JSONEachRow, x'9${hex("a String, b String DEFAULT file('@')")}', '{"a":"1"}')`,
+    ],
+    ["a brace in a parameter's type", "SELECT {a:Enum8('}'=1)} AS h, file('@') AS f /*'*/"],
+    ["a heredoc", "SELECT * FROM format(JSONEachRow, $a$a String, b String DEFAULT file('@')$a$, '{\"a\":\"1\"}')"],
+    ["a dictionary's program", dictionary("EXECUTABLE(command 'echo 1,CANARY' format 'CSV')")],
+    ["a dictionary's file", dictionary("FILE(path '@' format 'CSV')")],
+    [
+      "a dictionary's query",
+      dictionary(
+        "CLICKHOUSE(QUERY 'select 1, b from format(JSONEachRow, concat(\\'a String, b String DEFAULT fi\\', \\'le(1)\\'), \\'{}\\')')",
+      ),
+    ],
+    ["a dictionary's condition", dictionary("CLICKHOUSE(TABLE 't' WHERE 'a = file(1)')")],
+    [
+      "a query in a dictionary's query",
+      dictionary(`CLICKHOUSE(QUERY 'SELECT 1, \\'a\\' SETTINGS additional_table_filters = {\\'t\\': \\'file(1)\\'}')`),
+    ],
+    ["a parametrised view", 'CREATE VIEW pv AS SELECT * FROM format(JSONEachRow, {s:String}, \'{"a":"1"}\')'],
+    ["a view's name for a function", "CREATE VIEW pv AS SELECT arrayMap({f:Identifier}, ['@'])"],
+    ["an appended file", "SELECT 'x' WHERE {a:Enum8('}'=1)} = '}' INTO OUTFILE '%/x' APPEND FORMAT RawBLOB --'"],
+    ["a user's function", "CREATE FUNCTION lk AS (x) -> (x, {a:Enum8('}'=1)}, file(x) /*'*/)"],
+    ["a user's function that applies another", "CREATE FUNCTION lk AS (x) -> arrayMap(file, x)"],
+    ["a filter as a setting", "SELECT * FROM t SETTINGS additional_table_filters = {'t': 'file(\\'@\\') = \\'x\\''}"],
+    ["a default of a column", "ALTER TABLE t ADD COLUMN z String DEFAULT file('@')"],
+    ["a life time", "CREATE TABLE u (a String) ENGINE = MergeTree ORDER BY a TTL toDateTime(file('@'))"],
+    ["an index", "ALTER TABLE t ADD INDEX i file(a) TYPE minmax"],
+    ["a constraint", "ALTER TABLE t ADD CONSTRAINT c CHECK file(a) = ''"],
+    ["a projection", "ALTER TABLE t ADD PROJECTION p (SELECT file(a) ORDER BY a)"],
+    ["a materialized view", "CREATE MATERIALIZED VIEW m ENGINE = Memory AS SELECT file(a) AS f FROM t"],
+    ["a row policy", "CREATE ROW POLICY p ON t USING file(a) = ''"],
+    ["a named collection", "CREATE NAMED COLLECTION nc AS url = 'http://127.0.0.1:1/'"],
+  ])("%s", async (_, statement) => {
+    await guarded(statement, { params: { a: "}" } });
+    if (statement.startsWith("SELECT")) await guarded(statement, { params: { a: "}" }, user: "reader" });
+  });
+
+  test("a structure that is unescaped later", async () => {
+    const sql = 'SELECT * FROM format(JSONEachRow, {s:String}, \'{"a":"1"}\')';
+    await guarded(sql, { params: { s: "a String, b String DEFAULT f\\x69le('@')" } });
+  });
+  test("a function's name that a session keeps", async () => {
+    await guarded("SET param_f = 'file'");
+    await guarded("SELECT arrayMap({f:Identifier}, ['@'])", { params: { f: "f\\x69le" } });
+  });
+  test("a setting of the request", async () => {
+    await guarded("SELECT * FROM t", { settings: { additional_table_filters: "{'t':'file(\\'@\\') = \\'x\\''}" } });
+    await guarded("SELECT 1 FORMAT Protobuf", { settings: { format_schema: "@:X" } });
+    await guarded("SELECT 1", { settings: { profile: "internal" } });
+  });
+  test("data of VALUES", async () => {
+    for (const value of [
+      "file('@')",
+      "`fi\\x6ce`('@')",
+      "arrayMap(file, ['@'])[1]",
+      "(SELECT file('@'))",
+      "$a$x$a$ || file('@')",
+    ]) {
+      await expect(run(`INSERT INTO t VALUES ('1', ${value})`), value).rejects.toThrow();
+    }
+    expect(await run("SELECT count() FROM t")).toBe("0\n");
+  });
+  test("object storage on this machine is named to the policy of addresses", async () => {
+    const text = Buffer.from(fill("SELECT * FROM s3('#/bucket/x', NOSIGN, 'CSV', 'a String')"));
+    const verdict = await guard.judge({ text, complete: true, params: [], settings: [], readonly: true, get: true });
+    expect(verdict.addresses).toEqual([fill("#/bucket/x")]);
+  });
+});
+
+describe("texts that cost", () => {
+  test.each([
+    ["heredocs that nothing closes", Array.from({ length: 30_000 }, (_, i) => `$a${i}$`).join(" ")],
+    ["a subject that is written twice, and twice, and twice", `SELECT n${" BETWEEN 1 AND 2".repeat(40)} FROM t`],
+    ["the same with a comma in quotes between", `SELECT n${" BETWEEN 1 AND ',('".repeat(40)} FROM t`],
+    ["the same in parentheses", `SELECT ${"(".repeat(40)}n${" BETWEEN 1 AND 2)".repeat(40)} FROM t`],
+    ["half a megabyte", `SELECT '${"x".repeat(524_288)}'`],
+    ["parentheses", `SELECT ${"(".repeat(100_000)}`],
+    ["a function in a function", `SELECT ${"f(".repeat(80_000)}`],
+  ])("%s", async (_, statement) => {
+    const start = performance.now();
+    await guarded(statement);
+    expect(performance.now() - start).toBeLessThan(5_000);
+  });
+});
+
+describe("users who may only read", () => {
+  const asking = { user: "reader" } as const;
+  test.each([
+    "KILL MUTATION WHERE 1",
+    "SYSTEM STOP MERGES",
+    "SYSTEM STOP VIEWS",
+    "SYSTEM STOP TTL MERGES",
+    "SYSTEM STOP MOVES",
+    "CREATE TEMPORARY TABLE x (a Int8)",
+    "INSERT INTO FUNCTION s3('#/bucket/new', NOSIGN, 'CSV', 'a String') SELECT 'exfil'",
+    "INSERT INTO t VALUES (1, 2)",
+    "ALTER TABLE t FREEZE",
+    "DROP TABLE t",
+    "OPTIMIZE TABLE t",
+  ])("%s", async (statement) => await guarded(statement, asking));
+
+  test("end their own queries only", async () => {
+    const slow = "SELECT sleepEachRow(1) FROM numbers(20) SETTINGS max_block_size = 1";
+    const own = engine.clientOf("reader").text(slow, { queryId: "own" });
+    const other = engine.clientOf("default").text(slow, { queryId: "other" });
+    own.catch(() => {});
+    other.catch(() => {});
+    const running = async () =>
+      (
+        await engine.client.rows<{ query_id: string }>(
+          "SELECT query_id FROM system.processes WHERE query_id IN ('own', 'other')",
+        )
+      )
+        .map((row) => row.query_id)
+        .sort();
+    await expect.poll(running).toEqual(["other", "own"]);
+    await run("KILL QUERY WHERE 1 SYNC", asking).catch(() => {});
+    await expect(own).rejects.toThrow(/394|cancel/i);
+    expect(await running()).toEqual(["other"]);
+    await engine.client.command("KILL QUERY WHERE query_id = 'other' SYNC");
+  });
+
+  test("KILL QUERY of a full user ends nothing of this program", async () => {
+    await run("KILL QUERY WHERE 1 SYNC");
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await run("SELECT 1")).toBe("1\n");
+  });
+});
+
+describe("what is harmless works, byte for byte", () => {
+  test.each([
+    ["SELECT file, count() FROM (SELECT 1 AS file) GROUP BY file", "1\t1\n"],
+    ["SELECT format('{} {}', concat('a', 'b'), 'c')", "ab c\n"],
+    ["SELECT * FROM values('a UInt8, b String', (1, upper('x')))", "1\tX\n"],
+    ["SELECT hex('\xff'), hex(x'00ff'), length($$ ' $$)", "FF\t00FF\t3\n"],
+    ["WITH x -> x + 1 AS inc SELECT inc(1)", "2\n"],
+    ["SELECT arrayMap(upper, ['a'])", "['A']\n"],
+    [
+      "SELECT number FROM system.numbers LIMIT 1 SETTINGS additional_table_filters = {'system.numbers': 'number != 0'}",
+      "1\n",
+    ],
+    ["SELECT count() FILTER (WHERE number > 1), sum(DISTINCT number) FROM numbers(4)", "2\t6\n"],
+    ["SELECT CASE number WHEN 0 THEN 'a' ELSE 'b' END, number BETWEEN 0 AND 1 FROM numbers(1)", "a\t1\n"],
+    ["EXPLAIN SYNTAX SELECT 1", "SELECT 1\nFROM system.one\n"],
+    ["SELECT 1 WHERE EXISTS (SELECT 1)", "1\n"],
+  ])("%s", async (statement, result) => {
+    expect(await run(statement)).toBe(result);
+    expect(await run(statement, { user: "reader" })).toBe(result);
+  });
+
+  test("a heredoc", async () => {
+    const heredoc = `$a$${'{"a":"it\'s"}'}$a$`;
+    expect(await run(`SELECT * FROM format(JSONEachRow, 'a String', ${heredoc})`)).toBe("it\\'s\n");
+  });
+
+  test("a parameter with a dollar", async () => {
+    expect(await run("SELECT {id$:Int32}", { params: { id$: "5" } })).toBe("5\n");
+  });
+
+  test("definitions, also with names of functions", async () => {
+    for (const name of ["file", "executable", "s3", "values", "url", "`\\`quote\\`insert\\``"]) {
+      await run(
+        `CREATE TABLE ${name} (file Int8, b DateTime64(3, 'UTC') DEFAULT now64(3)) ENGINE = MergeTree ORDER BY file`,
+      );
+      await run(`INSERT INTO ${name} (file) VALUES (1), (1 + 1)`);
+      await run(`INSERT INTO ${name} (file) FORMAT CSV\n3\n`);
+      await run(`INSERT INTO ${name} (file) SELECT x FROM input('x Int8') FORMAT CSV\n4\n`);
+      expect(await run(`SELECT count(), sum(file) FROM ${name}`)).toBe("4\t10\n");
+      await run(`DROP TABLE ${name}`);
+    }
+    await run("CREATE FUNCTION plus_one AS (x) -> x + 1");
+    await run("CREATE VIEW above AS SELECT number FROM numbers(10) WHERE number > {least:UInt8}");
+    expect(await run("SELECT plus_one(number) FROM above(least = 8)")).toBe("10\n");
+    await run(
+      "CREATE DICTIONARY dict (number UInt64) PRIMARY KEY number SOURCE(CLICKHOUSE(QUERY 'SELECT number FROM numbers(3)')) LAYOUT(FLAT()) LIFETIME(0)",
+    );
+    expect(await run("SELECT dictHas('dict', 2), dictHas('dict', 3)")).toBe("1\t0\n");
+    await run("CREATE MATERIALIZED VIEW m ENGINE = MergeTree ORDER BY a AS SELECT upper(a) AS a FROM t");
+    for (const name of ["VIEW m", "VIEW above", "DICTIONARY dict", "FUNCTION plus_one"]) await run(`DROP ${name}`);
+  });
+});
+
+test("no file was read or written, and nobody was asked", async () => {
+  expect(readdirSync(loot)).toEqual([]);
+  expect(visits).toEqual([]);
+});
+
+function hex(text: string): string {
+  return Buffer.from(text).toString("hex");
+}
+
+/** Digits of the bytes, without the zeros at their beginning. */
+function binary(text: string): string {
+  return [...Buffer.from(text)]
+    .map((byte) => byte.toString(2).padStart(8, "0"))
+    .join("")
+    .replace(/^0+/, "");
+}
