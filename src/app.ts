@@ -114,6 +114,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
       dataDir,
       maxQueries: config.engineSessions,
       minFreeDiskBytes: config.minFreeDiskGb * 2 ** 30,
+      proxy: outgoing.proxy,
       usersOf: async (serviceId) =>
         (await services.listUsers(serviceId)).map((user) => ({ name: user.name, readonly: user.readonly === 1 })),
       backupPathOf: (serviceId) => place.stagingOf(serviceId),

@@ -51,7 +51,7 @@ export class ClickHouseException extends Error {
 
   /** The body of an error response, as clients parse it. */
   format(version: string): string {
-    return `Code: ${this.code}. DB::Exception: ${this.message} (${this.codeName}) (version ${version} (official build))\n`;
+    return `Code: ${this.code}. DB::Exception: ${this.message} (${this.codeName}) (version ${version})\n`;
   }
 }
 

@@ -1,6 +1,7 @@
 /** The answer to a request that could not be served, as the ClickHouse HTTP interface shows errors. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
+import { packagedVersion } from "../clickhouse/version.ts";
 import type { Logger } from "../lib/logger.ts";
 
 /** Sends the error, or breaks the connection off when an answer has begun. What is not a ClickHouseException is logged. */
@@ -18,7 +19,7 @@ export function answerFailure(
   const known = error instanceof ClickHouseException;
   if (!known) logger.error({ err: error }, "request failed");
   const shown = known ? error : clickHouseException("UNKNOWN_EXCEPTION", "The request failed inside the server.");
-  const text = shown.format("millrace");
+  const text = shown.format(packagedVersion);
   if (response.statusCode === 200) response.statusCode = shown.httpStatus;
   response.setHeader("Content-Type", "text/plain; charset=UTF-8");
   response.setHeader("X-ClickHouse-Exception-Code", String(shown.code));

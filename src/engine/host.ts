@@ -36,6 +36,7 @@ const { values } = parseArgs({
     "max-memory-bytes": { type: "string" },
     "max-queries": { type: "string" },
     "min-free-disk-bytes": { type: "string", default: "0" },
+    "proxy-url": { type: "string" },
     "backups-allowed-path": { type: "string" },
     "display-name": { type: "string", default: hostname() },
     "log-level": { type: "string", default: "warn" },
@@ -78,6 +79,7 @@ async function main({ key, users }: Secrets): Promise<void> {
     maxQueries: Number(required("max-queries")),
     minFreeDiskBytes: Number(values["min-free-disk-bytes"]),
     displayName: values["display-name"],
+    proxyUrl: values["proxy-url"],
     backupsAllowedPath: values["backups-allowed-path"],
   });
   server.ended.catch(fail);

@@ -31,6 +31,8 @@ export type EngineHostOptions = {
   /** Users that the engine knows by name (default: `default` alone). Others have the same rights under a general name. */
   readonly users?: readonly EngineUser[];
   readonly displayName?: string;
+  /** The proxy that leads to the network; without one the engine reaches nothing. */
+  readonly proxy?: { readonly port: number; readonly url: string };
   readonly backupsAllowedPath?: string;
   readonly logLevel?: string;
   /** How long the engine may take to open the data directory (default 60 s). */
@@ -109,12 +111,13 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
 }
 
 function startProcess(options: EngineHostOptions, port: number): ChildProcess {
-  const { dataDir, socketPath, compileCacheDir, launcherCacheDir } = options;
+  const { dataDir, socketPath, compileCacheDir, launcherCacheDir, proxy } = options;
   const { environment, reads } = childEnvironment({ home: hostDirOf(options), compileCacheDir });
   const rules = engineRules({
     dataDir,
     folders: ownFolders(options),
-    connectPorts: "any",
+    // The front asks the engine beside it.
+    connectPorts: proxy === undefined ? [port] : [port, proxy.port],
     bindPorts: [port],
     unixSockets: [dirname(socketPath)],
     modes: true,
@@ -123,7 +126,13 @@ function startProcess(options: EngineHostOptions, port: number): ChildProcess {
     process.execPath,
     [hostFile, ...argumentsOf(options, port)],
     { ...rules, read: [...rules.read, ...reads] },
-    { stdio: ["ignore", "ignore", "pipe", "ipc"], environment, launcherCacheDir },
+    {
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+      // The engine's clients of lakes know a proxy by the environment only.
+      environment:
+        proxy === undefined ? environment : { ...environment, http_proxy: proxy.url, https_proxy: proxy.url },
+      launcherCacheDir,
+    },
   );
 }
 
@@ -167,6 +176,7 @@ function argumentsOf(options: EngineHostOptions, port: number): string[] {
     "max-queries": String(options.maxQueries ?? 1_000),
     "min-free-disk-bytes": options.minFreeDiskBytes === undefined ? undefined : String(options.minFreeDiskBytes),
     "display-name": options.displayName,
+    "proxy-url": options.proxy?.url,
     "backups-allowed-path": options.backupsAllowedPath,
     "log-level": options.logLevel,
   };

@@ -2,7 +2,7 @@
 import { cpus, totalmem } from "node:os";
 import type { z } from "zod";
 import type { serviceDetails, serviceRecord } from "../api/services.ts";
-import { packagedVersion } from "../engine/version.ts";
+import { packagedVersion } from "../clickhouse/version.ts";
 import type { ServiceRow } from "../store/services.ts";
 
 export type EndpointFacts = { readonly protocol: "http" | "https"; readonly host: string };

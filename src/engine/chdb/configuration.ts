@@ -17,6 +17,8 @@ export type EngineConfiguration = {
   /** Queries that may run at the same time. */
   readonly maxQueries: number;
   readonly displayName: string;
+  /** HTTP proxy for everything that the engine reads from elsewhere; undefined where it reaches nothing. */
+  readonly proxyUrl?: string | undefined;
   /** Where BACKUP and RESTORE may read and write; none when undefined. */
   readonly backupsAllowedPath?: string | undefined;
 };
@@ -70,6 +72,7 @@ function serverXml(dir: string, users: string, options: EngineConfiguration): st
     ...Object.entries(settings).map(([name, value]) => element(name, [xml(value)])),
     httpHandlers(key),
     queryLog(),
+    ...(options.proxyUrl === undefined ? [] : [proxy(options.proxyUrl)]),
     // The credentials of this machine are the operator's, never a user's.
     "<s3><use_environment_credentials>false</use_environment_credentials></s3>",
     ...(backupsAllowedPath === undefined
@@ -86,6 +89,12 @@ function httpHandlers(key: string): string {
   ]);
   const headers = element("headers", [element("X-ClickHouse-Key", [xml(key)])]);
   return element("http_handlers", [element("rule", [headers, handler])]);
+}
+
+/** ClickHouse knows no credentials of a proxy: the port tells which service asks. */
+function proxy(url: string): string {
+  const uri = [element("uri", [xml(url)])];
+  return element("proxy", [element("http", uri), element("https", uri)]);
 }
 
 function queryLog(): string {

@@ -10,6 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type EngineUser, readerUser } from "../../engine/chdb/users.ts";
 import { type Exit, spawnEngineHost } from "../../engine/spawn.ts";
 import { endRecorded, recordProcess } from "../../lib/process.ts";
+import type { EgressProxy } from "../../outgoing/proxy.ts";
 import { sha256Hex } from "../../store/secrets.ts";
 import type { ServiceRow } from "../../store/services.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
@@ -28,6 +29,8 @@ export type EmbeddedOptions = {
   readonly minFreeDiskBytes: number;
   /** The only folder where a service's engine may write backups and read them. */
   readonly backupPathOf: (serviceId: string) => string;
+  /** The engines' way to the network. */
+  readonly proxy: EgressProxy;
   readonly usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
 };
 
@@ -35,6 +38,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
   readonly #dataDir: string;
   readonly #maxQueries: number;
   readonly #minFreeDiskBytes: number;
+  readonly #proxy: EgressProxy;
   readonly #usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
   readonly #backupPathOf: (serviceId: string) => string;
 
@@ -42,6 +46,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
     this.#dataDir = options.dataDir;
     this.#maxQueries = options.maxQueries;
     this.#minFreeDiskBytes = options.minFreeDiskBytes;
+    this.#proxy = options.proxy;
     this.#usersOf = options.usersOf;
     this.#backupPathOf = options.backupPathOf;
   }
@@ -61,6 +66,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
       maxQueries: this.#maxQueries,
       minFreeDiskBytes: this.#minFreeDiskBytes,
       users,
+      proxy: await this.#proxy.open(service.id),
       backupsAllowedPath: this.#backupPathOf(service.id),
       compileCacheDir: join(home, "cache"),
       launcherCacheDir: join(this.#dataDir, "cache", "launcher"),
@@ -85,6 +91,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
 
   async remove(serviceId: string): Promise<void> {
     await endRecorded(join(this.#home(serviceId), "engine.pid"));
+    await this.#proxy.close(serviceId);
     await rm(this.#home(serviceId), { recursive: true, force: true, maxRetries: 3 });
   }
 
