@@ -15,6 +15,9 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
   version: string;
 };
 
+// Whatever this process and its children create is for their user alone.
+process.umask(0o077);
+
 const program = new Command("millrace").description("Self-hosted data service manager").version(version);
 const serve = program.command("serve", { isDefault: true }).description("Runs the API, the services and the pipes");
 addSettings(serve).action(async (flags: Record<string, string>) => await run(readConfig(flags)));

@@ -27,6 +27,7 @@ const keyOperators = new Set(["+", "-", "*", "/", "%", ",", "(", ")", "=", "<", 
 export function tableExpressionProblem(text: string, columns: ReadonlySet<string>): string | undefined {
   const tokens = tokenize(text);
   if (tokens.length === 0) return "is empty";
+  if (hasComment(text, tokens)) return "must not contain a comment";
   let depth = 0;
   for (const [at, token] of tokens.entries()) {
     if (token.text === "(") depth += 1;
@@ -36,6 +37,12 @@ export function tableExpressionProblem(text: string, columns: ReadonlySet<string
     if (problem !== undefined) return problem;
   }
   return depth === 0 ? undefined : "has an opening parenthesis without a closing one";
+}
+
+/** Only comments and white space lie between tokens. An open comment would swallow what follows in the statement. */
+function hasComment(text: string, tokens: readonly Token[]): boolean {
+  const ends = [0, ...tokens.map(({ end }) => end)];
+  return ends.some((end, index) => text.slice(end, tokens[index]?.start).trim() !== "");
 }
 
 function keyTokenProblem(token: Token, next: Token | undefined, columns: ReadonlySet<string>): string | undefined {
@@ -68,6 +75,7 @@ const maxTypeDepth = 32;
 /** What is wrong with the text of a column type; undefined when it may be written into a statement. */
 export function columnTypeProblem(text: string): string | undefined {
   const tokens = tokenize(text);
+  if (hasComment(text, tokens)) return "must not contain a comment";
   const end = readType(tokens, 0, 0);
   if (typeof end === "string") return end;
   return end === tokens.length ? undefined : `must not contain ${(tokens[end] as Token).text.slice(0, 40)}`;

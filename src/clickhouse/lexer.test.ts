@@ -52,6 +52,14 @@ describe("the guard sees the words that the engine sees", () => {
     const words = tokenize(sql).filter((token) => token.kind === "word");
     expect(words.map((token) => token.text)).toContain("outfile");
   });
+  test("more than 100 beginnings of heredocs end the text, so that the time stays linear", () => {
+    const opened = (count: number) => Array.from({ length: count }, (_, i) => `$a${i}$`).join(" ");
+    expect(tokenize(opened(100)).every(({ kind }) => kind === "word")).toBe(true);
+    const tokens = tokenize(opened(1_000));
+    expect(tokens.length).toBe(101);
+    expect(tokens.at(-1)).toMatchObject({ kind: "unterminated" });
+    expect(tokenize("$a$ 1 $a$ ".repeat(101)).at(-1)?.kind).toBe("unterminated");
+  });
   test("an unclosed nested comment hides the rest, as for the engine", () => {
     expect(tokenize("select /* /* */ 1").at(-1)?.kind).toBe("unterminated");
   });

@@ -34,23 +34,25 @@ const curlyQuotes: Readonly<Record<string, { close: string; kind: TokenKind }>> 
 };
 const operators = ["<=>", "->", "::", "||", "<=", ">=", "==", "!=", "<>", "@@"];
 
-/** Every token up to the end of the text; comments and white space are left out. Total: never throws. */
+/** Each may need a search through the rest of the text. Nobody writes that many. */
+const maxHeredocs = 100;
+
+/**
+ * Every token up to the end of the text; comments and white space are left out. Total: never throws. The time is linear
+ * in the length: from the 101st beginning of a heredoc on, closed or not, the rest of the text is `unterminated`.
+ */
 export function tokenize(sql: string): Token[] {
   const tokens: Token[] = [];
+  let heredocs = 0;
   for (let at = 0; at < sql.length; ) {
     const next = skipSpace(sql, at);
     if (next >= sql.length) break;
-    const token = nextToken(sql, next);
-    tokens.push(token);
-    at = token.end;
+    if (heredocAt(sql, next) !== undefined) heredocs += 1;
+    const found = heredocs > maxHeredocs ? token("unterminated", sql, next, sql.length) : nextToken(sql, next);
+    tokens.push(found);
+    at = found.end;
   }
   return tokens;
-}
-
-/** The first token at or after `from`, or undefined at the end. Lets a caller stop before inline data begins. */
-export function tokenAt(sql: string, from: number): Token | undefined {
-  const start = skipSpace(sql, from);
-  return start >= sql.length ? undefined : nextToken(sql, start);
 }
 
 /** True for an unquoted word equal to `word`, whatever its case. */
@@ -119,21 +121,11 @@ function nextToken(sql: string, start: number): Token {
     return digitString(sql, start);
   }
   if (sql.startsWith("/*", start)) return token("unterminated", sql, start, sql.length);
-  if (char === "$") {
-    const heredoc = /^\$([A-Za-z0-9_]*)\$/.exec(sql.slice(start, start + 130));
-    if (heredoc) {
-      const close = sql.indexOf(heredoc[0], start + heredoc[0].length);
-      if (close >= 0) {
-        const end = close + heredoc[0].length;
-        return {
-          kind: "string",
-          text: sql.slice(start, end),
-          value: sql.slice(start + heredoc[0].length, close),
-          start,
-          end,
-        };
-      }
-    }
+  const tag = heredocAt(sql, start);
+  const close = tag === undefined ? -1 : sql.indexOf(tag, start + tag.length);
+  if (tag !== undefined && close >= 0) {
+    const end = close + tag.length;
+    return { kind: "string", text: sql.slice(start, end), value: sql.slice(start + tag.length, close), start, end };
   }
   if (char === "{") {
     const parameter = /^\{\s*[A-Za-z_][A-Za-z0-9_]*\s*:[^{}]*\}/.exec(sql.slice(start, start + 1000));
@@ -147,6 +139,12 @@ function nextToken(sql: string, start: number): Token {
   }
   const operator = operators.find((op) => sql.startsWith(op, start));
   return token("punctuation", sql, start, start + (operator?.length ?? 1));
+}
+
+/** `$tag$` where a heredoc may begin; without the same tag further on it is a word. */
+function heredocAt(sql: string, start: number): string | undefined {
+  if (sql[start] !== "$") return undefined;
+  return /^\$[A-Za-z0-9_]*\$/.exec(sql.slice(start, start + 130))?.[0];
 }
 
 /** `x'4142'` and `b'01000001'`: a string written as digits. */

@@ -26,6 +26,16 @@ describe("column types", () => {
     for (const text of ["", "Point", "Weird(", ")(", "Array"]) expect(() => parseType(text), text).not.toThrow();
     expect(parseType("Point").family).toBe("other");
   });
+  test("what is nested deeper than 32 levels is `other`, so that the time stays linear", () => {
+    const nested = (levels: number) => `${"Array(".repeat(levels)}UInt8${")".repeat(levels)}`;
+    const innermost = (text: string) => {
+      let type = parseType(text);
+      while (type.items[0] !== undefined) type = type.items[0];
+      return type.family;
+    };
+    expect(innermost(nested(32))).toBe("integer");
+    expect(innermost(nested(500))).toBe("other");
+  });
   test("only numbers are numeric", () => {
     expect(["UInt8", "Int256", "Float32", "Decimal64(3)"].every((text) => isNumeric(parseType(text)))).toBe(true);
     expect(["String", "Bool", "Date", "UUID"].some((text) => isNumeric(parseType(text)))).toBe(false);

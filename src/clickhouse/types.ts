@@ -65,24 +65,38 @@ const families: Readonly<Record<string, TypeFamily>> = {
   AggregateFunction: "aggregate",
 };
 
-/** Parses any type text. Total: what it does not know becomes family `other` with the text kept. */
+/** Every level reads its part of the text again: without a bound the time would grow with the square of the length. */
+const maxDepth = 32;
+
+/**
+ * Parses any type text. Total: what it does not know, or what is nested deeper than 32 levels, becomes family `other` with
+ * the text kept.
+ */
 export function parseType(text: string): ColumnType {
+  return parseAt(text, 0);
+}
+
+function parseAt(text: string, depth: number): ColumnType {
   const trimmed = text.trim();
+  if (depth > maxDepth) {
+    return { family: "other", name: trimmed, nullable: false, items: [], names: [], size: 0, text: trimmed };
+  }
+  const below = (inner: string) => parseAt(inner, depth + 1);
   const open = trimmed.indexOf("(");
   const name = open < 0 ? trimmed : trimmed.slice(0, open);
   const args = open < 0 ? [] : splitArguments(trimmed.slice(open + 1, trimmed.lastIndexOf(")")));
-  if (name === "Nullable") return { ...parseType(args[0] ?? ""), nullable: true, text: trimmed };
-  if (name === "LowCardinality") return { ...parseType(args[0] ?? ""), text: trimmed };
-  if (name === "SimpleAggregateFunction") return { ...parseType(args[1] ?? ""), text: trimmed };
+  if (name === "Nullable") return { ...below(args[0] ?? ""), nullable: true, text: trimmed };
+  if (name === "LowCardinality") return { ...below(args[0] ?? ""), text: trimmed };
+  if (name === "SimpleAggregateFunction") return { ...below(args[1] ?? ""), text: trimmed };
   const family = familyOf(name);
   const base = { family, name, nullable: family === "dynamic", names: [], text: trimmed };
-  if (family === "array" || family === "map") return { ...base, items: args.map(parseType), size: 0 };
+  if (family === "array" || family === "map") return { ...base, items: args.map(below), size: 0 };
   if (family === "tuple") {
     const members = args.map(splitMember);
     const named = members.every((member) => member.name !== undefined);
     return {
       ...base,
-      items: members.map((member) => parseType(member.type)),
+      items: members.map((member) => below(member.type)),
       names: named ? members.map((member) => member.name as string) : [],
       size: 0,
     };

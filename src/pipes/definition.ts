@@ -9,6 +9,9 @@ import type { DestinationTable, JsonObject, SourceKind } from "../sources/source
 import type { NewPipe, Pipe, PipeDestination } from "../store/pipes.ts";
 import type { Job } from "./protocol.ts";
 
+/** Of all columns together: reading them holds up every other request. */
+const maxTypesLength = 262_144;
+
 type CreateBody = z.output<typeof createPipeBody>;
 
 export type Checked = {
@@ -94,10 +97,12 @@ export function destinationIssues(destination: PipeDestination): Issue[] {
   const columns = destination.columns ?? [];
   if (columns.length === 0) add("columns", "is required and must not be empty");
   const names = new Set<string>();
+  const length = columns.reduce((sum, { type }) => sum + type.length, 0);
+  if (length > maxTypesLength) add("columns", `have types of ${length} characters; ${maxTypesLength} are allowed`);
   for (const [index, { name, type }] of columns.entries()) {
     if (names.has(name)) add(`columns.${index}.name`, `is used twice: ${name}`);
     names.add(name);
-    const problem = columnTypeProblem(type);
+    const problem = length > maxTypesLength ? undefined : columnTypeProblem(type);
     if (problem !== undefined) add(`columns.${index}.type`, problem);
   }
   if (destination.managedTable === false && destination.tableDefinition !== undefined) {

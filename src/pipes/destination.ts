@@ -125,20 +125,21 @@ export function missingTable(database: string, table: string): AppError {
 /** The statement that creates a managed table. Types and expressions have passed the guard when the pipe was made. */
 export function createTableSql(table: DestinationTable, definition: PipeDestination): string {
   const { engine, sortingKey, partitionBy, primaryKey } = definition.tableDefinition ?? {};
-  const columns = (definition.columns ?? []).map(({ name, type }) => `${identifier(name)} ${type}`).join(", ");
+  const columns = (definition.columns ?? []).map(({ name, type }) => `${identifier(name)} ${type}`).join(",\n");
   const type = engine?.type ?? "MergeTree";
-  const head = `CREATE TABLE IF NOT EXISTS ${tableName(table.database, table.table)} (${columns})`;
+  const head = `CREATE TABLE IF NOT EXISTS ${tableName(table.database, table.table)} (\n${columns}\n)`;
   const comment = `COMMENT ${literal("Made by a Millrace pipe")}`;
   if (type === "Null") return `${head} ENGINE = Null ${comment}`;
   const order = (sortingKey ?? []).map(identifier).join(", ");
   return [
     `${head} ENGINE = ${type}(${engineArguments(engine)})`,
     partitionBy === undefined ? "" : `PARTITION BY ${partitionBy}`,
-    primaryKey === undefined ? "" : `PRIMARY KEY (${primaryKey})`,
+    primaryKey === undefined ? "" : `PRIMARY KEY (${primaryKey}\n)`,
     `ORDER BY (${order})`,
     `SETTINGS non_replicated_deduplication_window = ${dedupWindow}`,
     comment,
-  ].join(" ");
+    // On lines of their own: a text that ends in a comment hides nothing of what follows.
+  ].join("\n");
 }
 
 function engineArguments(engine: NonNullable<PipeDestination["tableDefinition"]>["engine"]): string {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -15,6 +15,17 @@ beforeEach(async () => {
 afterEach(() => {
   db.close();
   rmSync(dir, { recursive: true });
+});
+
+test("its files are for their user alone, also those that were there with another mode", async () => {
+  const modes = () => readdirSync(dir).map((name) => [name, (statSync(join(dir, name)).mode & 0o777).toString(8)]);
+  expect(new Set(modes().map(([, mode]) => mode))).toEqual(new Set(["600"]));
+  expect(modes().map(([name]) => name)).toContain("millrace.db-wal");
+  db.close();
+  for (const name of readdirSync(dir)) chmodSync(join(dir, name), 0o644);
+  db = openDatabase(join(dir, "millrace.db"));
+  await db.run("INSERT INTO t (v) VALUES ('x')");
+  expect(new Set(modes().map(([, mode]) => mode))).toEqual(new Set(["600"]));
 });
 
 const all = "SELECT v FROM t ORDER BY id";

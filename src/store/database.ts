@@ -3,7 +3,7 @@
  * placeholders, JSON as text, ISO 8601 times as text), so that a Postgres driver can stand behind it later.
  * Writes are durable when their promise resolves (WAL, synchronous=FULL). This file is the only importer of the driver.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
@@ -32,6 +32,7 @@ export interface Database extends Queries {
  * plane on the same directory fails loudly instead of writing beside the first.
  */
 export function openDatabase(file: string): Database {
+  for (const name of [file, `${file}.lock`]) makePrivate(name);
   const lock = takeLock(`${file}.lock`);
   const writer = new Connection(file);
   migrate(writer);
@@ -128,6 +129,12 @@ class Connection {
     }
     return statement;
   }
+}
+
+/** SQLite gives its side files the mode of the file. Those of earlier versions may be there with another one. */
+function makePrivate(file: string): void {
+  closeSync(openSync(file, "a", 0o600));
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);
 }
 
 function takeLock(file: string): DatabaseSync {

@@ -44,6 +44,7 @@ async function storedPipe(): Promise<string> {
   );
 }
 
+const long = `Enum8(${Array.from({ length: 120 }, (_, i) => `'value ${i}' = ${i}`).join(", ")})`;
 const issuePaths = (body: { issues?: { path: string }[] }) => body.issues?.map((issue) => issue.path);
 
 describe("creating a pipe", () => {
@@ -75,6 +76,16 @@ describe("creating a pipe", () => {
       "a type that is none",
       { destination: { table: "t", columns: [{ name: "a", type: "String DEFAULT file('/etc/passwd')" }] } },
       ["destination.columns.0.type"],
+    ],
+    [
+      "types that are too long together",
+      { destination: { table: "t", columns: Array.from({ length: 240 }, (_, i) => ({ name: `c${i}`, type: long })) } },
+      ["destination.columns"],
+    ],
+    [
+      "a partition expression that ends in a comment",
+      { destination: { table: "t", columns, tableDefinition: { partitionBy: "toString(user) -- " } } },
+      ["destination.tableDefinition.partitionBy"],
     ],
     [
       "a partition expression that runs something",
