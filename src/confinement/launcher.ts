@@ -6,7 +6,7 @@
  * thread: the threads of V8 and of Node that are there before the first line of JavaScript would stay free. Running a
  * program leaves only the calling thread.
  */
-import { openSync, writeSync } from "node:fs";
+import { openSync, writeFileSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { architecture, kernelCall } from "./kernel.ts";
 import { landlockVersion, restrictSelf } from "./landlock.ts";
@@ -16,6 +16,9 @@ import { filterSelf } from "./seccomp.ts";
 
 /** include/uapi/linux/fcntl.h */
 const setDescriptorFlags = 2;
+
+/** Of 1000; the control plane has 0. */
+const outOfMemoryScore = "300";
 
 /** What shells answer when a program cannot be run. */
 const cannotRun = 126;
@@ -28,11 +31,12 @@ try {
   process.exit(cannotRun);
 }
 
-function launch({ command, args, environment, rules, parent, inherited, landlock }: Launch): void {
+function launch({ command, args, environment, rules, parent, inherited, landlock, join }: Launch): void {
   // Before the wall stands: the folder of compiled code is ours alone, and out of reach behind it.
   flushCompileCache();
   const arch = architecture();
   if (arch === undefined) throw new Error(`${process.platform} on ${process.arch} is not supported`);
+  shareMachine(join);
   forbidNewPrivileges();
   dropCapabilities();
   dieWithParent(parent);
@@ -45,6 +49,18 @@ function launch({ command, args, environment, rules, parent, inherited, landlock
   for (const fd of inherited) keepOpen(fd);
   if (process.execve === undefined) throw new Error("this version of Node cannot run another program");
   process.execve(command, [command, ...args], environment);
+}
+
+/** Limits are a help: no program is kept from running for want of them. */
+function shareMachine(join: readonly string[]): void {
+  try {
+    // Where memory ends for all, a child ends before the control plane does.
+    writeFileSync("/proc/self/oom_score_adj", outOfMemoryScore);
+    // The process that writes is the one that joins.
+    for (const file of join) writeFileSync(file, "0");
+  } catch {
+    // The score is higher already, or the group has just been removed.
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Starts children behind the wall. */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { availableGroups, type GroupLimits, makeGroup, removeGroup } from "./cgroups.ts";
 import { type Launch, launchVariable } from "./launch.ts";
 import type { Rules } from "./rules.ts";
 import { confinementState } from "./state.ts";
@@ -17,6 +18,8 @@ export type ConfinedOptions = {
    * the launcher runs before its wall stands.
    */
   readonly launcherCacheDir?: string | undefined;
+  /** The control group of the child: its name, which no other child has at the time, and its bounds. */
+  readonly group?: GroupLimits & { readonly name: string };
   /** The version of Landlock to use at most, as on an older kernel (default: the kernel's). */
   readonly landlock?: number;
 };
@@ -33,7 +36,7 @@ export function spawnConfined(
   rules: Rules,
   options: ConfinedOptions,
 ): ChildProcess {
-  const { stdio, environment, launcherCacheDir } = options;
+  const { stdio, environment, launcherCacheDir, group } = options;
   if (confinementState().landlock === 0) return spawn(command, args, { stdio, env: environment });
   const launch: Launch = {
     command,
@@ -43,15 +46,24 @@ export function spawnConfined(
     parent: process.pid,
     inherited: Array.isArray(stdio) ? stdio.flatMap((how, fd) => (fd > 2 && how !== "ignore" ? [fd] : [])) : [],
     landlock: options.landlock ?? Number.MAX_SAFE_INTEGER,
+    join: group === undefined ? [] : makeGroup(availableGroups(), nameOf(group), group),
   };
   // The program's name and arguments follow for those who look at the list of processes; the launcher reads none.
-  return spawn(process.execPath, ["--require", launcherFile, "--", command, ...args], {
+  const child = spawn(process.execPath, ["--require", launcherFile, "--", command, ...args], {
     stdio,
+    // A session of its own: where the system groups processes by session, each child has one part of the processors.
+    detached: true,
     env: {
       [launchVariable]: JSON.stringify(launch),
       ...(launcherCacheDir === undefined ? {} : { NODE_COMPILE_CACHE: launcherCacheDir }),
     },
   });
+  if (group !== undefined) child.once("exit", () => removeGroup(availableGroups(), nameOf(group)));
+  return child;
+}
+
+function nameOf({ name }: { readonly name: string }): string {
+  return `millrace-${name}`;
 }
 
 /** The variable by which Node finds its channel. Node takes it out of the launcher's environment. */

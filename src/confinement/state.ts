@@ -1,4 +1,5 @@
 /** What wall this machine has. */
+import { availableGroups } from "./cgroups.ts";
 import { architecture } from "./kernel.ts";
 import { landlockVersion, missingAt } from "./landlock.ts";
 
@@ -9,7 +10,9 @@ export type ConfinementState = {
   readonly landlock: number;
   /** What the wall lacks here, in words. */
   readonly missing: readonly string[];
-  /** All of it in one sentence. */
+  /** The version of the control groups that bound what each child takes; undefined: nothing bounds it. */
+  readonly groups: number | undefined;
+  /** All of it in words. */
   readonly sentence: string;
 };
 
@@ -17,21 +20,29 @@ let known: ConfinementState | undefined;
 
 /** Found out once per process. Never throws: where nothing can be said, there is no wall. */
 export function confinementState(): ConfinementState {
-  known ??= stateOf(landlockVersion(), why());
+  known ??= stateOf(landlockVersion(), why(), availableGroups()?.version);
   return known;
 }
 
 /** `reason` says why there is no wall, where there is none. */
-export function stateOf(landlock: number, reason: string): ConfinementState {
+export function stateOf(landlock: number, reason: string, groups: number | undefined): ConfinementState {
+  const missing = landlock === 0 ? ["everything"] : missingAt(landlock);
+  const sentence = `${wallSentence(landlock, reason, missing)} ${groupsSentence(groups)}`;
+  return { confined: landlock > 1, landlock, missing, groups, sentence };
+}
+
+function wallSentence(landlock: number, reason: string, missing: readonly string[]): string {
   if (landlock === 0) {
-    const sentence = `Engines and pipe workers run without confinement, because ${reason}: whoever breaks out of one of them reaches all that this user reaches.`;
-    return { confined: false, landlock, missing: ["everything"], sentence };
+    return `Engines and pipe workers run without confinement, because ${reason}: whoever breaks out of one of them reaches all that this user reaches.`;
   }
-  const missing = missingAt(landlock);
-  const confined = landlock > 1;
   const but = missing.length === 0 ? "" : `, but ${missing.join(", and ")}`;
-  const sentence = `Engines and pipe workers are confined by Landlock, version ${landlock}${but}.`;
-  return { confined, landlock, missing, sentence };
+  return `Engines and pipe workers are confined by Landlock, version ${landlock}${but}.`;
+}
+
+function groupsSentence(groups: number | undefined): string {
+  return groups === undefined
+    ? "Without control groups, one of them can take processors and memory from the others."
+    : `Control groups, version ${groups}, share processors and bound memory and threads.`;
 }
 
 /** For operators who would rather have no server than one without a wall. Throws with the state's sentence. */

@@ -3,7 +3,7 @@
  * behind.
  */
 import type { ChildProcess } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
@@ -71,6 +71,8 @@ export type EngineHostProcess = {
 const hostFile = fileURLToPath(new URL("./host.ts", import.meta.url));
 const stderrTailBytes = 8_000;
 const keyBytes = 32;
+/** More than the engine's pools of threads hold at most, and less than a machine has for all. */
+const maxTasks = 12_000;
 /** How long a predecessor may take to be gone from the data directory. */
 const lockTimeoutMs = 10_000;
 
@@ -132,8 +134,15 @@ function startProcess(options: EngineHostOptions, port: number): ChildProcess {
       environment:
         proxy === undefined ? environment : { ...environment, http_proxy: proxy.url, https_proxy: proxy.url },
       launcherCacheDir,
+      group: groupOf(options),
     },
   );
+}
+
+/** The engine keeps its own limit by refusing queries; above this one, with room for what it does not count, it is killed. */
+function groupOf({ dataDir, maxMemoryBytes }: EngineHostOptions) {
+  const name = `engine-${createHash("sha256").update(dataDir).digest("hex").slice(0, 16)}`;
+  return { name, memoryBytes: Math.floor(maxMemoryBytes * 1.25) + 2 ** 29, tasks: maxTasks };
 }
 
 /**

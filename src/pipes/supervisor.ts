@@ -172,6 +172,7 @@ export class PipesSupervisor {
         permits: this.#options.permits,
         pidFile: join(this.#runDir, index === 0 ? `${pipe.id}.pid` : `${pipe.id}.${index}.pid`),
         process: {
+          name: `${pipe.id}-${index}`,
           cacheDir: this.#cacheDir(pipe.id),
           launcherCacheDir: join(this.#options.dataDir, "cache", "launcher"),
         },

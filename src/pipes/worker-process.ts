@@ -10,7 +10,12 @@ import type { JsonObject } from "../sources/source.ts";
 
 const workerFile = fileURLToPath(new URL("./worker.ts", import.meta.url));
 
+/** Threads of Node and of its pool, several times over. */
+const maxTasks = 256;
+
 export type WorkerProcessOptions = {
+  /** Like no other worker's that runs. */
+  readonly name: string;
   readonly config: JsonObject;
   /** Folder of compiled code, the pipe's own; made when it is missing. */
   readonly cacheDir: string;
@@ -18,7 +23,7 @@ export type WorkerProcessOptions = {
 };
 
 /** The process has a channel, and its standard error is ours. */
-export function startWorkerProcess({ config, cacheDir, launcherCacheDir }: WorkerProcessOptions): ChildProcess {
+export function startWorkerProcess({ name, config, cacheDir, launcherCacheDir }: WorkerProcessOptions): ChildProcess {
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 });
   const aws = usesOwnCredentials(config) ? "credentials" : "region";
   const { environment, reads } = childEnvironment({ home: join(cacheDir, "home"), compileCacheDir: cacheDir, aws });
@@ -27,6 +32,7 @@ export function startWorkerProcess({ config, cacheDir, launcherCacheDir }: Worke
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     environment,
     launcherCacheDir,
+    group: { name: `pipe-${name}`, tasks: maxTasks },
   });
 }
 

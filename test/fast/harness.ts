@@ -149,7 +149,7 @@ export async function startApi(
     observability: { operations: {}, handlers: {} },
     extend: (instance) =>
       addPages(instance, {
-        confinement: stateOf(7, ""),
+        confinement: stateOf(7, "", 2),
         version: "0.0.0",
         operations: managementOperations,
         openApi: () => openApiDocument({ management: managementOperations, observability: {}, version: "0.0.0" }),

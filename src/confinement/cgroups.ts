@@ -1,0 +1,151 @@
+/**
+ * Control groups: a child gets a fair part of the processors and bounds of memory and threads, where the system lets us
+ * make groups below our own. Version 1 needs root; version 2 a group that is delegated to us, such as a systemd service
+ * with Delegate=yes. https://docs.kernel.org/admin-guide/cgroup-v2.html
+ */
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export type GroupLimits = {
+  /** Everything that the child and its page cache may hold; above it the child is killed. Undefined: no bound. */
+  readonly memoryBytes?: number;
+  /** Processes and threads. */
+  readonly tasks: number;
+};
+
+/** Where groups are made: a folder per controller in version 1, one folder in version 2. */
+export type Groups =
+  | { readonly version: 1; readonly folders: Readonly<Partial<Record<Controller, string>>> }
+  | { readonly version: 2; readonly folder: string };
+
+type Controller = "cpu" | "memory" | "pids";
+const controllers = ["cpu", "memory", "pids"] as const;
+
+/** Every group has the same weight, and so has the control plane: the default, which is the weight of one thread. */
+const weights = { 1: ["cpu.shares", "1024"], 2: ["cpu.weight", "100"] } as const;
+
+let known: { readonly groups: Groups | undefined } | undefined;
+
+/** Found out once per process. Undefined where we may make no groups. In version 2, moves this process to a group of its own. */
+export function availableGroups(): Groups | undefined {
+  known ??= { groups: findGroups() };
+  return known.groups;
+}
+
+/**
+ * Makes the group, or takes it as an earlier run has left it, and returns the files that the child writes itself into.
+ * Empty where there are no groups: limits are a help, and no child fails for want of them.
+ */
+export function makeGroup(groups: Groups | undefined, name: string, limits: GroupLimits): string[] {
+  try {
+    if (groups === undefined) return [];
+    if (groups.version === 2) return [makeFolder(join(groups.folder, name), settingsOf(2, controllers, limits))];
+    return Object.entries(groups.folders).map(([controller, folder]) =>
+      makeFolder(join(folder, name), settingsOf(1, [controller as Controller], limits)),
+    );
+  } catch {
+    removeGroup(groups, name);
+    return [];
+  }
+}
+
+/** Removes the group of a child that has ended. */
+export function removeGroup(groups: Groups | undefined, name: string): void {
+  if (groups === undefined) return;
+  const folders = groups.version === 2 ? [groups.folder] : Object.values(groups.folders);
+  for (const folder of folders) {
+    try {
+      rmdirSync(join(folder, name));
+    } catch {
+      // Never made, or its last process is still being buried: an empty group costs nothing, and is taken again.
+    }
+  }
+}
+
+function makeFolder(folder: string, settings: readonly (readonly [file: string, value: string])[]): string {
+  mkdirSync(folder, { recursive: true });
+  for (const [file, value] of settings) writeFileSync(join(folder, file), value);
+  return join(folder, "cgroup.procs");
+}
+
+function settingsOf(version: 1 | 2, of: readonly Controller[], { memoryBytes, tasks }: GroupLimits) {
+  const memoryFile = version === 1 ? "memory.limit_in_bytes" : "memory.max";
+  const none = version === 1 ? "-1" : "max";
+  const all: Record<Controller, readonly [string, string]> = {
+    cpu: weights[version],
+    memory: [memoryFile, memoryBytes === undefined ? none : String(memoryBytes)],
+    pids: ["pids.max", String(tasks)],
+  };
+  return of.map((controller) => all[controller]);
+}
+
+function findGroups(): Groups | undefined {
+  try {
+    const own = ownGroups(readFileSync("/proc/self/cgroup", "utf8"), readFileSync("/proc/self/mountinfo", "utf8"));
+    const folders = Object.fromEntries(
+      controllers.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]]])),
+    );
+    if (Object.keys(folders).length > 0) return usable({ version: 1, folders });
+    return own.unified === undefined ? undefined : usable(delegated(own.unified));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Tries, because permissions of this file system do not tell. */
+function usable(groups: Groups | undefined): Groups | undefined {
+  const name = `millrace-try-${process.pid}`;
+  const made = makeGroup(groups, name, { tasks: 1 }).length > 0;
+  removeGroup(groups, name);
+  return made ? groups : undefined;
+}
+
+/**
+ * In version 2 only groups without processes of their own have controllers for those below. So this process moves to a
+ * group below, if nobody else is in its group.
+ */
+function delegated(folder: string): Groups | undefined {
+  const has = readFileSync(join(folder, "cgroup.controllers"), "utf8").trim().split(" ");
+  if (!controllers.every((name) => has.includes(name))) return undefined;
+  const inside = readFileSync(join(folder, "cgroup.procs"), "utf8").trim().split("\n");
+  if (inside.some((pid) => pid !== String(process.pid))) return undefined;
+  const control = join(folder, "millrace-control");
+  mkdirSync(control, { recursive: true });
+  writeFileSync(join(control, "cgroup.procs"), "0");
+  try {
+    const subtree = controllers.map((name) => `+${name}`).join(" ");
+    writeFileSync(join(folder, "cgroup.subtree_control"), subtree);
+    return { version: 2, folder };
+  } catch {
+    writeFileSync(join(folder, "cgroup.procs"), "0");
+    rmdirSync(control);
+    return undefined;
+  }
+}
+
+/** Folders of the groups that a process is in, by controller, and of its group of version 2. Texts of /proc. */
+export function ownGroups(cgroup: string, mountinfo: string): Partial<Record<Controller | "unified", string>> {
+  const own: Partial<Record<Controller | "unified", string>> = {};
+  for (const line of mountinfo.split("\n")) {
+    const [before = "", after = ""] = line.split(" - ");
+    const [, , , root = "", mount = ""] = before.split(" ");
+    const [type, , options = ""] = after.split(" ");
+    if (type !== "cgroup" && type !== "cgroup2") continue;
+    for (const name of type === "cgroup2" ? (["unified"] as const) : controllers) {
+      if (type === "cgroup" && !options.split(",").includes(name)) continue;
+      const path = pathOf(cgroup, name);
+      if (path === undefined || !path.startsWith(root)) continue;
+      const folder = join(mount, path.slice(root === "/" ? 0 : root.length));
+      if (existsSync(folder)) own[name] ??= folder;
+    }
+  }
+  return own;
+}
+
+function pathOf(cgroup: string, name: Controller | "unified"): string | undefined {
+  for (const line of cgroup.split("\n")) {
+    const [, of = "", ...path] = line.split(":");
+    if (name === "unified" ? of === "" : of.split(",").includes(name)) return path.join(":");
+  }
+  return undefined;
+}
