@@ -32,9 +32,11 @@ describe.skipIf(!possible)("a control group", () => {
   test("holds its child and goes with it", async () => {
     const child = start("setInterval(() => {}, 1000); process.send(1)", { name: "test-member", tasks: 64 });
     await once(child, "message");
-    const inside = readFileSync(`/proc/${child.pid}/cgroup`, "utf8");
     const controllers = groups?.version === 1 ? Object.keys(groups.folders) : [""];
-    for (const name of controllers) expect(inside).toMatch(new RegExp(`:${name}:.*/millrace-test-member$`, "m"));
+    await until("the child is in its groups", async () => {
+      const inside = readFileSync(`/proc/${child.pid}/cgroup`, "utf8");
+      return controllers.every((name) => new RegExp(`:${name}:.*/millrace-test-member$`, "m").test(inside));
+    });
     const folders = groups?.version === 1 ? Object.values(groups.folders) : [groups?.folder as string];
     child.kill("SIGKILL");
     await until("the group is gone", async () => folders.every((path) => !existsSync(`${path}/millrace-test-member`)));

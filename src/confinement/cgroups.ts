@@ -3,7 +3,9 @@
  * make groups below our own. Version 1 needs root; version 2 a group that is delegated to us, such as a systemd service
  * with Delegate=yes. https://docs.kernel.org/admin-guide/cgroup-v2.html
  */
+import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 export type GroupLimits = {
@@ -33,25 +35,29 @@ export function availableGroups(): Groups | undefined {
 }
 
 /**
- * Makes the group, or takes it as an earlier run has left it, and returns the files that the child writes itself into.
- * Empty where there are no groups: limits are a help, and no child fails for want of them.
+ * Makes a group for the child, puts it there while it starts, and removes the group when the child has ended. Limits are a
+ * help: where there are no groups, or one cannot be made, the child runs without.
  */
-export function makeGroup(groups: Groups | undefined, name: string, limits: GroupLimits): string[] {
+export function enterGroup(child: ChildProcess, groups: Groups | undefined, name: string, limits: GroupLimits): void {
+  if (groups === undefined || child.pid === undefined) return;
   try {
-    if (groups === undefined) return [];
-    if (groups.version === 2) return [makeFolder(join(groups.folder, name), settingsOf(2, controllers, limits))];
-    return Object.entries(groups.folders).map(([controller, folder]) =>
-      makeFolder(join(folder, name), settingsOf(1, [controller as Controller], limits)),
-    );
+    // Not awaited: the kernel takes some milliseconds, and the child as many to begin its work.
+    for (const file of makeGroup(groups, name, limits)) writeFile(file, String(child.pid)).catch(() => {});
   } catch {
     removeGroup(groups, name);
-    return [];
   }
+  child.once("exit", () => removeGroup(groups, name));
 }
 
-/** Removes the group of a child that has ended. */
-export function removeGroup(groups: Groups | undefined, name: string): void {
-  if (groups === undefined) return;
+/** Makes the group, or takes it as an earlier run has left it, and returns the files that take pids. */
+function makeGroup(groups: Groups, name: string, limits: GroupLimits): string[] {
+  if (groups.version === 2) return [makeFolder(join(groups.folder, name), settingsOf(2, controllers, limits))];
+  return Object.entries(groups.folders).map(([controller, folder]) =>
+    makeFolder(join(folder, name), settingsOf(1, [controller as Controller], limits)),
+  );
+}
+
+function removeGroup(groups: Groups, name: string): void {
   const folders = groups.version === 2 ? [groups.folder] : Object.values(groups.folders);
   for (const folder of folders) {
     try {
@@ -94,10 +100,16 @@ function findGroups(): Groups | undefined {
 
 /** Tries, because permissions of this file system do not tell. */
 function usable(groups: Groups | undefined): Groups | undefined {
+  if (groups === undefined) return undefined;
   const name = `millrace-try-${process.pid}`;
-  const made = makeGroup(groups, name, { tasks: 1 }).length > 0;
-  removeGroup(groups, name);
-  return made ? groups : undefined;
+  try {
+    makeGroup(groups, name, { tasks: 1 });
+    return groups;
+  } catch {
+    return undefined;
+  } finally {
+    removeGroup(groups, name);
+  }
 }
 
 /**

@@ -32,34 +32,59 @@ export function architecture(): Architecture | undefined {
   return process.arch === "x64" || process.arch === "arm64" ? process.arch : undefined;
 }
 
-/** Loaded with the first call: a control plane without confinement never maps the library. */
-let library: typeof import("ffi-rs") | undefined;
+type Library = Pick<typeof import("ffi-rs"), "open" | "load" | "DataType" | "FFITypeTag">;
 
-function loaded(): typeof import("ffi-rs") {
+/** Loaded with the first call. */
+let library: Library | undefined;
+
+function loaded(): Library {
   if (library === undefined) {
-    library = require("ffi-rs") as typeof import("ffi-rs");
+    library = find();
     // An empty path is the process itself, which has the C library loaded.
     library.open({ library: "c", path: "" });
   }
   return library;
 }
 
+/**
+ * The package's binding of this platform. Its index would have Node write a report of the process to tell one C library
+ * from the other, which takes 5 ms of every start; it is asked only where there is no binding for the usual one.
+ */
+function find(): Library {
+  try {
+    return createRequire(require.resolve("ffi-rs"))(`@yuuang/ffi-rs-linux-${process.arch}-gnu`) as Library;
+  } catch {
+    return require("ffi-rs") as Library;
+  }
+}
+
+/** Calls a function of the C library that returns a long. */
+function call(name: string, args: readonly (number | Buffer)[]): { value: number; errno: number; reason: string } {
+  const { DataType, FFITypeTag, load } = loaded();
+  const types = args.map((arg) =>
+    typeof arg === "number"
+      ? DataType.I64
+      : { type: DataType.U8Array, length: arg.length, ffiTypeTag: (FFITypeTag as { Array?: unknown }).Array },
+  );
+  const answer = load({
+    library: "c",
+    funcName: name,
+    retType: DataType.I64,
+    paramsType: types as never,
+    paramsValue: args as (number | Buffer)[],
+    errno: true,
+    freeResultMemory: false,
+  }) as unknown as { value: number; errnoCode: number; errnoMessage: string };
+  return { value: answer.value, errno: answer.errnoCode, reason: answer.errnoMessage };
+}
+
 /** Calls the kernel; a Buffer is passed as its address. Throws KernelError. */
 export function kernelCall(name: CallName, ...args: readonly (number | Buffer)[]): number {
   const arch = architecture();
   if (arch === undefined) throw new KernelError(name, 0, "not known on this system");
-  const { DataType, load } = loaded();
   const number = name in common ? common[name as keyof typeof common] : numbers[arch][name as keyof typeof numbers.x64];
-  const all = [number, ...args, ...Array<number>(6 - args.length).fill(0)];
-  const { value, errnoCode, errnoMessage } = load({
-    library: "c",
-    funcName: "syscall",
-    retType: DataType.I64,
-    paramsType: all.map((arg) => (typeof arg === "number" ? DataType.I64 : DataType.U8Array)),
-    paramsValue: all,
-    errno: true,
-  }) as unknown as { value: number; errnoCode: number; errnoMessage: string };
-  if (value === -1) throw new KernelError(name, errnoCode, errnoMessage);
+  const { value, errno, reason } = call("syscall", [number, ...args, ...Array<number>(6 - args.length).fill(0)]);
+  if (value === -1) throw new KernelError(name, errno, reason);
   return value;
 }
 
@@ -68,13 +93,6 @@ export function placed(bytes: Buffer): number {
   const readWrite = 3;
   const privateAnonymous = 0x22;
   const address = kernelCall("mmap", 0, bytes.length, readWrite, privateAnonymous, -1, 0);
-  const { DataType, load } = loaded();
-  load({
-    library: "c",
-    funcName: "memcpy",
-    retType: DataType.I64,
-    paramsType: [DataType.I64, DataType.U8Array, DataType.I64],
-    paramsValue: [address, bytes, bytes.length],
-  });
+  call("memcpy", [address, bytes, bytes.length]);
   return address;
 }

@@ -12,8 +12,6 @@ export type Launch = {
   readonly parent: number;
   /** Descriptors beyond the standard three that the program gets. */
   readonly inherited: readonly number[];
-  /** Files of control groups that the program's process writes itself into. */
-  readonly join: readonly string[];
   /** The version of Landlock to use at most. */
   readonly landlock: number;
 };

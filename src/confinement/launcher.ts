@@ -31,12 +31,12 @@ try {
   process.exit(cannotRun);
 }
 
-function launch({ command, args, environment, rules, parent, inherited, landlock, join }: Launch): void {
+function launch({ command, args, environment, rules, parent, inherited, landlock }: Launch): void {
   // Before the wall stands: the folder of compiled code is ours alone, and out of reach behind it.
   flushCompileCache();
   const arch = architecture();
   if (arch === undefined) throw new Error(`${process.platform} on ${process.arch} is not supported`);
-  shareMachine(join);
+  endFirst();
   forbidNewPrivileges();
   dropCapabilities();
   dieWithParent(parent);
@@ -51,15 +51,12 @@ function launch({ command, args, environment, rules, parent, inherited, landlock
   process.execve(command, [command, ...args], environment);
 }
 
-/** Limits are a help: no program is kept from running for want of them. */
-function shareMachine(join: readonly string[]): void {
+/** Where memory ends for all, a child ends before the control plane does. */
+function endFirst(): void {
   try {
-    // Where memory ends for all, a child ends before the control plane does.
     writeFileSync("/proc/self/oom_score_adj", outOfMemoryScore);
-    // The process that writes is the one that joins.
-    for (const file of join) writeFileSync(file, "0");
   } catch {
-    // The score is higher already, or the group has just been removed.
+    // It is higher already.
   }
 }
 

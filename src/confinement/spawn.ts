@@ -1,7 +1,7 @@
 /** Starts children behind the wall. */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { availableGroups, type GroupLimits, makeGroup, removeGroup } from "./cgroups.ts";
+import { availableGroups, enterGroup, type GroupLimits } from "./cgroups.ts";
 import { type Launch, launchVariable } from "./launch.ts";
 import type { Rules } from "./rules.ts";
 import { confinementState } from "./state.ts";
@@ -46,7 +46,6 @@ export function spawnConfined(
     parent: process.pid,
     inherited: Array.isArray(stdio) ? stdio.flatMap((how, fd) => (fd > 2 && how !== "ignore" ? [fd] : [])) : [],
     landlock: options.landlock ?? Number.MAX_SAFE_INTEGER,
-    join: group === undefined ? [] : makeGroup(availableGroups(), nameOf(group), group),
   };
   // The program's name and arguments follow for those who look at the list of processes; the launcher reads none.
   const child = spawn(process.execPath, ["--require", launcherFile, "--", command, ...args], {
@@ -58,12 +57,8 @@ export function spawnConfined(
       ...(launcherCacheDir === undefined ? {} : { NODE_COMPILE_CACHE: launcherCacheDir }),
     },
   });
-  if (group !== undefined) child.once("exit", () => removeGroup(availableGroups(), nameOf(group)));
+  if (group !== undefined) enterGroup(child, availableGroups(), `millrace-${group.name}`, group);
   return child;
-}
-
-function nameOf({ name }: { readonly name: string }): string {
-  return `millrace-${name}`;
 }
 
 /** The variable by which Node finds its channel. Node takes it out of the launcher's environment. */

@@ -108,7 +108,7 @@ test.skipIf(!confined)("every thread of an engine host is behind the wall, witho
       expect(status).toMatch(/^NoNewPrivs:\s1$/m);
       expect(status).toMatch(/^Seccomp:\s2$/m);
       expect(status).toMatch(/^CapEff:\s0+$/m);
-      expect(status).toMatch(/^CapBnd:\s0+$/m);
+      expect(status).toMatch(/^CapPrm:\s0+$/m);
     }
   } finally {
     await host.stop(1_000);
