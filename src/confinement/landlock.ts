@@ -31,7 +31,7 @@ type FileRight = keyof typeof fileRights;
 
 const read: readonly FileRight[] = ["readFile", "readDir"];
 const execute: readonly FileRight[] = ["readFile", "execute"];
-/** Without symbolic links and devices. */
+/** Regular files and folders: whoever reads in such a folder is neither led away by a link nor kept waiting by a pipe. */
 const readWrite: readonly FileRight[] = [
   ...read,
   "writeFile",
@@ -40,11 +40,10 @@ const readWrite: readonly FileRight[] = [
   "removeFile",
   "makeDir",
   "makeReg",
-  "makeSock",
-  "makeFifo",
   "refer",
 ];
 const withLinks: readonly FileRight[] = [...readWrite, "makeSym"];
+const withSockets: readonly FileRight[] = ["removeFile", "makeSock", "resolveUnix"];
 /** The rights that mean something for a file that is not a folder; the kernel refuses others in its rule. */
 const ofFiles: readonly FileRight[] = ["execute", "writeFile", "readFile", "truncate", "ioctlDev"];
 
@@ -95,7 +94,7 @@ export function restrictSelf(rules: Rules, version: number): void {
   for (const path of rules.withLinks) allowWriting(ruleset, path, withLinks, version);
   for (const path of rules.read) allowIfThere(ruleset, path, read, version);
   for (const path of rules.execute) allowIfThere(ruleset, path, execute, version);
-  for (const path of rules.unixSockets) allowIfThere(ruleset, path, ["resolveUnix"], version);
+  for (const path of rules.unixSockets) allowIfThere(ruleset, path, withSockets, version);
   if (version >= tcpSince) {
     for (const port of rules.bindPorts) allowPort(ruleset, bindTcp, port);
     if (rules.connectPorts !== "any") for (const port of rules.connectPorts) allowPort(ruleset, connectTcp, port);

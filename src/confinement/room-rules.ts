@@ -96,9 +96,9 @@ export type EngineAccess = {
   readonly folders: readonly string[];
   readonly connectPorts: readonly number[] | "any";
   readonly bindPorts: readonly number[];
-  /** Folders of unix sockets, which the engine may also make; they exist. Empty: no unix sockets. */
+  /** Folders of unix sockets, which exist. Empty: no unix sockets. */
   readonly unixSockets: readonly string[];
-  /** Sockets and named pipes are made private by their path. */
+  /** Sockets are made private by their path. */
   readonly modes: boolean;
 };
 
@@ -111,7 +111,7 @@ export function engineRules(access: EngineAccess): Rules {
   const resolves = connectPorts === "any";
   return {
     ...nodeRules,
-    readWrite: [...nodeRules.readWrite, ...folders, ...unixSockets],
+    readWrite: [...nodeRules.readWrite, ...folders],
     withLinks: [dataDir],
     read: [...nodeRules.read, ...(resolves ? nameResolution : [])],
     connectPorts,

@@ -2,8 +2,8 @@
 
 export type Rules = {
   /**
-   * Folders and files: everything below may be read, written, made, moved within them and removed, never run. No
-   * symbolic links may be made: the control plane reads in some of these folders, and would follow them.
+   * Folders and files: regular files and folders below may be read, written, made, moved within them and removed, never
+   * run. Nothing else may be made: the control plane reads in some of these folders, would follow links, and wait for pipes.
    */
   readonly readWrite: readonly string[];
   /**
@@ -20,8 +20,8 @@ export type Rules = {
   /** TCP ports that may be bound. */
   readonly bindPorts: readonly number[];
   /**
-   * Folders whose unix sockets may be connected to. Empty: no unix sockets at all. Before version 9 of Landlock the
-   * kernel tells no folder from another, so any other value allows all that file permissions allow.
+   * Folders where unix sockets may be made, removed and connected to. Empty: no unix sockets at all. Before version 9 of
+   * Landlock any other value allows to connect to every socket that file permissions allow.
    */
   readonly unixSockets: readonly string[];
   /** UDP, which name resolution needs. The kernel knows no rule about where it goes. */

@@ -11,8 +11,30 @@ const noSuchCall = 0x00050026;
 const badFamily = 0x00050061;
 
 const machines = {
-  x64: { audit: 0xc000003e, socket: 41, socketpair: 53, kill: 62, ptrace: 101, clone: 56, chmod: 90, read: 0 },
-  arm64: { audit: 0xc00000b7, socket: 198, socketpair: 199, kill: 129, ptrace: 117, clone: 220, chmod: 53, read: 63 },
+  x64: {
+    audit: 0xc000003e,
+    setpriority: 141,
+    sendto: 44,
+    socket: 41,
+    socketpair: 53,
+    kill: 62,
+    ptrace: 101,
+    clone: 56,
+    chmod: 90,
+    read: 0,
+  },
+  arm64: {
+    audit: 0xc00000b7,
+    setpriority: 140,
+    sendto: 206,
+    socket: 198,
+    socketpair: 199,
+    kill: 129,
+    ptrace: 117,
+    clone: 220,
+    chmod: 53,
+    read: 63,
+  },
 } as const;
 
 /** What the kernel would answer to the call. */
@@ -54,6 +76,8 @@ describe.each(["x64", "arm64"] as const)("the filter on %s", (arch) => {
   test("lets a process signal itself only, and start threads but no namespaces", () => {
     expect(asked(nodeRules, machine.kill, pid, 9)).toBe(allowed);
     for (const other of [1, 0, -1, -pid]) expect(asked(nodeRules, machine.kill, other, 9)).toBe(notPermitted);
+    for (const own of [0, pid]) expect(asked(nodeRules, machine.setpriority, 0, own, 5)).toBe(allowed);
+    expect(asked(nodeRules, machine.setpriority, 0, 1, 5)).toBe(notPermitted);
     expect(asked(nodeRules, machine.clone, 0x3d0f00)).toBe(allowed);
     expect(asked(nodeRules, machine.clone, 0x10000000)).toBe(notPermitted);
   });
@@ -61,6 +85,12 @@ describe.each(["x64", "arm64"] as const)("the filter on %s", (arch) => {
   test("gives out sockets by the rules", () => {
     const [unix, inet, inet6, netlink, packet] = [1, 2, 10, 16, 17] as const;
     const [stream, datagram, raw, flags] = [1, 2, 3, 0o2004000] as const;
+    const [tcp, udp, sctp, mptcp] = [6, 17, 132, 262] as const;
+    for (const protocol of [0, tcp]) expect(asked(nodeRules, machine.socket, inet, stream, protocol)).toBe(allowed);
+    for (const protocol of [sctp, mptcp])
+      expect(asked(sockets, machine.socket, inet, stream, protocol)).toBe(badFamily);
+    expect(asked(sockets, machine.socket, inet6, datagram, udp)).toBe(allowed);
+    expect(asked(sockets, machine.socket, inet6, datagram, tcp)).toBe(badFamily);
     for (const family of [inet, inet6]) {
       expect(asked(nodeRules, machine.socket, family, stream | flags)).toBe(allowed);
       expect(asked(nodeRules, machine.socket, family, datagram)).toBe(badFamily);
@@ -74,6 +104,11 @@ describe.each(["x64", "arm64"] as const)("the filter on %s", (arch) => {
     expect(asked(nodeRules, machine.socket, netlink, raw, 0)).toBe(allowed);
     expect(asked(nodeRules, machine.socket, netlink, raw, 9)).toBe(badFamily);
     expect(asked(sockets, machine.socket, packet, raw)).toBe(badFamily);
+  });
+
+  test("lets nothing connect by sending", () => {
+    expect(asked(nodeRules, machine.sendto, 3, 0, 0, 0x4000)).toBe(allowed);
+    expect(asked(nodeRules, machine.sendto, 3, 0, 0, 0x20004000)).toBe(notPermitted);
   });
 
   test("refuses changes of modes unless the rules allow them", () => {

@@ -93,9 +93,29 @@ const refused: Readonly<Record<string, Numbers>> = {
 /** Modes of files, by their path. */
 const modes: Readonly<Record<string, Numbers>> = { chmod: [90], fchmodat: [268, 53], fchmodat2: [452, 452] };
 
-const kill = [62, 129] as const;
-const tgkill = [234, 131] as const;
-const prlimit = [302, 261] as const;
+/** Calls that name a process: allowed for this process, and where the argument 0 means the caller itself, with 0. */
+const selfOnly: Readonly<Record<string, { numbers: Numbers; argument: number; zero: boolean }>> = {
+  kill: { numbers: [62, 129], argument: 0, zero: false },
+  tgkill: { numbers: [234, 131], argument: 0, zero: false },
+  prlimit64: { numbers: [302, 261], argument: 0, zero: true },
+  setpriority: { numbers: [141, 140], argument: 1, zero: true },
+  ioprio_set: { numbers: [251, 30], argument: 1, zero: true },
+  sched_setaffinity: { numbers: [203, 122], argument: 0, zero: true },
+  sched_setparam: { numbers: [142, 118], argument: 0, zero: true },
+  sched_setscheduler: { numbers: [144, 119], argument: 0, zero: true },
+  sched_setattr: { numbers: [314, 274], argument: 0, zero: true },
+  migrate_pages: { numbers: [256, 238], argument: 0, zero: true },
+  move_pages: { numbers: [279, 239], argument: 0, zero: true },
+};
+
+/** Calls that send, by the place of their flags. With MSG_FASTOPEN they connect, which Landlock does not look at. */
+const sending: Readonly<Record<string, { numbers: Numbers; argument: number }>> = {
+  sendto: { numbers: [44, 206], argument: 3 },
+  sendmsg: { numbers: [46, 211], argument: 2 },
+  sendmmsg: { numbers: [307, 269], argument: 3 },
+};
+const fastOpen = 0x20000000;
+
 const socket = [41, 198] as const;
 const socketpair = [53, 199] as const;
 const clone = [56, 220] as const;
@@ -110,6 +130,8 @@ const netlinkFamily = 16;
 const netlinkRoute = 0;
 const stream = 1;
 const datagram = 2;
+/** TCP and UDP, or what the type means. Landlock's rules of ports hold for TCP alone, and not for its kin such as MPTCP. */
+const protocols = { [stream]: [0, 6], [datagram]: [0, 17] } as const;
 /** The lower bits of a socket's type; the others are flags. */
 const typeMask = 0xf;
 
@@ -138,8 +160,8 @@ const unlessEqual = (value: number, verdict: number) => [equal(value, 1, 0), giv
 /** The filter's instructions. `pid` is the process that may signal itself. */
 export function filterOf(rules: Rules, arch: Architecture, pid: number): Buffer {
   const column = columns[arch];
-  const call = (numbers: readonly [number, number], body: readonly Instruction[]) => [
-    equal(numbers[column], 0, body.length + 1),
+  const call = (numbers: Numbers, body: readonly Instruction[]) => [
+    equal(numbers[column] as number, 0, body.length + 1),
     ...body,
     give(allow),
   ];
@@ -154,9 +176,12 @@ export function filterOf(rules: Rules, arch: Architecture, pid: number): Buffer 
     ...(rules.modes ? [] : numbersOf(modes, column).flatMap((number) => ifEqual(number, refuse))),
     ...ifEqual(clone3[column], noSuchCall),
     ...call(clone, [load(argument(0)), and(newNamespaces), ...unlessEqual(0, refuse)]),
-    ...call(kill, [load(argument(0)), ...unlessEqual(pid, refuse)]),
-    ...call(tgkill, [load(argument(0)), ...unlessEqual(pid, refuse)]),
-    ...call(prlimit, [load(argument(0)), equal(0, 2, 0), ...unlessEqual(pid, refuse)]),
+    ...Object.values(selfOnly).flatMap(({ numbers, argument: at, zero }) =>
+      call(numbers, [load(argument(at)), ...(zero ? [equal(0, 2, 0)] : []), ...unlessEqual(pid, refuse)]),
+    ),
+    ...Object.values(sending).flatMap(({ numbers, argument: at }) =>
+      call(numbers, [load(argument(at)), and(fastOpen), ...unlessEqual(0, refuse)]),
+    ),
     ...call(socket, socketChecks(rules)),
     ...call(socketpair, [load(argument(1)), and(typeMask), ...unlessEqual(stream, badFamily)]),
     give(allow),
@@ -168,26 +193,28 @@ function numbersOf(calls: Readonly<Record<string, Numbers>>, column: 0 | 1): num
   return Object.values(calls).flatMap((numbers) => numbers[column] ?? []);
 }
 
-/** Families by the rules, and no raw sockets. */
+/** Families by the rules, TCP, and UDP by the rules. */
 function socketChecks({ unixSockets, datagrams }: Rules): Instruction[] {
-  const types = datagrams ? [stream, datagram] : [stream];
-  const inetTypes = [
-    load(argument(1)),
-    and(typeMask),
-    ...types.flatMap((type) => ifEqual(type, allow)),
-    give(badFamily),
-  ];
-  const unix = unixSockets.length === 0 ? [] : ifEqual(unixFamily, allow);
+  const types = datagrams ? ([stream, datagram] as const) : ([stream] as const);
+  const ofType = (type: typeof stream | typeof datagram) => {
+    const body = [
+      load(argument(2)),
+      ...protocols[type].flatMap((protocol) => ifEqual(protocol, allow)),
+      give(badFamily),
+    ];
+    return [equal(type, 0, body.length), ...body];
+  };
+  const inet = [load(argument(1)), and(typeMask), ...types.flatMap(ofType), give(badFamily)];
   const netlink = [load(argument(2)), ...ifEqual(netlinkRoute, allow), give(badFamily)];
   return [
     load(argument(0)),
-    ...unix,
+    ...(unixSockets.length === 0 ? [] : ifEqual(unixFamily, allow)),
     equal(netlinkFamily, 0, netlink.length),
     ...netlink,
     equal(inetFamilies[0], 2, 0),
     equal(inetFamilies[1], 1, 0),
     give(badFamily),
-    ...inetTypes,
+    ...inet,
   ];
 }
 

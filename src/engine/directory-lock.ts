@@ -2,7 +2,7 @@
  * One engine per data directory. The engine itself does not check, and two on one directory destroy it: a host that
  * is killed and started again may meet its predecessor, still dying.
  */
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -15,7 +15,7 @@ const lockName = "millrace-host.pid";
 export async function awaitUnlocked(dataDir: string, timeoutMs: number): Promise<void> {
   const path = join(dataDir, lockName);
   await awaitHolder(path, timeoutMs);
-  rmSync(path, { force: true });
+  rmSync(path, { recursive: true, force: true });
 }
 
 /** Writes our pid into the directory, after waiting for a predecessor to be gone. Rejects when it stays alive. */
@@ -35,12 +35,8 @@ async function awaitHolder(path: string, timeoutMs: number): Promise<void> {
 
 /** The process that holds the lock and is alive. A pid that was given to another program since does not count. */
 function holderOf(path: string): number | undefined {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
+  const text = readSmall(path);
+  if (text === undefined) return undefined;
   const [pid = "", started = ""] = text.split(" ");
   if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return undefined;
   try {
@@ -50,6 +46,21 @@ function holderOf(path: string): number | undefined {
   }
   const current = startTime(Number(pid));
   return started !== "" && current !== undefined && current !== started ? undefined : Number(pid);
+}
+
+/** A host writes in this folder, so what is read there may be anything: no link is followed, and no pipe is waited for. */
+function readSmall(path: string): string | undefined {
+  try {
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const bytes = Buffer.alloc(64);
+      return fstatSync(fd).isFile() ? bytes.toString("utf8", 0, readSync(fd, bytes)) : undefined;
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return undefined;
+  }
 }
 
 /** When the process started, in the kernel's ticks; undefined where there is no /proc, or for a zombie. */

@@ -21,11 +21,14 @@ const run = (file, ...args) => child.execFileSync(file, args, { stdio: "ignore" 
 function syscall(number, ...args) {
   const ffi = require("ffi-rs");
   ffi.open({ library: "c", path: "" });
-  const paramsValue = [number, ...args, 0, 0, 0, 0].slice(0, 5);
-  const paramsType = paramsValue.map(() => ffi.DataType.I64);
+  const paramsValue = [number, ...args, 0, 0, 0, 0, 0, 0].slice(0, 7);
+  const paramsType = paramsValue.map((value) => (typeof value === "number" ? ffi.DataType.I64 : ffi.DataType.U8Array));
   const answer = ffi.load({ library: "c", funcName: "syscall", retType: ffi.DataType.I64, paramsType, paramsValue, errno: true });
   if (answer.value === -1) throw Object.assign(new Error(answer.errnoMessage), { code: "errno " + answer.errnoCode });
+  return answer.value;
 }
+/** struct sockaddr_in of a loopback port. */
+const loopback = (port) => Buffer.from([2, 0, port >> 8, port & 255, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
 `;
 
 /** Outcome of each attempt: `done`, or the code of its error. */
