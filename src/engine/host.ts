@@ -21,7 +21,9 @@ import { listenForGateway } from "./http/carried.ts";
 import { Front } from "./http/front.ts";
 import type { ToHost } from "./http/hand-over-messages.ts";
 import { Queries } from "./http/queries.ts";
-import { statementJudge } from "./sql/judge.ts";
+import { Guard } from "./sql/guard.ts";
+import { askOf, statementJudge } from "./sql/judge.ts";
+import { judgeStored } from "./sql/stored.ts";
 
 /** How long answers under way and the flush may take once the host was asked to stop. */
 const stopGraceMs = 2_000;
@@ -84,11 +86,15 @@ async function main({ key, users }: Secrets): Promise<void> {
   });
   server.ended.catch(fail);
   flush = () => server.client.command("SYSTEM FLUSH ASYNC INSERT QUEUE");
+  const guard = new Guard({ ask: askOf(server.client) });
+  for (const forbidden of await judgeStored(server.client, guard)) {
+    logger.warn(forbidden, "a stored definition holds what is not available, and was taken out of use");
+  }
   const queries = new Queries({
     upstream: await loading,
     key,
     users,
-    judge: statementJudge(server.client),
+    judge: statementJudge(guard),
     kill: (user, queryId) => killQuery(server.client, user, queryId),
   });
   await listenForGateway(required("socket"), queries, logger);

@@ -19,7 +19,7 @@ export function judgeDefinition(tokens: Tokens, pairs: Int32Array, facts: Facts)
   const verb = (tokens[0] as SqlToken).value;
   const head = heads.exec(wordsFrom(tokens, 1))?.[1];
   if (head === undefined) refuse(`${verb} ${wordsFrom(tokens, 1, 2)} is not available over this interface.`);
-  if (verb === "ATTACH") judgeAttach(tokens);
+  if (verb === "ATTACH") judgeAttach(tokens, facts);
   if (head === "FUNCTION") judgeFunction(tokens);
   refuseParallel(tokens);
   judgeRights(tokens);
@@ -30,12 +30,13 @@ export function judgeDefinition(tokens: Tokens, pairs: Int32Array, facts: Facts)
 }
 
 /** ATTACH brings back what was detached. With a definition or a path it could bring anything. */
-function judgeAttach(tokens: Tokens): void {
+function judgeAttach(tokens: Tokens, facts: Facts): void {
   const plain = tokens.every((token) => isName(token) || isMark(token, "."));
   const defines = tokens.some(
     (token) => isKeyword(token, "AS") || isKeyword(token, "FROM") || isKeyword(token, "ENGINE"),
   );
   if (!plain || defines) refuse("ATTACH with a definition or a path is not available.");
+  facts.attached = tokens.at(-1)?.value;
 }
 
 /** Functions of users are lambdas; programs and libraries are not available. */

@@ -45,6 +45,7 @@ const maxNesting = 4;
 export class Guard {
   readonly #ask: Ask;
   readonly #facts = new TextCache<Facts>(10_000, 16 * 1_048_576);
+  readonly #forbidden = new Set<string>();
 
   constructor(options: { readonly ask: Ask }) {
     this.#ask = options.ask;
@@ -56,6 +57,9 @@ export class Guard {
     const text = question.text.toString("latin1", 0, maxStatementBytes + 1);
     const { facts, head } = await this.#read(text, question.complete);
     judgeParameters(facts, question.params);
+    if (facts.attached !== undefined && this.#forbidden.has(facts.attached)) {
+      refuse(`The definition of ${facts.attached} holds what is not available.`);
+    }
     if ((question.readonly || question.get) && !facts.readOnly) {
       readOnly(question.get ? "A request by GET can only read." : "This user can only read.");
     }
@@ -68,14 +72,25 @@ export class Guard {
     };
   }
 
-  /** Judges a definition that the engine has stored, as the engine itself writes it. Resolves to what is wrong with it. */
-  async judgeStoredText(text: string): Promise<string | undefined> {
-    try {
-      await this.#factsOf(text, 0);
-      return undefined;
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error);
-    }
+  /**
+   * Judges a definition that the engine has stored, in the canonical text that its own tables show. Rejects with what is
+   * wrong with it.
+   */
+  async judgeStored(canonical: string): Promise<void> {
+    const facts = readStatement(canonical);
+    await this.#judgeUnknown(facts.unknown);
+    await this.#judgeNested(facts, 0);
+    judgeParameters(facts, []);
+  }
+
+  /** Judges a whole statement (latin1) that nobody runs now. Rejects with what is wrong with it. */
+  async judgeText(text: string): Promise<void> {
+    judgeParameters(await this.#factsOf(text, 0), []);
+  }
+
+  /** From now on ATTACH cannot bring back a table or database of this name. */
+  forbidAttach(name: string): void {
+    this.#forbidden.add(Buffer.from(name).toString("latin1"));
   }
 
   async #judgeSettings({ settings }: Question): Promise<void> {

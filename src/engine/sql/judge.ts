@@ -4,7 +4,7 @@ import { type ClickHouseClient, ClickHouseError } from "../../clickhouse/client.
 import { parseException } from "../../clickhouse/exception.ts";
 import type { Judge } from "../http/queries.ts";
 import { type Ask, askSettings, maxStatementBytes } from "./ask.ts";
-import { Guard } from "./guard.ts";
+import type { Guard } from "./guard.ts";
 import { insertHeads } from "./insert-data.ts";
 import { refuse } from "./refusal.ts";
 import { structureProblem } from "./structure.ts";
@@ -19,9 +19,8 @@ const notSettings = new Set(
   ).split(" "),
 );
 
-/** `client` asks this host's engine as the internal user. */
-export function statementJudge(client: ClickHouseClient): Judge {
-  const guard = new Guard({ ask: askOf(client) });
+/** What the front needs of the guard. */
+export function statementJudge(guard: Guard): Judge {
   return {
     hasData,
     judge: async ({ text, whole, params, settings, readonly }) => {
@@ -39,7 +38,7 @@ export function statementJudge(client: ClickHouseClient): Judge {
   };
 }
 
-/** How the guard asks an engine. */
+/** How the guard asks an engine; `client` does it as the internal user. */
 export function askOf(client: ClickHouseClient): Ask {
   return async (statement) => {
     try {

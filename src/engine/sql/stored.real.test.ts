@@ -1,0 +1,97 @@
+/** Definitions that stand on the disk from before: made here by the internal user, whom no guard asks. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type BareEngine, startBareEngine } from "../../../test/support/bare-engine.ts";
+import { Guard } from "./guard.ts";
+import { askOf } from "./judge.ts";
+import { judgeStored } from "./stored.ts";
+
+let engine: BareEngine;
+let secret: string;
+
+beforeAll(async () => {
+  engine = await startBareEngine();
+  secret = join(engine.dir, "secret.csv");
+  writeFileSync(secret, "topsecret");
+});
+afterAll(async () => await engine[Symbol.asyncDispose]());
+
+const judge = async () => {
+  const guard = new Guard({ ask: askOf(engine.client) });
+  return { guard, forbidden: await judgeStored(engine.client, guard) };
+};
+const tables = async () =>
+  (
+    await engine.client.rows<{ name: string }>(
+      "SELECT name FROM system.tables WHERE database IN ('d', 'default') ORDER BY name",
+    )
+  ).map(({ name }) => name);
+
+test("what is allowed stays, in use and in place", async () => {
+  for (const statement of [
+    "CREATE DATABASE d",
+    "CREATE TABLE d.t (a String, b String DEFAULT upper(a)) ENGINE = MergeTree ORDER BY a TTL toDateTime(a) + INTERVAL 1 DAY",
+    "CREATE TABLE file (`values` Enum8('it''s' = 1)) ENGINE = Null",
+    "CREATE FUNCTION plus_one AS (x) -> x + 1",
+    "CREATE FUNCTION plus_two AS (x) -> plus_one(plus_one(x))",
+    "CREATE VIEW pv AS SELECT plus_two({x:UInt8})",
+    "CREATE MATERIALIZED VIEW d.m ENGINE = MergeTree ORDER BY a AS SELECT a FROM d.t",
+    "CREATE DICTIONARY d.dict (a String) PRIMARY KEY a SOURCE(CLICKHOUSE(TABLE 't' DB 'd')) LAYOUT(COMPLEX_KEY_HASHED()) LIFETIME(0)",
+    "CREATE TABLE d.away (a String) ENGINE = MergeTree ORDER BY a",
+    "DETACH TABLE d.away PERMANENTLY",
+  ]) {
+    await engine.client.command(statement);
+  }
+  expect((await judge()).forbidden).toEqual([]);
+  expect(await tables()).toEqual(expect.arrayContaining(["dict", "file", "m", "pv", "t"]));
+});
+
+test("what is forbidden is named, taken out of use, and does not come back", async () => {
+  for (const statement of [
+    `CREATE TABLE d.bad (a String, b String DEFAULT file('${secret}')) ENGINE = MergeTree ORDER BY a`,
+    "INSERT INTO d.bad (a) VALUES ('row')",
+    `CREATE VIEW bad_view AS SELECT file('${secret}')`,
+    "CREATE FUNCTION lk AS (x) -> file(x)",
+    "CREATE DICTIONARY bad_dict (k UInt64) PRIMARY KEY k SOURCE(EXECUTABLE(command 'id' format 'CSV')) LAYOUT(FLAT()) LIFETIME(0)",
+    `CREATE TABLE d.bad_away (a String DEFAULT file('${secret}')) ENGINE = MergeTree ORDER BY a`,
+    "DETACH TABLE d.bad_away PERMANENTLY",
+  ]) {
+    await engine.client.command(statement);
+  }
+  const { guard, forbidden } = await judge();
+  expect(forbidden.map(({ kind, name }) => `${kind} ${name}`).sort()).toEqual([
+    "function lk",
+    "table bad",
+    "table bad_away",
+    "table bad_dict",
+    "table bad_view",
+  ]);
+  expect(forbidden.find(({ name }) => name === "bad")?.reason).toContain("Function file is not available");
+  expect(await tables()).not.toContain("bad");
+  await expect(engine.client.text("SELECT lk('x')")).rejects.toThrow("lk");
+  for (const statement of [
+    "ATTACH TABLE d.bad",
+    "ATTACH TABLE IF NOT EXISTS bad_view",
+    "ATTACH DATABASE d",
+    "ATTACH TABLE d.bad_away",
+  ]) {
+    const asked = {
+      text: Buffer.from(statement),
+      complete: true,
+      params: [],
+      settings: [],
+      readonly: false,
+      get: false,
+    };
+    await expect(guard.judge(asked), statement).rejects.toThrow("holds what is not available");
+  }
+});
+
+test("a host takes it out of use before anybody comes in, and its data is there", async () => {
+  await engine.client.command("ATTACH TABLE d.bad");
+  await engine.restart();
+  expect(await tables()).not.toContain("bad");
+  await engine.client.command("ATTACH TABLE d.bad");
+  expect(await engine.client.text("SELECT count() FROM d.bad")).toBe("1\n");
+});

@@ -1,0 +1,76 @@
+/**
+ * Definitions that an engine has on its disk: made before a rule was, or restored. They are judged when the engine has
+ * started and before clients are let in. What is forbidden is taken out of use; its data stays.
+ */
+import type { ClickHouseClient } from "../../clickhouse/client.ts";
+import { ClickHouseException } from "../../clickhouse/exception.ts";
+import { identifier } from "../../clickhouse/sql.ts";
+import type { Guard } from "./guard.ts";
+
+export type Forbidden = {
+  readonly kind: "function" | "table";
+  /** Without the database. */
+  readonly name: string;
+  readonly database: string;
+  /** One sentence: what the definition holds. */
+  readonly reason: string;
+};
+
+type Stored = { readonly name: string; readonly database: string; readonly text: string };
+
+const own = "('system', 'INFORMATION_SCHEMA', 'information_schema')";
+const functionsQuery =
+  "SELECT name, '' AS database, create_query AS text FROM system.functions WHERE origin = 'SQLUserDefined'";
+const tablesQuery = `SELECT name, database, create_table_query AS text FROM system.tables WHERE database NOT IN ${own} AND text != ''`;
+/** Databases of engine Overlay, as `default`, keep no table detached over a start, and cannot be asked. */
+const detachedQuery = `SELECT table AS name, database,
+    file(concat(assumeNotNull((SELECT data_path FROM system.databases WHERE name = 'system')), metadata_path), '') AS text
+  FROM system.detached_tables WHERE database IN (SELECT name FROM system.databases WHERE engine = 'Atomic') AND text != ''`;
+
+/**
+ * Judges every function, table, view and dictionary; `client` asks as the internal user. Forbidden functions are dropped,
+ * the rest is detached until the engine starts again, when it is judged again, and `guard` refuses to attach it. Resolves
+ * to what was forbidden. Rejects when the engine cannot be asked.
+ */
+export async function judgeStored(client: ClickHouseClient, guard: Guard): Promise<Forbidden[]> {
+  const forbidden: Forbidden[] = [];
+  for (const { name, database, text } of await client.rows<Stored>(detachedQuery)) {
+    // The file says how the table would be attached.
+    const reason = await problem(() => guard.judgeText(latin1(text).replace(/^ATTACH/, "CREATE")));
+    if (reason === undefined) continue;
+    guard.forbidAttach(name);
+    forbidden.push({ kind: "table", name, database, reason });
+  }
+  for (const { name, database, text } of await client.rows<Stored>(functionsQuery)) {
+    const reason = await problem(() => guard.judgeStored(latin1(text)));
+    if (reason === undefined) continue;
+    await client.command(`DROP FUNCTION IF EXISTS ${identifier(name)}`);
+    forbidden.push({ kind: "function", name, database, reason });
+  }
+  for (const { name, database, text } of await client.rows<Stored>(tablesQuery)) {
+    const reason = await problem(() => guard.judgeStored(latin1(text)));
+    if (reason === undefined) continue;
+    guard.forbidAttach(database);
+    guard.forbidAttach(name);
+    const object = text.startsWith("CREATE DICTIONARY") ? "DICTIONARY" : "TABLE";
+    await client.command(`DETACH ${object} IF EXISTS ${identifier(database)}.${identifier(name)} SYNC`, {
+      settings: { check_table_dependencies: 0, check_referential_table_dependencies: 0 },
+    });
+    forbidden.push({ kind: "table", name, database, reason });
+  }
+  return forbidden;
+}
+
+function latin1(text: string): string {
+  return Buffer.from(text).toString("latin1");
+}
+
+async function problem(judge: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await judge();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ClickHouseException) return error.message;
+    throw error;
+  }
+}
