@@ -5,14 +5,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { clickHouseException } from "../../clickhouse/exception.ts";
+import { maxStatementBytes } from "../sql/ask.ts";
 import { BodyPrefix } from "./body-prefix.ts";
 import { readForm, writeForm } from "./multipart.ts";
 import type { Parameter } from "./parameters.ts";
-
-/** A statement without insert data may have this many bytes. */
-const maxStatementBytes = 4 * 1_048_576;
-/** The head of an INSERT with data must end within this many bytes. */
-const maxHeadBytes = 262_144;
 
 export type Gathered = {
   /** The statement, and insert data behind it as far as it was read. */
@@ -50,8 +46,8 @@ export async function gather(
     return { text: head, whole: false, parameters: others, onward };
   }
   const prefix = new BodyPrefix(message, isOn(others, "decompress"));
-  for (let wanted = 1; !prefix.ended && prefix.bytes().length < maxHeadBytes; wanted = prefix.bytes().length + 1) {
-    await prefix.read(isSmall(message, others) ? maxHeadBytes : wanted);
+  for (let wanted = 1; !prefix.ended && prefix.bytes().length < maxStatementBytes; wanted = prefix.bytes().length + 1) {
+    await prefix.read(isSmall(message, others) ? maxStatementBytes : wanted);
     const text = Buffer.concat([head, prefix.bytes()]);
     if (prefix.ended || !hasData(text)) continue;
     return { text, whole: false, parameters: others, onward: { ...asItCame, first: prefix.raw, rest: message } };
@@ -101,7 +97,7 @@ function statementIn(parameters: readonly Parameter[]): Buffer {
 /** Small data is read whole, so that expressions in VALUES can be judged. */
 function isSmall(message: IncomingMessage, parameters: readonly Parameter[]): boolean {
   const plain = message.headers["content-encoding"] === undefined && !isOn(parameters, "decompress");
-  return plain && Number(message.headers["content-length"] ?? Number.NaN) < maxHeadBytes;
+  return plain && Number(message.headers["content-length"] ?? Number.NaN) < maxStatementBytes;
 }
 
 function mayHaveBody(message: IncomingMessage): boolean {
