@@ -1,0 +1,222 @@
+/**
+ * Two hundred thousand random statements before the guard, and those that pass before a genuine engine in a directory
+ * that is thrown away. No canary is reached: a file, a path to write, a listener, and the data of another engine. What
+ * was written as forbidden never passes, and our reading of the engine's canonical text has the engine's own tokens.
+ * `SEED` repeats a run, `COUNT` and `RUNS` bound it.
+ */
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { text as bodyText } from "node:stream/consumers";
+import { ClickHouseError } from "../src/clickhouse/client.ts";
+import { ClickHouseException } from "../src/clickhouse/exception.ts";
+import { Guard, type Verdict } from "../src/engine/sql/guard.ts";
+import { insertHeads } from "../src/engine/sql/insert-data.ts";
+import { askOf } from "../src/engine/sql/judge.ts";
+import { readCanonical, type SqlToken } from "../src/engine/sql/tokens.ts";
+import { type BareEngine, startBareEngine } from "../test/support/bare-engine.ts";
+import { Dice } from "../test/support/random.ts";
+import { type Canonical, canonicalBatch } from "../test/support/sql/canonical-batch.ts";
+import { Grammar, type Statement } from "../test/support/sql/grammar.ts";
+import { mutated } from "../test/support/sql/spelling.ts";
+
+export const description = "200,000 statements: what is forbidden never passes, and no canary is reached";
+
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+const count = Number(process.env.COUNT ?? 200_000);
+const maxRuns = Number(process.env.RUNS ?? 30_000);
+const batchSize = 400;
+const lanes = 4;
+const canaryText = "CANARY-guard-soak";
+
+/** What an engine says when a statement has reached for a file or a server, even for one that is not there. */
+const reached =
+  /Cannot open file|No such file|errno|FILE_DOESNT_EXIST|Connection refused|NETWORK_ERROR|NO_REMOTE_SHARD/;
+
+type Tally = {
+  judged: number;
+  parsed: number;
+  forbidden: number;
+  passed: number;
+  ran: number;
+  answered: number;
+  longestMs: number;
+};
+
+export async function run(): Promise<Record<string, string | number>> {
+  console.log(`SEED=${seed} COUNT=${count} RUNS=${maxRuns}`);
+  const started = Date.now();
+  await using engine = await startBareEngine();
+  await using other = await startBareEngine();
+  const stage = await prepare(engine, other);
+  const dice = new Dice(seed);
+  const tally: Tally = { judged: 0, parsed: 0, forbidden: 0, passed: 0, ran: 0, answered: 0, longestMs: 0 };
+  try {
+    while (tally.judged < count) {
+      const batch = Array.from({ length: batchSize }, () => write(dice, stage.canaries));
+      await judgeBatch(engine, batch, tally, dice);
+      stage.check();
+      if (tally.judged % 20_000 === 0) console.log(JSON.stringify({ ...tally, seconds: secondsSince(started) }));
+    }
+    await stage.checkOther();
+  } finally {
+    stage.close();
+  }
+  return { seed, ...tally, longestMs: Math.round(tally.longestMs), seconds: secondsSince(started) };
+}
+
+async function prepare(engine: BareEngine, other: BareEngine) {
+  const visits: string[] = [];
+  const listener = createServer((request, response) => {
+    visits.push(request.url ?? "");
+    response.end(canaryText);
+  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  await other.client.command("CREATE TABLE x (a String) ENGINE = StripeLog");
+  await other.client.command(`INSERT INTO x VALUES ('${canaryText}')`);
+  const paths = await other.client.text("SELECT arrayElement(data_paths, 1) FROM system.tables WHERE name = 'x'");
+  const secret = join(engine.dir, "secret");
+  const loot = join(engine.dir, "loot");
+  writeFileSync(secret, canaryText);
+  for (const table of ["t", "u"]) {
+    await engine.client.command(
+      `CREATE TABLE ${table} (a String, b String, c DateTime DEFAULT now()) ENGINE = MergeTree ORDER BY a`,
+    );
+    await engine.client.command(`INSERT INTO ${table} (a, b) VALUES ('1', '2'), ('x', 'y')`);
+  }
+  const { port } = listener.address() as AddressInfo;
+  return {
+    canaries: { files: [secret, join(paths.trim(), "data.bin")], loot, url: `http://127.0.0.1:${port}/canary` },
+    check: () => {
+      if (visits.length > 0) throw new Error(`the listener was asked for ${visits[0]}`);
+      if (existsSync(loot)) throw new Error("a file was written");
+      if (readFileSync(secret, "utf8") !== canaryText || statSync(secret).nlink !== 1)
+        throw new Error("the secret was touched");
+    },
+    checkOther: async () => {
+      const row = await other.client.text("SELECT * FROM x");
+      if (row !== `${canaryText}\n`) throw new Error("the other engine's row was touched");
+    },
+    close: () => listener.close(),
+  };
+}
+
+type Stage = Awaited<ReturnType<typeof prepare>>;
+
+/** One statement; of every five two are changed at random, and then nobody knows what they are. */
+function write(dice: Dice, { files, loot, url }: Stage["canaries"]): Statement {
+  const statement = new Grammar(dice, { file: dice.pick(files), loot, url }).statement();
+  return dice.chance(0.4) ? { ...statement, text: mutated(dice, statement.text), dangerous: false } : statement;
+}
+
+async function judgeBatch(engine: BareEngine, batch: readonly Statement[], tally: Tally, dice: Dice): Promise<void> {
+  const texts = batch.map(({ text }) => Buffer.from(text).toString("latin1"));
+  const beginnings = texts.flatMap((text) => [...insertHeads(text)].map((head) => text.slice(0, head.headEnd)));
+  const canonical = await canonicalBatch(engine.client, [...new Set([...texts, ...beginnings])]);
+  for (const one of canonical.values()) checkReading(one);
+  const guard = new Guard({ ask: answering(engine, canonical) });
+  const passed: [Statement, Verdict, "default" | "reader"][] = [];
+  for (const [at, statement] of batch.entries()) {
+    tally.judged += 1;
+    const parsed = canonical.get(texts[at] as string)?.text !== undefined;
+    if (parsed) tally.parsed += 1;
+    if (parsed && statement.dangerous) tally.forbidden += 1;
+    const user = dice.chance(0.3) ? "reader" : "default";
+    const start = performance.now();
+    const verdict = await judge(guard, statement, user);
+    tally.longestMs = Math.max(tally.longestMs, performance.now() - start);
+    if (verdict === undefined) continue;
+    if (statement.dangerous) throw new Error(`passed the guard: ${JSON.stringify(statement.text)}`);
+    tally.passed += 1;
+    if (verdict.addresses.length === 0) passed.push([statement, verdict, user]);
+  }
+  // A share of every batch, so that the whole run has its number.
+  const wanted = Math.ceil((maxRuns * batch.length) / count);
+  const running = passed.filter(() => dice.chance(wanted / passed.length));
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      for (let next = running.pop(); next !== undefined; next = running.pop()) await runOne(engine, tally, ...next);
+    }),
+  );
+}
+
+async function judge(guard: Guard, statement: Statement, user: string): Promise<Verdict | undefined> {
+  try {
+    return await guard.judge({
+      text: Buffer.from(statement.text),
+      complete: true,
+      params: Object.entries(statement.params),
+      settings: [],
+      readonly: user === "reader",
+      get: false,
+    });
+  } catch (error) {
+    if (error instanceof ClickHouseException) return undefined;
+    throw new Error(`the guard broke at ${JSON.stringify(statement.text)}`, { cause: error });
+  }
+}
+
+/** The engine's answers, those of the batch from memory. */
+function answering(engine: BareEngine, canonical: ReadonlyMap<string, Canonical>) {
+  const ask = askOf(engine.client);
+  return async (statement: string): Promise<string> => {
+    const quoted = /^SELECT formatQuerySingleLine\('([\s\S]*)'\) FORMAT RawBLOB$/.exec(statement)?.[1];
+    const known = quoted === undefined ? undefined : canonical.get(quoted.replace(/\\([\s\S])/g, "$1"));
+    if (known === undefined) return await ask(statement);
+    if (known.text === undefined) throw new ClickHouseException(62, "SYNTAX_ERROR", "Syntax error");
+    return known.text;
+  };
+}
+
+/** Our tokens of a canonical text are the engine's, and the text is its own canonical text. */
+function checkReading({ text, again, tokens }: Canonical): void {
+  if (text === undefined) return;
+  let ours: SqlToken[];
+  try {
+    ours = readCanonical(text);
+  } catch {
+    // What cannot be read is refused.
+    return;
+  }
+  const theirs = tokens.filter(
+    ([from, to]) => !ours.some((token) => token.kind === "parameter" && token.start < to && from < token.end),
+  );
+  const plain = ours.filter((token) => token.kind !== "parameter").map((token) => `${token.start}-${token.end}`);
+  const wanted = theirs.map(([from, to]) => `${from}-${to}`);
+  if (plain.join() !== wanted.join())
+    throw new Error(`other tokens in ${JSON.stringify(text)}: ${plain} and ${wanted}`);
+  if (again !== undefined && again !== text)
+    throw new Error(`${JSON.stringify(text)} becomes ${JSON.stringify(again)}`);
+}
+
+async function runOne(
+  engine: BareEngine,
+  tally: Tally,
+  statement: Statement,
+  verdict: Verdict,
+  user: string,
+): Promise<void> {
+  tally.ran += 1;
+  const compute: Record<string, string> = verdict.expressions ? { input_format_values_interpret_expressions: "1" } : {};
+  const settings = { max_execution_time: "2", max_memory_usage: "400000000", max_result_rows: "10000", ...compute };
+  const answer = await engine
+    .clientOf(user)
+    .stream("", { body: Buffer.from(statement.text), params: { ...statement.params }, settings })
+    .then(bodyText)
+    .then((text) => {
+      tally.answered += 1;
+      return text;
+    })
+    .catch((error: unknown) => {
+      if (error instanceof ClickHouseError) return error.message;
+      throw new Error(`the engine broke at ${JSON.stringify(statement.text)}`, { cause: error });
+    });
+  if (answer.includes(canaryText) || reached.test(answer.replaceAll(statement.text, ""))) {
+    throw new Error(`reached: ${JSON.stringify(statement)} as ${user}: ${answer.slice(0, 500)}`);
+  }
+}
+
+function secondsSince(started: number): number {
+  return Math.round((Date.now() - started) / 1000);
+}
