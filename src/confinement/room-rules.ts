@@ -38,16 +38,11 @@ const certificates = [
 
 const timeZones = ["/etc/localtime", "/etc/timezone", "/usr/share/zoneinfo"];
 
-/** What the C library reads to resolve a name. */
-const nameResolution = [
-  "/etc/resolv.conf",
-  "/etc/hosts",
-  "/etc/nsswitch.conf",
-  "/etc/host.conf",
-  "/etc/gai.conf",
-  "/etc/services",
-  "/etc/protocols",
-];
+/** What the C library reads to resolve the names of this machine, such as localhost. */
+const localNames = ["/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf"];
+
+/** What it reads to resolve a name. */
+const nameResolution = [...localNames, "/etc/resolv.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols"];
 
 const devices = ["/dev/random", "/dev/urandom", "/dev/zero"];
 
@@ -113,7 +108,8 @@ export function engineRules(access: EngineAccess): Rules {
     ...nodeRules,
     readWrite: [...nodeRules.readWrite, ...folders],
     withLinks: [dataDir],
-    read: [...nodeRules.read, ...(resolves ? nameResolution : [])],
+    // The engine resolves localhost for dictionaries over its own tables.
+    read: [...nodeRules.read, ...(resolves ? nameResolution : localNames)],
     connectPorts,
     bindPorts,
     unixSockets,

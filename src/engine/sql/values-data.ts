@@ -14,10 +14,13 @@ const maxTokens = 20_000;
 /** Words that begin a query, or name a function without parentheses. */
 const queries = /^(?:select|with|from|apply|insert)$/i;
 
+/** A bound parameter stands for a literal, unless it is an identifier. */
+const parameter = /\{[A-Za-z_][A-Za-z0-9_$]*:(?!\s*Identifier)[A-Za-z0-9_(), ]+\}/gi;
+
 /** True when the whole data (latin1) may be parsed with expressions. */
 export function mayHoldExpressions(data: string): boolean {
   if (data.length > maxSearchedBytes) return false;
-  const tokens = readPlain(data, maxTokens);
+  const tokens = readPlain(data.replace(parameter, "0"), maxTokens);
   if (tokens === undefined) return false;
   return tokens.every((token, at) => {
     if (!isName(token)) return true;
