@@ -31,19 +31,22 @@ export async function startBareEngine(): Promise<BareEngine> {
       logLevel: "fatal",
     });
   let host = await start();
-  const clientOf = (user: string) =>
-    new ClickHouseClient({ ...host.address, user: user === "" ? (host.address.user as string) : user });
-  let client = clientOf("");
+  const clients = new Map<string, ClickHouseClient>();
+  const clientOf = (user: string) => {
+    const client = clients.get(user) ?? new ClickHouseClient({ ...host.address, user });
+    clients.set(user, client);
+    return client;
+  };
   return {
     dir,
     get client() {
-      return client;
+      return clientOf(host.address.user as string);
     },
     clientOf,
     restart: async () => {
       await host.stop(5_000);
+      clients.clear();
       host = await start();
-      client = clientOf("");
     },
     [Symbol.asyncDispose]: async () => {
       await host.stop(5_000);

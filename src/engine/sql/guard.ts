@@ -5,9 +5,11 @@
  */
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { type Ask, canonicalText, isSyntaxError, madeByUsers, maxStatementBytes } from "./ask.ts";
+import { refuseCostly } from "./costs.ts";
 import { emptyFacts, type Facts, type StatementKind } from "./facts.ts";
 import { type InsertHead, insertHeads } from "./insert-data.ts";
 import { judgeParameters } from "./parameters.ts";
+import { plainFacts } from "./plain-statement.ts";
 import { readStatement } from "./read-statement.ts";
 import { readOnly, refuse, unknownFunction } from "./refusal.ts";
 import { judgeSetting } from "./settings.ts";
@@ -120,6 +122,7 @@ export class Guard {
       if (facts.selects === undefined) return facts;
       if (facts.selects === "tables") return undefined;
       // A query may go on behind what looks like its end, so the engine says where all of the text ends.
+      refuseCostly(text);
       const whole = await canonicalText(this.#ask, text.slice(0, maxStatementBytes));
       return whole === (await canonicalText(this.#ask, beginning)) ? facts : undefined;
     } catch (error) {
@@ -131,7 +134,8 @@ export class Guard {
   async #factsOf(text: string, depth: number): Promise<Facts> {
     const known = this.#facts.get(text);
     if (known !== undefined) return known;
-    const facts = readStatement(await canonicalText(this.#ask, text));
+    refuseCostly(text);
+    const facts = plainFacts(text) ?? readStatement(await canonicalText(this.#ask, text));
     await this.#judgeUnknown(facts.unknown);
     await this.#judgeNested(facts, depth);
     this.#facts.set(text, facts);

@@ -33,6 +33,7 @@ export class UnreadableText extends Error {
 
 const singleMarks = "()[],.+-*/%=<>?:^}";
 const doubleMarks = new Set(["->", "::", "<=", ">=", "!=", "<>", "==", "||"]);
+const digits = /[0-9]+/y;
 const numbers = /(?:0[xX][0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)/y;
 /** The whole content of a quote, in pieces that cannot overlap: the time is linear. */
 const quotes: Readonly<Record<string, RegExp>> = {
@@ -50,7 +51,7 @@ export function readCanonical(text: string): SqlToken[] {
       at += 1;
       continue;
     }
-    const token = isWordCode(code) ? readWord(text, at) : readToken(text, at, code);
+    const token = isWordCode(code) ? readWord(text, at) : readToken(text, at, code, tokens.at(-1));
     tokens.push(token);
     at = token.end;
   }
@@ -63,10 +64,11 @@ function readWord(text: string, start: number): SqlToken {
   return plain("word", text.slice(start, end), start);
 }
 
-function readToken(text: string, at: number, code: number): SqlToken {
+function readToken(text: string, at: number, code: number, before: SqlToken | undefined): SqlToken {
   if (code === 0x27 || code === 0x60) return readQuoted(text, at, text[at] as string);
   if (code === 0x7b) return readParameter(text, at);
-  if (isDigit(code) || (code === 0x2e && isDigit(text.charCodeAt(at + 1)))) return readNumber(text, at);
+  if (isDigit(code)) return readNumber(text, at, before?.kind === "mark" && before.value === ".");
+  if (code === 0x2e && isDigit(text.charCodeAt(at + 1)) && !isOperand(before)) return readNumber(text, at, false);
   const pair = text.slice(at, at + 2);
   if (text.startsWith("<=>", at)) return plain("mark", "<=>", at);
   if (doubleMarks.has(pair)) return plain("mark", pair, at);
@@ -98,9 +100,17 @@ function readParameter(text: string, at: number): SqlToken {
   return { kind: "parameter", value: name, type: type.trim(), start: at, end: at + source.length };
 }
 
-/** `1abc` is a name for the engine and must not hide one here. */
-function readNumber(text: string, at: number): SqlToken {
-  const source = matchAt(numbers, text, at);
+/** Behind it a dot is a dot: `a.1` and `(a).1`. */
+function isOperand(token: SqlToken | undefined): boolean {
+  if (token === undefined || token.kind === "string" || token.kind === "parameter") return false;
+  return token.kind !== "mark" || token.value === ")" || token.value === "]";
+}
+
+/**
+ * `1abc` is a name for the engine and must not hide one here. Behind a dot there are digits only: `a.1.2` is `a . 1 . 2`.
+ */
+function readNumber(text: string, at: number, behindDot: boolean): SqlToken {
+  const source = matchAt(behindDot ? digits : numbers, text, at);
   if (source === undefined || isWordCode(text.charCodeAt(at + source.length))) throw unreadable(text, at);
   return plain("number", source, at);
 }

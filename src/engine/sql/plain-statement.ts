@@ -1,0 +1,89 @@
+/**
+ * The short way for plain statements: the facts of a SELECT or the head of an INSERT without asking the engine.
+ *
+ * Why it is sound: the text is made of tokens that the engine can read in one way only (`plain-text.ts`), no name in it is
+ * that of anything forbidden, every name before a parenthesis is on the list of functions or is a keyword, and no word of
+ * it begins a clause that another rule must see. The parser adds functions of its own for operators and keywords, and
+ * none of these is forbidden. What is not as plain takes the long way; this one refuses nothing.
+ */
+import { emptyFacts, type Facts } from "./facts.ts";
+import { functions, tableFunctions } from "./lists.ts";
+import { readPlain } from "./plain-text.ts";
+import { isMark, isName } from "./scan.ts";
+import type { SqlToken } from "./tokens.ts";
+
+type Tokens = readonly SqlToken[];
+
+const maxTokens = 4_000;
+
+/** Clauses with rules of their own, and what is another kind of statement inside. */
+const otherClauses = /^(?:into|settings?|apply|with|explain|describe|infile|outfile|execute|parallel|format)$/;
+
+/** Keywords that a parenthesis may follow. */
+const keywords = new Set(
+  (
+    "select from where prewhere having qualify and or not in on using by join as between like ilike when then else " +
+    "limit offset over all distinct union except intersect exists filter partition order group interval is case any"
+  ).split(" "),
+);
+
+/** Table functions without structures. */
+const plainTableFunctions = new Set([
+  "numbers",
+  "numbers_mt",
+  "zeros",
+  "zeros_mt",
+  "generateseries",
+  "generate_series",
+]);
+
+/** Functions that a rule looks at more closely. */
+const watched = new Set(["hascolumnintable", "format"]);
+
+/** The facts of a plain statement (latin1); undefined when the engine must be asked. */
+export function plainFacts(text: string): Facts | undefined {
+  if (!/^\s*(?:select|insert)\b/i.test(text)) return undefined;
+  const tokens = readPlain(text, maxTokens);
+  if (tokens === undefined || tokens.length === 0) return undefined;
+  if (wordOf(tokens[0]) === "insert") return insertFacts(tokens);
+  return tokens.every((_, at) => isPlain(tokens, at)) ? emptyFacts("read", true) : undefined;
+}
+
+function isPlain(tokens: Tokens, at: number): boolean {
+  const token = tokens[at] as SqlToken;
+  if (isMark(token, ";")) return at === tokens.length - 1;
+  if (!isName(token)) return true;
+  if (token.kind === "quoted" && /[\\`"]/.test(token.value)) return false;
+  const name = token.value.toLowerCase();
+  if (token.kind === "word" && otherClauses.test(name)) return false;
+  if (functions.refused.has(name) || tableFunctions.refused.has(name) || name.startsWith("__")) return false;
+  if (!isMark(tokens[at + 1], "(")) return true;
+  if (functions.allowed.has(name)) return !watched.has(name);
+  return token.kind === "word" && (keywords.has(name) || plainTableFunctions.has(name));
+}
+
+/** `INSERT INTO [TABLE] name [(columns)] FORMAT name` or `VALUES`, and nothing behind it. */
+function insertFacts(tokens: Tokens): Facts | undefined {
+  if (wordOf(tokens[1]) !== "into") return undefined;
+  let at = wordOf(tokens[2]) === "table" ? 3 : 2;
+  if (/^(?:table|function|values|format)$/.test(wordOf(tokens[at])) || !isName(tokens[at])) return undefined;
+  at = isMark(tokens[at + 1], ".") && isName(tokens[at + 2]) ? at + 3 : at + 1;
+  if (isMark(tokens[at], "(")) {
+    const names = (token: SqlToken | undefined) => isName(token) || isMark(token, ",") || isMark(token, ".");
+    for (at += 1; names(tokens[at]); at += 1);
+    if (!isMark(tokens[at], ")")) return undefined;
+    at += 1;
+  }
+  const format = wordOf(tokens[at]) === "values" ? "Values" : formatOf(tokens[at], tokens[at + 1]);
+  const length = format === "Values" && wordOf(tokens[at]) === "values" ? at + 1 : at + 2;
+  if (format === undefined || tokens.length !== length) return undefined;
+  return { ...emptyFacts("insert", false), format };
+}
+
+function formatOf(keyword: SqlToken | undefined, name: SqlToken | undefined): string | undefined {
+  return wordOf(keyword) === "format" && name?.kind === "word" ? name.value : undefined;
+}
+
+function wordOf(token: SqlToken | undefined): string {
+  return token?.kind === "word" ? token.value.toLowerCase() : "";
+}
