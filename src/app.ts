@@ -24,7 +24,9 @@ import { assertConfined, confinementState } from "./confinement/state.ts";
 import { FailedLogins } from "./door/failed-logins.ts";
 import { freePort } from "./gateway/free-port.ts";
 import { Gateway } from "./gateway/gateway.ts";
+import { openListeners } from "./gateway/listeners.ts";
 import { Authenticator } from "./http/auth.ts";
+import { auditHandlers } from "./http/handlers/audit.ts";
 import { backupHandlers } from "./http/handlers/backups.ts";
 import { chartSourceHandlers } from "./http/handlers/chart-sources.ts";
 import { chartHandlers } from "./http/handlers/charts.ts";
@@ -48,6 +50,7 @@ import { ServicesReconciler } from "./services/reconciler.ts";
 import type { RunningEngine } from "./services/runtime.ts";
 import { EmbeddedRuntime } from "./services/runtimes/embedded.ts";
 import { LendingRuntime } from "./services/runtimes/lending.ts";
+import { AuditEventStore, AuditTrail, auditEventOf } from "./store/audit-events.ts";
 import { BackupStore } from "./store/backups.ts";
 import { ChartSourceStore } from "./store/chart-sources.ts";
 import { CredentialStore } from "./store/credentials.ts";
@@ -58,7 +61,7 @@ import { PipeSnapshots } from "./store/pipe-snapshots.ts";
 import { PipeStore } from "./store/pipes.ts";
 import { RestoreStore } from "./store/restores.ts";
 import { loadOrCreateKey, Sealer } from "./store/secrets.ts";
-import { type ServiceRow, ServiceStore } from "./store/services.ts";
+import { ServiceStore } from "./store/services.ts";
 
 export type App = {
   readonly baseUrl: string;
@@ -107,7 +110,14 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
 
   const outgoing = new Outgoing(config);
   closers.add("outgoing", () => outgoing.proxy.closeAll());
+  const auditEvents = new AuditEventStore(db);
+  const trail = new AuditTrail(auditEvents, logger);
+  closers.add("audit trail", () => trail.close());
+
   const access = new ServiceAccess(services);
+  access.onDoorEvents((serviceId, events) => {
+    for (const counted of events) trail.add({ ...counted, event: auditEventOf(serviceId, counted.event) });
+  });
   const place = new BackupPlace(placeOptions(config, dataDir));
   const runtime = new LendingRuntime(
     new EmbeddedRuntime({
@@ -142,12 +152,22 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   access.onWakeWanted(() => servicesLoop.poke());
 
   const tls = config.tlsCert === undefined ? undefined : readTls(config.tlsCert, config.tlsKey as string);
-  const gateway = new Gateway({ backend: access, logger, ...(tls === undefined ? {} : { tls }) });
+  const gateway = new Gateway({
+    backend: access,
+    logger,
+    onEvent: (serviceId, event) => trail.note(auditEventOf(serviceId, event)),
+    ...(tls === undefined ? {} : { tls }),
+  });
   const gatewayLoop = new Loop({
     name: "gateway",
     everyMs: 2_000,
     logger,
-    body: () => openListeners(gateway, services, config.host, outgoing),
+    body: () =>
+      openListeners(gateway, {
+        services,
+        host: config.host,
+        onPorts: (ports) => outgoing.listensOn({ services: ports }),
+      }),
   });
 
   const chartSources = new ChartSourceStore(db);
@@ -240,7 +260,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
     for (const loop of loops) loop.poke();
   };
   const failedLogins = new FailedLogins({ perMinute: config.loginFailureLimit });
-  const authenticator = new Authenticator(credentials, failedLogins);
+  const authenticator = new Authenticator(credentials, failedLogins, (event) => trail.note(event));
   const limits = organizationLimits(config);
   const endpoint = {
     protocol: tls === undefined ? ("http" as const) : ("https" as const),
@@ -281,6 +301,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
           gauges: (id) => supervisor.gauges(id),
           poke: () => pipesLoop.poke(),
         }),
+        ...auditHandlers({ events: auditEvents }),
         ...backupHandlers({
           services,
           backups,
@@ -354,34 +375,6 @@ function engineLender(services: ServiceStore, access: ServiceAccess, runtime: Le
 async function stopWhenAborted(signal: AbortSignal, closers: Closers): Promise<void> {
   if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
   await closers.closeAll();
-}
-
-/** Fails with the reasons when a listener could not be opened, which shows in `/health` and is tried again. */
-async function openListeners(gateway: Gateway, services: ServiceStore, host: string, outgoing: Outgoing) {
-  const known = await gatewayServices(services, host);
-  outgoing.listensOn({ services: known.map(({ port }) => port) });
-  const failures = await gateway.sync(known);
-  const reasons = [...failures].map(([id, error]) => `service ${id}: ${error.message}`);
-  if (reasons.length > 0) throw new Error(`listeners not open: ${reasons.join("; ")}`);
-}
-
-/** Everything the gateway needs to keep a listener open for each service that exists. */
-async function gatewayServices(services: ServiceStore, host: string) {
-  const users = Map.groupBy(await services.listAllUsers(), (user) => user.service_id);
-  return (await services.listAll())
-    .filter((row) => row.desired_state !== "deleted")
-    .map((row: ServiceRow) => ({
-      id: row.id,
-      name: row.name,
-      host,
-      port: row.port,
-      ipAccessList: JSON.parse(row.ip_access_list) as { source: string; description: string }[],
-      users: (users.get(row.id) ?? []).map((user) => ({
-        name: user.name,
-        passwordSha256Hex: user.password_sha256,
-        readonly: user.readonly === 1,
-      })),
-    }));
 }
 
 /** Merges in progress are work that ending the engine would throw away. */

@@ -1,4 +1,5 @@
 /** The two tables of operations: A (management, enveloped) and B (observability, bare). */
+import { auditOperations } from "./audit.ts";
 import { backupOperations } from "./backups.ts";
 import { chartSourceOperations } from "./chart-sources.ts";
 import { chartOperations } from "./charts.ts";
@@ -14,6 +15,7 @@ export const managementOperations = {
   ...serviceOperations,
   ...pipeOperations,
   ...backupOperations,
+  ...auditOperations,
 };
 
 export type ManagementOperations = typeof managementOperations;

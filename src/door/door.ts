@@ -4,13 +4,15 @@
  * the business of `carry`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { clickHouseException } from "../clickhouse/exception.ts";
+import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
 import type { Logger } from "../lib/logger.ts";
 import { accessCheck, plainAddress } from "./access-list.ts";
 import { answerFailure } from "./answer.ts";
 import { authenticate, readCredentials } from "./credentials.ts";
+import type { DoorEvent } from "./events.ts";
 import { FailedLogins } from "./failed-logins.ts";
-import { markLoggedIn } from "./logged-in.ts";
+import { engineCodeHeader } from "./forward.ts";
+import { isLoggedIn, markLoggedIn } from "./logged-in.ts";
 
 export type DoorUser = {
   readonly name: string;
@@ -36,19 +38,33 @@ export type Carry = (message: IncomingMessage, response: ServerResponse, url: UR
 /** Failed logins per minute and address of a service, beyond which the answer is 429. */
 const failuresPerMinute = 20;
 
+/** Error codes of the engine for what a visitor may not do: ACCESS_DENIED, READONLY, SETTING_CONSTRAINT_VIOLATION. */
+const refusals: ReadonlySet<number> = new Set([497, 164, 452]);
+
+export type DoorOptions = {
+  readonly facts: DoorFacts;
+  readonly carry: Carry;
+  readonly logger: Logger;
+  readonly failedLogins?: FailedLogins;
+  /** Told of the first login of a connection, and of every refusal. Must cost little. */
+  readonly onEvent?: (event: DoorEvent) => void;
+};
+
 export class Door {
   #facts: DoorFacts;
   #allowed: (address: string | undefined) => boolean;
   readonly #carry: Carry;
   readonly #logger: Logger;
   readonly #failedLogins: FailedLogins;
+  readonly #onEvent: (event: DoorEvent) => void;
 
-  constructor(options: { facts: DoorFacts; carry: Carry; logger: Logger; failedLogins?: FailedLogins }) {
+  constructor(options: DoorOptions) {
     this.#facts = options.facts;
     this.#allowed = accessCheck(options.facts.ipAccessList.map(({ source }) => source));
     this.#carry = options.carry;
     this.#logger = options.logger;
     this.#failedLogins = options.failedLogins ?? new FailedLogins({ perMinute: failuresPerMinute });
+    this.#onEvent = options.onEvent ?? (() => {});
   }
 
   /** Takes over users and access list; holds from the next request on, also on open connections. */
@@ -70,12 +86,23 @@ export class Door {
     const address = plainAddress(message.socket.remoteAddress ?? "");
     if (!this.#allowed(address)) {
       const text = `Access from ${address} is not allowed: it is not on the service's IP access list.`;
+      this.#onEvent({ type: "address_refused", user: "", address, detail: "not on the IP access list" });
       throw clickHouseException("ACCESS_DENIED", text);
     }
     const url = new URL(message.url ?? "/", "http://host");
     if (answerProbe(message, response, url)) return;
     const user = await this.#login(message, response, url, address);
-    await this.#carry(message, response, url, { user: user.name, readonly: user.readonly ? 2 : 0 });
+    const refused = (code: number, detail: string) => {
+      if (refusals.has(code)) this.#onEvent({ type: "statement_refused", user: user.name, address, detail });
+    };
+    try {
+      await this.#carry(message, response, url, { user: user.name, readonly: user.readonly ? 2 : 0 });
+    } catch (error) {
+      if (error instanceof ClickHouseException) refused(error.code, error.message);
+      throw error;
+    }
+    const code = response.getHeader(engineCodeHeader);
+    if (code !== undefined) refused(Number(code), `by the engine, with code ${code}`);
   }
 
   /** The password comes first: wrong ones from the same address keep nobody out who has the right one. */
@@ -83,9 +110,13 @@ export class Door {
     const credentials = readCredentials(message, url.searchParams);
     const user = authenticate(this.#facts.users, credentials);
     if (user !== undefined) {
-      markLoggedIn(message.socket);
+      if (!isLoggedIn(message.socket)) {
+        markLoggedIn(message.socket);
+        this.#onEvent({ type: "login", user: user.name, address, detail: "" });
+      }
       return user;
     }
+    this.#onEvent({ type: "login_refused", user: credentials.user, address, detail: "wrong password or unknown name" });
     if (!(await this.#failedLogins.failed(address))) {
       response.statusCode = 429;
       response.setHeader("Connection", "close");

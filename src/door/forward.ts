@@ -26,6 +26,8 @@ export class NotReached extends Error {
 
 /** Errors of connecting: nothing of the request has left. */
 const connectErrors = new Set(["ECONNREFUSED", "ENOENT", "UND_ERR_CONNECT_TIMEOUT", "ENOTSOCK", "EACCES"]);
+/** The engine's number of an error. */
+export const engineCodeHeader = "x-clickhouse-exception-code";
 /** Response headers that belong to one connection only. */
 const hopHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "date", "trailer", "upgrade"]);
 
@@ -77,6 +79,9 @@ class Relay implements Dispatcher.DispatchHandler {
     const kept: [string, string | string[]][] = Object.entries(headers).filter(
       ([name, value]) => value !== undefined && !hopHeaders.has(name),
     ) as [string, string | string[]][];
+    // Set by itself, it can be read again: the door tells of refusals.
+    const code = headers[engineCodeHeader];
+    if (typeof code === "string") this.#response.setHeader(engineCodeHeader, code);
     const names = (controller.rawHeaders ?? []) as Buffer[];
     this.#response.writeHead(status, Object.fromEntries(kept.map(([name, value]) => [spelling(names, name), value])));
   }

@@ -7,6 +7,7 @@ import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { Connections, idleConnectionMs, maxHeaderBytes } from "../door/connections.ts";
 import { Door } from "../door/door.ts";
+import type { DoorEvent } from "../door/events.ts";
 import { Upstreams } from "../door/upstream.ts";
 import type { HandOver } from "../engine/http/hand-over.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -16,6 +17,8 @@ import { carryThroughSocket } from "./carry.ts";
 export type GatewayOptions = {
   readonly backend: GatewayBackend;
   readonly logger: Logger;
+  /** Told of logins and refusals of connections that are served here. */
+  readonly onEvent?: (serviceId: string, event: DoorEvent) => void;
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer };
 };
 
@@ -143,7 +146,8 @@ export class Gateway {
   #door(service: GatewayService, handsOver: boolean): Door {
     const { backend, logger } = this.#options;
     const carry = carryThroughSocket({ serviceId: service.id, backend, upstreams: this.#upstreams, handsOver });
-    return new Door({ facts: service, carry, logger });
+    const onEvent = (event: DoorEvent) => this.#options.onEvent?.(service.id, event);
+    return new Door({ facts: service, carry, logger, onEvent });
   }
 
   async #update(listener: Listener, service: GatewayService): Promise<void> {

@@ -8,6 +8,7 @@ import type { KeyRole } from "../api/keys.ts";
 import type { FailedLogins } from "../door/failed-logins.ts";
 import { AppError } from "../lib/errors.ts";
 import { remember } from "../lib/remember.ts";
+import type { AuditEvent } from "../store/audit-events.ts";
 import type { CredentialStore, KeyRow } from "../store/credentials.ts";
 import { sameDigest, sha256 } from "../store/secrets.ts";
 
@@ -15,6 +16,7 @@ export type Principal = { readonly organizationId: string; readonly role: KeyRol
 
 type StoredCredential = {
   readonly id: string;
+  readonly organization_id: string;
   readonly state: string;
   readonly expire_at: string | null;
   readonly used_at: string | null;
@@ -26,14 +28,17 @@ const digestOf = remember((key: KeyRow) => Buffer.from(key.secret_hash, "hex"));
 export class Authenticator {
   readonly #credentials: CredentialStore;
   readonly #failures: FailedLogins;
+  readonly #note: (event: AuditEvent) => void;
   /** What headers of callers who were let in say; the key itself is looked up and compared every time. */
   readonly #proven = new Map<string, BasicCredentials>();
-  /** Minute of the last noted use, by credential. */
-  readonly #noted = new Map<string, number>();
+  /** Minute and address of the last noted use, by credential. */
+  readonly #noted = new Map<string, { readonly minute: number; readonly address: string }>();
 
-  constructor(credentials: CredentialStore, failures: FailedLogins) {
+  /** `note` is told of refusals, and once a minute of each credential and address that is let in. */
+  constructor(credentials: CredentialStore, failures: FailedLogins, note: (event: AuditEvent) => void = () => {}) {
     this.#credentials = credentials;
     this.#failures = failures;
+    this.#note = note;
   }
 
   /** Interface A: HTTP Basic with key id and secret. Throws UNAUTHORIZED or TOO_MANY_REQUESTS. */
@@ -42,9 +47,12 @@ export class Authenticator {
     const { keyId, digest } = proven ?? readBasic(header);
     const key = keyId === undefined ? undefined : await this.#credentials.findKeyByKeyId(keyId);
     const matches = sameDigest(digest, key === undefined ? noDigest : digestOf(key));
-    if (key === undefined || !matches || !this.#usable(key)) throw await this.#refuse(address, "The key is not valid.");
+    if (key === undefined || !matches || !this.#usable(key)) {
+      this.#noteRefusal("api_key", key, address, matches ? "disabled or expired" : "wrong secret");
+      throw await this.#refuse(address, "The key is not valid.");
+    }
     if (proven === undefined) this.#remember(header as string, { keyId, digest });
-    this.#noteUse("api_keys", key);
+    this.#noteUse("api_keys", key, address);
     return { organizationId: key.organization_id, role: key.role as KeyRole, credentialId: key.id };
   }
 
@@ -55,7 +63,7 @@ export class Authenticator {
     const token = await this.#credentials.findTokenBySecret(secret);
     if (token === undefined || !this.#usable(token))
       throw await this.#refuse(address, "The access token is not valid.");
-    this.#noteUse("access_tokens", token);
+    this.#noteUse("access_tokens", token, address);
     return { organizationId: token.organization_id, role: "developer", credentialId: token.id };
   }
 
@@ -74,10 +82,27 @@ export class Authenticator {
     return new AppError("TOO_MANY_REQUESTS", "Too many failed logins from this address.");
   }
 
-  #noteUse(table: "api_keys" | "access_tokens", credential: StoredCredential): void {
+  /** A credential that nobody knows belongs to no organization. */
+  #noteRefusal(
+    actorType: "api_key" | "access_token",
+    credential: StoredCredential | undefined,
+    address: string,
+    why: string,
+  ): void {
+    const [actor, detail] = credential === undefined ? ["", "unknown"] : [credential.id, why];
+    const organizationId = credential?.organization_id;
+    this.#note({ type: "login_refused", organizationId, actorType, actor, address, detail });
+  }
+
+  #noteUse(table: "api_keys" | "access_tokens", credential: StoredCredential, address: string): void {
     const minute = Math.floor(Date.now() / 60_000);
-    if (this.#noted.get(credential.id) === minute) return;
-    this.#noted.set(credential.id, minute);
+    const noted = this.#noted.get(credential.id);
+    if (noted?.minute === minute && noted.address === address) return;
+    this.#noted.set(credential.id, { minute, address });
+    const actorType = table === "api_keys" ? "api_key" : "access_token";
+    const { organization_id: organizationId, id: actor } = credential;
+    this.#note({ type: "login", organizationId, actorType, actor, address, detail: "" });
+    if (noted?.minute === minute) return;
     // Not awaited: the answer need not wait for it, and a lost note is corrected by the next use.
     const at = new Date(minute * 60_000).toISOString();
     this.#credentials.markUsed(table, credential.id, at).catch(() => {});

@@ -2,6 +2,7 @@
  * Access to running engines: who wants to query a service acquires it, which wakes an idle one and counts as activity
  * until released. Knows the live engines because the reconciler publishes them here.
  */
+import type { DoorEvents } from "../door/events.ts";
 import type { HandOver } from "../engine/http/hand-over.ts";
 import { AppError } from "../lib/errors.ts";
 import type { ServiceStore } from "../store/services.ts";
@@ -21,6 +22,7 @@ export class ServiceAccess {
   readonly #activity = new Map<string, Activity>();
   readonly #waiting = new Set<() => void>();
   #poke: () => void = () => {};
+  #tell: (serviceId: string, events: DoorEvents) => void = () => {};
 
   constructor(services: ServiceStore) {
     this.#services = services;
@@ -31,9 +33,15 @@ export class ServiceAccess {
     this.#poke = poke;
   }
 
+  /** Told of logins and refusals at the doors of running engines. */
+  onDoorEvents(tell: (serviceId: string, events: DoorEvents) => void): void {
+    this.#tell = tell;
+  }
+
   /** The reconciler says that an engine answers. */
   publish(serviceId: string, engine: RunningEngine): void {
     this.#engines.set(serviceId, engine);
+    if (engine.handOver !== undefined) engine.handOver.onEvents = (events) => this.#tell(serviceId, events);
     this.#activityOf(serviceId).lastAt = Date.now();
     this.notify();
   }

@@ -10,6 +10,7 @@ import { BackupPlace, placeOptions } from "../../src/backups/place.ts";
 import { stateOf } from "../../src/confinement/state.ts";
 import { FailedLogins } from "../../src/door/failed-logins.ts";
 import { Authenticator } from "../../src/http/auth.ts";
+import { auditHandlers } from "../../src/http/handlers/audit.ts";
 import { backupHandlers } from "../../src/http/handlers/backups.ts";
 import { organizationHandlers } from "../../src/http/handlers/organizations.ts";
 import { pipeHandlers } from "../../src/http/handlers/pipes.ts";
@@ -21,6 +22,7 @@ import { AppError } from "../../src/lib/errors.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { Permits } from "../../src/outgoing/permits.ts";
 import { PipeChecks } from "../../src/pipes/check.ts";
+import { AuditEventStore, AuditTrail } from "../../src/store/audit-events.ts";
 import { BackupStore } from "../../src/store/backups.ts";
 import { CredentialStore } from "../../src/store/credentials.ts";
 import { type Database, openDatabase } from "../../src/store/database.ts";
@@ -53,6 +55,7 @@ export type Api = AsyncDisposable & {
   readonly pipes: PipeStore;
   readonly credentials: CredentialStore;
   readonly organizations: OrganizationStore;
+  readonly trail: AuditTrail;
   readonly keyId: string;
   readonly keySecret: string;
   /** Sends with the admin key unless `auth` says otherwise (null: no header). `body` may be raw text or bytes. */
@@ -92,7 +95,9 @@ export async function startApi(
     expireAt: null,
   });
   const failedLogins = new FailedLogins({ perMinute: options.loginFailureLimit ?? 1000, wait: async () => {} });
-  const authenticator = new Authenticator(credentials, failedLogins);
+  const auditEvents = new AuditEventStore(db);
+  const trail = new AuditTrail(auditEvents, createLogger("silent"));
+  const authenticator = new Authenticator(credentials, failedLogins, (event) => trail.note(event));
   let port = 20_000;
   const server = await createServer({
     authenticator,
@@ -133,6 +138,7 @@ export async function startApi(
           gauges: () => ({ lagMs: 5 }),
           poke: () => {},
         }),
+        ...auditHandlers({ events: auditEvents }),
         ...backupHandlers({
           services,
           backups,
@@ -172,6 +178,7 @@ export async function startApi(
     pipes,
     credentials,
     organizations,
+    trail,
     keyId: row.key_id,
     keySecret: secret,
     call: async (method, path, { body, auth = admin, headers = {} } = {}) => {
@@ -197,6 +204,7 @@ export async function startApi(
     },
     [Symbol.asyncDispose]: async () => {
       await server.close();
+      await trail.close();
       db.close();
       rmSync(dir, { recursive: true, force: true });
     },

@@ -7,6 +7,8 @@ import type { Socket } from "node:net";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { Connections } from "../../door/connections.ts";
 import { Door, type DoorFacts, type Visitor } from "../../door/door.ts";
+import { anyVisitor, type DoorEvent } from "../../door/events.ts";
+import { EventTally } from "../../lib/event-tally.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { BusyMarks } from "./busy-marks.ts";
 import type { FromHost, ToHost } from "./hand-over-messages.ts";
@@ -26,6 +28,10 @@ export class Front {
   readonly #statements: StatementMarks;
   readonly #ids = new WeakMap<Socket, number>();
   readonly #running = new Set<AbortController>();
+  readonly #events = new EventTally<DoorEvent>({
+    flush: (events) => say({ type: "events", events }),
+    overflow: anyVisitor,
+  });
   #door: Door | undefined;
   #lastAt = 0;
   #reporting: NodeJS.Timeout | undefined;
@@ -50,8 +56,9 @@ export class Front {
   }
 
   #admit(id: number, facts: DoorFacts): void {
-    if (this.#door === undefined) this.#door = new Door({ facts, carry: this.#carry, logger: this.#logger });
-    else this.#door.update(facts);
+    const onEvent = (event: DoorEvent) => this.#events.note(event);
+    if (this.#door !== undefined) this.#door.update(facts);
+    else this.#door = new Door({ facts, carry: this.#carry, logger: this.#logger, onEvent });
     say({ type: "admitted", id });
   }
 

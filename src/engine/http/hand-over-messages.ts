@@ -1,5 +1,6 @@
 /** What control plane and engine host say to each other about connections that were handed over. */
 import type { DoorFacts } from "../../door/door.ts";
+import type { DoorEvents } from "../../door/events.ts";
 
 /** More connections than this of one service stay with their listener: file descriptors are bounded. */
 export const maxConnections = 2_000;
@@ -21,6 +22,8 @@ export type FromHost =
   /** The host lets go of a connection between two requests; somebody else may serve it. */
   | { readonly type: "released"; readonly id: number }
   | { readonly type: "drained"; readonly id: number; readonly unused: boolean }
+  /** Logins and refusals of the last second. */
+  | { readonly type: "events"; readonly events: DoorEvents }
   /** Queries running on these connections, and when the last one began or ended (milliseconds since 1970). */
   | ({ readonly type: "activity" } & Activity);
 

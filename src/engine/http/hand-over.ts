@@ -7,6 +7,7 @@
 import type { ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 import type { DoorFacts } from "../../door/door.ts";
+import type { DoorEvents } from "../../door/events.ts";
 import { BusyMarksReader } from "./busy-marks.ts";
 import { type Activity, type FromHost, maxConnections, type ToHost } from "./hand-over-messages.ts";
 import { StatementMarksReader } from "./statement-marks.ts";
@@ -28,6 +29,8 @@ export class HandOver {
   #callIds = 0;
   #ended = false;
   #activity: Activity = { running: 0, lastAt: 0 };
+  /** Told of logins and refusals at the host's door, once a second. */
+  onEvents: (events: DoorEvents) => void = () => {};
 
   /** `runDir` is the host's. */
   constructor(child: ChildProcess, runDir: string) {
@@ -123,6 +126,7 @@ export class HandOver {
 
   #hear(message: FromHost): void {
     if (message.type === "activity") this.#activity = { running: message.running, lastAt: message.lastAt };
+    else if (message.type === "events") this.onEvents(message.events);
     else if (message.type === "admitted") this.#calls.get(message.id)?.(true);
     else if (message.type === "drained") this.#calls.get(message.id)?.(message.unused);
     else if (message.type === "released") this.#giveBack(message.id);

@@ -1,0 +1,25 @@
+/** The audit trail of an organization. */
+import type { auditOperations } from "../../api/audit.ts";
+import type { Handlers } from "../../api/operations.ts";
+import type { AuditEventStore } from "../../store/audit-events.ts";
+import type { Context } from "../context.ts";
+
+export function auditHandlers(deps: { events: AuditEventStore }): Handlers<typeof auditOperations, Context> {
+  return {
+    listAuditEvents: async ({ params, query }) => {
+      const rows = await deps.events.list(params.organizationId, query.limit, query.type);
+      return rows.map((row) => ({
+        id: String(row.seq),
+        type: row.type,
+        createdAt: row.first_at,
+        lastAt: row.last_at,
+        count: row.count,
+        actorType: row.actor_type,
+        actorId: row.actor,
+        actorIpAddress: row.address,
+        ...(row.service_id === null ? {} : { serviceId: row.service_id }),
+        details: row.detail,
+      }));
+    },
+  };
+}

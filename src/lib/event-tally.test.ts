@@ -1,0 +1,37 @@
+/** Equal events are handed on once, with their number. */
+import { expect, test } from "vitest";
+import { type Counted, EventTally } from "./event-tally.ts";
+
+type Event = { readonly who: string; readonly what: string };
+
+test("equal events are one, different ones beyond a number are counted as one of their kind", () => {
+  const flushed: Counted<Event>[][] = [];
+  const tally = new EventTally<Event>({
+    flush: (events) => flushed.push(events),
+    overflow: (event) => ({ ...event, who: "(many)" }),
+  });
+  for (let i = 0; i < 1000; i += 1) tally.note({ who: "a", what: "x" });
+  for (let i = 0; i < 2000; i += 1) tally.note({ who: `${i}`, what: "y" });
+  tally.note({ who: "a", what: "x" });
+  tally.flush();
+  expect(flushed).toHaveLength(1);
+  const [events = []] = flushed;
+  expect(events).toHaveLength(501);
+  expect(events[0]).toMatchObject({ event: { who: "a", what: "x" }, count: 1001 });
+  expect(events.at(-1)).toMatchObject({ event: { who: "(many)", what: "y" }, count: 2000 - 499 });
+  tally.flush();
+  expect(flushed).toHaveLength(1);
+});
+
+test("events are handed on by themselves, and what was counted elsewhere is added up", async () => {
+  const flushed: Counted<Event>[] = [];
+  const tally = new EventTally<Event>({
+    flush: (events) => flushed.push(...events),
+    overflow: (event) => event,
+    everyMs: 10,
+  });
+  const event = { who: "a", what: "x" };
+  tally.add({ event, count: 5, firstAt: 100, lastAt: 200 });
+  tally.add({ event, count: 2, firstAt: 50, lastAt: 150 });
+  await expect.poll(() => flushed).toEqual([{ event, count: 7, firstAt: 50, lastAt: 200 }]);
+});

@@ -1,0 +1,64 @@
+/** Counts equal events and hands them on together, so that noting one costs a look-up, however often it happens. */
+
+export type Counted<Event> = {
+  readonly event: Event;
+  readonly count: number;
+  /** Milliseconds since 1970. */
+  readonly firstAt: number;
+  readonly lastAt: number;
+};
+
+/** Different events that are kept between two flushes; what is beyond is counted as `overflow` makes of it. */
+const mostEvents = 500;
+
+export class EventTally<Event extends object> {
+  readonly #flush: (events: Counted<Event>[]) => void;
+  readonly #overflow: (event: Event) => Event;
+  readonly #everyMs: number;
+  #pending = new Map<string, { event: Event; count: number; firstAt: number; lastAt: number }>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: {
+    flush: (events: Counted<Event>[]) => void;
+    /** An event that stands for many different ones. */
+    overflow: (event: Event) => Event;
+    everyMs?: number;
+  }) {
+    this.#flush = options.flush;
+    this.#overflow = options.overflow;
+    this.#everyMs = options.everyMs ?? 1_000;
+  }
+
+  /** Counts one. It is handed on within a second. */
+  note(event: Event): void {
+    const now = Date.now();
+    this.add({ event, count: 1, firstAt: now, lastAt: now });
+  }
+
+  /** Counts what was counted elsewhere. */
+  add({ event, count, firstAt, lastAt }: Counted<Event>): void {
+    let key = JSON.stringify(event);
+    let kept = event;
+    if (this.#pending.size >= mostEvents && !this.#pending.has(key)) {
+      kept = this.#overflow(event);
+      key = JSON.stringify(kept);
+    }
+    const known = this.#pending.get(key);
+    if (known === undefined) this.#pending.set(key, { event: kept, count, firstAt, lastAt });
+    else {
+      known.count += count;
+      known.firstAt = Math.min(known.firstAt, firstAt);
+      known.lastAt = Math.max(known.lastAt, lastAt);
+    }
+    this.#timer ??= setTimeout(() => this.flush(), this.#everyMs).unref();
+  }
+
+  /** Hands on what there is, now. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const events = [...this.#pending.values()];
+    this.#pending = new Map();
+    if (events.length > 0) this.#flush(events);
+  }
+}
