@@ -4,8 +4,9 @@ import { judgeClickHouseSource } from "./dictionary.ts";
 import type { Facts } from "./facts.ts";
 import { refuseParallel, wordsFrom } from "./kinds.ts";
 import { dictionaries, engines } from "./lists.ts";
+import { judgeFormat } from "./object-storage.ts";
 import { refuse } from "./refusal.ts";
-import { isCall, isKeyword, isMark, isName } from "./scan.ts";
+import { argumentRanges, isCall, isKeyword, isMark, isName } from "./scan.ts";
 import { judgeAddress } from "./table-function.ts";
 import type { SqlToken } from "./tokens.ts";
 
@@ -24,7 +25,7 @@ export function judgeDefinition(tokens: Tokens, pairs: Int32Array, facts: Facts)
   refuseParallel(tokens);
   judgeRights(tokens);
   const skipped = new Set<number>();
-  judgeEngines(tokens, head === "DATABASE", skipped, facts);
+  judgeEngines(tokens, pairs, head === "DATABASE", skipped, facts);
   if (head === "DICTIONARY") judgeDictionary(tokens, pairs, skipped, facts);
   return skipped;
 }
@@ -57,7 +58,7 @@ function judgeRights(tokens: Tokens): void {
   }
 }
 
-function judgeEngines(tokens: Tokens, database: boolean, skipped: Set<number>, facts: Facts): void {
+function judgeEngines(tokens: Tokens, pairs: Int32Array, database: boolean, skipped: Set<number>, facts: Facts): void {
   for (const [at, token] of tokens.entries()) {
     const engine = tokens[at + 2];
     if (!isKeyword(token, "ENGINE") || !isMark(tokens[at + 1], "=") || engine === undefined) continue;
@@ -66,23 +67,19 @@ function judgeEngines(tokens: Tokens, database: boolean, skipped: Set<number>, f
       refuse(`${database ? "Database engine" : "Engine"} ${engine.value} is not available.`);
     }
     skipped.add(at + 2);
-    if (engines.objectStorage.has(engine.value)) judgeStorageEngine(tokens, at + 2, facts);
+    if (engines.objectStorage.has(engine.value)) judgeStorageEngine(tokens, pairs, at + 2, facts);
   }
 }
 
-/** Object storage: an address that can be looked at, and no format whose data holds expressions. */
-function judgeStorageEngine(tokens: Tokens, at: number, facts: Facts): void {
+/** Object storage: an address that can be looked at, and a format whose data holds no expressions. */
+function judgeStorageEngine(tokens: Tokens, pairs: Int32Array, at: number, facts: Facts): void {
   const name = (tokens[at] as SqlToken).value;
   if (!isCall(tokens, at)) return;
-  judgeAddress(
-    tokens,
-    [at + 2, isMark(tokens[at + 3], ",") || isMark(tokens[at + 3], ")") ? at + 3 : at + 4],
-    name,
-    facts,
-  );
-  for (let i = at + 3; i < tokens.length && !isMark(tokens[i], ")"); i += 1) {
-    if (/^values$/i.test((tokens[i] as SqlToken).value)) refuse(`Format Values is not available in ${name}.`);
-  }
+  const ranges = argumentRanges(tokens, pairs, at + 1);
+  judgeAddress(tokens, ranges[0] ?? [at, at], name, facts);
+  judgeFormat(tokens, ranges, name);
+  if (ranges.some(([from]) => /^values$/i.test(tokens[from]?.value ?? "")))
+    refuse(`Format Values is not available in ${name}.`);
 }
 
 /** The clauses of a dictionary: `SOURCE(CLICKHOUSE(...))`, `LAYOUT(FLAT())`, `LIFETIME(...)`, `RANGE(...)`, `SETTINGS(...)`. */

@@ -54,7 +54,10 @@ export function askOf(client: ClickHouseClient): Ask {
 function isExternalTable(name: string, value: string): boolean {
   const part = /^[^_].*_(structure|types|format)$/.exec(name)?.[1];
   if (part === undefined || name.startsWith("input_") || name.startsWith("output_")) return false;
-  if (part === "format") return true;
+  if (part === "format") {
+    if (/^values$/i.test(value)) refuse(`${name} cannot be Values.`);
+    return true;
+  }
   const columns = part === "types" ? value.replace(/(^|,)\s*(?=[A-Za-z])/g, "$1 c ") : value;
   const problem = structureProblem(columns);
   if (problem !== undefined) refuse(`${name} ${problem}.`);

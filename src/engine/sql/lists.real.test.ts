@@ -46,6 +46,7 @@ describe("every name of the engine is on a list, and no other", () => {
     ["database engines", "SELECT name FROM system.database_engines"],
     ["dictionary sources", "SELECT name FROM system.dictionary_sources"],
     ["dictionary layouts", "SELECT name FROM system.dictionary_layouts"],
+    ["input formats", "SELECT name FROM system.formats WHERE is_input"],
     ["types", "SELECT name FROM system.data_type_families WHERE position(name, ' ') = 0"],
     ["codecs", "SELECT name FROM system.codecs"],
     ["index types", "SELECT name FROM system.data_skipping_index_types"],

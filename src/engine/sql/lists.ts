@@ -46,6 +46,9 @@ export const tableFunctions = {
   refused: namesBelow(nameSections, "table functions refused", "lower"),
 } as const;
 
+/** Formats that object storage may be read in, in lower case. */
+export const inputFormats = namesBelow(nameSections, "input formats allowed", "lower");
+
 export const engines = {
   tables: namesBelow(nameSections, "table engines allowed"),
   objectStorage: namesBelow(nameSections, "table engines allowed: object storage"),

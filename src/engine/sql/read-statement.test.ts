@@ -104,6 +104,39 @@ describe("structures of table functions are literals of names and types", () => 
   });
 });
 
+describe("the format of object storage is certain, and holds no expressions", () => {
+  test.each([
+    "SELECT * FROM s3('http://x/y')",
+    "SELECT * FROM s3('http://x/y.values')",
+    "SELECT * FROM s3('http://x/y.Values.gz')",
+    "SELECT * FROM s3('http://x/y.{csv,values}')",
+    "SELECT * FROM s3('http://x/y.values?z=.csv')",
+    "SELECT * FROM s3('http://x/y', 'values')",
+    "SELECT * FROM s3('http://x/y', 'key', 'CSV')",
+    "SELECT * FROM s3('http://x/y', NOSIGN, 'auto')",
+    "SELECT * FROM s3('http://x/y', format = Values)",
+    "SELECT * FROM azureBlobStorage('connection', 'CSV', 'y.values')",
+    "CREATE TABLE t (`a` String) ENGINE = S3('http://x/y', 'Values')",
+    "CREATE TABLE t (`a` String) ENGINE = S3('http://x/y')",
+  ])("%s", refused);
+  test.each([
+    "SELECT * FROM s3('http://x/*.csv.gz')",
+    "SELECT * FROM s3('http://x/y.parquet', 'key', 'secret')",
+    "SELECT * FROM s3('http://x/y', 'CSV')",
+    "SELECT * FROM gcs('http://x/y', NOSIGN, 'tsv', 'a String')",
+    "SELECT * FROM s3('http://x/y', 'key', 'secret', 'JSONEachRow')",
+    "SELECT * FROM s3('http://x/y', 'key', 'secret', 'token', 'JSONEachRow', 'a String')",
+    "SELECT * FROM s3('http://x/y', NOSIGN, format = CSV)",
+    "SELECT * FROM azureBlobStorage('connection', 'container', 'y', 'name', 'key', 'CSV')",
+    "SELECT * FROM azureBlobStorage('connection', 'container', 'y.json')",
+    "SELECT * FROM deltaLake('http://x/y')",
+    "CREATE TABLE t (`a` String) ENGINE = S3('http://x/y', 'CSV')",
+    "CREATE TABLE t (`a` String) ENGINE = S3('http://x/{_partition_id}.parquet') PARTITION BY a",
+  ])("but %s", (canonical) => {
+    expect([...readStatement(canonical).addresses]).toHaveLength(1);
+  });
+});
+
 describe("dictionaries read this service only", () => {
   const dictionary = (source: string) =>
     `CREATE DICTIONARY d (\`k\` UInt64, \`v\` String EXPRESSION upper(v)) PRIMARY KEY k SOURCE(${source}) LIFETIME(MIN 0 MAX 0) LAYOUT(FLAT())`;

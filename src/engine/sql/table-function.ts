@@ -4,6 +4,7 @@
  */
 import type { Facts } from "./facts.ts";
 import { tableFunctions } from "./lists.ts";
+import { judgeFormat as judgeStorageFormat } from "./object-storage.ts";
 import { refuse } from "./refusal.ts";
 import { argumentRanges, isCall, isKeyword, isMark, isName } from "./scan.ts";
 import { structureProblem } from "./structure.ts";
@@ -38,6 +39,7 @@ export function judgeTableFunction(tokens: Tokens, pairs: Int32Array, at: number
   else if (folded === "format") judgeFormat(tokens, ranges, name);
   else {
     const storage = tableFunctions.objectStorage.has(folded);
+    if (storage) judgeStorageFormat(tokens, ranges, name);
     for (const [index, range] of ranges.entries()) {
       if (storage && index === 0) judgeAddress(tokens, range, name, facts);
       else judgeArgument(tokens, range, name);
