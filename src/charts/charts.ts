@@ -9,8 +9,11 @@ import type { SeriesRequest } from "../api/charts.ts";
 import type { ClickHouseClient, QueryOptions } from "../clickhouse/client.ts";
 import { type ChildAbort, childOf } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
+import { ownTurn } from "../lib/turn.ts";
 import type { ChartSourceStore } from "../store/chart-sources.ts";
 import { type Format, write } from "./answer.ts";
+import { AnswerThreads } from "./answer-threads.ts";
+import { answerOf, isSmall } from "./answer-work.ts";
 import { blockCache } from "./block-cache.ts";
 import { Buckets } from "./buckets.ts";
 import { isTooLong, tooLong } from "./budget.ts";
@@ -22,14 +25,15 @@ import { parseFormula } from "./formula.ts";
 import { TokenGate } from "./gate.ts";
 import { planHistogram } from "./metrics/histogram.ts";
 import { planGauge, planSum } from "./metrics/scalars.ts";
-import type { Cell, PlanInput, PlanRow, QueryPlan, Series } from "./plan.ts";
+import type { PlanInput, PlanRow, QueryPlan, Series } from "./plan.ts";
 import { planRollup, type RollupTable } from "./rollup.ts";
-import { maxRows, type PlanResult, refuseTooMany } from "./rows.ts";
+import { maxRows } from "./rows.ts";
 import { type Asked, mostGroups, shape } from "./shape.ts";
 import { sourceRecord, type Target, targetOf } from "./sources.ts";
-import { batchesOf, mayStream, type Rest, streamed } from "./streaming.ts";
+import { allOf, batchesOf, mayStream, type Rest, streamed } from "./streaming.ts";
 import { type TableState, Tables } from "./table.ts";
 import { isTimeZone } from "./timezone.ts";
+import { settle, together } from "./waiting.ts";
 
 /** Connects to a service, waking an idle one. Released when the query is over. */
 export type ClientFor = (
@@ -64,7 +68,7 @@ export type Caller = {
 
 export type Outcome = {
   /** Undefined when the caller has the answer already. A stream is to be read to its end or destroyed. */
-  readonly body: Iterable<string> | Readable | undefined;
+  readonly body: readonly (string | Buffer)[] | Readable | undefined;
   /** Absent when an equal request may have another answer. */
   readonly etag: string | undefined;
   readonly cached: boolean;
@@ -80,11 +84,16 @@ const cacheBytes = 64 * 1024 * 1024;
 const cacheTtlMs = 60_000;
 const maxKeptRows = 50_000;
 
-type Kept = { readonly body: readonly string[]; readonly rollups: readonly string[] };
+type Text = { readonly pieces: readonly (string | Buffer)[]; readonly rows: number };
+type Kept = { readonly body: Text["pieces"]; readonly rollups: readonly string[] };
 type Work = Target & { readonly source: SourceRecord; readonly series: readonly Series[] };
 type Leased = Work & { readonly client: ClickHouseClient; release(): void };
 type Running = Asked & { readonly streams: boolean };
-type Ran = PlanResult & { readonly plan: QueryPlan; readonly rest?: Rest };
+/** What a query answered: as it is, or, when it may be of any length, its first rows and the rest that is to come. */
+type Ran = { readonly series: readonly Series[]; readonly plan: QueryPlan } & (
+  | { readonly bytes: readonly Uint8Array[] }
+  | { readonly rows: readonly PlanRow[]; readonly rest: Rest | undefined }
+);
 
 const planners = { events: planEvents, gauge: planGauge, sum: planSum, histogram: planHistogram };
 
@@ -95,6 +104,7 @@ export class Charts {
   readonly #deps: ChartDeps;
   readonly #gate: TokenGate;
   readonly #tables = new Tables();
+  readonly #threads = new AnswerThreads();
   readonly #cache = new AnswerCache<Kept>({ bytes: cacheBytes, ttlMs: cacheTtlMs });
 
   constructor(deps: ChartDeps) {
@@ -141,6 +151,7 @@ export class Charts {
    * remembered; unless these were read a moment ago, the engine is asked at the same time whether they still hold.
    */
   async #answer(asked: Asked, caller: Caller, leased: readonly Leased[], abort: ChildAbort): Promise<Outcome> {
+    const { signal } = abort;
     const states = () =>
       together(
         leased.map((work) => this.#state(work, abort.signal)),
@@ -161,7 +172,7 @@ export class Charts {
       }
       const kept = key === undefined ? undefined : this.#cache.get(key);
       if (kept !== undefined) return { ...kept, etag: tagOf(key as string), cached: true };
-      return this.#finish(await run(now), asked, caller, key);
+      return await this.#finish(await run(now), asked, caller, { key, signal });
     }
     const fresh = remembered.every(({ ageMs }) => ageMs < freshMs);
     const unchanged = fresh ? true : this.#unchanged(leased, known, abort.signal);
@@ -170,28 +181,51 @@ export class Charts {
     // and a later one never has this key again.
     const now = valid && !tried.failed ? known : await states();
     if (now.some((state, i) => state.schema !== known[i]?.schema)) {
-      if (!tried.failed) for (const { rest } of tried.value()) rest?.stop();
-      return this.#finish(await run(now), asked, caller, keyFor(now));
+      if (!tried.failed) for (const one of tried.value()) if ("rest" in one) one.rest?.stop();
+      return await this.#finish(await run(now), asked, caller, { key: keyFor(now), signal });
     }
-    return this.#finish(tried.value(), asked, caller, expected);
+    return await this.#finish(tried.value(), asked, caller, { key: expected, signal });
   }
 
-  #finish(ran: readonly Ran[], asked: Asked, caller: Caller, key: string | undefined): Outcome {
+  async #finish(
+    ran: readonly Ran[],
+    asked: Asked,
+    caller: Caller,
+    { key, signal }: { key: string | undefined; signal: AbortSignal },
+  ): Promise<Outcome> {
     const [first] = ran;
     const rollups = ran.flatMap(({ plan }) => (plan.rollup === undefined ? [] : [plan.rollup]));
-    if (first?.rest !== undefined) {
-      const etag = key === undefined || first.plan.volatile ? undefined : tagOf(key);
+    const tagged = key === undefined || ran.some(({ plan }) => plan.volatile) ? undefined : key;
+    const etag = tagged === undefined ? undefined : tagOf(tagged);
+    if (first !== undefined && "rest" in first && first.rest !== undefined) {
       return { body: streamed({ ...first, rest: first.rest }, asked, caller.format), etag, cached: false, rollups };
     }
-    const answer = shape(ran, asked);
-    const body = write(answer, caller.format, asked.request, asked.buckets);
-    if (key === undefined || ran.some(({ plan }) => plan.volatile))
-      return { body, etag: undefined, cached: false, rollups };
-    if (answer.rows.length > maxKeptRows) return { body, etag: tagOf(key), cached: false, rollups };
-    const pieces = [...body];
-    const size = pieces.reduce((sum, piece) => sum + piece.length, 1000);
-    this.#cache.set(key, { body: pieces, rollups }, size);
-    return { body: pieces, etag: tagOf(key), cached: false, rollups };
+    const { pieces: body, rows } = await this.#textOf(ran, asked, caller.format, signal);
+    if (tagged !== undefined && rows <= maxKeptRows) {
+      const size = body.reduce((sum, piece) => sum + piece.length, 1000);
+      this.#cache.set(tagged, { body, rollups }, size);
+    }
+    return { body, etag, cached: false, rollups };
+  }
+
+  /** The text of the answer. What takes long is done by another thread, or with turns for others. */
+  async #textOf(ran: readonly Ran[], asked: Asked, format: Format, signal: AbortSignal): Promise<Text> {
+    const bytesOf = (one: Ran) => ("bytes" in one ? one.bytes : []);
+    const plans = ran.map((one) => ({ series: one.series, reading: one.plan.reading, bytes: bytesOf(one) }));
+    const task = { request: asked.request, format, plans };
+    const [first] = ran;
+    if (first === undefined || "bytes" in first) {
+      if (!isSmall(task)) return await this.#threads.run(task, signal);
+      const { pieces, rows } = answerOf(task);
+      return { pieces: [...pieces], rows };
+    }
+    const answer = shape([first], asked);
+    const pieces: string[] = [];
+    for (const piece of write(answer, format, asked.request, asked.buckets)) {
+      pieces.push(piece);
+      await ownTurn();
+    }
+    return { pieces, rows: answer.rows.length };
   }
 
   /** Series of one table together, in the order in which the tables first appear. */
@@ -271,10 +305,8 @@ export class Charts {
     const options = { params: plan.params.values(), settings, headers: readOnly, signal };
     try {
       if (streams) return await this.#begin(client, plan, options);
-      const text = await client.text(`${plan.sql}\nLIMIT ${maxRows + 1}\nFORMAT JSONCompact`, options);
-      const rows = plan.read(readRows(text));
-      refuseTooMany(rows.length);
-      return { series, rows, plan };
+      const response = await client.stream(`${plan.sql}\nLIMIT ${maxRows + 1}\nFORMAT JSONCompact`, options);
+      return { series, plan, bytes: await allOf(response) };
     } catch (error) {
       throw engineError(error, plan.fromCaller);
     }
@@ -288,7 +320,7 @@ export class Charts {
     const rows: PlanRow[] = [];
     while (rows.length <= maxKeptRows) {
       const next = await batches.next();
-      if (next.done === true) return { series: plan.series, rows, plan };
+      if (next.done === true) return { series: plan.series, rows, plan, rest: undefined };
       rows.push(...next.value);
     }
     return { series: plan.series, rows, plan, rest: { batches, stop: () => response.destroy() } };
@@ -322,20 +354,6 @@ export class Charts {
   }
 }
 
-/** Waits for all to end; the first failure is told to `abort` at once and thrown at the end. */
-async function together<T>(promises: readonly Promise<T>[], abort?: (reason: unknown) => void): Promise<T[]> {
-  let failed: { error: unknown } | undefined;
-  for (const promise of promises) {
-    promise.catch((error) => {
-      failed ??= { error };
-      abort?.(error);
-    });
-  }
-  const settled = await Promise.allSettled(promises);
-  if (failed !== undefined) throw failed.error;
-  return settled.map((one) => (one as PromiseFulfilledResult<T>).value);
-}
-
 function outOfTime(): AppError {
   return new AppError("TIMEOUT", "the query took longer than allowed");
 }
@@ -348,33 +366,12 @@ function unlessAborted(error: unknown, signal: AbortSignal): unknown {
     : new AppError("SERVICE_UNAVAILABLE", "the caller went away");
 }
 
-/** Waits for the end without throwing; `value` gives the value or throws the error. */
-async function settle<T>(promise: Promise<T>): Promise<{ readonly failed: boolean; readonly value: () => T }> {
-  try {
-    const value = await promise;
-    return { failed: false, value: () => value };
-  } catch (error) {
-    const fail = () => {
-      throw error;
-    };
-    return { failed: true, value: fail };
-  }
-}
-
 function placeOf({ source, table }: Work) {
   return { serviceId: source.serviceId, database: source.from.databaseName, table };
 }
 
 function tagOf(key: string): string {
   return `"${key}"`;
-}
-
-function readRows(text: string): Cell[][] {
-  try {
-    return (JSON.parse(text) as { data: Cell[][] }).data;
-  } catch (cause) {
-    throw new AppError("QUERY_FAILED", "the engine broke off its answer", { cause });
-  }
 }
 
 /** Everything an answer depends on besides the time at which it is asked for; undefined when that cannot be told. */

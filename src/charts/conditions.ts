@@ -122,6 +122,11 @@ export async function withTypes(
   return expressions.map(({ sql, type, volatile }) => ({ sql, volatile, type: type ?? (types[next++] as ColumnType) }));
 }
 
+/** Which of the groups are integers, for `Reading`. */
+export function integersOf(groups: readonly Expression[]): boolean[] {
+  return groups.map(({ type }) => type.family === "integer");
+}
+
 export type RowTime = {
   /** The finest of the source's time expressions: buckets and "last" are by it. */
   readonly finest: Expression;

@@ -3,23 +3,22 @@
  * aggregate with its own condition, and the conditions together stand in WHERE, so that indexes prune.
  */
 import { identifier, tableName } from "../clickhouse/sql.ts";
-import type { ColumnType } from "../clickhouse/types.ts";
 import { ownTurn } from "../lib/turn.ts";
 import { aggregate, weightOf } from "./aggregate.ts";
-import { unwrap } from "./buckets.ts";
 import {
   type ConditionOf,
   conditionsOf,
   type Expression,
   groupExpressions,
   inRange,
+  integersOf,
   rowTime,
   withTypes,
 } from "./conditions.ts";
 import { at, badRequest } from "./errors.ts";
 import { type Emitted, emitExpression } from "./expression/emit.ts";
 import { Params } from "./params.ts";
-import { type Cell, type CellKind, type PlanInput, type QueryPlan, readCell, readInteger } from "./plan.ts";
+import type { CellKind, PlanInput, QueryPlan } from "./plan.ts";
 import { ranked } from "./ranked.ts";
 import type { TableSchema } from "./schema.ts";
 import { tallyOf } from "./tally.ts";
@@ -57,7 +56,8 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   const tally = countsOnly
     ? tallyOf(conditions, { ...bucket, name: names[0] as string, weight: weight?.sql })
     : undefined;
-  if (tally !== undefined) return { ...whole, sql: `${tally.select}\n${from}\n${tally.groupBy}`, read: tally.read };
+  if (tally !== undefined)
+    return { ...whole, sql: `${tally.select}\n${from}\n${tally.groupBy}`, reading: tally.reading };
   const values = aggregates.map(({ sql }, i) => ({ sql, name: `${prefix}v${i}` }));
   const selected = [...keys.map((sql, i) => ({ sql, name: names[i] })), ...values];
   const grouped = [
@@ -74,10 +74,13 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   return {
     ...whole,
     sql,
-    read: (rows) =>
-      rows
-        .map((row) => readRow(row, unwrap(Number(row[0]), bucket.base, 2 ** bits), groups, kinds))
-        .filter(({ values }) => !dropEmpty || values.some((value) => value !== 0)),
+    reading: {
+      kind: "rows",
+      wrapped: { base: bucket.base, modulus: 2 ** bits },
+      integers: integersOf(groups),
+      values: kinds,
+      dropEmpty,
+    },
   };
 }
 
@@ -96,19 +99,6 @@ function placeConditions(
   const prunes = distinct.every((sql) => schema.indexed.some((name) => sql?.includes(identifier(name))));
   if (prunes || readsMore) return { where: [`(${distinct.join(" OR ")})`], dropEmpty: false };
   return { where: [], dropEmpty: true };
-}
-
-function readRow(row: readonly Cell[], bucket: number, groups: readonly Expression[], kinds: readonly CellKind[]) {
-  const first = groups.length + 1;
-  return {
-    bucket,
-    group: groups.map((group, i) => readGroup(row[i + 1] as Cell, group.type)),
-    values: kinds.map((kind, i) => readCell(row[first + i] as Cell, kind)),
-  };
-}
-
-export function readGroup(cell: Cell, type: ColumnType): Cell {
-  return type.family === "integer" ? readInteger(cell) : cell;
 }
 
 /** A prefix for the names of our own columns that no column of the table begins with. */

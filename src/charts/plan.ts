@@ -5,6 +5,7 @@ import type { SeriesItem } from "../api/charts.ts";
 import type { ColumnType } from "../clickhouse/types.ts";
 import type { Buckets } from "./buckets.ts";
 import type { Params } from "./params.ts";
+import type { Reading } from "./reading.ts";
 import type { TableSchema } from "./schema.ts";
 
 /** A series with its position in the request. */
@@ -40,9 +41,7 @@ export type QueryPlan = {
   readonly series: readonly Series[];
   readonly sql: string;
   readonly params: Params;
-  /** From the rows of `FORMAT JSONCompact` to rows of the plan, in order of bucket and group. Queries over
-   * rows with groups read row by row. */
-  readonly read: (rows: readonly (readonly Cell[])[]) => PlanRow[];
+  readonly reading: Reading;
   /** The answer depends on when the query runs. */
   readonly volatile: boolean;
   /** The caller's own expressions are part of the query. */
@@ -56,6 +55,11 @@ export function readCell(cell: Cell, kind: CellKind): Cell {
   if (typeof cell !== "string" || kind === "raw") return cell;
   const value = Number(cell);
   return Number.isFinite(value) ? value : null;
+}
+
+/** Reads a cell of a group. */
+export function readGroup(cell: Cell, integer: boolean): Cell {
+  return integer ? readInteger(cell) : cell;
 }
 
 /** A 64-bit integer that the engine quoted: a number when a JSON number holds it exactly, else its digits. */

@@ -8,10 +8,17 @@ import { identifier, tableName } from "../clickhouse/sql.ts";
 import type { ColumnType } from "../clickhouse/types.ts";
 import { AppError } from "../lib/errors.ts";
 import { isTooLong } from "./budget.ts";
-import { type ConditionOf, conditionsOf, type Expression, groupExpressions, rowTime } from "./conditions.ts";
-import { alias, readGroup } from "./events.ts";
+import {
+  type ConditionOf,
+  conditionsOf,
+  type Expression,
+  groupExpressions,
+  integersOf,
+  rowTime,
+} from "./conditions.ts";
+import { alias } from "./events.ts";
 import { Params } from "./params.ts";
-import { type PlanInput, type QueryPlan, readCell, type Series } from "./plan.ts";
+import type { PlanInput, QueryPlan, Series } from "./plan.ts";
 import type { TableSchema } from "./schema.ts";
 
 export type RollupTable = { readonly rollup: Rollup; readonly schema: TableSchema };
@@ -146,12 +153,13 @@ function combined(
     series: input.series,
     sql: `SELECT ${keys}, ${values.join(", ")}\nFROM (${parts.join("\nUNION ALL\n")})\nGROUP BY ${keys}\nORDER BY ${keys}`,
     params,
-    read: (rows) =>
-      rows.map((row) => ({
-        bucket: Number(row[0]),
-        group: groups.map(({ type }, i) => readGroup(row[i + 1] ?? null, type)),
-        values: values.map((_, i) => readCell(row[1 + groups.length + i] ?? null, "number")),
-      })),
+    reading: {
+      kind: "rows",
+      wrapped: undefined,
+      integers: integersOf(groups),
+      values: values.map(() => "number" as const),
+      dropEmpty: false,
+    },
     // Its rows change apart from the table's, so the table's version does not vouch for them.
     volatile: true,
     fromCaller: true,

@@ -2,10 +2,11 @@
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import type { Cell, PlanRow } from "./plan.ts";
+import { type Reading, readRows } from "./reading.ts";
 import { batchesOf } from "./streaming.ts";
 
-const read = (rows: readonly (readonly Cell[])[]): PlanRow[] =>
-  rows.map(([bucket, ...group]) => ({ bucket: Number(bucket), group, values: [] }));
+const reading: Reading = { kind: "rows", wrapped: undefined, integers: [false], values: [], dropEmpty: false };
+const read = (some: readonly (readonly Cell[])[]): PlanRow[] => readRows(reading, some);
 const rows: Cell[][] = [
   [1, 'a"\n,]'],
   [2, "é𝄞"],
@@ -15,7 +16,7 @@ const text = Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(""))
 
 async function all(pieces: Iterable<Buffer>): Promise<PlanRow[]> {
   const found: PlanRow[] = [];
-  for await (const batch of batchesOf(Readable.from(pieces, { objectMode: false }), { read, fromCaller: true })) {
+  for await (const batch of batchesOf(Readable.from(pieces, { objectMode: false }), { reading, fromCaller: true })) {
     found.push(...batch);
   }
   return found;
@@ -41,7 +42,7 @@ test("an answer that ends within a row, in an error, or with its connection is a
       throw new Error("ECONNRESET");
     })(),
   );
-  const batches = batchesOf(lost, { read, fromCaller: true });
+  const batches = batchesOf(lost, { reading, fromCaller: true });
   expect((await batches.next()).value).toEqual(read(rows));
   await expect(batches.next()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
 });

@@ -7,6 +7,7 @@ import { AppError } from "../lib/errors.ts";
 import { type Format, write } from "./answer.ts";
 import { engineError } from "./errors.ts";
 import type { Cell, PlanRow, QueryPlan } from "./plan.ts";
+import { readRows } from "./reading.ts";
 import { type Asked, shape } from "./shape.ts";
 
 /** Rows of a plan that are still to come. */
@@ -25,10 +26,25 @@ export function mayStream({ request: { series, limit, fill } }: Asked, format: F
   return format !== "json" && grouped && limit === undefined && fill === "none";
 }
 
+/** Text of the engine that one query of an answer may bring, unless it is passed on as it comes. */
+const maxAnswerBytes = 268_435_456;
+
+/** A whole answer of the engine, in pieces. Throws AppError when it is larger than what may be held. */
+export async function allOf(response: Readable): Promise<Buffer[]> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > maxAnswerBytes) throw new AppError("QUERY_FAILED", "the answer is larger than allowed; group by less");
+    pieces.push(piece);
+  }
+  return pieces;
+}
+
 /** The rows of `FORMAT JSONCompactEachRow`, in batches as they arrive. Throws AppError when the engine breaks off. */
 export async function* batchesOf(
   response: Readable,
-  plan: Pick<QueryPlan, "read" | "fromCaller">,
+  plan: Pick<QueryPlan, "reading" | "fromCaller">,
 ): AsyncGenerator<PlanRow[], undefined> {
   let begun = "";
   try {
@@ -37,7 +53,8 @@ export async function* batchesOf(
       // Line breaks inside values are escaped.
       const end = text.lastIndexOf("\n");
       begun = text.slice(end + 1);
-      if (end >= 0) yield plan.read(JSON.parse(`[${text.slice(0, end).replaceAll("\n", ",")}]`) as Cell[][]);
+      if (end >= 0)
+        yield readRows(plan.reading, JSON.parse(`[${text.slice(0, end).replaceAll("\n", ",")}]`) as Cell[][]);
     }
   } catch (error) {
     throw error instanceof SyntaxError ? brokenOff(error) : engineError(error, plan.fromCaller);

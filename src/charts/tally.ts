@@ -2,14 +2,13 @@
  * Counts alone, of the same rows under different conditions: which of the conditions a row meets is one small number,
  * and rows are counted once by bucket and that number instead of once per series. The series are added up here.
  */
-import { unwrap } from "./buckets.ts";
 import type { ConditionOf } from "./conditions.ts";
-import type { Cell, PlanRow } from "./plan.ts";
+import type { Reading } from "./reading.ts";
 
 export type Tally = {
   readonly select: string;
   readonly groupBy: string;
-  readonly read: (rows: readonly (readonly Cell[])[]) => PlanRow[];
+  readonly reading: Reading;
 };
 
 type Counted = {
@@ -40,23 +39,6 @@ export function tallyOf(conditions: readonly ConditionOf[], { name, weight, ...b
   return {
     select: `SELECT bitOr(bitShiftLeft(toUInt${bits}(${bucket.index}), ${flags.length}), ${met}) AS ${name}, ${weight === undefined ? "count()" : `sum(${weight})`}`,
     groupBy: `GROUP BY ${name}`,
-    read: (rows) => {
-      const found = new Map<number, number[]>();
-      for (const [key, rowsOfKey] of rows) {
-        const index = unwrap(Number(key) >> flags.length, bucket.base, buckets);
-        let counts = found.get(index);
-        if (counts === undefined) {
-          counts = bitOf.map(() => 0);
-          found.set(index, counts);
-        }
-        for (const [i, bit] of bitOf.entries()) {
-          if ((Number(key) & bit) === bit) counts[i] = (counts[i] as number) + Number(rowsOfKey);
-        }
-      }
-      return [...found]
-        .filter(([, counts]) => counts.some((count) => count !== 0))
-        .sort(([a], [b]) => a - b)
-        .map(([index, values]) => ({ bucket: index, group: [], values }));
-    },
+    reading: { kind: "tally", base: bucket.base, flags: flags.length, modulus: buckets, bits: bitOf },
   };
 }

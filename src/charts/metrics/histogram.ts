@@ -1,16 +1,13 @@
 /**
  * Histograms with explicit bounds. The engine turns cumulative points into growth and adds the buckets of all series
- * with equal bounds; quantiles are interpolated here, where histograms of different bounds can be added rightly.
+ * with equal bounds; quantiles are interpolated by `histogram-rows.ts`, where histograms of different bounds can be added
+ * rightly.
  */
 import { tableName } from "../../clickhouse/sql.ts";
+import { integersOf } from "../conditions.ts";
 import { badRequest } from "../errors.ts";
-import { readGroup } from "../events.ts";
-import type { Cell, PlanInput, PlanRow, QueryPlan, Series } from "../plan.ts";
+import type { PlanInput, QueryPlan } from "../plan.ts";
 import { keysOf, type Points, readPoints } from "./points.ts";
-import { type Histogram, quantileOf, total } from "./quantile.ts";
-
-type Merged = { readonly bucket: number; readonly group: readonly Cell[]; readonly series: Part[] };
-type Part = { readonly histograms: Histogram[]; sum: number };
 
 export async function planHistogram(input: PlanInput): Promise<QueryPlan> {
   for (const { item, index } of input.series) {
@@ -40,7 +37,11 @@ export async function planHistogram(input: PlanInput): Promise<QueryPlan> {
     series: input.series,
     sql,
     params: points.params,
-    read: (rows) => read(rows, points, input.series),
+    reading: {
+      kind: "histogram",
+      integers: integersOf(points.groups),
+      series: input.series.map(({ item }) => ({ aggFn: item.aggFn, level: item.level })),
+    },
     volatile: points.volatile,
     fromCaller: true,
     rollup: undefined,
@@ -82,48 +83,4 @@ function growth(input: PlanInput, points: Points): string {
   const sum = grown(name("z"), "0.", `${name("z")} - ${name("w")}`);
   const flags = points.flags.map((_, i) => `${name("f")}${i}`).join(", ");
   return `SELECT ${keys.names}, ${name("t")}, ${name("o")}, ${flags}, ${counts} AS ${name("c")}, ${sum} AS ${name("u")}\nFROM (${rows})`;
-}
-
-/** Adds the rows of one bucket and group, which differ in their bounds. */
-function read(rows: readonly (readonly Cell[])[], points: Points, series: readonly Series[]): PlanRow[] {
-  const merged = new Map<string, Merged>();
-  const width = points.groups.length;
-  for (const row of rows) {
-    const bucket = Number(row[0]);
-    const group = points.groups.map(({ type }, i) => readGroup(row[i + 1] ?? null, type));
-    const key = `${bucket}${JSON.stringify(group)}`;
-    let one = merged.get(key);
-    if (one === undefined) {
-      one = { bucket, group, series: series.map(() => ({ histograms: [], sum: 0 })) };
-      merged.set(key, one);
-    }
-    const bounds = numbers(row[1 + width]);
-    for (const [i, part] of one.series.entries()) {
-      part.histograms.push({ bounds, counts: numbers(row[2 + width + 2 * i]) });
-      part.sum += Number(row[3 + width + 2 * i]);
-    }
-  }
-  return [...merged.values()].map(({ bucket, group, series: parts }) => ({
-    bucket,
-    group,
-    values: parts.map((part, i) => partValue(part, series[i] as Series)),
-  }));
-}
-
-function numbers(cell: Cell | undefined): number[] {
-  return Array.isArray(cell) ? cell.map(Number) : [];
-}
-
-function partValue({ histograms, sum }: Part, { item }: Series): number | null {
-  const count = histograms.reduce((all, { counts }) => all + total(counts), 0);
-  switch (item.aggFn) {
-    case "count":
-      return count;
-    case "sum":
-      return sum;
-    case "avg":
-      return count === 0 ? null : sum / count;
-    default:
-      return quantileOf(histograms, item.level ?? 0.5);
-  }
 }

@@ -3,10 +3,9 @@
  * grew by), then the aggregate is over the series.
  */
 import { tableName } from "../../clickhouse/sql.ts";
+import { integersOf } from "../conditions.ts";
 import { badRequest } from "../errors.ts";
-import { readGroup } from "../events.ts";
 import type { PlanInput, QueryPlan, Series } from "../plan.ts";
-import { readCell } from "../plan.ts";
 import { keysOf, type Points, readPoints } from "./points.ts";
 
 export async function planGauge(input: PlanInput): Promise<QueryPlan> {
@@ -85,7 +84,6 @@ export async function planSum(input: PlanInput): Promise<QueryPlan> {
 function finish(input: PlanInput, points: Points, inner: string): QueryPlan {
   const keys = keysOf(points);
   const aggregates = input.series.map((series, i) => aggregate(series, `${points.prefix}`, i));
-  const { groups } = points;
   return {
     series: input.series,
     sql: [
@@ -95,12 +93,13 @@ function finish(input: PlanInput, points: Points, inner: string): QueryPlan {
       `ORDER BY ${keys.names}`,
     ].join("\n"),
     params: points.params,
-    read: (rows) =>
-      rows.map((row) => ({
-        bucket: Number(row[0]),
-        group: groups.map(({ type }, i) => readGroup(row[i + 1] ?? null, type)),
-        values: aggregates.map((_, i) => readCell(row[1 + groups.length + i] ?? null, "number")),
-      })),
+    reading: {
+      kind: "rows",
+      wrapped: undefined,
+      integers: integersOf(points.groups),
+      values: aggregates.map(() => "number" as const),
+      dropEmpty: false,
+    },
     volatile: points.volatile,
     fromCaller: true,
     rollup: undefined,

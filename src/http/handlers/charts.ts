@@ -23,9 +23,10 @@ export function chartHandlers(charts: Charts) {
         reply.header("X-Chart-Rollup", outcome.rollups.map(encodeURIComponent).join(", "));
       if (outcome.body === undefined) return reply.status(304).send();
       reply.header("Content-Type", formats[format]);
-      const pieces = Array.isArray(outcome.body) ? (outcome.body as string[]) : undefined;
-      if (pieces !== undefined && pieces.length <= 3) return reply.send(pieces.join(""));
-      return reply.send(outcome.body instanceof Readable ? outcome.body : Readable.from(outcome.body));
+      if (outcome.body instanceof Readable) return reply.send(outcome.body);
+      const text = outcome.body.filter((piece) => typeof piece === "string");
+      if (text.length === outcome.body.length && text.length <= 3) return reply.send(text.join(""));
+      return reply.send(Readable.from(outcome.body));
     },
   };
 }
