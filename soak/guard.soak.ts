@@ -14,10 +14,10 @@ import { ClickHouseException } from "../src/clickhouse/exception.ts";
 import { Guard, type Verdict } from "../src/engine/sql/guard.ts";
 import { insertHeads } from "../src/engine/sql/insert-data.ts";
 import { askOf } from "../src/engine/sql/judge.ts";
-import { plainFacts } from "../src/engine/sql/plain-statement.ts";
+import { isPlainKeyword, plainFacts } from "../src/engine/sql/plain-statement.ts";
 import { readStatement } from "../src/engine/sql/read-statement.ts";
 import { readCanonical, type SqlToken } from "../src/engine/sql/tokens.ts";
-import { type BareEngine, startBareEngine } from "../test/support/bare-engine.ts";
+import { BareEngine } from "../test/support/bare-engine.ts";
 import { Dice } from "../test/support/random.ts";
 import { type Canonical, canonicalBatch } from "../test/support/sql/canonical-batch.ts";
 import { Grammar, type Statement } from "../test/support/sql/grammar.ts";
@@ -49,8 +49,8 @@ type Tally = {
 export async function run(): Promise<Record<string, string | number>> {
   console.log(`SEED=${seed} COUNT=${count} RUNS=${maxRuns}`);
   const started = Date.now();
-  await using engine = await startBareEngine();
-  await using other = await startBareEngine();
+  await using engine = await BareEngine.start();
+  await using other = await BareEngine.start();
   const stage = await prepare(engine, other);
   const dice = new Dice(seed);
   const tally: Tally = { judged: 0, parsed: 0, forbidden: 0, passed: 0, ran: 0, answered: 0, longestMs: 0 };
@@ -203,7 +203,9 @@ function checkShortWay(text: string, own: string): void {
   if (short === undefined) return;
   const long = readStatement(own);
   const same = short.kind === long.kind && short.readOnly === long.readOnly && short.format === long.format;
-  if (!same || long.unknown.size + long.identifiers.size + long.nested.length + long.addresses.size > 0) {
+  // `* * EXCEPT(a)` calls a function of that name, which nobody has.
+  const unknown = [...long.unknown].filter((name) => !isPlainKeyword(name));
+  if (!same || unknown.length + long.identifiers.size + long.nested.length + long.addresses.size > 0) {
     throw new Error(`the short way sees ${JSON.stringify(text)} otherwise`);
   }
 }

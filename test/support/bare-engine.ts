@@ -1,56 +1,92 @@
-/** An engine in a directory that is thrown away, asked at its own port: no gateway, no front, no guard before it. */
+/**
+ * The genuine server in a directory that is thrown away, asked at its own port: no gateway, no front, no guard before it
+ * and no wall around it. What a guard lets pass shows here what it can do.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { ClickHouseClient } from "../../src/clickhouse/client.ts";
-import { spawnEngineHost } from "../../src/engine/spawn.ts";
+import { internalUser } from "../../src/engine/chdb/users.ts";
 
-export type BareEngine = AsyncDisposable & {
-  readonly dir: string;
+const childFile = fileURLToPath(new URL("./bare-engine-child.ts", import.meta.url));
+const key = randomBytes(16).toString("hex");
+
+export class BareEngine implements AsyncDisposable {
+  readonly dir = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "mr-bare-"));
+  readonly #clients = new Map<string, ClickHouseClient>();
+  #child: ChildProcess | undefined;
+  #port = 0;
+
+  /** Its users are `default`, who may do what full users may, and `reader`. */
+  static async start(): Promise<BareEngine> {
+    const engine = new BareEngine();
+    await engine.#start();
+    return engine;
+  }
+
   /** As the internal user, which may do everything. */
-  readonly client: ClickHouseClient;
-  /** As a client's user of the engine: `default` and `reader`. */
-  clientOf(user: string): ClickHouseClient;
-  /** Ends the engine and starts it again on the same data. The clients of before ask nobody then. */
-  restart(): Promise<void>;
-};
+  get client(): ClickHouseClient {
+    return this.clientOf(internalUser);
+  }
 
-/** Starts an engine with the users `default`, who may do what full users may, and `reader`. */
-export async function startBareEngine(): Promise<BareEngine> {
-  const dir = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "mr-bare-"));
-  const start = () =>
-    spawnEngineHost({
-      dataDir: join(dir, "data"),
-      socketPath: join(dir, "socket"),
-      runDir: join(dir, "run"),
-      maxMemoryBytes: 2_000_000_000,
+  clientOf(user: string): ClickHouseClient {
+    const client =
+      this.#clients.get(user) ?? new ClickHouseClient({ host: "127.0.0.1", port: this.#port, user, password: key });
+    this.#clients.set(user, client);
+    return client;
+  }
+
+  get dataDir(): string {
+    return join(this.dir, "data");
+  }
+
+  async stop(): Promise<void> {
+    const ended = this.#child === undefined ? undefined : once(this.#child, "exit");
+    this.#child?.kill("SIGKILL");
+    await ended;
+    this.#clients.clear();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  async #start(): Promise<void> {
+    this.#port = await freePort();
+    const child = fork(childFile, { stdio: ["ignore", "ignore", "inherit", "ipc"], env: { HOME: this.dir } });
+    this.#child = child;
+    const ready = Promise.race([
+      once(child, "message"),
+      once(child, "exit").then(() => Promise.reject(new Error("the engine ended"))),
+    ]);
+    child.send({
+      dataDir: this.dataDir,
+      configDir: join(this.dir, "config"),
+      port: this.#port,
+      key,
       users: [
         { name: "default", readonly: false },
         { name: "reader", readonly: true },
       ],
-      logLevel: "fatal",
+      maxMemoryBytes: 2_000_000_000,
+      maxQueries: 200,
+      minFreeDiskBytes: 0,
+      displayName: "bare",
     });
-  let host = await start();
-  const clients = new Map<string, ClickHouseClient>();
-  const clientOf = (user: string) => {
-    const client = clients.get(user) ?? new ClickHouseClient({ ...host.address, user });
-    clients.set(user, client);
-    return client;
-  };
-  return {
-    dir,
-    get client() {
-      return clientOf(host.address.user as string);
-    },
-    clientOf,
-    restart: async () => {
-      await host.stop(5_000);
-      clients.clear();
-      host = await start();
-    },
-    [Symbol.asyncDispose]: async () => {
-      await host.stop(5_000);
-      rmSync(dir, { recursive: true, force: true });
-    },
-  };
+    await ready;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as { port: number };
+  probe.close();
+  return port;
 }

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text as bodyText } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type BareEngine, startBareEngine } from "../../../test/support/bare-engine.ts";
+import { BareEngine } from "../../../test/support/bare-engine.ts";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
 import { Guard } from "./guard.ts";
 import { askOf } from "./judge.ts";
@@ -21,7 +21,7 @@ let listener: Server;
 const visits: string[] = [];
 
 beforeAll(async () => {
-  engine = await startBareEngine();
+  engine = await BareEngine.start();
   guard = new Guard({ ask: askOf(engine.client) });
   secret = join(engine.dir, "secret.csv");
   loot = join(engine.dir, "loot");

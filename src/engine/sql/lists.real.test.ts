@@ -3,12 +3,12 @@
  * says which ones they are, so that a new version of the engine is looked through before it is used.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type BareEngine, startBareEngine } from "../../../test/support/bare-engine.ts";
+import { BareEngine } from "../../../test/support/bare-engine.ts";
 import { definitionNames, functions, namesBelow, readSections, settingNames, tableFunctions } from "./lists.ts";
 
 let engine: BareEngine;
 beforeAll(async () => {
-  engine = await startBareEngine();
+  engine = await BareEngine.start();
 });
 afterAll(async () => await engine[Symbol.asyncDispose]());
 

@@ -27,6 +27,11 @@ const keywords = new Set(
   ).split(" "),
 );
 
+/** True for a keyword that may stand before a parenthesis; a function of users with such a name is judged when it is made. */
+export function isPlainKeyword(name: string): boolean {
+  return keywords.has(name.toLowerCase());
+}
+
 /** Table functions without structures. */
 const plainTableFunctions = new Set([
   "numbers",

@@ -2,7 +2,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type BareEngine, startBareEngine } from "../../../test/support/bare-engine.ts";
+import { BareEngine } from "../../../test/support/bare-engine.ts";
+import { ClickHouseClient } from "../../clickhouse/client.ts";
+import { spawnEngineHost } from "../spawn.ts";
 import { Guard } from "./guard.ts";
 import { askOf } from "./judge.ts";
 import { judgeStored } from "./stored.ts";
@@ -11,7 +13,7 @@ let engine: BareEngine;
 let secret: string;
 
 beforeAll(async () => {
-  engine = await startBareEngine();
+  engine = await BareEngine.start();
   secret = join(engine.dir, "secret.csv");
   writeFileSync(secret, "topsecret");
 });
@@ -90,8 +92,17 @@ test("what is forbidden is named, taken out of use, and does not come back", asy
 
 test("a host takes it out of use before anybody comes in, and its data is there", async () => {
   await engine.client.command("ATTACH TABLE d.bad");
-  await engine.restart();
-  expect(await tables()).not.toContain("bad");
-  await engine.client.command("ATTACH TABLE d.bad");
-  expect(await engine.client.text("SELECT count() FROM d.bad")).toBe("1\n");
+  await engine.stop();
+  const host = await spawnEngineHost({
+    dataDir: engine.dataDir,
+    socketPath: join(engine.dir, "socket", "s"),
+    runDir: join(engine.dir, "host", "run"),
+    maxMemoryBytes: 2_000_000_000,
+    logLevel: "fatal",
+  });
+  const client = new ClickHouseClient(host.address);
+  await expect(client.text("SELECT count() FROM d.bad")).rejects.toThrow("bad");
+  await client.command("ATTACH TABLE d.bad");
+  expect(await client.text("SELECT count() FROM d.bad")).toBe("1\n");
+  await host.stop(5_000);
 });

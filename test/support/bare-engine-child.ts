@@ -1,0 +1,13 @@
+/** The process of `bare-engine.ts`: the genuine server alone. It ends with its parent. */
+import { startServer } from "../../src/engine/chdb/server.ts";
+
+process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+process.once("message", (options: Parameters<typeof startServer>[0]) => {
+  startServer(options).then(
+    () => process.send?.("ready"),
+    (error: unknown) => {
+      console.error(error);
+      process.kill(process.pid, "SIGKILL");
+    },
+  );
+});
