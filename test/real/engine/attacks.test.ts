@@ -20,6 +20,13 @@ afterAll(async () => await stage.close());
 
 /** `@` is the secret file, `%` a folder that nothing may appear in. */
 const statements: readonly string[] = [
+  "SELECT * FROM format(JSONEachRow, 'a String, b String DEFAULT f\\Nile(''@'')', '{\"a\":\"1\"}')",
+  "SELECT {a:Enum8('}'=1)} AS h, file('@') AS f /*'*/",
+  "SELECT 'x' WHERE {a:Enum8('}'=1)} = '}' INTO OUTFILE '%/o' APPEND FORMAT RawBLOB --'",
+  "SELECT * FROM format(JSONEachRow, $a$a String, b String DEFAULT file('@')$a$, '{\"a\":\"1\"}')",
+  'CREATE VIEW pv AS SELECT * FROM format(JSONEachRow, {s:String}, \'{"a":"1"}\')',
+  "CREATE DICTIONARY x (k UInt64, v String) PRIMARY KEY k SOURCE(CLICKHOUSE(QUERY 'select 1, b from format(JSONEachRow, concat(\\'a String, b String DEFAULT fi\\', \\'le(1)\\'), \\'{}\\')')) LAYOUT(FLAT()) LIFETIME(0)",
+  "CREATE FUNCTION lk AS (x) -> (x, {a:Enum8('}'=1)}, file(x) /*'*/)",
   "SELECT * FROM file('@', 'CSV', 'a String, b Int')",
   "SELECT file('@')",
   "SELECT `file`('@')",
@@ -122,6 +129,45 @@ describe("no statement leaves the database", () => {
     expect(named.status).toBe(403);
     const params = { query: "INSERT INTO t VALUES", input_format_values_interpret_expressions: "1" };
     expect((await stage.query(`('1', file('${secret}'))`, params)).status).not.toBe(200);
+  });
+
+  test("nothing is added to a statement behind the guard", async () => {
+    const command = `CREATE OR REPLACE DICTIONARY rx (k UInt64, v String) PRIMARY KEY k SOURCE(EXECUTABLE(command 'echo 1,x' format 'CSV')) LAYOUT(FLAT()) LIFETIME(0)`;
+    const format = await stage.query("SELECT 1", { default_format: `Null; ${command}` });
+    expect(format.text).toMatch(/UNKNOWN_FORMAT/);
+    const header = { headers: { "X-ClickHouse-Format": `Null; SELECT file('${secret}')` } };
+    expect((await stage.query("SELECT 1", {}, header)).text).toMatch(/UNKNOWN_FORMAT/);
+    expect((await stage.query("SELECT dictGet('rx', 'v', 1)")).status).toBeGreaterThanOrEqual(400);
+  });
+
+  test("a session keeps no name of a function", async () => {
+    expect((await stage.query("SET param_f = 'file'", { session_id: "x" })).status).toBe(403);
+    const sql = `SELECT arrayMap({f:Identifier}, ['${secret}'])`;
+    expect((await stage.query(sql, { session_id: "x" })).status).toBeGreaterThanOrEqual(400);
+  });
+
+  test("a table of a form has a plain structure", async () => {
+    const form = (structure: string, format: string) => {
+      const data = new FormData();
+      data.set("query", "SELECT * FROM d");
+      data.set("d", new Blob(["(1)"]), "d.tsv");
+      return stage.query("", { d_structure: structure, d_format: format }, { body: data });
+    };
+    expect((await form(`a String, b String DEFAULT file('${secret}')`, "TSV")).status).toBe(403);
+    expect((await form("a String", "Values")).status).toBe(403);
+    expect((await form("a String", "TSV")).text).toBe("(1)\n");
+  });
+
+  test.each([
+    "KILL MUTATION WHERE 1",
+    "SYSTEM STOP MERGES",
+    "SYSTEM STOP VIEWS",
+    "CREATE TEMPORARY TABLE x (a Int8)",
+    "INSERT INTO FUNCTION s3('http://127.0.0.1:1/b/x.csv', NOSIGN, 'CSV', 'a String') SELECT 'x'",
+  ])("a user who may only read, and a request by GET, cannot %s", async (statement) => {
+    const reader = { headers: { "X-ClickHouse-User": "reader", "X-ClickHouse-Key": "reader" } };
+    expect((await stage.query(statement, {}, reader)).text).toMatch(/READONLY|ACCESS_DENIED/);
+    expect((await stage.query("", { query: statement }, { method: "GET" })).text).toMatch(/READONLY|ACCESS_DENIED/);
   });
 
   test("nothing was written, nothing was read, and the service is well", async () => {
