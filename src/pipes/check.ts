@@ -2,7 +2,8 @@
 import { ClickHouseClient, ClickHouseError } from "../clickhouse/client.ts";
 import { abortable } from "../lib/abort.ts";
 import { AppError, type Issue } from "../lib/errors.ts";
-import type { Permit, Permits } from "../outgoing/permits.ts";
+import type { Target } from "../outgoing/dialer.ts";
+import type { Permits } from "../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import type {
   Connector,
@@ -13,6 +14,7 @@ import type {
   Query,
   SourceKind,
 } from "../sources/source.ts";
+import { listenForEngine } from "./engine-listener.ts";
 import { failureOf, sentenceOf } from "./failures.ts";
 import type { AcquireService } from "./replica.ts";
 import { findTable, type TableFacts } from "./tables.ts";
@@ -85,12 +87,18 @@ export class PipeChecks {
     const timer = setTimeout(() => timeout.abort(), checkTimeoutMs);
     const onAbort = () => timeout.abort();
     requestSignal.addEventListener("abort", onAbort);
-    const permitEngine = async (permit: Permit) => void withdrawals.push(permits.add(serviceId, permit));
+    const permitEngine = async ({ host, port }: Target) =>
+      void withdrawals.push(permits.add(serviceId, { kind: "source", host, port }));
+    const listen = async () => {
+      const { listener, withdraw } = await listenForEngine(permits, serviceId);
+      withdrawals.push(withdraw);
+      return listener;
+    };
     try {
       const { release, address } = await acquire(serviceId, timeout.signal);
       const client = new ClickHouseClient(address);
       try {
-        const network = { policy, organizationId, permitEngine };
+        const network = { policy, organizationId, permitEngine, listenForEngine: listen };
         return await abortable(work(client, network, timeout.signal), timeout.signal);
       } finally {
         client.close();

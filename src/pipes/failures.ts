@@ -36,7 +36,6 @@ function ofEngine(error: ClickHouseError): Failure {
   const known = (kind: FailureKind): Failure => ({ kind, code, message: error.message, known: true });
   // By then the rows are in the table itself: only a repeat of the same insert, under its token, is right.
   if (failedInView.test(error.message) && !engineCodes.includes(code)) return known("destination");
-  if (/Azure::|AzureBlobStorage/.test(error.message) && !dataErrorCodes.includes(code)) return known("source");
   // No store says so: it is our own answer to the engine for an object whose bytes cannot be decompressed.
   if (code === 499 && /HTTP response code: 422\b/.test(error.message)) return known("data");
   if (sourceCodes.includes(code)) return known("source");

@@ -1,7 +1,8 @@
 /** What the supervisor and a worker process say to each other over IPC. Everything is JSON. */
+import type { Server } from "node:net";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import type { ErrorCode } from "../lib/errors.ts";
-import type { Permit } from "../outgoing/permits.ts";
+import type { Target } from "../outgoing/dialer.ts";
 import type { OutgoingRules } from "../outgoing/policy.ts";
 import type { DestinationTable, Json, JsonObject } from "../sources/source.ts";
 import type { Confirmation, Intent } from "../store/ledger.ts";
@@ -49,7 +50,9 @@ export type Calls = {
   acquire(): Promise<{ readonly lease: number; readonly address: ClickHouseAddress }>;
   release(lease: number): Promise<void>;
   /** The service's engine may read from the address until this worker ends. */
-  permitEngine(permit: Permit): Promise<void>;
+  permitEngine(target: Target): Promise<void>;
+  /** A listener that the service's engine may read from until this worker ends. It travels beside the reply. */
+  listenForEngine(): Promise<Server>;
 };
 
 export type WorkerStatus =

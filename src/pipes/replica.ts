@@ -3,12 +3,14 @@
  * was replaced can change nothing any more.
  */
 import type { ChildProcess } from "node:child_process";
+import { Server } from "node:net";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import { AppError, publicMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { recordProcess } from "../lib/process.ts";
 import type { Permits } from "../outgoing/permits.ts";
 import type { Ledger } from "../store/ledger.ts";
+import { listenForEngine } from "./engine-listener.ts";
 import type { Calls, FromWorker, Job, ToWorker, WorkerStatus } from "./protocol.ts";
 import { startWorkerProcess, type WorkerProcessOptions } from "./worker-process.ts";
 
@@ -123,7 +125,8 @@ export class Replica {
     try {
       const call = this.#calls[name] as (...args: readonly unknown[]) => Promise<unknown>;
       const result = await call(...args);
-      this.#send({ type: "reply", id, result });
+      if (result instanceof Server) this.#send({ type: "reply", id }, result);
+      else this.#send({ type: "reply", id, result });
     } catch (error) {
       const code = error instanceof AppError ? error.code : "INTERNAL";
       if (code === "INTERNAL") this.#parts.logger.error({ err: error, call: name }, "call of a pipe worker failed");
@@ -152,8 +155,15 @@ export class Replica {
         this.#leases.set(this.#lastLease, release);
         return { lease: this.#lastLease, address };
       },
-      permitEngine: async (permit) => {
-        if (!this.#over) this.#permits.push(this.#parts.permits.add(this.#parts.serviceId, permit));
+      permitEngine: async ({ host, port }) => {
+        if (this.#over) return;
+        this.#permits.push(this.#parts.permits.add(this.#parts.serviceId, { kind: "source", host, port }));
+      },
+      listenForEngine: async () => {
+        const { listener, withdraw } = await listenForEngine(this.#parts.permits, this.#parts.serviceId);
+        if (this.#over) withdraw();
+        else this.#permits.push(withdraw);
+        return listener;
       },
       release: async (lease) => {
         this.#leases.get(lease)?.();
@@ -162,7 +172,9 @@ export class Replica {
     };
   }
 
-  #send(message: ToWorker): void {
-    if (this.#child.connected) this.#child.send(message, () => {});
+  /** A listener that goes along is the worker's alone afterwards. */
+  #send(message: ToWorker, listener?: Server): void {
+    if (this.#child.connected) this.#child.send(message, listener, () => listener?.close());
+    else listener?.close();
   }
 }

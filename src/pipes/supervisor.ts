@@ -15,6 +15,7 @@ import { endRecorded } from "../lib/process.ts";
 import type { Permits } from "../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import { kindOf } from "../sources/registry.ts";
+import type { NetworkContext } from "../sources/source.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { Pipe, PipeStore } from "../store/pipes.ts";
 import type { ServiceStore } from "../store/services.ts";
@@ -234,7 +235,7 @@ export class PipesSupervisor {
       if (connector.cleanUp === undefined) return;
       const config = fullConfig(pipe, await this.#options.pipes.secrets(pipe.id));
       const organizationId = await this.#organizationOf(pipe);
-      const network = { policy: this.#options.policy, organizationId, permitEngine: async () => {} };
+      const network = { policy: this.#options.policy, organizationId, ...noReads };
       await connector.cleanUp(config as never, { network, pipeId: pipe.id }, AbortSignal.timeout(30_000));
     } catch (error) {
       const reason = describeError(error);
@@ -288,6 +289,14 @@ export class PipesSupervisor {
     return tracked;
   }
 }
+
+/** Cleaning up at a source reads nothing of it. */
+const noReads: Pick<NetworkContext, "permitEngine" | "listenForEngine"> = {
+  permitEngine: async () => {},
+  listenForEngine: async () => {
+    throw new TypeError("nothing is read while a source is cleaned up");
+  },
+};
 
 function isDone(status: WorkerStatus): boolean {
   return status.phase === "completed" || status.phase === "failed";

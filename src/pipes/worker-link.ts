@@ -20,10 +20,11 @@ export class WorkerLink {
         this.#call(name as keyof Calls, args),
   });
 
-  settle(reply: Reply): void {
+  /** `handle` is what came beside the reply, and is the result then. */
+  settle(reply: Reply, handle?: unknown): void {
     const waiting = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
-    if (reply.error === undefined) waiting?.resolve(reply.result);
+    if (reply.error === undefined) waiting?.resolve(handle ?? reply.result);
     else waiting?.reject(new AppError(reply.error.code, reply.error.message));
   }
 

@@ -1,6 +1,5 @@
 /** A pipe worker process: one replica of one pipe. Ends by itself when its parent is gone. */
 
-import type { Permit } from "../outgoing/permits.ts";
 import { OutgoingPolicy } from "../outgoing/policy.ts";
 import { connectorOf } from "../sources/connectors.ts";
 import { runJob } from "./job.ts";
@@ -27,16 +26,16 @@ process.on("disconnect", () => {
 // The parent decides when to stop: a Ctrl-C in the terminal reaches the whole group.
 process.on("SIGINT", () => {});
 
-process.on("message", (message: ToWorker) => {
-  if (message.type === "reply") link.settle(message);
+process.on("message", (message: ToWorker, handle: unknown) => {
+  if (message.type === "reply") link.settle(message, handle);
   else if (message.type === "stop") stopping.abort();
   else if (message.type === "outgoing") {
     if (policy !== undefined) policy.ownPorts = message.ownPorts;
   } else {
     const { job } = message;
     policy = new OutgoingPolicy(job.outgoing);
-    const permitEngine = async (permit: Permit) => await link.calls.permitEngine(permit);
-    const network = { policy, organizationId: job.organizationId, permitEngine };
+    const { permitEngine, listenForEngine } = link.calls;
+    const network = { policy, organizationId: job.organizationId, permitEngine, listenForEngine };
     runJob(job, network, () => connectorOf(job.sourceKind), link.calls, { tell, gauges }, stopping.signal)
       .then((status) => finish(status))
       .catch((error: unknown) => {

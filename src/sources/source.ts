@@ -3,9 +3,10 @@
  * its I/O in one or more files beside it. It never touches the store or the destination: it hands out batches, and the
  * pipe runner owns the order *save intent -> insert with token -> save checkpoint -> acknowledge upstream*.
  */
+import type { Server } from "node:net";
 import type { Readable } from "node:stream";
 import type { z } from "zod";
-import type { Permit } from "../outgoing/permits.ts";
+import type { Target } from "../outgoing/dialer.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
@@ -105,8 +106,10 @@ export type NetworkContext = {
   readonly policy: OutgoingPolicy;
   /** External id when a role of AWS is assumed. */
   readonly organizationId: string;
-  /** Lets the destination's engine read from an address, until the worker ends or the check is over. */
-  permitEngine(permit: Permit): Promise<void>;
+  /** Lets the destination's engine read from an address of the source, until the worker ends or the check is over. */
+  permitEngine(target: Target): Promise<void>;
+  /** A listener on 127.0.0.1 that the destination's engine may read from. Its connections are the caller's. */
+  listenForEngine(): Promise<Server>;
 };
 
 /** What a source is given besides its configuration. */

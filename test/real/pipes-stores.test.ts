@@ -121,6 +121,25 @@ describe.skipIf(azuriteMissing !== undefined)("Azure Blob Storage", () => {
   });
 });
 
+describe.skipIf(azuriteMissing !== undefined)("formats in Azure Blob Storage", () => {
+  test.each(["Parquet", "ORC", "CSVWithNames"] as const)("%s, read in parts", async (format) => {
+    await using azure = await startAzurite("cont");
+    const name = `blob.${format === "CSVWithNames" ? "csv.gz" : format.toLowerCase()}`;
+    const select = "SELECT number AS id, concat('name ', toString(number)) AS name FROM numbers(300000)";
+    const url = store.url(`azure/${name}`);
+    const target = `s3('${url}', 'AKTEST', 'SK-of-pipe-tests\\'\\\\x', '${format}')`;
+    await query(service, `INSERT INTO FUNCTION ${target} ${select}`);
+    await azure.container.getBlockBlobClient(`in/${name}`).uploadData(await store.get(`azure/${name}`));
+    const arm = { azureContainerName: "cont", path: `in/*`, connectionString: azure.connectionString };
+    const table = `azure_${format}`;
+    const body = { ...pipeBody(store, "", table), source: { objectStorage: arm, validateSamples: true } } as PipeBody;
+    await untilState(served, service, await create(body), "Completed");
+    expect(await query(service, `SELECT count(), sum(id), uniqExact(name) FROM ${table}`)).toBe(
+      "300000\t44999850000\t300000",
+    );
+  });
+});
+
 describe("a source that goes away", () => {
   test("Degraded with the reason, then Failed after the documented time, and start tries again", async () => {
     await using impatient = await serve({ env: { MILLRACE_PIPE_SOURCE_OUTAGE_SECONDS: "2" } });

@@ -10,7 +10,13 @@ import { type AddressInfo, createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { CreateBucketCommand, DeleteObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import {
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  PutObjectCommand,
+  S3Client,
+} from "@aws-sdk/client-s3";
 import { buildApp } from "fauxqs";
 
 export const accessKey = { accessKeyId: "AKTEST", secretKey: "SK-of-pipe-tests'\\x" };
@@ -20,6 +26,7 @@ export type TestStore = AsyncDisposable & {
   readonly endpoint: string;
   readonly client: S3Client;
   put(key: string, body: string | Buffer): Promise<void>;
+  get(key: string): Promise<Buffer>;
   remove(key: string): Promise<void>;
   url(pattern: string): string;
 };
@@ -82,6 +89,10 @@ async function connect(endpoint: string): Promise<Omit<TestStore, typeof Symbol.
     client,
     put: async (Key, Body) => {
       await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body }));
+    },
+    get: async (Key) => {
+      const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key }));
+      return Buffer.from((await Body?.transformToByteArray()) ?? []);
     },
     remove: async (Key) => {
       await client.send(new DeleteObjectCommand({ Bucket: bucket, Key }));

@@ -7,17 +7,17 @@ import { keyPattern } from "./glob.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { locationOf } from "./location.ts";
 import { Reading } from "./reading.ts";
+import { ObjectRelay } from "./relay.ts";
 import { checkSample, discoverObject } from "./samples.ts";
 import { ObjectSource } from "./source.ts";
 import type { ObjectStore } from "./store.ts";
-import { Unpacking } from "./unpacking.ts";
 
 export const connector: Connector<ObjectStorageConfig> = {
   async check(config: ObjectStorageConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
     const { store, pattern } = await openStore(config, options.network);
-    const unpacking = new Unpacking(store, options.network);
+    const relay = new ObjectRelay(store, options.network);
     const reading = (columns: CheckOptions["destination"]["columns"]) =>
-      new Reading(store, unpacking, config, { ...options.destination, columns });
+      new Reading(store, relay, config, { ...options.destination, columns });
     try {
       const keys = keyPattern(pattern);
       const page = await store.list(keys.prefix, undefined, signal);
@@ -41,7 +41,7 @@ export const connector: Connector<ObjectStorageConfig> = {
       if (config.queueUrl !== undefined) await checkQueue(config, config.queueUrl, options.network, signal);
       if (options.validateSamples) await checkSample(first, format, reading, options, signal);
     } finally {
-      unpacking.close();
+      relay.close();
       store.close();
     }
   },
@@ -52,15 +52,15 @@ export const connector: Connector<ObjectStorageConfig> = {
     signal: AbortSignal,
   ): Promise<readonly FoundField[]> {
     const { store, pattern } = await openStore(config, network);
-    const unpacking = new Unpacking(store, network);
+    const relay = new ObjectRelay(store, network);
     try {
       const keys = keyPattern(pattern);
       const page = await store.list(keys.prefix, undefined, signal);
       const first = page.files.find((file) => file.size > 0 && keys.matches(file.key));
-      const reading = new Reading(store, unpacking, config, { database: "", table: "", columns: [] });
+      const reading = new Reading(store, relay, config, { database: "", table: "", columns: [] });
       return await discoverObject(first, config.format ?? inferFormat(first?.key ?? pattern), reading, query, signal);
     } finally {
-      unpacking.close();
+      relay.close();
       store.close();
     }
   },

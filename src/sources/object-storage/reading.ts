@@ -5,8 +5,8 @@ import { fieldPlan } from "./fields.ts";
 import { engineCompression, formatSettings, isUnpacked, type ObjectFormat } from "./formats.ts";
 import { isPlainKey } from "./keys.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
+import type { ObjectRelay } from "./relay.ts";
 import type { ObjectFile, ObjectStore } from "./store.ts";
-import type { Unpacking } from "./unpacking.ts";
 
 /** Objects that one statement of many small ones reads at the same time. */
 const smallFileReaders = 8;
@@ -23,8 +23,6 @@ const patience = {
   s3_max_single_read_retries: 3,
   s3_connect_timeout_ms: 5_000,
   s3_request_timeout_ms: 30_000,
-  azure_sdk_max_retries: 3,
-  azure_max_single_read_retries: 3,
 };
 
 /** What is being decompressed cannot be read from several places at once, and breaks off again if it did so once. */
@@ -38,13 +36,13 @@ export type Statement = {
 
 export class Reading {
   readonly #store: ObjectStore;
-  readonly #unpacking: Unpacking;
+  readonly #relay: ObjectRelay;
   readonly #config: ObjectStorageConfig;
   readonly #destination: DestinationTable;
 
-  constructor(store: ObjectStore, unpacking: Unpacking, config: ObjectStorageConfig, destination: DestinationTable) {
+  constructor(store: ObjectStore, relay: ObjectRelay, config: ObjectStorageConfig, destination: DestinationTable) {
     this.#store = store;
-    this.#unpacking = unpacking;
+    this.#relay = relay;
     this.#config = config;
     this.#destination = destination;
   }
@@ -127,10 +125,7 @@ export class Reading {
   async describe(file: ObjectFile, format: ObjectFormat, signal: AbortSignal): Promise<Statement> {
     const { reader, compression } = await this.#reader([file.key], [file], format, signal);
     return {
-      sql:
-        reader.order === "structure, compression"
-          ? `DESCRIBE TABLE ${reader.head}${literal(format)}, 'auto', ${literal(compression)})`
-          : `DESCRIBE TABLE ${reader.head}${literal(format)}, ${literal(compression)})`,
+      sql: `DESCRIBE TABLE ${reader.head}${literal(format)}, 'auto', ${literal(compression)})`,
       params: escaped(reader.params),
       settings: { ...this.#settings([file], format), input_format_max_rows_to_read_for_schema_inference: 1000 },
     };
@@ -138,7 +133,7 @@ export class Reading {
 
   /** What was wrong with the object when we decompressed it for the engine. */
   problemOf(file: ObjectFile): string | undefined {
-    return this.#unpacking.problemOf(file);
+    return this.#relay.problemOf(file);
   }
 
   #isUnpacked([file]: readonly ObjectFile[], format: string): boolean {
@@ -153,8 +148,11 @@ export class Reading {
   }
 
   async #reader(keys: readonly string[], files: readonly ObjectFile[], format: string, signal: AbortSignal) {
-    if (this.#isUnpacked(files, format)) return { reader: await this.#unpacking.reader(keys), compression: "none" };
-    return { reader: await this.#store.reader(keys, signal), compression: engineCompression(this.#config.compression) };
+    if (this.#isUnpacked(files, format)) {
+      return { reader: await this.#relay.reader(keys, "unpacked"), compression: "none" };
+    }
+    const reader = (await this.#store.reader?.(keys, signal)) ?? (await this.#relay.reader(keys, "plain"));
+    return { reader, compression: engineCompression(this.#config.compression) };
   }
 
   #settings(files: readonly ObjectFile[], format: ObjectFormat): Record<string, string | number> {
@@ -165,11 +163,7 @@ export class Reading {
   async #call(files: readonly ObjectFile[], format: string, structure: string, signal: AbortSignal, folder?: string) {
     const keys = folder === undefined ? files.map((file) => file.key) : [`${folder}*`];
     const { reader, compression } = await this.#reader(keys, files, format, signal);
-    const described =
-      reader.order === "structure, compression"
-        ? `${literal(structure)}, ${literal(compression)}`
-        : `${literal(compression)}, ${literal(structure)}`;
-    const table = `${reader.head}${literal(format)}, ${described})`;
+    const table = `${reader.head}${literal(format)}, ${literal(structure)}, ${literal(compression)})`;
     return {
       call: `${table} WHERE ${versionGuard(files, (key) => this.#store.pathOf(key), folder !== undefined)}`,
       params: escaped(reader.params),

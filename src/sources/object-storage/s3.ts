@@ -15,7 +15,7 @@ import type { NetworkContext } from "../source.ts";
 import { enginePattern } from "./keys.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { engineUrl, type S3Location } from "./location.ts";
-import { bareEtag, type ObjectStore, type ReadCall, storeError } from "./store.ts";
+import { type ByteRange, bareEtag, type ObjectStore, type ReadCall, storeError, wholeSize } from "./store.ts";
 
 const requestTimeoutMs = 20_000;
 
@@ -72,7 +72,7 @@ export class S3Store implements ObjectStore {
         access += ", {session_token:String}";
       }
     }
-    return { head: `s3({object_url:String}, ${access}, `, order: "structure, compression", params };
+    return { head: `s3({object_url:String}, ${access}, `, params };
   }
 
   pathOf(key: string): string {
@@ -81,15 +81,18 @@ export class S3Store implements ObjectStore {
 
   async head(key: string, signal: AbortSignal) {
     const command = new HeadObjectCommand({ Bucket: this.#location.bucket, Key: key });
-    const { ETag, LastModified } = await this.#client.send(command, { abortSignal: signal });
-    return { etag: bareEtag(ETag), modified: LastModified ?? new Date(0) };
+    const { ETag, LastModified, ContentLength = 0 } = await this.#client.send(command, { abortSignal: signal });
+    return { etag: bareEtag(ETag), modified: LastModified ?? new Date(0), size: ContentLength };
   }
 
-  async download(key: string, etag: string | undefined, signal: AbortSignal) {
+  async download(key: string, etag: string | undefined, signal: AbortSignal, range?: ByteRange) {
     const version = etag === undefined ? {} : { IfMatch: `"${etag}"` };
-    const command = new GetObjectCommand({ Bucket: this.#location.bucket, Key: key, ...version });
-    const { ETag, LastModified, Body } = await this.#client.send(command, { abortSignal: signal });
-    return { etag: bareEtag(ETag), modified: LastModified ?? new Date(0), body: Body as Readable };
+    const part = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end ?? ""}` };
+    const command = new GetObjectCommand({ Bucket: this.#location.bucket, Key: key, ...version, ...part });
+    const answer = await this.#client.send(command, { abortSignal: signal });
+    const size = wholeSize(answer.ContentRange, answer.ContentLength);
+    const modified = answer.LastModified ?? new Date(0);
+    return { etag: bareEtag(answer.ETag), modified, size, body: answer.Body as Readable };
   }
 
   close(): void {
@@ -99,11 +102,7 @@ export class S3Store implements ObjectStore {
   async #permitEngine(): Promise<void> {
     const { protocol, hostname, port } = new URL(engineUrl(this.#location, ""));
     const host = hostname.replaceAll(/[[\]]/g, "");
-    await this.#network.permitEngine({
-      kind: "source",
-      host,
-      port: Number(port || (protocol === "https:" ? 443 : 80)),
-    });
+    await this.#network.permitEngine({ host, port: Number(port || (protocol === "https:" ? 443 : 80)) });
   }
 
   async #resolve(credentials: () => Promise<Credentials>): Promise<Credentials> {

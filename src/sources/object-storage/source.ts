@@ -17,9 +17,9 @@ import { type ListedPage, type Pack, Packer, type PackLimits, packId } from "./p
 import type { NotificationQueue, Notified } from "./queue.ts";
 import { changedMarker, Reading } from "./reading.ts";
 import { findBadRows } from "./rejects.ts";
+import { ObjectRelay } from "./relay.ts";
 import type { ObjectFile, ObjectStore } from "./store.ts";
 import { marksOf, sortByKey, Tracker } from "./tracker.ts";
-import { Unpacking } from "./unpacking.ts";
 
 /** Pages of a listing that are read before their files are loaded, so that progress knows the whole. */
 const pagesAhead = 100;
@@ -38,7 +38,7 @@ export class ObjectSource implements Source {
   readonly #store: ObjectStore;
   readonly #pattern: KeyPattern;
   readonly #urlFormat: ObjectFormat | undefined;
-  readonly #unpacking: Unpacking;
+  readonly #relay: ObjectRelay;
   readonly #reading: Reading;
   readonly #tracker: Tracker;
   readonly #queue: NotificationQueue | undefined;
@@ -50,8 +50,8 @@ export class ObjectSource implements Source {
     this.#store = parts.store;
     this.#pattern = keyPattern(parts.pattern);
     this.#urlFormat = parts.config.format ?? inferFormat(parts.pattern);
-    this.#unpacking = new Unpacking(parts.store, parts.context.network);
-    this.#reading = new Reading(parts.store, this.#unpacking, parts.config, parts.context.destination);
+    this.#relay = new ObjectRelay(parts.store, parts.context.network);
+    this.#reading = new Reading(parts.store, this.#relay, parts.config, parts.context.destination);
     this.#tracker = new Tracker(parts.context);
     this.#queue = parts.queue;
     this.#deliveries = parts.queue && new Deliveries(parts.queue);
@@ -246,7 +246,7 @@ export class ObjectSource implements Source {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#queue?.close();
-    this.#unpacking.close();
+    this.#relay.close();
     this.#store.close();
   }
 

@@ -14,8 +14,6 @@ export type ObjectFile = {
 export type ReadCall = {
   /** For example `s3({url:String}, {key:String}, {secret:String}, `: format, structure and compression follow. */
   readonly head: string;
-  /** The engine's functions do not agree on the order of what follows. */
-  readonly order: "structure, compression" | "compression, structure";
   readonly params: Readonly<Record<string, string>>;
 };
 
@@ -34,20 +32,30 @@ export interface ObjectStore {
   list(prefix: string, after: string | undefined, signal: AbortSignal): Promise<ListPage>;
   /** The object's name for people and for the engine's `_path`: with its bucket. */
   pathOf(key: string): string;
-  /** How the engine reads exactly these keys. */
-  reader(keys: readonly string[], signal: AbortSignal): Promise<ReadCall>;
+  /** How the engine reads exactly these keys by itself. Absent: it reads them from a relay of ours. */
+  reader?(keys: readonly string[], signal: AbortSignal): Promise<ReadCall>;
   /** The object as it is now. Throws when it is gone. */
   head(key: string, signal: AbortSignal): Promise<ObjectVersion>;
-  /** The object's bytes; with `etag` only of that version. Throws when it is gone or another one. */
+  /** The object's bytes, or a range of them; with `etag` only of that version. Throws when it is gone or another one. */
   download(
     key: string,
     etag: string | undefined,
     signal: AbortSignal,
+    range?: ByteRange,
   ): Promise<ObjectVersion & { readonly body: Readable }>;
   close(): void;
 }
 
-export type ObjectVersion = { readonly etag: string; readonly modified: Date };
+/** `size` is that of the whole object. */
+export type ObjectVersion = { readonly etag: string; readonly modified: Date; readonly size: number };
+
+/** From `start` to `end`, both included; without `end` to the end of the object. */
+export type ByteRange = { readonly start: number; readonly end?: number };
+
+/** Size of an object, by an answer that may hold a part of it: `bytes 0-9/100`. */
+export function wholeSize(contentRange: string | undefined, contentLength: number | undefined): number {
+  return Number(contentRange?.split("/")[1] ?? contentLength ?? 0);
+}
 
 const unauthorized =
   /AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|CredentialsProviderError|not authorized/i;

@@ -5,12 +5,14 @@ import { createServer, type Server } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { loadConfig } from "../../../src/config.ts";
 import { Outgoing } from "../../../src/network.ts";
+import type { Target } from "../../../src/outgoing/dialer.ts";
 import { type Permit, Permits } from "../../../src/outgoing/permits.ts";
 import { PipeChecks } from "../../../src/pipes/check.ts";
+import { listenForEngine } from "../../../src/pipes/engine-listener.ts";
 import { objectStorage } from "../../../src/sources/object-storage/kind.ts";
 import { parseUrl } from "../../../src/sources/object-storage/location.ts";
+import { ObjectRelay } from "../../../src/sources/object-storage/relay.ts";
 import { S3Store } from "../../../src/sources/object-storage/s3.ts";
-import { Unpacking } from "../../../src/sources/object-storage/unpacking.ts";
 import { anyNetwork } from "../../support/network.ts";
 import { testDestination } from "../../support/source-context.ts";
 
@@ -92,24 +94,27 @@ describe("connectors ask for what the engine reads", () => {
     ["http://minio.example:9000/my-bucket/in/*", "minio.example", 9000],
     ["http://[fd00::1]/my-bucket/in/*", "fd00::1", 80],
   ])("%s", async (url, host, expectedPort) => {
-    const asked: Permit[] = [];
-    const permitEngine = async (permit: Permit) => void asked.push(permit);
+    const asked: Target[] = [];
+    const permitEngine = async (target: Target) => void asked.push(target);
     const store = new S3Store(parseUrl(url), { url }, { ...anyNetwork, permitEngine });
     await store.reader(["in/a.json"]);
     await store.reader(["in/b.json"]);
-    expect(asked).toEqual([{ kind: "source", host, port: expectedPort }]);
+    expect(asked).toEqual([{ host, port: expectedPort }]);
     store.close();
   });
 
-  test("what a worker decompresses", async () => {
-    const asked: Permit[] = [];
-    const permitEngine = async (permit: Permit) => void asked.push(permit);
+  test("a relay is read at a listener that it was given, whose permit goes with it", async () => {
+    const permits = new Permits();
+    const { listener, withdraw } = await listenForEngine(permits, "s");
     const url = "s3://my-bucket/in/*";
-    const network = { ...anyNetwork, permitEngine };
-    const unpacking = new Unpacking(new S3Store(parseUrl(url), { url }, network), network);
-    const { params } = await unpacking.reader(["in/a.json.bz2"]);
-    expect(asked).toEqual([{ kind: "worker", host: "127.0.0.1", port: Number(new URL(params.object_url ?? "").port) }]);
-    unpacking.close();
+    const network = { ...anyNetwork, listenForEngine: async () => listener };
+    const relay = new ObjectRelay(new S3Store(parseUrl(url), { url }, network), network);
+    const { params } = await relay.reader(["in/a.json.bz2"], "unpacked");
+    const target = { host: "127.0.0.1", port: Number(new URL(params.object_url ?? "").port) };
+    expect(permits.kindOf("s", target)).toBe("worker");
+    withdraw();
+    expect(permits.kindOf("s", target)).toBeUndefined();
+    relay.close();
   });
 });
 

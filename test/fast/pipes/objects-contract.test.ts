@@ -28,7 +28,7 @@ class MemoryStore implements ObjectStore {
   }
 
   async reader(keys: readonly string[]) {
-    return { head: "memory(", order: "structure, compression" as const, params: { keys: JSON.stringify(keys) } };
+    return { head: "memory(", params: { keys: JSON.stringify(keys) } };
   }
 
   head(): never {

@@ -1,20 +1,20 @@
 /**
- * Lets the engine read what it cannot decompress: a small S3 server in this process, on loopback, that answers with the
- * decompressed bytes of the store's objects. To the engine they are objects like all others: path, version and time are
- * the store's own, so mappings, bad rows and exactly-once need no rules of their own. Nothing is held but what is being
- * decompressed.
+ * Serves a store's objects to the engine: a small S3 server in this process, on loopback. It has two uses. `unpacked`
+ * objects are decompressed on the way, because the engine's build cannot do it. `plain` ones are of a store whose client
+ * in the engine goes past the proxy of outgoing connections. To the engine they are objects like all others: path, version
+ * and time are the store's own, so mappings, bad rows and exactly-once need no rules of their own. Nothing is held but what
+ * is on its way.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { once } from "node:events";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo, Server, Socket } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createServer } from "../../lib/node-http.ts";
 import type { NetworkContext } from "../source.ts";
 import { Bzip2Error, decompressBzip2 } from "./bzip2.ts";
 import { enginePattern } from "./keys.ts";
-import type { ObjectFile, ObjectStore, ReadCall } from "./store.ts";
+import type { ByteRange, ObjectFile, ObjectStore, ReadCall } from "./store.ts";
 
 /** The length is unknown before the end: any larger one will do, because the engine reads until the answer ends. */
 const anyLength = 2 ** 40;
@@ -23,33 +23,35 @@ const damagedStatus = 422;
 /** Versions that were asked for, and the problems of objects, are remembered for this many keys. */
 const maxRemembered = 1_000;
 
-export class Unpacking {
+export type RelayMode = "unpacked" | "plain";
+
+export class ObjectRelay {
   readonly #store: ObjectStore;
   readonly #network: NetworkContext;
-  /** Only who knows it may read: it is the access key of the engine's requests. */
-  readonly #token = randomBytes(24).toString("hex");
+  /** Only who knows one may read: it is the access key of the engine's requests, and says what they are to get. */
+  readonly #tokens: Readonly<Record<RelayMode, string>> = { unpacked: newToken(), plain: newToken() };
   readonly #versions = new Map<string, string>();
   readonly #problems = new Map<string, { readonly etag: string; readonly message: string }>();
   readonly #stop = new AbortController();
-  #server: Promise<Server> | undefined;
+  readonly #sockets = new Set<Socket>();
+  #listener: Promise<Server> | undefined;
 
   constructor(store: ObjectStore, network: NetworkContext) {
     this.#store = store;
     this.#network = network;
   }
 
-  /** How the engine reads the decompressed bytes of these keys. */
-  async reader(keys: readonly string[]): Promise<ReadCall> {
-    this.#server ??= this.#listen();
-    const { port } = (await this.#server).address() as AddressInfo;
+  /** How the engine reads these keys. */
+  async reader(keys: readonly string[], mode: RelayMode): Promise<ReadCall> {
+    this.#listener ??= this.#listen();
+    const { port } = (await this.#listener).address() as AddressInfo;
     const path = enginePattern(keys, encodeURIComponent);
     const params = {
       object_url: `http://127.0.0.1:${port}/${encodeURIComponent(this.#bucket)}/${path}`,
-      access_key: this.#token,
-      secret_key: this.#token,
+      access_key: this.#tokens[mode],
+      secret_key: this.#tokens[mode],
     };
-    const head = "s3({object_url:String}, {access_key:String}, {secret_key:String}, ";
-    return { head, order: "structure, compression", params };
+    return { head: "s3({object_url:String}, {access_key:String}, {secret_key:String}, ", params };
   }
 
   /** What is wrong with this version of the object, once it was found that it cannot be decompressed. */
@@ -60,10 +62,8 @@ export class Unpacking {
 
   close(): void {
     this.#stop.abort();
-    this.#server?.then((server) => {
-      server.close();
-      server.closeAllConnections();
-    });
+    this.#listener?.then((listener) => listener.close()).catch(() => {});
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   get #bucket(): string {
@@ -73,40 +73,48 @@ export class Unpacking {
   async #listen(): Promise<Server> {
     const server = createServer((request, response) => {
       this.#answer(request, response).catch(() => response.destroy());
-    }).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    await this.#network.permitEngine({ kind: "worker", host: "127.0.0.1", port });
-    return server;
+    });
+    const listener = await this.#network.listenForEngine();
+    listener.on("connection", (socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+      server.emit("connection", socket);
+    });
+    if (this.#stop.signal.aborted) listener.close();
+    return listener;
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!this.#isAllowed(request)) return end(response, 403);
+    const mode = this.#modeOf(request);
+    if (mode === undefined) return end(response, 403);
     const url = new URL(request.url ?? "/", "http://127.0.0.1");
     const [, bucket = "", ...rest] = url.pathname.split("/");
     if (decodeURIComponent(bucket) !== this.#bucket) return end(response, 404);
     const key = decodeURIComponent(rest.join("/"));
     try {
-      if (key === "") return await this.#list(url.searchParams, response);
-      if (request.method === "HEAD") return await this.#head(key, response);
-      return await this.#get(key, request, response);
-    } catch {
+      if (key === "") return await this.#list(url.searchParams, mode, response);
+      if (request.method === "HEAD") return await this.#head(key, mode, response);
+      const range = rangeOf(request);
+      return await (mode === "plain" ? this.#get(key, range, response) : this.#getUnpacked(key, range, response));
+    } catch (error) {
       if (response.headersSent) response.destroy();
-      else end(response, 503);
+      else end(response, isMissing(error) ? 404 : 503);
     }
   }
 
-  #isAllowed(request: IncomingMessage): boolean {
+  #modeOf(request: IncomingMessage): RelayMode | undefined {
     const given = /Credential=([0-9a-f]+)\//.exec(request.headers.authorization ?? "")?.[1] ?? "";
-    return given.length === this.#token.length && timingSafeEqual(Buffer.from(given), Buffer.from(this.#token));
+    const isToken = (token: string) =>
+      given.length === token.length && timingSafeEqual(Buffer.from(given), Buffer.from(token));
+    return (["unpacked", "plain"] as const).find((mode) => isToken(this.#tokens[mode]));
   }
 
   /** For keys with characters that the engine takes for wildcards. */
-  async #list(query: URLSearchParams, response: ServerResponse): Promise<void> {
+  async #list(query: URLSearchParams, mode: RelayMode, response: ServerResponse): Promise<void> {
     const after = query.get("continuation-token") ?? undefined;
     const page = await this.#store.list(query.get("prefix") ?? "", after, this.#stop.signal);
-    const contents = page.files.map(({ key, etag }) => {
-      const version = `<ETag>"${xml(etag)}"</ETag><Size>${anyLength}</Size>`;
+    const contents = page.files.map(({ key, etag, size }) => {
+      const version = `<ETag>"${xml(etag)}"</ETag><Size>${mode === "plain" ? size : anyLength}</Size>`;
       return `<Contents><Key>${xml(key)}</Key>${version}<LastModified>2000-01-01T00:00:00.000Z</LastModified></Contents>`;
     });
     const next = page.more ? `<NextContinuationToken>${xml(page.last ?? "")}</NextContinuationToken>` : "";
@@ -116,18 +124,37 @@ export class Unpacking {
     );
   }
 
-  async #head(key: string, response: ServerResponse): Promise<void> {
-    const { etag, modified } = await this.#store.head(key, this.#stop.signal);
+  async #head(key: string, mode: RelayMode, response: ServerResponse): Promise<void> {
+    const { etag, modified, size } = await this.#store.head(key, this.#stop.signal);
     remember(this.#versions, key, etag);
-    if (this.#problems.get(key)?.etag === etag) return end(response, damagedStatus);
+    if (mode === "unpacked" && this.#problems.get(key)?.etag === etag) return end(response, damagedStatus);
     describe(response, etag, modified);
-    response.setHeader("Content-Length", anyLength);
+    response.setHeader("Content-Length", mode === "plain" ? size : anyLength);
     response.end();
   }
 
+  /** The version that the engine was told of, or the part of it that it asks for. */
+  async #get(key: string, range: ByteRange | undefined, response: ServerResponse): Promise<void> {
+    const version = this.#versions.get(key);
+    const { etag, modified, size, body } = await this.#store.download(key, version, this.#stop.signal, range);
+    try {
+      describe(response, etag, modified);
+      const { start, end: last = size - 1 } = range ?? { start: 0 };
+      const until = Math.min(last, size - 1);
+      response.setHeader("Content-Length", until - start + 1);
+      if (range !== undefined) {
+        response.statusCode = 206;
+        response.setHeader("Content-Range", `bytes ${start}-${until}/${size}`);
+      }
+      await pipeline(body, response);
+    } finally {
+      body.destroy();
+    }
+  }
+
   /** The version that the engine was told of, from the byte that it asks for to the end. */
-  async #get(key: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const start = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? "")?.[1] ?? 0);
+  async #getUnpacked(key: string, range: ByteRange | undefined, response: ServerResponse): Promise<void> {
+    const start = range?.start ?? 0;
     const { etag, modified, body } = await this.#store.download(key, this.#versions.get(key), this.#stop.signal);
     try {
       if (this.#problems.get(key)?.etag === etag) return end(response, damagedStatus);
@@ -135,7 +162,7 @@ export class Unpacking {
       // The first block before the answer begins: an object that is no bzip2 at all is then no answer that breaks off.
       const first = await blocks.next();
       describe(response, etag, modified);
-      if (request.headers.range !== undefined) {
+      if (range !== undefined) {
         response.statusCode = 206;
         response.setHeader("Content-Range", `bytes ${start}-${anyLength - 1}/${anyLength}`);
       }
@@ -150,6 +177,21 @@ export class Unpacking {
       body.destroy();
     }
   }
+}
+
+function newToken(): string {
+  return randomBytes(24).toString("hex");
+}
+
+function rangeOf(request: IncomingMessage): ByteRange | undefined {
+  const [, start, last] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? "") ?? [];
+  if (start === undefined) return undefined;
+  return { start: Number(start), ...(last === undefined || last === "" ? {} : { end: Number(last) }) };
+}
+
+function isMissing(error: unknown): boolean {
+  const { statusCode, $metadata } = error as { statusCode?: number; $metadata?: { httpStatusCode?: number } };
+  return (statusCode ?? $metadata?.httpStatusCode) === 404;
 }
 
 /** Without the first bytes. */
