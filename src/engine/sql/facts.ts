@@ -6,6 +6,8 @@ export type Facts = {
   readonly kind: StatementKind;
   /** True when a user who may only read may run it. */
   readonly readOnly: boolean;
+  /** True when it takes more disk. */
+  takesDisk: boolean;
   /** Names in the place of a function that no list holds: functions and views that users have made, or nothing. */
   readonly unknown: Set<string>;
   /** Parameters of type Identifier that stand where a function could be named. */
@@ -29,6 +31,7 @@ export function emptyFacts(kind: StatementKind, readOnly: boolean): Facts {
   return {
     kind,
     readOnly,
+    takesDisk: false,
     unknown: new Set(),
     identifiers: new Set(),
     parameters: [],

@@ -33,6 +33,8 @@ export type Question = {
 
 export type Verdict = {
   readonly kind: StatementKind;
+  /** True when the statement takes more disk. */
+  readonly takesDisk: boolean;
   /** Offset of the first byte of an INSERT's data; undefined when there is none or its place is not known. */
   readonly dataStart: number | undefined;
   /** True when VALUES data may be parsed with expressions in it (`input_format_values_interpret_expressions`). */
@@ -68,6 +70,7 @@ export class Guard {
     const all = question.complete && question.text.length <= maxStatementBytes;
     return {
       kind: facts.kind,
+      takesDisk: facts.takesDisk,
       dataStart: head?.dataStart,
       expressions: all && head !== undefined && mayRunExpressions(text, head),
       addresses: [...facts.addresses],

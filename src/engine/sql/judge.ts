@@ -25,7 +25,7 @@ export function statementJudge(guard: Guard): Judge {
     hasData,
     judge: async ({ text, whole, params, settings, readonly }) => {
       const judged = settings.filter(([name, value]) => !notSettings.has(name) && !isExternalTable(name, value));
-      const { expressions } = await guard.judge({
+      const { expressions, takesDisk } = await guard.judge({
         text,
         complete: whole,
         params: [...params],
@@ -33,7 +33,7 @@ export function statementJudge(guard: Guard): Judge {
         readonly,
         get: false,
       });
-      return { valuesMayCompute: expressions };
+      return { valuesMayCompute: expressions, takesDisk };
     },
   };
 }

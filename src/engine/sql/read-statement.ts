@@ -2,6 +2,7 @@
 import { judgeCalls } from "./calls.ts";
 import { judgeDefinition } from "./definitions.ts";
 import type { Facts } from "./facts.ts";
+import { takesDisk } from "./growth.ts";
 import { readKind } from "./kinds.ts";
 import { refuse } from "./refusal.ts";
 import { isKeyword, partners } from "./scan.ts";
@@ -27,6 +28,7 @@ export function readStatement(canonical: string): Facts {
 
 function readTokens(tokens: readonly SqlToken[]): Facts {
   const facts = readKind(tokens);
+  facts.takesDisk = takesDisk(facts.kind, tokens);
   const pairs = partners(tokens);
   const skipped = facts.kind === "define" ? judgeDefinition(tokens, pairs, facts) : new Set<number>();
   judgeFiles(tokens);
