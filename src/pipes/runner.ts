@@ -75,9 +75,8 @@ export class Runner {
         const checkpoints = new Map(Object.entries(await this.#parts.ledger.checkpoints()));
         this.#parts.health.good([]);
         for await (const batch of this.#parts.source.read(checkpoints, this.#signal)) {
-          pause.reset();
           if (this.#signal.aborted) break;
-          await lanes.start(batch.lane, () => this.#begin(batch));
+          await lanes.start(batch.lane, () => this.#begin(batch, pause));
         }
         await lanes.settle();
         return;
@@ -121,11 +120,13 @@ export class Runner {
     }
   }
 
-  async #begin(batch: Batch): Promise<void> {
+  async #begin(batch: Batch, pause: Backoff): Promise<void> {
     // The batch before it in its lane may have been broken off: a lane must not have two open intents.
     if (this.#signal.aborted) return;
     const frozen = this.#freeze(batch, this.#parts.worker.run);
     await this.#parts.ledger.begin(intentOf(batch, frozen));
+    // Not sooner: where no batch may begin, the source must not be read again and again without a pause.
+    pause.reset();
     await this.#insert(batch, frozen);
   }
 

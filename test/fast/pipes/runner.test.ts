@@ -1,6 +1,8 @@
 /** Order in a lane, where the runner is stopped or a step of its own fails. */
 import { expect, test } from "vitest";
+import { AppError } from "../../../src/lib/errors.ts";
 import { Health } from "../../../src/pipes/health.ts";
+import type { WorkerStatus } from "../../../src/pipes/protocol.ts";
 import { Runner, type RunnerParts } from "../../../src/pipes/runner.ts";
 import type { Batch, Source } from "../../../src/sources/source.ts";
 import type { Confirmation, Intent } from "../../../src/store/ledger.ts";
@@ -109,4 +111,35 @@ test("when an insert is broken off, the next batch of its lane does not begin", 
   });
   await new Runner(parts, stop.signal).run();
   expect([...intents.keys()]).toEqual(["0-1"]);
+});
+
+test("where no batch may begin, the pipe says why, waits longer each time, and goes on by itself", async () => {
+  const source = new NumbersSource();
+  const statuses: WorkerStatus[] = [];
+  const inserted: string[] = [];
+  const { parts } = partsOf(source, {
+    destination: {
+      insert: async ({ sql }) => {
+        inserted.push(sql);
+        return summary;
+      },
+      reject: async () => {},
+    },
+  });
+  const begunAt: number[] = [];
+  const begin = async (intent: Intent) => {
+    begunAt.push(performance.now());
+    if (begunAt.length <= 6) throw new AppError("LIMIT_REACHED", "The disk is full");
+    await parts.ledger.begin(intent);
+  };
+  const health = new Health(limits, (status) => statuses.push(status));
+  await new Runner(
+    { ...parts, concurrency: 1, ledger: { ...parts.ledger, begin }, health },
+    new AbortController().signal,
+  ).run();
+  expect(inserted).toEqual(["0-1", "1-2", "2-3"]);
+  const degraded = { phase: "degraded", reason: "waiting for the service: The disk is full" };
+  expect(statuses).toEqual([{ phase: "running" }, degraded, { phase: "running" }]);
+  // Pauses of 0.5 to 1, 1 to 2, 2 to 4 ... ms.
+  expect((begunAt[6] as number) - (begunAt[0] as number)).toBeGreaterThan(31);
 });
