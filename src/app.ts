@@ -18,7 +18,6 @@ import { defaultPeriodHours, defaultRetentionHours } from "./backups/schedule.ts
 import { ensureCredentials, writeCredentials } from "./bootstrap.ts";
 import { Charts } from "./charts/charts.ts";
 import { chartClients } from "./charts/clients.ts";
-import { ClickHouseClient } from "./clickhouse/client.ts";
 import { type Config, organizationLimits } from "./config.ts";
 import { assertConfined, confinementState } from "./confinement/state.ts";
 import { FailedLogins } from "./door/failed-logins.ts";
@@ -46,8 +45,9 @@ import { PipeChecks } from "./pipes/check.ts";
 import { pipeSamples } from "./pipes/metrics.ts";
 import { PipesSupervisor } from "./pipes/supervisor.ts";
 import { ServiceAccess } from "./services/access.ts";
+import { ServiceDisks } from "./services/disks.ts";
+import { isMerging } from "./services/merging.ts";
 import { ServicesReconciler } from "./services/reconciler.ts";
-import type { RunningEngine } from "./services/runtime.ts";
 import { EmbeddedRuntime } from "./services/runtimes/embedded.ts";
 import { LendingRuntime } from "./services/runtimes/lending.ts";
 import { AuditEventStore, AuditTrail, auditEventOf } from "./store/audit-events.ts";
@@ -118,6 +118,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
   access.onDoorEvents((serviceId, events) => {
     for (const counted of events) trail.add({ ...counted, event: auditEventOf(serviceId, counted.event) });
   });
+  const disks = new ServiceDisks({ services, logger });
   const place = new BackupPlace(placeOptions(config, dataDir));
   const runtime = new LendingRuntime(
     new EmbeddedRuntime({
@@ -128,6 +129,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
       usersOf: async (serviceId) =>
         (await services.listUsers(serviceId)).map((user) => ({ name: user.name, readonly: user.readonly === 1 })),
       backupPathOf: (serviceId) => place.stagingOf(serviceId),
+      disks,
     }),
     async (serviceId) => {
       const restore = await restores.unfilled(serviceId);
@@ -188,6 +190,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
     services,
     ledger,
     acquire: (serviceId, waiting) => access.acquire(serviceId, waiting),
+    diskProblem: (serviceId) => disks.problemOf(serviceId),
     dataDir,
     logger,
     limits: {
@@ -281,7 +284,12 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
           services,
           endpoint,
           allocatePort: () => freePort(config.host),
-          lastActivityAt: (id) => access.lastActivityAt(id),
+          live: (row) => ({
+            lastActivityAt: access.lastActivityAt(row.id),
+            diskUsedBytes: disks.usedBytes(row),
+            diskProblem: disks.problem(row),
+          }),
+          defaultDiskGb: config.serviceDiskGb,
           poke: pokeAll,
           endpointsOpen: () => gatewayLoop.passed(1_000),
           limits,
@@ -327,7 +335,7 @@ async function compose(config: Config, logger: Logger, version: string, signal: 
           openApiDocument({ management: managementOperations, observability: observabilityOperations, version }),
         loops: () => loops.map((loop) => loop.status()),
         samples: async () => [
-          ...(await serviceSamples(services)),
+          ...(await serviceSamples(services, (row) => disks.usedBytes(row))),
           ...(await pipeSamples(pipes, (id) => supervisor.gauges(id))),
           ...(await backupSamples(backups)),
           ...processSamples(loops.map((loop) => loop.status())),
@@ -375,16 +383,6 @@ function engineLender(services: ServiceStore, access: ServiceAccess, runtime: Le
 async function stopWhenAborted(signal: AbortSignal, closers: Closers): Promise<void> {
   if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
   await closers.closeAll();
-}
-
-/** Merges in progress are work that ending the engine would throw away. */
-async function isMerging(engine: RunningEngine): Promise<boolean> {
-  const client = new ClickHouseClient(engine.address);
-  try {
-    return (await client.text("SELECT count() FROM system.merges FORMAT TSV")).trim() !== "0";
-  } finally {
-    client.close();
-  }
 }
 
 function readTls(cert: string, key: string): { cert: Buffer; key: Buffer } {

@@ -49,6 +49,9 @@ export const settings = {
     .min(0)
     .default(1)
     .describe("Free space of the disk, in GiB, below which services refuse inserts; metadata goes on"),
+  serviceDiskGb: positive
+    .optional()
+    .describe("Quota of disk of new services that name no `diskGb`, in GiB; default: none"),
   chartTimeoutSeconds: positive.default(30).describe("Longest time of one chart query"),
   chartMemoryMb: positive.default(2048).describe("Most memory of one chart query, in MiB"),
   chartMaxRowsRead: positive.default(10_000_000_000).describe("Most rows that one chart query may read"),

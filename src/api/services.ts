@@ -81,7 +81,12 @@ export const serviceRecord = z
 export const serviceDetails = serviceRecord
   .extend({
     state: z.enum(serviceStates),
-    stateMessage: z.string().optional().describe("Why the service is in this state, when it is not the one asked for"),
+    stateMessage: z
+      .string()
+      .optional()
+      .describe("Why the service is in this state, when it is not the one asked for; or that it is over its `diskGb`"),
+    diskGb: z.int().optional().describe("What its tables may take on disk, in GiB; absent: no quota"),
+    diskUsedBytes: z.int().optional().describe("What its tables take on disk, as last known"),
     provider: z.string(),
     region: z.string(),
     releaseChannel: z.string().optional(),
@@ -100,6 +105,13 @@ const scalingMembers = {
   idleTimeoutMinutes: z.int().min(5).max(10_080).optional(),
 };
 
+const diskGb = z
+  .int()
+  .min(1)
+  .max(1_048_576)
+  .nullish()
+  .describe("What its tables may take on disk, in GiB; above it the service takes no more data");
+
 const name = plainText(1, 50).regex(/\S/, { error: "must not be blank" });
 const releaseChannel = z.enum(["slow", "default", "fast"]);
 
@@ -109,6 +121,7 @@ const createBody = z
     provider: z.enum(["local", "aws", "gcp", "azure"]).optional(),
     region: plainText(1, 50).optional(),
     ...scalingMembers,
+    diskGb,
     ipAccessList: z.array(ipAccess).max(200).optional(),
     tags: z.array(tag).max(50).optional(),
     releaseChannel: releaseChannel.optional(),
@@ -136,6 +149,7 @@ const patchBody = z.strictObject({
   ipAccessList: listChange(ipAccess).optional().describe("`remove` is carried out before `add`"),
   tags: listChange(tag).optional(),
   releaseChannel: releaseChannel.optional(),
+  diskGb: diskGb.describe("A new quota of disk, in GiB; null takes it away"),
 });
 
 const sha256Base64 = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, { error: "must be base64(sha256(password))" });
@@ -183,7 +197,7 @@ export const serviceOperations = {
     ...tagName,
     method: "PATCH",
     path: `${root}/{serviceId}`,
-    summary: "Changes name, access list, tags or release channel",
+    summary: "Changes name, access list, tags, release channel or quota of disk",
     access: "admin",
     params: service,
     body: patchBody,

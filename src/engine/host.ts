@@ -12,14 +12,16 @@ import { parseArgs } from "node:util";
 import { upstreamTo } from "../door/upstream.ts";
 import { describeError } from "../lib/errors.ts";
 import { createLogger } from "../lib/logger.ts";
+import { watchDisk } from "./chdb/disk-used.ts";
 import { killQuery } from "./chdb/kill.ts";
 import { startServer } from "./chdb/server.ts";
 import type { EngineUser } from "./chdb/users.ts";
 import { untilBroken } from "./chdb/watch.ts";
 import { lockDirectory } from "./directory-lock.ts";
+import { DiskQuota, type DiskUse } from "./disk-quota.ts";
 import { listenForGateway } from "./http/carried.ts";
 import { Front } from "./http/front.ts";
-import type { ToHost } from "./http/hand-over-messages.ts";
+import type { FromHost, ToHost } from "./http/hand-over-messages.ts";
 import { Queries } from "./http/queries.ts";
 import { Guard } from "./sql/guard.ts";
 import { askOf, statementJudge } from "./sql/judge.ts";
@@ -57,13 +59,19 @@ function required(name: "data-dir" | "run-dir" | "socket" | "port" | "max-memory
   return value;
 }
 
-/** What must not stand in the arguments, which every process of the machine can read. */
-type Secrets = { readonly type: "start"; readonly key: string; readonly users: readonly EngineUser[] };
+/** What must not stand in the arguments, which every process of the machine can read, and what changes. */
+type Start = {
+  readonly type: "start";
+  readonly key: string;
+  readonly users: readonly EngineUser[];
+  /** The last known use of the disk, so that the quota holds from the first statement. */
+  readonly disk: DiskUse;
+};
 
 /** Known once the engine answers. */
 let flush: (() => Promise<unknown>) | undefined;
 
-async function main({ key, users }: Secrets): Promise<void> {
+async function main({ key, users, disk }: Start): Promise<void> {
   const dataDir = required("data-dir");
   const runDir = required("run-dir");
   const port = Number(required("port"));
@@ -90,17 +98,26 @@ async function main({ key, users }: Secrets): Promise<void> {
   for (const forbidden of await judgeStored(server.client, guard)) {
     logger.warn(forbidden, "a stored definition holds what is not available, and was taken out of use");
   }
+  const quota = new DiskQuota(disk);
   const queries = new Queries({
     upstream: await loading,
     key,
     users,
     judge: statementJudge(guard),
+    disk: quota,
     kill: (user, queryId) => killQuery(server.client, user, queryId),
   });
   await listenForGateway(required("socket"), queries, logger);
   const front = new Front({ queries, logger, runDir });
-  process.on("message", (message: ToHost, socket: Socket | undefined) => front.hear(message, socket));
+  process.on("message", (message: ToHost, socket: Socket | undefined) => {
+    if (message.type === "disk") quota.limitBytes = message.limitBytes ?? undefined;
+    else front.hear(message, socket);
+  });
   process.send?.({ type: "ready", version: server.version });
+  void watchDisk(server.client, dataDir, (usedBytes) => {
+    quota.usedBytes = usedBytes;
+    process.send?.({ type: "disk", usedBytes } satisfies FromHost, undefined, {}, () => {});
+  });
   fail(new Error(await untilBroken(server.client)));
 }
 
@@ -130,9 +147,9 @@ process.on("unhandledRejection", (error) => {
   logger.fatal({ err: error }, "unhandled rejection");
   end();
 });
-process.once("message", (secrets: Secrets) => {
+process.once("message", (start: Start) => {
   const runDir = required("run-dir");
   rmSync(runDir, { recursive: true, force: true });
   mkdirSync(runDir, { recursive: true, mode: 0o700 });
-  main(secrets).catch(fail);
+  main(start).catch(fail);
 });

@@ -15,7 +15,9 @@ import { childEnvironment } from "../lib/child-environment.ts";
 import { emptyFolder } from "../lib/files.ts";
 import { type EngineUser, internalUser } from "./chdb/users.ts";
 import { awaitUnlocked } from "./directory-lock.ts";
+import type { DiskUse } from "./disk-quota.ts";
 import { HandOver } from "./http/hand-over.ts";
+import type { ToHost } from "./http/hand-over-messages.ts";
 
 export type EngineHostOptions = {
   readonly dataDir: string;
@@ -28,6 +30,10 @@ export type EngineHostOptions = {
   readonly maxQueries?: number;
   /** Free bytes of the disk below which inserts are refused (default 0). */
   readonly minFreeDiskBytes?: number;
+  /** Use of the disk as last known, and its limit (default: none). */
+  readonly disk?: DiskUse;
+  /** Told the bytes that the service's tables take on disk, every few seconds. */
+  readonly onDiskUsed?: (usedBytes: number) => void;
   /** Users that the engine knows by name (default: `default` alone). Others have the same rights under a general name. */
   readonly users?: readonly EngineUser[];
   readonly displayName?: string;
@@ -62,6 +68,8 @@ export type EngineHostProcess = {
   readonly version: string;
   /** For connections of clients. */
   readonly handOver: HandOver;
+  /** Sets what the service may use of the disk, in bytes; holds from the next statement on. Undefined: no limit. */
+  limitDisk(limitBytes: number | undefined): void;
   /** Resolves when the process has ended, for whatever reason. */
   readonly exited: Promise<Exit>;
   /** SIGTERM, and SIGKILL after `graceMs`. Resolves when the process is gone. */
@@ -84,8 +92,9 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   if (child.pid !== undefined) options.onSpawn?.(child.pid);
   const handOver = new HandOver(child, hostDirOf(options));
   let reason: string | undefined;
-  child.on("message", (message: { type?: string; reason?: string }) => {
+  child.on("message", (message: { type?: string; reason?: string; usedBytes?: number }) => {
     if (message.type === "broken") reason = message.reason;
+    if (message.type === "disk") options.onDiskUsed?.(message.usedBytes as number);
   });
   const exited = new Promise<Exit>((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal, reason, statements: handOver.statementsInHand() }));
@@ -94,7 +103,8 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   const tail = stderrTail(child);
   const key = randomBytes(keyBytes).toString("hex");
   // Not in the arguments, which every process of the machine can read. A failure is the end of the host.
-  child.send({ type: "start", key, users: options.users ?? [{ name: "default", readonly: false }] }, () => {});
+  const users = options.users ?? [{ name: "default", readonly: false }];
+  child.send({ type: "start", key, users, disk: options.disk ?? {} }, () => {});
   const version = await ready(child, exited, tail, options.readyTimeoutMs ?? 60_000);
   return {
     pid: child.pid as number,
@@ -102,6 +112,7 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
     address: { host: "127.0.0.1", port, user: internalUser, password: key },
     version,
     handOver,
+    limitDisk: limitTeller(child, options.disk?.limitBytes),
     exited,
     stop: async (graceMs) => {
       child.kill("SIGTERM");
@@ -109,6 +120,16 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
       await exited;
       clearTimeout(timer);
     },
+  };
+}
+
+/** Tells the host of a limit that is not the last one. A failure is the end of the host. */
+function limitTeller(child: ChildProcess, first: number | undefined): EngineHostProcess["limitDisk"] {
+  let told = first;
+  return (limitBytes) => {
+    if (limitBytes === told || !child.connected) return;
+    told = limitBytes;
+    child.send({ type: "disk", limitBytes: limitBytes ?? null } satisfies ToHost, () => {});
   };
 }
 

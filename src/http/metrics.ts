@@ -1,7 +1,7 @@
 /** Prometheus text at `/metrics`. Scraping reads the store only: it never wakes a service. */
 import { Gauge, Registry } from "prom-client";
 import type { LoopStatus } from "../lib/loop.ts";
-import type { ServiceStore } from "../store/services.ts";
+import type { ServiceRow, ServiceStore } from "../store/services.ts";
 
 export type Sample = {
   readonly name: string;
@@ -28,8 +28,17 @@ export async function renderMetrics(samples: readonly Sample[]): Promise<string>
   return await registry.metrics();
 }
 
-export async function serviceSamples(services: ServiceStore): Promise<Sample[]> {
-  return (await services.listAll()).map((row) => ({
+/** `usedBytes`: what a service uses of the disk, as last known. */
+export async function serviceSamples(
+  services: ServiceStore,
+  usedBytes: (row: ServiceRow) => number | undefined,
+): Promise<Sample[]> {
+  const rows = await services.listAll();
+  return rows.flatMap((row) => [infoSample(row), ...diskSamples(row, usedBytes(row))]);
+}
+
+function infoSample(row: ServiceRow): Sample {
+  return {
     name: "Service_Info",
     help: "One per service; service_status is its state.",
     labels: {
@@ -40,7 +49,21 @@ export async function serviceSamples(services: ServiceStore): Promise<Sample[]> 
       database_version: row.database_version,
     },
     value: 1,
-  }));
+  };
+}
+
+function diskSamples(row: ServiceRow, usedBytes: number | undefined): Sample[] {
+  const labels = { organization: row.organization_id, service: row.id };
+  const used = {
+    name: "Service_DiskUsed_Bytes",
+    help: "What the service's tables take on disk, as last known.",
+    labels,
+  };
+  const limit = { name: "Service_DiskLimit_Bytes", help: "Quota of disk; absent without one.", labels };
+  return [
+    ...(usedBytes === undefined ? [] : [{ ...used, value: usedBytes }]),
+    ...(row.disk_gb === null ? [] : [{ ...limit, value: row.disk_gb * 2 ** 30 }]),
+  ];
 }
 
 export function processSamples(loops: readonly LoopStatus[]): Sample[] {

@@ -5,6 +5,15 @@ import type { serviceDetails, serviceRecord } from "../api/services.ts";
 import { packagedVersion } from "../clickhouse/version.ts";
 import type { ServiceRow } from "../store/services.ts";
 
+/** What is known of a service besides its row. */
+export type LiveFacts = {
+  /** Milliseconds since 1970. */
+  readonly lastActivityAt: number | undefined;
+  readonly diskUsedBytes: number | undefined;
+  /** A sentence when the service is over its quota of disk. */
+  readonly diskProblem: string | undefined;
+};
+
 export type EndpointFacts = { readonly protocol: "http" | "https"; readonly host: string };
 
 /** Exactly the contract's record: no member of ours. */
@@ -36,13 +45,16 @@ export function serviceRecordOf(row: ServiceRow, endpoint: EndpointFacts): z.inp
 export function serviceDetailsOf(
   row: ServiceRow,
   endpoint: EndpointFacts,
-  lastActivityAt: number | undefined,
+  { lastActivityAt, diskUsedBytes, diskProblem }: LiveFacts,
 ): z.input<typeof serviceDetails> {
+  const stateMessage = row.state_message ?? diskProblem;
   const idles = row.state === "running" && row.idle_scaling === 1 && lastActivityAt !== undefined;
   return {
     ...serviceRecordOf(row, endpoint),
     state: row.state,
-    ...(row.state_message === null ? {} : { stateMessage: row.state_message }),
+    ...(stateMessage === undefined ? {} : { stateMessage }),
+    ...(row.disk_gb === null ? {} : { diskGb: row.disk_gb }),
+    ...(diskUsedBytes === undefined ? {} : { diskUsedBytes }),
     provider: row.provider,
     region: row.region,
     ...(row.release_channel === null ? {} : { releaseChannel: row.release_channel }),

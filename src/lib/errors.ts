@@ -87,7 +87,7 @@ export const errorCodes = {
     409,
     "CONFLICT",
     false,
-    "Remove what is not needed, or let the server's operator raise the setting that the message names.",
+    "Remove what is not needed, or have the limit raised that the message names: a setting of the server, or the service's `diskGb`.",
   ),
   PAYLOAD_TOO_LARGE: row(413, "PAYLOAD_TOO_LARGE", false, "Send a smaller body."),
   UNSUPPORTED_MEDIA_TYPE: row(415, "UNSUPPORTED_MEDIA_TYPE", false, "Send `Content-Type: application/json`."),

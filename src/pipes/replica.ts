@@ -22,12 +22,16 @@ export type AcquireService = (
   signal: AbortSignal,
 ) => Promise<{ readonly address: ClickHouseAddress; release(): void }>;
 
+/** A sentence when the service has no room for more data. */
+export type DiskProblem = (serviceId: string) => Promise<string | undefined>;
+
 export type ReplicaParts = {
   readonly job: Job;
   readonly serviceId: string;
   readonly ledger: Ledger;
   readonly acquire: AcquireService;
   readonly permits: Permits;
+  readonly diskProblem: DiskProblem;
   readonly pidFile: string;
   readonly process: Omit<WorkerProcessOptions, "config">;
   readonly logger: Logger;
@@ -138,7 +142,12 @@ export class Replica {
     const { ledger, job } = this.#parts;
     const { pipeId } = job;
     return {
-      begin: (intent) => ledger.begin(pipeId, intent),
+      begin: async (intent) => {
+        // Here and not at the engine: a batch that was begun must be inserted, whatever else happens.
+        const problem = await this.#parts.diskProblem(this.#parts.serviceId);
+        if (problem !== undefined) throw new AppError("LIMIT_REACHED", problem);
+        await ledger.begin(pipeId, intent);
+      },
       replace: (batchId, intents) => ledger.replace(pipeId, batchId, intents),
       confirm: (done) => ledger.confirm(pipeId, done),
       note: (marks, counts) => ledger.note(pipeId, marks, counts),

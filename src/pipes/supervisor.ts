@@ -21,7 +21,7 @@ import type { Pipe, PipeStore } from "../store/pipes.ts";
 import type { ServiceStore } from "../store/services.ts";
 import { fullConfig, jobOf } from "./definition.ts";
 import type { Limits, WorkerStatus } from "./protocol.ts";
-import { type AcquireService, Replica } from "./replica.ts";
+import { type AcquireService, type DiskProblem, Replica } from "./replica.ts";
 import { isFinal, serviceAllowsPipes, shownState } from "./state.ts";
 
 /** Deaths of workers without a stable minute in between, after which the pipe is an internal error. */
@@ -43,6 +43,7 @@ export type SupervisorOptions = {
   readonly services: ServiceStore;
   readonly ledger: Ledger;
   readonly acquire: AcquireService;
+  readonly diskProblem: DiskProblem;
   readonly logger: Logger;
   /** Pid files of workers live in its folder `pipes`, compiled code of each pipe in `cache/pipes`. */
   readonly dataDir: string;
@@ -170,6 +171,7 @@ export class PipesSupervisor {
         serviceId: pipe.serviceId,
         ledger: this.#options.ledger,
         acquire: this.#options.acquire,
+        diskProblem: this.#options.diskProblem,
         permits: this.#options.permits,
         pidFile: join(this.#runDir, index === 0 ? `${pipe.id}.pid` : `${pipe.id}.${index}.pid`),
         process: {

@@ -19,6 +19,7 @@ class FakeRuntime implements ServiceRuntime {
   failStarts = 0;
   /** Of the engine that runs. */
   knowsUsers = true;
+  diskLimit: number | undefined;
   die: (how: string) => void = () => {};
 
   async start(): Promise<RunningEngine> {
@@ -42,6 +43,9 @@ class FakeRuntime implements ServiceRuntime {
       knowsUsers: async () => this.knowsUsers,
       socketPath: `/socket-${this.starts}`,
       version: "1.2",
+      limitDisk: (bytes) => {
+        this.diskLimit = bytes;
+      },
       ended,
       stop: async () => this.die("asked"),
     };
@@ -104,6 +108,17 @@ describe("services reconciler", () => {
     await expect(s.access.acquire(s.id, signal)).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
     await s.services.setDesired(s.id, "running");
     await s.until("running");
+  });
+
+  test("a running engine learns of a new quota of disk, and keeps running", async () => {
+    await s.until("running");
+    await s.services.change(s.id, { disk_gb: 2 });
+    await s.reconciler.pass();
+    await vi.waitFor(() => expect(s.runtime.diskLimit).toBe(2 ** 31));
+    await s.services.change(s.id, { disk_gb: null });
+    await s.reconciler.pass();
+    await vi.waitFor(() => expect(s.runtime.diskLimit).toBeUndefined());
+    expect(s.runtime.starts).toBe(1);
   });
 
   test("an engine that was started with other users is started anew when nothing has run for a while", async () => {

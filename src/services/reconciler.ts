@@ -8,6 +8,7 @@ import { describeError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { ServiceRow, ServiceStore } from "../store/services.ts";
 import type { ServiceAccess } from "./access.ts";
+import { diskLimitBytes } from "./disks.ts";
 import type { RunningEngine, ServiceRuntime } from "./runtime.ts";
 import { serviceAction, startingState } from "./state.ts";
 
@@ -91,6 +92,7 @@ export class ServicesReconciler {
 
   async #lookAtLive(row: ServiceRow, tracked: Tracked, engine: RunningEngine): Promise<void> {
     if (tracked.deaths > 0 && Date.now() - tracked.startedAt > stableRunMs) this.#forgive(tracked);
+    engine.limitDisk(diskLimitBytes(row));
     if (row.idle_scaling === 1 && this.#idleDue(row)) {
       this.#act(tracked, row.id, () => this.#idle(row, tracked, engine));
     } else if (this.#unusedFor(row, quietMs) && !(await engine.knowsUsers())) {

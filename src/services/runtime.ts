@@ -13,6 +13,8 @@ export type RunningEngine = {
   /** Unix socket for requests that the gateway carries. */
   readonly socketPath: string;
   readonly version: string;
+  /** Sets what the service may use of the disk, in bytes; holds from the next statement on. Undefined: no limit. */
+  readonly limitDisk: (limitBytes: number | undefined) => void;
   /** For connections of clients, which the engine then answers itself; a runtime may have no such way. */
   readonly handOver?: HandOver;
   /** Settles when the engine's process has ended, with a sentence that says how. */

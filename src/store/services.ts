@@ -24,6 +24,10 @@ export type ServiceRow = {
   readonly ip_access_list: string;
   readonly tags: string;
   readonly release_channel: string | null;
+  /** Quota of disk in GiB. */
+  readonly disk_gb: number | null;
+  /** As last known; up to 1 % and some seconds behind what `ServiceDisks` knows. */
+  readonly disk_used_bytes: number | null;
   readonly desired_state: DesiredServiceState;
   readonly wake_requested: number;
   readonly state: ServiceState;
@@ -48,6 +52,8 @@ export type NewService = {
   readonly ipAccessList: readonly { source: string; description: string }[];
   readonly tags: readonly { key: string; value?: string | undefined }[];
   readonly releaseChannel: string | undefined;
+  /** Undefined: no quota. */
+  readonly diskGb?: number | undefined;
   readonly passwordSha256: string;
   /** What has to be there from the service's first moment, in the same transaction. */
   readonly alongside?: (tx: Queries, serviceId: string) => Promise<void>;
@@ -62,6 +68,7 @@ export type ServiceChange = {
   readonly max_replica_memory_gb?: number | undefined;
   readonly idle_scaling?: number | undefined;
   readonly idle_timeout_minutes?: number | undefined;
+  readonly disk_gb?: number | null | undefined;
 };
 
 export type UserRow = {
@@ -91,12 +98,12 @@ export class ServiceStore {
       await tx.run(
         `INSERT INTO services (id, organization_id, name, provider, region, port, min_replica_memory_gb,
            max_replica_memory_gb, num_replicas, idle_scaling, idle_timeout_minutes, ip_access_list, tags,
-           release_channel, desired_state, state, created_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'provisioning', ?, ?)`,
+           release_channel, disk_gb, desired_state, state, created_at, updated_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'provisioning', ?, ?)`,
         ...[id, service.organizationId, service.name, service.provider, service.region, service.port],
         ...[service.minReplicaMemoryGb, service.maxReplicaMemoryGb, service.numReplicas],
         ...[service.idleScaling ? 1 : 0, service.idleTimeoutMinutes, JSON.stringify(service.ipAccessList)],
-        ...[JSON.stringify(service.tags), service.releaseChannel ?? null, now, now],
+        ...[JSON.stringify(service.tags), service.releaseChannel ?? null, service.diskGb ?? null, now, now],
       );
       await tx.run(
         "INSERT INTO service_users (service_id, name, password_sha256, readonly, created_at) VALUES (?, 'default', ?, 0, ?)",
@@ -180,6 +187,11 @@ export class ServiceStore {
   /** Written by the services reconciler only: what it learned from a started engine. */
   async setEngineFacts(id: string, facts: { databaseVersion: string }): Promise<void> {
     await this.#db.run("UPDATE services SET database_version = ? WHERE id = ?", facts.databaseVersion, id);
+  }
+
+  /** Written by `ServiceDisks` only: what the service's tables take on disk. */
+  async setDiskUsed(id: string, usedBytes: number): Promise<void> {
+    await this.#db.run("UPDATE services SET disk_used_bytes = ? WHERE id = ?", usedBytes, id);
   }
 
   /** Removes the rows of a deleted service, its users, pipes and their checkpoints. */

@@ -22,6 +22,7 @@ import { AppError } from "../../src/lib/errors.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { Permits } from "../../src/outgoing/permits.ts";
 import { PipeChecks } from "../../src/pipes/check.ts";
+import { ServiceDisks } from "../../src/services/disks.ts";
 import { AuditEventStore, AuditTrail } from "../../src/store/audit-events.ts";
 import { BackupStore } from "../../src/store/backups.ts";
 import { CredentialStore } from "../../src/store/credentials.ts";
@@ -50,6 +51,7 @@ export type Api = AsyncDisposable & {
   readonly backupDir: string;
   readonly db: Database;
   readonly services: ServiceStore;
+  readonly disks: ServiceDisks;
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
   readonly pipes: PipeStore;
@@ -75,6 +77,7 @@ export async function startApi(
     requestTimeoutMs?: number;
     checkEveryMs?: number;
     limits?: OrganizationLimits;
+    defaultDiskGb?: number;
   } = {},
 ): Promise<Api> {
   const dir = mkdtempSync(join(tmpdir(), "millrace-api-"));
@@ -82,6 +85,7 @@ export async function startApi(
   const organizations = new OrganizationStore(db);
   const credentials = new CredentialStore(db);
   const services = new ServiceStore(db);
+  const disks = new ServiceDisks({ services, logger: createLogger("silent") });
   const backups = new BackupStore(db);
   const restores = new RestoreStore(db);
   const pipes = new PipeStore(db, new Sealer(Buffer.alloc(32, 7)));
@@ -116,7 +120,12 @@ export async function startApi(
           services,
           endpoint: { protocol: "http", host: "127.0.0.1" },
           allocatePort: async () => port++,
-          lastActivityAt: () => undefined,
+          live: (row) => ({
+            lastActivityAt: undefined,
+            diskUsedBytes: disks.usedBytes(row),
+            diskProblem: disks.problem(row),
+          }),
+          defaultDiskGb: options.defaultDiskGb,
           poke: () => {},
           endpointsOpen: async () => {},
           limits: options.limits ?? limits,
@@ -173,6 +182,7 @@ export async function startApi(
     backupDir: join(dir, "backups"),
     db,
     services,
+    disks,
     backups,
     restores,
     pipes,

@@ -1,4 +1,4 @@
-/** What control plane and engine host say to each other about connections that were handed over. */
+/** What control plane and engine host say to each other: about connections that were handed over, and about disk. */
 import type { DoorFacts } from "../../door/door.ts";
 import type { DoorEvents } from "../../door/events.ts";
 
@@ -12,7 +12,9 @@ export type ToHost =
   /** A socket travels with it. Answered with `taken` before anything of it is read. */
   | { readonly type: "connection"; readonly id: number }
   /** See `HandOver.drain`. Answered with `drained`. */
-  | { readonly type: "drain"; readonly id: number; readonly graceMs: number; readonly unusedForMs?: number };
+  | { readonly type: "drain"; readonly id: number; readonly graceMs: number; readonly unusedForMs?: number }
+  /** What the service may use of the disk from now on; null: no limit. */
+  | { readonly type: "disk"; readonly limitBytes: number | null };
 
 export type FromHost =
   | { readonly type: "admitted"; readonly id: number }
@@ -25,6 +27,8 @@ export type FromHost =
   /** Logins and refusals of the last second. */
   | { readonly type: "events"; readonly events: DoorEvents }
   /** Queries running on these connections, and when the last one began or ended (milliseconds since 1970). */
-  | ({ readonly type: "activity" } & Activity);
+  | ({ readonly type: "activity" } & Activity)
+  /** What the service's tables take on disk, every few seconds. */
+  | { readonly type: "disk"; readonly usedBytes: number };
 
 export type Activity = { readonly running: number; readonly lastAt: number };

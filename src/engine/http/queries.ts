@@ -9,6 +9,7 @@ import type { Visitor } from "../../door/door.ts";
 import { bodyOf, forward } from "../../door/forward.ts";
 import type { Upstream } from "../../door/upstream.ts";
 import { type EngineUser, engineUserOf } from "../chdb/users.ts";
+import type { DiskQuota } from "../disk-quota.ts";
 import { type Gathered, gather } from "./gather.ts";
 import { bytesOf, type Parameter, readParameters, textOf, writeParameters } from "./parameters.ts";
 
@@ -25,8 +26,14 @@ const passedHeaders = [
   "tracestate",
 ] as const;
 
+const waitForDrop = "database_atomic_wait_for_drop_and_detach_synchronously";
+
 /** What a guard says of a statement that may run. */
-export type Verdict = { readonly valuesMayCompute: boolean };
+export type Verdict = {
+  readonly valuesMayCompute: boolean;
+  /** True when it takes more disk. */
+  readonly takesDisk: boolean;
+};
 
 export type Judge = {
   /** True when the text is an INSERT whose data has begun. */
@@ -49,6 +56,8 @@ export type QueriesOptions = {
   /** The users that the engine was started with. */
   readonly users: readonly EngineUser[];
   readonly judge: Judge;
+  /** Asked before a statement that takes more disk. */
+  readonly disk: Pick<DiskQuota, "isFull" | "requireRoom">;
   /** Ends a query whose client has gone. Never rejects. */
   readonly kill: (user: string, queryId: string) => Promise<void>;
 };
@@ -77,7 +86,8 @@ export class Queries {
     const parameters = withQueryId(readParameters((message.url ?? "").split("?").slice(1).join("?")));
     const gathered = await gather(message, parameters, (text) => this.#options.judge.hasData(text));
     onStatement?.(gathered.text);
-    const { valuesMayCompute } = await this.#judge(message, gathered, visitor);
+    const { valuesMayCompute, takesDisk } = await this.#judge(message, gathered, visitor);
+    if (takesDisk) this.#options.disk.requireRoom();
     await this.#pass(message, response, visitor, gathered, valuesMayCompute, signal);
   }
 
@@ -104,6 +114,8 @@ export class Queries {
     const { upstream, key, users, kill } = this.#options;
     const user = engineUserOf(users, visitor.user, visitor.readonly > 0);
     const parameters = this.#onward(onward.parameters, visitor, user, valuesMayCompute);
+    // Else a dropped table keeps its room for minutes, in case that somebody wants it back.
+    if (this.#options.disk.isFull) parameters.push([waitForDrop, "1"]);
     // A server's default, which the local tool calls TSV.
     if (!namesFormat(message, parameters)) parameters.push(["default_format", "TabSeparated"]);
     const headers = { ...passed(message), ...onward.headers, "x-clickhouse-user": user, "x-clickhouse-key": key };

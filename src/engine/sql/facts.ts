@@ -31,7 +31,7 @@ export function emptyFacts(kind: StatementKind, readOnly: boolean): Facts {
   return {
     kind,
     readOnly,
-    takesDisk: false,
+    takesDisk: kind === "insert",
     unknown: new Set(),
     identifiers: new Set(),
     parameters: [],

@@ -1,5 +1,6 @@
 /** On texts as the engine's formatter writes them. */
 import { expect, test } from "vitest";
+import { plainFacts } from "./plain-statement.ts";
 import { readStatement } from "./read-statement.ts";
 
 test.each([
@@ -42,4 +43,8 @@ test.each([
   "SYSTEM STOP VIEW v",
 ])("%s takes none", (canonical) => {
   expect(readStatement(canonical).takesDisk).toBe(false);
+});
+
+test.each(["insert into t values", "INSERT INTO t FORMAT CSV\n"])("%s takes disk, read the short way", (text) => {
+  expect(plainFacts(text)?.takesDisk).toBe(true);
 });

@@ -10,7 +10,13 @@ import type { PipesChoice, RestoreStore } from "../../store/restores.ts";
 import { newSecret, sha256Hex } from "../../store/secrets.ts";
 import type { NewService, ServiceRow, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
-import { defaultMemoryGb, type EndpointFacts, serviceDetailsOf, serviceRecordOf } from "../service-view.ts";
+import {
+  defaultMemoryGb,
+  type EndpointFacts,
+  type LiveFacts,
+  serviceDetailsOf,
+  serviceRecordOf,
+} from "../service-view.ts";
 
 type Names = Extract<keyof ManagementOperations, `${string}Service${string}`>;
 
@@ -19,7 +25,9 @@ export type ServiceDeps = {
   readonly endpoint: EndpointFacts;
   /** Picks a free port for a new service's endpoint. */
   readonly allocatePort: () => Promise<number>;
-  readonly lastActivityAt: (serviceId: string) => number | undefined;
+  readonly live: (row: ServiceRow) => LiveFacts;
+  /** Quota of disk of new services, in GiB; undefined: none. */
+  readonly defaultDiskGb: number | undefined;
   /** Asks the reconciler and the gateway to look now. */
   readonly poke: () => void;
   /** Resolves when the gateway has looked at what services there are, or after a short time. */
@@ -42,7 +50,7 @@ export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOper
     if (row === undefined) throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
     return row;
   };
-  const details = (row: ServiceRow) => serviceDetailsOf(row, deps.endpoint, deps.lastActivityAt(row.id));
+  const details = (row: ServiceRow) => serviceDetailsOf(row, deps.endpoint, deps.live(row));
   return {
     listServices: async ({ params }) => (await services.listIn(params.organizationId)).map(details),
     createService: async ({ params, body }) => {
@@ -65,6 +73,7 @@ export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOper
           ipAccessList: body.ipAccessList ?? anywhere,
           tags: body.tags ?? [],
           releaseChannel: body.releaseChannel,
+          diskGb: body.diskGb ?? deps.defaultDiskGb,
           passwordSha256: sha256Hex(password),
           ...(fill === undefined ? {} : { alongside: fill }),
         },
@@ -82,6 +91,7 @@ export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOper
       await services.change(row.id, {
         name,
         release_channel: releaseChannel,
+        disk_gb: body.diskGb,
         ip_access_list: applyListChange(row.ip_access_list, ipAccessList, (entry) => entry.source),
         tags: applyListChange(row.tags, tags, (entry) => entry.key),
       });

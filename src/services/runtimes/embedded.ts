@@ -13,6 +13,7 @@ import { endRecorded, recordProcess } from "../../lib/process.ts";
 import type { EgressProxy } from "../../outgoing/proxy.ts";
 import { sha256Hex } from "../../store/secrets.ts";
 import type { ServiceRow } from "../../store/services.ts";
+import { diskLimitBytes, type ServiceDisks } from "../disks.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
 
 const stopGraceMs = 5_000;
@@ -32,6 +33,8 @@ export type EmbeddedOptions = {
   /** The engines' way to the network. */
   readonly proxy: EgressProxy;
   readonly usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
+  /** Knows what services use of the disk. */
+  readonly disks: ServiceDisks;
 };
 
 export class EmbeddedRuntime implements ServiceRuntime {
@@ -41,6 +44,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
   readonly #proxy: EgressProxy;
   readonly #usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
   readonly #backupPathOf: (serviceId: string) => string;
+  readonly #disks: ServiceDisks;
 
   constructor(options: EmbeddedOptions) {
     this.#dataDir = options.dataDir;
@@ -49,6 +53,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
     this.#proxy = options.proxy;
     this.#usersOf = options.usersOf;
     this.#backupPathOf = options.backupPathOf;
+    this.#disks = options.disks;
   }
 
   async start(service: ServiceRow): Promise<RunningEngine> {
@@ -65,6 +70,8 @@ export class EmbeddedRuntime implements ServiceRuntime {
       maxMemoryBytes: Math.floor(Math.min(service.max_replica_memory_gb * 2 ** 30, totalmem() * 0.9)),
       maxQueries: this.#maxQueries,
       minFreeDiskBytes: this.#minFreeDiskBytes,
+      disk: { usedBytes: this.#disks.usedBytes(service), limitBytes: diskLimitBytes(service) },
+      onDiskUsed: (usedBytes) => void this.#disks.report(service.id, usedBytes),
       users,
       proxy: await this.#proxy.open(service.id),
       backupsAllowedPath: this.#backupPathOf(service.id),
@@ -80,6 +87,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
       version: host.version,
       ended: host.exited.then(sentenceOf),
       handOver: host.handOver,
+      limitDisk: host.limitDisk,
       stop: async () => {
         // An engine that does not answer is ended all the same.
         await host.handOver.drain({ graceMs: drainGraceMs }).catch(() => {});
@@ -91,6 +99,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
 
   async remove(serviceId: string): Promise<void> {
     await endRecorded(join(this.#home(serviceId), "engine.pid"));
+    this.#disks.forget(serviceId);
     await this.#proxy.close(serviceId);
     await rm(this.#home(serviceId), { recursive: true, force: true, maxRetries: 3 });
   }

@@ -27,6 +27,7 @@ function recorder(fill?: (engine: RunningEngine) => Promise<void>) {
         knowsUsers: async () => true,
         socketPath: "/x",
         version: "1",
+        limitDisk: () => {},
         ended: end.promise,
         stop,
       };

@@ -76,6 +76,35 @@ describe("services", () => {
     expect(await api.services.find(service.id)).toMatchObject({ desired_state: "running", wake_requested: 1 });
   });
 
+  test("a quota of disk is set, changed and taken away; what is used is shown when it is known", async () => {
+    const { service } = await create({ diskGb: 2 });
+    expect(service).toMatchObject({ diskGb: 2 });
+    expect(service).not.toHaveProperty("diskUsedBytes");
+    const path = `${services}/${service.id}`;
+    await api.disks.report(service.id, 3 * 2 ** 30);
+    const full = (await api.call("GET", path)).body.result;
+    expect(full).toMatchObject({
+      diskUsedBytes: 3 * 2 ** 30,
+      stateMessage: expect.stringMatching(/3\.00 GiB.*diskGb/),
+    });
+    const change = async (body: object) => (await api.call("PATCH", path, { body })).body.result;
+    expect(await change({ diskGb: 4 })).not.toHaveProperty("stateMessage");
+    expect(await change({ name: "other" })).toMatchObject({ diskGb: 4 });
+    expect(await change({ diskGb: null })).not.toHaveProperty("diskGb");
+    for (const diskGb of [0, 1.5, "1"]) {
+      expect((await api.call("PATCH", path, { body: { diskGb } })).body.issues[0].path).toBe("diskGb");
+    }
+  });
+
+  test("the operator's quota of disk is for new services that name none", async () => {
+    await using other = await startApi({ defaultDiskGb: 7 });
+    const make = async (body: object) =>
+      (await other.call("POST", services, { body: { name: "s", ...body } })).body.result.service.diskGb;
+    expect(await make({})).toBe(7);
+    expect(await make({ diskGb: null })).toBe(7);
+    expect(await make({ diskGb: 1 })).toBe(1);
+  });
+
   test("more replicas than the embedded engine has are refused with the reason", async () => {
     const answer = await api.call("POST", services, { body: { name: "s", numReplicas: 3 } });
     expect(answer.status).toBe(400);

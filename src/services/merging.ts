@@ -1,0 +1,13 @@
+/** Work that an engine does by itself. */
+import { ClickHouseClient } from "../clickhouse/client.ts";
+import type { RunningEngine } from "./runtime.ts";
+
+/** True while merges are in progress: work that ending the engine would throw away. */
+export async function isMerging(engine: RunningEngine): Promise<boolean> {
+  const client = new ClickHouseClient(engine.address);
+  try {
+    return (await client.text("SELECT count() FROM system.merges FORMAT TSV")).trim() !== "0";
+  } finally {
+    client.close();
+  }
+}
