@@ -107,6 +107,10 @@ describe("the ways in that were found", () => {
       "a query in a dictionary's query",
       dictionary(`CLICKHOUSE(QUERY 'SELECT 1, \\'a\\' SETTINGS additional_table_filters = {\\'t\\': \\'file(1)\\'}')`),
     ],
+    [
+      "a parameter that a dictionary's query sets",
+      dictionary("CLICKHOUSE(QUERY 'SELECT 1 SETTINGS param_f = \\'file\\'')"),
+    ],
     ["a parametrised view", 'CREATE VIEW pv AS SELECT * FROM format(JSONEachRow, {s:String}, \'{"a":"1"}\')'],
     ["a view's name for a function", "CREATE VIEW pv AS SELECT arrayMap({f:Identifier}, ['@'])"],
     ["an appended file", "SELECT 'x' WHERE {a:Enum8('}'=1)} = '}' INTO OUTFILE '%/x' APPEND FORMAT RawBLOB --'"],

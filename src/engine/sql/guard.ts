@@ -158,6 +158,7 @@ export class Guard {
         refuse("The statement holds too many texts in texts.");
       const facts = await this.#factsOf(text, depth + 1);
       if (facts.kind !== "read") refuse("A text inside the statement must be a query.");
+      judgeParameters(facts, []);
       if (facts.identifiers.size > 0) refuse("A text inside the statement cannot hold parameters in arguments.");
     }
   }
