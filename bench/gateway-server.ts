@@ -8,14 +8,13 @@ import { createLogger } from "../src/lib/logger.ts";
 const dir = process.argv[2] as string;
 const host = await spawnEngineHost({
   dataDir: join(dir, "data"),
-  socketPath: join(dir, "run", "sock"),
   runDir: join(dir, "run", "files"),
   maxMemoryBytes: 4e9,
 });
 const gateway = new Gateway({
   logger: createLogger("warn"),
   backend: {
-    acquire: async () => ({ socketPath: host.socketPath, release: () => {} }),
+    acquire: async () => ({ front: host.front, release: () => {} }),
     handOver: () => host.handOver,
   },
 });

@@ -79,7 +79,6 @@ async function tryRestore(mover: Mover, chain: Chain, scratch: ScratchOptions, s
   const host = await spawnEngineHost({
     dataDir: join(scratch.folder, "data"),
     runDir: join(scratch.folder, "run"),
-    socketPath: join(scratch.folder, "socket", "http"),
     maxMemoryBytes: Math.floor(totalmem() / 4),
     backupsAllowedPath: staging,
     launcherCacheDir: scratch.launcherCacheDir,

@@ -94,18 +94,14 @@ export type EngineAccess = {
   readonly folders: readonly string[];
   readonly connectPorts: readonly number[] | "any";
   readonly bindPorts: readonly number[];
-  /** Folders of unix sockets, which exist. Empty: no unix sockets. */
-  readonly unixSockets: readonly string[];
-  /** Sockets are made private by their path. */
-  readonly modes: boolean;
 };
 
 /**
- * An engine host: whatever SQL makes it do stays in its service's own folders. It runs no program, connects only to the
- * given ports, and resolves names only while it may connect to any port.
+ * An engine host: whatever SQL makes it do stays in its service's own folders. It runs no program, opens no
+ * unix socket, connects only to the given ports, and resolves names only while it may connect to any port.
  */
 export function engineRules(access: EngineAccess): Rules {
-  const { dataDir, folders, connectPorts, bindPorts, unixSockets, modes } = access;
+  const { dataDir, folders, connectPorts, bindPorts } = access;
   const resolves = connectPorts === "any";
   return {
     ...nodeRules,
@@ -115,9 +111,7 @@ export function engineRules(access: EngineAccess): Rules {
     read: [...nodeRules.read, ...(resolves ? nameResolution : localNames)],
     connectPorts,
     bindPorts,
-    unixSockets,
     datagrams: resolves,
-    modes,
     // It moves and links files between its folders, which version 1 always refuses.
     leastLandlock: engineLandlock,
   };

@@ -120,7 +120,7 @@ function notRefused(outcomes: Outcomes): [string, string][] {
 const programs = ["run a program by the loader", "read by a Node of its own"];
 
 function engine(): Rules {
-  const access = { dataDir: own, folders: [staging], bindPorts: [], unixSockets: [], modes: false };
+  const access = { dataDir: own, folders: [staging], bindPorts: [] };
   return engineRules({ ...access, connectPorts: [allowedPort] });
 }
 

@@ -4,8 +4,8 @@
  */
 import type { Dispatcher } from "undici";
 
-/** Where requests go. */
-export type Place = { readonly socketPath: string } | { readonly host: string; readonly port: number };
+/** The front of an engine host, for requests that the gateway carries: a loopback port that answers to a key only. */
+export type FrontAddress = { readonly port: number; readonly key: string };
 
 export type Upstream = Pick<Dispatcher, "dispatch" | "destroy">;
 
@@ -15,14 +15,12 @@ type PoolClass = new (origin: string, options: Record<string, unknown>) => Upstr
 const keepAliveMs = 25_000;
 
 /**
- * Loads the client and opens nothing yet. The package's main module loads everything that it has, which takes 100 ms more
+ * A client of a loopback port, with nothing open yet. The package's main module loads everything that it has, which takes 100 ms more
  * than this part of it.
  */
-export async function upstreamTo(place: Place): Promise<Upstream> {
+export async function upstreamTo(port: number): Promise<Upstream> {
   const { default: Pool } = (await import("undici/lib/dispatcher/pool.js" as string)) as { default: PoolClass };
-  const origin = "host" in place ? `http://${place.host}:${place.port}` : "http://localhost";
-  return new Pool(origin, {
-    ...("socketPath" in place ? { socketPath: place.socketPath } : {}),
+  return new Pool(`http://127.0.0.1:${port}`, {
     connections: null,
     pipelining: 1,
     keepAliveTimeout: keepAliveMs,
@@ -32,15 +30,15 @@ export async function upstreamTo(place: Place): Promise<Upstream> {
   });
 }
 
-/** Clients of unix sockets, each made when it is asked for first. */
+/** Clients of ports, each made when it is asked for first. */
 export class Upstreams {
-  readonly #known = new Map<string, Promise<Upstream>>();
+  readonly #known = new Map<number, Promise<Upstream>>();
 
-  to(socketPath: string): Promise<Upstream> {
-    let upstream = this.#known.get(socketPath);
+  to(port: number): Promise<Upstream> {
+    let upstream = this.#known.get(port);
     if (upstream === undefined) {
-      upstream = upstreamTo({ socketPath });
-      this.#known.set(socketPath, upstream);
+      upstream = upstreamTo(port);
+      this.#known.set(port, upstream);
     }
     return upstream;
   }

@@ -1,8 +1,8 @@
 /**
  * The engine host: one process per running service. The genuine ClickHouse server runs in a thread of it and listens on
  * a loopback port, where the control plane and pipe workers ask it directly. Clients' requests come through this front,
- * which judges their statements: on connections that the gateway hands over, behind the service's door, and on a private
- * unix socket from the gateway itself. The process ends with its parent, even when the engine hangs.
+ * which judges their statements: on connections that the gateway hands over, behind the service's door, and from the
+ * gateway itself, on another loopback port. The process ends with its parent, even when the engine hangs.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import type { Socket } from "node:net";
@@ -35,7 +35,7 @@ const { values } = parseArgs({
   options: {
     "data-dir": { type: "string" },
     "run-dir": { type: "string" },
-    socket: { type: "string" },
+    "front-port": { type: "string" },
     port: { type: "string" },
     "max-memory-bytes": { type: "string" },
     "max-queries": { type: "string" },
@@ -53,7 +53,7 @@ setDefaultHighWaterMark(false, 1_048_576);
 
 const logger = createLogger(values["log-level"]).child({ process: "engine" });
 
-function required(name: "data-dir" | "run-dir" | "socket" | "port" | "max-memory-bytes" | "max-queries"): string {
+function required(name: "data-dir" | "run-dir" | "front-port" | "port" | "max-memory-bytes" | "max-queries"): string {
   const value = values[name];
   if (value === undefined) throw new Error(`--${name} is missing`);
   return value;
@@ -78,7 +78,7 @@ async function main({ key, users, disk }: Start): Promise<void> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   await lockDirectory(dataDir, lockTimeoutMs);
   // While the engine starts in its thread, this one loads the client.
-  const loading = upstreamTo({ host: "127.0.0.1", port });
+  const loading = upstreamTo(port);
   const server = await startServer({
     dataDir,
     configDir: runDir,
@@ -107,7 +107,7 @@ async function main({ key, users, disk }: Start): Promise<void> {
     disk: quota,
     kill: (user, queryId) => killQuery(server.client, user, queryId),
   });
-  await listenForGateway(required("socket"), queries, logger);
+  await listenForGateway({ port: Number(required("front-port")), key }, queries, logger);
   const front = new Front({ queries, logger, runDir });
   process.on("message", (message: ToHost, socket: Socket | undefined) => {
     if (message.type === "disk") quota.limitBytes = message.limitBytes ?? undefined;

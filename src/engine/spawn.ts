@@ -5,12 +5,13 @@
 import type { ChildProcess } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import { engineRules } from "../confinement/room-rules.ts";
 import { spawnConfined } from "../confinement/spawn.ts";
+import type { FrontAddress } from "../door/upstream.ts";
 import { childEnvironment } from "../lib/child-environment.ts";
 import { emptyFolder } from "../lib/files.ts";
 import { type EngineUser, internalUser } from "./chdb/users.ts";
@@ -21,8 +22,6 @@ import type { ToHost } from "./http/hand-over-messages.ts";
 
 export type EngineHostOptions = {
   readonly dataDir: string;
-  /** Unix socket for requests that the gateway carries; its folder is created private, and is the host's own. */
-  readonly socketPath: string;
   /** Configuration of the engine; emptied at start. */
   readonly runDir: string;
   readonly maxMemoryBytes: number;
@@ -62,7 +61,8 @@ export type Exit = {
 
 export type EngineHostProcess = {
   readonly pid: number;
-  readonly socketPath: string;
+  /** For requests that the gateway carries. */
+  readonly front: FrontAddress;
   /** The engine's own HTTP interface, for the control plane and its workers. */
   readonly address: ClickHouseAddress;
   readonly version: string;
@@ -87,8 +87,8 @@ const lockTimeoutMs = 10_000;
 export async function spawnEngineHost(options: EngineHostOptions): Promise<EngineHostProcess> {
   // The host cannot see other processes, so whether one still has the directory open is found out here.
   await awaitUnlocked(options.dataDir, lockTimeoutMs);
-  const port = await freePort();
-  const child = startProcess(options, port);
+  const ports = await freePorts();
+  const child = startProcess(options, ports);
   if (child.pid !== undefined) options.onSpawn?.(child.pid);
   const handOver = new HandOver(child, hostDirOf(options));
   let reason: string | undefined;
@@ -108,8 +108,8 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   const version = await ready(child, exited, tail, options.readyTimeoutMs ?? 60_000);
   return {
     pid: child.pid as number,
-    socketPath: options.socketPath,
-    address: { host: "127.0.0.1", port, user: internalUser, password: key },
+    front: { port: ports.front, key },
+    address: { host: "127.0.0.1", port: ports.engine, user: internalUser, password: key },
     version,
     handOver,
     limitDisk: limitTeller(child, options.disk?.limitBytes),
@@ -133,21 +133,19 @@ function limitTeller(child: ChildProcess, first: number | undefined): EngineHost
   };
 }
 
-function startProcess(options: EngineHostOptions, port: number): ChildProcess {
-  const { dataDir, socketPath, compileCacheDir, launcherCacheDir, proxy } = options;
+function startProcess(options: EngineHostOptions, ports: Ports): ChildProcess {
+  const { dataDir, compileCacheDir, launcherCacheDir, proxy } = options;
   const { environment, reads } = childEnvironment({ home: hostDirOf(options), compileCacheDir });
   const rules = engineRules({
     dataDir,
     folders: ownFolders(options),
     // The front asks the engine beside it.
-    connectPorts: proxy === undefined ? [port] : [port, proxy.port],
-    bindPorts: [port],
-    unixSockets: [dirname(socketPath)],
-    modes: true,
+    connectPorts: proxy === undefined ? [ports.engine] : [ports.engine, proxy.port],
+    bindPorts: [ports.engine, ports.front],
   });
   return spawnConfined(
     process.execPath,
-    [hostFile, ...argumentsOf(options, port)],
+    [hostFile, ...argumentsOf(options, ports)],
     { ...rules, read: [...rules.read, ...reads] },
     {
       stdio: ["ignore", "ignore", "pipe", "ipc"],
@@ -176,32 +174,39 @@ function hostDirOf({ runDir }: EngineHostOptions): string {
 
 /** Makes the folders that the host may write in, and empties its run directory. Those beside the data. */
 function ownFolders(options: EngineHostOptions): string[] {
-  const { dataDir, socketPath, compileCacheDir, backupsAllowedPath } = options;
+  const { dataDir, compileCacheDir, backupsAllowedPath } = options;
   const runDir = dirname(hostDirOf(options));
   const own = [runDir, compileCacheDir, backupsAllowedPath].filter((path) => path !== undefined);
-  for (const path of [dataDir, dirname(socketPath), ...own]) mkdirSync(path, { recursive: true, mode: 0o700 });
+  for (const path of [dataDir, ...own]) mkdirSync(path, { recursive: true, mode: 0o700 });
   emptyFolder(runDir);
   return own;
 }
 
-/** A port of the loopback address that nobody listens on now. When it is taken before the engine has it, the start fails. */
-async function freePort(): Promise<number> {
-  return await new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen({ host: "127.0.0.1", port: 0 }, () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
+type Ports = { readonly engine: number; readonly front: number };
+
+/** Ports of the loopback address that nobody listens on now. When one is taken before the host has it, the start fails. */
+async function freePorts(): Promise<Ports> {
+  const probes = await Promise.all([listenAnywhere(), listenAnywhere()]);
+  const [engine, front] = probes.map((probe) => (probe.address() as { port: number }).port) as [number, number];
+  await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))));
+  return { engine, front };
 }
 
-function argumentsOf(options: EngineHostOptions, port: number): string[] {
+async function listenAnywhere(): Promise<Server> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host: "127.0.0.1", port: 0 }, resolve);
+  });
+  return server;
+}
+
+function argumentsOf(options: EngineHostOptions, ports: Ports): string[] {
   const given: Record<string, string | undefined> = {
     "data-dir": options.dataDir,
-    socket: options.socketPath,
+    "front-port": String(ports.front),
     "run-dir": hostDirOf(options),
-    port: String(port),
+    port: String(ports.engine),
     "max-memory-bytes": String(options.maxMemoryBytes),
     "max-queries": String(options.maxQueries ?? 1_000),
     "min-free-disk-bytes": options.minFreeDiskBytes === undefined ? undefined : String(options.minFreeDiskBytes),

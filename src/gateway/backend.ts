@@ -1,5 +1,6 @@
 /** What the gateway needs from the rest of the house: the services, and the way to a running engine. */
 import type { DoorFacts } from "../door/door.ts";
+import type { FrontAddress } from "../door/upstream.ts";
 import type { HandOver } from "../engine/http/hand-over.ts";
 
 export type GatewayService = DoorFacts & {
@@ -10,14 +11,14 @@ export type GatewayService = DoorFacts & {
 };
 
 export type EngineLease = {
-  readonly socketPath: string;
+  readonly front: FrontAddress;
   /** Must be called exactly once, when the query is over. */
   release(): void;
 };
 
 export type GatewayBackend = {
   /**
-   * Resolves with the running engine's socket, waking an idle service and waiting for it. Throws AppError:
+   * Resolves with the running engine's front, waking an idle service and waiting for it. Throws AppError:
    * SERVICE_UNAVAILABLE when stopped or failed, TIMEOUT. Every lease counts as activity until it is released.
    */
   acquire(serviceId: string, signal: AbortSignal): Promise<EngineLease>;

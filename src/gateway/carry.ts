@@ -1,4 +1,4 @@
-/** Carries a request from the gateway to the engine: a lease, which may wake the service, and the way through its socket. */
+/** Carries a request from the gateway to the engine: a lease, which may wake the service, and the way to its front. */
 import { clickHouseException } from "../clickhouse/exception.ts";
 import type { Carry } from "../door/door.ts";
 import { NotReached } from "../door/forward.ts";
@@ -21,7 +21,7 @@ export type CarryOptions = {
 };
 
 /** An engine that died a moment ago may not be known to be dead yet: then its successor is waited for. */
-export function carryThroughSocket({ serviceId, backend, upstreams, handsOver }: CarryOptions): Carry {
+export function carryToFront({ serviceId, backend, upstreams, handsOver }: CarryOptions): Carry {
   return async (message, response, url, visitor) => {
     const gone = new AbortController();
     response.on("close", () => gone.abort(new Error("the client went away")));
@@ -29,7 +29,8 @@ export function carryThroughSocket({ serviceId, backend, upstreams, handsOver }:
       const lease = await acquire(backend, serviceId, gone.signal);
       try {
         if (handsOver && backend.handOver(serviceId) !== undefined) response.setHeader("Connection", "close");
-        return await forward(message, response, url, { upstream: await upstreams.to(lease.socketPath), ...visitor });
+        const { port, key } = lease.front;
+        return await forward(message, response, url, { upstream: await upstreams.to(port), key, ...visitor });
       } catch (error) {
         if (!(error instanceof NotReached)) throw error;
         if (attempt >= maxAttempts) throw clickHouseException("NETWORK_ERROR", "The service's engine does not answer.");

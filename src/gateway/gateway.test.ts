@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import { connect, createServer as createNetServer } from "node:net";
+import { type AddressInfo, connect, createServer as createNetServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -36,7 +36,6 @@ beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "mr-gw-"));
   seen = [];
   leases = 0;
-  const socketPath = join(dir, "sock");
   engine = createServer({ maxHeaderSize: 4_194_304 }, (request, response) => {
     let body = "";
     request.on("data", (chunk: Buffer) => {
@@ -48,13 +47,13 @@ beforeEach(async () => {
       else response.end(`got ${body}`);
     });
   });
-  await new Promise<void>((resolve) => engine.listen(socketPath, resolve));
+  await new Promise<void>((resolve) => engine.listen(0, "127.0.0.1", resolve));
   backend = {
     handOver: () => undefined,
     acquire: async () => {
       leases += 1;
       return {
-        socketPath,
+        front: { port: (engine.address() as AddressInfo).port, key: "k" },
         release: () => {
           leases -= 1;
         },
@@ -199,7 +198,7 @@ describe("bytes", () => {
   });
 
   test("an engine that is gone is an error, and nothing is leaked", async () => {
-    backend.acquire = async () => ({ socketPath: join(dir, "nowhere"), release: () => {} });
+    backend.acquire = async () => ({ front: { port: 1, key: "k" }, release: () => {} });
     const answer = await post("x");
     expect([answer.status, (await answer.text()).slice(0, 10)]).toEqual([503, "Code: 210."]);
   });

@@ -12,7 +12,7 @@ import { Upstreams } from "../door/upstream.ts";
 import type { HandOver } from "../engine/http/hand-over.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { GatewayBackend, GatewayService } from "./backend.ts";
-import { carryThroughSocket } from "./carry.ts";
+import { carryToFront } from "./carry.ts";
 
 export type GatewayOptions = {
   readonly backend: GatewayBackend;
@@ -145,7 +145,7 @@ export class Gateway {
 
   #door(service: GatewayService, handsOver: boolean): Door {
     const { backend, logger } = this.#options;
-    const carry = carryThroughSocket({ serviceId: service.id, backend, upstreams: this.#upstreams, handsOver });
+    const carry = carryToFront({ serviceId: service.id, backend, upstreams: this.#upstreams, handsOver });
     const onEvent = (event: DoorEvent) => this.#options.onEvent?.(service.id, event);
     return new Door({ facts: service, carry, logger, onEvent });
   }

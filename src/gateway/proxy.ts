@@ -5,8 +5,9 @@ import { forward as pass } from "../door/forward.ts";
 import type { Upstream } from "../door/upstream.ts";
 
 export type CarriedBy = {
-  /** The engine host's socket. */
+  /** The engine host's front, and its key. */
   readonly upstream: Upstream;
+  readonly key: string;
   readonly user: string;
   readonly readonly: 0 | 2;
 };
@@ -50,6 +51,7 @@ function requestHeaders(message: IncomingMessage, to: CarriedBy): Record<string,
     const passed = passedHeaders.has(name) || (name.startsWith("x-clickhouse-") && !droppedHeaders.has(name));
     if (passed && value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value;
   }
+  headers["x-millrace-key"] = to.key;
   headers["x-millrace-user"] = encodeURIComponent(to.user);
   headers["x-millrace-readonly"] = String(to.readonly);
   return headers;

@@ -8,7 +8,7 @@ import { AppError } from "../lib/errors.ts";
 import type { ServiceStore } from "../store/services.ts";
 import type { RunningEngine } from "./runtime.ts";
 
-export type Lease = Pick<RunningEngine, "address" | "readerAddress" | "socketPath"> & { release(): void };
+export type Lease = Pick<RunningEngine, "address" | "readerAddress" | "front"> & { release(): void };
 
 type Activity = { active: number; lastAt: number };
 
@@ -111,7 +111,7 @@ export class ServiceAccess {
     return {
       address: engine.address,
       readerAddress: engine.readerAddress,
-      socketPath: engine.socketPath,
+      front: engine.front,
       release: () => {
         if (!held) return;
         held = false;

@@ -41,7 +41,7 @@ class FakeRuntime implements ServiceRuntime {
       address,
       readerAddress: address,
       knowsUsers: async () => this.knowsUsers,
-      socketPath: `/socket-${this.starts}`,
+      front: { port: this.starts, key: "k" },
       version: "1.2",
       limitDisk: (bytes) => {
         this.diskLimit = bytes;
@@ -150,7 +150,7 @@ describe("services reconciler", () => {
     expect((await s.services.find(s.id))?.state_message).toContain("signal SIGKILL");
     const lease = s.access.acquire(s.id, signal);
     await s.until("running");
-    expect((await lease).socketPath).toBe("/socket-2");
+    expect((await lease).front.port).toBe(2);
     expect(s.runtime.live).toBe(1);
   });
 
@@ -253,7 +253,7 @@ describe("idling", () => {
       await s.reconciler.pass();
       expect(s.runtime.live).toBe(1);
     });
-    expect((await woken).socketPath).toBe("/socket-2");
+    expect((await woken).front.port).toBe(2);
     s.close();
     vi.useRealTimers();
   });

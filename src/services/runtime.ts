@@ -1,5 +1,6 @@
 /** What runs the engine of a service. */
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
+import type { FrontAddress } from "../door/upstream.ts";
 import type { HandOver } from "../engine/http/hand-over.ts";
 import type { ServiceRow } from "../store/services.ts";
 
@@ -10,8 +11,8 @@ export type RunningEngine = {
   readonly readerAddress: ClickHouseAddress;
   /** False when the service's users are not those that the engine was started with: then it should start anew. */
   readonly knowsUsers: () => Promise<boolean>;
-  /** Unix socket for requests that the gateway carries. */
-  readonly socketPath: string;
+  /** For requests that the gateway carries. */
+  readonly front: FrontAddress;
   readonly version: string;
   /** Sets what the service may use of the disk, in bytes; holds from the next statement on. Undefined: no limit. */
   readonly limitDisk: (limitBytes: number | undefined) => void;

@@ -163,7 +163,7 @@ describe("a plain full backup in a directory", () => {
     const dir = mkdtempSync(join(tmpdir(), "millrace-bare-"));
     const files = join(folderOf(served, backup), "files");
     const host = await spawnEngineHost({
-      ...{ dataDir: join(dir, "data"), runDir: join(dir, "run"), socketPath: join(dir, "http") },
+      ...{ dataDir: join(dir, "data"), runDir: join(dir, "run") },
       ...{ maxMemoryBytes: 2 ** 30, backupsAllowedPath: files },
     });
     const client = new ClickHouseClient(host.address);

@@ -18,7 +18,6 @@ export async function startEngine(options: { maxMemoryBytes?: number } = {}): Pr
   const host = await spawnEngineHost({
     dataDir: join(dir, "data"),
     runDir: join(dir, "run"),
-    socketPath: join(dir, "sock", "engine"),
     maxMemoryBytes: options.maxMemoryBytes ?? 3 * 2 ** 30,
   });
   const client = new ClickHouseClient(host.address);

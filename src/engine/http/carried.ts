@@ -1,30 +1,36 @@
 /**
- * Requests that the gateway carries, because it ends TLS or because the engine has just woken: on a unix socket that only
- * the control plane's user can open. The gateway has asked for the password and says who it is.
+ * Requests that the gateway carries, because it ends TLS or because the engine has just woken: on a loopback port that
+ * answers to the key of this start only. The gateway has asked for the password and says who it is.
  */
-import { chmodSync, mkdirSync, rmSync } from "node:fs";
+import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { dirname } from "node:path";
 import { answerFailure } from "../../door/answer.ts";
 import type { Visitor } from "../../door/door.ts";
+import type { FrontAddress } from "../../door/upstream.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createServer } from "../../lib/node-http.ts";
 import type { Queries } from "./queries.ts";
 
 const maxHeaderBytes = 4 * 1_048_576;
 
-/** Listens on `path`; its folder is created private. */
-export async function listenForGateway(path: string, queries: Queries, logger: Logger): Promise<void> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  rmSync(path, { force: true });
+/** Rejects when the port is taken. */
+export async function listenForGateway(address: FrontAddress, queries: Queries, logger: Logger): Promise<void> {
   const options = { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 0, requestTimeout: 0 };
-  const server = createServer(options, (message, response) => void serve(message, response, queries, logger));
+  const server = createServer(options, (message, response) => {
+    if (knows(message, address.key)) void serve(message, response, queries, logger);
+    else response.writeHead(404).end();
+  });
   server.headersTimeout = 0;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(path, resolve);
+    server.listen(address.port, "127.0.0.1", resolve);
   });
-  chmodSync(path, 0o600);
+}
+
+function knows({ headers }: IncomingMessage, key: string): boolean {
+  const shown = Buffer.from(String(headers["x-millrace-key"]));
+  const expected = Buffer.from(key);
+  return shown.length === expected.length && timingSafeEqual(shown, expected);
 }
 
 async function serve(message: IncomingMessage, response: ServerResponse, queries: Queries, logger: Logger) {

@@ -95,7 +95,6 @@ test("a host takes it out of use before anybody comes in, and its data is there"
   await engine.stop();
   const host = await spawnEngineHost({
     dataDir: engine.dataDir,
-    socketPath: join(engine.dir, "socket", "s"),
     runDir: join(engine.dir, "host", "run"),
     maxMemoryBytes: 2_000_000_000,
     logLevel: "fatal",

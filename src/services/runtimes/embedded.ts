@@ -2,16 +2,15 @@
  * The embedded runtime: one engine host process per service on a data directory of its own,
  * `<dataDir>/services/<id>/{data,run}`. The pid file lets a later run end a host that outlived its control plane.
  */
-import { chmodSync, mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { tmpdir, totalmem } from "node:os";
+import { totalmem } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type EngineUser, readerUser } from "../../engine/chdb/users.ts";
 import { type Exit, spawnEngineHost } from "../../engine/spawn.ts";
 import { endRecorded, recordProcess } from "../../lib/process.ts";
 import type { EgressProxy } from "../../outgoing/proxy.ts";
-import { sha256Hex } from "../../store/secrets.ts";
 import type { ServiceRow } from "../../store/services.ts";
 import { diskLimitBytes, type ServiceDisks } from "../disks.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
@@ -19,8 +18,6 @@ import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
 const stopGraceMs = 5_000;
 /** How long queries on handed-over connections may go on when their service is stopped. */
 const drainGraceMs = 2_000;
-/** Longest path of a unix socket on Linux and macOS, with some room for the file name. */
-const maxSocketPath = 100;
 
 export type EmbeddedOptions = {
   readonly dataDir: string;
@@ -66,7 +63,6 @@ export class EmbeddedRuntime implements ServiceRuntime {
     const host = await spawnEngineHost({
       dataDir: join(home, "data"),
       runDir,
-      socketPath: this.#socketPath(service.id, runDir),
       maxMemoryBytes: Math.floor(Math.min(service.max_replica_memory_gb * 2 ** 30, totalmem() * 0.9)),
       maxQueries: this.#maxQueries,
       minFreeDiskBytes: this.#minFreeDiskBytes,
@@ -83,7 +79,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
       address: host.address,
       readerAddress: { ...host.address, user: readerUser },
       knowsUsers: async () => isDeepStrictEqual(await this.#usersOf(service.id), users),
-      socketPath: host.socketPath,
+      front: host.front,
       version: host.version,
       ended: host.exited.then(sentenceOf),
       handOver: host.handOver,
@@ -106,16 +102,6 @@ export class EmbeddedRuntime implements ServiceRuntime {
 
   #home(serviceId: string): string {
     return join(this.#dataDir, "services", serviceId);
-  }
-
-  /** In the service's own directory, or, where that path is too long for a socket, in a private temporary one. */
-  #socketPath(serviceId: string, runDir: string): string {
-    const path = join(runDir, "socket", "http");
-    if (path.length <= maxSocketPath) return path;
-    const short = join(tmpdir(), `millrace-${sha256Hex(`${process.getuid?.()}:${this.#dataDir}`).slice(0, 16)}`);
-    mkdirSync(short, { recursive: true, mode: 0o700 });
-    chmodSync(short, 0o700);
-    return join(short, serviceId.slice(0, 13), "http");
   }
 }
 

@@ -25,7 +25,7 @@ function recorder(fill?: (engine: RunningEngine) => Promise<void>) {
         address,
         readerAddress: address,
         knowsUsers: async () => true,
-        socketPath: "/x",
+        front: { port: 1, key: "k" },
         version: "1",
         limitDisk: () => {},
         ended: end.promise,

@@ -75,7 +75,6 @@ test("the host ends when its parent dies", async () => {
 test("a second host on the same directory is refused", async () => {
   const options = {
     dataDir: join(stage.dir, "data"),
-    socketPath: join(stage.dir, "second", "sock"),
     runDir: join(stage.dir, "second", "files"),
     maxMemoryBytes: 1e9,
     logLevel: "fatal",

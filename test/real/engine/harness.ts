@@ -42,7 +42,7 @@ export class Stage {
         acquire: async () => {
           this.leases += 1;
           await this.#restarting;
-          return { socketPath: this.host.socketPath, release: () => {} };
+          return { front: this.host.front, release: () => {} };
         },
         handOver: () => (this.handsOver && this.host.handOver.open ? this.host.handOver : undefined),
       },
@@ -100,7 +100,6 @@ export function sha256(text: string): string {
 async function start(dir: string, maxQueries: number | undefined): Promise<EngineHostProcess> {
   return await spawnEngineHost({
     dataDir: join(dir, "data"),
-    socketPath: join(dir, "run", "sock"),
     runDir: join(dir, "run", "files"),
     maxMemoryBytes: 2e9,
     ...(maxQueries === undefined ? {} : { maxQueries }),

@@ -5,7 +5,6 @@ import { spawnEngineHost } from "../../../src/engine/spawn.ts";
 const dir = process.argv[2] as string;
 const host = await spawnEngineHost({
   dataDir: join(dir, "data"),
-  socketPath: join(dir, "sock"),
   runDir: join(dir, "files"),
   maxMemoryBytes: 1e9,
 });

@@ -77,7 +77,7 @@ async function outcomes(confinedBy: ReturnType<typeof engineRules> | undefined, 
 }
 
 test.skipIf(!confined)("statements without any guard stay in the service's folders", async () => {
-  const access = { dataDir: data, folders: [own], connectPorts: [], bindPorts: [], unixSockets: [], modes: false };
+  const access = { dataDir: data, folders: [own], connectPorts: [], bindPorts: [] };
   const { "own file": allowed, ...refused } = await outcomes(engineRules(access), data);
   expect(allowed).toBe("done");
   for (const [name, outcome] of Object.entries(refused)) {
@@ -97,7 +97,6 @@ test.skipIf(!confined)("every thread of an engine host is behind the wall, witho
   const host = await spawnEngineHost({
     dataDir: join(house, "host", "data"),
     runDir: join(house, "host", "run"),
-    socketPath: join(house, "host", "run", "socket", "http"),
     maxMemoryBytes: 1e9,
   });
   try {
