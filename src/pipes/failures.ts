@@ -1,6 +1,6 @@
 /** What a failed insert means: try again, the bytes are bad, the source fails, or the destination is not fit. */
 import { ClickHouseError } from "../clickhouse/client.ts";
-import { dataErrorCodes } from "../clickhouse/data-errors.ts";
+import { isDataError } from "../clickhouse/data-errors.ts";
 import { AppError, describeError } from "../lib/errors.ts";
 
 export type FailureKind = "data" | "source" | "destination" | "service" | "engine";
@@ -41,7 +41,7 @@ function ofEngine(error: ClickHouseError): Failure {
   if (sourceCodes.includes(code)) return known("source");
   // A file whose compression this build of the engine cannot read must not stop the others.
   if (/Unsupported compression method/.test(error.message)) return known("data");
-  if (dataErrorCodes.includes(code)) return known("data");
+  if (isDataError(error)) return known("data");
   if (destinationCodes.includes(code)) return known("destination");
   if (engineCodes.includes(code) || code === 0) return known("engine");
   return { kind: "data", code, message: error.message, known: false };

@@ -3,7 +3,7 @@
  * one look at that row. Only when more of them are bad are all rows read once more, without inserting.
  */
 import { ClickHouseError } from "../../clickhouse/client.ts";
-import { dataErrorCodes } from "../../clickhouse/data-errors.ts";
+import { isDataError } from "../../clickhouse/data-errors.ts";
 import type { InsertFailure, Query } from "../source.ts";
 import { rowOf, shortMessage } from "./engine-message.ts";
 import { closesRightAway } from "./json-object.ts";
@@ -102,7 +102,7 @@ class Look<M extends Message> {
     try {
       return await this.#query(sql, { settings });
     } catch (error) {
-      if (error instanceof ClickHouseError && dataErrorCodes.includes(error.code)) return shortMessage(error.message);
+      if (error instanceof ClickHouseError && isDataError(error)) return shortMessage(error.message);
       throw error;
     }
   }
