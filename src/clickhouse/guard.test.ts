@@ -33,38 +33,6 @@ describe("table expressions", () => {
   ])("%s is refused", (text) => expect(tableExpressionProblem(text, columns)).toBeTypeOf("string"));
 });
 
-/** Milliseconds of the fastest of some runs: the machine may be busy. */
-function fastest(work: () => void): number {
-  const times = Array.from({ length: 5 }, () => {
-    const started = performance.now();
-    work();
-    return performance.now() - started;
-  });
-  return Math.min(...times);
-}
-
-describe("the time for hostile texts", () => {
-  const repeated = (part: (i: number) => string, length: number) => {
-    let text = "";
-    for (let i = 0; text.length < length; i += 1) text += part(i);
-    return text;
-  };
-  test.each([
-    ["heredocs", (i: number) => `$a${i}$ `],
-    ["parameters", () => "{a:"],
-    ["digits", () => "x'41'"],
-    ["numbers", () => "1 "],
-    ["nesting", () => "Array("],
-    ["names", (i: number) => `'a${i}' = ${i}, `],
-  ])("of %s grows with their length, not with its square", (_, part) => {
-    const [short, long] = [repeated(part, 20_000), repeated(part, 160_000)];
-    const ask = (text: string) => () => void columnTypeProblem(`Enum8(${text}`);
-    ask(long)();
-    // Eight times the length; its square would be 64 times.
-    expect(fastest(ask(long))).toBeLessThan(Math.max(20, 24 * fastest(ask(short))));
-  });
-});
-
 describe("column types", () => {
   test.each([
     "UInt64",
