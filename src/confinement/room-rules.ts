@@ -70,9 +70,6 @@ const machine = [
 /** Of Linux 5.19. */
 const engineLandlock = 2;
 
-/** Landlock's word for binding to port 0, which the system exchanges for a free one. */
-const anyFreePort = 0;
-
 /** What every Node process of ours needs to start. No network. */
 export const nodeRules: Rules = {
   readWrite: ["/dev/null"],
@@ -127,8 +124,7 @@ export type PipeWorkerAccess = {
 /**
  * A pipe worker: it parses what a foreign source sends, and holds that source's secrets. It writes nothing but its own
  * folders and runs no program. It connects to any port, because sources listen anywhere; which addresses it may reach is
- * checked where it resolves names. It may listen on ports that the system chooses, because it serves the engine objects
- * that it decompresses.
+ * checked where it resolves names. It accepts no connections.
  */
 export function pipeWorkerRules({ folders, read }: PipeWorkerAccess): Rules {
   return {
@@ -136,7 +132,6 @@ export function pipeWorkerRules({ folders, read }: PipeWorkerAccess): Rules {
     readWrite: [...nodeRules.readWrite, ...folders],
     read: [...nodeRules.read, ...nameResolution, ...read],
     connectPorts: "any",
-    bindPorts: [anyFreePort],
     datagrams: true,
   };
 }

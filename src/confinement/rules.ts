@@ -17,7 +17,7 @@ export type Rules = {
   readonly execute: readonly string[];
   /** TCP ports that may be connected to, at any address: Landlock knows no addresses. */
   readonly connectPorts: readonly number[] | "any";
-  /** TCP ports that may be bound; 0 stands for those that the system chooses. */
+  /** TCP ports that may be bound. */
   readonly bindPorts: readonly number[];
   /**
    * Folders where unix sockets may be made, removed and connected to. Empty: no unix sockets at all. Before version 9 of
