@@ -219,7 +219,14 @@ async function runOne(
 ): Promise<void> {
   tally.ran += 1;
   const compute: Record<string, string> = verdict.expressions ? { input_format_values_interpret_expressions: "1" } : {};
-  const settings = { max_execution_time: "2", max_memory_usage: "400000000", max_result_rows: "10000", ...compute };
+  // An answer that breaks off in the middle would say nothing.
+  const bounds = {
+    wait_end_of_query: "1",
+    max_execution_time: "2",
+    max_memory_usage: "400000000",
+    max_result_rows: "10000",
+  };
+  const settings = { ...bounds, ...compute };
   const answer = await engine
     .clientOf(user)
     .stream("", { body: Buffer.from(statement.text), params: { ...statement.params }, settings })

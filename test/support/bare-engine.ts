@@ -46,10 +46,13 @@ export class BareEngine implements AsyncDisposable {
   }
 
   async stop(): Promise<void> {
-    const ended = this.#child === undefined ? undefined : once(this.#child, "exit");
-    this.#child?.kill("SIGKILL");
-    await ended;
+    const child = this.#child;
+    this.#child = undefined;
     this.#clients.clear();
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -26,7 +26,10 @@ export function judgeDefinition(tokens: Tokens, pairs: Int32Array, facts: Facts)
   judgeRights(tokens);
   const skipped = new Set<number>();
   judgeEngines(tokens, pairs, head === "DATABASE", skipped, facts);
-  if (head === "DICTIONARY") judgeDictionary(tokens, pairs, skipped, facts);
+  if (head === "DICTIONARY") {
+    facts.bareNames = true;
+    judgeDictionary(tokens, pairs, skipped, facts);
+  }
   return skipped;
 }
 

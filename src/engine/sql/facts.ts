@@ -20,6 +20,8 @@ export type Facts = {
   readonly addresses: Set<string>;
   /** The format behind INSERT ... FORMAT; undefined for the rest. */
   format?: string;
+  /** True for a dictionary, whose keys the formatter writes without quotes. */
+  bareNames?: boolean;
   /** What ATTACH brings back. */
   attached?: string;
   /** INSERT ... SELECT: `"input"` when it reads the data of the request, `"tables"` when it does not. */

@@ -5,6 +5,7 @@
  */
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { type Ask, canonicalText, isSyntaxError, madeByUsers, maxStatementBytes } from "./ask.ts";
+import { hasPlainNames } from "./bare-names.ts";
 import { refuseCostly } from "./costs.ts";
 import { emptyFacts, type Facts, type StatementKind } from "./facts.ts";
 import { type InsertHead, insertHeads } from "./insert-data.ts";
@@ -139,6 +140,9 @@ export class Guard {
     if (known !== undefined) return known;
     refuseCostly(text);
     const facts = plainFacts(text) ?? readStatement(await canonicalText(this.#ask, text));
+    if (facts.bareNames && !hasPlainNames(text)) {
+      refuse("Quoted names in a dictionary may have letters, digits, dots, spaces, hyphens and underscores only.");
+    }
     await this.#judgeUnknown(facts.unknown);
     await this.#judgeNested(facts, depth);
     this.#facts.set(text, facts);

@@ -81,17 +81,37 @@ export function wordsFrom(tokens: Tokens, from: number, count = 8): string {
 function explainsQuery(tokens: Tokens, from: number): boolean {
   const verbs = new Set(["SELECT", "WITH", "INSERT", ...changers, ...definers, "SYSTEM", "KILL", "GRANT", "REVOKE"]);
   const inner = tokens.slice(from).find((token) => token.kind === "word" && verbs.has(token.value));
+  refuseParallel(tokens);
+  if (isKeyword(inner, "INSERT")) insertFormat(tokens.slice(tokens.indexOf(inner as SqlToken)));
   return isKeyword(inner, "SELECT") || isKeyword(inner, "WITH");
 }
 
 function insertFacts(tokens: Tokens): Facts {
+  refuseParallel(tokens);
   const facts = emptyFacts("insert", false);
-  const at = tokens.length - 2;
-  if (isKeyword(tokens[at], "FORMAT")) facts.format = (tokens[at + 1] as SqlToken).value;
+  const format = insertFormat(tokens);
+  if (format !== undefined) facts.format = format;
   if (tokens.some((token) => isKeyword(token, "SELECT"))) {
     facts.selects = tokens.some((token, i) => token.value === "input" && isCall(tokens, i)) ? "input" : "tables";
   }
   return facts;
+}
+
+/**
+ * The format of an INSERT, which the formatter alone of all names writes without quotes: it must be a word, and the end of
+ * the text, or it could be code.
+ */
+function insertFormat(tokens: Tokens): string | undefined {
+  let depth = 0;
+  for (let at = 0; at < tokens.length; at += 1) {
+    if (isMark(tokens[at], "(")) depth += 1;
+    else if (isMark(tokens[at], ")")) depth -= 1;
+    if (depth !== 0 || !isKeyword(tokens[at], "FORMAT")) continue;
+    const name = tokens[at + 1];
+    if (name?.kind !== "word" || at + 2 !== tokens.length) refuse("The format of the INSERT has an odd name.");
+    return name.value;
+  }
+  return undefined;
 }
 
 function setFacts(next: SqlToken | undefined): Facts {

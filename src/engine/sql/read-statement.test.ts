@@ -63,6 +63,10 @@ describe("what is not on a list is refused", () => {
     "SET profile = 'other'",
     "SELECT 1 SETTINGS format_schema = 'x:Y'",
     "SELECT * FROM (SELECT 1 SETTINGS compatibility = '20.1')",
+    "INSERT INTO t SELECT 1 PARALLEL WITH INSERT INTO t SELECT 2",
+    "INSERT INTO t SELECT 'y' FORMAT a b",
+    "INSERT INTO t SELECT 'y' FORMAT a ' PARALLEL WITH INSERT INTO t SELECT file('x') FORMAT  '",
+    "EXPLAIN INSERT INTO t SELECT 1 FORMAT a ' INTO OUTFILE ' '",
     "EXPLAIN SELECT file('x')",
     "t",
   ])("%s", refused);

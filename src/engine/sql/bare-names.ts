@@ -1,0 +1,16 @@
+/**
+ * The formatter writes the keys of a dictionary's source, layout and settings without quotes. A key with a quote in its
+ * name would make the rest of the canonical text look like something else, so in a dictionary the client's own text may
+ * have no such name.
+ */
+import { readPlain } from "./plain-text.ts";
+
+const maxTokens = 20_000;
+
+/** True when every name of the text (latin1) is certain to be a word, or quoted with nothing but letters in it. */
+export function hasPlainNames(text: string): boolean {
+  // The bytes e2 80 begin the curly quotes.
+  if (!/[`"]|\xe2\x80/.test(text)) return true;
+  const tokens = readPlain(text, maxTokens);
+  return tokens?.every((token) => token.kind !== "quoted" || /^[A-Za-z0-9_. -]*$/.test(token.value)) ?? false;
+}
