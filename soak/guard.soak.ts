@@ -116,7 +116,7 @@ async function judgeBatch(engine: BareEngine, batch: readonly Statement[], tally
   const texts = batch.map(({ text }) => Buffer.from(text).toString("latin1"));
   const beginnings = texts.flatMap((text) => [...insertHeads(text)].map((head) => text.slice(0, head.headEnd)));
   const canonical = await canonicalBatch(engine.client, [...new Set([...texts, ...beginnings])]);
-  for (const one of canonical.values()) checkReading(one);
+  for (const [source, one] of canonical) checkReading(source, one);
   for (const [text, { text: own }] of canonical) if (own !== undefined) checkShortWay(text, own);
   const guard = new Guard({ ask: answering(engine, canonical) });
   const passed: [Statement, Verdict, "default" | "reader"][] = [];
@@ -173,7 +173,7 @@ function answering(engine: BareEngine, canonical: ReadonlyMap<string, Canonical>
 }
 
 /** Our tokens of a canonical text are the engine's, and the text is its own canonical text. */
-function checkReading({ text, again, tokens }: Canonical): void {
+function checkReading(source: string, { text, again, tokens }: Canonical): void {
   if (text === undefined) return;
   let ours: SqlToken[];
   try {
@@ -194,7 +194,7 @@ function checkReading({ text, again, tokens }: Canonical): void {
   if (plain.join() !== wanted.join())
     throw new Error(`other tokens in ${JSON.stringify(text)}: ${plain} and ${wanted}`);
   if (again !== undefined && again !== text)
-    throw new Error(`${JSON.stringify(text)} becomes ${JSON.stringify(again)}`);
+    throw new Error(`${JSON.stringify(source)} becomes ${JSON.stringify(text)}, and that ${JSON.stringify(again)}`);
 }
 
 /** What the short way lets pass, the long way lets pass too, as the same. */
