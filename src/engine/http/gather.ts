@@ -45,7 +45,7 @@ export async function gather(
     const onward = { ...asItCame, first: [], rest: message };
     return { text: head, whole: false, parameters: others, onward };
   }
-  const prefix = new BodyPrefix(message, isOn(others, "decompress"));
+  const prefix = new BodyPrefix(message, isCompressed(message, others));
   for (let wanted = 1; !prefix.ended && prefix.bytes().length < maxStatementBytes; wanted = prefix.bytes().length + 1) {
     await prefix.read(isSmall(message, others) ? maxStatementBytes : wanted);
     const text = Buffer.concat([head, prefix.bytes()]);
@@ -78,6 +78,9 @@ function bare(
 async function fromForm(message: IncomingMessage, parameters: readonly Parameter[]): Promise<Gathered> {
   const form = await readForm(message);
   const all = [...parameters, ...form.fields];
+  if (isCompressed(message, all)) {
+    throw clickHouseException("BAD_ARGUMENTS", "A form cannot have decompress=1.");
+  }
   const { type, body } = writeForm(form);
   const headers = { "content-type": type, "content-length": String(body.length) };
   return {
@@ -96,7 +99,7 @@ function statementIn(parameters: readonly Parameter[]): Buffer {
 
 /** Small data is read whole, so that expressions in VALUES can be judged. */
 function isSmall(message: IncomingMessage, parameters: readonly Parameter[]): boolean {
-  const plain = message.headers["content-encoding"] === undefined && !isOn(parameters, "decompress");
+  const plain = message.headers["content-encoding"] === undefined && !isCompressed(message, parameters);
   return plain && Number(message.headers["content-length"] ?? Number.NaN) < maxStatementBytes;
 }
 
@@ -105,8 +108,21 @@ function mayHaveBody(message: IncomingMessage): boolean {
   return message.headers["content-length"] !== "0";
 }
 
-function isOn(parameters: readonly Parameter[], name: string): boolean {
-  return parameters.some(([key, value]) => key === name && (value === "1" || value === "true"));
+/**
+ * True when the body has the engine's compressed blocks. Both sides must see the same bytes, so what one of them could
+ * take otherwise is refused: odd values, two of them, and blocks inside of another encoding.
+ */
+function isCompressed(message: IncomingMessage, parameters: readonly Parameter[]): boolean {
+  const [value, ...more] = parameters.filter(([name]) => name === "decompress").map(([, text]) => text);
+  if (more.length > 0 || !/^(?:[01]|true|false)?$/.test(value ?? "")) {
+    throw clickHouseException("BAD_ARGUMENTS", "The parameter decompress must be given once, as 0 or 1.");
+  }
+  const compressed = value === "1" || value === "true";
+  const encoding = (message.headers["content-encoding"] ?? "identity").trim().toLowerCase();
+  if (compressed && encoding !== "identity" && encoding !== "") {
+    throw clickHouseException("BAD_ARGUMENTS", "A body with decompress=1 cannot have a Content-Encoding as well.");
+  }
+  return compressed;
 }
 
 function pick(message: IncomingMessage, names: readonly string[]): Record<string, string> {

@@ -1,6 +1,7 @@
 /** No statement reads or writes a file of the host, runs a program, or reaches another server. Each was run first. */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Stage } from "./harness.ts";
 
@@ -138,6 +139,20 @@ describe("no statement leaves the database", () => {
     const header = { headers: { "X-ClickHouse-Format": `Null; SELECT file('${secret}')` } };
     expect((await stage.query("SELECT 1", {}, header)).text).toMatch(/UNKNOWN_FORMAT/);
     expect((await stage.query("SELECT dictGet('rx', 'v', 1)")).status).toBeGreaterThanOrEqual(400);
+  });
+
+  test("a body is decoded in one way only", async () => {
+    const body = gzipSync("INSERT INTO t FORMAT CSV\n1,2\n");
+    const encoded = { headers: { "Content-Encoding": "gzip" } };
+    for (const value of ["1", "yes", "True", "2"]) {
+      expect((await stage.query(body, { decompress: value }, encoded)).text, value).toMatch(/BAD_ARGUMENTS/);
+    }
+    const twice = await fetch(`${stage.url}/?decompress=0&decompress=1`, {
+      method: "POST",
+      body,
+      headers: { "X-ClickHouse-User": "default", "X-ClickHouse-Key": "secret" },
+    });
+    expect(await twice.text()).toMatch(/BAD_ARGUMENTS/);
   });
 
   test("a session keeps no name of a function", async () => {
