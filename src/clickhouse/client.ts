@@ -103,7 +103,8 @@ export class ClickHouseClient {
     if (options.database !== undefined) query.set("database", options.database);
     for (const [name, value] of Object.entries(options.settings ?? {})) query.set(name, settingText(value));
     for (const [name, value] of Object.entries(options.params ?? {})) query.set(`param_${name}`, value);
-    if (options.body !== undefined) query.set("query", sql);
+    const body = bodyOf(sql, options.body);
+    if (body === options.body) query.set("query", sql);
     const { host, port, user, password } = this.#address;
     const headers: Record<string, string> = { ...options.headers };
     if (user !== undefined) headers["X-ClickHouse-User"] = user;
@@ -120,11 +121,18 @@ export class ClickHouseClient {
       });
       outgoing.on("response", resolve);
       outgoing.on("error", reject);
-      if (options.body === undefined) outgoing.end(sql);
-      else if (Buffer.isBuffer(options.body)) outgoing.end(options.body);
-      else pipeline(options.body, outgoing).catch(reject);
+      if (typeof body === "string" || Buffer.isBuffer(body)) outgoing.end(body);
+      else pipeline(body, outgoing).catch(reject);
     });
   }
+}
+
+/** A statement longer than this travels in front of its data: a URL has an end (`http_max_uri_size`, 1 MiB). */
+const maxUrlStatement = 65_536;
+
+function bodyOf(sql: string, data: QueryOptions["body"]): string | NonNullable<QueryOptions["body"]> {
+  if (data === undefined) return sql;
+  return Buffer.isBuffer(data) && sql.length > maxUrlStatement ? Buffer.concat([Buffer.from(`${sql}\n`), data]) : data;
 }
 
 function settingText(value: string | number | boolean): string {

@@ -157,7 +157,7 @@ describe("inserts", () => {
 
   test("async_insert batches small inserts", async () => {
     const params = { query: "INSERT INTO s FORMAT TSV", async_insert: "1", wait_for_async_insert: "1" };
-    const busy = { async_insert_busy_timeout_min_ms: "400", async_insert_busy_timeout_ms: "400" };
+    const busy = { async_insert_busy_timeout_min_ms: "2000", async_insert_busy_timeout_ms: "2000" };
     await Promise.all(Array.from({ length: 20 }, (_, i) => stage.ok(`row ${i}\n`, { ...params, ...busy })));
     const parts = "SELECT count() FROM system.parts WHERE active AND database = 'default' AND table = 's'";
     expect(Number(await stage.ok(parts))).toBeLessThan(15);
