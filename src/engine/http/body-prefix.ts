@@ -7,6 +7,7 @@ import type { Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 import { CompressedBlocks } from "./compressed-blocks.ts";
+import { Lz4Frames } from "./lz4-frames.ts";
 
 /** Encodings in which a statement may travel. Insert data may have any that the engine knows. */
 const decoders: Readonly<Record<string, () => Transform>> = {
@@ -15,6 +16,7 @@ const decoders: Readonly<Record<string, () => Transform>> = {
   deflate: createInflate,
   br: createBrotliDecompress,
   zstd: createZstdDecompress,
+  lz4: () => new Lz4Frames(),
 };
 
 export class BodyPrefix {

@@ -6,9 +6,13 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { maxStatementBytes } from "../sql/ask.ts";
+import { maxSearchedBytes } from "../sql/values-data.ts";
 import { BodyPrefix } from "./body-prefix.ts";
 import { readForm, writeForm } from "./multipart.ts";
 import type { Parameter } from "./parameters.ts";
+
+/** This much is read before a body is taken for a long one: data that is over by then is judged whole. */
+const leastBytes = 65_536;
 
 export type Gathered = {
   /** The statement, and insert data behind it as far as it was read. */
@@ -41,18 +45,20 @@ export async function gather(
   const head = inUrl.length === 0 ? inUrl : Buffer.concat([inUrl, Buffer.from("\n")]);
   if (!mayHaveBody(message)) return bare(message, inUrl, others, parameters);
   const asItCame = { parameters, headers: pick(message, ["content-encoding", "content-type", "content-length"]) };
-  if (head.length > 0 && hasData(head) && !isSmall(message, others)) {
+  if (head.length > 0 && hasData(head) && !(isSmall(message, others) || mayBeValues(head))) {
     const onward = { ...asItCame, first: [], rest: message };
     return { text: head, whole: false, parameters: others, onward };
   }
   const prefix = new BodyPrefix(message, isCompressed(message, others));
-  for (let wanted = 1; !prefix.ended && prefix.bytes().length < maxStatementBytes; wanted = prefix.bytes().length + 1) {
+  for (let wanted = leastBytes; !prefix.ended && prefix.bytes().length < maxStatementBytes; wanted += leastBytes) {
     await prefix.read(isSmall(message, others) ? maxStatementBytes : wanted);
     const text = Buffer.concat([head, prefix.bytes()]);
     if (prefix.ended || !hasData(text)) continue;
+    if (mayBeValues(text)) await prefix.read(maxSearchedBytes);
+    if (prefix.ended) break;
     return { text, whole: false, parameters: others, onward: { ...asItCame, first: prefix.raw, rest: message } };
   }
-  await prefix.read(maxStatementBytes + 1);
+  if (!prefix.ended) await prefix.read(maxStatementBytes + 1);
   if (!prefix.ended) {
     const text = `A statement may have at most ${maxStatementBytes} bytes; the data of an INSERT follows its format.`;
     throw clickHouseException("QUERY_IS_TOO_LARGE", text);
@@ -95,6 +101,11 @@ async function fromForm(message: IncomingMessage, parameters: readonly Parameter
 function statementIn(parameters: readonly Parameter[]): Buffer {
   const found = parameters.filter(([name]) => name === "query").map(([, value]) => value);
   return Buffer.from(found.join(""), "latin1");
+}
+
+/** Data of VALUES may hold expressions, which are judged: as much of it is read as may hold some. */
+function mayBeValues(text: Buffer): boolean {
+  return /\bvalues\b/i.test(text.toString("latin1", 0, leastBytes));
 }
 
 /** Small data is read whole, so that expressions in VALUES can be judged. */

@@ -28,6 +28,12 @@ const passedHeaders = [
 
 const waitForDrop = "database_atomic_wait_for_drop_and_detach_synchronously";
 
+/** Whether VALUES may hold expressions is the guard's to say. The second gives them the types that a server gives them. */
+const expressionSettings: readonly string[] = [
+  "input_format_values_interpret_expressions",
+  "input_format_values_deduce_templates_of_expressions",
+];
+
 /** What a guard says of a statement that may run. */
 export type Verdict = {
   readonly valuesMayCompute: boolean;
@@ -137,13 +143,13 @@ export class Queries {
   /** A stand-in's sessions must not be another visitor's. */
   #onward(parameters: readonly Parameter[], visitor: Visitor, user: string, valuesMayCompute: boolean): Parameter[] {
     const kept = parameters
-      .filter(([name]) => name !== "input_format_values_interpret_expressions")
+      .filter(([name]) => !expressionSettings.includes(name))
       .map(([name, value]): Parameter => {
         return name === "session_id" && value !== "" && user !== visitor.user
           ? [name, `${bytesOf(visitor.user)}/${value}`]
           : [name, value];
       });
-    if (valuesMayCompute) kept.push(["input_format_values_interpret_expressions", "1"]);
+    if (valuesMayCompute) for (const name of expressionSettings) kept.push([name, "1"]);
     return kept;
   }
 }

@@ -68,12 +68,11 @@ export class Guard {
     if ((question.readonly || question.get) && !facts.readOnly) {
       readOnly(question.get ? "A request by GET can only read." : "This user can only read.");
     }
-    const all = question.complete && question.text.length <= maxStatementBytes;
     return {
       kind: facts.kind,
       takesDisk: facts.takesDisk,
       dataStart: head?.dataStart,
-      expressions: all && head !== undefined && mayRunExpressions(text, head),
+      expressions: question.complete && head !== undefined && mayRunExpressions(question.text, head),
       addresses: [...facts.addresses],
     };
   }
@@ -168,7 +167,7 @@ export class Guard {
   }
 }
 
-function mayRunExpressions(text: string, head: InsertHead): boolean {
+function mayRunExpressions(text: Buffer, head: InsertHead): boolean {
   if (!/^values$/i.test(head.format) || text.length - head.dataStart > maxSearchedBytes) return false;
-  return mayHoldExpressions(text.slice(head.dataStart));
+  return mayHoldExpressions(text.toString("latin1", head.dataStart));
 }

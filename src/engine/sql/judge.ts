@@ -14,8 +14,8 @@ const notSettings = new Set(
   (
     "query query_id database default_format session_id session_timeout session_check session_mode close_session " +
     "quota_key role compress decompress buffer_size wait_end_of_query stacktrace client_protocol_version " +
-    // The front removes it, and sets it when the guard says so.
-    "input_format_values_interpret_expressions"
+    // The front removes these, and sets them when the guard says so.
+    "input_format_values_interpret_expressions input_format_values_deduce_templates_of_expressions"
   ).split(" "),
 );
 

@@ -7,9 +7,9 @@ import { readPlain } from "./plain-text.ts";
 import { isMark, isName } from "./scan.ts";
 
 /** Bytes of data that are searched; longer data must consist of literals. */
-export const maxSearchedBytes = 65_536;
+export const maxSearchedBytes = 1_048_576;
 
-const maxTokens = 20_000;
+const maxTokens = 500_000;
 
 /** Words that begin a query, or name a function without parentheses. */
 const queries = /^(?:select|with|from|apply|insert)$/i;

@@ -75,7 +75,7 @@ public class Check {
         statement.execute("DROP TABLE jd");
         throw new IllegalStateException("a reader dropped a table");
       } catch (SQLException expected) {
-        that(String.valueOf(expected.getMessage()).contains("readonly"), "reader: " + expected.getMessage());
+        that(String.valueOf(expected.getMessage()).contains("READONLY"), "reader: " + expected.getMessage());
       }
     }
     try (Connection db = connect(url, "default", "wrong"); Statement statement = db.createStatement()) {
