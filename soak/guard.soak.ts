@@ -193,6 +193,8 @@ function checkReading(source: string, { text, again, tokens }: Canonical): void 
   const plain = ours.filter(({ kind }) => kind !== "parameter").map(({ start, end }) => `${start}-${end}`);
   if (plain.join() !== wanted.join())
     throw new Error(`other tokens in ${JSON.stringify(text)}: ${plain} and ${wanted}`);
+  // A format that is a parameter is refused.
+  if (text.endsWith(" VALUES")) return;
   if (again !== undefined && again !== text)
     throw new Error(`${JSON.stringify(source)} becomes ${JSON.stringify(text)}, and that ${JSON.stringify(again)}`);
 }

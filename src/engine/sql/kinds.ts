@@ -102,6 +102,8 @@ function insertFacts(tokens: Tokens): Facts {
  * the text, or it could be code.
  */
 function insertFormat(tokens: Tokens): string | undefined {
+  // What the formatter writes for a format that is a parameter.
+  if (isKeyword(tokens.at(-1), "VALUES")) refuse("The format of the INSERT must be a name.");
   let depth = 0;
   for (let at = 0; at < tokens.length; at += 1) {
     if (isMark(tokens[at], "(")) depth += 1;
