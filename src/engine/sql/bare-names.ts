@@ -14,3 +14,11 @@ export function hasPlainNames(text: string): boolean {
   const tokens = readPlain(text, maxTokens);
   return tokens?.every((token) => token.kind !== "quoted" || /^[A-Za-z0-9_. -]*$/.test(token.value)) ?? false;
 }
+
+/**
+ * True when the text may hold an alias that is a parameter, `1 AS {name:Identifier}`: the formatter does not show it. The
+ * name of the type cannot be spelled otherwise.
+ */
+export function mayHideAlias(text: string): boolean {
+  return /identifier/i.test(text);
+}

@@ -20,6 +20,8 @@ export type Facts = {
   readonly addresses: Set<string>;
   /** The format behind INSERT ... FORMAT; undefined for the rest. */
   format?: string;
+  /** True when a table function has a bare word among its arguments, which must not be the alias of something. */
+  bareWords?: boolean;
   /** True for a dictionary, whose keys the formatter writes without quotes. */
   bareNames?: boolean;
   /** What ATTACH brings back. */

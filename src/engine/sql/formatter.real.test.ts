@@ -162,6 +162,25 @@ describe("names and texts are quoted, calls are calls", () => {
   });
 });
 
+test("a parameter in the place of a name stays to be seen, but for an alias", async () => {
+  const statements = templates.flatMap((template) => {
+    const plain = written(template, "plain").statement;
+    const places = [...plain.matchAll(/(?<!AS )`plain`/g)].map(({ index }) => index);
+    return places.map((at) => `${plain.slice(0, at)}{f:Identifier}${plain.slice(at + "`plain`".length)}`);
+  });
+  // Aliases and formats have rules (`bare-names.ts`, `kinds.ts`), and a table without a name is no harm.
+  statements.push("SELECT 1 AS {f:Identifier}", "INSERT INTO t FORMAT {f:Identifier}");
+  const hidden: string[] = [];
+  for (const [statement, { text }] of await canonicalBatch(engine.client, statements)) {
+    if (text !== undefined && !text.includes("{f:Identifier}")) hidden.push(`${statement} => ${text}`);
+  }
+  expect(hidden).toEqual([
+    "UPDATE {f:Identifier} SET `plain` = zz0(1), `plain` = zz1(2) WHERE zz2(3) => UPDATE `` SET plain = zz0(1), plain = zz1(2) WHERE zz2(3)",
+    "SELECT 1 AS {f:Identifier} => SELECT 1",
+    "INSERT INTO t FORMAT {f:Identifier} => INSERT INTO t VALUES",
+  ]);
+});
+
 describe("what the formatter writes as it is", () => {
   // The rules of INSERT and of dictionaries refuse such names (`kinds.ts`, `bare-names.ts`). A name fewer is no harm.
   test.each([

@@ -134,6 +134,12 @@ describe("the ways in that were found", () => {
     const sql = 'SELECT * FROM format(JSONEachRow, {s:String}, \'{"a":"1"}\')';
     await guarded(sql, { params: { s: "a String, b String DEFAULT f\\x69le('@')" } });
   });
+  test("a structure under an alias that is a parameter", async () => {
+    const structure = `'a String, b String DEFAULT file(\\'@\\')'`;
+    const sql = `WITH ${structure} AS {f:Identifier} SELECT * FROM generateRandom(NOSIGN) LIMIT 1`;
+    await guarded(sql, { params: { f: "NOSIGN" } });
+    await guarded(`CREATE VIEW pv AS ${sql}`);
+  });
   test("a function's name that a session keeps", async () => {
     await guarded("SET param_f = 'file'");
     await guarded("SELECT arrayMap({f:Identifier}, ['@'])", { params: { f: "f\\x69le" } });

@@ -5,7 +5,7 @@
  */
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { type Ask, canonicalText, isSyntaxError, madeByUsers, maxStatementBytes } from "./ask.ts";
-import { hasPlainNames } from "./bare-names.ts";
+import { hasPlainNames, mayHideAlias } from "./bare-names.ts";
 import { refuseCostly } from "./costs.ts";
 import { emptyFacts, type Facts, type StatementKind } from "./facts.ts";
 import { type InsertHead, insertHeads } from "./insert-data.ts";
@@ -141,6 +141,9 @@ export class Guard {
     const facts = plainFacts(text) ?? readStatement(await canonicalText(this.#ask, text));
     if (facts.bareNames && !hasPlainNames(text)) {
       refuse("Quoted names in a dictionary may have letters, digits, dots, spaces, hyphens and underscores only.");
+    }
+    if (facts.bareWords && mayHideAlias(text)) {
+      refuse("A table function that is given a word and no text cannot stand beside a parameter of type Identifier.");
     }
     await this.#judgeUnknown(facts.unknown);
     await this.#judgeNested(facts, depth);

@@ -36,13 +36,13 @@ export function judgeTableFunction(tokens: Tokens, pairs: Int32Array, at: number
   const folded = name.toLowerCase();
   const ranges = argumentRanges(tokens, pairs, at + 1);
   if (values.has(folded)) judgeValues(tokens, pairs, ranges, name);
-  else if (folded === "format") judgeFormat(tokens, ranges, name);
+  else if (folded === "format") judgeFormat(tokens, ranges, name, facts);
   else {
     const storage = tableFunctions.objectStorage.has(folded);
     if (storage) judgeStorageFormat(tokens, ranges, name);
     for (const [index, range] of ranges.entries()) {
       if (storage && index === 0) judgeAddress(tokens, range, name, facts);
-      else judgeArgument(tokens, range, name);
+      else judgeArgument(tokens, range, name, facts);
     }
   }
 }
@@ -71,17 +71,18 @@ function judgeValues(tokens: Tokens, pairs: Int32Array, ranges: readonly Range[]
 }
 
 /** `format(name, data)` or `format(name, structure, data)`. */
-function judgeFormat(tokens: Tokens, ranges: readonly Range[], name: string): void {
+function judgeFormat(tokens: Tokens, ranges: readonly Range[], name: string, facts: Facts): void {
   const [format, second] = ranges;
-  if (format !== undefined) judgeFormatName(tokens, format, name);
-  if (ranges.length > 2 && second !== undefined) judgeArgument(tokens, second, name);
+  if (format !== undefined) judgeFormatName(tokens, format, name, facts);
+  if (ranges.length > 2 && second !== undefined) judgeArgument(tokens, second, name, facts);
 }
 
 /** VALUES can hold expressions, and the text of the data is not read here. */
-function judgeFormatName(tokens: Tokens, [from, to]: Range, name: string): void {
+function judgeFormatName(tokens: Tokens, [from, to]: Range, name: string, facts: Facts): void {
   const token = tokens[from];
   const literal = to === from + 1 && (token?.kind === "string" || isName(token));
   if (!literal) refuse(`The format of table function ${name} must be a literal.`);
+  if (isName(token)) facts.bareWords = true;
   judgeFormatText(token.value, name);
 }
 
@@ -90,21 +91,23 @@ function judgeFormatText(format: string, name: string): void {
 }
 
 /** A literal, `key = literal`, or `headers(...)`, `extra_credentials(...)` with such pairs. */
-function judgeArgument(tokens: Tokens, [from, to]: Range, name: string): void {
+function judgeArgument(tokens: Tokens, [from, to]: Range, name: string, facts: Facts): void {
   let at = from;
   if (isCall(tokens, at) && nestedArguments.has((tokens[at] as SqlToken).value)) {
-    for (let i = at + 2; i < to - 1; i += 1) judgeLiteral(tokens, i, name);
+    for (let i = at + 2; i < to - 1; i += 1) judgeLiteral(tokens, i, name, facts);
     return;
   }
   if (isName(tokens[at]) && isMark(tokens[at + 1], "=")) at += 2;
-  for (; at < to; at += 1) judgeLiteral(tokens, at, name);
+  for (; at < to; at += 1) judgeLiteral(tokens, at, name, facts);
 }
 
-function judgeLiteral(tokens: Tokens, at: number, name: string): void {
+function judgeLiteral(tokens: Tokens, at: number, name: string, facts: Facts): void {
   const token = tokens[at] as SqlToken;
   if (token.kind === "string") judgeText(token.value, name);
-  else if (isBareWord(tokens, at)) judgeFormatText(token.value, name);
-  else if (token.kind !== "number" && !isMark(token, "-") && !isMark(token, "=") && !isMark(token, ",")) {
+  else if (isBareWord(tokens, at)) {
+    facts.bareWords = true;
+    judgeFormatText(token.value, name);
+  } else if (token.kind !== "number" && !isMark(token, "-") && !isMark(token, "=") && !isMark(token, ",")) {
     refuse(
       `The arguments of table function ${name} must be literals: ` +
         "a structure from a parameter, a name or an expression cannot be looked at.",
