@@ -1,4 +1,5 @@
 /** Settings: of the request, of SET, and of every SETTINGS clause. Only names on the list may be changed. */
+import { maxStatementBytes } from "./ask.ts";
 import type { Facts } from "./facts.ts";
 import { settingNames } from "./lists.ts";
 import { fixedSetting, refuse, unknownSetting } from "./refusal.ts";
@@ -26,6 +27,10 @@ export function judgeSetting(name: string, value: string, facts: Facts): void {
 }
 
 function judgePlain(name: string, value: string | undefined): void {
+  // The engine would read a beginning of the text, in which a heredoc has no end and is code.
+  if (name === "max_query_size" && !(/^[0-9]{1,15}$/.test(value ?? "") && Number(value) >= maxStatementBytes)) {
+    fixedSetting(name);
+  }
   if (settingNames.allowed.has(name) || custom.test(name)) return;
   if (!standing.has(name)) unknownSetting(name);
   if (value === undefined || value !== standing.get(name)) fixedSetting(name);

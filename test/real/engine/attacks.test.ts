@@ -141,6 +141,16 @@ describe("no statement leaves the database", () => {
     expect((await stage.query("SELECT dictGet('rx', 'v', 1)")).status).toBeGreaterThanOrEqual(400);
   });
 
+  test("no setting ends a statement before its end", async () => {
+    const query = `INSERT INTO t SELECT arrayMap($a$ -> file('${secret}'), [1])[1], '' FROM input('a String') FORMAT CSV `;
+    const body = "x\n$a$, a FROM input('a String') FORMAT CSV\ny\n";
+    for (const max of [query.length + 1, query.length + 3]) {
+      expect((await stage.query(body, { query, max_query_size: String(max) })).status).toBeGreaterThanOrEqual(400);
+    }
+    expect((await stage.query(`SET max_query_size = ${query.length + 1}`)).text).toMatch(/max_query_size/);
+    expect(await stage.ok("SELECT count() FROM t")).toBe("0");
+  });
+
   test("a body is decoded in one way only", async () => {
     const body = gzipSync("INSERT INTO t FORMAT CSV\n1,2\n");
     const encoded = { headers: { "Content-Encoding": "gzip" } };
