@@ -2,6 +2,7 @@
  * The engine's users and what each may do: its own access control, by allow-list. What is not granted here is refused
  * by the engine itself. The engine reads this file once, when it starts.
  */
+import { maxStatementBytes } from "../sql/ask.ts";
 import { element, xml } from "./xml.ts";
 
 export type EngineUser = { readonly name: string; readonly readonly: boolean };
@@ -181,6 +182,8 @@ function clientSettings(base: Readonly<Record<string, string>>): Record<string, 
 function constraints(base: Readonly<Record<string, string>>): string {
   return element("constraints", [
     ...Object.keys(pinned).map((name) => element(name, ["<const/>"])),
+    // With a small one the engine reads the beginning of a text only, which is not what was judged.
+    element("max_query_size", [element("min", [String(maxStatementBytes)])]),
     ...diskSettings.map((name) => element(name, [element("min", [base[name] as string])])),
   ]);
 }

@@ -15,6 +15,7 @@ export type Canaries = {
 /** Values for the parameters that the forbidden pieces name. */
 export function badParameters(dice: Dice, canaries: Canaries): Record<string, string> {
   return {
+    w: dice.pick(["NOSIGN", "Values", "CSV"]),
     f: dice.pick(["file", "f\\x69le", "f\\Nile"]),
     s: dice.chance(0.5) ? badStructure(dice, canaries) : `a String, b String DEFAULT f\\x69le('${canaries.file}')`,
   };
@@ -114,8 +115,14 @@ export function badSetting(dice: Dice, { file }: Canaries): string {
   ]);
 }
 
-export function badStatement(dice: Dice): string {
+export function badStatement(dice: Dice, { file }: Canaries): string {
   return dice.pick([
+    `WITH ${literal(dice, `a String, b String DEFAULT file('${file}')`)} AS {w:Identifier} SELECT * FROM generateRandom(NOSIGN) LIMIT 1`,
+    `CREATE VIEW pv AS WITH 'a String DEFAULT file(1)' AS {w:Identifier} SELECT * FROM null(NOSIGN)`,
+    `INSERT INTO t SELECT a, '' FROM t FORMAT \`a '\` PARALLEL WITH INSERT INTO t SELECT file(${literal(dice, file)}), '' FORMAT \`b '\``,
+    `INSERT INTO t FORMAT {w:Identifier}\n(file('${file}'), '')`,
+    "CREATE OR REPLACE DICTIONARY rx (k String, v String) PRIMARY KEY k SOURCE(CLICKHOUSE(`DB '` 1 HOST 'TABLE' PORT 9000 `' USER` 'x')) LAYOUT(COMPLEX_KEY_HASHED()) LIFETIME(0)",
+    "SET max_query_size = 30",
     "SYSTEM SHUTDOWN",
     "SYSTEM STOP LISTEN HTTP",
     "SYSTEM RELOAD CONFIG",

@@ -108,6 +108,7 @@ export class Grammar {
 
   /** Names of functions are fine as names of other things. */
   #alias(): string {
+    if (this.#dice.chance(0.03)) return "{w:Identifier}";
     return name(this.#dice, this.#one("a", "b", "file", "executable", "url", "values", "it's", "a b", "x"));
   }
 
@@ -306,7 +307,7 @@ export class Grammar {
   }
 
   #other(): string {
-    if (this.#bad(0.7)) return bad.badStatement(this.#dice);
+    if (this.#bad(0.7)) return bad.badStatement(this.#dice, this.#canaries);
     return this.#one(
       ..."SHOW TABLES|EXISTS TABLE t|CHECK TABLE t|OPTIMIZE TABLE t|SHOW CREATE TABLE t|TRUNCATE TABLE u1|DROP TABLE IF EXISTS u2".split(
         "|",
