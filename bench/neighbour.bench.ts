@@ -1,0 +1,78 @@
+/** What a service at full load costs the tiny query of another one on the same machine. */
+import { Agent, request } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { type BenchService, runningService, serve } from "../test/support/serve.ts";
+import { type BenchResult, percentile, round } from "./bench.ts";
+
+export const description = "a tiny query beside a service at full load, against the same query on a quiet machine";
+
+const rounds = 600;
+const hostileQueries = 16;
+const warmUpMs = 2_000;
+const goal = 2;
+
+export async function run(): Promise<BenchResult> {
+  await using served = await serve();
+  const quiet = await runningService(served, { idleScaling: false });
+  const hostile = await runningService(served, { idleScaling: false });
+  await tiny(quiet, 100);
+  const alone = await tiny(quiet, rounds);
+  const stop = new AbortController();
+  const load = Array.from({ length: hostileQueries }, () => burn(hostile, stop.signal));
+  await delay(warmUpMs);
+  const beside = await tiny(quiet, rounds);
+  stop.abort();
+  await Promise.all(load);
+  const row = (work: string, samples: readonly number[]) => ({
+    work,
+    "p50 ms": round(percentile(samples, 50)),
+    "p99 ms": round(percentile(samples, 99)),
+  });
+  const ratio = percentile(beside, 99) / percentile(alone, 99);
+  return {
+    rows: [row("alone", alone), row(`beside ${hostileQueries} queries that take all they get`, beside)],
+    summary: {
+      ratio: round(ratio),
+      p50Ratio: round(percentile(beside, 50) / percentile(alone, 50)),
+      ok: ratio < goal,
+    },
+  };
+}
+
+const agent = new Agent({ keepAlive: true });
+
+async function tiny(service: BenchService, count: number): Promise<number[]> {
+  const samples: number[] = [];
+  for (let i = 0; i < count; i += 1) {
+    const start = performance.now();
+    await ask(service, "SELECT 1");
+    samples.push(performance.now() - start);
+  }
+  return samples;
+}
+
+/** Computes until it is told to stop. */
+async function burn(service: BenchService, signal: AbortSignal): Promise<void> {
+  await ask(service, "SELECT sum(sipHash64(number)) FROM numbers_mt(1000000000000)", signal).catch(() => {});
+}
+
+function ask({ host, port, password }: BenchService, sql: string, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { "X-ClickHouse-Key": password };
+    const options = {
+      host,
+      port,
+      method: "POST",
+      path: "/",
+      headers,
+      ...(signal === undefined ? { agent } : { signal }),
+    };
+    const outgoing = request(options, (answer) => {
+      answer.resume();
+      answer.once("end", resolve);
+      answer.once("error", reject);
+    });
+    outgoing.once("error", reject);
+    outgoing.end(sql);
+  });
+}
