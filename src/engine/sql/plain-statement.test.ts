@@ -25,6 +25,7 @@ describe("the short way", () => {
     'SELECT "fi\\x6ce"(1)',
     "SELECT \u201cfile\u201d(1)",
     "SELECT own(1)",
+    "SELECT a.upper(1)",
     "SELECT * FROM format(JSONEachRow, 'a String', '{}')",
     "SELECT * FROM s3('http://x')",
     "SELECT * FROM values('a String', 'x')",

@@ -63,6 +63,8 @@ function isPlain(tokens: Tokens, at: number): boolean {
   if (token.kind === "word" && otherClauses.test(name)) return false;
   if (functions.refused.has(name) || tableFunctions.refused.has(name) || name.startsWith("__")) return false;
   if (!isMark(tokens[at + 1], "(")) return true;
+  // `a.b(1)` is one name.
+  if (isMark(tokens[at - 1], ".")) return false;
   if (functions.allowed.has(name)) return !watched.has(name);
   return token.kind === "word" && (keywords.has(name) || plainTableFunctions.has(name));
 }
