@@ -40,9 +40,12 @@ export async function canonicalText(ask: Ask, text: string): Promise<string> {
 /** Those of the names that are functions or views made by users. */
 export async function madeByUsers(ask: Ask, names: ReadonlySet<string>): Promise<ReadonlySet<string>> {
   const list = [...names].map(quote).join(", ");
+  const views = "FROM system.tables WHERE engine = 'View' AND";
   const body = await ask(
     `SELECT name FROM system.functions WHERE origin = 'SQLUserDefined' AND name IN (${list}) ` +
-      `UNION ALL SELECT name FROM system.tables WHERE engine = 'View' AND name IN (${list}) FORMAT JSONCompactEachRow`,
+      `UNION ALL SELECT name ${views} name IN (${list}) ` +
+      // A view of another database is one name for the formatter: `d.v`(a = 1).
+      `UNION ALL SELECT concat(database, '.', name) AS whole ${views} whole IN (${list}) FORMAT JSONCompactEachRow`,
   );
   const lines = body.split("\n").filter((line) => line !== "");
   return new Set(lines.map((line) => Buffer.from((JSON.parse(line) as [string])[0]).toString("latin1")));

@@ -272,6 +272,7 @@ describe("what is harmless works, byte for byte", () => {
     await run("CREATE FUNCTION plus_one AS (x) -> x + 1");
     await run("CREATE VIEW above AS SELECT number FROM numbers(10) WHERE number > {least:UInt8}");
     expect(await run("SELECT plus_one(number) FROM above(least = 8)")).toBe("10\n");
+    expect(await run("SELECT number FROM default.`above`(least = 8)")).toBe("9\n");
     await run(
       "CREATE DICTIONARY dict (number UInt64) PRIMARY KEY number SOURCE(CLICKHOUSE(QUERY 'SELECT number FROM numbers(3)')) LAYOUT(FLAT()) LIFETIME(0)",
     );
