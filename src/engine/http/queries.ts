@@ -49,7 +49,8 @@ export type Judge = {
     readonly text: Buffer;
     /** False when more insert data follows the text. */
     readonly whole: boolean;
-    readonly params: ReadonlyMap<string, string>;
+    /** Every one that was given: of two with the same name the engine takes one. */
+    readonly params: readonly (readonly [name: string, value: string])[];
     readonly settings: readonly (readonly [name: string, value: string])[];
     readonly readonly: boolean;
   }): Promise<Verdict>;
@@ -98,10 +99,10 @@ export class Queries {
   }
 
   async #judge(message: IncomingMessage, gathered: Gathered, visitor: Visitor): Promise<Verdict> {
-    const params = new Map<string, string>();
+    const params: [string, string][] = [];
     const settings: [string, string][] = [];
     for (const [name, value] of gathered.parameters) {
-      if (name.startsWith("param_")) params.set(textOf(name.slice("param_".length)), textOf(value));
+      if (name.startsWith("param_")) params.push([textOf(name.slice("param_".length)), textOf(value)]);
       else settings.push([textOf(name), textOf(value)]);
     }
     const get = message.method === "GET" || message.method === "HEAD";

@@ -28,7 +28,7 @@ export function statementJudge(guard: Guard): Judge {
       const { expressions, takesDisk } = await guard.judge({
         text,
         complete: whole,
-        params: [...params],
+        params,
         settings: judged,
         readonly,
         get: false,

@@ -141,6 +141,16 @@ describe("no statement leaves the database", () => {
     expect((await stage.query("SELECT dictGet('rx', 'v', 1)")).status).toBeGreaterThanOrEqual(400);
   });
 
+  test("a parameter that is given twice is judged twice", async () => {
+    const query = encodeURIComponent(`SELECT arrayMap({f:Identifier}, ['${secret}'])`);
+    for (const params of ["param_f=file&param_f=upper", "param_f=upper&param_f=file"]) {
+      const answer = await fetch(`${stage.url}/?${params}&query=${query}`, {
+        headers: { "X-ClickHouse-User": "default", "X-ClickHouse-Key": "secret" },
+      });
+      expect(answer.status, await answer.text()).toBe(403);
+    }
+  });
+
   test("no setting ends a statement before its end", async () => {
     const query = `INSERT INTO t SELECT arrayMap($a$ -> file('${secret}'), [1])[1], '' FROM input('a String') FORMAT CSV `;
     const body = "x\n$a$, a FROM input('a String') FORMAT CSV\ny\n";
