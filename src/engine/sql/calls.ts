@@ -97,5 +97,7 @@ function wrapping(tokens: Tokens, pairs: Int32Array, from: number, to: number): 
 function judgeApplied(tokens: Tokens, at: number, facts: Facts): void {
   const name = tokens[at + 1];
   const named = isKeyword(tokens[at - 1], "AS") || isMark(tokens[at - 1], ".");
-  if (!named && isName(name) && !isMark(tokens[at + 2], "->")) judgeName(name.value, facts);
+  // `ALTER TABLE t (APPLY DELETED MASK)`, `(APPLY PATCHES)`.
+  const command = isMark(tokens[at - 1], "(") && (isKeyword(tokens[at + 2], "MASK") || isKeyword(name, "PATCHES"));
+  if (!named && !command && isName(name) && !isMark(tokens[at + 2], "->")) judgeName(name.value, facts);
 }

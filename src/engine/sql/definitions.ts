@@ -23,7 +23,6 @@ export function judgeDefinition(tokens: Tokens, pairs: Int32Array, facts: Facts)
   if (verb === "ATTACH") judgeAttach(tokens, facts);
   if (head === "FUNCTION") judgeFunction(tokens);
   refuseParallel(tokens);
-  judgeRights(tokens);
   const skipped = new Set<number>();
   judgeEngines(tokens, pairs, head === "DATABASE", skipped, facts);
   if (head === "DICTIONARY") {
@@ -50,8 +49,8 @@ function judgeFunction(tokens: Tokens): void {
   if (!lambda) refuse("A function must be defined as a lambda.");
 }
 
-/** A view runs with the rights of its definer, which may not be those of the control plane. */
-function judgeRights(tokens: Tokens): void {
+/** Throws for a view with the rights of the control plane, or without any: a view runs with those of its definer. */
+export function judgeRights(tokens: Tokens): void {
   for (const [at, token] of tokens.entries()) {
     if (isKeyword(token, "SECURITY") && isKeyword(tokens[at + 1], "NONE"))
       refuse("SQL SECURITY NONE is not available.");

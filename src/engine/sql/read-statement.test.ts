@@ -44,6 +44,8 @@ describe("what is not on a list is refused", () => {
     "CREATE ROW POLICY p ON t FOR SELECT USING 1",
     "ATTACH TABLE t FROM 'x' (`a` Int8) ENGINE = Memory",
     "ATTACH TABLE t (`a` Int8) ENGINE = Memory",
+    "ALTER TABLE v (MODIFY SQL SECURITY NONE)",
+    "ALTER TABLE v (MODIFY DEFINER = `millrace-internal`)",
     "ALTER TABLE t (FREEZE)",
     "ALTER TABLE t (FETCH PARTITION 1 FROM 'x')",
     "ALTER TABLE t (MOVE PARTITION 1 TO DISK 'x')",

@@ -1,6 +1,6 @@
 /** All rules, applied to the canonical text of one statement. */
 import { judgeCalls } from "./calls.ts";
-import { judgeDefinition } from "./definitions.ts";
+import { judgeDefinition, judgeRights } from "./definitions.ts";
 import type { Facts } from "./facts.ts";
 import { takesDisk } from "./growth.ts";
 import { readKind } from "./kinds.ts";
@@ -31,6 +31,7 @@ function readTokens(tokens: readonly SqlToken[]): Facts {
   facts.takesDisk = takesDisk(facts.kind, tokens);
   const pairs = partners(tokens);
   const skipped = facts.kind === "define" ? judgeDefinition(tokens, pairs, facts) : new Set<number>();
+  if (facts.kind === "define" || facts.kind === "change") judgeRights(tokens);
   judgeFiles(tokens);
   judgeSettingClauses(tokens, pairs, facts);
   judgeCalls(tokens, pairs, facts, skipped);
