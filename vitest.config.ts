@@ -9,7 +9,7 @@ export default defineConfig({
       {
         test: {
           name: "fast",
-          include: ["src/**/*.test.ts", "test/fast/**/*.test.ts"],
+          include: ["{src,scripts}/**/*.test.ts", "test/{api,architecture,contract}/**/*.test.ts"],
           exclude: ["**/*.real.test.ts", "node_modules/**"],
           testTimeout: 10_000,
         },

@@ -1,8 +1,8 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import autocannon from "autocannon";
-import { startTestStore, type TestStore } from "../test/support/object-store.ts";
-import { type BenchService, runningService, type Served, serve, until } from "../test/support/serve.ts";
+import { startTestStore, type TestStore } from "../harness/object-store.ts";
+import { type BenchService, runningService, type Served, serve, until } from "../harness/serve.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 
 export const description =

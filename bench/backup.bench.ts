@@ -1,8 +1,8 @@
 import { execFileSync, execSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { type Backup, backUp, ended, restored } from "../test/support/backups.ts";
-import { query, runningService, serve, until } from "../test/support/serve.ts";
+import { type Backup, backUp, ended, restored } from "../harness/backups.ts";
+import { query, runningService, serve, until } from "../harness/serve.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 
 export const description =

@@ -1,12 +1,12 @@
 /** Thirty-two dashboards at a time through the real program, and the same load on the relative's planner in process. */
 import { request } from "node:http";
+import { runningService, serve } from "../harness/serve.ts";
 import { seriesRequest } from "../src/api/charts.ts";
-import { Buckets } from "../src/charts/buckets.ts";
-import { planEvents } from "../src/charts/events.ts";
-import { tableSchema } from "../src/charts/schema.ts";
+import { tableSchema } from "../src/charts/columns/schema.ts";
+import { Buckets } from "../src/charts/plan/buckets.ts";
+import { planEvents } from "../src/charts/plan/events.ts";
 import { ClickHouseClient } from "../src/clickhouse/client.ts";
 import { parseType } from "../src/clickhouse/types.ts";
-import { runningService, serve } from "../test/support/serve.ts";
 import { type BenchResult, median, percentile, round } from "./bench.ts";
 import { dayEndMs, dayStartMs, loadLogs } from "./chart-data.ts";
 import { loadPeer, type Peer, quietly } from "./hyperdx-peer.ts";

@@ -1,6 +1,6 @@
 /** Chart requests of five series over five million log rows, against the relative's planner on the same engine. */
-import type { RequestInput } from "../test/support/chart-engine.ts";
-import { chartRoom, startEngine } from "../test/support/chart-engine.ts";
+import type { RequestInput } from "../harness/engine/chart-engine.ts";
+import { chartRoom, startEngine } from "../harness/engine/chart-engine.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 import { dayEndMs, dayStartMs, loadLogs } from "./chart-data.ts";
 import { loadPeer, type PeerSeries, quietly } from "./hyperdx-peer.ts";

@@ -1,8 +1,8 @@
 /** The gateway of the gateway benchmark and its engine host, as in the control plane: one process and its child. */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { Gateway } from "../src/endpoint/gateway.ts";
 import { spawnEngineHost } from "../src/engine/spawn.ts";
-import { Gateway } from "../src/gateway/gateway.ts";
 import { createLogger } from "../src/lib/logger.ts";
 
 const dir = process.argv[2] as string;

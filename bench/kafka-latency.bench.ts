@@ -1,9 +1,9 @@
 /** Time from producing a message until a query sees its row, at 1,000 messages per second and the lowest wait setting. */
 import { setTimeout as delay } from "node:timers/promises";
-import { startKafka } from "../test/support/kafka.ts";
-import { KafkaTool, kafkaBody } from "../test/support/kafka-pipes.ts";
-import { createPipe, untilState } from "../test/support/pipes.ts";
-import { type BenchService, query, runningService, serve } from "../test/support/serve.ts";
+import { startKafka } from "../harness/kafka/kafka.ts";
+import { KafkaTool, kafkaBody } from "../harness/kafka/pipes.ts";
+import { createPipe, untilState } from "../harness/pipes.ts";
+import { type BenchService, query, runningService, serve } from "../harness/serve.ts";
 import { type BenchResult, percentile, round } from "./bench.ts";
 
 export const description = "produce-to-visible p50/p99 in ms at 1,000 msg/s, streaming_max_insert_wait_ms = 500";

@@ -8,10 +8,10 @@ import { finished } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { jars, startKafka } from "../test/support/kafka.ts";
-import { KafkaTool, kafkaBody } from "../test/support/kafka-pipes.ts";
-import { createPipe, details } from "../test/support/pipes.ts";
-import { type BenchService, query, runningService, type Served, serve } from "../test/support/serve.ts";
+import { jars, startKafka } from "../harness/kafka/kafka.ts";
+import { KafkaTool, kafkaBody } from "../harness/kafka/pipes.ts";
+import { createPipe, details } from "../harness/pipes.ts";
+import { type BenchService, query, runningService, type Served, serve } from "../harness/serve.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 
 const partitions = 4;

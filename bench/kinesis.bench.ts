@@ -4,10 +4,10 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { GetRecordsCommand, GetShardIteratorCommand } from "@aws-sdk/client-kinesis";
-import { clientFor, startKinesalite, type TestKinesis } from "../test/support/kinesis.ts";
-import { events, kinesisPipe } from "../test/support/kinesis-pipes.ts";
-import { createPipe, details } from "../test/support/pipes.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../test/support/serve.ts";
+import { clientFor, startKinesalite, type TestKinesis } from "../harness/kinesis/kinesis.ts";
+import { events, kinesisPipe } from "../harness/kinesis/pipes.ts";
+import { createPipe, details } from "../harness/pipes.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../harness/serve.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 
 export const description =

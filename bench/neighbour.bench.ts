@@ -1,7 +1,7 @@
 /** What a service at full load costs the tiny query of another one on the same machine. */
 import { Agent, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import { type BenchService, runningService, serve } from "../test/support/serve.ts";
+import { type BenchService, runningService, serve } from "../harness/serve.ts";
 import { type BenchResult, percentile, round } from "./bench.ts";
 
 export const description = "a tiny query beside a service at full load, against the same query on a quiet machine";

@@ -1,8 +1,9 @@
 /** The same as `objects-listing` on Azure's stand-in: one poll after the last key with more and more old blobs. */
-import { AzureStore } from "../src/sources/object-storage/azure.ts";
-import { azuriteMissing, startAzurite } from "../test/support/azurite.ts";
-import { startFront } from "../test/support/front.ts";
-import { anyNetwork } from "../test/support/network.ts";
+
+import { azuriteMissing, startAzurite } from "../harness/azurite.ts";
+import { startFront } from "../harness/front.ts";
+import { anyNetwork } from "../harness/network.ts";
+import { AzureStore } from "../src/sources/object-storage/stores/azure.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 
 export const description =

@@ -2,12 +2,12 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { anyNetwork } from "../harness/network.ts";
 import type { ObjectStorageConfig } from "../src/sources/object-storage/kind.ts";
-import { parseUrl } from "../src/sources/object-storage/location.ts";
-import { S3Store } from "../src/sources/object-storage/s3.ts";
 import { ObjectSource } from "../src/sources/object-storage/source.ts";
+import { parseUrl } from "../src/sources/object-storage/stores/location.ts";
+import { S3Store } from "../src/sources/object-storage/stores/s3.ts";
 import type { Batch, Json, SourceContext } from "../src/sources/source.ts";
-import { anyNetwork } from "../test/support/network.ts";
 import { type BenchResult, round } from "./bench.ts";
 
 export const description = "LIST calls and ms per poll with 1 k, 10 k and 100 k old keys: flat";

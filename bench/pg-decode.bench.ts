@@ -2,9 +2,9 @@
  * Replication messages to TabSeparated, against the plain way: an object of strings for each row. Rates are per second
  * of processor time, so that what else runs matters little.
  */
-import { decode } from "../src/sources/relational-db/pgoutput.ts";
-import { RowWriter } from "../src/sources/relational-db/rows.ts";
-import { tupleOf } from "../src/sources/relational-db/tuple.ts";
+import { decode } from "../src/sources/relational-db/protocol/pgoutput.ts";
+import { tupleOf } from "../src/sources/relational-db/protocol/tuple.ts";
+import { RowWriter } from "../src/sources/relational-db/stream/rows.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 
 export const description = "decode pgoutput inserts of six short columns and encode them as TabSeparated, one core";

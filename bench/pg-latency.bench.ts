@@ -3,8 +3,8 @@
  * row is a transaction. `ratio` is the sync interval against the p50: above 1 when half of the rows are there sooner.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { cdcPipe } from "../test/support/postgres-pipes.ts";
-import { query } from "../test/support/serve.ts";
+import { cdcPipe } from "../harness/postgres/pipes.ts";
+import { query } from "../harness/serve.ts";
 import { type BenchResult, percentile, round } from "./bench.ts";
 import { count, secondsUntil, startPostgresBench } from "./postgres.ts";
 

@@ -2,8 +2,9 @@
  * Copying a table: a pipe from create to Completed, against one COPY by psql into /dev/null (`ratio`, ours in rows per
  * second), and against the engine's own INSERT SELECT FROM postgresql(...) in a process of its own.
  */
+
+import { cdcPipe } from "../harness/postgres/pipes.ts";
 import { literal } from "../src/clickhouse/sql.ts";
-import { cdcPipe } from "../test/support/postgres-pipes.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 import { BareEngine, count, type PostgresBench, secondsUntil, startPostgresBench, timeCopy } from "./postgres.ts";
 

@@ -3,9 +3,10 @@
  * that writes the same slot's messages to /dev/null (`ratio`, ours in changes per second), and against the engine's own
  * MaterializedPostgreSQL in a process of its own.
  */
+
+import { untilState } from "../harness/pipes.ts";
+import { cdcPipe } from "../harness/postgres/pipes.ts";
 import { literal } from "../src/clickhouse/sql.ts";
-import { untilState } from "../test/support/pipes.ts";
-import { cdcPipe } from "../test/support/postgres-pipes.ts";
 import { type BenchResult, round } from "./bench.ts";
 import {
   BareEngine,

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { details } from "../test/support/pipes.ts";
-import { postgresMissing, TestPostgres } from "../test/support/postgres.ts";
-import { type BenchService, query, runningService, type Served, serve } from "../test/support/serve.ts";
+import { details } from "../harness/pipes.ts";
+import { postgresMissing, TestPostgres } from "../harness/postgres/postgres.ts";
+import { type BenchService, query, runningService, type Served, serve } from "../harness/serve.ts";
 
 export type PostgresBench = AsyncDisposable & {
   readonly source: TestPostgres;

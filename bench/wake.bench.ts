@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { query, runningService, serve, until } from "../test/support/serve.ts";
+import { query, runningService, serve, until } from "../harness/serve.ts";
 import { type BenchResult, percentile, round } from "./bench.ts";
 
 export const description = "first query on an idle service, against the same query on a running one; idle memory";

@@ -1,6 +1,6 @@
 /** `docs/postgres-types.md`: what a column of each Postgres type becomes. The engine types come from the code. */
-import type { SourceColumn, SourceType } from "../src/sources/relational-db/catalog.ts";
-import { columnPlan } from "../src/sources/relational-db/types.ts";
+import type { SourceColumn, SourceType } from "../src/sources/relational-db/server/catalog.ts";
+import { columnPlan } from "../src/sources/relational-db/tables/types.ts";
 
 type Row = {
   /** Markdown. */

@@ -6,8 +6,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { backUp, filesBelow, folderOf, restored } from "../test/support/backups.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../test/support/serve.ts";
+import { backUp, filesBelow, folderOf, restored } from "../harness/backups.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../harness/serve.ts";
 
 export const description = "kill -9 during backup, restore and retention; what is left is whole";
 

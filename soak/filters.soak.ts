@@ -4,17 +4,17 @@
  * engine, where no answer may be an unexpected error.
  */
 import fc from "fast-check";
+import { type ChartRoom, chartRoom, type RequestInput, startEngine } from "../harness/engine/chart-engine.ts";
+import { foreignText } from "../harness/sql-check.ts";
+import { resolveField } from "../src/charts/columns/operand.ts";
+import { Params } from "../src/charts/columns/params.ts";
+import { tableSchema } from "../src/charts/columns/schema.ts";
 import { emitExpression } from "../src/charts/expression/emit.ts";
 import { allowedFunctions } from "../src/charts/expression/functions.ts";
 import { compileFilter } from "../src/charts/filter/compile.ts";
 import { parseFilter } from "../src/charts/filter/parser.ts";
 import { FilterError } from "../src/charts/filter/syntax.ts";
-import { resolveField } from "../src/charts/operand.ts";
-import { Params } from "../src/charts/params.ts";
-import { tableSchema } from "../src/charts/schema.ts";
 import { AppError } from "../src/lib/errors.ts";
-import { type ChartRoom, chartRoom, type RequestInput, startEngine } from "../test/support/chart-engine.ts";
-import { foreignText } from "../test/support/sql-check.ts";
 
 export const description = "100,000 random filters: never SQL that the parser did not build, never a 500";
 

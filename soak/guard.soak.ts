@@ -9,19 +9,19 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text as bodyText } from "node:stream/consumers";
+import { BareEngine } from "../harness/engine/bare-engine.ts";
+import { Dice } from "../harness/random.ts";
+import { type Canonical, canonicalBatch } from "../harness/sql/canonical-batch.ts";
+import { Grammar, type Statement } from "../harness/sql/grammar.ts";
+import { mutated } from "../harness/sql/spelling.ts";
 import { ClickHouseError } from "../src/clickhouse/client.ts";
 import { ClickHouseException } from "../src/clickhouse/exception.ts";
 import { Guard, type Verdict } from "../src/engine/sql/guard.ts";
-import { insertHeads } from "../src/engine/sql/insert-data.ts";
 import { askOf } from "../src/engine/sql/judge.ts";
 import { isPlainKeyword, plainFacts } from "../src/engine/sql/plain-statement.ts";
 import { readStatement } from "../src/engine/sql/read-statement.ts";
-import { readCanonical, type SqlToken } from "../src/engine/sql/tokens.ts";
-import { BareEngine } from "../test/support/bare-engine.ts";
-import { Dice } from "../test/support/random.ts";
-import { type Canonical, canonicalBatch } from "../test/support/sql/canonical-batch.ts";
-import { Grammar, type Statement } from "../test/support/sql/grammar.ts";
-import { mutated } from "../test/support/sql/spelling.ts";
+import { insertHeads } from "../src/engine/sql/text/insert-data.ts";
+import { readCanonical, type SqlToken } from "../src/engine/sql/text/tokens.ts";
 
 export const description = "200,000 statements: what is forbidden never passes, and no canary is reached";
 

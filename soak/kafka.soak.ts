@@ -6,12 +6,12 @@
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { startKafka, type TestKafka } from "../test/support/kafka.ts";
-import { type Census, censusOf } from "../test/support/kafka-census.ts";
-import { KafkaTool, kafkaBody, type Produced } from "../test/support/kafka-pipes.ts";
-import { createPipe, details } from "../test/support/pipes.ts";
-import { random } from "../test/support/random.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../test/support/serve.ts";
+import { type Census, censusOf } from "../harness/kafka/census.ts";
+import { startKafka, type TestKafka } from "../harness/kafka/kafka.ts";
+import { KafkaTool, kafkaBody, type Produced } from "../harness/kafka/pipes.ts";
+import { createPipe, details } from "../harness/pipes.ts";
+import { random } from "../harness/random.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../harness/serve.ts";
 
 export const description =
   "Kafka pipes stay exactly-once under kill -9 of everything, zombies, scaling and bad messages";

@@ -6,10 +6,10 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { PutRecordsRequestEntry } from "@aws-sdk/client-kinesis";
-import { startKinesalite, startKinesisLocal, type TestKinesis } from "../test/support/kinesis.ts";
-import { aggregated, events, kinesisPipe } from "../test/support/kinesis-pipes.ts";
-import { createPipe, details } from "../test/support/pipes.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../test/support/serve.ts";
+import { startKinesalite, startKinesisLocal, type TestKinesis } from "../harness/kinesis/kinesis.ts";
+import { aggregated, events, kinesisPipe } from "../harness/kinesis/pipes.ts";
+import { createPipe, details } from "../harness/pipes.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../harness/serve.ts";
 import { kill, random, retried, revive } from "./chaos.ts";
 
 export const description = "Kinesis pipes stay exactly-once under kill -9, resharding and changing replicas";

@@ -5,9 +5,9 @@
  * workers, made more and fewer on the way.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { startVersitygw, type TestStore } from "../test/support/pipe-stores.ts";
-import { createPipe, details, pipeBody } from "../test/support/pipes.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../test/support/serve.ts";
+import { startVersitygw, type TestStore } from "../harness/pipe-stores.ts";
+import { createPipe, details, pipeBody } from "../harness/pipes.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../harness/serve.ts";
 import { kill, random, retried, revive } from "./chaos.ts";
 
 export const description = "object storage pipes stay exactly-once under kill -9 of worker, engine and control plane";

@@ -5,13 +5,13 @@
  * `FAILOVER=1` gives the source a standby, which is promoted now and then in place of a primary that is ended with -9.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { type PostgresVersion, postgresMissing, TestPostgres } from "../test/support/postgres.ts";
-import { FailoverPair } from "../test/support/postgres-failover.ts";
-import { cdcPipe } from "../test/support/postgres-pipes.ts";
-import { Torment } from "../test/support/postgres-torment.ts";
-import { Workload } from "../test/support/postgres-workload.ts";
-import { Dice } from "../test/support/random.ts";
-import { runningService, serve } from "../test/support/serve.ts";
+import { FailoverPair } from "../harness/postgres/failover.ts";
+import { cdcPipe } from "../harness/postgres/pipes.ts";
+import { type PostgresVersion, postgresMissing, TestPostgres } from "../harness/postgres/postgres.ts";
+import { Torment } from "../harness/postgres/torment.ts";
+import { Workload } from "../harness/postgres/workload.ts";
+import { Dice } from "../harness/random.ts";
+import { runningService, serve } from "../harness/serve.ts";
 
 export const description = "tables of a Postgres pipe equal their source after a random workload under random kills";
 

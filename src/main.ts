@@ -3,13 +3,13 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { z } from "zod";
-import { startApp } from "./app.ts";
 import { adoptBackups } from "./backups/adopt.ts";
 import { restoreMetadata } from "./backups/disaster.ts";
-import { BackupPlace, placeOptions } from "./backups/place.ts";
+import { BackupPlace, placeOptions } from "./backups/storage/place.ts";
 import { type Config, environmentName, flagName, loadConfig, settings } from "./config.ts";
 import { describeError } from "./lib/errors.ts";
 import { createLogger } from "./lib/logger.ts";
+import { startApp } from "./processes/control-plane.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;

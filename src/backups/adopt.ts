@@ -5,7 +5,7 @@ import { BackupStore } from "../store/backups.ts";
 import { openDatabase } from "../store/database.ts";
 import { OrganizationStore } from "../store/organizations.ts";
 import { rescan } from "./catalogue.ts";
-import type { BackupPlace } from "./place.ts";
+import type { BackupPlace } from "./storage/place.ts";
 
 export type AdoptOptions = {
   readonly place: BackupPlace;

@@ -1,8 +1,15 @@
 /** Rebuilds the catalogue from what lies at the location: for the day when the metadata is lost. */
 import type { BackupRow, BackupStore } from "../store/backups.ts";
-import { BadManifest, type Manifest, manifestName, readManifest, servicesFolder, storedBytes } from "./manifest.ts";
-import type { BackupPlace } from "./place.ts";
-import { MissingFile } from "./storage.ts";
+import {
+  BadManifest,
+  type Manifest,
+  manifestName,
+  readManifest,
+  servicesFolder,
+  storedBytes,
+} from "./files/manifest.ts";
+import type { BackupPlace } from "./storage/place.ts";
+import { MissingFile } from "./storage/storage.ts";
 
 /** A folder without a manifest is being written, or was left by a run that was killed: after this time it is garbage. */
 const garbageAfterMs = 24 * 3_600_000;

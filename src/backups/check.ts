@@ -6,11 +6,11 @@ import { ClickHouseClient, ClickHouseError } from "../clickhouse/client.ts";
 import { spawnEngineHost } from "../engine/spawn.ts";
 import { eachOf } from "../lib/parallel.ts";
 import type { BackupRow } from "../store/backups.ts";
-import { type Chain, readChain, stageChain } from "./chain.ts";
-import { DamagedFile, type Mover, storedProblem } from "./files.ts";
-import { BadManifest, backupFolder } from "./manifest.ts";
+import { type Chain, readChain, stageChain } from "./files/chain.ts";
+import { DamagedFile, type Mover, storedProblem } from "./files/files.ts";
+import { BadManifest, backupFolder } from "./files/manifest.ts";
 import { fillEngine } from "./refill.ts";
-import { MissingFile } from "./storage.ts";
+import { MissingFile } from "./storage/storage.ts";
 
 const maxProblems = 20;
 const parallelFiles = 4;

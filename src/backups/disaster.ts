@@ -13,9 +13,9 @@ import { Sealer } from "../store/secrets.ts";
 import { ServiceStore } from "../store/services.ts";
 import { rescan } from "./catalogue.ts";
 import { checkFiles } from "./check.ts";
-import { FileWorker } from "./file-worker.ts";
+import { FileWorker } from "./files/file-worker.ts";
 import { fetchMetadata, listMetadata } from "./metadata.ts";
-import type { BackupPlace } from "./place.ts";
+import type { BackupPlace } from "./storage/place.ts";
 
 export type DisasterOptions = {
   readonly place: BackupPlace;

@@ -12,15 +12,15 @@ import type { PipeSnapshots } from "../store/pipe-snapshots.ts";
 import type { RestoreRow, RestoreStore } from "../store/restores.ts";
 import type { ServiceRow } from "../store/services.ts";
 import { checkDeep, checkFiles } from "./check.ts";
-import type { FileWorker } from "./file-worker.ts";
-import type { Mover } from "./files.ts";
+import type { FileWorker } from "./files/file-worker.ts";
+import type { Mover } from "./files/files.ts";
+import { backupFolder, type Manifest, manifestName, readManifest } from "./files/manifest.ts";
 import { type EngineLease, makeBackup } from "./make.ts";
-import { backupFolder, type Manifest, manifestName, readManifest } from "./manifest.ts";
-import type { BackupPlace } from "./place.ts";
 import { assertRestorable } from "./restorable.ts";
 import { removePart, restorePart, restoreService } from "./restore.ts";
 import { chooseBase } from "./schedule.ts";
-import type { Location } from "./storage.ts";
+import type { BackupPlace } from "./storage/place.ts";
+import type { Location } from "./storage/storage.ts";
 
 const progressEveryMs = 500;
 

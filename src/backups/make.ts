@@ -20,8 +20,15 @@ import {
   tableRows,
   userFunctions,
 } from "./engine-backup.ts";
-import { fetchFile, type Mover, storeFolder } from "./files.ts";
-import { backupFolder, encodeManifest, type Manifest, manifestFormat, manifestName, storedBytes } from "./manifest.ts";
+import { fetchFile, type Mover, storeFolder } from "./files/files.ts";
+import {
+  backupFolder,
+  encodeManifest,
+  type Manifest,
+  manifestFormat,
+  manifestName,
+  storedBytes,
+} from "./files/manifest.ts";
 import { withPositions } from "./positions.ts";
 
 /** Beside the engine's own files: the pipes with their positions. */

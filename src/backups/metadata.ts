@@ -10,12 +10,12 @@ import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import type { Logger } from "../lib/logger.ts";
 import type { Database } from "../store/database.ts";
-import type { FileWorker } from "./file-worker.ts";
-import { fetchFile, type Mover, storeFolder } from "./files.ts";
-import { manifestName } from "./manifest.ts";
-import type { BackupPlace } from "./place.ts";
+import type { FileWorker } from "./files/file-worker.ts";
+import { fetchFile, type Mover, storeFolder } from "./files/files.ts";
+import { manifestName } from "./files/manifest.ts";
 import { defaultPeriodHours, defaultRetentionHours } from "./schedule.ts";
-import { MissingFile } from "./storage.ts";
+import type { BackupPlace } from "./storage/place.ts";
+import { MissingFile } from "./storage/storage.ts";
 
 export const metadataFolder = "metadata/";
 const databaseFile = "millrace.db";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { limits } from "../../test/support/limits.ts";
+import { limits } from "../../harness/limits.ts";
 import { type Database, openDatabase } from "../store/database.ts";
 import { Ledger } from "../store/ledger.ts";
 import { OrganizationStore } from "../store/organizations.ts";

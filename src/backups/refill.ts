@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { createFunctions, operationProgress, restoreFrom } from "./engine-backup.ts";
-import type { Manifest } from "./manifest.ts";
+import type { Manifest } from "./files/manifest.ts";
 
 const lookMs = 200;
 

@@ -10,14 +10,14 @@ import { AppError } from "../lib/errors.ts";
 import type { BackupRow } from "../store/backups.ts";
 import { type PipeSnapshot, type PipeSnapshots, pipeSnapshotSchema } from "../store/pipe-snapshots.ts";
 import type { RestoreRow } from "../store/restores.ts";
-import { type Chain, readChain, stageChain } from "./chain.ts";
 import { createFunctions, restoreFrom } from "./engine-backup.ts";
-import { DamagedFile, type Mover } from "./files.ts";
+import { type Chain, readChain, stageChain } from "./files/chain.ts";
+import { DamagedFile, type Mover } from "./files/files.ts";
+import { BadManifest, type Manifest, storedBytes } from "./files/manifest.ts";
 import { pipesFile } from "./make.ts";
-import { BadManifest, type Manifest, storedBytes } from "./manifest.ts";
 import { refusalOf } from "./positions.ts";
 import { fillEngine, watched } from "./refill.ts";
-import { MissingFile } from "./storage.ts";
+import { MissingFile } from "./storage/storage.ts";
 
 export type RestoreDeps = {
   readonly mover: Mover;

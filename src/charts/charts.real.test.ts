@@ -6,7 +6,7 @@ import {
   chartRoom,
   type RequestInput,
   startEngine,
-} from "../../test/support/chart-engine.ts";
+} from "../../harness/engine/chart-engine.ts";
 import type { AppError } from "../lib/errors.ts";
 
 type Row = {

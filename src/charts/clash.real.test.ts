@@ -1,6 +1,6 @@
 /** What the engine refuses is told with its place, on a real engine. */
 import { expect, test } from "vitest";
-import { chartRoom, type RequestInput, startEngine } from "../../test/support/chart-engine.ts";
+import { chartRoom, type RequestInput, startEngine } from "../../harness/engine/chart-engine.ts";
 import type { AppError } from "../lib/errors.ts";
 
 type Item = Partial<RequestInput["series"][number]>;

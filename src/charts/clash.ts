@@ -4,13 +4,13 @@
  */
 import { AppError } from "../lib/errors.ts";
 import { ownTurn } from "../lib/turn.ts";
+import { Params } from "./columns/params.ts";
 import { badRequest } from "./errors.ts";
 import { emitPart } from "./expression/emit.ts";
 import { parseExpression } from "./expression/parser.ts";
 import { type Expression, partsOf, startOf } from "./expression/syntax.ts";
 import { FilterError } from "./filter/syntax.ts";
-import { Params } from "./params.ts";
-import type { PlanInput } from "./plan.ts";
+import type { PlanInput } from "./plan/plan.ts";
 
 /** The engine is asked at most this often for one failed request. */
 const maxQuestions = 100;

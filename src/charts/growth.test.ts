@@ -5,11 +5,11 @@ import { sourceBody } from "../api/chart-sources.ts";
 import { type SeriesItem, seriesItem } from "../api/charts.ts";
 import { parseType } from "../clickhouse/types.ts";
 import { AppError } from "../lib/errors.ts";
-import { Buckets } from "./buckets.ts";
-import { maxWrittenBytes } from "./budget.ts";
-import { planEvents } from "./events.ts";
-import type { QueryPlan } from "./plan.ts";
-import { nearMatches, tableSchema } from "./schema.ts";
+import { maxWrittenBytes } from "./columns/budget.ts";
+import { nearMatches, tableSchema } from "./columns/schema.ts";
+import { Buckets } from "./plan/buckets.ts";
+import { planEvents } from "./plan/events.ts";
+import type { QueryPlan } from "./plan/plan.ts";
 
 const range = { startMs: 1_714_557_600_000, endMs: 1_714_561_199_999 };
 const buckets = new Buckets({ ...range, granularity: "30m", zone: "UTC" });

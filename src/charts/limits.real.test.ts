@@ -1,6 +1,6 @@
 /** The bounds of a query, on a real engine. */
 import { expect, test } from "vitest";
-import { chartRoom, type RequestInput, startEngine } from "../../test/support/chart-engine.ts";
+import { chartRoom, type RequestInput, startEngine } from "../../harness/engine/chart-engine.ts";
 import type { AppError } from "../lib/errors.ts";
 
 const t0 = Date.UTC(2024, 2, 30, 20, 0, 0);

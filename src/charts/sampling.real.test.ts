@@ -1,6 +1,6 @@
 /** Sampled rows on a real engine: what a row stands for is what it counts, and nothing else changes. */
 import { expect, test } from "vitest";
-import { chartRoom, startEngine } from "../../test/support/chart-engine.ts";
+import { chartRoom, startEngine } from "../../harness/engine/chart-engine.ts";
 
 const t0 = Date.UTC(2024, 4, 1);
 const rates = ["10", "1", "0", "", "x", "-3", "2.5", "100"];

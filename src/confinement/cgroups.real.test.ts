@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { describe, expect, test } from "vitest";
-import { until } from "../../test/support/serve.ts";
+import { until } from "../../harness/serve.ts";
 import { availableGroups, type GroupLimits } from "./cgroups.ts";
 import { nodeRules } from "./room-rules.ts";
 import { spawnConfined } from "./spawn.ts";

@@ -6,7 +6,7 @@ import { type Launch, launchVariable } from "./launch.ts";
 import type { Rules } from "./rules.ts";
 import { confinementState } from "./state.ts";
 
-const launcherFile = fileURLToPath(new URL("./launcher.ts", import.meta.url));
+const launcherFile = fileURLToPath(new URL("../processes/launcher.ts", import.meta.url));
 
 export type ConfinedOptions = {
   /** As for `child_process.spawn`; a channel is `ipc` at place 3. */

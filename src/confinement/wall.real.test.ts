@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { attempt, type Outcomes } from "../../test/support/probe.ts";
+import { attempt, type Outcomes } from "../../harness/probe.ts";
 import { engineRules, pipeWorkerRules } from "./room-rules.ts";
 import type { Rules } from "./rules.ts";
 import { confinementState } from "./state.ts";

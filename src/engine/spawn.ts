@@ -11,14 +11,14 @@ import { fileURLToPath } from "node:url";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import { engineRules } from "../confinement/room-rules.ts";
 import { spawnConfined } from "../confinement/spawn.ts";
-import type { FrontAddress } from "../door/upstream.ts";
+import type { ToHost } from "../endpoint/handoff/messages.ts";
+import { HandOver } from "../endpoint/handoff/sender.ts";
+import type { FrontAddress } from "../endpoint/proxy/upstream.ts";
 import { childEnvironment } from "../lib/child-environment.ts";
 import { emptyFolder } from "../lib/files.ts";
 import { type EngineUser, internalUser } from "./chdb/users.ts";
 import { awaitUnlocked } from "./directory-lock.ts";
 import type { DiskUse } from "./disk-quota.ts";
-import { HandOver } from "./http/hand-over.ts";
-import type { ToHost } from "./http/hand-over-messages.ts";
 
 export type EngineHostOptions = {
   readonly dataDir: string;
@@ -76,7 +76,7 @@ export type EngineHostProcess = {
   stop(graceMs: number): Promise<void>;
 };
 
-const hostFile = fileURLToPath(new URL("./host.ts", import.meta.url));
+const hostFile = fileURLToPath(new URL("../processes/engine-host.ts", import.meta.url));
 const stderrTailBytes = 8_000;
 const keyBytes = 32;
 /** More than the engine's pools of threads hold at most, and less than a machine has for all. */

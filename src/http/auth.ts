@@ -5,7 +5,7 @@
  * 256 random bits: guessing is hopeless, the limit keeps it cheap).
  */
 import type { KeyRole } from "../api/keys.ts";
-import type { FailedLogins } from "../door/failed-logins.ts";
+import type { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import { AppError } from "../lib/errors.ts";
 import { remember } from "../lib/remember.ts";
 import type { AuditEvent } from "../store/audit-events.ts";

@@ -2,7 +2,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Operation } from "../api/operation.ts";
-import type { FailedLogins } from "../door/failed-logins.ts";
+import type { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import { AppError } from "../lib/errors.ts";
 import type { LoopStatus } from "../lib/loop.ts";
 import { sha256 } from "../store/secrets.ts";

@@ -2,8 +2,8 @@
  * Access to running engines: who wants to query a service acquires it, which wakes an idle one and counts as activity
  * until released. Knows the live engines because the reconciler publishes them here.
  */
-import type { DoorEvents } from "../door/events.ts";
-import type { HandOver } from "../engine/http/hand-over.ts";
+import type { DoorEvents } from "../endpoint/auth/events.ts";
+import type { HandOver } from "../endpoint/handoff/sender.ts";
 import { AppError } from "../lib/errors.ts";
 import type { ServiceStore } from "../store/services.ts";
 import type { RunningEngine } from "./runtime.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { limits } from "../../test/support/limits.ts";
+import { limits } from "../../harness/limits.ts";
 import { createLogger } from "../lib/logger.ts";
 import { openDatabase } from "../store/database.ts";
 import { OrganizationStore } from "../store/organizations.ts";

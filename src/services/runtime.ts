@@ -1,7 +1,7 @@
 /** What runs the engine of a service. */
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
-import type { FrontAddress } from "../door/upstream.ts";
-import type { HandOver } from "../engine/http/hand-over.ts";
+import type { HandOver } from "../endpoint/handoff/sender.ts";
+import type { FrontAddress } from "../endpoint/proxy/upstream.ts";
 import type { ServiceRow } from "../store/services.ts";
 
 export type RunningEngine = {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { limits } from "../../test/support/limits.ts";
+import { limits } from "../../harness/limits.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { Ledger } from "./ledger.ts";
 import { OrganizationStore } from "./organizations.ts";

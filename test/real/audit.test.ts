@@ -1,6 +1,6 @@
 /** What database users did at the door of a service is in the audit trail, also where the engine's process saw it. */
 import { expect, test } from "vitest";
-import { query, runningService, serve, until } from "../support/serve.ts";
+import { query, runningService, serve, until } from "../../harness/serve.ts";
 
 test("logins, wrong passwords and refused statements of database users", async () => {
   await using served = await serve();

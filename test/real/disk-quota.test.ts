@@ -1,8 +1,8 @@
 /** A service above its quota of disk: what grows it waits, what makes room goes on, and nothing is lost. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startFauxqs } from "../support/pipe-stores.ts";
-import { createPipe, details, pipeBody, rows, untilDegraded, untilState } from "../support/pipes.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
+import { startFauxqs } from "../../harness/pipe-stores.ts";
+import { createPipe, details, pipeBody, rows, untilDegraded, untilState } from "../../harness/pipes.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../../harness/serve.ts";
 
 let served: Served;
 let service: BenchService;

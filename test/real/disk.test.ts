@@ -2,7 +2,7 @@
 import { statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
-import { query, runningService, serve } from "../support/serve.ts";
+import { query, runningService, serve } from "../../harness/serve.ts";
 
 const freeGb = () => {
   const { bavail, bsize } = statfsSync(tmpdir());

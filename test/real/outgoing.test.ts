@@ -3,9 +3,9 @@
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startFauxqs, type TestStore } from "../support/pipe-stores.ts";
-import { createPipe, pipeBody, untilState } from "../support/pipes.ts";
-import { type BenchService, query, runningService, type Served, serve } from "../support/serve.ts";
+import { startFauxqs, type TestStore } from "../../harness/pipe-stores.ts";
+import { createPipe, pipeBody, untilState } from "../../harness/pipes.ts";
+import { type BenchService, query, runningService, type Served, serve } from "../../harness/serve.ts";
 
 let store: TestStore;
 let canary: Server;

@@ -1,7 +1,7 @@
 /** Services as a user meets them: the real program, real engines, real kills. */
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type BenchService, query, runningService, type Served, serve, until } from "../support/serve.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../../harness/serve.ts";
 
 let served: Served;
 let service: BenchService;

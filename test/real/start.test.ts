@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { until } from "../../harness/serve.ts";
 import type { Credentials } from "../../src/bootstrap.ts";
-import { until } from "../support/serve.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 

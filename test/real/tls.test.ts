@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Served, serve, until } from "../support/serve.ts";
+import { type Served, serve, until } from "../../harness/serve.ts";
 
 const missing = spawnSync("openssl", ["version"]).status === 0 ? undefined : "no openssl to make a certificate with";
 if (missing !== undefined) console.log(`skipped: ${missing}`);

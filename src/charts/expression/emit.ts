@@ -1,10 +1,10 @@
 /** Writes a parsed expression as SQL again. Names come from the schema, text values are bound, the rest is fixed. */
 import type { ColumnType } from "../../clickhouse/types.ts";
-import { maxWrittenDepth } from "../budget.ts";
+import { maxWrittenDepth } from "../columns/budget.ts";
+import { resolveField } from "../columns/operand.ts";
+import type { Params } from "../columns/params.ts";
+import type { TableSchema } from "../columns/schema.ts";
 import { FilterError } from "../filter/syntax.ts";
-import { resolveField } from "../operand.ts";
-import type { Params } from "../params.ts";
-import type { TableSchema } from "../schema.ts";
 import { isVolatile } from "./functions.ts";
 import { parseExpression, parseExpressions } from "./parser.ts";
 import { type Expression, knownStart, partsOf } from "./syntax.ts";

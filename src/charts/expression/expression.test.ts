@@ -1,10 +1,10 @@
 /** The guard of SQL expressions: what it writes again, and what it refuses. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { foreignText } from "../../../test/support/sql-check.ts";
+import { foreignText } from "../../../harness/sql-check.ts";
+import { Params } from "../columns/params.ts";
+import { tableSchema } from "../columns/schema.ts";
 import { FilterError } from "../filter/syntax.ts";
-import { Params } from "../params.ts";
-import { tableSchema } from "../schema.ts";
 import { emitExpression } from "./emit.ts";
 import { allowedFunctions } from "./functions.ts";
 

@@ -1,6 +1,6 @@
 /** The allow-list against the engine that runs it. */
 import { expect, test } from "vitest";
-import { startEngine } from "../../../test/support/chart-engine.ts";
+import { startEngine } from "../../../harness/engine/chart-engine.ts";
 import { allowedFunctions } from "./functions.ts";
 
 test("every allowed function exists under exactly that name and is no aggregate", async () => {

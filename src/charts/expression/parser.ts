@@ -5,8 +5,8 @@
  */
 import { aggregates } from "../../api/charts.ts";
 import { isPunctuation, isWord, type Token } from "../../clickhouse/lexer.ts";
+import { nearMatches } from "../columns/schema.ts";
 import { type FieldStep, FilterError } from "../filter/syntax.ts";
-import { nearMatches } from "../schema.ts";
 import { Forms } from "./forms.ts";
 import { allowedFunction, allowedFunctions } from "./functions.ts";
 import { type BinaryOperator, beginsAt, type Expression } from "./syntax.ts";

@@ -1,8 +1,8 @@
 /** From the tree of a filter to one SQL condition over the columns of a table. Two-valued: NULL counts as no match. */
-import { type Operand, resolveField } from "../operand.ts";
-import type { TableSchema } from "../schema.ts";
+import { type Operand, resolveField } from "../columns/operand.ts";
+import type { TableSchema } from "../columns/schema.ts";
+import { type Condition, compileTest, contains, matches, type TestContext } from "./predicates.ts";
 import { FilterError, type FilterNode, plainText, type ValueTest } from "./syntax.ts";
-import { type Condition, compileTest, contains, matches, type TestContext } from "./tests.ts";
 
 export type FilterContext = TestContext & {
   readonly schema: TableSchema;

@@ -1,9 +1,9 @@
 /** The examples of docs/filter-language.md are filters that work, and refusals that say what the document says. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { resolveField } from "../operand.ts";
-import { Params } from "../params.ts";
-import { tableSchema } from "../schema.ts";
+import { resolveField } from "../columns/operand.ts";
+import { Params } from "../columns/params.ts";
+import { tableSchema } from "../columns/schema.ts";
 import { compileFilter } from "./compile.ts";
 import { parseFilter } from "./parser.ts";
 

@@ -4,10 +4,10 @@
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ChartEngine, startEngine } from "../../../test/support/chart-engine.ts";
-import { resolveField } from "../operand.ts";
-import { Params } from "../params.ts";
-import { tableSchema } from "../schema.ts";
+import { type ChartEngine, startEngine } from "../../../harness/engine/chart-engine.ts";
+import { resolveField } from "../columns/operand.ts";
+import { Params } from "../columns/params.ts";
+import { tableSchema } from "../columns/schema.ts";
 import { compileFilter } from "./compile.ts";
 import { parseFilter } from "./parser.ts";
 

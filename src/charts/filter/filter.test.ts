@@ -1,10 +1,10 @@
 /** The filter language without an engine: what is refused and where, and that only the parser's own SQL comes out. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { foreignText } from "../../../test/support/sql-check.ts";
-import { resolveField } from "../operand.ts";
-import { Params } from "../params.ts";
-import { tableSchema } from "../schema.ts";
+import { foreignText } from "../../../harness/sql-check.ts";
+import { resolveField } from "../columns/operand.ts";
+import { Params } from "../columns/params.ts";
+import { tableSchema } from "../columns/schema.ts";
 import { compileFilter } from "./compile.ts";
 import { maxFilterLength, parseFilter } from "./parser.ts";
 import { FilterError, type FilterNode, type Piece } from "./syntax.ts";

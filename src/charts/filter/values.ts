@@ -1,6 +1,6 @@
 /** Reading the values of a filter: numbers and points in time, with what they bind to in the engine. */
 import type { ColumnType } from "../../clickhouse/types.ts";
-import type { Params } from "../params.ts";
+import type { Params } from "../columns/params.ts";
 import { instantOf } from "../timezone.ts";
 
 const integerText = /^[+-]?\d{1,77}$/;

@@ -4,9 +4,9 @@
  * rightly.
  */
 import { tableName } from "../../clickhouse/sql.ts";
-import { integersOf } from "../conditions.ts";
 import { badRequest } from "../errors.ts";
-import type { PlanInput, QueryPlan } from "../plan.ts";
+import { integersOf } from "../plan/conditions.ts";
+import type { PlanInput, QueryPlan } from "../plan/plan.ts";
 import { keysOf, type Points, readPoints } from "./points.ts";
 
 export async function planHistogram(input: PlanInput): Promise<QueryPlan> {

@@ -6,7 +6,7 @@ import {
   chartRoom,
   type RequestInput,
   startEngine,
-} from "../../../test/support/chart-engine.ts";
+} from "../../../harness/engine/chart-engine.ts";
 
 let engine: ChartEngine;
 let room: ChartRoom;

@@ -2,13 +2,13 @@
 import type { SeriesItem } from "../../api/charts.ts";
 import { identifier } from "../../clickhouse/sql.ts";
 import { ownTurn } from "../../lib/turn.ts";
-import { numeric } from "../aggregate.ts";
-import { conditionsOf, type Expression, groupExpressions, rowTime, withTypes } from "../conditions.ts";
+import { Params } from "../columns/params.ts";
 import { at, badRequest } from "../errors.ts";
-import { alias } from "../events.ts";
 import { emitExpression } from "../expression/emit.ts";
-import { Params } from "../params.ts";
-import type { PlanInput } from "../plan.ts";
+import { numeric } from "../plan/aggregate.ts";
+import { conditionsOf, type Expression, groupExpressions, rowTime, withTypes } from "../plan/conditions.ts";
+import { alias } from "../plan/events.ts";
+import type { PlanInput } from "../plan/plan.ts";
 
 /** Columns that tell the series of a metric apart, as far as the table has them. */
 const identityColumns = [

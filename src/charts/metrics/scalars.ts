@@ -3,9 +3,9 @@
  * grew by), then the aggregate is over the series.
  */
 import { tableName } from "../../clickhouse/sql.ts";
-import { integersOf } from "../conditions.ts";
 import { badRequest } from "../errors.ts";
-import type { PlanInput, QueryPlan, Series } from "../plan.ts";
+import { integersOf } from "../plan/conditions.ts";
+import type { PlanInput, QueryPlan, Series } from "../plan/plan.ts";
 import { keysOf, type Points, readPoints } from "./points.ts";
 
 export async function planGauge(input: PlanInput): Promise<QueryPlan> {

@@ -1,7 +1,7 @@
 /** Whatever a user does with a table, its bytes stay counted until they are gone. */
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { BareEngine } from "../../../test/support/bare-engine.ts";
+import { BareEngine } from "../../../harness/engine/bare-engine.ts";
 import { bytesBesideParts, bytesOfParts } from "./disk-used.ts";
 
 const megabytes = 10;

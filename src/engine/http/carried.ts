@@ -4,9 +4,9 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { answerFailure } from "../../door/answer.ts";
-import type { Visitor } from "../../door/door.ts";
-import type { FrontAddress } from "../../door/upstream.ts";
+import { answerFailure } from "../../endpoint/answer.ts";
+import type { Visitor } from "../../endpoint/auth/door.ts";
+import type { FrontAddress } from "../../endpoint/proxy/upstream.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createServer } from "../../lib/node-http.ts";
 import type { Queries } from "./queries.ts";

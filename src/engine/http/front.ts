@@ -5,15 +5,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { clickHouseException } from "../../clickhouse/exception.ts";
-import { Connections } from "../../door/connections.ts";
-import { Door, type DoorFacts, type Visitor } from "../../door/door.ts";
-import { anyVisitor, type DoorEvent } from "../../door/events.ts";
+import { Door, type DoorFacts, type Visitor } from "../../endpoint/auth/door.ts";
+import { anyVisitor, type DoorEvent } from "../../endpoint/auth/events.ts";
+import { Connections } from "../../endpoint/connections/connections.ts";
+import { BusyMarks } from "../../endpoint/handoff/busy-marks.ts";
+import type { FromHost, ToHost } from "../../endpoint/handoff/messages.ts";
+import { StatementMarks } from "../../endpoint/handoff/statement-marks.ts";
 import { EventTally } from "../../lib/event-tally.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { BusyMarks } from "./busy-marks.ts";
-import type { FromHost, ToHost } from "./hand-over-messages.ts";
 import type { Queries } from "./queries.ts";
-import { StatementMarks } from "./statement-marks.ts";
 
 /** Reports of activity are at least this far apart. */
 const reportEveryMs = 250;

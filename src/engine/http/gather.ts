@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { maxStatementBytes } from "../sql/ask.ts";
-import { maxSearchedBytes } from "../sql/values-data.ts";
+import { maxSearchedBytes } from "../sql/text/values-data.ts";
 import { BodyPrefix } from "./body-prefix.ts";
 import { readForm, writeForm } from "./multipart.ts";
 import type { Parameter } from "./parameters.ts";

@@ -5,9 +5,9 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
-import type { Visitor } from "../../door/door.ts";
-import { bodyOf, forward } from "../../door/forward.ts";
-import type { Upstream } from "../../door/upstream.ts";
+import type { Visitor } from "../../endpoint/auth/door.ts";
+import { bodyOf, forward } from "../../endpoint/proxy/forward.ts";
+import type { Upstream } from "../../endpoint/proxy/upstream.ts";
 import { type EngineUser, engineUserOf } from "../chdb/users.ts";
 import type { DiskQuota } from "../disk-quota.ts";
 import { type Gathered, gather } from "./gather.ts";

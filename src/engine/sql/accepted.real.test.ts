@@ -1,6 +1,6 @@
 /** What clients and tools write, and the guard has no reason to refuse: one line of each feature of the engine's SQL. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { BareEngine } from "../../../test/support/bare-engine.ts";
+import { BareEngine } from "../../../harness/engine/bare-engine.ts";
 import { Guard } from "./guard.ts";
 import { askOf } from "./judge.ts";
 

@@ -3,9 +3,9 @@
  * name and every text into quotes, so that none of them can pass for code or hide some.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { BareEngine } from "../../../test/support/bare-engine.ts";
-import { canonicalBatch } from "../../../test/support/sql/canonical-batch.ts";
-import { readCanonical, type SqlToken } from "./tokens.ts";
+import { BareEngine } from "../../../harness/engine/bare-engine.ts";
+import { canonicalBatch } from "../../../harness/sql/canonical-batch.ts";
+import { readCanonical, type SqlToken } from "./text/tokens.ts";
 
 let engine: BareEngine;
 beforeAll(async () => {

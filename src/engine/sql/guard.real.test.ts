@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text as bodyText } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { BareEngine } from "../../../test/support/bare-engine.ts";
+import { BareEngine } from "../../../harness/engine/bare-engine.ts";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
 import { Guard } from "./guard.ts";
 import { askOf } from "./judge.ts";

@@ -5,16 +5,16 @@
  */
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { type Ask, canonicalText, isSyntaxError, madeByUsers, maxStatementBytes } from "./ask.ts";
-import { hasPlainNames, mayHideAlias } from "./bare-names.ts";
-import { refuseCostly } from "./costs.ts";
-import { emptyFacts, type Facts, type StatementKind } from "./facts.ts";
-import { type InsertHead, insertHeads } from "./insert-data.ts";
-import { judgeParameters } from "./parameters.ts";
 import { plainFacts } from "./plain-statement.ts";
 import { readStatement } from "./read-statement.ts";
-import { readOnly, refuse, unknownFunction } from "./refusal.ts";
-import { judgeSetting } from "./settings.ts";
-import { maxSearchedBytes, mayHoldExpressions } from "./values-data.ts";
+import { refuseCostly } from "./rules/costs.ts";
+import { emptyFacts, type Facts, type StatementKind } from "./rules/facts.ts";
+import { judgeParameters } from "./rules/parameters.ts";
+import { readOnly, refuse, unknownFunction } from "./rules/refusal.ts";
+import { judgeSetting } from "./rules/settings.ts";
+import { hasPlainNames, mayHideAlias } from "./text/bare-names.ts";
+import { type InsertHead, insertHeads } from "./text/insert-data.ts";
+import { maxSearchedBytes, mayHoldExpressions } from "./text/values-data.ts";
 import { TextCache } from "./verdict-cache.ts";
 
 export type Question = {

@@ -5,9 +5,9 @@ import { parseException } from "../../clickhouse/exception.ts";
 import type { Judge } from "../http/queries.ts";
 import { type Ask, askSettings, maxStatementBytes } from "./ask.ts";
 import type { Guard } from "./guard.ts";
-import { insertHeads } from "./insert-data.ts";
-import { refuse } from "./refusal.ts";
-import { structureProblem } from "./structure.ts";
+import { refuse } from "./rules/refusal.ts";
+import { insertHeads } from "./text/insert-data.ts";
+import { structureProblem } from "./text/structure.ts";
 
 /** Parameters of a URL that are no settings. */
 const notSettings = new Set(

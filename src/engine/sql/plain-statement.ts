@@ -6,11 +6,12 @@
  * it begins a clause that another rule must see. The parser adds functions of its own for operators and keywords, and
  * none of these is forbidden. What is not as plain takes the long way; this one refuses nothing.
  */
-import { emptyFacts, type Facts } from "./facts.ts";
-import { functions, tableFunctions } from "./lists.ts";
-import { readPlain } from "./plain-text.ts";
-import { isMark, isName } from "./scan.ts";
-import type { SqlToken } from "./tokens.ts";
+
+import { functions, tableFunctions } from "./lists/lists.ts";
+import { emptyFacts, type Facts } from "./rules/facts.ts";
+import { readPlain } from "./text/plain-text.ts";
+import { isMark, isName } from "./text/scan.ts";
+import type { SqlToken } from "./text/tokens.ts";
 
 type Tokens = readonly SqlToken[];
 

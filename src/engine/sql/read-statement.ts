@@ -1,13 +1,13 @@
 /** All rules, applied to the canonical text of one statement. */
-import { judgeCalls } from "./calls.ts";
-import { judgeDefinition, judgeRights } from "./definitions.ts";
-import type { Facts } from "./facts.ts";
-import { takesDisk } from "./growth.ts";
-import { readKind } from "./kinds.ts";
-import { refuse } from "./refusal.ts";
-import { isKeyword, partners } from "./scan.ts";
-import { judgeSettingClauses } from "./settings.ts";
-import { readCanonical, type SqlToken, UnreadableText } from "./tokens.ts";
+import { judgeCalls } from "./rules/calls.ts";
+import { judgeDefinition, judgeRights } from "./rules/definitions.ts";
+import type { Facts } from "./rules/facts.ts";
+import { takesDisk } from "./rules/growth.ts";
+import { readKind } from "./rules/kinds.ts";
+import { refuse } from "./rules/refusal.ts";
+import { judgeSettingClauses } from "./rules/settings.ts";
+import { isKeyword, partners } from "./text/scan.ts";
+import { readCanonical, type SqlToken, UnreadableText } from "./text/tokens.ts";
 
 /** More tables or functions of users than any statement has; each costs a question to the engine. */
 const maxUnknown = 200;

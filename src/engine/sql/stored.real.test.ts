@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { BareEngine } from "../../../test/support/bare-engine.ts";
+import { BareEngine } from "../../../harness/engine/bare-engine.ts";
 import { ClickHouseClient } from "../../clickhouse/client.ts";
 import { spawnEngineHost } from "../spawn.ts";
 import { Guard } from "./guard.ts";

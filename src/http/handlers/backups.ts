@@ -8,6 +8,7 @@ import { AppError } from "../../lib/errors.ts";
 import type { BackupRow, BackupStore } from "../../store/backups.ts";
 import type { RestoreStore } from "../../store/restores.ts";
 import type { ServiceRow, ServiceStore } from "../../store/services.ts";
+import type { Context } from "../context.ts";
 import {
   type BackupDefaults,
   type BucketRole,
@@ -15,8 +16,7 @@ import {
   backupRecordOf,
   configurationOf,
   restoreRecordOf,
-} from "../backup-view.ts";
-import type { Context } from "../context.ts";
+} from "../views/backups.ts";
 
 export type BackupDeps = {
   readonly services: ServiceStore;

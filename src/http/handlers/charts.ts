@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import type { SeriesRequest } from "../../api/charts.ts";
-import { formatFor, formats } from "../../charts/answer.ts";
+import { formatFor, formats } from "../../charts/answer/answer.ts";
 import type { Charts } from "../../charts/charts.ts";
 import type { Context } from "../context.ts";
 

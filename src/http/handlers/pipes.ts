@@ -3,14 +3,14 @@ import { withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { pipeOperations } from "../../api/pipes.ts";
 import { AppError } from "../../lib/errors.ts";
-import { checkChange, mergeSettings } from "../../pipes/changes.ts";
-import type { PipeChecks } from "../../pipes/check.ts";
-import { checkDefinition, checkSource } from "../../pipes/definition.ts";
-import { pipeDetailsOf, pipeRecordOf, pipeRecordsOf } from "../../pipes/view.ts";
+import { checkChange, mergeSettings } from "../../pipes/control/changes.ts";
+import type { PipeChecks } from "../../pipes/control/check.ts";
+import { checkDefinition, checkSource } from "../../pipes/control/definition.ts";
 import { type OrganizationLimits, requireRoom } from "../../store/limits.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { ServiceRow, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
+import { pipeDetailsOf, pipeRecordOf, pipeRecordsOf } from "../views/pipes.ts";
 
 export type PipeDeps = {
   readonly pipes: PipeStore;

@@ -16,7 +16,7 @@ import {
   type LiveFacts,
   serviceDetailsOf,
   serviceRecordOf,
-} from "../service-view.ts";
+} from "../views/services.ts";
 
 type Names = Extract<keyof ManagementOperations, `${string}Service${string}`>;
 

@@ -1,9 +1,9 @@
 /** The Kinesis connector: checks a configuration, opens a source, and takes the pipe's consumer away with the pipe. */
 import { AppError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
+import { rowsOf } from "../messages/formats/rows.ts";
 import { batchLimits } from "../messages/limits.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
-import { rowsOf } from "../messages/rows.ts";
 import { checkSamples, describeSamples } from "../messages/samples.ts";
 import type {
   CheckOptions,
@@ -13,11 +13,11 @@ import type {
   NetworkContext,
   SourceContext,
 } from "../source.ts";
-import { KinesisStream } from "./client.ts";
-import { consumerOf } from "./fan-out.ts";
+import { KinesisStream } from "./client/client.ts";
 import type { ManagedStreamConfig } from "./kind.ts";
-import { messagesOf, type StreamMessage, unpackedOnly, virtualColumns } from "./message.ts";
-import { patiently } from "./polling.ts";
+import { consumerOf } from "./reading/fan-out.ts";
+import { patiently } from "./reading/polling.ts";
+import { messagesOf, type StreamMessage, unpackedOnly, virtualColumns } from "./records/message.ts";
 import { StreamSource } from "./source.ts";
 import { type ShardFacts, type StreamApi, StreamError } from "./stream.ts";
 
@@ -75,7 +75,7 @@ function registryDialer(network: NetworkContext): Dialer {
 }
 
 async function openFanOut(config: ManagedStreamConfig, network: NetworkContext) {
-  const { FanOutClient } = await import("./fan-out-client.ts");
+  const { FanOutClient } = await import("./client/fan-out-client.ts");
   return new FanOutClient(config, network);
 }
 

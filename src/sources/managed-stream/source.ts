@@ -5,19 +5,19 @@
  */
 import { childOf } from "../../lib/abort.ts";
 import { shareOf } from "../../lib/share.ts";
-import type { RowEncoder } from "../messages/encoder.ts";
+import type { RowEncoder } from "../messages/formats/encoder.ts";
 import { type BatchStart, type Closed, LaneBatches } from "../messages/lane-batches.ts";
 import type { BatchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
 import { answerRefusal, type Refused, refusedJson, refusedOf } from "../messages/refusals.ts";
 import type { Batch, InsertFailure, Json, JsonObject, Source, SourceContext } from "../source.ts";
 import type { ManagedStreamConfig } from "./kind.ts";
-import { finished, finishedMark } from "./lineage.ts";
-import { maxMessageBytes, messagesOf, type StreamMessage } from "./message.ts";
-import { readRange } from "./polling.ts";
-import { isWithin, type Range, rangeText, sequenceOf } from "./position.ts";
-import { Shards, shardEnd } from "./shards.ts";
-import { type Start, startOf } from "./start.ts";
+import { finished, finishedMark } from "./reading/lineage.ts";
+import { readRange } from "./reading/polling.ts";
+import { isWithin, type Range, rangeText, sequenceOf } from "./reading/position.ts";
+import { Shards, shardEnd } from "./reading/shards.ts";
+import { type Start, startOf } from "./reading/start.ts";
+import { maxMessageBytes, messagesOf, type StreamMessage } from "./records/message.ts";
 import { type FanOutApi, type StreamApi, StreamError } from "./stream.ts";
 
 type RangeReplay = Range & {

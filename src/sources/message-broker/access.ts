@@ -4,7 +4,7 @@ import { AppError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
 import type { NetworkContext } from "../source.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
-import type { Login } from "./login.ts";
+import type { Login } from "./protocol/login.ts";
 
 export type BrokerAddress = { readonly host: string; readonly port: number };
 

@@ -1,5 +1,5 @@
 /** What a pipe asks of a Kafka cluster. Everything throws AppError SOURCE_*. */
-import type { AbortedTransaction, Decompress } from "./records.ts";
+import type { AbortedTransaction, Decompress } from "./protocol/records.ts";
 
 export type TopicInfo = {
   readonly name: string;

@@ -1,18 +1,18 @@
 /** The Kafka connector: checks a configuration, reads samples and opens a source. */
 import { AppError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
+import { rowsOf } from "../messages/formats/rows.ts";
 import { planRows } from "../messages/plan.ts";
-import { rowsOf } from "../messages/rows.ts";
 import { checkSamples, describeSamples, type Samples } from "../messages/samples.ts";
 import type { CheckOptions, Connector, DiscoverOptions, FoundField, NetworkContext, SourceContext } from "../source.ts";
 import { accessOf, topicsOf } from "./access.ts";
 import type { BrokerClient } from "./broker-client.ts";
 import { unknownTopic } from "./failures.ts";
 import { virtualColumns } from "./format.ts";
-import { KafkaClient } from "./kafka-client.ts";
+import { Membership } from "./group/membership.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
-import { Membership } from "./membership.ts";
-import { emptyMessage, type KafkaMessage, RecordCursor } from "./records.ts";
+import { KafkaClient } from "./protocol/kafka-client.ts";
+import { emptyMessage, type KafkaMessage, RecordCursor } from "./protocol/records.ts";
 import { KafkaSource } from "./source.ts";
 
 const sampleMessages = 100;

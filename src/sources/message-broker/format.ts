@@ -1,6 +1,6 @@
 /** The columns that a message has besides its payload. */
 import type { VirtualColumns } from "../messages/message.ts";
-import { headersOf, type KafkaMessage } from "./records.ts";
+import { headersOf, type KafkaMessage } from "./protocol/records.ts";
 
 export const virtualColumns: VirtualColumns<KafkaMessage> = {
   _key: {

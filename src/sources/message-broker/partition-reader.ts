@@ -5,7 +5,7 @@
 import { abortable, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import { shareOf } from "../../lib/share.ts";
-import type { RowEncoder } from "../messages/encoder.ts";
+import type { RowEncoder } from "../messages/formats/encoder.ts";
 import type { LaneBatches } from "../messages/lane-batches.ts";
 import type { Json, SourceContext } from "../source.ts";
 import { AnswerMemory, type BrokerClient, type Fetched, fetchBytes, type TopicInfo } from "./broker-client.ts";
@@ -13,7 +13,7 @@ import { failureOfPartition, isPassing, unknownTopic } from "./failures.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import type { Lag } from "./lag.ts";
 import { beginnings, type Checkpoint, laneOf } from "./positions.ts";
-import { emptyMessage, type KafkaMessage, offsetBehind, RecordCursor } from "./records.ts";
+import { emptyMessage, type KafkaMessage, offsetBehind, RecordCursor } from "./protocol/records.ts";
 
 /** Partitions and topics that are new are seen after this long at the latest. */
 const metadataEveryMs = 5_000;

@@ -5,25 +5,25 @@
  */
 import { abortable, childOf, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { RowEncoder } from "../messages/encoder.ts";
+import type { RowEncoder } from "../messages/formats/encoder.ts";
+import type { Rows } from "../messages/formats/rows.ts";
 import { type BatchStart, type Closed, LaneBatches } from "../messages/lane-batches.ts";
 import { type BatchLimits, batchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
 import { answerRefusal, type Refused, refusedJson, refusedOf } from "../messages/refusals.ts";
-import type { Rows } from "../messages/rows.ts";
 import type { Batch, InsertFailure, Json, JsonObject, Source, SourceContext } from "../source.ts";
 import { topicsOf } from "./access.ts";
 import type { BrokerClient } from "./broker-client.ts";
 import { failureOfPartition, isPassing, unknownTopic } from "./failures.ts";
 import { virtualColumns } from "./format.ts";
-import { GroupOffsets } from "./group.ts";
+import { GroupOffsets } from "./group/group.ts";
+import type { Membership } from "./group/membership.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import { Lag } from "./lag.ts";
-import type { Membership } from "./membership.ts";
 import { PartitionReader } from "./partition-reader.ts";
 import { type Checkpoint, laneOf } from "./positions.ts";
-import { emptyMessage, type KafkaMessage, RecordCursor } from "./records.ts";
+import { emptyMessage, type KafkaMessage, RecordCursor } from "./protocol/records.ts";
 
 /** What a batch is, as saved with its intent. */
 type Range = {

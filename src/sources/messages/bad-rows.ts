@@ -6,7 +6,7 @@ import { ClickHouseError } from "../../clickhouse/client.ts";
 import { isDataError } from "../../clickhouse/data-errors.ts";
 import type { InsertFailure, Query } from "../source.ts";
 import { rowOf, shortMessage } from "./engine-message.ts";
-import { closesRightAway } from "./json-object.ts";
+import { closesRightAway } from "./formats/json-object.ts";
 import type { Message, Position } from "./message.ts";
 import type { Group, MessageBatch } from "./message-batch.ts";
 import type { RowPlan } from "./plan.ts";

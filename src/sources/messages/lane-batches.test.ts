@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { JsonRows } from "./json-rows.ts";
+import { JsonRows } from "./formats/json-rows.ts";
 import { LaneBatches } from "./lane-batches.ts";
 import { batchLimits } from "./limits.ts";
 import type { Message } from "./message.ts";

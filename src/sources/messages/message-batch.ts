@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { Insert, RejectedRecord } from "../source.ts";
-import type { RowEncoder, RowGroup } from "./encoder.ts";
+import type { RowEncoder, RowGroup } from "./formats/encoder.ts";
 import { hasPayload, type Message, type Position } from "./message.ts";
 import type { RowMemory } from "./row-memory.ts";
 import { RowWriter } from "./row-writer.ts";

@@ -1,8 +1,8 @@
 /** What a few messages tell before a pipe runs: whether they fit its columns, and which fields and types they have. */
 import { AppError, type Issue } from "../../lib/errors.ts";
 import type { DestinationTable, FoundField, Query } from "../source.ts";
-import type { RowEncoder } from "./encoder.ts";
 import { shortMessage } from "./engine-message.ts";
+import type { RowEncoder } from "./formats/encoder.ts";
 import type { Message, VirtualColumns } from "./message.ts";
 import { contentOf, MessageBatch } from "./message-batch.ts";
 import { pathSteps } from "./paths.ts";

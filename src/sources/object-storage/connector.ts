@@ -1,16 +1,16 @@
 /** The object storage connector: checks a configuration and opens a source. */
 import { AppError } from "../../lib/errors.ts";
 import type { CheckOptions, Connector, DiscoverOptions, FoundField, NetworkContext, SourceContext } from "../source.ts";
-import { conflictingFields } from "./fields.ts";
-import { inferFormat, isBzip2, isUnpacked, type ObjectFormat } from "./formats.ts";
-import { keyPattern } from "./glob.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
-import { locationOf } from "./location.ts";
-import { Reading } from "./reading.ts";
-import { ObjectRelay } from "./relay.ts";
-import { checkSample, discoverObject } from "./samples.ts";
+import { conflictingFields } from "./reading/fields.ts";
+import { inferFormat, isBzip2, isUnpacked, type ObjectFormat } from "./reading/formats.ts";
+import { Reading } from "./reading/reading.ts";
+import { ObjectRelay } from "./reading/relay.ts";
+import { checkSample, discoverObject } from "./reading/samples.ts";
+import { keyPattern } from "./selection/glob.ts";
 import { ObjectSource } from "./source.ts";
-import type { ObjectStore } from "./store.ts";
+import { locationOf } from "./stores/location.ts";
+import type { ObjectStore } from "./stores/store.ts";
 
 export const connector: Connector<ObjectStorageConfig> = {
   async check(config: ObjectStorageConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
@@ -95,7 +95,7 @@ async function checkQueue(
 }
 
 async function openQueue(config: ObjectStorageConfig, queueUrl: string, network: NetworkContext) {
-  const { SqsQueue } = await import("./queue.ts");
+  const { SqsQueue } = await import("./queue/queue.ts");
   return new SqsQueue(config, queueUrl, network);
 }
 
@@ -105,9 +105,9 @@ async function openStore(
 ): Promise<{ store: ObjectStore; pattern: string }> {
   const location = locationOf(config);
   if (location.store === "s3") {
-    const { S3Store } = await import("./s3.ts");
+    const { S3Store } = await import("./stores/s3.ts");
     return { store: new S3Store(location, config, network), pattern: location.pattern };
   }
-  const { AzureStore } = await import("./azure.ts");
+  const { AzureStore } = await import("./stores/azure.ts");
   return { store: new AzureStore(location, config, network), pattern: location.pattern };
 }

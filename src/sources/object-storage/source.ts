@@ -9,17 +9,17 @@ import { AppError } from "../../lib/errors.ts";
 import { shareOf } from "../../lib/share.ts";
 import { shortMessage } from "../messages/engine-message.ts";
 import type { Batch, InsertFailure, Json, JsonObject, RejectedRecord, Source, SourceContext } from "../source.ts";
-import { Deliveries } from "./deliveries.ts";
-import { inferFormat, isRowFormat, type ObjectFormat } from "./formats.ts";
-import { type KeyPattern, keyPattern } from "./glob.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
-import { type ListedPage, type Pack, Packer, type PackLimits, packId } from "./packing.ts";
-import type { NotificationQueue, Notified } from "./queue.ts";
-import { changedMarker, Reading } from "./reading.ts";
-import { findBadRows } from "./rejects.ts";
-import { ObjectRelay } from "./relay.ts";
-import type { ObjectFile, ObjectStore } from "./store.ts";
-import { marksOf, sortByKey, Tracker } from "./tracker.ts";
+import { Deliveries } from "./queue/deliveries.ts";
+import type { NotificationQueue, Notified } from "./queue/queue.ts";
+import { inferFormat, isRowFormat, type ObjectFormat } from "./reading/formats.ts";
+import { changedMarker, Reading } from "./reading/reading.ts";
+import { findBadRows } from "./reading/rejects.ts";
+import { ObjectRelay } from "./reading/relay.ts";
+import { type KeyPattern, keyPattern } from "./selection/glob.ts";
+import { type ListedPage, type Pack, Packer, type PackLimits, packId } from "./selection/packing.ts";
+import { marksOf, sortByKey, Tracker } from "./selection/tracker.ts";
+import type { ObjectFile, ObjectStore } from "./stores/store.ts";
 
 /** Pages of a listing that are read before their files are loaded, so that progress knows the whole. */
 const pagesAhead = 100;

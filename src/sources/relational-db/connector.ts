@@ -1,8 +1,8 @@
 /** The Postgres connector: checks a configuration, opens a source, and takes away what the pipe made. */
 import type { CheckOptions, CleanUpOptions, Connector, SourceContext } from "../source.ts";
 import type { RelationalDbRequest } from "./kind.ts";
-import { preflight } from "./preflight.ts";
-import { dropOwn, namesOf } from "./slot.ts";
+import { preflight } from "./preflight/preflight.ts";
+import { dropOwn, namesOf } from "./server/slot.ts";
 import { RelationalSource } from "./source.ts";
 
 export const connector: Connector<RelationalDbRequest> = {

@@ -3,16 +3,12 @@ import type pg from "pg";
 import { tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Batch, InsertFailure, Json, JsonObject, Source, SourceContext } from "../source.ts";
-import { type Barrier, emptyingBatch, streamBatch, streamLane, type TableInsert, truncateBatch } from "./batches.ts";
-import { readTables } from "./catalog.ts";
-import { connect } from "./connection.ts";
-import { DestinationTables } from "./destination.ts";
-import { evolve, fits } from "./evolve.ts";
-import { Following } from "./following.ts";
 import type { RelationalDbConfig } from "./kind.ts";
-import { sourceError } from "./login.ts";
-import { parseLsn, parsePlace, placeText } from "./lsn.ts";
-import type { Relation } from "./pgoutput.ts";
+import { parseLsn, parsePlace, placeText } from "./protocol/lsn.ts";
+import type { Relation } from "./protocol/pgoutput.ts";
+import { readTables } from "./server/catalog.ts";
+import { connect } from "./server/connection.ts";
+import { sourceError } from "./server/login.ts";
 import {
   createSlot,
   ensurePublication,
@@ -21,11 +17,22 @@ import {
   namesOf,
   type Snapshot,
   temporarySnapshot,
-} from "./slot.ts";
-import { type Copied, SnapshotCopy } from "./snapshot.ts";
-import { Standing } from "./standing.ts";
-import { type TableState, TableStates } from "./table-states.ts";
-import { Watch } from "./watch.ts";
+} from "./server/slot.ts";
+import { Standing } from "./server/standing.ts";
+import { Watch } from "./server/watch.ts";
+import { type Copied, SnapshotCopy } from "./snapshot/snapshot.ts";
+import {
+  type Barrier,
+  emptyingBatch,
+  streamBatch,
+  streamLane,
+  type TableInsert,
+  truncateBatch,
+} from "./stream/batches.ts";
+import { Following } from "./stream/following.ts";
+import { DestinationTables } from "./tables/destination.ts";
+import { evolve, fits } from "./tables/evolve.ts";
+import { type TableState, TableStates } from "./tables/table-states.ts";
 
 /** Bytes of a batch that is gathered, of a worker with a GB of memory or more: as many again are inserted meanwhile. */
 const maxBatchBytes = 64 * 2 ** 20;

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Stage } from "../engine/harness.ts";
+import { Stage } from "../../../harness/engine/stage.ts";
 
 const run = promisify(execFile);
 const here = fileURLToPath(new URL(".", import.meta.url));

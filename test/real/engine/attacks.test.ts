@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Stage } from "./harness.ts";
+import { Stage } from "../../../harness/engine/stage.ts";
 
 let stage: Stage;
 let secret: string;

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { Stage } from "../../../harness/engine/stage.ts";
+import { OneConnection } from "../../../harness/one-connection.ts";
 import { spawnEngineHost } from "../../../src/engine/spawn.ts";
-import { OneConnection } from "../../support/one-connection.ts";
-import { Stage } from "./harness.ts";
 
 let stage: Stage;
 beforeAll(async () => {

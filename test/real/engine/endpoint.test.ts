@@ -4,8 +4,8 @@
  */
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { until } from "../../support/serve.ts";
-import { Stage } from "./harness.ts";
+import { Stage } from "../../../harness/engine/stage.ts";
+import { until } from "../../../harness/serve.ts";
 
 let stage: Stage;
 beforeAll(async () => {

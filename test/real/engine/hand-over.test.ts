@@ -3,9 +3,9 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { OneConnection } from "../../support/one-connection.ts";
-import { until } from "../../support/serve.ts";
-import { Stage, sha256, stageService } from "./harness.ts";
+import { Stage, sha256, stageService } from "../../../harness/engine/stage.ts";
+import { OneConnection } from "../../../harness/one-connection.ts";
+import { until } from "../../../harness/serve.ts";
 
 let stage: Stage;
 let client: OneConnection;

@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import { type ClickHouseClient, createClient } from "@clickhouse/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Stage } from "./harness.ts";
+import { Stage } from "../../../harness/engine/stage.ts";
 
 let stage: Stage;
 let client: ClickHouseClient;

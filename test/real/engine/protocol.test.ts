@@ -8,10 +8,10 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { checkedBlocks, compressBlock } from "../../../harness/engine/compressed-blocks.ts";
+import { Stage } from "../../../harness/engine/stage.ts";
+import { until } from "../../../harness/serve.ts";
 import { CompressedBlocks } from "../../../src/engine/http/compressed-blocks.ts";
-import { checkedBlocks, compressBlock } from "../../support/compressed-blocks.ts";
-import { until } from "../../support/serve.ts";
-import { Stage } from "./harness.ts";
 
 let stage: Stage;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 /** What the short ways of small queries must not change: their bytes, their ids, and that others go on beside them. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { until } from "../../support/serve.ts";
-import { Stage } from "./harness.ts";
+import { Stage } from "../../../harness/engine/stage.ts";
+import { until } from "../../../harness/serve.ts";
 
 let stage: Stage;
 beforeAll(async () => {

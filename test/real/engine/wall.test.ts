@@ -7,10 +7,10 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { attempt } from "../../../harness/probe.ts";
 import { engineRules } from "../../../src/confinement/room-rules.ts";
 import { confinementState } from "../../../src/confinement/state.ts";
 import { spawnEngineHost } from "../../../src/engine/spawn.ts";
-import { attempt } from "../../support/probe.ts";
 
 const { confined, sentence } = confinementState();
 if (!confined) console.log(`skipped: ${sentence}`);

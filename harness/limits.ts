@@ -1,0 +1,5 @@
+/** Limits of organizations in tests: the server's own defaults. */
+import { loadConfig, organizationLimits } from "../src/config.ts";
+import type { OrganizationLimits } from "../src/store/limits.ts";
+
+export const limits: OrganizationLimits = organizationLimits(loadConfig({}, {}));

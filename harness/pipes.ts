@@ -1,0 +1,103 @@
+/** Pipes in tests: a small orders table, its pipe, and waiting for states. */
+import type { ClientInput } from "../src/api/operation.ts";
+import type { pipeOperations } from "../src/api/pipes.ts";
+import { accessKey, type TestStore } from "./pipe-stores.ts";
+import { type BenchService, query, type Served, until } from "./serve.ts";
+
+export type PipeBody = ClientInput<(typeof pipeOperations)["createPipe"]>["body"];
+
+export const columns = [
+  { name: "id", type: "UInt64" },
+  { name: "name", type: "String" },
+];
+
+/** Rows `from` to `to - 1` as newline-delimited JSON. */
+export function rows(from: number, to: number): string {
+  return Array.from({ length: to - from }, (_, i) => JSON.stringify({ id: from + i, name: `name ${from + i}` })).join(
+    "\n",
+  );
+}
+
+export function pipeBody(
+  store: TestStore,
+  pattern: string,
+  table: string,
+  more: { source?: object; destination?: object; body?: object } = {},
+): PipeBody {
+  return {
+    name: `pipe into ${table}`,
+    source: { objectStorage: { url: store.url(pattern), authentication: "IAM_USER", accessKey, ...more.source } },
+    destination: {
+      table,
+      managedTable: true,
+      tableDefinition: { engine: { type: "MergeTree" }, sortingKey: ["id"] },
+      columns,
+      ...more.destination,
+    },
+    fieldMappings: columns.map(({ name }) => ({ sourceField: name, destinationField: name })),
+    ...more.body,
+  } as PipeBody;
+}
+
+export async function createPipe(served: Served, service: BenchService, body: PipeBody): Promise<string> {
+  return (await served.api.createPipe({ params: service.params, body })).id;
+}
+
+export async function details(served: Served, service: BenchService, pipeId: string) {
+  return await served.api.getPipe({ params: { ...service.params, pipeId } });
+}
+
+export async function untilState(
+  served: Served,
+  service: BenchService,
+  pipeId: string,
+  state: string,
+  limitMs = 60_000,
+) {
+  let last = "";
+  await until(
+    `pipe ${state}`,
+    async () => {
+      const now = await details(served, service, pipeId);
+      last = `${now.state} ${now.lastError ?? ""}`;
+      if (now.state === "Failed" && state !== "Failed") throw new Error(`pipe failed: ${now.lastError}`);
+      return now.state === state;
+    },
+    limitMs,
+  ).catch((error: Error) => {
+    throw new Error(`${error.message}; last seen: ${last}`);
+  });
+}
+
+/** Waits for rows of a table; when they do not come, says what the pipes of the service say. */
+export async function untilRows(served: Served, service: BenchService, table: string, count: number) {
+  let seen = "";
+  await until(`${count} rows in ${table}`, async () => {
+    seen = await query(service, `SELECT count() FROM ${table}`).catch((error: Error) => error.message);
+    return Number(seen) >= count;
+  }).catch(async (error: Error) => {
+    const pipes = await served.api.listPipes({ params: service.params });
+    const states = await Promise.all(pipes.map(({ id }) => details(served, service, id)));
+    const words = states.map(({ name, state, lastError }) => `${name}: ${state} ${lastError ?? ""}`);
+    throw new Error([error.message, `last seen: ${seen}`, ...words].join("; "));
+  });
+}
+
+/** Waits until the pipe is Degraded for this reason. */
+export async function untilDegraded(
+  served: Served,
+  service: BenchService,
+  pipeId: string,
+  why: RegExp,
+  limitMs: number,
+): Promise<void> {
+  let seen = "";
+  const degraded = async () => {
+    const { state, lastError } = await details(served, service, pipeId);
+    seen = `${state} ${lastError}`;
+    return state === "Degraded" && why.test(lastError ?? "");
+  };
+  await until(`the pipe is degraded: ${why}`, degraded, limitMs).catch((error: Error) => {
+    throw new Error(`${error.message}; ${seen}`);
+  });
+}

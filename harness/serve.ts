@@ -1,0 +1,105 @@
+/** The product as a child process for benchmarks and tests: started, ready, and stopped by pid. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type ApiClient, createApiClient } from "../src/api/client.ts";
+import type { Credentials } from "../src/bootstrap.ts";
+
+export type Served = AsyncDisposable & {
+  readonly dataDir: string;
+  readonly credentials: Credentials;
+  readonly api: ApiClient;
+  readonly process: ChildProcess;
+  /** Ends the control plane; its data directory stays. */
+  stop(): Promise<void>;
+  /** Ends the control plane the hard way and starts it again on the same data directory. */
+  restartAfterKill(): Promise<Served>;
+};
+
+export async function serve(
+  options: { dataDir?: string; env?: Record<string, string>; keepData?: boolean } = {},
+): Promise<Served> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "millrace-serve-"));
+  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+  const child = spawn(process.execPath, [main, "serve", "--data-dir", dataDir, "--port", "0"], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, MILLRACE_LOG_LEVEL: "warn", ...options.env },
+  });
+  let log = "";
+  const ready = new Promise<void>((resolve, reject) => {
+    child.stdout.on("data", (chunk) => String(chunk).includes("is ready") && resolve());
+    child.stderr.on("data", (chunk) => {
+      log = (log + String(chunk)).slice(-8192);
+    });
+    child.once("exit", (code, signal) => reject(new Error(`the server ended (${code ?? signal}):\n${log}`)));
+  });
+  await ready;
+  const credentials = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as Credentials;
+  return {
+    dataDir,
+    credentials,
+    api: createApiClient(credentials),
+    process: child,
+    stop: () => end(child, "SIGTERM"),
+    restartAfterKill: async () => {
+      await end(child, "SIGKILL");
+      return await serve({ ...options, dataDir });
+    },
+    [Symbol.asyncDispose]: async () => {
+      await end(child, "SIGTERM");
+      if (options.keepData !== true) rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+async function end(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill(signal);
+  const killer = setTimeout(() => child.kill("SIGKILL"), 20_000);
+  await exited;
+  clearTimeout(killer);
+}
+
+/** Polls until the condition holds; throws with its description after the limit. */
+export async function until(what: string, condition: () => Promise<boolean>, limitMs = 60_000): Promise<void> {
+  const deadline = Date.now() + limitMs;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what}`);
+    await delay(25);
+  }
+}
+
+export type BenchService = {
+  readonly id: string;
+  readonly params: { organizationId: string; serviceId: string };
+  readonly host: string;
+  readonly port: number;
+  readonly password: string;
+};
+
+/** A new service that is running. */
+export async function runningService(served: Served, body: object = {}): Promise<BenchService> {
+  const { organizationId } = served.credentials;
+  const created = await served.api.createService({ params: { organizationId }, body: { name: "test", ...body } });
+  const params = { organizationId, serviceId: created.service.id };
+  await until("the service runs", async () => (await served.api.getService({ params })).state === "running");
+  const endpoint = created.service.endpoints[0] as { host: string; port: number };
+  return { id: created.service.id, params, host: endpoint.host, port: endpoint.port, password: created.password };
+}
+
+/** Runs a statement as the service's `default` user through its endpoint; throws the engine's error text. */
+export async function query(service: BenchService, sql: string): Promise<string> {
+  const response = await fetch(`http://${service.host}:${service.port}/`, {
+    method: "POST",
+    body: sql,
+    headers: { "X-ClickHouse-User": "default", "X-ClickHouse-Key": service.password },
+  });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`${response.status}: ${text}`);
+  return text.trimEnd();
+}

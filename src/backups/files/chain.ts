@@ -1,0 +1,55 @@
+/** The chain of a backup: its manifests from the full one to itself, and all of it laid out for the engine. */
+import { join } from "node:path";
+import { eachOf } from "../../lib/parallel.ts";
+import { relocateBase } from "../engine-backup.ts";
+import { fetchFile, fetchUnchecked, type Mover } from "./files.ts";
+import { backupFolder, type Manifest, readManifest } from "./manifest.ts";
+
+const parallelFiles = 6;
+
+export type Chain = { readonly folder: string; readonly manifest: Manifest }[];
+
+/** Reads the manifests. Throws `MissingFile` or `BadManifest` when the chain is not complete. */
+export async function readChain(mover: Mover, serviceId: string, name: string, signal: AbortSignal): Promise<Chain> {
+  const folder = backupFolder(serviceId, name);
+  const manifest = await readManifest(mover.storage, folder, mover.encryptionKey, signal);
+  const chain: Chain = [];
+  for (const member of manifest.chain) {
+    const memberFolder = backupFolder(serviceId, member.name);
+    const found = await readManifest(mover.storage, memberFolder, mover.encryptionKey, signal);
+    if (found.id !== member.id) throw new Error(`${memberFolder} holds another backup than ${folder} was made upon`);
+    chain.push({ folder: memberFolder, manifest: found });
+  }
+  return [...chain, { folder, manifest }];
+}
+
+/**
+ * Lays the chain out below `target`, every file checked on the way, and returns the folder to restore from. Throws
+ * `DamagedFile` for the first file that is not what its manifest says, unless `forced`.
+ */
+export async function stageChain(
+  mover: Mover,
+  chain: Chain,
+  target: string,
+  options: { forced: boolean; onStaged: (bytes: number) => void },
+  signal: AbortSignal,
+): Promise<string> {
+  const fetch = options.forced ? fetchUnchecked : fetchFile;
+  for (const [index, { folder, manifest }] of chain.entries()) {
+    const here = join(target, String(index));
+    await eachOf(manifest.files, parallelFiles, async (file) => {
+      signal.throwIfAborted();
+      await fetch(mover, folder, manifest, file, insideOf(here, file.path), signal);
+      options.onStaged(file.size);
+    });
+    if (index > 0) await relocateBase(here, join(target, String(index - 1)));
+  }
+  return join(target, String(chain.length - 1));
+}
+
+/** Paths come from manifests, which anybody who can write to the location can change. */
+function insideOf(folder: string, path: string): string {
+  const full = join(folder, path);
+  if (!full.startsWith(`${folder}/`)) throw new Error(`${path} leads out of the backup`);
+  return full;
+}

@@ -1,0 +1,160 @@
+/** Moving the files of a backup between an engine's folder and the storage, checked on the way. */
+
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { copyFile, link, mkdir, readdir, rm, stat } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { eachOf } from "../../lib/parallel.ts";
+import { type BackupStorage, MissingFile } from "../storage/storage.ts";
+import type { FileFacts } from "./file-work.ts";
+import type { FileWorker } from "./file-worker.ts";
+import { backupKey, type Manifest, type ManifestFile } from "./manifest.ts";
+
+const parallelFiles = 6;
+
+export const filesFolder = "files/";
+
+export type Mover = {
+  readonly storage: BackupStorage;
+  readonly worker: FileWorker;
+  /** The installation's key; undefined: plain. */
+  readonly encryptionKey: Buffer | undefined;
+};
+
+/** A file of a backup that is missing, has another size, or other bytes than the manifest says. */
+export class DamagedFile extends Error {
+  constructor(file: string, reason: string, options?: ErrorOptions) {
+    super(`${file} ${reason}`, options);
+    this.name = "DamagedFile";
+  }
+}
+
+/** Stores everything below `source` under the backup's folder. Files may be moved away. */
+export async function storeFolder(
+  mover: Mover,
+  source: string,
+  target: { folder: string; backupId: string },
+  onStored: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<ManifestFile[]> {
+  const entries = await readdir(source, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const key = mover.encryptionKey && backupKey(mover.encryptionKey, target.backupId);
+  const files: ManifestFile[] = [];
+  await eachOf(paths.entries(), parallelFiles, async ([index, path]) => {
+    signal.throwIfAborted();
+    const name = relative(source, path);
+    // Names of databases and tables are content too: encrypted files are numbered.
+    const stored = filesFolder + (key === undefined ? name : String(index).padStart(8, "0"));
+    let facts: FileFacts;
+    if (key === undefined) {
+      facts = await mover.worker.hash(path, mover.storage.pathOf("") !== undefined);
+      await mover.storage.putFile(target.folder + stored, path, signal);
+    } else {
+      facts = await mover.worker.seal(path, `${path}.sealed`, key, stored);
+      await rm(path);
+      await mover.storage.putFile(target.folder + stored, `${path}.sealed`, signal);
+    }
+    files.push({ path: name, stored, ...facts });
+    onStored(facts.size);
+  });
+  await mover.storage.settle(target.folder);
+  return files.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Brings one file to `target`, decrypted. Throws `DamagedFile` unless its bytes are those of the manifest. */
+export async function fetchFile(
+  mover: Mover,
+  folder: string,
+  manifest: Pick<Manifest, "id">,
+  file: ManifestFile,
+  target: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+  const local = mover.storage.pathOf(folder + file.stored);
+  const source = local ?? `${target}.fetched`;
+  if (local === undefined) await download(mover.storage, folder + file.stored, source, signal);
+  const problem = await fileProblem(mover.worker, source, file);
+  if (problem !== undefined) throw new DamagedFile(folder + file.stored, problem);
+  if (mover.encryptionKey !== undefined) {
+    await mover.worker
+      .unseal(source, target, backupKey(mover.encryptionKey, manifest.id), file.stored)
+      .catch((cause) => {
+        throw new DamagedFile(folder + file.stored, "cannot be decrypted", { cause });
+      });
+  } else await linkOrCopy(source, target);
+  if (local === undefined) await rm(source, { force: true });
+}
+
+/** What is wrong with a stored file, as the rest of a sentence that begins with its name. */
+export async function storedProblem(
+  mover: Mover,
+  key: string,
+  file: ManifestFile,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const local = mover.storage.pathOf(key);
+  if (local !== undefined) return await fileProblem(mover.worker, local, file);
+  try {
+    const digest = createHash("sha256");
+    let size = 0;
+    for await (const chunk of await mover.storage.read(key, signal)) {
+      digest.update(chunk as Buffer);
+      size += (chunk as Buffer).length;
+    }
+    return factsProblem({ size, sha256: digest.digest("hex") }, file);
+  } catch (error) {
+    if (error instanceof MissingFile) return "is missing";
+    throw error;
+  }
+}
+
+async function fileProblem(worker: FileWorker, path: string, file: ManifestFile): Promise<string | undefined> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
+  });
+  if (found === undefined) return "is missing";
+  if (found.size !== file.size) return `has ${found.size} bytes instead of ${file.size}`;
+  return factsProblem(await worker.hash(path), file);
+}
+
+function factsProblem(facts: FileFacts, file: ManifestFile): string | undefined {
+  if (facts.size !== file.size) return `has ${facts.size} bytes instead of ${file.size}`;
+  return facts.sha256 === file.sha256 ? undefined : "has other bytes than were stored (checksum)";
+}
+
+async function download(storage: BackupStorage, key: string, target: string, signal: AbortSignal): Promise<void> {
+  try {
+    await pipeline(await storage.read(key, signal), createWriteStream(target, { mode: 0o600 }), { signal });
+  } catch (error) {
+    if (error instanceof MissingFile) throw new DamagedFile(key, "is missing", { cause: error });
+    throw error;
+  }
+}
+
+/** The engine only reads what it restores from, so the backup's own file may stand in both places. */
+async function linkOrCopy(source: string, target: string): Promise<void> {
+  await link(source, target).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EXDEV" && error.code !== "EPERM" && error.code !== "EMLINK") throw error;
+    await copyFile(source, target);
+  });
+}
+
+/** Copies without a check what can be read: a forced restore takes what is there. */
+export async function fetchUnchecked(
+  mover: Mover,
+  folder: string,
+  manifest: Pick<Manifest, "id">,
+  file: ManifestFile,
+  target: string,
+  signal: AbortSignal,
+) {
+  await fetchFile(mover, folder, manifest, file, target, signal).catch(async (error) => {
+    if (!(error instanceof DamagedFile) || mover.encryptionKey !== undefined) throw error;
+    const local = mover.storage.pathOf(folder + file.stored);
+    if (local !== undefined) await pipeline(createReadStream(local), createWriteStream(target), { signal });
+    else await download(mover.storage, folder + file.stored, target, signal);
+  });
+}

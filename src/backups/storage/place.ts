@@ -1,0 +1,102 @@
+/** Where new backups go and how old ones are reached: the configured location, its keys, and the folders of this machine. */
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { emptyFolder } from "../../lib/files.ts";
+import { LocalStorage } from "./local-storage.ts";
+import { type S3Keys, S3Storage } from "./s3-storage.ts";
+import type { BackupStorage, Location } from "./storage.ts";
+
+export type PlaceOptions = {
+  readonly location: Location;
+  readonly s3Keys: S3Keys | undefined;
+  /** 32 bytes; undefined: backups are stored as the engine writes them. */
+  readonly encryptionKey: Buffer | undefined;
+  readonly dataDir: string;
+};
+
+/** The settings of the server that say where backups go; see `src/config.ts`. */
+export type PlaceSettings = {
+  readonly backupDir?: string | undefined;
+  readonly backupBucket?: string | undefined;
+  readonly backupBucketEndpoint?: string | undefined;
+  readonly backupBucketRegion: string;
+  readonly backupAccessKeyId?: string | undefined;
+  readonly backupSecretAccessKey?: string | undefined;
+  readonly backupEncryptionKey?: string | undefined;
+};
+
+/** A bucket, a directory, or `backups` in the data directory. */
+export function placeOptions(settings: PlaceSettings, dataDir: string): PlaceOptions {
+  const { backupAccessKeyId: accessKeyId, backupSecretAccessKey: secretAccessKey, backupEncryptionKey } = settings;
+  return {
+    location:
+      settings.backupBucket === undefined
+        ? { kind: "local", root: resolve(settings.backupDir ?? join(dataDir, "backups")) }
+        : bucketLocation(settings.backupBucket, settings),
+    s3Keys: accessKeyId === undefined || secretAccessKey === undefined ? undefined : { accessKeyId, secretAccessKey },
+    encryptionKey: backupEncryptionKey === undefined ? undefined : Buffer.from(backupEncryptionKey, "base64"),
+    dataDir,
+  };
+}
+
+/** `s3://bucket/prefix` */
+function bucketLocation(url: string, settings: PlaceSettings): Location {
+  const [, bucket = "", folder = ""] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(url) ?? [];
+  const endpoint = settings.backupBucketEndpoint;
+  return {
+    kind: "s3",
+    bucket,
+    prefix: folder === "" || folder.endsWith("/") ? folder : `${folder}/`,
+    ...(endpoint === undefined ? {} : { endpoint }),
+    region: settings.backupBucketRegion,
+  };
+}
+
+export class BackupPlace {
+  readonly location: Location;
+  readonly encryptionKey: Buffer | undefined;
+  readonly #s3Keys: S3Keys | undefined;
+  readonly #stagingRoot: string;
+  readonly #storages = new Map<string, BackupStorage>();
+
+  constructor(options: PlaceOptions) {
+    this.location = options.location;
+    this.encryptionKey = options.encryptionKey;
+    this.#s3Keys = options.s3Keys;
+    // Beside the backups where files can simply be moved there; plain bytes never touch the disk of encrypted backups.
+    this.#stagingRoot =
+      options.location.kind === "local" && options.encryptionKey === undefined
+        ? join(options.location.root, ".staging")
+        : join(options.dataDir, "backup-staging");
+  }
+
+  get current(): BackupStorage {
+    return this.storageOf(this.location);
+  }
+
+  /** Also reaches locations of earlier configurations, buckets with today's key. */
+  storageOf(location: Location): BackupStorage {
+    const key = JSON.stringify(location);
+    let storage = this.#storages.get(key);
+    if (storage === undefined) {
+      storage = location.kind === "local" ? new LocalStorage(location.root) : new S3Storage(location, this.#s3Keys);
+      this.#storages.set(key, storage);
+    }
+    return storage;
+  }
+
+  /** The only folder that the engine of this service may back up to and restore from. Private, created. */
+  stagingOf(serviceId: string): string {
+    const path = join(this.#stagingRoot, serviceId);
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return path;
+  }
+
+  /**
+   * Removes what operations on the service left in its staging folder. Only while none is running. The folder itself stays:
+   * a running engine may write there by a rule that goes with the folder.
+   */
+  clearStaging(serviceId: string): void {
+    emptyFolder(this.stagingOf(serviceId));
+  }
+}

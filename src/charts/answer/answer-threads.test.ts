@@ -1,0 +1,90 @@
+/** Large answers are made in another thread: the same text, while this one goes on. */
+import { describe, expect, test } from "vitest";
+import { seriesRequest } from "../../api/charts.ts";
+import { AnswerThreads } from "./answer-threads.ts";
+import { type AnswerTask, answerOf, isSmall } from "./answer-work.ts";
+
+const minute = 60_000;
+const start = 1_714_557_600_000;
+
+/** A count by one group, of so many groups in each of so many minutes. */
+function task(groups: number, minutes: number, over: object = {}): AnswerTask {
+  const series = [{ sourceId: "x", aggFn: "count", groupBy: ["s"] }];
+  const range = { startTime: start, endTime: start + minutes * minute - 1, granularity: "1m" };
+  const request = seriesRequest.parse({ series, ...range, ...over });
+  const first = start / minute;
+  const data: [number, string, string][] = [];
+  for (let bucket = 0; bucket < minutes; bucket += 1) {
+    for (let group = 0; group < groups; group += 1) data.push([first + bucket, `grüppe ${group}`, String(group)]);
+  }
+  const item = request.series[0] as (typeof request.series)[0];
+  const bytes = Buffer.from(JSON.stringify({ data }));
+  const half = Math.floor(bytes.length / 2);
+  return {
+    request,
+    format: "json",
+    plans: [
+      {
+        series: [{ index: 0, item }],
+        reading: { kind: "rows", wrapped: undefined, integers: [false], values: ["number"], dropEmpty: false },
+        // Cut within a character, and of memory that is shared with others.
+        bytes: [bytes.subarray(0, half), bytes.subarray(half)],
+      },
+    ],
+  };
+}
+
+const signal = new AbortController().signal;
+const text = (pieces: Iterable<string | Buffer>) => Array.from(pieces, String).join("");
+
+describe("what is small", () => {
+  test("by bytes, and by the rows that gaps are filled with", () => {
+    expect(isSmall(task(10, 100))).toBe(true);
+    expect(isSmall(task(10, 1_000))).toBe(false);
+    expect(isSmall(task(10, 100, { fill: "zero" }))).toBe(false);
+    expect(isSmall(task(1, 10, { fill: "zero" }))).toBe(true);
+  });
+});
+
+test("the text is that of the same work done here, and turns go on meanwhile", async () => {
+  const large = task(300, 1_000, { formula: "series_0 * 2", limit: 299 });
+  const before = performance.now();
+  const here = answerOf(large);
+  const expected = text(here.pieces);
+  const worked = performance.now() - before;
+  let longest = 0;
+  let last = performance.now();
+  const timer = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  const made = await new AnswerThreads().run(large, signal);
+  clearInterval(timer);
+  expect(made.rows).toBe(here.rows);
+  expect(text(made.pieces) === expected).toBe(true);
+  expect(worked).toBeGreaterThan(100);
+  expect(longest).toBeLessThan(Math.max(100, worked / 2));
+});
+
+test("refusals keep code and issues, and a thread goes on after one", async () => {
+  const threads = new AnswerThreads();
+  const wide = task(100, 100, { fill: "zero", endTime: start + 10_999 * minute });
+  await expect(threads.run(wide, signal)).rejects.toMatchObject({
+    code: "BAD_REQUEST",
+    issues: [{ path: "fill", message: expect.stringContaining("at most 1000000") }],
+  });
+  const plans = task(1, 1).plans.map((plan) => ({ ...plan, bytes: [Buffer.from('{"data":[')] }));
+  await expect(threads.run({ ...task(1, 1), plans }, signal)).rejects.toMatchObject({ code: "QUERY_FAILED" });
+  expect((await threads.run(task(2, 2), signal)).rows).toBe(4);
+});
+
+test("more than two wait; who goes away frees the thread", async () => {
+  const threads = new AnswerThreads();
+  const gone = new AbortController();
+  const running = [threads.run(task(300, 1_000), gone.signal), threads.run(task(300, 1_000), gone.signal)];
+  const waiting = threads.run(task(300, 1_000), gone.signal);
+  const others = [threads.run(task(1, 3), signal), threads.run(task(1, 4), signal), threads.run(task(1, 5), signal)];
+  gone.abort(new Error("gone"));
+  for (const one of [...running, waiting]) await expect(one).rejects.toThrow("gone");
+  expect((await Promise.all(others)).map(({ rows }) => rows)).toEqual([3, 4, 5]);
+});

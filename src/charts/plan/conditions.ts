@@ -1,0 +1,170 @@
+/** The parts of a query that come from the caller's texts: conditions, group expressions, the time of a row. */
+
+import { type ColumnType, parseType } from "../../clickhouse/types.ts";
+import { ownTurn } from "../../lib/turn.ts";
+import { type Operand, resolveField } from "../columns/operand.ts";
+import type { Params } from "../columns/params.ts";
+import type { TableSchema } from "../columns/schema.ts";
+import { at, badRequest } from "../errors.ts";
+import { emitExpression, emitExpressions } from "../expression/emit.ts";
+import { compileFilter, maxImplicitColumns } from "../filter/compile.ts";
+import { parseFilter } from "../filter/parser.ts";
+import { FilterError } from "../filter/syntax.ts";
+import type { PlanInput, Series } from "./plan.ts";
+
+export type Expression = { readonly sql: string; readonly type: ColumnType; readonly volatile: boolean };
+
+export type ConditionOf = {
+  /** For WHERE: as written, so that indexes can be used. Undefined when every row is meant. */
+  readonly sql: string | undefined;
+  /** For aggregates: 1 or 0, never NULL. */
+  readonly flag: string;
+  readonly volatile: boolean;
+};
+
+/** The condition of each series. A long text is a turn of its own. */
+export async function conditionsOf(
+  input: Pick<PlanInput, "series" | "source" | "schema" | "buckets">,
+  params: Params,
+): Promise<ConditionOf[]> {
+  const conditions: ConditionOf[] = [];
+  for (const series of input.series) {
+    await ownTurn();
+    conditions.push(conditionOf(series, input, params));
+  }
+  return conditions;
+}
+
+function conditionOf(
+  series: Series,
+  input: Pick<PlanInput, "source" | "schema" | "buckets">,
+  params: Params,
+): ConditionOf {
+  const { item, index } = series;
+  const path = `series.${index}.where`;
+  const all = { sql: undefined, flag: "1", volatile: false };
+  if (item.where.trim() === "") return all;
+  if (item.whereLanguage === "sql") {
+    const emitted = at(path, () => emitExpression(item.where, input.schema, params));
+    const sql = `(${emitted.sql})`;
+    return { sql, flag: `ifNull(${sql} != 0, false)`, volatile: emitted.volatile };
+  }
+  const { schema, source, buckets } = input;
+  const implicit = implicitText(source.implicitColumnExpression ?? source.bodyExpression, schema, params);
+  const condition = at(path, () => {
+    return compileFilter(parseFilter(item.where), { schema, params, zone: buckets.zone, implicit });
+  });
+  if (condition === undefined) return all;
+  const { sql, nullable } = condition;
+  return { sql, flag: nullable ? `ifNull(${sql}, false)` : sql, volatile: false };
+}
+
+function implicitText(text: string | undefined, schema: TableSchema, params: Params): Operand[] {
+  if (text === undefined) return [];
+  const path = "source.implicitColumnExpression";
+  const emitted = at(path, () => emitExpressions(text, schema, params));
+  if (emitted.length > maxImplicitColumns) throw badRequest(path, `has more than ${maxImplicitColumns} columns`);
+  return emitted.map(({ sql, type = parseType("String") }) => ({
+    sql,
+    type,
+    nullable: type.nullable,
+    arrays: [],
+    hint: undefined,
+  }));
+}
+
+/** The group expressions of the request, the same for all series. */
+export async function groupExpressions(input: PlanInput, params: Params): Promise<Expression[]> {
+  const { schema } = input;
+  const texts = input.series[0]?.item.groupBy ?? [];
+  const emitted: { sql: string; type: ColumnType | undefined; volatile: boolean }[] = [];
+  for (const [i, text] of texts.entries()) {
+    await ownTurn();
+    emitted.push(at(`series.0.groupBy.${i}`, () => groupExpression(text, schema, params)));
+  }
+  const typed = await withTypes(emitted, input, params);
+  return typed.map((expression, i) => {
+    const { family } = expression.type;
+    if (family === "aggregate") throw badRequest(`series.0.groupBy.${i}`, "an aggregate state cannot be grouped by");
+    // The engine does not group by Dynamic; its text form does not merge values that differ.
+    return family === "dynamic" || family === "json"
+      ? { ...expression, sql: `CAST(${expression.sql} AS Nullable(String))`, type: parseType("Nullable(String)") }
+      : expression;
+  });
+}
+
+/** An expression, or a bare path such as `ResourceAttributes.k8s.pod-name`, which is no SQL. */
+function groupExpression(text: string, schema: TableSchema, params: Params) {
+  try {
+    return emitExpression(text, schema, params);
+  } catch (error) {
+    if (!(error instanceof FilterError) || !/^[^\s()'"`,[\]]+$/.test(text) || !text.includes(".")) throw error;
+    try {
+      const operand = resolveField([{ kind: "dotted", text }], { text, at: 0 }, schema, params);
+      if (operand.arrays.length > 0) throw error;
+      params.budget.spend(1, Buffer.byteLength(operand.sql), 0);
+      return { sql: operand.sql, type: operand.type, volatile: false };
+    } catch {
+      throw error;
+    }
+  }
+}
+
+/** Completes expressions with the types that only the engine knows. */
+export async function withTypes(
+  expressions: readonly { sql: string; type?: ColumnType | undefined; volatile: boolean }[],
+  input: Pick<PlanInput, "typesOf">,
+  params: Params,
+): Promise<Expression[]> {
+  const untyped = expressions.filter((expression) => expression.type === undefined).map(({ sql }) => sql);
+  const types = untyped.length === 0 ? [] : await input.typesOf(untyped, params);
+  let next = 0;
+  return expressions.map(({ sql, type, volatile }) => ({ sql, volatile, type: type ?? (types[next++] as ColumnType) }));
+}
+
+/** Which of the groups are integers, for `Reading`. */
+export function integersOf(groups: readonly Expression[]): boolean[] {
+  return groups.map(({ type }) => type.family === "integer");
+}
+
+export type RowTime = {
+  /** The finest of the source's time expressions: buckets and "last" are by it. */
+  readonly finest: Expression;
+  /** Every time expression bounds the range, so that whichever of them the table is sorted by prunes. */
+  readonly all: readonly Expression[];
+};
+
+/** The time of a row, from the source's timestampValueExpression. */
+export async function rowTime(input: PlanInput, params: Params, fallback?: string): Promise<RowTime> {
+  const text = input.source.timestampValueExpression ?? fallback ?? "";
+  const path = "source.timestampValueExpression";
+  const all = await withTypes(
+    at(path, () => emitExpressions(text, input.schema, params)),
+    input,
+    params,
+  );
+  const rank = ({ type }: Expression) => (type.family === "date" ? 0 : type.name === "DateTime" ? 1 : 2 + type.size);
+  for (const { type } of all) {
+    if (type.family !== "date" && type.family !== "dateTime") {
+      throw badRequest(
+        path,
+        `must be a Date or DateTime, not ${type.text}; wrap it, as in fromUnixTimestamp64Milli(x)`,
+      );
+    }
+  }
+  const finest = all.reduce((best, candidate) => (rank(candidate) > rank(best) ? candidate : best));
+  return { finest, all };
+}
+
+/** The condition that a row's time is within the range; both ends belong to it. */
+export function inRange(time: RowTime, startMs: number, endMs: number, zone: string, params: Params): string {
+  return time.all
+    .map(({ sql, type }) => {
+      const bound = (ms: number) => {
+        const instant = `fromUnixTimestamp64Milli(${params.bind(String(ms), "Int64")})`;
+        return type.family === "date" ? `toDate32(${instant}, ${params.bind(zone, "String")})` : instant;
+      };
+      return `${sql} >= ${bound(startMs)} AND ${sql} <= ${bound(endMs)}`;
+    })
+    .join(" AND ");
+}

@@ -1,0 +1,142 @@
+/**
+ * The query for series over rows: logs, spans and any table. All series of one source are one pass: each is an
+ * aggregate with its own condition, and the conditions together stand in WHERE, so that indexes prune.
+ */
+import { identifier, tableName } from "../../clickhouse/sql.ts";
+import { ownTurn } from "../../lib/turn.ts";
+import { Params } from "../columns/params.ts";
+import type { TableSchema } from "../columns/schema.ts";
+import { at, badRequest } from "../errors.ts";
+import { type Emitted, emitExpression } from "../expression/emit.ts";
+import { aggregate, weightOf } from "./aggregate.ts";
+import {
+  type ConditionOf,
+  conditionsOf,
+  type Expression,
+  groupExpressions,
+  inRange,
+  integersOf,
+  rowTime,
+  withTypes,
+} from "./conditions.ts";
+import type { CellKind, PlanInput, QueryPlan } from "./plan.ts";
+import { ranked } from "./ranked.ts";
+import { tallyOf } from "./tally.ts";
+
+/** Plans one query for all the series. Throws AppError for what the caller got wrong. */
+export async function planEvents(input: PlanInput): Promise<QueryPlan> {
+  const params = new Params();
+  const { schema, series, range, buckets } = input;
+  const conditions = await conditionsOf(input, params);
+  const fields = await fieldsOf(input, params);
+  const groups = await groupExpressions(input, params);
+  const time = await rowTime(input, params);
+  const shared = new Set(conditions.map(({ sql }) => sql)).size === 1;
+  const weight = await weightOfRows(input, params);
+  const aggregates = series.map((one, i) => {
+    const condition = shared ? undefined : conditions[i];
+    return aggregate(one, { field: fields[i], condition, time: time.finest.sql, weight: weight?.sql });
+  });
+  const { where, dropEmpty } = placeConditions(conditions, {
+    shared,
+    schema,
+    readsMore: groups.length > 0 || fields.some((field) => field !== undefined),
+  });
+  const bucket = { index: buckets.sql(time.finest.sql, time.finest.type), ...buckets.occurring(time.finest.type) };
+  // The engine groups fastest by one byte. What the index loses, the range tells.
+  const bits = bucket.count <= 256 ? 8 : 16;
+  const keys = [`toUInt${bits}(${bucket.index})`, ...groups.map(({ sql }) => sql)];
+  const prefix = alias(schema.columns);
+  const names = keys.map((_, i) => `${prefix}${i}`);
+  const bounds = inRange(time, range.startMs, range.endMs, buckets.zone, params);
+  const volatile = [...conditions, ...fields, ...groups, weight].some((part) => part?.volatile === true);
+  const whole = { series, params, volatile, fromCaller: true, rollup: undefined };
+  const from = `FROM ${tableName(schema.database, schema.table)}\nWHERE ${[bounds, ...where].join(" AND ")}`;
+  const countsOnly = keys.length === 1 && !shared && fields.every((field) => field === undefined);
+  const tally = countsOnly
+    ? tallyOf(conditions, { ...bucket, name: names[0] as string, weight: weight?.sql })
+    : undefined;
+  if (tally !== undefined)
+    return { ...whole, sql: `${tally.select}\n${from}\n${tally.groupBy}`, reading: tally.reading };
+  const values = aggregates.map(({ sql }, i) => ({ sql, name: `${prefix}v${i}` }));
+  const selected = [...keys.map((sql, i) => ({ sql, name: names[i] })), ...values];
+  const grouped = [
+    `SELECT ${selected.map(({ sql, name }) => `${sql} AS ${name}`).join(", ")}`,
+    from,
+    `GROUP BY ${names.join(", ")}`,
+  ].join("\n");
+  const kinds = aggregates.map(({ kind }) => kind);
+  const shown = { prefix, names, values: values.map(({ name }) => name), kind: kinds[0] as CellKind };
+  const { mostGroups } = input;
+  const kept = mostGroups === undefined ? grouped : ranked(grouped, { ...shown, most: mostGroups });
+  const order = [`toUInt${bits}(${names[0]} - ${bucket.base})`, ...names.slice(1)];
+  const sql = `${kept}\nORDER BY ${order.join(", ")}`;
+  return {
+    ...whole,
+    sql,
+    reading: {
+      kind: "rows",
+      wrapped: { base: bucket.base, modulus: 2 ** bits },
+      integers: integersOf(groups),
+      values: kinds,
+      dropEmpty,
+    },
+  };
+}
+
+/**
+ * Where the conditions of the series stand. In WHERE when an index may prune by them, or when rows that meet none need
+ * not be read further; otherwise (counts alone) each is evaluated once, inside its aggregate, and buckets that met none
+ * are to be dropped from the answer, which costs less than a HAVING.
+ */
+function placeConditions(
+  conditions: readonly ConditionOf[],
+  { shared, schema, readsMore }: { shared: boolean; schema: TableSchema; readsMore: boolean },
+): { where: string[]; dropEmpty: boolean } {
+  const distinct = [...new Set(conditions.map(({ sql }) => sql))];
+  if (distinct.includes(undefined)) return { where: [], dropEmpty: false };
+  if (shared) return { where: distinct as string[], dropEmpty: false };
+  const prunes = distinct.every((sql) => schema.indexed.some((name) => sql?.includes(identifier(name))));
+  if (prunes || readsMore) return { where: [`(${distinct.join(" OR ")})`], dropEmpty: false };
+  return { where: [], dropEmpty: true };
+}
+
+/** A prefix for the names of our own columns that no column of the table begins with. */
+export function alias(columns: ReadonlyMap<string, unknown>): string {
+  let prefix = "k";
+  while ([...columns.keys()].some((name) => name.startsWith(prefix))) prefix += "_";
+  return prefix;
+}
+
+/** The number of rows that each row stands for; undefined for a source without sampling. */
+async function weightOfRows(input: PlanInput, params: Params): Promise<{ sql: string; volatile: boolean } | undefined> {
+  const text = input.source.sampleRateExpression;
+  if (text === undefined) return undefined;
+  const emitted = at("source.sampleRateExpression", () => emitExpression(text, input.schema, params));
+  const [rate] = await withTypes([emitted], input, params);
+  return { sql: weightOf(rate as Expression), volatile: emitted.volatile };
+}
+
+async function fieldsOf(input: PlanInput, params: Params): Promise<(Expression | undefined)[]> {
+  const texts = input.series.map(({ item, index }) => {
+    if (item.aggFn === "count") return undefined;
+    if (item.aggFn === "increase") throw badRequest(`series.${index}.aggFn`, "increase needs a metric of type sum");
+    if (item.field === undefined || item.field.trim() === "") {
+      throw badRequest(`series.${index}.field`, `${item.aggFn} needs a field`);
+    }
+    return item.field;
+  });
+  const emitted: (Emitted | undefined)[] = [];
+  for (const [i, text] of texts.entries()) {
+    await ownTurn();
+    const emit = (field: string) => emitExpression(field, input.schema, params);
+    emitted.push(text === undefined ? undefined : at(`series.${input.series[i]?.index}.field`, () => emit(text)));
+  }
+  const typed = await withTypes(
+    emitted.filter((one) => one !== undefined),
+    input,
+    params,
+  );
+  let next = 0;
+  return emitted.map((one) => (one === undefined ? undefined : typed[next++]));
+}

@@ -1,0 +1,203 @@
+/**
+ * What the planner must know of a table: its columns, and a `version` that changes with every change of its rows, so
+ * that an answer kept under it is never stale.
+ */
+import { createHash } from "node:crypto";
+import { type ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
+import { tableName } from "../../clickhouse/sql.ts";
+import { type ColumnType, parseType } from "../../clickhouse/types.ts";
+import { abortable } from "../../lib/abort.ts";
+import { AppError } from "../../lib/errors.ts";
+import { escapeText, type Params } from "../columns/params.ts";
+import { type TableSchema, tableSchema } from "../columns/schema.ts";
+import { engineError } from "../errors.ts";
+
+export type TableState = {
+  /** The same object as long as columns, indexes and sorting key stay the same. */
+  readonly schema: TableSchema;
+  /** Identifies the table's content; undefined when its engine does not tell (views, foreign tables). */
+  readonly version: string | undefined;
+  /** Size of the engine's cache of decompressed blocks; 0 where there is none. */
+  readonly blockCacheBytes: number;
+};
+
+export type TablePlace = { readonly serviceId: string; readonly database: string; readonly table: string };
+
+type Known = {
+  readonly text: string;
+  readonly state: TableState;
+  readonly definition: string;
+  readonly checkedAt: number;
+};
+type Flight = { readonly running: Promise<TableState>; next: Promise<TableState> | undefined };
+
+// One pass over each system table; as scalar subqueries the same takes twice as long.
+const stateQuery = `
+SELECT 'column' AS kind, name AS a, type AS b, position AS n, '' AS definition FROM system.columns
+  WHERE database = {db:String} AND table = {tbl:String} AND default_kind != 'EPHEMERAL'
+UNION ALL SELECT 'index', name, expr, 0, '' FROM system.data_skipping_indices
+  WHERE database = {db:String} AND table = {tbl:String}
+UNION ALL SELECT 'table', concat(toString(uuid), ' ', engine), sorting_key, 0,
+    concat(toString(uuid), create_table_query) FROM system.tables
+  WHERE database = {db:String} AND name = {tbl:String}
+UNION ALL SELECT 'parts', toString((count(), sum(rows), sum(bytes_on_disk), max(max_block_number), max(data_version))),
+    toString((max(modification_time), groupBitXor(sipHash64(name)))), 0, '' FROM system.parts
+  WHERE active AND database = {db:String} AND table = {tbl:String}
+UNION ALL SELECT 'cache', toString(getServerSetting('uncompressed_cache_size')), '', 0, ''
+FORMAT JSONCompact`;
+
+/** All that `schema` is read from, in one row of one system table: a third of the work of reading it. */
+const definitionQuery = `
+SELECT concat(toString(uuid), create_table_query) FROM system.tables
+  WHERE database = {db:String} AND name = {tbl:String}
+FORMAT JSONCompact`;
+
+const maxTables = 1000;
+const maxTypes = 1000;
+
+export class Tables {
+  readonly #known = new Map<string, Known>();
+  readonly #flights = new Map<string, Flight>();
+  readonly #types = new WeakMap<TableSchema, Map<string, ColumnType>>();
+
+  /** What was last seen of the table, and how long ago in ms. */
+  remembered(place: TablePlace): { readonly state: TableState; readonly ageMs: number } | undefined {
+    const known = this.#known.get(keyOf(place));
+    return known && { state: known.state, ageMs: performance.now() - known.checkedAt };
+  }
+
+  /**
+   * Asks the engine; the answer is never older than the call. Callers that come while a question is under way share
+   * the next one. Throws AppError QUERY_FAILED when the table does not exist.
+   */
+  state(client: ClickHouseClient, place: TablePlace, signal: AbortSignal): Promise<TableState> {
+    const key = keyOf(place);
+    const flight = this.#flights.get(key);
+    if (flight === undefined) return abortable(this.#start(client, place), signal);
+    flight.next ??= flight.running.then(
+      () => this.#start(client, place),
+      () => this.#start(client, place),
+    );
+    return abortable(flight.next, signal);
+  }
+
+  /**
+   * Whether columns, indexes and sorting key are still as in `schema`; the answer is never older than the call. False
+   * when the engine does not tell.
+   */
+  async unchanged(
+    client: ClickHouseClient,
+    place: TablePlace,
+    schema: TableSchema,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const known = this.#known.get(keyOf(place));
+    if (known?.state.schema !== schema) return false;
+    const checkedAt = performance.now();
+    const answer = await client.text(definitionQuery, { params: boundPlace(place), signal });
+    const { data } = JSON.parse(answer) as { data: [string][] };
+    if (data[0]?.[0] !== known.definition) return false;
+    if (this.#known.get(keyOf(place)) === known) this.#known.set(keyOf(place), { ...known, checkedAt });
+    return true;
+  }
+
+  #start(client: ClickHouseClient, place: TablePlace): Promise<TableState> {
+    const key = keyOf(place);
+    const running = this.#read(client, place);
+    const flight: Flight = { running, next: undefined };
+    this.#flights.set(key, flight);
+    const land = () => {
+      if (this.#flights.get(key) === flight && flight.next === undefined) this.#flights.delete(key);
+    };
+    running.then(land, land);
+    return running;
+  }
+
+  async #read(client: ClickHouseClient, place: TablePlace): Promise<TableState> {
+    const answer = await client.text(stateQuery, { params: boundPlace(place) });
+    const { data } = JSON.parse(answer) as { data: StateRow[] };
+    const of = (kind: string) =>
+      data.filter((row) => row[0] === kind).sort((a, b) => Number(a[3]) - Number(b[3]) || (a[1] < b[1] ? -1 : 1));
+    const columns = of("column");
+    if (columns.length === 0) {
+      this.#known.delete(keyOf(place));
+      throw new AppError("QUERY_FAILED", `the table ${place.database}.${place.table} of the source does not exist`);
+    }
+    const [table] = of("table");
+    const definition = table?.[4] ?? "";
+    const text = JSON.stringify([columns, of("index"), table?.slice(0, 3)]);
+    const known = this.#known.get(keyOf(place));
+    const schema = known?.text === text ? known.state.schema : read(place, columns, of("index"), table?.[2] ?? "");
+    const hash = createHash("sha256")
+      .update(text)
+      .update(JSON.stringify(of("parts")))
+      .digest("base64url");
+    const version = /MergeTree$/.test(table?.[1] ?? "") ? hash : undefined;
+    const state = { schema, version, blockCacheBytes: Number(of("cache")[0]?.[1] ?? 0) };
+    if (this.#known.size >= maxTables) this.#known.clear();
+    this.#known.set(keyOf(place), { text, state, definition, checkedAt: performance.now() });
+    return state;
+  }
+
+  /** The types of expressions over the table, remembered while the table keeps its columns. */
+  async typesOf(
+    client: ClickHouseClient,
+    schema: TableSchema,
+    { expressions, params }: { expressions: readonly string[]; params: Params },
+    signal: AbortSignal,
+  ): Promise<readonly ColumnType[]> {
+    const types = this.#types.get(schema) ?? new Map<string, ColumnType>();
+    this.#types.set(schema, types);
+    const values = params.values();
+    const keys = expressions.map((sql) =>
+      keyOfText(sql.replaceAll(/\{(p\d+):/g, (_, name) => JSON.stringify(values[name]))),
+    );
+    if (keys.some((key) => !types.has(key))) {
+      if (types.size >= maxTypes) types.clear();
+      const described = await describe(client, schema, { expressions, params }, signal);
+      for (const [i, key] of keys.entries()) types.set(key, described[i] as ColumnType);
+    }
+    return keys.map((key) => types.get(key) as ColumnType);
+  }
+}
+
+/** A long text is remembered by its hash. */
+function keyOfText(text: string): string {
+  return text.length <= 256 ? text : createHash("sha256").update(text).digest("base64url");
+}
+
+function boundPlace({ database, table }: TablePlace) {
+  return { db: escapeText(database), tbl: escapeText(table) };
+}
+
+function keyOf({ serviceId, database, table }: TablePlace): string {
+  return JSON.stringify([serviceId, database, table]);
+}
+
+type StateRow = readonly [kind: string, a: string, b: string, n: string | number, definition: string];
+
+function read(place: TablePlace, columns: StateRow[], indexes: StateRow[], sortingKey: string): TableSchema {
+  const named = columns.map(([, name, type]) => ({ name, type }));
+  const expressions = indexes.map(([, , expression]) => expression);
+  return tableSchema(place.database, place.table, named, expressions, sortingKey);
+}
+
+async function describe(
+  client: ClickHouseClient,
+  schema: TableSchema,
+  { expressions, params }: { expressions: readonly string[]; params: Params },
+  signal: AbortSignal,
+): Promise<ColumnType[]> {
+  const list = expressions.map((sql, i) => `${sql} AS x${i}`).join(", ");
+  const from = tableName(schema.database, schema.table);
+  try {
+    const answer = await client.text(`DESCRIBE TABLE (SELECT ${list} FROM ${from}) FORMAT JSONCompact`, {
+      params: params.values(),
+      signal,
+    });
+    const { data } = JSON.parse(answer) as { data: string[][] };
+    return data.map((row) => parseType(row[1] ?? ""));
+  } catch (error) {
+    throw error instanceof ClickHouseError ? engineError(error, true) : error;
+  }
+}

@@ -1,0 +1,57 @@
+/** Who is asking: the three places where a ClickHouse client puts its name and password, and the check. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { clickHouseException } from "../../clickhouse/exception.ts";
+import type { DoorUser } from "./door.ts";
+
+export type Credentials = {
+  readonly user: string;
+  readonly password: string;
+  /** False when the request named nobody, and `default` without a password was assumed. */
+  readonly given: boolean;
+};
+
+/** URL parameters that never travel on to the engine. */
+export const credentialParameters: ReadonlySet<string> = new Set(["user", "password"]);
+
+/** Reads the credentials. Two ways at once are refused, as by a ClickHouse server. */
+export function readCredentials(message: IncomingMessage, query: URLSearchParams): Credentials {
+  const headerUser = header(message, "x-clickhouse-user");
+  const headerKey = header(message, "x-clickhouse-key");
+  const authorization = header(message, "authorization");
+  const inHeaders = headerUser !== undefined || headerKey !== undefined;
+  const inUrl = query.has("user") || query.has("password");
+  if (Number(inHeaders) + Number(inUrl) + Number(authorization !== undefined) > 1) {
+    throw clickHouseException(
+      "AUTHENTICATION_FAILED",
+      "Invalid authentication: it is not allowed to use more than one way to authenticate at the same time",
+    );
+  }
+  if (inHeaders) return { user: headerUser || "default", password: headerKey ?? "", given: true };
+  if (authorization !== undefined) return fromBasic(authorization);
+  return { user: query.get("user") || "default", password: query.get("password") ?? "", given: inUrl };
+}
+
+/** The user, or undefined. Takes the same time for an unknown name and for a wrong password. */
+export function authenticate(users: readonly DoorUser[], credentials: Credentials): DoorUser | undefined {
+  const hash = createHash("sha256").update(credentials.password).digest();
+  const user = users.find(({ name }) => name === credentials.user);
+  const expected = Buffer.from(user?.passwordSha256Hex ?? "", "hex");
+  const comparable = expected.length === hash.length ? expected : Buffer.alloc(hash.length);
+  const equal = timingSafeEqual(hash, comparable);
+  return equal && expected.length === hash.length ? user : undefined;
+}
+
+function fromBasic(authorization: string): Credentials {
+  const match = /^Basic\s+([A-Za-z0-9+/=_-]*)\s*$/i.exec(authorization);
+  if (!match) throw clickHouseException("AUTHENTICATION_FAILED", "Invalid authentication: only Basic is supported");
+  const decoded = Buffer.from(match[1] as string, "base64").toString();
+  const colon = decoded.indexOf(":");
+  const user = colon < 0 ? decoded : decoded.slice(0, colon);
+  return { user: user || "default", password: colon < 0 ? "" : decoded.slice(colon + 1), given: true };
+}
+
+function header(message: IncomingMessage, name: string): string | undefined {
+  const value = message.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}

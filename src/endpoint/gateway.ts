@@ -1,0 +1,190 @@
+/**
+ * The always-open ClickHouse HTTP listener of every service. It is open while the service exists, also when its
+ * engine sleeps or is stopped: then a query wakes it, or gets a clear 503. While the engine runs, connections are handed
+ * over to its process, and their requests pass no other. Only TLS ends here.
+ */
+import { createServer as createTlsServer } from "node:https";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import type { Logger } from "../lib/logger.ts";
+import { Door } from "./auth/door.ts";
+import type { DoorEvent } from "./auth/events.ts";
+import type { GatewayBackend, GatewayService } from "./backend.ts";
+import { Connections, idleConnectionMs, maxHeaderBytes } from "./connections/connections.ts";
+import type { HandOver } from "./handoff/sender.ts";
+import { carryToFront } from "./proxy/carry.ts";
+import { Upstreams } from "./proxy/upstream.ts";
+
+export type GatewayOptions = {
+  readonly backend: GatewayBackend;
+  readonly logger: Logger;
+  /** Told of logins and refusals of connections that are served here. */
+  readonly onEvent?: (serviceId: string, event: DoorEvent) => void;
+  readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer };
+};
+
+type Listener = {
+  readonly server: Server;
+  readonly door: Door;
+  service: GatewayService;
+  /** The engine that knows users and access list, and how far it is with the newest. */
+  admitted: { readonly to: HandOver; readonly done: Promise<void> } | undefined;
+  /** Closes what the listener serves itself; answers under way get that long. */
+  readonly close: (graceMs: number) => Promise<void>;
+};
+
+const closeGraceMs = 2_000;
+/** A larger mark than the default 64 KiB: else every chunk waits for the one before to leave. */
+const bufferedBytes = 1_048_576;
+
+export class Gateway {
+  readonly #options: GatewayOptions;
+  readonly #listeners = new Map<string, Listener>();
+  readonly #closing = new Set<Promise<void>>();
+  readonly #upstreams = new Upstreams();
+
+  constructor(options: GatewayOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Opens, updates and closes listeners until they match `services`; then users and access lists hold for every request,
+   * also on open connections. A listener that cannot be opened (its port is in use) or updated is in the returned map
+   * with the reason, and is tried again by the next call; the others work.
+   */
+  async sync(services: readonly GatewayService[]): Promise<ReadonlyMap<string, Error>> {
+    const failures = new Map<string, Error>();
+    const fail = (service: GatewayService, error: unknown, text: string) => {
+      this.#options.logger.error({ err: error, service: service.id, port: service.port }, text);
+      failures.set(service.id, error as Error);
+    };
+    const wanted = new Map(services.map((service) => [service.id, service]));
+    for (const [id, listener] of this.#listeners) {
+      const service = wanted.get(id);
+      if (service === undefined || service.host !== listener.service.host || service.port !== listener.service.port) {
+        this.#listeners.delete(id);
+        this.#leave(listener);
+      } else await this.#update(listener, service).catch((error) => fail(service, error, "listener not updated"));
+    }
+    for (const service of wanted.values()) {
+      if (this.#listeners.has(service.id)) continue;
+      try {
+        this.#listeners.set(service.id, await this.#open(service));
+      } catch (error) {
+        fail(service, error, "listener not opened");
+      }
+    }
+    return failures;
+  }
+
+  /** The port that the service's listener has, or undefined while it is not open. */
+  portOf(serviceId: string): number | undefined {
+    const address = this.#listeners.get(serviceId)?.server.address();
+    return (address as AddressInfo | null | undefined)?.port;
+  }
+
+  async close(): Promise<void> {
+    for (const listener of this.#listeners.values()) this.#leave(listener);
+    this.#listeners.clear();
+    await Promise.all(this.#closing);
+    this.#upstreams.close();
+  }
+
+  async #open(service: GatewayService): Promise<Listener> {
+    const { logger, tls } = this.#options;
+    const listener = tls === undefined ? this.#plain(service) : this.#overTls(service, tls);
+    const { server } = listener;
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(service.port, service.host, () => {
+        server.removeListener("error", reject);
+        resolve();
+      });
+    });
+    server.on("error", (error) => logger.error({ err: error, service: service.id }, "listener failed"));
+    return listener;
+  }
+
+  #plain(service: GatewayService): Listener {
+    const door = this.#door(service, true);
+    const connections = new Connections({ onRequest: (message, response) => void door.serve(message, response) });
+    let closed = false;
+    // Paused: what a client has sent is read by whoever serves it.
+    const server = createServer({ pauseOnConnect: true, allowHalfOpen: true, noDelay: true });
+    const close = async (graceMs: number) => {
+      closed = true;
+      await connections.close(graceMs);
+    };
+    const listener: Listener = { server, door, service, admitted: undefined, close };
+    server.on("connection", (socket: Socket) => {
+      socket.on("error", () => {});
+      const keep = () => (closed ? socket.destroy() : connections.give(socket));
+      const to = this.#options.backend.handOver(service.id);
+      if (to === undefined) return keep();
+      if (listener.admitted?.to !== to) this.#admit(listener, to).catch(() => {});
+      to.give(socket, keep);
+    });
+    return listener;
+  }
+
+  #overTls(service: GatewayService, tls: NonNullable<GatewayOptions["tls"]>): Listener {
+    const door = this.#door(service, false);
+    const http = {
+      maxHeaderSize: maxHeaderBytes,
+      keepAliveTimeout: idleConnectionMs,
+      requestTimeout: 0,
+      highWaterMark: bufferedBytes,
+    };
+    const server = createTlsServer({ ...http, ...tls }, (message, response) => void door.serve(message, response));
+    const close = async (graceMs: number) => {
+      server.closeIdleConnections();
+      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+      server.once("close", () => clearTimeout(timer));
+    };
+    return { server, door, service, admitted: undefined, close };
+  }
+
+  #door(service: GatewayService, handsOver: boolean): Door {
+    const { backend, logger } = this.#options;
+    const carry = carryToFront({ serviceId: service.id, backend, upstreams: this.#upstreams, handsOver });
+    const onEvent = (event: DoorEvent) => this.#options.onEvent?.(service.id, event);
+    return new Door({ facts: service, carry, logger, onEvent });
+  }
+
+  async #update(listener: Listener, service: GatewayService): Promise<void> {
+    if (JSON.stringify(service) !== JSON.stringify(listener.service)) {
+      listener.service = service;
+      listener.door.update(service);
+      if (listener.admitted !== undefined) this.#admit(listener, listener.admitted.to).catch(() => {});
+    }
+    const { admitted } = listener;
+    // The last attempt may have been in vain: every call tries again.
+    await admitted?.done.catch(() => this.#admit(listener, admitted.to));
+  }
+
+  /** Everything that is handed over after this call finds the listener's users and access list. */
+  async #admit(listener: Listener, to: HandOver): Promise<void> {
+    const { id, ipAccessList, users } = listener.service;
+    const admitted = { to, done: to.admit({ id, ipAccessList, users }) };
+    listener.admitted = admitted;
+    await admitted.done;
+  }
+
+  /** The port is free at once. What is still under way holds up nobody else's listener. */
+  #leave(listener: Listener): void {
+    const closed = this.#close(listener).finally(() => this.#closing.delete(closed));
+    this.#closing.add(closed);
+  }
+
+  /** No new connections; answers under way get a moment. */
+  async #close({ server, admitted, close }: Listener): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      // It asks the engine host for connections that it has shared, and a host may hang.
+      setTimeout(resolve, 2 * closeGraceMs).unref();
+    });
+    const draining = close(closeGraceMs);
+    await admitted?.to.drain({ graceMs: closeGraceMs }).catch(() => {});
+    await draining;
+    await closed;
+  }
+}

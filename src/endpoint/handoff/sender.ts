@@ -1,0 +1,170 @@
+/**
+ * The control plane's end of handing connections over to an engine host. The connection is shared, not moved: this
+ * process keeps its end open without reading, so that a connection can come back between two requests, and nothing
+ * that a client has sent is lost when the host lets go. When the host dies, connections with a request in hand are closed,
+ * and the others come back as well.
+ */
+import type { ChildProcess } from "node:child_process";
+import type { Socket } from "node:net";
+import type { DoorFacts } from "../auth/door.ts";
+import type { DoorEvents } from "../auth/events.ts";
+import { BusyMarksReader } from "./busy-marks.ts";
+import { type Activity, type FromHost, maxConnections, type ToHost } from "./messages.ts";
+import { StatementMarksReader } from "./statement-marks.ts";
+
+const answerTimeoutMs = 5_000;
+
+type Held = { readonly socket: Socket; readonly giveBack: (socket: Socket) => void; taken: boolean };
+
+export class HandOver {
+  readonly #child: ChildProcess;
+  readonly #held = new Map<number, Held>();
+  readonly #calls = new Map<number, (unused: boolean) => void>();
+  readonly #runDir: string;
+  #marks: BusyMarksReader | undefined;
+  #statements: StatementMarksReader | undefined;
+  /** Numbers of connections that are over, for new ones. */
+  readonly #freeIds: number[] = [];
+  #connectionIds = 0;
+  #callIds = 0;
+  #ended = false;
+  #activity: Activity = { running: 0, lastAt: 0 };
+  /** Told of logins and refusals at the host's door, once a second. */
+  onEvents: (events: DoorEvents) => void = () => {};
+
+  /** `runDir` is the host's. */
+  constructor(child: ChildProcess, runDir: string) {
+    this.#child = child;
+    this.#runDir = runDir;
+    child.on("message", (message) => this.#hear(message as FromHost));
+    child.once("exit", () => {
+      this.#ended = true;
+      this.#activity = { ...this.#activity, running: 0 };
+    });
+    // Later than "exit": everything that the host has said before it ended was heard.
+    child.once("close", () => this.#close());
+    // A write to a host that has just ended; `close` follows.
+    child.on("error", () => {});
+  }
+
+  /** False once the process has ended. */
+  get alive(): boolean {
+    return !this.#ended;
+  }
+
+  /** False when the host has ended, or holds as many connections as it may. */
+  get open(): boolean {
+    return !this.#ended && this.#held.size < maxConnections;
+  }
+
+  /** Connections that the host has, or is about to get. */
+  get held(): number {
+    return this.#held.size;
+  }
+
+  /** As reported last: at most a quarter of a second old while queries come and go. */
+  get activity(): Activity {
+    return this.#activity;
+  }
+
+  /**
+   * Sets users and access list; must come before the first connection. Resolves when they hold for every request from
+   * then on, also on open connections, or when the host has ended. Rejects when it does not answer.
+   */
+  async admit(facts: DoorFacts): Promise<void> {
+    await this.#call((id) => ({ type: "admit", id, facts }), answerTimeoutMs);
+  }
+
+  /**
+   * Hands a connection over of which nothing was read. `giveBack` gets it when the host did not take it, or let go of it
+   * between two requests, or died then; otherwise it is closed when the host has closed it or has died.
+   */
+  give(socket: Socket, giveBack: (socket: Socket) => void): void {
+    try {
+      this.#marks ??= new BusyMarksReader(this.#runDir);
+      this.#statements ??= new StatementMarksReader(this.#runDir);
+    } catch {
+      // The host has ended, and its run directory is gone.
+      giveBack(socket);
+      return;
+    }
+    const id = this.#freeIds.pop() ?? this.#connectionIds++;
+    this.#held.set(id, { socket, giveBack, taken: false });
+    const message: ToHost = { type: "connection", id };
+    this.#child.send(message, socket, { keepOpen: true }, (error) => {
+      if (error !== null) this.#giveBack(id);
+    });
+  }
+
+  /**
+   * Gets every connection back between two requests. With `unusedForMs` only when no query has run for that time: false
+   * says that one has, or that one came meanwhile, and the engine should stay in service. Without it, queries that run
+   * longer than `graceMs` are cancelled with a clear error. Nobody may hand connections over meanwhile.
+   */
+  async drain(options: { graceMs: number; unusedForMs?: number }): Promise<boolean> {
+    return await this.#call((id) => ({ type: "drain", id, ...options }), options.graceMs + answerTimeoutMs);
+  }
+
+  async #call(message: (id: number) => ToHost, timeoutMs: number): Promise<boolean> {
+    this.#callIds += 1;
+    const id = this.#callIds;
+    return await new Promise<boolean>((resolve, reject) => {
+      if (this.#ended) return resolve(true);
+      const timer = setTimeout(() => {
+        this.#calls.delete(id);
+        reject(new Error(`the engine host did not answer within ${timeoutMs} ms`));
+      }, timeoutMs);
+      this.#calls.set(id, (unused) => {
+        clearTimeout(timer);
+        this.#calls.delete(id);
+        resolve(unused);
+      });
+      // A failure is the end of the host, which answers every call.
+      this.#child.send(message(id), () => {});
+    });
+  }
+
+  #hear(message: FromHost): void {
+    if (message.type === "activity") this.#activity = { running: message.running, lastAt: message.lastAt };
+    else if (message.type === "events") this.onEvents(message.events);
+    else if (message.type === "admitted") this.#calls.get(message.id)?.(true);
+    else if (message.type === "drained") this.#calls.get(message.id)?.(message.unused);
+    else if (message.type === "released") this.#giveBack(message.id);
+    else if (message.type === "closed") this.#drop(message.id);
+    else if (message.type === "taken") {
+      const held = this.#held.get(message.id);
+      if (held !== undefined) held.taken = true;
+    }
+  }
+
+  #giveBack(id: number): void {
+    const held = this.#forget(id);
+    held?.giveBack(held.socket);
+  }
+
+  #drop(id: number): void {
+    this.#forget(id)?.socket.destroy();
+  }
+
+  #forget(id: number): Held | undefined {
+    const held = this.#held.get(id);
+    if (this.#held.delete(id)) this.#freeIds.push(id);
+    return held;
+  }
+
+  /** The beginnings of the statements that connections have in hand, without texts in quotes; until the process is closed. */
+  statementsInHand(): string[] {
+    const busy = [...this.#held].filter(([id, { taken }]) => taken && this.#marks?.isBusy(id) === true);
+    return busy.map(([id]) => this.#statements?.get(id) ?? "").filter((text) => text !== "");
+  }
+
+  #close(): void {
+    for (const answer of this.#calls.values()) answer(true);
+    for (const [id, { taken }] of [...this.#held]) {
+      if (taken && this.#marks?.isBusy(id) !== false) this.#drop(id);
+      else this.#giveBack(id);
+    }
+    this.#marks?.close();
+    this.#statements?.close();
+  }
+}

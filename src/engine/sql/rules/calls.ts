@@ -1,0 +1,104 @@
+/** Every name in the place of a function, and every argument in which a function may be named. */
+
+import { definitionNames, functions, tableFunctions } from "../lists/lists.ts";
+import { argumentRanges, isCall, isKeyword, isMark, isName } from "../text/scan.ts";
+import type { SqlToken } from "../text/tokens.ts";
+import type { Facts } from "./facts.ts";
+import { refuse, unknownFunction } from "./refusal.ts";
+import { isStructured, judgeTableFunction } from "./table-function.ts";
+
+type Tokens = readonly SqlToken[];
+
+/**
+ * Throws for a call of what is not on a list. `skipped` are indices that another rule has judged: names of engines and of
+ * the sources of dictionaries.
+ */
+export function judgeCalls(tokens: Tokens, pairs: Int32Array, facts: Facts, skipped: ReadonlySet<number>): void {
+  for (let at = 0; at < tokens.length; at += 1) {
+    const token = tokens[at] as SqlToken;
+    if (token.kind !== "word" && token.kind !== "quoted") continue;
+    if (isKeyword(token, "APPLY")) judgeApplied(tokens, at, facts);
+    if (!isCall(tokens, at) || skipped.has(at) || isColumnList(tokens, pairs, at)) continue;
+    judgeName(token.value, facts);
+    if (isStructured(tokens, at)) judgeTableFunction(tokens, pairs, at, facts);
+    if (takesFunctions(token.value)) judgeFunctionArguments(tokens, pairs, at + 1, facts);
+    if (token.value === "hasColumnInTable" && argumentRanges(tokens, pairs, at + 1).length > 3) {
+      refuse("Function hasColumnInTable is not available for other servers.");
+    }
+  }
+}
+
+/** Throws for a function that is refused; a name that no list holds goes to `facts.unknown`. */
+export function judgeName(name: string, facts: Facts): void {
+  const folded = name.toLowerCase();
+  if (isRefusedFunction(name)) refuse(`Function ${name} is not available.`);
+  if (functions.allowed.has(folded) || tableFunctions.allowed.has(folded) || definitionNames.has(folded)) return;
+  // No name is that long, and the engine is asked with it.
+  if (name.length > 256) unknownFunction(name.slice(0, 40));
+  if (isCombined(folded)) return;
+  facts.unknown.add(name);
+}
+
+/** True for the name of a function or table function that no statement may call. */
+export function isRefusedFunction(name: string): boolean {
+  const folded = name.toLowerCase();
+  return functions.refused.has(folded) || tableFunctions.refused.has(folded) || name.startsWith("__");
+}
+
+const combinators =
+  /(?:simplestate|ordefault|distinct|resample|foreach|argmax|argmin|ornull|tuple|merge|state|array|null|map|if)$/;
+
+/** `sumIf`, `quantileArrayIf`: an aggregate function with combinators behind its name. */
+function isCombined(folded: string): boolean {
+  for (let name = folded; ; ) {
+    const end = name.search(combinators);
+    if (end <= 0) return false;
+    name = name.slice(0, end);
+    if (functions.aggregate.has(name)) return true;
+  }
+}
+
+/** `AS n(a, b)` of a table, `WITH RECURSIVE t(a, b) AS (...)`: names of columns, not arguments. */
+function isColumnList(tokens: Tokens, pairs: Int32Array, at: number): boolean {
+  const close = pairs[at + 1] as number;
+  for (let i = at + 2; i < close; i += 1) {
+    const token = tokens[i];
+    if (!isName(token) && !isMark(token, ",")) return false;
+  }
+  if (isKeyword(tokens[close + 1], "AS") && isMark(tokens[close + 2], "(")) return true;
+  return isKeyword(tokens[at - 1], "AS") && (isKeyword(tokens[0], "SELECT") || isKeyword(tokens[0], "WITH"));
+}
+
+/** Functions of arrays and maps take lambdas, and so may what users have made. No other function of the engine does. */
+function takesFunctions(name: string): boolean {
+  const folded = name.toLowerCase();
+  return folded.startsWith("array") || folded.startsWith("map") || !functions.allowed.has(folded);
+}
+
+/** `arrayMap(file, ...)`: a bare name in an argument may be that of a function. */
+function judgeFunctionArguments(tokens: Tokens, pairs: Int32Array, open: number, facts: Facts): void {
+  for (const [from, to] of argumentRanges(tokens, pairs, open)) {
+    // The formatter keeps parentheses around a name.
+    const depth = wrapping(tokens, pairs, from, to);
+    const token = tokens[from + depth];
+    if (to - from !== 2 * depth + 1) continue;
+    if (isName(token) && isRefusedFunction(token.value)) refuse(`Function ${token.value} is not available.`);
+    if (token?.kind === "parameter" && token.type === "Identifier") facts.identifiers.add(token.value);
+  }
+}
+
+/** How many parentheses stand around everything from `from` to `to`. */
+function wrapping(tokens: Tokens, pairs: Int32Array, from: number, to: number): number {
+  let depth = 0;
+  while (isMark(tokens[from + depth], "(") && pairs[from + depth] === to - 1 - depth) depth += 1;
+  return depth;
+}
+
+/** `* APPLY name`, `* APPLY name(parameters)`; a lambda behind APPLY holds calls like any other. */
+function judgeApplied(tokens: Tokens, at: number, facts: Facts): void {
+  const name = tokens[at + 1];
+  const named = isKeyword(tokens[at - 1], "AS") || isMark(tokens[at - 1], ".");
+  // `ALTER TABLE t (APPLY DELETED MASK)`, `(APPLY PATCHES)`.
+  const command = isMark(tokens[at - 1], "(") && (isKeyword(tokens[at + 2], "MASK") || isKeyword(name, "PATCHES"));
+  if (!named && !command && isName(name) && !isMark(tokens[at + 2], "->")) judgeName(name.value, facts);
+}

@@ -1,0 +1,109 @@
+/** CREATE, REPLACE and ATTACH: engines, dictionaries, and whose rights a view has. */
+import { internalUser } from "../../chdb/users.ts";
+import { dictionaries, engines } from "../lists/lists.ts";
+import { argumentRanges, isCall, isKeyword, isMark, isName } from "../text/scan.ts";
+import type { SqlToken } from "../text/tokens.ts";
+import { judgeClickHouseSource } from "./dictionary.ts";
+import type { Facts } from "./facts.ts";
+import { refuseParallel, wordsFrom } from "./kinds.ts";
+import { judgeFormat } from "./object-storage.ts";
+import { refuse } from "./refusal.ts";
+import { judgeAddress } from "./table-function.ts";
+
+type Tokens = readonly SqlToken[];
+
+const heads =
+  /^(?:OR REPLACE )?(?:(?:TEMPORARY|MATERIALIZED|WINDOW|LIVE) )?(TABLE|VIEW|DICTIONARY|DATABASE|FUNCTION|INDEX|HYPOTHETICAL INDEX)\b/;
+
+/** Throws for a definition that is not available. Returns the indices of names that need no further look as calls. */
+export function judgeDefinition(tokens: Tokens, pairs: Int32Array, facts: Facts): Set<number> {
+  const verb = (tokens[0] as SqlToken).value;
+  const head = heads.exec(wordsFrom(tokens, 1))?.[1];
+  if (head === undefined) refuse(`${verb} ${wordsFrom(tokens, 1, 2)} is not available over this interface.`);
+  if (verb === "ATTACH") judgeAttach(tokens, facts);
+  if (head === "FUNCTION") judgeFunction(tokens);
+  refuseParallel(tokens);
+  const skipped = new Set<number>();
+  judgeEngines(tokens, pairs, head === "DATABASE", skipped, facts);
+  if (head === "DICTIONARY") {
+    facts.bareNames = true;
+    judgeDictionary(tokens, pairs, skipped, facts);
+  }
+  return skipped;
+}
+
+/** ATTACH brings back what was detached. With a definition or a path it could bring anything. */
+function judgeAttach(tokens: Tokens, facts: Facts): void {
+  const plain = tokens.every((token) => isName(token) || isMark(token, "."));
+  const defines = tokens.some(
+    (token) => isKeyword(token, "AS") || isKeyword(token, "FROM") || isKeyword(token, "ENGINE"),
+  );
+  if (!plain || defines) refuse("ATTACH with a definition or a path is not available.");
+  facts.attached = tokens.at(-1)?.value;
+}
+
+/** Functions of users are lambdas; programs and libraries are not available. */
+function judgeFunction(tokens: Tokens): void {
+  const at = tokens.findIndex((token) => isKeyword(token, "AS"));
+  const lambda = at > 0 && at < 10 && tokens.slice(at).some((token) => isMark(token, "->"));
+  if (!lambda) refuse("A function must be defined as a lambda.");
+}
+
+/** Throws for a view with the rights of the control plane, or without any: a view runs with those of its definer. */
+export function judgeRights(tokens: Tokens): void {
+  for (const [at, token] of tokens.entries()) {
+    if (isKeyword(token, "SECURITY") && isKeyword(tokens[at + 1], "NONE"))
+      refuse("SQL SECURITY NONE is not available.");
+    if (isKeyword(token, "DEFINER") && isMark(tokens[at + 1], "=") && tokens[at + 2]?.value === internalUser) {
+      refuse(`Definer ${tokens[at + 2]?.value} is not available.`);
+    }
+  }
+}
+
+function judgeEngines(tokens: Tokens, pairs: Int32Array, database: boolean, skipped: Set<number>, facts: Facts): void {
+  for (const [at, token] of tokens.entries()) {
+    const engine = tokens[at + 2];
+    if (!isKeyword(token, "ENGINE") || !isMark(tokens[at + 1], "=") || engine === undefined) continue;
+    const allowed = database ? engines.databases : engines.tables;
+    if (!isName(engine) || !allowed.has(engine.value)) {
+      refuse(`${database ? "Database engine" : "Engine"} ${engine.value} is not available.`);
+    }
+    skipped.add(at + 2);
+    if (engines.objectStorage.has(engine.value)) judgeStorageEngine(tokens, pairs, at + 2, facts);
+  }
+}
+
+/** Object storage: an address that can be looked at, and a format whose data holds no expressions. */
+function judgeStorageEngine(tokens: Tokens, pairs: Int32Array, at: number, facts: Facts): void {
+  const name = (tokens[at] as SqlToken).value;
+  if (!isCall(tokens, at)) return;
+  const ranges = argumentRanges(tokens, pairs, at + 1);
+  judgeAddress(tokens, ranges[0] ?? [at, at], name, facts);
+  judgeFormat(tokens, ranges, name);
+  if (ranges.some(([from]) => /^values$/i.test(tokens[from]?.value ?? "")))
+    refuse(`Format Values is not available in ${name}.`);
+}
+
+/** The clauses of a dictionary: `SOURCE(CLICKHOUSE(...))`, `LAYOUT(FLAT())`, `LIFETIME(...)`, `RANGE(...)`, `SETTINGS(...)`. */
+function judgeDictionary(tokens: Tokens, pairs: Int32Array, skipped: Set<number>, facts: Facts): void {
+  for (let at = 0; at < tokens.length; at += 1) {
+    const token = tokens[at] as SqlToken;
+    // The attributes stand in the first parentheses and are judged as expressions and types.
+    if (isMark(token, "(")) at = Math.max(at, pairs[at] as number);
+    if (!isCall(tokens, at) || token.kind !== "word") continue;
+    const inner = tokens[at + 2];
+    if (token.value === "SOURCE") {
+      if (!isName(inner) || !dictionaries.sources.has(inner.value.toLowerCase())) {
+        refuse(`Dictionary source ${inner?.value} is not available.`);
+      }
+      if (inner.value.toLowerCase() === "clickhouse") judgeClickHouseSource(tokens, pairs, at + 2, facts);
+    } else if (token.value === "LAYOUT") {
+      if (!isName(inner) || !dictionaries.layouts.has(inner.value.toLowerCase())) {
+        refuse(`Dictionary layout ${inner?.value} is not available.`);
+      }
+    } else if (!/^(?:LIFETIME|RANGE|SETTINGS)$/.test(token.value)) continue;
+    skipped.add(at);
+    if (token.value === "SOURCE" || token.value === "LAYOUT") skipped.add(at + 2);
+    at = pairs[at + 1] as number;
+  }
+}

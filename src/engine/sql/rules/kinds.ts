@@ -1,0 +1,173 @@
+/** What a statement is, by the first words of its canonical text. A kind that is not here is not available. */
+
+import { isCall, isKeyword, isMark } from "../text/scan.ts";
+import type { SqlToken } from "../text/tokens.ts";
+import { emptyFacts, type Facts } from "./facts.ts";
+import { refuse } from "./refusal.ts";
+
+type Tokens = readonly SqlToken[];
+
+const readers = new Set(["SELECT", "WITH", "SHOW", "DESCRIBE", "EXISTS", "CHECK", "WATCH"]);
+const changers = new Set([
+  "ALTER",
+  "DROP",
+  "TRUNCATE",
+  "DETACH",
+  "RENAME",
+  "EXCHANGE",
+  "OPTIMIZE",
+  "UNDROP",
+  "DELETE",
+  "UPDATE",
+]);
+const definers = new Set(["CREATE", "REPLACE", "ATTACH"]);
+
+/** Objects that DROP, TRUNCATE, DETACH and RENAME may name; the others are users, roles and things of the server. */
+const objects = /^(?:TEMPORARY )?(?:TABLE|TABLES|VIEW|DICTIONARY|DICTIONARIES|DATABASE|FUNCTION|INDEX|ALL TABLES)\b/;
+
+/** SYSTEM statements that touch data of this service only; the engine's grants narrow them further. */
+const systemVerbs = [
+  /^(?:START|STOP) (?:MERGES|TTL MERGES|MOVES|CLEANUP|VIEWS?|REDUCE BLOCKING PARTS)\b/,
+  /^(?:REFRESH|WAIT|CANCEL|PAUSE|START|STOP) VIEW\b/,
+  /^RELOAD DICTIONAR(?:Y|IES)\b/,
+  /^FLUSH (?:LOGS|ASYNC INSERT QUEUE)\b/,
+  /^(?:LOAD|UNLOAD) PRIMARY KEY\b/,
+  /^WAIT LOADING PARTS\b/,
+  /^PREWARM (?:MARK CACHE|PRIMARY INDEX CACHE)\b/,
+  /^CLEAR (?:MARK|PRIMARY INDEX|UNCOMPRESSED|INDEX MARK|INDEX UNCOMPRESSED|QUERY|QUERY CONDITION|SCHEMA|COMPILED EXPRESSION|MMAP|PAGE|VECTOR SIMILARITY INDEX|TEXT INDEX [A-Z]+|ICEBERG METADATA|PARQUET METADATA) CACHES?\b/,
+];
+
+/** Commands of ALTER TABLE. FREEZE, FETCH, MOVE and EXPORT are missing: they name disks, paths and other servers. */
+const alterCommands = [
+  /^(?:ADD|DROP|CLEAR|MODIFY|COMMENT|RENAME|MATERIALIZE|ALTER) COLUMN\b/,
+  /^(?:ADD|DROP|CLEAR|MATERIALIZE) (?:INDEX|PROJECTION)\b/,
+  /^(?:ADD|DROP) CONSTRAINT\b/,
+  /^(?:ADD|DROP|CLEAR|MODIFY|MATERIALIZE) STATISTICS\b/,
+  /^(?:MODIFY|MATERIALIZE|REMOVE) TTL\b/,
+  /^(?:MODIFY|REMOVE) (?:SAMPLE BY|COMMENT)\b/,
+  /^MODIFY (?:ORDER BY|QUERY|REFRESH|SETTING|SQL SECURITY|DEFINER)\b/,
+  /^RESET SETTING\b/,
+  /^(?:UPDATE|DELETE)\b/,
+  /^APPLY (?:DELETED MASK|PATCHES)\b/,
+  /^REWRITE PARTS\b/,
+  /^(?:DROP|DETACH|ATTACH|REPLACE|FORGET) (?:DETACHED )?PART(?:ITION)?\b/,
+  /^MOVE PARTITION .* TO TABLE\b/,
+];
+
+/** The kind of a statement, with nothing found yet. Throws for kinds that are not available. */
+export function readKind(tokens: Tokens): Facts {
+  const from = tokens.findIndex((token) => !isMark(token, "("));
+  const verb = tokens[from]?.kind === "word" ? (tokens[from]?.value as string) : "";
+  if (readers.has(verb)) return emptyFacts("read", true);
+  if (verb === "EXPLAIN") return emptyFacts("read", explainsQuery(tokens, from + 1));
+  if (verb === "INSERT") return insertFacts(tokens);
+  if (verb === "SET") return setFacts(tokens[from + 1]);
+  if (verb === "USE") return emptyFacts("set", true);
+  if (verb === "KILL") return killFacts(tokens[from + 1]);
+  if (verb === "SYSTEM") return systemFacts(wordsFrom(tokens, from + 1));
+  if (definers.has(verb)) return emptyFacts("define", false);
+  if (changers.has(verb)) return changeFacts(tokens, verb, from + 1);
+  refuse(`${verb === "" ? "This kind of statement" : verb} is not available over this interface.`);
+}
+
+/** The next words, as one text: `STOP MERGES default t`. */
+export function wordsFrom(tokens: Tokens, from: number, count = 8): string {
+  return tokens
+    .slice(from, from + count)
+    .map((token) => token.value)
+    .join(" ");
+}
+
+/** EXPLAIN of what is not a query is for users who may run it. */
+function explainsQuery(tokens: Tokens, from: number): boolean {
+  const verbs = new Set(["SELECT", "WITH", "INSERT", ...changers, ...definers, "SYSTEM", "KILL", "GRANT", "REVOKE"]);
+  const inner = tokens.slice(from).find((token) => token.kind === "word" && verbs.has(token.value));
+  refuseParallel(tokens);
+  if (isKeyword(inner, "INSERT")) insertFormat(tokens.slice(tokens.indexOf(inner as SqlToken)));
+  return isKeyword(inner, "SELECT") || isKeyword(inner, "WITH");
+}
+
+function insertFacts(tokens: Tokens): Facts {
+  refuseParallel(tokens);
+  const facts = emptyFacts("insert", false);
+  const format = insertFormat(tokens);
+  if (format !== undefined) facts.format = format;
+  if (tokens.some((token) => isKeyword(token, "SELECT"))) {
+    facts.selects = tokens.some((token, i) => token.value === "input" && isCall(tokens, i)) ? "input" : "tables";
+  }
+  return facts;
+}
+
+/**
+ * The format of an INSERT, which the formatter alone of all names writes without quotes: it must be a word, and the end of
+ * the text, or it could be code.
+ */
+function insertFormat(tokens: Tokens): string | undefined {
+  // What the formatter writes for a format that is a parameter.
+  if (isKeyword(tokens.at(-1), "VALUES")) refuse("The format of the INSERT must be a name.");
+  let depth = 0;
+  for (let at = 0; at < tokens.length; at += 1) {
+    if (isMark(tokens[at], "(")) depth += 1;
+    else if (isMark(tokens[at], ")")) depth -= 1;
+    if (depth !== 0 || !isKeyword(tokens[at], "FORMAT")) continue;
+    const name = tokens[at + 1];
+    if (name?.kind !== "word" || at + 2 !== tokens.length) refuse("The format of the INSERT has an odd name.");
+    return name.value;
+  }
+  return undefined;
+}
+
+function setFacts(next: SqlToken | undefined): Facts {
+  if (isKeyword(next, "TRANSACTION")) refuse("SET TRANSACTION is not available over this interface.");
+  return emptyFacts("set", true);
+}
+
+/** The engine lets a user without the grant KILL QUERY end his own queries only. */
+function killFacts(next: SqlToken | undefined): Facts {
+  if (isKeyword(next, "QUERY")) return emptyFacts("kill", true);
+  if (isKeyword(next, "MUTATION")) return emptyFacts("kill", false);
+  refuse(`KILL ${next?.value ?? ""} is not available over this interface.`);
+}
+
+function systemFacts(words: string): Facts {
+  if (!systemVerbs.some((verb) => verb.test(words))) {
+    refuse(`SYSTEM ${words.split(" ").slice(0, 3).join(" ")} is not available over this interface.`);
+  }
+  return emptyFacts("system", false);
+}
+
+function changeFacts(tokens: Tokens, verb: string, from: number): Facts {
+  const words = wordsFrom(tokens, from);
+  if (verb === "ALTER") checkAlter(tokens, from, words);
+  else if (/^(?:DROP|TRUNCATE|DETACH|RENAME|EXCHANGE|OPTIMIZE|UNDROP)$/.test(verb) && !objects.test(words)) {
+    refuse(`${verb} ${words.split(" ").slice(0, 2).join(" ")} is not available over this interface.`);
+  }
+  refuseParallel(tokens);
+  return emptyFacts("change", false);
+}
+
+/** `a PARALLEL WITH b` is two statements in one. */
+export function refuseParallel(tokens: Tokens): void {
+  const found = tokens.some((token, at) => isKeyword(token, "PARALLEL") && isKeyword(tokens[at + 1], "WITH"));
+  if (found) refuse("PARALLEL WITH is not available over this interface.");
+}
+
+/** `ALTER TABLE name (command), (command)`: the formatter puts every command in parentheses. */
+function checkAlter(tokens: Tokens, from: number, words: string): void {
+  if (!/^(?:TEMPORARY )?TABLE\b/.test(words)) {
+    refuse(`ALTER ${words.split(" ").slice(0, 2).join(" ")} is not available over this interface.`);
+  }
+  let depth = 0;
+  for (let at = from; at < tokens.length; at += 1) {
+    if (isMark(tokens[at], ")")) depth -= 1;
+    if (!isMark(tokens[at], "(")) continue;
+    depth += 1;
+    if (depth === 1) checkAlterCommand(tokens, at + 1);
+  }
+}
+
+function checkAlterCommand(tokens: Tokens, at: number): void {
+  const words = wordsFrom(tokens, at, 40);
+  const command = words.split(" ").slice(0, 2).join(" ");
+  if (!alterCommands.some((pattern) => pattern.test(words))) refuse(`ALTER TABLE ... ${command} is not available.`);
+}

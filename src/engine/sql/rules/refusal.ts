@@ -1,0 +1,27 @@
+/** How the guard says no: one sentence that names what is not available, in the engine's own form of errors. */
+import { ClickHouseException, clickHouseException } from "../../../clickhouse/exception.ts";
+
+/** Throws ACCESS_DENIED. */
+export function refuse(sentence: string): never {
+  throw clickHouseException("ACCESS_DENIED", sentence);
+}
+
+/** Throws the error that the engine answers for a function that it does not know. */
+export function unknownFunction(name: string): never {
+  throw new ClickHouseException(46, "UNKNOWN_FUNCTION", `Function with name \`${name}\` does not exist.`);
+}
+
+/** Throws the error that the engine answers for a setting that it does not know. */
+export function unknownSetting(name: string): never {
+  throw clickHouseException("UNKNOWN_SETTING", `Unknown setting '${name}'`);
+}
+
+/** Throws the error that the engine answers for a setting that may not be changed. */
+export function fixedSetting(name: string): never {
+  throw new ClickHouseException(452, "SETTING_CONSTRAINT_VIOLATION", `Setting ${name} should not be changed.`);
+}
+
+/** Throws READONLY. */
+export function readOnly(sentence: string): never {
+  throw clickHouseException("READONLY", sentence);
+}

@@ -1,0 +1,50 @@
+/**
+ * Data of INSERT ... VALUES. The engine can read expressions in it, `now()` or `1 + 2`, and reads literals without them.
+ * They are allowed for data that is plain and calls nothing but functions of the list.
+ */
+import { functions } from "../lists/lists.ts";
+import { plainTokenAt } from "./plain-text.ts";
+import { isName } from "./scan.ts";
+
+/** Bytes of data that are searched; longer data must consist of literals. */
+export const maxSearchedBytes = 1_048_576;
+
+/** Words that begin a query, or name a function without parentheses. */
+const queries = /^(?:select|with|from|apply|insert)$/i;
+
+/** A bound parameter stands for a literal, unless it is an identifier. */
+const parameter = /\{[A-Za-z_][A-Za-z0-9_$]*:(?!\s*Identifier)[A-Za-z0-9_(), ]+\}/gi;
+
+/** Many literals and marks at once, which is what nearly all data is. Its parts begin with different characters. */
+const literals =
+  /(?:[ \t\r\n,()]+|'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*'|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_$.])){1,200}/y;
+const opening = /[ \t\r\n]*\(/y;
+
+/** True when the whole data (latin1) may be parsed with expressions. The time is linear. */
+export function mayHoldExpressions(data: string): boolean {
+  if (data.length > maxSearchedBytes) return false;
+  const text = data.replace(parameter, "0");
+  for (let at = 0; at < text.length; ) {
+    literals.lastIndex = at;
+    if (literals.test(text)) {
+      at = literals.lastIndex;
+      continue;
+    }
+    const token = plainTokenAt(text, at);
+    // A comment is one for the engine's lexer, and not for its reader of rows.
+    if (token === undefined || token === "odd" || token.start !== at) return false;
+    if (isName(token) && !isHarmless(text, token.value, token.end)) return false;
+    at = token.end;
+  }
+  return true;
+}
+
+function isHarmless(text: string, value: string, end: number): boolean {
+  // An escape could spell any name.
+  if (/[\\`"]/.test(value)) return false;
+  const name = value.toLowerCase();
+  if (queries.test(name) || functions.refused.has(name)) return false;
+  opening.lastIndex = end;
+  // `format` is also a table function, which takes a structure.
+  return !opening.test(text) || (functions.allowed.has(name) && name !== "format") || name === "in";
+}

@@ -1,0 +1,42 @@
+/** Pipes as the API shows them: what the user sent, without secrets and roles, and nothing filled in. */
+import type { z } from "zod";
+import type { pipeDetails, pipeRecord } from "../../api/pipes.ts";
+import { remember } from "../../lib/remember.ts";
+import type { Pipe } from "../../store/pipes.ts";
+
+/** Lists are asked for often and change rarely; a frozen result is turned into JSON only once. */
+export const pipeRecordsOf = remember(
+  (pipes: readonly Pipe[]) => Object.freeze(pipes.map(pipeRecordOf)) as z.input<typeof pipeRecord>[],
+);
+
+export function pipeRecordOf(pipe: Pipe): z.input<typeof pipeRecord> {
+  return {
+    id: pipe.id,
+    serviceId: pipe.serviceId,
+    name: pipe.name,
+    state: pipe.state,
+    scaling: pipe.scaling,
+    source: pipe.source,
+    destination: pipe.destination as z.input<typeof pipeRecord>["destination"],
+    fieldMappings: [...pipe.fieldMappings],
+    settings: pipe.settings as z.input<typeof pipeRecord>["settings"],
+    createdAt: pipe.createdAt,
+    updatedAt: pipe.updatedAt,
+  };
+}
+
+export function pipeDetailsOf(
+  pipe: Pipe,
+  counters: Readonly<Record<string, number>>,
+  gauges: Readonly<Record<string, number>>,
+): z.input<typeof pipeDetails> {
+  const pending = gauges.filesPending ?? 0;
+  const filesFound = (counters.filesLoaded ?? 0) + (counters.filesFailed ?? 0) + pending;
+  const files: Record<string, number> =
+    counters.filesLoaded === undefined && gauges.filesPending === undefined ? {} : { filesFound };
+  return {
+    ...pipeRecordOf(pipe),
+    ...(pipe.lastError === null ? {} : { lastError: pipe.lastError }),
+    progress: { ...counters, ...gauges, ...files },
+  };
+}

@@ -1,0 +1,211 @@
+/** The checks of a new or changed pipe that ask its source and its service, within a bounded time. */
+import { ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
+import { abortable } from "../../lib/abort.ts";
+import { AppError, type Issue } from "../../lib/errors.ts";
+import type { Target } from "../../outgoing/dialer.ts";
+import type { Permits } from "../../outgoing/permits.ts";
+import type { OutgoingPolicy } from "../../outgoing/policy.ts";
+import type {
+  Connector,
+  DestinationTable,
+  FoundField,
+  JsonObject,
+  NetworkContext,
+  Query,
+  SourceKind,
+} from "../../sources/source.ts";
+import { failureOf, sentenceOf } from "../failures.ts";
+import { findTable, type TableFacts } from "../tables.ts";
+import { listenForEngine } from "./engine-listener.ts";
+import type { AcquireService } from "./replica.ts";
+
+const checkTimeoutMs = 10_000;
+
+export type CheckRequest = {
+  readonly organizationId: string;
+  readonly serviceId: string;
+  readonly kind: SourceKind;
+  /** Undefined: the source has not changed. */
+  readonly config: JsonObject | undefined;
+  readonly table: DestinationTable;
+  /** Undefined: the destination has not changed. */
+  readonly managedTable: boolean | undefined;
+  readonly validateSamples: boolean;
+};
+
+export type DiscoverRequest = Pick<CheckRequest, "organizationId" | "serviceId" | "kind"> & {
+  readonly config: JsonObject;
+};
+
+export type PipeChecksOptions = {
+  readonly acquire: AcquireService;
+  readonly policy: OutgoingPolicy;
+  readonly permits: Permits;
+  /** Checks of one organization that run at the same time. */
+  readonly limit: number;
+};
+
+type Scope = { readonly organizationId: string; readonly serviceId: string };
+
+export class PipeChecks {
+  readonly #options: PipeChecksOptions;
+  readonly #running = new Map<string, number>();
+
+  constructor(options: PipeChecksOptions) {
+    this.#options = options;
+  }
+
+  /** Throws SOURCE_* or DESTINATION_INVALID with what is wrong; TOO_MANY_REQUESTS at the limit. */
+  async reachable(request: CheckRequest, requestSignal: AbortSignal): Promise<void> {
+    await this.#withService(request, requestSignal, async (client, network, signal) => {
+      await checkDestination(client, request);
+      await checkSource(client, network, request, signal);
+    });
+  }
+
+  /** Fields and types that samples of the source have, as the service's engine infers them. Throws as `reachable`. */
+  async discover(request: DiscoverRequest, requestSignal: AbortSignal): Promise<readonly FoundField[]> {
+    const { kind, config } = request;
+    const connector = (await kind.connect()) as Connector<JsonObject>;
+    if (connector.discover === undefined) {
+      throw new AppError("BAD_REQUEST", `source.${kind.key}: its fields cannot be discovered`);
+    }
+    return await this.#withService(request, requestSignal, async (client, network, signal) => {
+      return (await connector.discover?.(config, { network, query: queryOf(client, signal) }, signal)) ?? [];
+    });
+  }
+
+  /** Runs the work with a client of the service, within a bounded time. */
+  async #withService<T>(
+    { organizationId, serviceId }: Scope,
+    requestSignal: AbortSignal,
+    work: (client: ClickHouseClient, network: NetworkContext, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { acquire, policy, permits } = this.#options;
+    const withdrawals: (() => void)[] = [this.#begin(organizationId)];
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), checkTimeoutMs);
+    const onAbort = () => timeout.abort();
+    requestSignal.addEventListener("abort", onAbort);
+    const permitEngine = async ({ host, port }: Target) =>
+      void withdrawals.push(permits.add(serviceId, { kind: "source", host, port }));
+    const listen = async () => {
+      const { listener, withdraw } = await listenForEngine(permits, serviceId);
+      withdrawals.push(withdraw);
+      return listener;
+    };
+    try {
+      const { release, address } = await acquire(serviceId, timeout.signal);
+      const client = new ClickHouseClient(address);
+      try {
+        const network = { policy, organizationId, permitEngine, listenForEngine: listen };
+        return await abortable(work(client, network, timeout.signal), timeout.signal);
+      } finally {
+        client.close();
+        release();
+      }
+    } catch (error) {
+      if (!timeout.signal.aborted || requestSignal.aborted) throw error;
+      const message = `The source or the service did not answer within ${checkTimeoutMs / 1000} s.`;
+      throw new AppError("SOURCE_UNREACHABLE", message, { cause: error });
+    } finally {
+      clearTimeout(timer);
+      requestSignal.removeEventListener("abort", onAbort);
+      for (const withdraw of withdrawals) withdraw();
+    }
+  }
+
+  /** Takes a place; the function returned gives it back. */
+  #begin(organizationId: string): () => void {
+    const running = this.#running.get(organizationId) ?? 0;
+    const { limit } = this.#options;
+    if (running >= limit) {
+      const message = `${running} checks of pipes are running, and ${limit} may run at a time (--pipe-checks-per-organization).`;
+      throw new AppError("TOO_MANY_REQUESTS", message);
+    }
+    this.#running.set(organizationId, running + 1);
+    return () => {
+      const left = (this.#running.get(organizationId) ?? 1) - 1;
+      if (left === 0) this.#running.delete(organizationId);
+      else this.#running.set(organizationId, left);
+    };
+  }
+}
+
+async function checkSource(
+  client: ClickHouseClient,
+  network: NetworkContext,
+  request: CheckRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  if (request.config === undefined && !request.validateSamples) return;
+  const connector = await request.kind.connect();
+  const query = queryOf(client, signal);
+  const isExisting = request.managedTable === undefined;
+  const { validateSamples, table: destination } = request;
+  const options = { network, validateSamples, destination, query, isExisting };
+  await connector.check((request.config ?? {}) as never, options, signal);
+}
+
+/** What the engine says about a sample is said about the source. */
+function queryOf(client: ClickHouseClient, signal: AbortSignal): Query {
+  return async (sql, options = {}) => {
+    try {
+      return await client.rows(sql, { ...options, signal });
+    } catch (error) {
+      if (!(error instanceof ClickHouseError)) throw error;
+      throw new AppError("SOURCE_INVALID", sentenceOf(failureOf(error)), { cause: error });
+    }
+  };
+}
+
+async function checkDestination(client: ClickHouseClient, request: CheckRequest): Promise<void> {
+  if (request.managedTable === undefined) return;
+  const { database, table, owned } = request.table;
+  // The connector knows what its tables must be, and looks itself.
+  if (owned !== undefined) return;
+  const found = await findTable(client, database, table);
+  if (found === undefined) {
+    if (request.managedTable) return;
+    refuse("table", `table ${database}.${table} does not exist; create it, or set managedTable`);
+  }
+  const columns = await columnsOf(client, request.table);
+  if (request.managedTable && (await hasRows(client, found))) {
+    refuse("table", `table ${database}.${table} exists and is not empty`);
+  }
+  if (!/MergeTree$/.test(found.engine) && found.engine !== "Null") {
+    refuse("table", `table ${database}.${table} has the engine ${found.engine}; exactly-once needs a MergeTree table`);
+  }
+  const missing = request.table.columns.filter((column) => !columns.has(column.name)).map((column) => column.name);
+  if (missing.length > 0) refuse("columns", `table ${database}.${table} has no column ${missing.join(", ")}`);
+  const other = request.table.columns.filter((column) => compact(columns.get(column.name)) !== compact(column.type));
+  if (request.managedTable && other.length > 0) {
+    const list = other.map((column) => `${column.name} is ${columns.get(column.name)}`).join(", ");
+    refuse("columns", `table ${database}.${table} exists with other types: ${list}`);
+  }
+}
+
+async function columnsOf(client: ClickHouseClient, table: DestinationTable): Promise<Map<string, string>> {
+  const rows = await client.rows<{ name: string; type: string }>(
+    "SELECT name, type FROM system.columns WHERE database = {database:String} AND table = {table:String}",
+    { params: { database: table.database, table: table.table } },
+  );
+  return new Map(rows.map((row) => [row.name, row.type]));
+}
+
+async function hasRows(client: ClickHouseClient, table: TableFacts): Promise<boolean> {
+  const rows = await client.rows(
+    "SELECT 1 FROM system.parts WHERE active AND rows > 0 AND database = {database:String} AND table = {table:String} LIMIT 1",
+    { params: { database: table.database, table: table.name } },
+  );
+  return rows.length > 0;
+}
+
+function compact(type: string | undefined): string {
+  return (type ?? "").replaceAll(/\s+/g, "");
+}
+
+function refuse(member: string, message: string): never {
+  const issues: Issue[] = [{ path: `destination.${member}`, message }];
+  throw new AppError("DESTINATION_INVALID", `destination.${member}: ${message}`, { issues });
+}

@@ -1,0 +1,189 @@
+/**
+ * One worker process as the supervisor sees it. Its calls are answered only while it is the current one: a worker that
+ * was replaced can change nothing any more.
+ */
+import type { ChildProcess } from "node:child_process";
+import { Server } from "node:net";
+import type { ClickHouseAddress } from "../../clickhouse/client.ts";
+import { AppError, publicMessage } from "../../lib/errors.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { recordProcess } from "../../lib/process.ts";
+import type { Permits } from "../../outgoing/permits.ts";
+import type { Ledger } from "../../store/ledger.ts";
+import type { Calls, FromWorker, Job, ToWorker, WorkerStatus } from "../protocol.ts";
+import { listenForEngine } from "./engine-listener.ts";
+import { startWorkerProcess, type WorkerProcessOptions } from "./worker-process.ts";
+
+const stopGraceMs = 10_000;
+
+/** The address of a service's engine: wakes it if needed, and keeps it awake until released. */
+export type AcquireService = (
+  serviceId: string,
+  signal: AbortSignal,
+) => Promise<{ readonly address: ClickHouseAddress; release(): void }>;
+
+/** A sentence when the service has no room for more data. */
+export type DiskProblem = (serviceId: string) => Promise<string | undefined>;
+
+export type ReplicaParts = {
+  readonly job: Job;
+  readonly serviceId: string;
+  readonly ledger: Ledger;
+  readonly acquire: AcquireService;
+  readonly permits: Permits;
+  readonly diskProblem: DiskProblem;
+  readonly pidFile: string;
+  readonly process: Omit<WorkerProcessOptions, "config">;
+  readonly logger: Logger;
+  /** Something that the supervisor should look at has changed. */
+  readonly changed: () => void;
+};
+
+export class Replica {
+  readonly #parts: ReplicaParts;
+  readonly #child: ChildProcess;
+  readonly #leases = new Map<number, () => void>();
+  readonly #permits: (() => void)[] = [];
+  readonly #ended = new AbortController();
+  readonly exited: Promise<void>;
+  readonly startedAt = Date.now();
+  #lastLease = 0;
+  #status: WorkerStatus = { phase: "preparing" };
+  #gauges: Readonly<Record<string, number>> = {};
+  #over = false;
+  #how = "";
+
+  constructor(parts: ReplicaParts) {
+    this.#parts = parts;
+    this.#child = startWorkerProcess({ ...parts.process, config: parts.job.config });
+    if (this.#child.pid !== undefined) recordProcess(parts.pidFile, this.#child.pid);
+    this.exited = new Promise((resolve) => {
+      const over = (how: string) => {
+        this.#over = true;
+        this.#how = how;
+        this.#ended.abort();
+        for (const release of this.#leases.values()) release();
+        this.#leases.clear();
+        for (const withdraw of this.#permits.splice(0)) withdraw();
+        resolve();
+        parts.changed();
+      };
+      this.#child.once("exit", (code, signal) => over(signal === null ? `exit code ${code}` : `signal ${signal}`));
+      this.#child.once("error", (error) => over(error.message));
+    });
+    this.#child.on("message", (message: FromWorker) => this.#receive(message));
+    this.#send({ type: "start", job: parts.job });
+  }
+
+  get status(): WorkerStatus {
+    return this.#status;
+  }
+
+  get gauges(): Readonly<Record<string, number>> {
+    return this.#gauges;
+  }
+
+  /** True when the process is gone. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** How the process ended. */
+  get how(): string {
+    return this.#how;
+  }
+
+  get pidFile(): string {
+    return this.#parts.pidFile;
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Ports that the worker must not connect to from now on. */
+  tellOwnPorts(ownPorts: readonly number[]): void {
+    if (!this.#over) this.#send({ type: "outgoing", ownPorts });
+  }
+
+  /** Lets inserts in hand end, for a while; resolves when the process is gone. */
+  async stop(): Promise<void> {
+    if (this.#over) return;
+    this.#send({ type: "stop" });
+    const killer = setTimeout(() => this.#child.kill("SIGKILL"), stopGraceMs);
+    await this.exited;
+    clearTimeout(killer);
+  }
+
+  #receive(message: FromWorker): void {
+    if (this.#over) return;
+    if (message.type === "call") void this.#answer(message);
+    else if (message.type === "gauges") this.#gauges = { ...this.#gauges, ...message.gauges };
+    else {
+      this.#status = message.status;
+      this.#parts.changed();
+    }
+  }
+
+  async #answer({ id, name, args }: Extract<FromWorker, { type: "call" }>): Promise<void> {
+    try {
+      const call = this.#calls[name] as (...args: readonly unknown[]) => Promise<unknown>;
+      const result = await call(...args);
+      if (result instanceof Server) this.#send({ type: "reply", id }, result);
+      else this.#send({ type: "reply", id, result });
+    } catch (error) {
+      const code = error instanceof AppError ? error.code : "INTERNAL";
+      if (code === "INTERNAL") this.#parts.logger.error({ err: error, call: name }, "call of a pipe worker failed");
+      this.#send({ type: "reply", id, error: { code, message: publicMessage(error) } });
+    }
+  }
+
+  get #calls(): Calls {
+    const { ledger, job } = this.#parts;
+    const { pipeId } = job;
+    return {
+      begin: async (intent) => {
+        // Here and not at the engine: a batch that was begun must be inserted, whatever else happens.
+        const problem = await this.#parts.diskProblem(this.#parts.serviceId);
+        if (problem !== undefined) throw new AppError("LIMIT_REACHED", problem);
+        await ledger.begin(pipeId, intent);
+      },
+      replace: (batchId, intents) => ledger.replace(pipeId, batchId, intents),
+      confirm: (done) => ledger.confirm(pipeId, done),
+      note: (marks, counts) => ledger.note(pipeId, marks, counts),
+      intents: () => ledger.intents(pipeId),
+      checkpoints: () => ledger.checkpoints(pipeId),
+      marks: (keys) => ledger.marks(pipeId, keys),
+      acquire: async () => {
+        const { release, address } = await this.#parts.acquire(this.#parts.serviceId, this.#ended.signal);
+        if (this.#over) {
+          release();
+          throw new AppError("SERVICE_UNAVAILABLE", "The pipe worker has ended.");
+        }
+        this.#lastLease += 1;
+        this.#leases.set(this.#lastLease, release);
+        return { lease: this.#lastLease, address };
+      },
+      permitEngine: async ({ host, port }) => {
+        if (this.#over) return;
+        this.#permits.push(this.#parts.permits.add(this.#parts.serviceId, { kind: "source", host, port }));
+      },
+      listenForEngine: async () => {
+        const { listener, withdraw } = await listenForEngine(this.#parts.permits, this.#parts.serviceId);
+        if (this.#over) withdraw();
+        else this.#permits.push(withdraw);
+        return listener;
+      },
+      release: async (lease) => {
+        this.#leases.get(lease)?.();
+        this.#leases.delete(lease);
+      },
+    };
+  }
+
+  /** A listener that goes along is the worker's alone afterwards. */
+  #send(message: ToWorker, listener?: Server): void {
+    if (this.#child.connected) this.#child.send(message, listener, () => listener?.close());
+    else listener?.close();
+  }
+}

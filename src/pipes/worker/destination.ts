@@ -1,0 +1,151 @@
+/**
+ * The destination of a pipe: its table, made ready for exactly-once inserts, and its error table. Everything here may
+ * be repeated after a crash.
+ */
+import type { ClickHouseClient, Summary } from "../../clickhouse/client.ts";
+import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { DestinationTable, Insert, RejectedRecord } from "../../sources/source.ts";
+import type { PipeDestination } from "../../store/pipes.ts";
+import { findTable, sinksOf, type TableFacts } from "../tables.ts";
+import type { ServiceLink } from "./service-link.ts";
+import type { EngineSettings } from "./settings.ts";
+
+/** Blocks whose tokens the engine remembers: more than any batch in flight can have. */
+export const dedupWindow = 100_000;
+const errorTableDays = 7;
+
+export class Destination {
+  readonly #link: ServiceLink;
+  readonly #pipeId: string;
+  readonly #table: DestinationTable;
+  readonly #definition: PipeDestination;
+  #errorTableReady: Promise<void> | undefined;
+
+  constructor(link: ServiceLink, pipeId: string, table: DestinationTable, definition: PipeDestination) {
+    this.#link = link;
+    this.#pipeId = pipeId;
+    this.#table = table;
+    this.#definition = definition;
+  }
+
+  /**
+   * Creates a managed table, and makes the table and everything that views feed from it remember tokens. With `empty`
+   * a managed table is emptied first, for a pipe that starts over.
+   */
+  async prepare(options: { empty: boolean }): Promise<void> {
+    const { database, table, owned } = this.#table;
+    if (owned !== undefined) return await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
+    if (this.#definition.managedTable === true) {
+      await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
+      await this.#command(createTableSql(this.#table, this.#definition));
+      if (options.empty) await this.#command(`TRUNCATE TABLE ${tableName(database, table)}`);
+    }
+    await this.rememberTokens();
+  }
+
+  /** Also for views that were made after the pipe started. */
+  async rememberTokens(): Promise<void> {
+    const { database, table, owned } = this.#table;
+    for (const name of owned ?? [table]) {
+      await this.#link.use(async (client) => {
+        const target = await findTable(client, database, name);
+        if (target !== undefined) await this.#remember(client, target);
+        else if (owned === undefined) throw missingTable(database, name);
+      });
+    }
+  }
+
+  async #remember(client: ClickHouseClient, target: TableFacts): Promise<void> {
+    for (const sink of [target, ...(await sinksOf(client, target))]) {
+      if (!needsWindow(sink)) continue;
+      const name = tableName(sink.database, sink.name);
+      await client.command(`ALTER TABLE ${name} MODIFY SETTING non_replicated_deduplication_window = ${dedupWindow}`);
+    }
+  }
+
+  async insert(insert: Insert, settings: EngineSettings, signal: AbortSignal): Promise<Summary> {
+    return await this.#link.use((client) =>
+      client.command(insert.sql, {
+        settings,
+        signal,
+        ...(insert.params === undefined ? {} : { params: insert.params }),
+        ...(insert.body === undefined ? {} : { body: insert.body() }),
+      }),
+    );
+  }
+
+  /** Writes to the error table; the same token writes once. */
+  async reject(records: readonly RejectedRecord[], token: string): Promise<void> {
+    this.#errorTableReady ??= this.#createErrorTable();
+    try {
+      await this.#errorTableReady;
+    } catch (error) {
+      this.#errorTableReady = undefined;
+      throw error;
+    }
+    const lines = records.map(({ origin, position, message, raw }) =>
+      JSON.stringify({ pipe_id: this.#pipeId, origin, position: position ?? "", message, raw: raw ?? "" }),
+    );
+    const settings = { async_insert: 0, insert_deduplicate: 1, insert_deduplication_token: token };
+    const columns = "(pipe_id, origin, position, message, raw)";
+    const body = Buffer.from(`${lines.join("\n")}\n`);
+    await this.#link.use((client) =>
+      client.command(`INSERT INTO ${this.#errorTable()} ${columns} FORMAT JSONEachRow`, { settings, body }),
+    );
+  }
+
+  async #createErrorTable(): Promise<void> {
+    await this.#command(
+      `CREATE TABLE IF NOT EXISTS ${this.#errorTable()} (time DateTime64(3) DEFAULT now64(3), pipe_id String, ` +
+        "origin String, position String, message String, raw String) ENGINE = MergeTree ORDER BY time " +
+        `TTL toDateTime(time) + INTERVAL ${errorTableDays} DAY ` +
+        `SETTINGS non_replicated_deduplication_window = ${dedupWindow}`,
+    );
+  }
+
+  #errorTable(): string {
+    return tableName(this.#table.database, `${this.#table.table}_pipes_error`);
+  }
+
+  async #command(sql: string): Promise<void> {
+    await this.#link.use((client) => client.command(sql));
+  }
+}
+
+function needsWindow(table: TableFacts): boolean {
+  if (!table.engine.endsWith("MergeTree") || /^(Replicated|Shared)/.test(table.engine)) return false;
+  return table.dedupWindow < dedupWindow;
+}
+
+export function missingTable(database: string, table: string): AppError {
+  return new AppError("DESTINATION_INVALID", `The destination table ${database}.${table} does not exist.`);
+}
+
+/** The statement that creates a managed table. Types and expressions have passed the guard when the pipe was made. */
+export function createTableSql(table: DestinationTable, definition: PipeDestination): string {
+  const { engine, sortingKey, partitionBy, primaryKey } = definition.tableDefinition ?? {};
+  const columns = (definition.columns ?? []).map(({ name, type }) => `${identifier(name)} ${type}`).join(",\n");
+  const type = engine?.type ?? "MergeTree";
+  const head = `CREATE TABLE IF NOT EXISTS ${tableName(table.database, table.table)} (\n${columns}\n)`;
+  const comment = `COMMENT ${literal("Made by a Millrace pipe")}`;
+  if (type === "Null") return `${head} ENGINE = Null ${comment}`;
+  const order = (sortingKey ?? []).map(identifier).join(", ");
+  return [
+    `${head} ENGINE = ${type}(${engineArguments(engine)})`,
+    partitionBy === undefined ? "" : `PARTITION BY ${partitionBy}`,
+    primaryKey === undefined ? "" : `PRIMARY KEY (${primaryKey}\n)`,
+    `ORDER BY (${order})`,
+    `SETTINGS non_replicated_deduplication_window = ${dedupWindow}`,
+    comment,
+    // On lines of their own: a text that ends in a comment hides nothing of what follows.
+  ].join("\n");
+}
+
+function engineArguments(engine: NonNullable<PipeDestination["tableDefinition"]>["engine"]): string {
+  if (engine?.type === "ReplacingMergeTree" && engine.versionColumnId !== undefined) {
+    return identifier(engine.versionColumnId);
+  }
+  const columns = engine?.type === "SummingMergeTree" ? (engine.columnIds ?? []) : [];
+  return columns.length === 0 ? "" : `(${columns.map(identifier).join(", ")})`;
+}

@@ -1,0 +1,78 @@
+/** Keeps count of how long something has been failing, and says when the pipe should give up. */
+import type { Failure, FailureKind } from "../failures.ts";
+import { sentenceOf } from "../failures.ts";
+import type { Limits, WorkerStatus } from "../protocol.ts";
+
+/** The pipe cannot go on without somebody's help. The message is public. */
+export class PipeFailure extends Error {}
+
+export class Health {
+  readonly #limits: Limits;
+  readonly #tell: (status: WorkerStatus) => void;
+  readonly #since = new Map<FailureKind, number>();
+  readonly #warnings = new Map<string, string>();
+  #isCopying = false;
+  #told: string | undefined;
+
+  constructor(limits: Limits, tell: (status: WorkerStatus) => void) {
+    this.#limits = limits;
+    this.#tell = tell;
+  }
+
+  /** Something works again: inserts, or the source. */
+  good(kinds: readonly FailureKind[]): void {
+    for (const kind of kinds) this.#since.delete(kind);
+    if (this.#since.size === 0) this.#tellRunning();
+  }
+
+  /** The pipe goes on, and the user should know of something; without a message that is over. */
+  warn(key: string, message: string | undefined): void {
+    if (message === undefined) this.#warnings.delete(key);
+    else this.#warnings.set(key, message);
+    if (this.#since.size === 0 && this.#told !== undefined) this.#tellRunning();
+  }
+
+  /** The pipe copies what is there, or has done so. */
+  copying(isCopying: boolean): void {
+    this.#isCopying = isCopying;
+    if (this.#since.size === 0 && this.#told !== undefined) this.#tellRunning();
+  }
+
+  #tellRunning(): void {
+    const reason = [...this.#warnings.values()].join(" ");
+    const phase = this.#isCopying ? "snapshot" : "running";
+    const told = reason === "" ? phase : reason;
+    if (this.#told === told) return;
+    this.#told = told;
+    this.#tell(reason === "" ? { phase } : { phase: "degraded", reason });
+  }
+
+  /** Throws PipeFailure when this has lasted too long. */
+  bad(failure: Failure): void {
+    const since = this.#since.get(failure.kind) ?? Date.now();
+    this.#since.set(failure.kind, since);
+    const reason = `${words[failure.kind]}: ${sentenceOf(failure)}`;
+    const limit = this.#limitOf(failure.kind);
+    if (Date.now() - since > limit) throw new PipeFailure(`${reason} (gave up after ${duration(limit)})`);
+    if (this.#told !== reason) this.#tell({ phase: "degraded", reason });
+    this.#told = reason;
+  }
+
+  #limitOf(kind: FailureKind): number {
+    if (kind === "source") return this.#limits.sourceOutageMs;
+    // A service that is stopped or starting is not the pipe's failure: it waits.
+    return kind === "service" ? Number.POSITIVE_INFINITY : this.#limits.destinationOutageMs;
+  }
+}
+
+const words: Record<FailureKind, string> = {
+  data: "data",
+  source: "the source fails",
+  destination: "the destination refuses inserts",
+  service: "waiting for the service",
+  engine: "the service fails",
+};
+
+function duration(ms: number): string {
+  return ms >= 60_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 1000)} s`;
+}

@@ -1,0 +1,191 @@
+/** Runs one job from start to end: prepares the destination, opens the source, runs the batches. */
+import { createHash } from "node:crypto";
+import { sleep } from "../../lib/abort.ts";
+import { AppError } from "../../lib/errors.ts";
+import { shareOf } from "../../lib/share.ts";
+import type { Connector, NetworkContext, Query, Source, SourceContext } from "../../sources/source.ts";
+import type { Intent } from "../../store/ledger.ts";
+import { failureOf, sentenceOf } from "../failures.ts";
+import type { Calls, Job, WorkerStatus } from "../protocol.ts";
+import { Destination } from "./destination.ts";
+import { Health, PipeFailure } from "./health.ts";
+import { Runner } from "./runner.ts";
+import { ServiceLink } from "./service-link.ts";
+import { concurrencyOf, engineSettings, memoryGbOf, sourceSettings } from "./settings.ts";
+
+export type JobEvents = {
+  tell(status: WorkerStatus): void;
+  gauges(values: Readonly<Record<string, number>>): void;
+};
+
+/** Views may be attached to the destination at any time; their targets must remember tokens too. */
+const viewCheckMs = 60_000;
+
+export async function runJob(
+  job: Job,
+  network: NetworkContext,
+  connect: () => Promise<Connector<never>>,
+  calls: Calls,
+  events: JobEvents,
+  signal: AbortSignal,
+): Promise<WorkerStatus> {
+  const link = new ServiceLink(calls);
+  const health = new Health(job.limits, events.tell);
+  const destination = new Destination(link, job.pipeId, job.table, job.destination);
+  try {
+    events.tell({ phase: "preparing" });
+    // Its code is loaded while the engine prepares the table.
+    const connecting = connect();
+    connecting.catch(() => {});
+    await prepare(job, destination, calls, health, signal);
+    if (signal.aborted) return { phase: "stopped" };
+    const connector = await connecting;
+    const context = contextOf(job, network, destination, link, calls, events, health);
+    await using source: Source = await openSource(connector, job, context, health, signal);
+    if (signal.aborted) return { phase: "stopped" };
+    if (job.table.owned !== undefined) await untilDone(job, health, signal, () => destination.rememberTokens());
+    await runWithViewChecks(job, source, destination, calls, health, signal);
+    return { phase: signal.aborted ? "stopped" : "completed" };
+  } catch (error) {
+    if (signal.aborted) return { phase: "stopped" };
+    if (error instanceof PipeFailure) return { phase: "failed", reason: error.message };
+    if (error instanceof AppError && !error.retryable) return { phase: "failed", reason: error.message };
+    throw error;
+  } finally {
+    link.close();
+  }
+}
+
+async function runWithViewChecks(
+  job: Job,
+  source: Source,
+  destination: Destination,
+  calls: Calls,
+  health: Health,
+  signal: AbortSignal,
+): Promise<void> {
+  let checkedAt = Date.now();
+  const checked: Pick<Destination, "insert" | "reject"> = {
+    reject: (records, token) => destination.reject(records, token),
+    insert: async (insert, settings, insertSignal) => {
+      if (Date.now() - checkedAt > viewCheckMs) {
+        checkedAt = Date.now();
+        await destination.rememberTokens();
+      }
+      return await destination.insert(insert, settings, insertSignal);
+    },
+  };
+  const runner = new Runner(
+    {
+      pipeId: job.pipeId,
+      epoch: job.epoch,
+      source,
+      ledger: calls,
+      destination: checked,
+      health,
+      settings: engineSettings(job.settings),
+      concurrency: concurrencyOf(job.settings, job.scaling),
+      limits: job.limits,
+      worker: job.replica,
+      isMine: (intent: Intent) => shareOf(intent.lane, job.replica.count) === job.replica.index,
+    },
+    signal,
+  );
+  await runner.run();
+}
+
+/** A connector that owns its tables looks at both sides when it opens: outages of them are waited for. */
+async function openSource(
+  connector: Connector<never>,
+  job: Job,
+  context: SourceContext,
+  health: Health,
+  signal: AbortSignal,
+): Promise<Source> {
+  const open = () => connector.open(job.config as never, context, signal);
+  if (job.table.owned === undefined) return await open();
+  const source = await untilDone(job, health, signal, open);
+  if (source === undefined) throw signal.reason;
+  return source;
+}
+
+/** Repeats what needs the source or the service, until it works or has failed for too long; undefined when aborted. */
+async function untilDone<T>(job: Job, health: Health, signal: AbortSignal, work: () => Promise<T>) {
+  for (let pause = job.limits.retryBaseMs; !signal.aborted; pause = Math.min(pause * 2, 30_000)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (error instanceof TypeError || error instanceof RangeError) throw error;
+      if (error instanceof AppError && !error.retryable) throw error;
+      health.bad(failureOf(error));
+      await sleep(pause, signal);
+    }
+  }
+  return undefined;
+}
+
+/** Until the destination is ready or has been unfit for too long. */
+async function prepare(job: Job, destination: Destination, calls: Calls, health: Health, signal: AbortSignal) {
+  for (let pause = job.limits.retryBaseMs; !signal.aborted; pause = Math.min(pause * 2, 30_000)) {
+    try {
+      const begun = await hasBegun(calls);
+      if (begun || job.replica.index === 0) {
+        // A pipe that starts over has an empty ledger: until the mark is saved nothing of this epoch is in the table.
+        await destination.prepare({ empty: job.epoch > 0 && !begun });
+        if (!begun) await calls.note({ [begunMark]: job.epoch }, {});
+        return;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      health.bad(failureOf(error));
+      await sleep(pause, signal);
+    }
+  }
+}
+
+const begunMark = "begun";
+
+async function hasBegun(calls: Calls): Promise<boolean> {
+  return (await calls.marks([begunMark]))[begunMark] !== undefined;
+}
+
+function contextOf(
+  job: Job,
+  network: NetworkContext,
+  destination: Destination,
+  link: ServiceLink,
+  calls: Calls,
+  events: JobEvents,
+  health: Health,
+): SourceContext {
+  const query: Query = async (sql, options = {}) => await link.use((client) => client.rows(sql, options));
+  return {
+    network,
+    pipeId: job.pipeId,
+    epoch: job.epoch,
+    settings: sourceSettings(job.settings),
+    destination: job.table,
+    concurrency: concurrencyOf(job.settings, job.scaling),
+    memoryGb: memoryGbOf(job.scaling),
+    sourceSilenceMs: job.limits.sourceSilenceMs,
+    replica: job.replica,
+    marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
+    note: (marks, counts) => calls.note(marks, counts as Record<string, number>),
+    answered: () => health.good(["source"]),
+    copying: (isCopying) => health.copying(isCopying),
+    warn: (key, message) => health.warn(key, message),
+    report: events.gauges,
+    reject: async (records) => {
+      const content = JSON.stringify(records.map(({ origin, position }) => [origin, position]));
+      const id = createHash("sha256").update(content).digest("hex").slice(0, 32);
+      await destination.reject(records, `${job.pipeId}:${job.epoch}:noted:${id}`);
+    },
+    query,
+    command: async (sql) => void (await link.use((client) => client.command(sql))),
+    refusal: (error) => {
+      const failure = failureOf(error);
+      return failure.kind === "data" || failure.kind === "destination" ? sentenceOf(failure) : undefined;
+    },
+  };
+}

@@ -1,0 +1,145 @@
+/** Order in a lane, where the runner is stopped or a step of its own fails. */
+import { expect, test } from "vitest";
+import { AppError } from "../../lib/errors.ts";
+import type { Batch, Source } from "../../sources/source.ts";
+import type { Confirmation, Intent } from "../../store/ledger.ts";
+import type { WorkerStatus } from "../protocol.ts";
+import { Health } from "./health.ts";
+import { Runner, type RunnerParts } from "./runner.ts";
+
+const limits = { sourceOutageMs: 5_000, sourceSilenceMs: 5_000, destinationOutageMs: 5_000, retryBaseMs: 1 };
+const summary = { readRows: 0, readBytes: 0, writtenRows: 1, writtenBytes: 0 };
+
+/** A lane of numbers, cut anew by every `read`: one number per batch, or all that are left. */
+class NumbersSource implements Source {
+  cut = 1;
+  readonly inserted: string[] = [];
+
+  async *read(checkpoints: ReadonlyMap<string, unknown>): AsyncIterable<Batch> {
+    for (let from = Number(checkpoints.get("lane") ?? 0); from < 3; from += this.cut) {
+      yield this.#batch(from, Math.min(3, from + this.cut));
+    }
+  }
+
+  async replay(replay: { from?: unknown; to?: unknown }): Promise<Batch> {
+    return this.#batch(Number(replay.from), Number(replay.to));
+  }
+
+  async refused(): Promise<readonly Batch[]> {
+    return [];
+  }
+
+  async acknowledge(): Promise<void> {}
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  #batch(from: number, to: number): Batch {
+    return {
+      lane: "lane",
+      id: `${from}-${to}`,
+      replay: { from, to },
+      checkpoint: to,
+      inserts: [{ sql: `${from}-${to}` }],
+    };
+  }
+}
+
+function partsOf(source: Source, more: Pick<RunnerParts, "destination"> & { confirm?: () => void }) {
+  const intents = new Map<string, Intent>();
+  const checkpoints = new Map<string, number>();
+  const parts: RunnerParts = {
+    pipeId: "pipe",
+    epoch: 0,
+    source,
+    ledger: {
+      begin: async (intent: Intent) => void intents.set(intent.batchId, intent),
+      replace: async () => {},
+      confirm: async (done: Confirmation) => {
+        more.confirm?.();
+        intents.delete(done.batchId);
+        checkpoints.set(done.lane, Number(done.checkpoint));
+      },
+      intents: async () => [...intents.values()],
+      checkpoints: async () => Object.fromEntries(checkpoints),
+    },
+    destination: more.destination,
+    health: new Health(limits, () => {}),
+    settings: {},
+    concurrency: 2,
+    limits,
+    worker: { run: "run", index: 0 },
+    isMine: () => true,
+  };
+  return { parts, intents, checkpoints };
+}
+
+test("a batch whose confirmation failed is replayed as it was, before the source is read on", async () => {
+  const source = new NumbersSource();
+  const tokens: string[] = [];
+  let failures = 0;
+  const { parts, checkpoints } = partsOf(source, {
+    destination: {
+      insert: async (_insert, settings) => {
+        tokens.push(String(settings.insert_deduplication_token));
+        return summary;
+      },
+      reject: async () => {},
+    },
+    confirm: () => {
+      failures += 1;
+      if (failures !== 1) return;
+      // The source would cut its next batches otherwise.
+      source.cut = 3;
+      throw new Error("the ledger is busy");
+    },
+  });
+  await new Runner(parts, new AbortController().signal).run();
+  expect(tokens).toEqual(["pipe:0:0-1:0", "pipe:0:0-1:0", "pipe:0:1-3:0"]);
+  expect(checkpoints.get("lane")).toBe(3);
+});
+
+test("when an insert is broken off, the next batch of its lane does not begin", async () => {
+  const stop = new AbortController();
+  const { parts, intents } = partsOf(new NumbersSource(), {
+    destination: {
+      insert: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        stop.abort();
+        throw new Error("aborted");
+      },
+      reject: async () => {},
+    },
+  });
+  await new Runner(parts, stop.signal).run();
+  expect([...intents.keys()]).toEqual(["0-1"]);
+});
+
+test("where no batch may begin, the pipe says why, waits longer each time, and goes on by itself", async () => {
+  const source = new NumbersSource();
+  const statuses: WorkerStatus[] = [];
+  const inserted: string[] = [];
+  const { parts } = partsOf(source, {
+    destination: {
+      insert: async ({ sql }) => {
+        inserted.push(sql);
+        return summary;
+      },
+      reject: async () => {},
+    },
+  });
+  const begunAt: number[] = [];
+  const begin = async (intent: Intent) => {
+    begunAt.push(performance.now());
+    if (begunAt.length <= 6) throw new AppError("LIMIT_REACHED", "The disk is full");
+    await parts.ledger.begin(intent);
+  };
+  const health = new Health(limits, (status) => statuses.push(status));
+  await new Runner(
+    { ...parts, concurrency: 1, ledger: { ...parts.ledger, begin }, health },
+    new AbortController().signal,
+  ).run();
+  expect(inserted).toEqual(["0-1", "1-2", "2-3"]);
+  const degraded = { phase: "degraded", reason: "waiting for the service: The disk is full" };
+  expect(statuses).toEqual([{ phase: "running" }, degraded, { phase: "running" }]);
+  // Pauses of 0.5 to 1, 1 to 2, 2 to 4 ... ms.
+  expect((begunAt[6] as number) - (begunAt[0] as number)).toBeGreaterThan(31);
+});

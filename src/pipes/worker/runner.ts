@@ -1,0 +1,259 @@
+/**
+ * The one place that owns the order of every pipe:
+ *
+ *   save the intent -> insert with token -> save the checkpoint -> acknowledge upstream
+ *
+ * The intent freezes the batch's boundaries, its token and its engine settings. After a restart the saved intents are
+ * replayed first, so a crash between any two steps leads to the same rows under the same token, which the engine
+ * recognises. A batch that the engine refuses for good is replaced, in one step of the ledger, by what the source offers
+ * instead.
+ */
+import { sleep } from "../../lib/abort.ts";
+import { Backoff } from "../../lib/backoff.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { Batch, Insert, InsertFailure, Json, JsonObject, Source } from "../../sources/source.ts";
+import type { Intent } from "../../store/ledger.ts";
+import { type Failure, failureOf, sentenceOf } from "../failures.ts";
+import type { Calls, Limits } from "../protocol.ts";
+import type { Destination } from "./destination.ts";
+import { type Health, PipeFailure } from "./health.ts";
+import { Lanes } from "./lanes.ts";
+import type { EngineSettings } from "./settings.ts";
+
+/** Attempts at a batch before a failure of reading it counts as the batch's own. */
+const maxSourceAttempts = 4;
+
+/** Part of the time after which a destination fails the pipe: then a source that isolates gives up the table alone. */
+const isolatedShare = 1 / 60;
+
+/** Pause between two looks at what other workers have left to replay. */
+const othersPollMs = 200;
+
+type Frozen = {
+  readonly token: string;
+  readonly settings: readonly EngineSettings[];
+  readonly replay: JsonObject;
+  /** The worker that saved this, by its run and its number in it. */
+  readonly run: string;
+  readonly replica: number;
+  /** The run in which the batch, or the refused one that it stands for, was begun. */
+  readonly since: string;
+};
+
+export type RunnerParts = {
+  readonly pipeId: string;
+  readonly epoch: number;
+  readonly source: Source;
+  readonly ledger: Pick<Calls, "begin" | "replace" | "confirm" | "intents" | "checkpoints">;
+  readonly destination: Pick<Destination, "insert" | "reject">;
+  readonly health: Health;
+  readonly settings: EngineSettings;
+  readonly concurrency: number;
+  readonly limits: Limits;
+  readonly worker: { readonly run: string; readonly index: number };
+  /** Which of the intents that earlier runs have saved are this worker's. */
+  readonly isMine: (intent: Intent) => boolean;
+};
+
+export class Runner {
+  readonly #parts: RunnerParts;
+  readonly #signal: AbortSignal;
+
+  constructor(parts: RunnerParts, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#signal = signal;
+  }
+
+  /** Resolves when the source is exhausted or the signal aborted; throws PipeFailure when the pipe must stop. */
+  async run(): Promise<void> {
+    const pause = this.#backoff();
+    while (!this.#signal.aborted) {
+      const lanes = new Lanes(this.#parts.concurrency);
+      try {
+        // Also after a failure of ours: a batch whose confirmation failed must not be read anew and cut otherwise.
+        await this.#replay();
+        const checkpoints = new Map(Object.entries(await this.#parts.ledger.checkpoints()));
+        this.#parts.health.good([]);
+        for await (const batch of this.#parts.source.read(checkpoints, this.#signal)) {
+          if (this.#signal.aborted) break;
+          await lanes.start(batch.lane, () => this.#begin(batch, pause));
+        }
+        await lanes.settle();
+        return;
+      } catch (error) {
+        await lanes.settle().catch(() => {});
+        if (this.#signal.aborted) return;
+        await this.#pauseOrFail(error, pause);
+      }
+    }
+  }
+
+  /** Batches that an earlier run began and did not confirm, exactly as they were saved. */
+  async #replay(): Promise<void> {
+    const saved = (await this.#parts.ledger.intents()).filter((intent) => this.#isMine(intent));
+    const lanes = new Lanes(this.#parts.concurrency);
+    for (const { intent } of saved) {
+      if (this.#signal.aborted) break;
+      const frozen = intent as unknown as Frozen;
+      const batch = await this.#untilPossible(() => this.#parts.source.replay(frozen.replay, this.#signal));
+      if (batch !== undefined) await lanes.start(batch.lane, () => this.#insert(batch, frozen));
+    }
+    await lanes.settle();
+    await this.#awaitOthers();
+  }
+
+  /** One of a replaced batch belongs to the worker that replaced it, also for a worker that starts later. */
+  #isMine(intent: Intent): boolean {
+    const { run, replica } = intent.intent as unknown as Frozen;
+    const { worker, isMine } = this.#parts;
+    return run === worker.run ? replica === worker.index : isMine(intent);
+  }
+
+  /**
+   * Until no batch of an earlier run is left: what another worker replays may be this one's to read, and would be
+   * inserted a second time under another token.
+   */
+  async #awaitOthers(): Promise<void> {
+    const isOld = ({ intent }: Intent) => (intent as unknown as Frozen).since !== this.#parts.worker.run;
+    while (!this.#signal.aborted && (await this.#parts.ledger.intents()).some(isOld)) {
+      await sleep(othersPollMs, this.#signal);
+    }
+  }
+
+  async #begin(batch: Batch, pause: Backoff): Promise<void> {
+    // The batch before it in its lane may have been broken off: a lane must not have two open intents.
+    if (this.#signal.aborted) return;
+    const frozen = this.#freeze(batch, this.#parts.worker.run);
+    await this.#parts.ledger.begin(intentOf(batch, frozen));
+    // Not sooner: where no batch may begin, the source must not be read again and again without a pause.
+    pause.reset();
+    await this.#insert(batch, frozen);
+  }
+
+  #freeze(batch: Batch, since: string): Frozen {
+    const { run, index } = this.#parts.worker;
+    return {
+      run,
+      replica: index,
+      since,
+      token: `${this.#parts.pipeId}:${this.#parts.epoch}:${batch.continues ?? batch.id}`,
+      settings: batch.inserts.map((insert) => ({ ...this.#parts.settings, ...insert.settings })),
+      replay: batch.replay,
+    };
+  }
+
+  async #insert(batch: Batch, frozen: Frozen): Promise<void> {
+    let sentRows = 0;
+    let sentBytes = 0;
+    for (const [index, insert] of batch.inserts.entries()) {
+      const settings = {
+        ...frozen.settings[index],
+        insert_deduplication_token: `${frozen.token}:${insert.key ?? index}`,
+      };
+      const outcome = await this.#insertOne(insert, settings);
+      if (outcome === undefined) return;
+      if ("kind" in outcome) return await this.#replace(batch, frozen.since, { ...outcome, insert: index });
+      sentRows += outcome.writtenRows;
+      sentBytes += outcome.writtenBytes;
+    }
+    const rejected = batch.rejected ?? [];
+    if (rejected.length > 0) {
+      const written = await this.#untilPossible(async () => {
+        await this.#parts.destination.reject(rejected, `${frozen.token}:rejected:${batch.id}`);
+        return true;
+      });
+      if (written === undefined) return;
+    }
+    const fetchedRows = sentRows + (batch.inserts.length > 0 ? rejected.length : 0);
+    await this.#parts.ledger.confirm({
+      batchId: batch.id,
+      lane: batch.lane,
+      ...(batch.checkpoint === undefined ? {} : { checkpoint: batch.checkpoint as Json }),
+      marks: batch.marks ?? {},
+      counts: { fetchedRows, sentRows, sentBytes, ...batch.counts },
+    });
+    await this.#parts.source.acknowledge(batch);
+  }
+
+  /** Written rows, or why the batch is refused, or undefined when the signal aborted. */
+  async #insertOne(insert: Insert, settings: EngineSettings) {
+    const pause = this.#backoff();
+    // Only what may be the batch's own fault counts: an engine that is killed says nothing about the batch.
+    let strikes = 0;
+    let refusedSince: number | undefined;
+    while (!this.#signal.aborted) {
+      try {
+        const summary = await this.#parts.destination.insert(insert, settings, this.#signal);
+        this.#parts.health.good(["source", "destination", "service", "engine"]);
+        return summary;
+      } catch (error) {
+        if (this.#signal.aborted) return undefined;
+        const failure = failureOf(error);
+        if (failure.kind === "data" || failure.kind === "source") strikes += 1;
+        if (failure.kind === "destination") refusedSince ??= Date.now();
+        if (isRefusal(failure, strikes) || (failure.kind === "destination" && this.#isolates(refusedSince))) {
+          const kind = failure.kind as InsertFailure["kind"];
+          return { kind, code: failure.code, message: sentenceOf(failure) };
+        }
+        if (failure.kind !== "data") this.#parts.health.bad(failure);
+        await sleep(pause.next(), this.#signal);
+      }
+    }
+    return undefined;
+  }
+
+  #isolates(refusedSince = Date.now()): boolean {
+    const { source, limits } = this.#parts;
+    return source.isolates === true && Date.now() - refusedSince >= limits.destinationOutageMs * isolatedShare;
+  }
+
+  async #replace(batch: Batch, since: string, failure: InsertFailure): Promise<void> {
+    const instead = await this.#untilPossible(() => this.#parts.source.refused(batch, failure, this.#signal));
+    if (instead === undefined) return;
+    if (instead.length === 0) throw new PipeFailure(failure.message);
+    const plans = instead.map((next) => ({ next, frozen: this.#freeze(next, since) }));
+    await this.#parts.ledger.replace(
+      batch.id,
+      plans.map(({ next, frozen }) => intentOf(next, frozen)),
+    );
+    for (const { next, frozen } of plans) {
+      if (!this.#signal.aborted) await this.#insert(next, frozen);
+    }
+  }
+
+  /** Repeats what needs the source or the service until it works; undefined when the signal aborted. */
+  async #untilPossible<T>(work: () => Promise<T>): Promise<T | undefined> {
+    const pause = this.#backoff();
+    while (!this.#signal.aborted) {
+      try {
+        return await work();
+      } catch (error) {
+        if (this.#signal.aborted) return undefined;
+        await this.#pauseOrFail(error, pause);
+      }
+    }
+    return undefined;
+  }
+
+  /** Outages are waited for; a source that has lost what it kept for the pipe, and a bug of ours, fail the pipe. */
+  async #pauseOrFail(error: unknown, pause: Backoff): Promise<void> {
+    if (error instanceof PipeFailure) throw error;
+    if (error instanceof TypeError || error instanceof RangeError) throw error;
+    if (error instanceof AppError && error.code === "SOURCE_LOST") throw new PipeFailure(error.message);
+    this.#parts.health.bad(failureOf(error));
+    await sleep(pause.next(), this.#signal);
+  }
+
+  #backoff(): Backoff {
+    return new Backoff({ baseMs: this.#parts.limits.retryBaseMs, capMs: 30_000 });
+  }
+}
+
+function isRefusal(failure: Failure, strikes: number): boolean {
+  if (failure.kind === "data") return failure.known || strikes >= maxSourceAttempts;
+  return failure.kind === "source" && strikes >= maxSourceAttempts;
+}
+
+function intentOf(batch: Batch, frozen: Frozen): Intent {
+  return { batchId: batch.id, lane: batch.lane, intent: frozen as unknown as JsonObject };
+}

@@ -1,0 +1,167 @@
+/** Consumers and subscriptions through the AWS client. Subscriptions need HTTP/2, which only TLS endpoints speak. */
+import {
+  DeregisterStreamConsumerCommand,
+  DescribeStreamConsumerCommand,
+  DescribeStreamSummaryCommand,
+  KinesisClient,
+  RegisterStreamConsumerCommand,
+  type StartingPosition,
+  SubscribeToShardCommand,
+  type SubscribeToShardEvent,
+} from "@aws-sdk/client-kinesis";
+import { NodeHttp2Handler, NodeHttpHandler } from "@smithy/node-http-handler";
+import { childOf, sleep } from "../../../lib/abort.ts";
+import { AppError } from "../../../lib/errors.ts";
+import { agentsOf, http2Connection } from "../../../outgoing/http.ts";
+import type { NetworkContext } from "../../source.ts";
+import type { ManagedStreamConfig } from "../kind.ts";
+import { type FanOutApi, type Pushed, type StartAt, StreamError } from "../stream.ts";
+import { addressOf, connection, dialerOf, recordOf } from "./client.ts";
+import { streamError } from "./errors.ts";
+
+const lookEveryMs = 500;
+/** The server sends an event at least every few seconds, also without records. */
+const silenceMs = 40_000;
+
+export class FanOutClient implements FanOutApi {
+  readonly #client: KinesisClient;
+  readonly #name: string;
+  readonly #address: string;
+  #streamArn: string | undefined;
+
+  constructor(config: ManagedStreamConfig, network: NetworkContext) {
+    const agents = agentsOf(dialerOf(network));
+    const createConnection = http2Connection(dialerOf(network));
+    const plain = config.endpoint?.startsWith("http://") === true;
+    this.#client = new KinesisClient({
+      ...connection(config, network),
+      requestHandler: plain
+        ? new NodeHttpHandler({ connectionTimeout: 5_000, httpAgent: agents.http, httpsAgent: agents.https })
+        : new NodeHttp2Handler({ requestTimeout: 0, sessionTimeout: 0, nodeHttp2ConnectOptions: { createConnection } }),
+    });
+    this.#name = config.streamName;
+    this.#address = addressOf(config);
+  }
+
+  async register(consumer: string, signal: AbortSignal): Promise<string> {
+    const StreamARN = await this.#arn(signal);
+    for (let pauseMs = 0; ; pauseMs = lookEveryMs) {
+      await sleep(pauseMs, signal);
+      signal.throwIfAborted();
+      const found = await this.#describe(StreamARN, consumer, signal);
+      if (found?.ConsumerStatus === "ACTIVE") return found.ConsumerARN as string;
+      // One that is being deleted by an earlier pipe of the same id goes first.
+      if (found === undefined) await this.#make(StreamARN, consumer, signal);
+    }
+  }
+
+  async deregister(consumer: string, signal: AbortSignal): Promise<void> {
+    const StreamARN = await this.#arn(signal);
+    try {
+      const command = new DeregisterStreamConsumerCommand({ StreamARN, ConsumerName: consumer });
+      await this.#client.send(command, { abortSignal: signal });
+    } catch (error) {
+      if ((error as Error).name !== "ResourceNotFoundException") throw this.#error(error, signal);
+    }
+  }
+
+  async *subscribe(ConsumerARN: string, ShardId: string, start: StartAt, signal: AbortSignal): AsyncIterable<Pushed> {
+    using silence = childOf(signal);
+    let timer = setTimeout(() => silence.abort(), silenceMs);
+    try {
+      const command = new SubscribeToShardCommand({ ConsumerARN, ShardId, StartingPosition: positionOf(start) });
+      const { EventStream = [] } = await this.#client.send(command, { abortSignal: silence.signal });
+      for await (const { SubscribeToShardEvent: event } of EventStream) {
+        clearTimeout(timer);
+        if (event !== undefined) yield pushedOf(event);
+        // While the consumer of this generator is busy, nothing is expected.
+        timer = setTimeout(() => silence.abort(), silenceMs);
+      }
+    } catch (error) {
+      if (silence.signal.aborted && !signal.aborted) return;
+      throw this.#error(error, signal);
+    } finally {
+      clearTimeout(timer);
+      silence.abort();
+    }
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  async #arn(signal: AbortSignal): Promise<string> {
+    if (this.#streamArn !== undefined) return this.#streamArn;
+    try {
+      const command = new DescribeStreamSummaryCommand({ StreamName: this.#name });
+      const { StreamDescriptionSummary } = await this.#client.send(command, { abortSignal: signal });
+      this.#streamArn = StreamDescriptionSummary?.StreamARN ?? "";
+      return this.#streamArn;
+    } catch (error) {
+      throw this.#error(error, signal);
+    }
+  }
+
+  async #describe(StreamARN: string, ConsumerName: string, signal: AbortSignal) {
+    try {
+      const command = new DescribeStreamConsumerCommand({ StreamARN, ConsumerName });
+      return (await this.#client.send(command, { abortSignal: signal })).ConsumerDescription;
+    } catch (error) {
+      if ((error as Error).name === "ResourceNotFoundException") return undefined;
+      throw this.#error(error, signal);
+    }
+  }
+
+  async #make(StreamARN: string, ConsumerName: string, signal: AbortSignal): Promise<void> {
+    try {
+      const command = new RegisterStreamConsumerCommand({ StreamARN, ConsumerName });
+      await this.#client.send(command, { abortSignal: signal });
+    } catch (error) {
+      const { name } = error as Error;
+      // Another replica was faster.
+      if (name === "ResourceInUseException") return;
+      if (name === "LimitExceededException") {
+        const text = `Stream "${this.#name}" has as many consumers as it may have; remove one or unset useEnhancedFanOut.`;
+        throw new AppError("SOURCE_INVALID", text, { cause: error });
+      }
+      throw this.#error(error, signal);
+    }
+  }
+
+  #error(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return error;
+    const known = streamError(error, this.#name, this.#address);
+    // At a subscription this means that the consumer or the shard is gone, which a new start finds out.
+    if (known instanceof StreamError && known.reason === "gone") {
+      return new AppError("SOURCE_UNREACHABLE", `${this.#address} does not know the consumer or the position.`, {
+        cause: error,
+      });
+    }
+    return known;
+  }
+}
+
+function pushedOf(event: SubscribeToShardEvent): Pushed {
+  const ended = event.ContinuationSequenceNumber === undefined && (event.ChildShards ?? []).length > 0;
+  return {
+    records: (event.Records ?? []).map(recordOf),
+    behindMs: event.MillisBehindLatest ?? 0,
+    ended,
+    continuation: event.ContinuationSequenceNumber,
+  };
+}
+
+function positionOf(start: StartAt): StartingPosition {
+  switch (start.from) {
+    case "horizon":
+      return { Type: "TRIM_HORIZON" };
+    case "latest":
+      return { Type: "LATEST" };
+    case "time":
+      return { Type: "AT_TIMESTAMP", Timestamp: new Date(start.ms) };
+    case "at":
+      return { Type: "AT_SEQUENCE_NUMBER", SequenceNumber: start.sequence };
+    case "after":
+      return { Type: "AFTER_SEQUENCE_NUMBER", SequenceNumber: start.sequence };
+  }
+}

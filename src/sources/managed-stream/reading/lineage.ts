@@ -1,0 +1,49 @@
+/**
+ * Which shards may be read now. A shard is begun when every parent that the stream still lists is finished: all of its
+ * records are durable, whichever replica reads it. That is told by marks in the ledger, which are written in the same
+ * transaction as the position of the parent's last batch.
+ */
+import type { Json } from "../../source.ts";
+import type { ShardFacts } from "../stream.ts";
+import type { Start } from "./start.ts";
+
+export const finished = "finished";
+
+/** The mark that says a shard's last batch is durable. */
+export function finishedMark(shard: string): string {
+  return `shard:${shard}`;
+}
+
+export type Lookup = (keys: readonly string[]) => Promise<ReadonlyMap<string, Json>>;
+
+export class Lineage {
+  readonly #marks: Lookup;
+  readonly #start: Start;
+  /** Finished shards never begin again, so they are looked up once. */
+  readonly #finished = new Set<string>();
+
+  constructor(marks: Lookup, start: Start) {
+    this.#marks = marks;
+    this.#start = start;
+  }
+
+  /** Looks up which of the shards were finished meanwhile; true when there are any: their children may be new. */
+  async learn(listed: readonly ShardFacts[]): Promise<boolean> {
+    const open = listed.map((shard) => shard.id).filter((id) => !this.isFinished(id));
+    const marks = await this.#marks(open.map(finishedMark));
+    const news = open.filter((id) => marks.has(finishedMark(id)));
+    for (const id of news) this.#finished.add(id);
+    return news.length > 0;
+  }
+
+  /** Of the listed shards, those that may be read and are not finished. */
+  readable(listed: readonly ShardFacts[]): ShardFacts[] {
+    const ids = new Set(listed.map((shard) => shard.id));
+    const done = (id: string) => this.isFinished(id) || !ids.has(id);
+    return listed.filter((shard) => !this.isFinished(shard.id) && shard.parents.every(done));
+  }
+
+  isFinished(shard: string): boolean {
+    return this.#finished.has(shard) || this.#start.isBefore(shard);
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Reads a shard with GetRecords. A shard allows five calls and 2 MB a second, for all its readers together: after what
+ * was read the next call waits its time, and a shard without news is asked more and more rarely, down to once a second.
+ */
+import { sleep } from "../../../lib/abort.ts";
+import { Backoff } from "../../../lib/backoff.ts";
+import { AppError } from "../../../lib/errors.ts";
+import { type Fetched, type Page, type StartAt, type StreamApi, StreamError } from "../stream.ts";
+import { compareSequences } from "./position.ts";
+
+const bytesPerMs = 2_000;
+const callGapMs = 200;
+const idleGapMs = 1_000;
+const maxRecords = 10_000;
+/** Attempts at a call in a row before its failure is the pipe's business. */
+const maxAttempts = 4;
+
+/**
+ * Answers of the shard from `start` on, until it has ended or the signal aborts. `start` is asked for again whenever a
+ * new iterator is needed, so it must be the position after everything handed out.
+ */
+export async function* poll(
+  api: StreamApi,
+  shard: string,
+  start: () => StartAt,
+  signal: AbortSignal,
+): AsyncGenerator<Fetched> {
+  let iterator: string | undefined;
+  let gapMs = callGapMs;
+  while (!signal.aborted) {
+    const asked = performance.now();
+    const page = await patiently(async () => {
+      iterator ??= await api.iterator(shard, start(), signal);
+      return await api.records(iterator, maxRecords, signal).catch((error: unknown) => {
+        // Another iterator does not hurt, whatever was wrong with this one.
+        iterator = undefined;
+        throw error;
+      });
+    }, signal);
+    if (page === undefined) return;
+    yield page;
+    if (page.ended) return;
+    iterator = page.next;
+    const bytes = page.records.reduce((sum, record) => sum + record.data.byteLength, 0);
+    if (bytes > 0) gapMs = Math.max(callGapMs, bytes / bytesPerMs);
+    else gapMs = page.behindMs > 0 ? callGapMs : Math.min(idleGapMs, gapMs * 1.5);
+    await sleep(Math.max(0, gapMs - (performance.now() - asked)), signal);
+  }
+}
+
+/** Exactly the records of a range, both ends included; fewer if the stream no longer has them. */
+export async function* readRange(
+  api: StreamApi,
+  shard: string,
+  first: string,
+  last: string,
+  signal: AbortSignal,
+): AsyncGenerator<Page["records"]> {
+  let iterator: string | undefined;
+  // Empty answers at the end of the shard: the last record must have come by then, unless it was trimmed away.
+  let missing = 0;
+  for (let from: StartAt = { from: "at", sequence: first }; !signal.aborted && missing < maxAttempts; ) {
+    const page: Page | undefined = await patiently(async () => {
+      iterator ??= await api.iterator(shard, from, signal);
+      return await api.records(iterator, maxRecords, signal).catch((error: unknown) => {
+        iterator = undefined;
+        throw error;
+      });
+    }, signal);
+    if (page === undefined) return;
+    const within = page.records.filter((record) => compareSequences(record.sequence, last) <= 0);
+    if (within.length > 0) yield within;
+    const reached = within.at(-1)?.sequence;
+    if (reached === last || within.length < page.records.length || page.ended) return;
+    if (reached !== undefined) from = { from: "after", sequence: reached };
+    else await sleep(callGapMs, signal);
+    missing = reached === undefined && page.behindMs === 0 ? missing + 1 : 0;
+    iterator = page.next;
+  }
+}
+
+/** Waits out throttling for as long as it lasts, and other failures for some attempts; undefined when aborted. */
+export async function patiently<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const pause = new Backoff({ baseMs: 400, capMs: 10_000 });
+  for (let failures = 0; !signal.aborted; ) {
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      const known = error instanceof StreamError || (error instanceof AppError && error.retryable);
+      if (!known || (error instanceof StreamError && error.reason === "gone")) throw error;
+      if (error instanceof AppError) failures += 1;
+      if (failures >= maxAttempts) throw error;
+      await sleep(pause.next(), signal);
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,232 @@
+/** Reads all shards of this replica side by side into batches, and begins new ones when their parents are finished. */
+import { childOf, sleep } from "../../../lib/abort.ts";
+import { AppError } from "../../../lib/errors.ts";
+import type { RowEncoder } from "../../messages/formats/encoder.ts";
+import type { LaneBatches } from "../../messages/lane-batches.ts";
+import type { Json, SourceContext } from "../../source.ts";
+import type { ManagedStreamConfig } from "../kind.ts";
+import { messagesOf, type StreamMessage } from "../records/message.ts";
+import { type FanOutApi, type Fetched, type ShardFacts, type StartAt, type StreamApi, StreamError } from "../stream.ts";
+import { consumerOf, listen } from "./fan-out.ts";
+import { finished, finishedMark, Lineage } from "./lineage.ts";
+import { patiently, poll } from "./polling.ts";
+import { isBehind, startAfter } from "./position.ts";
+import type { Start } from "./start.ts";
+
+const listEveryMs = 10_000;
+/** How often shards that other replicas finish are looked at. */
+const lookEveryMs = 1_000;
+/** GetRecords calls under way at the same time; an answer has up to 10 MB. */
+const callsAtOnce = 8;
+/** Payload that is added between two looks at the memory that is left. */
+const roomEveryBytes = 1_000_000;
+
+/** The position of a lane whose shard has nothing more. */
+export const shardEnd = "end";
+
+export type ShardsParts = {
+  readonly config: ManagedStreamConfig;
+  readonly context: SourceContext;
+  readonly api: StreamApi;
+  readonly fanOut: FanOutApi | undefined;
+  readonly encoder: RowEncoder<StreamMessage>;
+  readonly batches: LaneBatches<StreamMessage>;
+  readonly start: Start;
+  readonly checkpoints: ReadonlyMap<string, Json>;
+  /** Whether this replica reads the shard. */
+  readonly mine: (shard: string) => boolean;
+};
+
+/** A shard that is being read; `at` is the position behind everything read of it. */
+type Reading = { readonly id: string; at: string | undefined; behindMs?: number };
+
+export class Shards {
+  readonly #parts: ShardsParts;
+  readonly #signal: AbortSignal;
+  readonly #lineage: Lineage;
+  readonly #pumps = new Map<string, Promise<void>>();
+  readonly #api: StreamApi;
+  #listed: readonly ShardFacts[] = [];
+  #listedAt = Number.NEGATIVE_INFINITY;
+  #consumer: string | undefined;
+  #lookNow: () => void = () => {};
+
+  constructor(parts: ShardsParts, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#signal = signal;
+    this.#lineage = new Lineage((keys) => parts.context.marks(keys), parts.start);
+    this.#api = fewAtOnce(parts.api);
+  }
+
+  /** Reads until the signal aborts. What goes wrong is given to the batches. */
+  async run(): Promise<void> {
+    try {
+      while (!this.#signal.aborted) {
+        await this.#look();
+        using pause = childOf(this.#signal);
+        this.#lookNow = () => pause.abort();
+        await sleep(lookEveryMs, pause.signal);
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+    await Promise.all(this.#pumps.values());
+  }
+
+  /** A shard's end is durable: its children may begin. */
+  finished(): void {
+    this.#lookNow();
+  }
+
+  /** Begins the shards that may be read by now. Asks the stream from time to time, and the ledger every time. */
+  async #look(): Promise<void> {
+    if (Date.now() - this.#listedAt > listEveryMs) await this.#list();
+    // Also shards of other replicas: their children may be ours, and not listed yet.
+    if (await this.#lineage.learn(this.#listed)) await this.#list();
+    for (const { id } of this.#signal.aborted ? [] : this.#lineage.readable(this.#listed)) {
+      if (!this.#parts.mine(id) || this.#pumps.has(id)) continue;
+      if (this.#parts.fanOut !== undefined) this.#consumer ??= await this.#register(this.#parts.fanOut);
+      const at = this.#parts.checkpoints.get(id) as string | undefined;
+      this.#pumps.set(
+        id,
+        this.#pump({ id, at }).catch((error: unknown) => this.#fail(publicly(error, id))),
+      );
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#signal.aborted) this.#parts.batches.fail(error);
+  }
+
+  async #list(): Promise<void> {
+    const answer = await patiently(() => this.#parts.api.shards(this.#signal), this.#signal);
+    if (answer === undefined) return;
+    this.#parts.context.answered();
+    this.#listed = answer.shards;
+    this.#listedAt = Date.now();
+    await this.#dropExpired();
+  }
+
+  /** Shards that left the stream before they were read to their end: their records are too old. */
+  async #dropExpired(): Promise<void> {
+    const { checkpoints, context, mine, config } = this.#parts;
+    const listed = new Set(this.#listed.map((shard) => shard.id));
+    const missing = [...checkpoints.keys()].filter((id) => mine(id) && !listed.has(id));
+    const known = await context.marks(missing.map(finishedMark));
+    for (const id of missing.filter((shard) => !known.has(finishedMark(shard)))) {
+      if (!(await this.#isGone(id))) continue;
+      const message = "The shard left the stream before it was read to its end; its last records may be missing.";
+      await context.reject([{ origin: `${config.streamName}/${id}`, position: shardEnd, message }]);
+      await context.note({ [finishedMark(id)]: finished }, { errors: 1 });
+    }
+  }
+
+  /** Asked besides the list, because giving up a shard by mistake would lose its records. */
+  async #isGone(id: string): Promise<boolean> {
+    try {
+      await patiently(() => this.#parts.api.iterator(id, { from: "horizon" }, this.#signal), this.#signal);
+      return false;
+    } catch (error) {
+      if (error instanceof StreamError && error.reason === "gone") return true;
+      throw error;
+    }
+  }
+
+  async #register(fanOut: FanOutApi): Promise<string | undefined> {
+    const consumer = consumerOf(this.#parts.context.pipeId);
+    return await patiently(() => fanOut.register(consumer, this.#signal), this.#signal);
+  }
+
+  async #pump(shard: Reading): Promise<void> {
+    while (!this.#signal.aborted) {
+      let ended = false;
+      for await (const fetched of this.#answers(shard)) {
+        await this.#take(shard, fetched);
+        ended = fetched.ended;
+      }
+      if (this.#signal.aborted) return;
+      // The end counts only when the list of shards says the same.
+      if (ended) await this.#list();
+      if (ended && this.#isClosed(shard.id)) return this.#parts.batches.finish(shard.id, shardEnd);
+      await sleep(lookEveryMs, this.#signal);
+    }
+  }
+
+  #answers(shard: Reading): AsyncIterable<Fetched> {
+    const { fanOut, start } = this.#parts;
+    const from = (): StartAt => (shard.at === undefined ? start.of(shard.id) : startAfter(shard.at));
+    if (fanOut === undefined || this.#consumer === undefined) return poll(this.#api, shard.id, from, this.#signal);
+    const parts = { fanOut, consumer: this.#consumer, api: this.#api };
+    return listen(parts, shard.id, from, () => this.#isClosed(shard.id), this.#signal);
+  }
+
+  /** Adds what was read, and waits for room before more is read. */
+  async #take(shard: Reading, { records, ended, behindMs }: Fetched): Promise<void> {
+    const { context, config, encoder, batches } = this.#parts;
+    context.answered();
+    this.#report(shard, ended ? 0 : behindMs);
+    let unchecked = 0;
+    for (const record of records) {
+      for (const message of messagesOf(shard.id, record, config.compression ?? "none")) {
+        if (shard.at !== undefined && !isBehind(message.position, shard.at)) continue;
+        const prepared = encoder.prepare(message);
+        if (prepared !== undefined) await prepared;
+        batches.add(shard.id, message, message.next);
+        shard.at = message.next;
+        unchecked += message.end;
+        if (unchecked < roomEveryBytes) continue;
+        unchecked = 0;
+        await this.#room(shard.id);
+        if (this.#signal.aborted) return;
+      }
+    }
+    batches.answered(shard.id);
+    batches.added();
+    await this.#room(shard.id);
+  }
+
+  #report(shard: Reading, behindMs: number): void {
+    if (shard.behindMs === behindMs) return;
+    shard.behindMs = behindMs;
+    this.#parts.context.report({ [`millisBehindLatest:${shard.id}`]: behindMs });
+  }
+
+  async #room(id: string): Promise<void> {
+    const { batches } = this.#parts;
+    while (!batches.hasRoom(id) && !this.#signal.aborted) await batches.change(lookEveryMs, this.#signal);
+  }
+
+  #isClosed(id: string): boolean {
+    const facts = this.#listed.find((shard) => shard.id === id);
+    return facts === undefined || facts.closed;
+  }
+}
+
+/** The same stream with a bound on the answers that are under way. */
+function fewAtOnce(api: StreamApi): StreamApi {
+  let free = callsAtOnce;
+  const waiting: (() => void)[] = [];
+  return {
+    shards: (signal) => api.shards(signal),
+    iterator: (shard, start, signal) => api.iterator(shard, start, signal),
+    close: () => api.close(),
+    records: async (iterator, limit, signal) => {
+      if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve));
+      else free -= 1;
+      try {
+        return await api.records(iterator, limit, signal);
+      } finally {
+        const next = waiting.shift();
+        if (next === undefined) free += 1;
+        else next();
+      }
+    },
+  };
+}
+
+function publicly(error: unknown, shard: string): unknown {
+  if (!(error instanceof StreamError)) return error;
+  return new AppError("SOURCE_INVALID", `The stream does not accept the position in ${shard} any more.`, {
+    cause: error,
+  });
+}

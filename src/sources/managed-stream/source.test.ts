@@ -1,0 +1,197 @@
+/** What a stream's source does where the stream or the destination fails it: bounded memory, trimmed records, bad answers. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import { afterEach, describe, expect, test } from "vitest";
+import { MemoryStream, record } from "../../../harness/kinesis/memory-stream.ts";
+import { aggregated } from "../../../harness/kinesis/pipes.ts";
+import { anyNetwork } from "../../../harness/network.ts";
+import { until } from "../../../harness/serve.ts";
+import { testContext, testDestination } from "../../../harness/source-context.ts";
+import { JsonRows } from "../messages/formats/json-rows.ts";
+import { type BatchLimits, batchLimits } from "../messages/limits.ts";
+import { planRows } from "../messages/plan.ts";
+import type { Batch, Json, RejectedRecord, SourceContext } from "../source.ts";
+import { connector } from "./connector.ts";
+import { finishedMark } from "./reading/lineage.ts";
+import { messagesOf, virtualColumns } from "./records/message.ts";
+import { StreamSource } from "./source.ts";
+
+const config = { streamName: "s", region: "us-east-1" };
+
+function shardOf(id: string, closed: boolean, count: number) {
+  const records = Array.from({ length: count }, (_, index) => record(0, index, `{"a":"${"x".repeat(1_000)}"}`));
+  return { id, parents: [], closed, records };
+}
+
+function sourceOf(api: MemoryStream, limits: Partial<BatchLimits> = {}, context: Partial<SourceContext> = {}) {
+  return new StreamSource({
+    config,
+    context: testContext(context),
+    api,
+    fanOut: undefined,
+    encoder: new JsonRows(planRows(testDestination, "JSONEachRow", virtualColumns("s"))),
+    limits: { ...batchLimits(1, 10), ...limits },
+  });
+}
+
+const open: { stop: AbortController; over: Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const { stop } of open) stop.abort();
+  await Promise.all(open.splice(0).map(({ over }) => over));
+});
+
+/** Reads in the background and keeps every batch; nothing is acknowledged. */
+function reading(source: StreamSource, checkpoints: ReadonlyMap<string, Json> = new Map()): Batch[] {
+  const batches: Batch[] = [];
+  const stop = new AbortController();
+  const over = (async () => {
+    for await (const batch of source.read(checkpoints, stop.signal)) batches.push(batch);
+  })();
+  open.push({ stop, over });
+  return batches;
+}
+
+test("while nothing becomes durable, reading stops within the budget of memory, and goes on afterwards", async () => {
+  const stream = new MemoryStream([shardOf("a", false, 3_000), shardOf("b", false, 3_000)], 50);
+  const source = sourceOf(stream, { memoryBytes: 300_000, maxBytes: 60_000 });
+  const batches = reading(source);
+  const read = () => stream.calls.length * 50_000;
+  await until("two batches are out", async () => batches.length === 2);
+  let calls = -1;
+  await until("no call is made any more", async () => {
+    const before = calls;
+    calls = stream.calls.length;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    return before === stream.calls.length;
+  });
+  // What is held, and one answer per shard that was on its way.
+  expect(read()).toBeLessThan(300_000 + 2 * 60_000 + 2 * 50_000);
+  for (const batch of [...batches]) await source.acknowledge(batch);
+  await until("reading goes on", async () => stream.calls.length > calls);
+});
+
+test("a batch whose records were trimmed is repeated with what is left, and the error table says so", async () => {
+  const shard = shardOf("a", false, 20);
+  const stream = new MemoryStream([shard], 100);
+  const source = sourceOf(stream);
+  const batches = reading(source);
+  await until("a batch", async () => batches.length === 1);
+  const [batch] = batches as [Batch];
+  const signal = new AbortController().signal;
+  const again = await source.replay(batch.replay, signal);
+  expect(String(again.inserts[0]?.body?.())).toBe(String(batch.inserts[0]?.body?.()));
+  expect([again.id, again.checkpoint, again.rejected]).toEqual([batch.id, batch.checkpoint, []]);
+  shard.records.splice(0, 5);
+  const rest = await source.replay(batch.replay, signal);
+  expect(String(rest.inserts[0]?.body?.()).trim().split("\n").length).toBe(15);
+  expect([rest.id, rest.rejected?.length]).toEqual([batch.id, 1]);
+  shard.records.splice(0);
+  const none = await source.replay(batch.replay, signal);
+  expect([none.inserts.length, none.rejected?.[0]?.message]).toEqual([0, expect.stringContaining("no longer has")]);
+}, 20_000);
+
+test("a shard that left the stream before its end is recorded once and its children are read", async () => {
+  const stream = new MemoryStream([{ ...shardOf("child", false, 5), parents: ["gone"] }], 100);
+  const marks = new Map<string, Json>();
+  const rejected: RejectedRecord[] = [];
+  const context: Partial<SourceContext> = {
+    marks: async (keys) => new Map([...marks].filter(([key]) => keys.includes(key))),
+    note: async (more) => {
+      for (const [key, mark] of Object.entries(more)) marks.set(key, mark);
+    },
+    reject: async (records) => void rejected.push(...records),
+  };
+  const batches = reading(sourceOf(stream, {}, context), new Map([["gone", "12345"]]));
+  await until("the child is read", async () => batches.length === 1);
+  expect(rejected.map(({ origin }) => origin)).toEqual(["s/gone"]);
+  expect(marks.has(finishedMark("gone"))).toBe(true);
+});
+
+test("two replicas read different shards, and a child only after the other replica finished its parent", async () => {
+  const parents = ["shardId-000000000000", "shardId-000000000001", "shardId-000000000002", "shardId-000000000003"];
+  const shards = parents.map((id) => shardOf(id, true, 3));
+  const child = { ...shardOf("shardId-000000000004", false, 3), parents };
+  const stream = new MemoryStream([...shards, child], 100);
+  const marks = new Map<string, Json>();
+  const replicas = [0, 1].map((index) => {
+    const context: Partial<SourceContext> = {
+      replica: { index, count: 2 },
+      marks: async (keys) => new Map([...marks].filter(([key]) => keys.includes(key))),
+      note: async (more) => {
+        for (const [key, mark] of Object.entries(more)) marks.set(key, mark);
+      },
+    };
+    const source = sourceOf(stream, {}, context);
+    return { source, batches: reading(source) };
+  });
+  const confirmed = new Set<Batch>();
+  const confirm = async () => {
+    for (const { source, batches } of replicas) {
+      for (const batch of batches.filter((one) => !confirmed.has(one))) {
+        confirmed.add(batch);
+        if (batch.lane === child.id) expect(parents.every((id) => marks.has(finishedMark(id)))).toBe(true);
+        for (const [key, mark] of Object.entries(batch.marks ?? {})) marks.set(key, mark);
+        await source.acknowledge(batch);
+      }
+    }
+  };
+  await until("the child is read", async () => {
+    await confirm();
+    return replicas.some(({ batches }) => batches.some((batch) => batch.lane === child.id));
+  });
+  const lanes = replicas.map(({ batches }) => new Set(batches.map((batch) => batch.lane)));
+  expect([...(lanes[0] ?? [])].filter((lane) => lanes[1]?.has(lane))).toEqual([]);
+  expect(lanes.every((set) => set.size > 0)).toBe(true);
+});
+
+test("a compressed message that unpacks to more than the limit is a rejected one", () => {
+  const bomb = gzipSync(Buffer.alloc(17_000_000, 0x20));
+  const { Data } = aggregated([
+    { key: "k", data: bomb },
+    { key: "k", data: gzipSync(`{"a":"1"}`) },
+  ]);
+  const [large, small] = [...messagesOf("a", record(0, 0, Data), "gzip")];
+  expect(large?.problem).toContain("larger than 16000000 bytes");
+  expect([small?.problem, String(small?.bytes), small?.position]).toEqual([
+    undefined,
+    `{"a":"1"}`,
+    expect.stringMatching(/\.1$/),
+  ]);
+});
+
+describe("an answer that refuses", () => {
+  const check = async (error: { __type: string; message?: string }, status = 400) => {
+    const server = createServer((_, response) => {
+      response.writeHead(status, { "Content-Type": "application/x-amz-json-1.1" });
+      response.end(JSON.stringify(error));
+    }).listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const accessKey = { accessKeyId: "AKIA", secretKey: "very-secret" };
+    const asked = { validateSamples: false, destination: testDestination, query: async () => [], isExisting: false };
+    const options = { ...asked, network: anyNetwork };
+    const failure = await connector
+      .check({ ...config, endpoint, accessKey }, options, AbortSignal.timeout(9_000))
+      .catch((thrown: { code: string; message: string }) => thrown);
+    server.closeAllConnections();
+    server.close();
+    return failure ?? { code: "", message: "" };
+  };
+
+  test.each([
+    ["UnrecognizedClientException", "SOURCE_UNAUTHORIZED", "accessKey or iamRole"],
+    ["InvalidSignatureException", "SOURCE_UNAUTHORIZED", "accessKey or iamRole"],
+    ["AccessDeniedException", "SOURCE_UNAUTHORIZED", "permissions"],
+    ["KMSAccessDeniedException", "SOURCE_UNAUTHORIZED", "encrypts"],
+    ["ResourceNotFoundException", "SOURCE_INVALID", 'Stream "s" does not exist'],
+  ])("%s is %s", async (type, code, words) => {
+    const failure = await check({ __type: type, message: `Stream s under account 1 very-secret ${type}` });
+    expect([failure.code, failure.message]).toEqual([code, expect.stringContaining(words)]);
+    expect(failure.message).not.toContain("very-secret");
+  });
+
+  test("an internal error is an outage, after some attempts", async () => {
+    expect((await check({ __type: "InternalFailureException" }, 500)).code).toBe("SOURCE_UNREACHABLE");
+  });
+});

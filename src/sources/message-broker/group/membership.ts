@@ -1,0 +1,155 @@
+/**
+ * A replica as a member of the consumer group: tools show who reads which partition, commits carry the member's
+ * generation, and another program cannot slip into the group, because it does not know our protocol. Membership decides
+ * nothing: partitions belong to replicas by their share (`src/lib/share.ts`), and no rebalance interrupts an insert.
+ */
+import { sleep } from "../../../lib/abort.ts";
+import { shareOf } from "../../../lib/share.ts";
+import { settledWithin } from "../../../lib/within.ts";
+import type { Access, BrokerAddress } from "../access.ts";
+import type { Identity } from "../broker-client.ts";
+import { BrokerError } from "../failures.ts";
+import { laneOf } from "../positions.ts";
+import type { Connection } from "../protocol/connection.ts";
+import { Connections } from "../protocol/connections.ts";
+import {
+  assignment,
+  heartbeat,
+  type Joined,
+  joinGroup,
+  leaveGroup,
+  subscription,
+  syncGroup,
+  wordsOf,
+} from "../protocol/group-requests.ts";
+import { findCoordinator, metadata } from "../protocol/requests.ts";
+
+const protocol = "millrace";
+/** A member that died is forgotten after this time; its successor takes its place at once, by its instance id. */
+const sessionMs = 20_000;
+const heartbeatMs = 3_000;
+const rejoinPauseMs = 5_000;
+const leaveWithinMs = 2_000;
+const rebalanceInProgress = 27;
+
+export type MembershipOptions = {
+  readonly access: Access;
+  readonly group: string;
+  readonly topics: readonly string[];
+  readonly pipeId: string;
+  readonly replica: { readonly index: number; readonly count: number };
+  /** The group's members have changed, this often since the start. */
+  readonly onRebalance: (count: number) => void;
+};
+
+type Replica = MembershipOptions["replica"];
+
+export class Membership {
+  readonly #options: MembershipOptions;
+  readonly #instance: string;
+  readonly #connections: Connections;
+  readonly #left = new AbortController();
+  #coordinator: BrokerAddress | undefined;
+  #identity: Identity | undefined;
+  /** The name that the group knows us by, also while we are joining again. */
+  #member = "";
+  #rebalances = 0;
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+    this.#instance = `millrace-${options.pipeId}-${options.replica.index}`;
+    this.#connections = new Connections(options.access, this.#instance);
+    void this.#stay();
+  }
+
+  /** Undefined while the replica is not a member. */
+  identity(): Identity | undefined {
+    return this.#identity;
+  }
+
+  /** Leaves the group, if the broker still answers. */
+  async leave(): Promise<void> {
+    const identity = this.#identity;
+    this.#left.abort();
+    if (identity !== undefined) {
+      const leaving = this.#atCoordinator().then((broker) => broker.send(leaveGroup(this.#options.group, identity)));
+      await settledWithin(leaving, leaveWithinMs);
+    }
+    this.#connections.close();
+  }
+
+  /** Membership can be lost at any time, and is sought again until the end. */
+  async #stay(): Promise<void> {
+    while (!this.#left.signal.aborted) {
+      try {
+        this.#identity ??= await this.#join();
+        await sleep(heartbeatMs, this.#left.signal);
+        if (this.#left.signal.aborted) return;
+        await (await this.#atCoordinator()).send(heartbeat(this.#options.group, this.#identity));
+      } catch (error) {
+        this.#identity = undefined;
+        if (error instanceof BrokerError && error.errorCode === rebalanceInProgress) continue;
+        this.#member = "";
+        this.#coordinator = undefined;
+        await sleep(rejoinPauseMs, this.#left.signal);
+      }
+    }
+  }
+
+  async #join(): Promise<Identity> {
+    const { group, topics, replica } = this.#options;
+    const connection = await this.#atCoordinator();
+    const joined = await connection.send(
+      joinGroup({
+        group,
+        member: this.#member,
+        instance: this.#instance,
+        protocol,
+        metadata: subscription(topics, JSON.stringify(replica)),
+        sessionMs,
+      }),
+    );
+    this.#member = joined.member;
+    const identity = { generation: joined.generation, member: joined.member, instance: this.#instance };
+    const shares = joined.stays ? [] : await this.#shares(connection, joined.members);
+    await connection.send(syncGroup(group, protocol, identity, shares));
+    this.#rebalances += 1;
+    this.#options.onRebalance(this.#rebalances);
+    return identity;
+  }
+
+  async #atCoordinator(): Promise<Connection> {
+    this.#coordinator ??= await (await this.#connections.any(this.#options.access.brokers)).send(
+      findCoordinator(this.#options.group),
+    );
+    return await this.#connections.get(this.#coordinator);
+  }
+
+  /** What the replicas read anyway, as tools want to be told by the group's leader. */
+  async #shares(connection: Connection, members: Joined["members"]) {
+    if (members.length === 0) return [];
+    const { topics } = await connection.send(metadata(this.#options.topics));
+    return members.map(({ member, metadata: said }) => {
+      const replica = replicaOf(wordsOf(said));
+      const owned = topics.map(({ name, partitions }) => ({
+        topic: name,
+        partitions: partitions.map(({ partition }) => partition).filter((at) => owns(replica, laneOf(name, at))),
+      }));
+      return { member, content: assignment(owned.filter(({ partitions }) => partitions.length > 0)) };
+    });
+  }
+}
+
+function owns(replica: Replica | undefined, lane: string): boolean {
+  return replica !== undefined && shareOf(lane, replica.count) === replica.index;
+}
+
+/** Undefined for what no replica of ours has written. */
+function replicaOf(words: string): Replica | undefined {
+  try {
+    const { index, count } = JSON.parse(words) as Replica;
+    return Number.isInteger(index) && Number.isInteger(count) && count > 0 ? { index, count } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * One connection to a broker: requests go out at once and are answered in order. An answer is read from the socket
+ * straight into its place, so that a large one is neither put together from pieces nor costs new memory.
+ */
+import { isIP, type Socket } from "node:net";
+import type { Access, BrokerAddress } from "../access.ts";
+import { BrokerError } from "../failures.ts";
+import { logIn } from "./login.ts";
+import { WireReader, WireWriter } from "./wire.ts";
+
+/** A request of the protocol and how its answer is read. */
+export type Call<T> = {
+  readonly key: number;
+  readonly version: number;
+  /** Of the older form, without optional fields in the headers. */
+  readonly old?: boolean;
+  write(to: WireWriter): void;
+  read(from: WireReader): T;
+  /** Memory for the answer of so many bytes. What `read` returns may refer to it. */
+  readonly memory?: ((bytes: number) => Buffer) | undefined;
+};
+
+type Waiting = {
+  readonly call: Call<unknown>;
+  readonly timer: NodeJS.Timeout;
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+};
+
+const connectMs = 5_000;
+const answerMs = 30_000;
+/** Small answers, and the beginning of large ones. */
+const headBytes = 64 * 1024;
+/** An answer that claims to be larger is none. */
+const maxAnswerBytes = 2 ** 30;
+/** Part of a session's time after which the next requests go through a new connection. */
+const sessionShare = 0.8;
+
+export class Connection {
+  readonly #socket: Socket;
+  readonly #clientId: string;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #head = Buffer.allocUnsafeSlow(headBytes);
+  /** Bytes of `#head` that were received and not taken apart. */
+  #headEnd = 0;
+  /** A large answer of which a part has been received. */
+  #body: Buffer | undefined;
+  #bodyEnd = 0;
+  #lastId = 0;
+  #failure: Error | undefined;
+  #isFirst = true;
+  #expiresAt = Number.POSITIVE_INFINITY;
+  #retired = false;
+
+  /** Connected and logged in. Rejects with what the socket, TLS or the broker said. */
+  static async open(address: BrokerAddress, access: Access, clientId: string): Promise<Connection> {
+    const connection = new Connection(address, access, clientId);
+    const timer = setTimeout(() => connection.#fail(new Error("connecting timed out")), connectMs);
+    try {
+      await connection.#connected(access.tls !== undefined);
+      if (access.login !== undefined) {
+        const lifetimeMs = await logIn(connection, access.login);
+        if (lifetimeMs > 0) connection.#expiresAt = Date.now() + lifetimeMs * sessionShare;
+      }
+      return connection;
+    } catch (error) {
+      connection.#fail(error as Error);
+      throw connection.#failure;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private constructor({ host, port }: BrokerAddress, { dialer, tls }: Access, clientId: string) {
+    this.#clientId = clientId;
+    const onread = { buffer: () => this.#room(), callback: (count: number) => this.#receive(count) };
+    const name = tls?.sendsName === true && isIP(host) === 0 ? { servername: host } : {};
+    this.#socket =
+      tls === undefined
+        ? dialer.connect({ host, port, noDelay: true, onread })
+        : dialer.connectTls({ host, port, ...tls.options, ...name, ...({ onread } as object) });
+    this.#socket.setNoDelay(true);
+    this.#socket.on("error", (error) => {
+      const isEarly = /before secure TLS connection/.test(error.message);
+      this.#fail(isEarly ? new Error("TLS handshake failed", { cause: error }) : error);
+    });
+    this.#socket.on("close", () => this.#fail(new Error("the connection was closed")));
+  }
+
+  /** Whether it takes further requests. */
+  get usable(): boolean {
+    return this.#failure === undefined && !this.#retired && Date.now() < this.#expiresAt;
+  }
+
+  /** Rejects when the connection ends, or the broker does not answer in time. */
+  async send<T>(call: Call<T>): Promise<T> {
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#lastId = (this.#lastId + 1) & 0x7fffffff;
+    const id = this.#lastId;
+    const writer = new WireWriter();
+    writer.int32(0).int16(call.key).int16(call.version).int32(id).oldString(this.#clientId);
+    if (call.old !== true) writer.noTags();
+    call.write(writer);
+    const content = writer.content();
+    content.writeInt32BE(content.length - 4, 0);
+    return await new Promise<T>((resolve, reject) => {
+      const timer = setTimeout(() => this.#fail(new Error("the request timed out")), answerMs);
+      this.#waiting.set(id, { call, timer, resolve: resolve as (value: unknown) => void, reject });
+      this.#socket.write(content);
+    });
+  }
+
+  /** Ends when what was asked is answered. */
+  retire(): void {
+    this.#retired = true;
+    if (this.#waiting.size === 0) this.close();
+  }
+
+  close(): void {
+    this.#fail(new Error("the connection was closed"));
+  }
+
+  #connected(isTls: boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#socket.once(isTls ? "secureConnect" : "connect", resolve);
+      this.#socket.once("close", () => reject(this.#failure));
+    });
+  }
+
+  /** Where the next bytes go. */
+  #room(): Buffer {
+    return this.#body === undefined ? this.#head.subarray(this.#headEnd) : this.#body.subarray(this.#bodyEnd);
+  }
+
+  #receive(count: number): boolean {
+    if (this.#failure !== undefined) return false;
+    if (this.#body === undefined) {
+      this.#headEnd += count;
+      this.#takeApart();
+    } else {
+      this.#bodyEnd += count;
+      if (this.#bodyEnd === this.#body.length) {
+        const answer = this.#body;
+        this.#body = undefined;
+        this.#answer(answer);
+      }
+    }
+    return true;
+  }
+
+  /** Gives what the head holds to those who wait for it. */
+  #takeApart(): void {
+    const head = this.#head;
+    if (this.#isFirst && isTlsRecord(head)) this.#fail(new Error("the broker requires TLS"));
+    this.#isFirst = false;
+    let at = 0;
+    while (this.#headEnd - at >= 8 && this.#body === undefined) {
+      const size = head.readInt32BE(at);
+      const waiting = this.#waiting.get(head.readInt32BE(at + 4));
+      if (waiting === undefined || size < 4 || size > maxAnswerBytes) {
+        this.#fail(notUnderstood());
+        return;
+      }
+      const answer = waiting.call.memory?.(size) ?? Buffer.allocUnsafeSlow(size);
+      const copied = head.copy(answer, 0, at + 4, Math.min(this.#headEnd, at + 4 + size));
+      at += 4 + copied;
+      if (copied === size) this.#answer(answer);
+      else {
+        this.#body = answer;
+        this.#bodyEnd = copied;
+      }
+    }
+    head.copyWithin(0, at, this.#headEnd);
+    this.#headEnd -= at;
+  }
+
+  #answer(answer: Buffer): void {
+    const id = answer.readInt32BE(0);
+    const { call, timer, resolve, reject } = this.#waiting.get(id) as Waiting;
+    this.#waiting.delete(id);
+    clearTimeout(timer);
+    try {
+      const reader = new WireReader(answer, 4);
+      if (call.old !== true) reader.tags();
+      resolve(call.read(reader));
+    } catch (error) {
+      reject(error instanceof RangeError ? notUnderstood(error) : (error as Error));
+    }
+    if (this.#retired && this.#waiting.size === 0) this.close();
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error;
+    this.#socket.destroy();
+    for (const { timer, reject } of this.#waiting.values()) {
+      clearTimeout(timer);
+      reject(this.#failure);
+    }
+    this.#waiting.clear();
+  }
+}
+
+/** What a port that wants TLS says to somebody who does not speak it. */
+function isTlsRecord(head: Buffer): boolean {
+  const [type = 0, major, minor = 0] = head;
+  return type >= 0x14 && type <= 0x17 && major === 3 && minor <= 4;
+}
+
+function notUnderstood(cause?: Error): BrokerError {
+  return new BrokerError("the answer cannot be understood", undefined, { cause });
+}

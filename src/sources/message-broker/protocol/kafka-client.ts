@@ -1,0 +1,116 @@
+/** A cluster behind the requests of the Kafka protocol, without group membership and without decoding records. */
+import type { Access, BrokerAddress } from "../access.ts";
+import type {
+  AnswerMemory,
+  BrokerClient,
+  Fetched,
+  FetchRequest,
+  Identity,
+  OffsetAt,
+  PartitionName,
+  TopicInfo,
+} from "../broker-client.ts";
+import { sourceError } from "../failures.ts";
+import type { Connection } from "./connection.ts";
+import { Connections } from "./connections.ts";
+import { decompress } from "./decompress.ts";
+import { commitOffsets, fetchRecords, findCoordinator, listOffsets, metadata } from "./requests.ts";
+
+export class KafkaClient implements BrokerClient {
+  readonly #seeds: readonly BrokerAddress[];
+  readonly #connections: Connections;
+  /** A fetch waits at the broker, and what is asked behind it on the same connection waits with it. */
+  readonly #fetching: Connections;
+  #brokers: ReadonlyMap<number, BrokerAddress> = new Map();
+  #topics = new Map<string, TopicInfo>();
+  #coordinator: BrokerAddress | undefined;
+
+  readonly decompress = decompress;
+
+  constructor(access: Access, clientId: string) {
+    this.#seeds = access.brokers;
+    this.#connections = new Connections(access, clientId);
+    this.#fetching = new Connections(access, clientId);
+  }
+
+  async topics(names: readonly string[]): Promise<readonly TopicInfo[]> {
+    return await orSourceError(async () => {
+      const connection = await this.#anyBroker();
+      const { brokers, topics } = await connection.send(metadata(names));
+      this.#brokers = brokers;
+      for (const topic of topics) this.#topics.set(topic.name, topic);
+      return topics;
+    });
+  }
+
+  async offsets(of: readonly PartitionName[], at: OffsetAt) {
+    const timestamp = at === "earliest" ? -2 : at === "latest" ? -1 : at;
+    return await orSourceError(async () => {
+      const found: (PartitionName & { offset: number })[] = [];
+      for (const [leader, partitions] of this.#byLeader(of)) {
+        const connection = await this.#connections.get(this.#addressOf(leader));
+        found.push(...(await connection.send(listOffsets(partitions, timestamp))));
+      }
+      return found;
+    });
+  }
+
+  async fetch(
+    broker: number,
+    wanted: readonly FetchRequest[],
+    maxWaitMs: number,
+    memory?: AnswerMemory,
+  ): Promise<readonly Fetched[]> {
+    return await orSourceError(async () => {
+      const connection = await this.#fetching.get(this.#addressOf(broker));
+      return await connection.send(fetchRecords(wanted, maxWaitMs, memory && ((bytes) => memory.take(bytes))));
+    });
+  }
+
+  async commit(
+    group: string,
+    offsets: readonly (PartitionName & { offset: number })[],
+    as: Identity = { generation: -1, member: "", instance: null },
+  ): Promise<void> {
+    await orSourceError(async () => {
+      try {
+        this.#coordinator ??= await (await this.#anyBroker()).send(findCoordinator(group));
+        const connection = await this.#connections.get(this.#coordinator);
+        await connection.send(commitOffsets(group, offsets, as));
+      } catch (error) {
+        this.#coordinator = undefined;
+        throw error;
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#connections.close();
+    this.#fetching.close();
+  }
+
+  async #anyBroker(): Promise<Connection> {
+    return await this.#connections.any([...this.#brokers.values(), ...this.#seeds]);
+  }
+
+  #addressOf(broker: number): BrokerAddress {
+    const address = this.#brokers.get(broker);
+    if (address === undefined) throw new Error("the leader of a partition is not known");
+    return address;
+  }
+
+  #byLeader<T extends PartitionName>(of: readonly T[]): Map<number, T[]> {
+    return Map.groupBy(of, (name) => {
+      const partitions = this.#topics.get(name.topic)?.partitions ?? [];
+      return partitions.find(({ partition }) => partition === name.partition)?.leader ?? -1;
+    });
+  }
+}
+
+async function orSourceError<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw sourceError(error);
+  }
+}

@@ -1,0 +1,104 @@
+/** Logins at a broker: SASL with PLAIN, SCRAM or OAUTHBEARER. */
+import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
+import { promisify } from "node:util";
+import { LoginError, requireDone, unauthorized } from "../failures.ts";
+import type { Call } from "./connection.ts";
+
+export type Login =
+  | {
+      readonly mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";
+      readonly username: string;
+      readonly password: string;
+    }
+  | { readonly mechanism: "OAUTHBEARER"; token(): Promise<string> };
+
+type Asker = { send<T>(call: Call<T>): Promise<T> };
+type Answer = { readonly content: Buffer; readonly lifetimeMs: number };
+
+const unsupportedMechanism = 33;
+const minIterations = 4096;
+/** A broker must not be able to keep the process busy. */
+const maxIterations = 10_000_000;
+const derive = promisify(pbkdf2);
+
+/** Milliseconds for which the broker takes requests; 0 for ever. Throws LoginError when it does not know us. */
+export async function logIn(connection: Asker, login: Login): Promise<number> {
+  await connection.send(handshake(login.mechanism));
+  const ask = (content: string) => connection.send(authenticate(content));
+  if (login.mechanism === "PLAIN") return (await ask(`\0${login.username}\0${login.password}`)).lifetimeMs;
+  if (login.mechanism !== "OAUTHBEARER") return await scram(ask, login.mechanism, login.username, login.password);
+  const { content, lifetimeMs } = await ask(`n,,\u0001auth=Bearer ${await login.token()}\u0001\u0001`);
+  // A broker that does not take a token answers with what is wrong, and only closes the connection afterwards.
+  if (content.length > 0) throw unauthorized("IAM: the key or role may not connect to the cluster");
+  return lifetimeMs;
+}
+
+function handshake(mechanism: string): Call<void> {
+  return {
+    key: 17,
+    version: 1,
+    old: true,
+    write: (to) => void to.oldString(mechanism),
+    read: (from) => {
+      const errorCode = from.int16();
+      if (errorCode === unsupportedMechanism) throw new LoginError("mechanism");
+      requireDone(errorCode, "the login");
+    },
+  };
+}
+
+function authenticate(content: string): Call<Answer> {
+  return {
+    key: 36,
+    version: 1,
+    old: true,
+    write: (to) => void to.oldBytes(Buffer.from(content)),
+    read: (from) => {
+      const errorCode = from.int16();
+      // Its own words may repeat a part of what was sent.
+      from.oldString();
+      if (errorCode !== 0) throw new LoginError("credentials");
+      return { content: from.oldBytes(), lifetimeMs: Number(from.int64()) };
+    },
+  };
+}
+
+/** RFC 5802, without channel binding. */
+async function scram(
+  ask: (content: string) => Promise<Answer>,
+  mechanism: "SCRAM-SHA-256" | "SCRAM-SHA-512",
+  username: string,
+  password: string,
+): Promise<number> {
+  const hash = mechanism === "SCRAM-SHA-256" ? "sha256" : "sha512";
+  const mac = (key: Buffer, data: string | Buffer) => createHmac(hash, key).update(data).digest();
+  const nonce = randomBytes(18).toString("base64url");
+  const name = username.replaceAll("=", "=3D").replaceAll(",", "=2C");
+  const first = `n=${name},r=${nonce}`;
+  const challenge = (await ask(`n,,${first}`)).content.toString();
+  const { r = "", s = "", i = "" } = attributesOf(challenge);
+  const iterations = Number(i);
+  if (!r.startsWith(nonce) || !(iterations >= minIterations && iterations <= maxIterations)) throw untrusted();
+  const size = createHash(hash).digest().length;
+  const salted = await derive(password, Buffer.from(s, "base64"), iterations, size, hash);
+  const clientKey = mac(salted, "Client Key");
+  const final = `c=biws,r=${r}`;
+  const whole = `${first},${challenge},${final}`;
+  const signature = mac(createHash(hash).update(clientKey).digest(), whole);
+  const proof = Buffer.from(clientKey.map((byte, at) => byte ^ (signature[at] as number)));
+  const { content, lifetimeMs } = await ask(`${final},p=${proof.toString("base64")}`);
+  const { v = "" } = attributesOf(content.toString());
+  const shown = Buffer.from(v, "base64");
+  const expected = mac(mac(salted, "Server Key"), whole);
+  if (shown.length !== expected.length || !timingSafeEqual(shown, expected)) throw untrusted();
+  return lifetimeMs;
+}
+
+/** `r=abc,s=def` by letter. */
+function attributesOf(text: string): Partial<Record<string, string>> {
+  return Object.fromEntries(text.split(",").map((part) => [part.slice(0, 1), part.slice(2)]));
+}
+
+function untrusted(): Error {
+  return unauthorized("SCRAM: the broker does not prove that it knows the password");
+}

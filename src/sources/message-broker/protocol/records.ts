@@ -1,0 +1,210 @@
+/**
+ * Record batches (format 2) as they come from a broker, walked without an object per record. Batches of aborted
+ * transactions and control batches are passed over; the position moves on behind them all the same.
+ */
+import { gunzipSync, zstdDecompressSync } from "node:zlib";
+import { AppError } from "../../../lib/errors.ts";
+import type { Message } from "../../messages/message.ts";
+
+/** A record as a view; the same object is filled again for the next one. */
+export type KafkaMessage = Message & {
+  position: number;
+  topic: string;
+  partition: number;
+  /** Milliseconds since 1970. */
+  timestamp: number;
+  /** `bytes[keyStart, keyEnd)`; `keyEnd` below `keyStart` means none. */
+  keyStart: number;
+  keyEnd: number;
+  /** Where the headers begin; read with `headersOf`. */
+  headersAt: number;
+};
+
+export type AbortedTransaction = { readonly producerId: bigint; readonly firstOffset: number };
+
+/** Decompresses blocks that the runtime does not know. */
+export type Decompress = { snappy(data: Buffer): Buffer; lz4(data: Buffer): Buffer };
+
+/** What a batch may unpack to: a bomb must not take the process. */
+const maxBatchBytes = 512 * 2 ** 20;
+const headerBytes = 61;
+
+export function emptyMessage(topic: string, partition: number): KafkaMessage {
+  const empty = Buffer.alloc(0);
+  const bounds = { start: 0, end: -1, keyStart: 0, keyEnd: -1, headersAt: 0 };
+  return { ...bounds, bytes: empty, position: 0, topic, partition, timestamp: 0 };
+}
+
+/** Messages refer to the data, or to memory of their own where it was compressed. */
+export class RecordCursor {
+  readonly #data: Buffer;
+  #at = 0;
+  readonly #decompress: Decompress;
+  readonly #aborted: AbortedTransaction[];
+  readonly #abortedProducers = new Set<bigint>();
+  /** Offset behind everything walked. */
+  next: number;
+  #records: Buffer = Buffer.alloc(0);
+  #recordAt = 0;
+  #left = 0;
+  #batch = { base: 0, end: 0, timestamp: 0, appendTime: false };
+
+  constructor(data: Buffer, from: number, aborted: readonly AbortedTransaction[], decompress: Decompress) {
+    this.#data = data;
+    this.#decompress = decompress;
+    this.#aborted = [...aborted].sort((a, b) => a.firstOffset - b.firstOffset);
+    this.next = from;
+  }
+
+  /** Fills the message with the next record at or behind `next`; false at the end of the data. */
+  read(message: KafkaMessage): boolean {
+    for (;;) {
+      while (this.#left === 0) {
+        if (!this.#nextBatch()) return false;
+      }
+      this.#left -= 1;
+      this.#readRecord(message);
+      const wanted = message.position >= this.next;
+      if (wanted) this.next = message.position + 1;
+      // Behind the last record there may be offsets that compaction has emptied.
+      if (this.#left === 0) this.next = Math.max(this.next, this.#batch.end);
+      if (wanted) return true;
+    }
+  }
+
+  /** Opens the next batch with records to read; false when no complete one is left. */
+  #nextBatch(): boolean {
+    const data = this.#data;
+    const at = this.#at;
+    const size = batchBytes(data, at);
+    if (size === undefined) return false;
+    this.#at += size;
+    const attributes = data.readInt16BE(at + 21);
+    const base = Number(data.readBigInt64BE(at));
+    const last = base + data.readInt32BE(at + 23);
+    const appendTime = (attributes & 0x08) !== 0;
+    const timestamp = Number(data.readBigInt64BE(at + (appendTime ? 35 : 27)));
+    const producer = data.readBigInt64BE(at + 43);
+    const body = data.subarray(at + headerBytes, at + size);
+    while (this.#aborted[0] !== undefined && this.#aborted[0].firstOffset <= last) {
+      this.#abortedProducers.add((this.#aborted.shift() as AbortedTransaction).producerId);
+    }
+    const isControl = (attributes & 0x20) !== 0;
+    if (isControl && isAbortMarker(body)) this.#abortedProducers.delete(producer);
+    const isAborted = (attributes & 0x10) !== 0 && this.#abortedProducers.has(producer);
+    if (last < this.next || isControl || isAborted) {
+      this.next = Math.max(this.next, last + 1);
+      return true;
+    }
+    this.#batch = { base, end: last + 1, timestamp, appendTime };
+    this.#records = this.#unpacked(attributes & 0x07, body);
+    this.#recordAt = 0;
+    this.#left = data.readInt32BE(at + 57);
+    if (this.#left === 0) this.next = Math.max(this.next, last + 1);
+    return true;
+  }
+
+  #unpacked(codec: number, body: Buffer): Buffer {
+    if (codec === 0) return body;
+    if (codec === 1) return gunzipSync(body, { maxOutputLength: maxBatchBytes });
+    if (codec === 2) return this.#decompress.snappy(body);
+    if (codec === 3) return this.#decompress.lz4(body);
+    if (codec === 4) return zstdDecompressSync(body, { maxOutputLength: maxBatchBytes });
+    throw new AppError("SOURCE_INVALID", `The broker sends records with an unknown compression (${codec}).`);
+  }
+
+  #readRecord(message: KafkaMessage): void {
+    const bytes = this.#records;
+    varint.at = this.#recordAt;
+    const length = readVarint(bytes);
+    const end = varint.at + length;
+    varint.at += 1;
+    const timestampDelta = readVarint(bytes);
+    const offsetDelta = readVarint(bytes);
+    const keyLength = readVarint(bytes);
+    message.keyStart = varint.at;
+    message.keyEnd = varint.at + keyLength;
+    if (keyLength > 0) varint.at += keyLength;
+    const valueLength = readVarint(bytes);
+    message.start = varint.at;
+    message.end = varint.at + valueLength;
+    if (valueLength > 0) varint.at += valueLength;
+    message.headersAt = varint.at;
+    message.bytes = bytes;
+    message.position = this.#batch.base + offsetDelta;
+    message.timestamp = this.#batch.timestamp + (this.#batch.appendTime ? 0 : timestampDelta);
+    this.#recordAt = end;
+    if (end > bytes.length) throw brokenOff();
+  }
+}
+
+function brokenOff(): AppError {
+  return new AppError("SOURCE_INVALID", "The broker sends records that break off.");
+}
+
+/** Bytes of the batch that begins there; undefined when it is not complete. */
+function batchBytes(data: Buffer, at: number): number | undefined {
+  if (data.length - at < headerBytes) return undefined;
+  const size = 12 + data.readInt32BE(at + 8);
+  if (size < headerBytes) throw brokenOff();
+  if (data.length - at < size) return undefined;
+  if (data[at + 16] !== 2) {
+    throw new AppError("SOURCE_INVALID", "The broker sends records in a format older than version 2.");
+  }
+  return size;
+}
+
+/** Where to read on behind the complete batches, as their heads tell; a cursor comes to the same offset. */
+export function offsetBehind(data: Buffer, from: number): number {
+  let next = from;
+  let size = batchBytes(data, 0);
+  for (let at = 0; size !== undefined; size = batchBytes(data, at)) {
+    next = Math.max(next, Number(data.readBigInt64BE(at)) + data.readInt32BE(at + 23) + 1);
+    at += size;
+  }
+  return next;
+}
+
+/** Names and values in order. */
+export function headersOf(message: KafkaMessage): { name: Buffer; value: Buffer }[] {
+  varint.at = message.headersAt;
+  const count = readVarint(message.bytes);
+  return Array.from({ length: count }, () => ({ name: readBytes(message.bytes), value: readBytes(message.bytes) }));
+}
+
+/** The reader's place: a plain variable is much faster than an object per number. */
+const varint = { at: 0 };
+
+function readBytes(bytes: Buffer): Buffer {
+  const length = readVarint(bytes);
+  const part = bytes.subarray(varint.at, varint.at + Math.max(0, length));
+  varint.at += part.length;
+  return part;
+}
+
+/** Zigzag and variable length; exact up to 2^53. */
+function readVarint(bytes: Buffer): number {
+  let byte = bytes[varint.at] as number;
+  varint.at += 1;
+  if (byte < 0x80) return (byte >>> 1) ^ -(byte & 1);
+  let value = byte & 0x7f;
+  let factor = 128;
+  do {
+    byte = bytes[varint.at] as number;
+    varint.at += 1;
+    value += (byte & 0x7f) * factor;
+    factor *= 128;
+  } while (byte >= 0x80);
+  return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+}
+
+/** The key of a control record: version and type, of which 0 means aborted. */
+function isAbortMarker(body: Buffer): boolean {
+  varint.at = 0;
+  readVarint(body);
+  varint.at += 1;
+  readVarint(body);
+  readVarint(body);
+  const keyLength = readVarint(body);
+  return keyLength >= 4 && body.readInt16BE(varint.at + 2) === 0;
+}

@@ -1,0 +1,135 @@
+/**
+ * Protobuf messages in the registry's framing as rows of JSON: a zero byte, the schema's id in four bytes, the path of the
+ * message type in its file, the message. The path is a count and as many indexes, in zigzag; one zero byte means the
+ * first message of the file. Rows of all schemas are of one format, so they go into one insert.
+ */
+
+import type { Message } from "../message.ts";
+import type { RowPlan } from "../plan.ts";
+import type { RowWriter } from "../row-writer.ts";
+import { schemaId } from "./avro-rows.ts";
+import type { RowEncoder, RowGroup } from "./encoder.ts";
+import { virtualMembers } from "./json-rows.ts";
+import { fieldsOf } from "./protobuf-fields.ts";
+import { ProtobufJson } from "./protobuf-json.ts";
+import { loadProtobuf, ProtobufSchema } from "./protobuf-schema.ts";
+import type { Shape } from "./protobuf-shape.ts";
+import { WireError, WireReader } from "./protobuf-wire.ts";
+import type { SchemaRegistry } from "./registry.ts";
+
+const headerBytes = 5;
+/** Message types within one another: more than the parser of schemas allows. */
+const maxPath = 64;
+
+type Frame = { readonly path: readonly number[]; readonly from: number };
+type ProtobufGroup = RowGroup & { readonly shape: Shape };
+
+let protobuf: Awaited<ReturnType<typeof loadProtobuf>> | undefined;
+
+export class ProtobufRows<M extends Message> implements RowEncoder<M> {
+  readonly plan: RowPlan<M>;
+  readonly #registry: SchemaRegistry;
+  readonly #json = new ProtobufJson();
+  readonly #schemas = new Map<number, ProtobufSchema | string>();
+  readonly #groups = new Map<string, ProtobufGroup>();
+
+  constructor(plan: RowPlan<M>, registry: SchemaRegistry) {
+    this.plan = plan;
+    this.#registry = registry;
+  }
+
+  prepare(message: M): Promise<void> | undefined {
+    const id = schemaId(message);
+    if (id === undefined || (protobuf !== undefined && this.#registry.known(id) !== undefined)) return undefined;
+    return this.#ask(id);
+  }
+
+  group(message: M): RowGroup | string {
+    const id = schemaId(message);
+    if (id === undefined) return "The message does not begin with the id of a schema.";
+    const schema = this.#schemas.get(id) ?? this.#learn(id);
+    if (typeof schema === "string") return schema;
+    const frame = frameOf(message);
+    if (frame === undefined) return "The message does not say which message of its schema it is.";
+    const name = `${id}/${frame.path.join(".")}`;
+    const made = this.#groups.get(name);
+    if (made !== undefined) return made;
+    const shape = schema.shape(frame.path);
+    if (shape === undefined) return `The schema ${id} has no message at [${frame.path.join(", ")}].`;
+    const group = { key: "", head: Buffer.alloc(0), shape };
+    this.#groups.set(name, group);
+    return group;
+  }
+
+  write(message: M, group: RowGroup, to: RowWriter): string | undefined {
+    const { shape } = group as ProtobufGroup;
+    let row: string;
+    try {
+      row = this.#json.object(shape, message.bytes, (frameOf(message) as Frame).from, message.end);
+    } catch (error) {
+      if (error instanceof WireError) return `The message is no ${shape.name}: ${error.message}`;
+      throw error;
+    }
+    const members = virtualMembers(this.plan, message);
+    to.startRow();
+    to.latin1(members === "" ? `${row}\n` : `{${members}${row.length > 2 ? "," : ""}${row.slice(1)}\n`);
+    return undefined;
+  }
+
+  /** Fields and types as the schema of the message says. */
+  fields(group: RowGroup) {
+    return fieldsOf((group as ProtobufGroup).shape);
+  }
+
+  async #ask(id: number): Promise<void> {
+    protobuf ??= await loadProtobuf();
+    if (this.#registry.known(id) === undefined) await this.#registry.ask(id);
+  }
+
+  /** The schema, or why its messages can never be rows. */
+  #learn(id: number): ProtobufSchema | string {
+    const registered = this.#registry.known(id);
+    if (registered === undefined || registered === null || protobuf === undefined) {
+      return `The schema registry does not know the schema ${id}.`;
+    }
+    const schema = read(id, registered, protobuf);
+    this.#schemas.set(id, schema);
+    return schema;
+  }
+}
+
+function read(id: number, registered: NonNullable<ReturnType<SchemaRegistry["known"]>>, library: typeof protobuf) {
+  if (registered.type !== "PROTOBUF") return `The schema ${id} is of type ${registered.type}; expected PROTOBUF.`;
+  try {
+    return new ProtobufSchema(library as NonNullable<typeof library>, registered);
+  } catch (error) {
+    return `The schema ${id} cannot be read: ${(error as Error).message.slice(0, 300)}.`;
+  }
+}
+
+const firstMessage = [0];
+
+/** Where the message begins behind its frame, and of which type it is; undefined for a frame that is cut or impossible. */
+export function frameOf(message: Message): Frame | undefined {
+  const { bytes, start, end } = message;
+  const from = start + headerBytes;
+  if (from >= end) return undefined;
+  if (bytes[from] === 0) return { path: firstMessage, from: from + 1 };
+  const wire = new WireReader();
+  wire.bytes = bytes;
+  wire.at = from;
+  try {
+    wire.varint(end);
+    const count = Number(wire.zigzag());
+    if (count < 0 || count > maxPath) return undefined;
+    const path: number[] = [];
+    for (let index = 0; index < count; index += 1) {
+      wire.varint(end);
+      path.push(Number(wire.zigzag()));
+    }
+    return { path: count === 0 ? firstMessage : path, from: wire.at };
+  } catch (error) {
+    if (error instanceof WireError) return undefined;
+    throw error;
+  }
+}

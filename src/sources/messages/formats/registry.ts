@@ -1,0 +1,154 @@
+/**
+ * The read side of a Confluent-compatible schema registry: schemas by id, with the schemas that they refer to. An id
+ * means the same schema for ever, so what was found is kept; an id that is unknown is asked for again after a while.
+ */
+import { request as httpsRequest } from "node:https";
+import type { Readable } from "node:stream";
+import { AppError, describeError } from "../../../lib/errors.ts";
+import { request as httpRequest } from "../../../lib/node-http.ts";
+import { addressRefusalOf, type Dialer } from "../../../outgoing/dialer.ts";
+import { type Agents, agentsOf } from "../../../outgoing/http.ts";
+
+export type RegistryConfig = {
+  readonly url: string;
+  readonly caCertificate?: string | undefined;
+  readonly credentials?: { readonly username: string; readonly password: string } | undefined;
+};
+
+export type RegisteredSchema = {
+  readonly type: "AVRO" | "PROTOBUF" | "JSON";
+  readonly schema: string;
+  /** Schemas that this one refers to, what is referred to first. */
+  readonly references: readonly { readonly name: string; readonly schema: string }[];
+};
+
+type Reference = RegisteredSchema["references"][number];
+
+const timeoutMs = 10_000;
+/** As Node's own agent: a registry may close an idle connection at the moment that it is used again. */
+const agentOptions = { keepAlive: true, timeout: 5_000 };
+const unknownForMs = 5_000;
+const maxReferences = 200;
+const maxAnswerBytes = 16_000_000;
+
+type Answer = {
+  schema: string;
+  schemaType?: string;
+  references?: { name: string; subject: string; version: number }[];
+};
+
+export class SchemaRegistry {
+  readonly #config: RegistryConfig;
+  readonly #agents: Agents;
+  readonly #known = new Map<number, RegisteredSchema>();
+  readonly #unknown = new Map<number, number>();
+  readonly #asked = new Map<number, Promise<void>>();
+
+  constructor(config: RegistryConfig, dialer: Dialer) {
+    this.#config = config;
+    this.#agents = agentsOf(dialer, agentOptions);
+  }
+
+  /** What is known of the id now: its schema, or null when the registry does not have it. */
+  known(id: number): RegisteredSchema | null | undefined {
+    const schema = this.#known.get(id);
+    if (schema !== undefined) return schema;
+    const until = this.#unknown.get(id);
+    return until !== undefined && Date.now() < until ? null : undefined;
+  }
+
+  /** Asks for the id, so that it is known afterwards. Throws SOURCE_* when the registry does not answer. */
+  async ask(id: number): Promise<void> {
+    const running = this.#asked.get(id) ?? this.#fetch(id).finally(() => this.#asked.delete(id));
+    this.#asked.set(id, running);
+    await running;
+  }
+
+  /** Throws SOURCE_* unless the registry answers and accepts the credentials. */
+  async check(): Promise<void> {
+    await this.#get("/subjects");
+  }
+
+  async #fetch(id: number): Promise<void> {
+    const answer = (await this.#get(`/schemas/ids/${id}`)) as Answer | undefined;
+    if (answer === undefined) {
+      this.#unknown.set(id, Date.now() + unknownForMs);
+      return;
+    }
+    const references: Reference[] = [];
+    await this.#collect(answer.references ?? [], references, new Set());
+    const type = (answer.schemaType ?? "AVRO") as RegisteredSchema["type"];
+    this.#known.set(id, { type, schema: answer.schema, references });
+  }
+
+  async #collect(references: NonNullable<Answer["references"]>, into: Reference[], seen: Set<string>): Promise<void> {
+    for (const { name, subject, version } of references) {
+      const key = `${name}\n${subject}\n${version}`;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      if (seen.size > maxReferences) throw new AppError("SOURCE_INVALID", "A schema has too many references.");
+      const found = (await this.#get(`/subjects/${encodeURIComponent(subject)}/versions/${version}`)) as
+        | Answer
+        | undefined;
+      if (found === undefined) {
+        throw new AppError("SOURCE_INVALID", `The schema registry has no version ${version} of subject "${subject}".`);
+      }
+      await this.#collect(found.references ?? [], into, seen);
+      into.push({ name, schema: found.schema });
+    }
+  }
+
+  /** The JSON of a path; undefined when it does not exist. */
+  async #get(path: string): Promise<unknown> {
+    const { status, body } = await this.#request(path).catch((error: unknown) => {
+      throw addressRefusalOf(error) ?? unreachable(describeError(error));
+    });
+    if (status === 404) return undefined;
+    if (status === 401 || status === 403) {
+      throw new AppError("SOURCE_UNAUTHORIZED", "The schema registry does not accept the credentials given.");
+    }
+    if (status !== 200) throw unreachable(`it answered with status ${status}`);
+    try {
+      return JSON.parse(body) as unknown;
+    } catch {
+      throw unreachable("its answer is not JSON");
+    }
+  }
+
+  async #request(path: string): Promise<{ status: number; body: string }> {
+    const { url, caCertificate, credentials } = this.#config;
+    const target = new URL(`${url.replace(/\/+$/, "")}${path}`);
+    const isTls = target.protocol === "https:";
+    const send = isTls ? httpsRequest : httpRequest;
+    const agent = isTls ? this.#agents.https : this.#agents.http;
+    const headers: Record<string, string> = { Accept: "application/vnd.schemaregistry.v1+json, application/json" };
+    if (credentials !== undefined) {
+      const pair = Buffer.from(`${credentials.username}:${credentials.password}`).toString("base64");
+      headers.Authorization = `Basic ${pair}`;
+    }
+    return await new Promise((resolve, reject) => {
+      const outgoing = send(target, { agent, headers, ca: caCertificate, timeout: timeoutMs });
+      outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
+      outgoing.on("error", reject);
+      outgoing.on("response", (response) => {
+        textOf(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
+      });
+      outgoing.end();
+    });
+  }
+}
+
+async function textOf(answer: Readable): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of answer as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > maxAnswerBytes) throw new Error(`its answer is larger than ${maxAnswerBytes} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
+}
+
+function unreachable(reason: string): AppError {
+  return new AppError("SOURCE_UNREACHABLE", `The schema registry does not answer: ${reason}.`);
+}

@@ -1,0 +1,42 @@
+/** From a declared format to rows: which of the engine's formats reads them, and what encodes the messages for it. */
+import { AppError } from "../../../lib/errors.ts";
+import type { Dialer } from "../../../outgoing/dialer.ts";
+import type { Message } from "../message.ts";
+import type { RowFormat, RowPlan } from "../plan.ts";
+import type { RowEncoder } from "./encoder.ts";
+import { JsonRows } from "./json-rows.ts";
+import type { RegistryConfig, SchemaRegistry } from "./registry.ts";
+
+export type FormatConfig = {
+  readonly format?: "JSONEachRow" | "Avro" | "AvroConfluent" | "Protobuf" | undefined;
+  readonly schemaRegistry?: RegistryConfig | undefined;
+};
+
+export type Rows<M extends Message> = {
+  readonly format: RowFormat;
+  readonly registry: SchemaRegistry | undefined;
+  encoder(plan: RowPlan<M>): RowEncoder<M>;
+};
+
+/**
+ * The code of the format is loaded with the first use; `dialer` opens connections to the schema registry. Rejects with
+ * SOURCE_INVALID for a format that cannot be read.
+ */
+export async function rowsOf<M extends Message>(config: FormatConfig, dialer: Dialer): Promise<Rows<M>> {
+  const format = config.format ?? (config.schemaRegistry === undefined ? "JSONEachRow" : "AvroConfluent");
+  if (format === "JSONEachRow") {
+    return { format, registry: undefined, encoder: (plan) => new JsonRows(plan) };
+  }
+  if (config.schemaRegistry === undefined) {
+    throw new AppError("SOURCE_INVALID", `schemaRegistry: is required for the format ${format}.`);
+  }
+  const { SchemaRegistry } = await import("./registry.ts");
+  const { url, caCertificate, credentials } = config.schemaRegistry;
+  const registry = new SchemaRegistry({ url, caCertificate, credentials }, dialer);
+  if (format === "Protobuf") {
+    const { ProtobufRows } = await import("./protobuf-rows.ts");
+    return { format: "JSONEachRow", registry, encoder: (plan) => new ProtobufRows(plan, registry) };
+  }
+  const { AvroRows } = await import("./avro-rows.ts");
+  return { format: "Avro", registry, encoder: (plan) => new AvroRows(plan, registry) };
+}

@@ -1,0 +1,218 @@
+/**
+ * Notifications of new objects from SQS: bodies of S3 itself, wrapped by SNS, or from EventBridge. A message stays ours
+ * by heartbeats while its objects are loaded, and is deleted only when their rows are durable. One that cannot be loaded
+ * or understood is left alone, so that the queue's own rule moves it to the dead-letter queue.
+ */
+import {
+  ChangeMessageVisibilityBatchCommand,
+  DeleteMessageBatchCommand,
+  GetQueueAttributesCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
+import { Dialer } from "../../../outgoing/dialer.ts";
+import { agentsOf } from "../../../outgoing/http.ts";
+import { credentialsOf } from "../../aws/credentials.ts";
+import type { NetworkContext } from "../../source.ts";
+import type { ObjectStorageConfig } from "../kind.ts";
+import { bareEtag, type ObjectFile, storeError } from "../stores/store.ts";
+
+/** A message is hidden without a heartbeat for the queue's own visibility timeout, kept within these bounds. */
+const visibilityBoundsS = { least: 2, most: 60 };
+/** Two heartbeats in a row may fail before a message comes again. */
+const heartbeatsPerTimeout = 3;
+const longPollS = 10;
+
+export type Notified = {
+  readonly receipt: string;
+  /** Objects that were created. Size and version are the event's, undefined when it does not tell. */
+  readonly objects: readonly { readonly key: string; readonly file: ObjectFile | undefined }[];
+  /** False: nobody can make sense of the body. */
+  readonly understood: boolean;
+};
+
+export interface NotificationQueue {
+  /** Waits a while for messages; at most ten. */
+  receive(wait: boolean, signal: AbortSignal): Promise<Notified[]>;
+  /** The message's objects are durable. */
+  remove(receipts: readonly string[]): Promise<void>;
+  /** No more heartbeats: the queue will deliver the message again. */
+  leave(receipt: string): void;
+  close(): void;
+}
+
+export class SqsQueue implements NotificationQueue {
+  readonly #client: SQSClient;
+  readonly #url: string;
+  readonly #held = new Set<string>();
+  /** Held messages whose rows are durable, until the queue has deleted them. */
+  readonly #done = new Set<string>();
+  #hiding: { readonly seconds: number; readonly timer: NodeJS.Timeout } | undefined;
+
+  constructor(config: ObjectStorageConfig, queueUrl: string, network: NetworkContext) {
+    const { origin, host } = new URL(queueUrl);
+    const region = /^sqs\.([a-z0-9-]+)\./.exec(host)?.[1] ?? "us-east-1";
+    const credentials = credentialsOf(config, region, network);
+    const agents = agentsOf(new Dialer(network.policy, "source.objectStorage.queueUrl"));
+    this.#url = queueUrl;
+    this.#client = new SQSClient({
+      region,
+      endpoint: origin,
+      maxAttempts: 3,
+      requestHandler: { httpAgent: agents.http, httpsAgent: agents.https },
+      ...(credentials === undefined ? {} : { credentials }),
+    });
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    await this.#visibilityTimeout(signal);
+  }
+
+  async receive(wait: boolean, signal: AbortSignal): Promise<Notified[]> {
+    const command = new ReceiveMessageCommand({
+      QueueUrl: this.#url,
+      MaxNumberOfMessages: 10,
+      WaitTimeSeconds: wait ? longPollS : 0,
+      VisibilityTimeout: await this.#startHiding(signal),
+    });
+    const { Messages = [] } = await this.#asking(() => this.#client.send(command, { abortSignal: signal }), signal);
+    const messages = Messages.map(readMessage);
+    for (const { receipt } of messages) this.#held.add(receipt);
+    return messages;
+  }
+
+  async remove(receipts: readonly string[]): Promise<void> {
+    for (const receipt of receipts) this.#done.add(receipt);
+    await this.#deleteDone();
+  }
+
+  leave(receipt: string): void {
+    this.#held.delete(receipt);
+  }
+
+  close(): void {
+    clearInterval(this.#hiding?.timer);
+    this.#client.destroy();
+  }
+
+  /** Starts the heartbeats with the first message that is asked for; returns the seconds that one lasts. */
+  async #startHiding(signal: AbortSignal): Promise<number> {
+    if (this.#hiding === undefined) {
+      const { least, most } = visibilityBoundsS;
+      const seconds = Math.min(most, Math.max(least, await this.#visibilityTimeout(signal)));
+      const timer = setInterval(() => void this.#heartbeat(seconds), (seconds * 1000) / heartbeatsPerTimeout);
+      this.#hiding = { seconds, timer };
+    }
+    return this.#hiding.seconds;
+  }
+
+  async #visibilityTimeout(signal: AbortSignal): Promise<number> {
+    const command = new GetQueueAttributesCommand({ QueueUrl: this.#url, AttributeNames: ["VisibilityTimeout"] });
+    const answer = await this.#asking(() => this.#client.send(command, { abortSignal: signal }), signal);
+    return Number(answer.Attributes?.VisibilityTimeout ?? visibilityBoundsS.most);
+  }
+
+  /** What the queue does not delete now stays hidden and is tried again with the next heartbeat. */
+  async #deleteDone(): Promise<void> {
+    for (const receipts of inTens(this.#done)) {
+      const Entries = receipts.map((ReceiptHandle, i) => ({ Id: String(i), ReceiptHandle }));
+      const command = new DeleteMessageBatchCommand({ QueueUrl: this.#url, Entries });
+      const answer = await this.#client.send(command).catch(() => undefined);
+      if (answer === undefined) continue;
+      const again = (answer.Failed ?? []).filter((entry) => entry.SenderFault !== true).map(({ Id }) => Number(Id));
+      for (const [i, receipt] of receipts.entries()) {
+        if (again.includes(i)) continue;
+        this.#done.delete(receipt);
+        this.#held.delete(receipt);
+      }
+    }
+  }
+
+  async #heartbeat(seconds: number): Promise<void> {
+    await this.#deleteDone();
+    for (const receipts of inTens(this.#held)) {
+      const Entries = receipts.map((ReceiptHandle, i) => ({
+        Id: String(i),
+        ReceiptHandle,
+        VisibilityTimeout: seconds,
+      }));
+      const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: this.#url, Entries });
+      // One that is missed lets the message come again, which is harmless.
+      await this.#client.send(command).catch(() => {});
+    }
+  }
+
+  async #asking<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw storeError(error, "The queue", new URL(this.#url).origin);
+    }
+  }
+}
+
+/** The queue takes ten entries per request. */
+function inTens(receipts: ReadonlySet<string>): string[][] {
+  const all = [...receipts];
+  return Array.from({ length: Math.ceil(all.length / 10) }, (_, i) => all.slice(10 * i, 10 * i + 10));
+}
+
+type S3Record = {
+  readonly eventName?: string;
+  readonly s3?: { readonly object?: { readonly key?: string; readonly size?: number; readonly eTag?: string } };
+};
+
+type Body = {
+  readonly Records?: readonly S3Record[];
+  readonly Message?: string;
+  readonly Event?: string;
+  readonly "detail-type"?: string;
+  readonly detail?: { readonly object?: { readonly key?: string; readonly size?: number; readonly etag?: string } };
+};
+
+export function readMessage(message: Pick<Message, "Body" | "ReceiptHandle">): Notified {
+  try {
+    return readBody(message);
+  } catch {
+    // A key that is not valid percent-encoding, for example.
+    return { receipt: message.ReceiptHandle ?? "", objects: [], understood: false };
+  }
+}
+
+function readBody(message: Pick<Message, "Body" | "ReceiptHandle">): Notified {
+  const receipt = message.ReceiptHandle ?? "";
+  const body = parse(message.Body);
+  // SNS without raw delivery puts the event into a text of its own.
+  const event = typeof body?.Message === "string" ? parse(body.Message) : body;
+  if (event?.Event === "s3:TestEvent") return { receipt, objects: [], understood: true };
+  if (typeof event?.["detail-type"] === "string") {
+    const object = event.detail?.object;
+    const created = event["detail-type"] === "Object Created" && object?.key !== undefined;
+    const objects = created ? [objectOf(object.key as string, object.etag, object.size)] : [];
+    return { receipt, objects, understood: true };
+  }
+  if (!Array.isArray(event?.Records)) return { receipt, objects: [], understood: false };
+  const objects = event.Records.flatMap(({ eventName, s3 }) => {
+    if (!/^(s3:)?ObjectCreated:/.test(eventName ?? "") || s3?.object?.key === undefined) return [];
+    // S3 encodes keys like a form: a space is a plus.
+    const key = decodeURIComponent(s3.object.key.replaceAll("+", " "));
+    return [objectOf(key, s3.object.eTag, s3.object.size)];
+  });
+  return { receipt, objects, understood: true };
+}
+
+function objectOf(key: string, etag: string | undefined, size: number | undefined) {
+  const known = etag !== undefined && etag !== "" && size !== undefined;
+  return { key, file: known ? { key, etag: bareEtag(etag), size } : undefined };
+}
+
+function parse(text: string | undefined): Body | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    return typeof value === "object" && value !== null ? (value as Body) : undefined;
+  } catch {
+    return undefined;
+  }
+}

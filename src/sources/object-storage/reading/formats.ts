@@ -1,0 +1,120 @@
+/** Formats and compressions: what the pipe says, or what the key's suffix tells. */
+import type { ObjectStorageConfig } from "../kind.ts";
+
+export type ObjectFormat = NonNullable<ObjectStorageConfig["format"]>;
+
+const suffixes: Readonly<Record<string, ObjectFormat>> = {
+  json: "JSONEachRow",
+  ndjson: "JSONEachRow",
+  jsonl: "JSONEachRow",
+  csv: "CSVWithNames",
+  tsv: "TabSeparatedWithNames",
+  parquet: "Parquet",
+  pq: "Parquet",
+  avro: "Avro",
+  orc: "ORC",
+  arrow: "Arrow",
+  feather: "Arrow",
+};
+
+const compressionSuffix = /\.(gz|gzip|br|brotli|xz|lzma|zst|zstd|bz2|lz4)$/i;
+
+/** The format that the suffix of a key or pattern tells, after a suffix of compression. */
+export function inferFormat(key: string): ObjectFormat | undefined {
+  const suffix = /\.([a-z0-9]+)$/i.exec(key.replace(compressionSuffix, ""))?.[1];
+  return suffix === undefined ? undefined : suffixes[suffix.toLowerCase()];
+}
+
+const compressionMethods: Readonly<Record<string, string>> = {
+  none: "none",
+  gzip: "gzip",
+  gz: "gzip",
+  brotli: "br",
+  br: "br",
+  xz: "xz",
+  LZMA: "xz",
+  zstd: "zstd",
+  zst: "zstd",
+  bz2: "bz2",
+  lz4: "lz4",
+};
+
+/** The engine's name of the compression; `auto` looks at the suffix of each key. */
+export function engineCompression(compression: ObjectStorageConfig["compression"]): string {
+  return compressionMethods[compression ?? "auto"] ?? "auto";
+}
+
+export function isCompressed(key: string, compression: ObjectStorageConfig["compression"]): boolean {
+  const method = engineCompression(compression);
+  return method === "auto" ? compressionSuffix.test(key) : method !== "none";
+}
+
+/** Decompressed by us, because the engine cannot: text in bzip2. Other formats in it cannot be read at all. */
+export function isUnpacked(key: string, format: string, compression: ObjectStorageConfig["compression"]) {
+  return isBzip2(key, compression) && !isColumnar(format);
+}
+
+export function isBzip2(key: string, compression: ObjectStorageConfig["compression"]): boolean {
+  const method = engineCompression(compression);
+  return method === "auto" ? /\.bz2$/i.test(key) : method === "bz2";
+}
+
+function isColumnar(format: string): boolean {
+  return ["Parquet", "Avro", "ORC", "Arrow"].includes(format);
+}
+
+/** Text formats in which one bad row can be left out. */
+export function isRowFormat(format: ObjectFormat): boolean {
+  return format.startsWith("JSON") || format.startsWith("CSV") || format.startsWith("TabSeparated");
+}
+
+export function hasHeader(format: ObjectFormat): boolean {
+  return format.endsWith("WithNames");
+}
+
+/** Formats whose fields have no names but positions. */
+export function isPositional(format: ObjectFormat): boolean {
+  return format === "CSV" || format === "TabSeparated";
+}
+
+/** Reading rules that hold for every pipe: unknown fields are left out, missing ones become the zero value. */
+export function formatSettings(format: ObjectFormat, delimiter: string | undefined): Record<string, string | number> {
+  const common = { input_format_null_as_default: 1, date_time_input_format: "best_effort" };
+  if (format.startsWith("JSON")) {
+    return {
+      ...common,
+      input_format_skip_unknown_fields: 1,
+      input_format_json_ignore_unknown_keys_in_named_tuple: 1,
+      input_format_json_defaults_for_missing_elements_in_named_tuple: 1,
+    };
+  }
+  if (format.startsWith("CSV")) {
+    return {
+      ...common,
+      input_format_skip_unknown_fields: 1,
+      input_format_with_names_use_header: 1,
+      input_format_csv_allow_variable_number_of_columns: 1,
+      input_format_csv_empty_as_default: 1,
+      // A first row that happens to read like our column names is a row.
+      input_format_csv_detect_header: 0,
+      ...(delimiter === undefined ? {} : { format_csv_delimiter: delimiter }),
+    };
+  }
+  if (format.startsWith("TabSeparated")) {
+    return {
+      ...common,
+      input_format_skip_unknown_fields: 1,
+      input_format_with_names_use_header: 1,
+      input_format_tsv_allow_variable_number_of_columns: 1,
+      input_format_tsv_empty_as_default: 1,
+      input_format_tsv_detect_header: 0,
+    };
+  }
+  if (format === "Parquet") {
+    // Rows in the file's order: without it the blocks of a repeated insert could hold other rows.
+    return { ...common, input_format_parquet_preserve_order: 1, input_format_parquet_allow_missing_columns: 1 };
+  }
+  if (format === "Avro") return { ...common, input_format_avro_allow_missing_fields: 1 };
+  if (format === "ORC") return { ...common, input_format_orc_allow_missing_columns: 1 };
+  return { ...common, input_format_arrow_allow_missing_columns: 1 };
+}

@@ -1,0 +1,199 @@
+/** The statements with which the engine reads exactly the object versions of a batch. */
+import { identifier, literal, parameterText, tableName } from "../../../clickhouse/sql.ts";
+import type { DestinationTable, Insert } from "../../source.ts";
+import type { ObjectStorageConfig } from "../kind.ts";
+import { isPlainKey } from "../stores/keys.ts";
+import type { ObjectFile, ObjectStore } from "../stores/store.ts";
+import { fieldPlan } from "./fields.ts";
+import { engineCompression, formatSettings, isUnpacked, type ObjectFormat } from "./formats.ts";
+import type { ObjectRelay } from "./relay.ts";
+
+/** Objects that one statement of many small ones reads at the same time. */
+const smallFileReaders = 8;
+
+/** Appears in the engine's error when an object is not the version that the batch names. */
+export const changedMarker = "MILLRACE_OBJECT_CHANGED";
+
+/** A block size that no batch reaches: everything the statement reads becomes one block. */
+const unlimitedBlock = 2 ** 50;
+
+/** Reading fails soon on a dead store; the runner tries again with pauses of its own. */
+const patience = {
+  s3_retry_attempts: 3,
+  s3_max_single_read_retries: 3,
+  s3_connect_timeout_ms: 5_000,
+  s3_request_timeout_ms: 30_000,
+};
+
+/** What is being decompressed cannot be read from several places at once, and breaks off again if it did so once. */
+const unpackedSettings = { max_download_threads: 1, s3_max_single_read_retries: 1 };
+
+export type Statement = {
+  readonly sql: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly settings: Readonly<Record<string, string | number>>;
+};
+
+export class Reading {
+  readonly #store: ObjectStore;
+  readonly #relay: ObjectRelay;
+  readonly #config: ObjectStorageConfig;
+  readonly #destination: DestinationTable;
+
+  constructor(store: ObjectStore, relay: ObjectRelay, config: ObjectStorageConfig, destination: DestinationTable) {
+    this.#store = store;
+    this.#relay = relay;
+    this.#config = config;
+    this.#destination = destination;
+  }
+
+  /**
+   * Loads the files. With `oneBlock` everything becomes a single block, whatever the number of reading threads. Without
+   * it one thread reads and one inserts, in the file's order, and only parsing is parallel: then blocks are cut at the
+   * same rows every time. With more reading threads they were not (8 layouts in 8 runs of one CSV file).
+   */
+  async insert(
+    files: readonly ObjectFile[],
+    format: ObjectFormat,
+    options: { oneBlock: boolean; lenient: boolean; threads: number; folder?: string },
+    signal: AbortSignal,
+  ): Promise<Insert> {
+    const plan = fieldPlan(this.#destination.columns, format, this.#sizeOf(files, format));
+    const { call, params } = await this.#call(files, format, plan.structure, signal, options.folder);
+    const columns = this.#destination.columns.map((column) => identifier(column.name)).join(", ");
+    const target = tableName(this.#destination.database, this.#destination.table);
+    return {
+      sql: `INSERT INTO ${target} (${columns}) SELECT ${plan.expressions.join(", ")} FROM ${call}`,
+      params,
+      settings: {
+        ...this.#settings(files, format),
+        max_insert_threads: 1,
+        ...(options.oneBlock
+          ? {
+              min_insert_block_size_rows: 0,
+              min_insert_block_size_bytes: unlimitedBlock,
+              // Small files are waited for rather than computed on.
+              max_threads: files.length === 1 ? options.threads : Math.max(options.threads, smallFileReaders),
+            }
+          : { max_threads: 1, max_block_size: 65_409 }),
+        max_parsing_threads: options.threads,
+        ...(options.lenient ? lenientSettings : {}),
+      },
+    };
+  }
+
+  /** The object's name in the error table. */
+  nameOf(file: ObjectFile): string {
+    return this.#store.pathOf(file.key);
+  }
+
+  /** Parses every wanted field of the file and counts the rows; loads nothing. */
+  async count(file: ObjectFile, format: ObjectFormat, allowedErrors: number, signal: AbortSignal): Promise<Statement> {
+    const plan = fieldPlan(this.#destination.columns, format);
+    const { call, params } = await this.#call([file], format, plan.structure, signal);
+    const fields = plan.fields.map(identifier).join(", ");
+    return {
+      sql: `SELECT count() AS rows FROM ${call} AND NOT ignore(${fields})`,
+      params,
+      settings: { ...this.#settings([file], format), input_format_allow_errors_num: allowedErrors },
+    };
+  }
+
+  /** One line of a text file, cut to a length that fits an error table. */
+  async line(file: ObjectFile, format: ObjectFormat, index: number, signal: AbortSignal): Promise<Statement> {
+    const { call, params } = await this.#call([file], "LineAsString", "line String", signal);
+    return {
+      sql: `SELECT substringUTF8(line, 1, 1000) AS line FROM ${call} LIMIT 1 OFFSET ${Math.trunc(index)}`,
+      params,
+      settings: { ...this.#settings([file], format), max_threads: 1 },
+    };
+  }
+
+  /** The first rows as the pipe would load them. */
+  async sample(file: ObjectFile, format: ObjectFormat, rows: number, signal: AbortSignal): Promise<Statement> {
+    const plan = fieldPlan(this.#destination.columns, format);
+    const { call, params } = await this.#call([file], format, plan.structure, signal);
+    const fields = plan.fields.map(identifier).join(", ");
+    return {
+      sql: `SELECT count() AS rows FROM (SELECT ${fields} FROM ${call} LIMIT ${rows}) WHERE NOT ignore(${fields})`,
+      params,
+      settings: { ...this.#settings([file], format), max_block_size: rows, max_threads: 1 },
+    };
+  }
+
+  /** What the engine itself finds in the file: field names and types. */
+  async describe(file: ObjectFile, format: ObjectFormat, signal: AbortSignal): Promise<Statement> {
+    const { reader, compression } = await this.#reader([file.key], [file], format, signal);
+    return {
+      sql: `DESCRIBE TABLE ${reader.head}${literal(format)}, 'auto', ${literal(compression)})`,
+      params: escaped(reader.params),
+      settings: { ...this.#settings([file], format), input_format_max_rows_to_read_for_schema_inference: 1000 },
+    };
+  }
+
+  /** What was wrong with the object when we decompressed it for the engine. */
+  problemOf(file: ObjectFile): string | undefined {
+    return this.#relay.problemOf(file);
+  }
+
+  #isUnpacked([file]: readonly ObjectFile[], format: string): boolean {
+    return file !== undefined && isUnpacked(file.key, format, this.#config.compression);
+  }
+
+  /** The engine sees decompressed bytes, whose number is not the object's size. */
+  #sizeOf(files: readonly ObjectFile[], format: ObjectFormat): string | undefined {
+    if (!this.#isUnpacked(files, format)) return undefined;
+    const paths = files.map((file) => literal(this.#store.pathOf(file.key))).join(", ");
+    return `transform(toString(_path), [${paths}], [${files.map((file) => file.size).join(", ")}], 0)`;
+  }
+
+  async #reader(keys: readonly string[], files: readonly ObjectFile[], format: string, signal: AbortSignal) {
+    if (this.#isUnpacked(files, format)) {
+      return { reader: await this.#relay.reader(keys, "unpacked"), compression: "none" };
+    }
+    const reader = (await this.#store.reader?.(keys, signal)) ?? (await this.#relay.reader(keys, "plain"));
+    return { reader, compression: engineCompression(this.#config.compression) };
+  }
+
+  #settings(files: readonly ObjectFile[], format: ObjectFormat): Record<string, string | number> {
+    const unpacked = this.#isUnpacked(files, format) ? unpackedSettings : {};
+    return { ...patience, ...unpacked, ...formatSettings(format, this.#config.delimiter) };
+  }
+
+  async #call(files: readonly ObjectFile[], format: string, structure: string, signal: AbortSignal, folder?: string) {
+    const keys = folder === undefined ? files.map((file) => file.key) : [`${folder}*`];
+    const { reader, compression } = await this.#reader(keys, files, format, signal);
+    const table = `${reader.head}${literal(format)}, ${literal(structure)}, ${literal(compression)})`;
+    return {
+      call: `${table} WHERE ${versionGuard(files, (key) => this.#store.pathOf(key), folder !== undefined)}`,
+      params: escaped(reader.params),
+    };
+  }
+}
+
+/** The version that the engine reads, without the quotes that some stores and some of its requests add. */
+const bare = "replaceAll(assumeNotNull(_etag), '\"', '')";
+
+/** Every row must come from the versions named: another version of an object fails the statement. */
+function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => string, listed: boolean): string {
+  const [file] = files as [ObjectFile];
+  if (files.length === 1) {
+    const path = literal(pathOf(file.key));
+    const same = isPlainKey(file.key) ? "" : `_path = ${path} AND `;
+    const changed = isPlainKey(file.key) ? "" : `_path = ${path} AND `;
+    return `${same}NOT throwIf(${changed}${bare} != ${literal(file.etag)}, '${changedMarker}')`;
+  }
+  // A listing also shows objects that are not of this batch: those are left out, and only a changed one is an error.
+  const paths = files.map(({ key }) => literal(pathOf(key))).join(", ");
+  const mine = listed ? `_path IN (${paths})` : "";
+  const versions = files.map(({ key, etag }) => literal(`${pathOf(key)}\n${etag}`)).join(", ");
+  const changed = `concat(_path, '\\n', ${bare}) NOT IN (${versions})`;
+  if (!listed) return `NOT throwIf(${changed}, '${changedMarker}')`;
+  return `${mine} AND NOT throwIf(${mine} AND ${changed}, '${changedMarker}')`;
+}
+
+const lenientSettings = { input_format_allow_errors_num: Number.MAX_SAFE_INTEGER, input_format_allow_errors_ratio: 1 };
+
+function escaped(params: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, parameterText(value)]));
+}

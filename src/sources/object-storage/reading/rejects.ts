@@ -1,0 +1,81 @@
+/** Finds out which rows of a file the engine cannot read, one after the other, without loading anything. */
+import { rowOf, shortMessage } from "../../messages/engine-message.ts";
+import type { InsertFailure, Query, RejectedRecord } from "../../source.ts";
+import type { ObjectFile } from "../stores/store.ts";
+import { hasHeader, isRowFormat, type ObjectFormat } from "./formats.ts";
+import type { Reading } from "./reading.ts";
+
+/** Bad rows of one file that are recorded one by one; the others are recorded together. */
+export const maxRecordedRows = 20;
+const anyNumber = Number.MAX_SAFE_INTEGER;
+
+export type Findings = {
+  /** False: no row of the file can be read. */
+  readonly readable: boolean;
+  readonly rejected: readonly RejectedRecord[];
+};
+
+export async function findBadRows(
+  file: ObjectFile,
+  format: ObjectFormat,
+  failure: InsertFailure,
+  reading: Reading,
+  query: Query,
+  signal: AbortSignal,
+): Promise<Findings> {
+  const whole = { readable: false, rejected: [] };
+  if (!isRowFormat(format) || rowOf(failure.message) === undefined) return whole;
+  const rejected: RejectedRecord[] = [];
+  for (let allowed = 0; allowed < maxRecordedRows; allowed += 1) {
+    const problem = await tryCount(file, format, allowed, reading, query, signal);
+    if (typeof problem === "number") return { readable: problem > 0, rejected };
+    const row = rowOf(problem);
+    if (row === undefined) return whole;
+    rejected.push(await describeRow(file, format, row, problem, reading, query, signal));
+  }
+  const problem = await tryCount(file, format, anyNumber, reading, query, signal);
+  if (typeof problem === "string") return whole;
+  const message = "Further rows of this object could not be read and were left out.";
+  rejected.push({ origin: reading.nameOf(file), message });
+  return { readable: problem > 0, rejected };
+}
+
+/** The number of rows, or the engine's message when the file cannot be read with so many bad rows left out. */
+async function tryCount(
+  file: ObjectFile,
+  format: ObjectFormat,
+  allowed: number,
+  reading: Reading,
+  query: Query,
+  signal: AbortSignal,
+): Promise<string | number> {
+  const { sql, ...options } = await reading.count(file, format, allowed, signal);
+  try {
+    const [counted] = await query(sql, options);
+    return Number(counted?.rows ?? 0);
+  } catch (error) {
+    const message = (error as Error).message;
+    // Anything else than a parser's complaint is not about this file; the batch is tried again later.
+    if (rowOf(message) === undefined) throw error;
+    return message;
+  }
+}
+
+async function describeRow(
+  file: ObjectFile,
+  format: ObjectFormat,
+  row: number,
+  message: string,
+  reading: Reading,
+  query: Query,
+  signal: AbortSignal,
+): Promise<RejectedRecord> {
+  const { sql, ...options } = await reading.line(file, format, row - 1 + (hasHeader(format) ? 1 : 0), signal);
+  const [found] = await query(sql, options).catch(() => []);
+  return {
+    origin: reading.nameOf(file),
+    position: `row ${row}`,
+    message: shortMessage(message),
+    ...(found === undefined ? {} : { raw: String(found.line) }),
+  };
+}

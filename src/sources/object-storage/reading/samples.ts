@@ -1,0 +1,95 @@
+/** `validateSamples`: reads the first object as the pipe would and says which field does not fit. */
+import { AppError, type Issue } from "../../../lib/errors.ts";
+import { shortMessage } from "../../messages/engine-message.ts";
+import { pathSteps } from "../../messages/paths.ts";
+import type { CheckOptions, FoundField, Query } from "../../source.ts";
+import type { ObjectFile } from "../stores/store.ts";
+import { isVirtual } from "./fields.ts";
+import { isPositional, type ObjectFormat } from "./formats.ts";
+import type { Reading } from "./reading.ts";
+
+const sampleRows = 100;
+
+export async function checkSample(
+  file: ObjectFile | undefined,
+  format: ObjectFormat,
+  reading: (columns: CheckOptions["destination"]["columns"]) => Reading,
+  options: CheckOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  if (file === undefined) throw new AppError("SOURCE_INVALID", "No object matches yet, so no sample can be validated.");
+  const run = (columns: CheckOptions["destination"]["columns"]) =>
+    readSample(file, format, reading(columns), options, signal);
+  const failure = await run(options.destination.columns);
+  if (failure === undefined) return await checkFieldsExist(file, format, reading, options, signal);
+  const issues: Issue[] = [];
+  for (const column of isPositional(format) ? [] : options.destination.columns) {
+    if (isVirtual(column.sourceField)) continue;
+    const problem = await run([column]);
+    if (problem === undefined) continue;
+    const message = `field "${column.sourceField}" does not fit ${column.type} in ${file.key}: ${problem}`;
+    issues.push({ path: `destination.columns.${column.name}`, message });
+  }
+  const list = issues.map((issue) => issue.message).join("; ");
+  throw new AppError("SOURCE_INVALID", `The sample does not fit: ${list || `${file.key}: ${failure}`}`, { issues });
+}
+
+/** What is wrong with the sample; undefined when its rows can be read. */
+async function readSample(
+  file: ObjectFile,
+  format: ObjectFormat,
+  reading: Reading,
+  options: CheckOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { sql, ...rest } = await reading.sample(file, format, sampleRows, signal);
+  try {
+    await options.query(sql, rest);
+    return undefined;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return shortMessage((error as Error).message);
+  }
+}
+
+/** A mapped field that the sample does not have at all is most likely a misspelled one. */
+async function checkFieldsExist(
+  file: ObjectFile,
+  format: ObjectFormat,
+  reading: (columns: CheckOptions["destination"]["columns"]) => Reading,
+  options: CheckOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  if (isPositional(format) || format === "JSONAsObject") return;
+  const { sql, ...rest } = await reading(options.destination.columns).describe(file, format, signal);
+  const found = new Set((await options.query(sql, rest)).map((row) => String(row.name)));
+  const named = format.startsWith("CSV") || format.startsWith("Tab");
+  const missing = options.destination.columns.filter((column) => {
+    const first = named ? column.sourceField : (pathSteps(column.sourceField)[0] as string);
+    return !isVirtual(column.sourceField) && !found.has(first);
+  });
+  if (missing.length === 0) return;
+  const names = missing.map((column) => `"${column.sourceField}"`).join(", ");
+  const issues = missing.map((column) => ({
+    path: "fieldMappings",
+    message: `field "${column.sourceField}" is not in ${file.key}, which has ${[...found].slice(0, 50).join(", ")}`,
+  }));
+  throw new AppError("SOURCE_INVALID", `The sample ${file.key} has no field ${names}.`, { issues });
+}
+
+/** Fields and types as the engine infers them from one object. */
+export async function discoverObject(
+  file: ObjectFile | undefined,
+  format: ObjectFormat | undefined,
+  reading: Reading,
+  query: Query,
+  signal: AbortSignal,
+): Promise<FoundField[]> {
+  if (file === undefined) throw new AppError("SOURCE_INVALID", "No object matches yet, so no field can be told.");
+  if (format === undefined) throw new AppError("SOURCE_INVALID", "The format cannot be told; set `format`.");
+  const { sql, ...rest } = await reading.describe(file, format, signal);
+  return (await query(sql, rest)).map((row) => {
+    const type = String(row.type);
+    return { name: String(row.name), type, optional: type.startsWith("Nullable(") };
+  });
+}

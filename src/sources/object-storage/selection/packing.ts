@@ -1,0 +1,144 @@
+/** Puts object versions together into batches. */
+import { createHash } from "node:crypto";
+import type { RejectedRecord } from "../../source.ts";
+import type { ObjectStorageConfig } from "../kind.ts";
+import { isCompressed, isUnpacked, type ObjectFormat } from "../reading/formats.ts";
+import { isPlainKey } from "../stores/keys.ts";
+import type { ObjectFile } from "../stores/store.ts";
+
+/** What an intent keeps of a batch. */
+export type Pack = {
+  readonly files: readonly ObjectFile[];
+  readonly format: ObjectFormat;
+  /** Everything in one block: readers see all of it or nothing (per partition). */
+  readonly oneBlock: boolean;
+  /** Bad rows are left out. */
+  readonly lenient: boolean;
+  /** Threads that parse; frozen with the rest, though rows and blocks do not depend on it. */
+  readonly threads: number;
+  /** A prefix that hardly any other objects have: one LIST of it spares asking for each object's version. */
+  readonly folder?: string;
+  /** Nothing is loaded: the file is given up, and `rejected` says why. */
+  readonly givenUp?: boolean;
+  /** Id of the refused batch whose blocks this one completes. */
+  readonly continues?: string;
+  readonly rejected?: readonly RejectedRecord[];
+};
+
+/** What a packer may put together, and a page of the listing that the files come from. */
+export type PackLimits = {
+  readonly maxBytes: number;
+  readonly maxFiles: number;
+  /** Parsing threads of a batch when there are several, and when there is one. */
+  readonly threads: { readonly beside: number; readonly alone: number };
+  readonly page?: ListedPage;
+};
+
+export type ListedPage = {
+  /** Every key of the page, also of objects that are not wanted. */
+  readonly keys: readonly string[];
+  /** The last key before the page, and whether keys follow it. */
+  readonly after: string | undefined;
+  readonly more: boolean;
+};
+
+/** Bytes on the store that become one block in memory; columnar and compressed files grow when they are read. */
+const oneBlockTextBytes = 64 * 2 ** 20;
+const oneBlockPackedBytes = 16 * 2 ** 20;
+/** The engine expands a list of at most this many keys. */
+const maxListedKeys = 1000;
+/** A statement must stay well below the engine's limit of its own length. */
+const maxListedChars = 100_000;
+
+export function fitsOneBlock(bytes: number, packed: boolean): boolean {
+  return bytes <= (packed ? oneBlockPackedBytes : oneBlockTextBytes);
+}
+
+export function isPacked(file: ObjectFile, format: ObjectFormat, compression: ObjectStorageConfig["compression"]) {
+  const text = format.startsWith("JSON") || format.startsWith("CSV") || format.startsWith("TabSeparated");
+  return !text || isCompressed(file.key, compression);
+}
+
+/** Collects small files until a batch is full; large files and keys with wildcard characters go alone. */
+export class Packer {
+  readonly #limits: PackLimits;
+  readonly #compression: ObjectStorageConfig["compression"];
+  #files: ObjectFile[] = [];
+  #format: ObjectFormat | undefined;
+  #packed = false;
+  #unpacked = false;
+  #bytes = 0;
+  #chars = 0;
+  #added = 0;
+
+  constructor(limits: PackLimits, compression: ObjectStorageConfig["compression"]) {
+    this.#limits = limits;
+    this.#compression = compression;
+  }
+
+  /** Returns the packs that are complete with this file. */
+  add(file: ObjectFile, format: ObjectFormat): Pack[] {
+    const packed = isPacked(file, format, this.#compression);
+    const unpacked = isUnpacked(file.key, format, this.#compression);
+    this.#added += 1;
+    if (!isPlainKey(file.key) || !fitsOneBlock(file.size, packed)) {
+      const threads = this.#limits.threads[this.#added > 1 ? "beside" : "alone"];
+      return [{ files: [file], format, oneBlock: fitsOneBlock(file.size, packed), lenient: false, threads }];
+    }
+    const full =
+      this.#format !== format ||
+      this.#packed !== packed ||
+      this.#unpacked !== unpacked ||
+      this.#files.length >= Math.min(this.#limits.maxFiles, maxListedKeys) ||
+      this.#bytes + file.size > this.#limits.maxBytes ||
+      this.#chars + file.key.length > maxListedChars ||
+      !fitsOneBlock(this.#bytes + file.size, packed);
+    const done = full ? this.flush() : [];
+    this.#format = format;
+    this.#packed = packed;
+    this.#unpacked = unpacked;
+    this.#files.push(file);
+    this.#bytes += file.size;
+    this.#chars += file.key.length;
+    return done;
+  }
+
+  flush(): Pack[] {
+    if (this.#files.length === 0) return [];
+    const folder = folderOf(this.#files, this.#limits.page);
+    const pack = {
+      files: this.#files,
+      format: this.#format as ObjectFormat,
+      oneBlock: true,
+      lenient: false,
+      threads: this.#limits.threads.beside,
+      ...(folder === undefined ? {} : { folder }),
+    };
+    this.#files = [];
+    this.#bytes = 0;
+    this.#chars = 0;
+    return [pack];
+  }
+}
+
+/** A common prefix of the files under which the store has few other keys, none of them in deeper folders. */
+function folderOf(files: readonly ObjectFile[], page: ListedPage | undefined): string | undefined {
+  if (page === undefined || files.length < 10) return undefined;
+  const first = (files[0] as ObjectFile).key;
+  const last = (files.at(-1) as ObjectFile).key;
+  let length = 0;
+  while (length < Math.min(first.length, last.length) && first[length] === last[length]) length += 1;
+  const prefix = first.slice(0, length);
+  const same = page.keys.filter((key) => key.startsWith(prefix));
+  const cutBefore = page.after?.startsWith(prefix) === true;
+  const cutAfter = page.more && page.keys.at(-1)?.startsWith(prefix) === true;
+  const deeper = same.some((key) => key.includes("/", length));
+  return cutBefore || cutAfter || deeper || same.length > 2 * files.length ? undefined : prefix;
+}
+
+/** The same for the same object versions read in the same way, and for nothing else. */
+export function packId(pack: Pack): string {
+  const manner = [pack.lenient, pack.givenUp ?? false];
+  const content = JSON.stringify([...manner, pack.format, pack.files.map(({ key, etag, size }) => [key, etag, size])]);
+  return createHash("sha256").update(content).digest("hex").slice(0, 32);
+}

@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { enginePattern, isPlainKey } from "../stores/keys.ts";
+import { engineUrl, parseUrl } from "../stores/location.ts";
+import { compareKeys, keyPattern } from "./glob.ts";
+
+describe("key patterns", () => {
+  test.each([
+    ["a/*.json", "a/x.json", true],
+    ["a/*.json", "a/b/x.json", false],
+    ["a/**.json", "a/b/x.json", true],
+    ["a/?.json", "a/x.json", true],
+    ["a/?.json", "a//.json", false],
+    ["a/*.json", "A/x.json", false],
+    ["a/{1,2}*.json", "a/{1,2}x.json", true],
+    ["a/{1,2}*.json", "a/1x.json", false],
+    ["a.b/*", "axb/c", false],
+    ["a/", "a/b/c", true],
+    ["", "anything", true],
+    ["a/x.json", "a/x.json", true],
+    ["a/x.json", "a/xy.json", false],
+    ["a/**", "a/folder/", false],
+    ["日/*", "日/é 1+%.json", true],
+    ["a/?", "a/😀", true],
+  ])("%s on %s: %s", (pattern, key, matches) => expect(keyPattern(pattern).matches(key)).toBe(matches));
+
+  test("a listing is limited to what stands before the first wildcard", () => {
+    expect(keyPattern("logs/2026-*/x?.json")).toMatchObject({ prefix: "logs/2026-", exact: false });
+    expect(keyPattern("logs/one.json")).toMatchObject({ prefix: "logs/one.json", exact: true });
+  });
+
+  test("keys are ordered by their bytes, as stores list them", () => {
+    expect(["\u{ff5e}", "\u{1f600}", "a"].sort(compareKeys)).toEqual(["a", "\u{ff5e}", "\u{1f600}"]);
+  });
+});
+
+describe("the engine's path arguments", () => {
+  test("characters that are wildcards there become one wildcard, everything else is percent-encoded", () => {
+    expect(enginePattern(["d/a{1,2}*.json"], encodeURIComponent)).toBe("d/a*1%2C2*.json");
+    expect(enginePattern(["a b+c%.json"], encodeURIComponent)).toBe("a%20b%2Bc%25.json");
+    expect(enginePattern(["x/1", "x/2"], encodeURIComponent)).toBe("{x/1,x/2}");
+    expect(["a,b", "a{b", "a*b", "a..b"].some(isPlainKey)).toBe(false);
+  });
+});
+
+describe("urls", () => {
+  test.each([
+    ["https://b.s3.eu-west-1.amazonaws.com/k/*", "b", "eu-west-1", "k/*"],
+    ["https://s3.eu-west-1.amazonaws.com/b/k", "b", "eu-west-1", "k"],
+    ["https://my.b.s3.us-east-2.amazonaws.com/k", "my.b", "us-east-2", "k"],
+    ["s3://b/k?.json", "b", "us-east-1", "k?.json"],
+    ["gs://b/k", "b", "auto", "k"],
+    ["https://b.storage.googleapis.com/k", "b", "us-east-1", "k"],
+    ["https://b.nyc3.digitaloceanspaces.com/k", "b", "nyc3", "k"],
+    ["https://account.r2.cloudflarestorage.com/b/k", "b", "us-east-1", "k"],
+    ["http://127.0.0.1:9000/b/a b%41#x", "b", "us-east-1", "a b%41#x"],
+  ])("%s", (url, bucket, region, pattern) => expect(parseUrl(url)).toMatchObject({ bucket, region, pattern }));
+
+  test("both styles lead the engine to the same object", () => {
+    expect(engineUrl(parseUrl("https://b.s3.eu-west-1.amazonaws.com/x"), "k")).toBe(
+      "https://b.s3.eu-west-1.amazonaws.com/k",
+    );
+    expect(engineUrl(parseUrl("http://h:9000/b/x"), "k")).toBe("http://h:9000/b/k");
+    expect(engineUrl(parseUrl("gs://b/x"), "k")).toBe("https://storage.googleapis.com/b/k");
+  });
+
+  test.each(["ftp://h/b", "http://user:secret@h/b/k", "http://h/", "h/b"])("%s is refused", (url) =>
+    expect(() => parseUrl(url)).toThrow(),
+  );
+});

@@ -1,0 +1,116 @@
+/**
+ * What the source knows about objects: which versions are done (durable marks), which are on their way (memory), and up
+ * to which key everything is done (the cursor, also a mark). Progress gauges follow from it.
+ */
+import type { Json, SourceContext } from "../../source.ts";
+import type { ObjectFile } from "../stores/store.ts";
+import { compareKeys } from "./glob.ts";
+
+export type FileMark = { readonly etag: string; readonly result: "loaded" | "failed" | "skipped" };
+
+const cursorMark = "cursor";
+const fileMark = (key: string) => `o:${key}`;
+
+export class Tracker {
+  readonly #context: SourceContext;
+  /** Versions handed out and not yet durable. */
+  readonly #onTheirWay = new Map<string, ObjectFile>();
+  #found = { files: 0, bytes: 0 };
+  #done = { files: 0, bytes: 0 };
+  readonly #startedAt = Date.now();
+
+  constructor(context: SourceContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Forgets what was found and not handed out, because reading broke off: it will be found again. Only when nothing that
+   * was handed out is still being inserted.
+   */
+  forget(): void {
+    this.#onTheirWay.clear();
+    this.#found = { ...this.#done };
+  }
+
+  /** The key up to which an earlier run had finished everything. */
+  async cursor(): Promise<string | undefined> {
+    const mark = (await this.#context.marks([this.#cursorKey()])).get(this.#cursorKey());
+    return typeof mark === "string" ? mark : undefined;
+  }
+
+  /** Everything up to the key is done or on its way; saved only when nothing is on its way. */
+  async moveCursor(key: string): Promise<void> {
+    if (this.#onTheirWay.size > 0) return;
+    await this.#context.note({ [this.#cursorKey()]: key }, {});
+  }
+
+  /** The versions that nobody has taken yet. A key that was loaded with other content is returned in `replaced`. */
+  async news(files: readonly ObjectFile[]): Promise<{ fresh: ObjectFile[]; replaced: ObjectFile[] }> {
+    const marks = await this.#context.marks(files.map((file) => fileMark(file.key)));
+    const fresh: ObjectFile[] = [];
+    const replaced: ObjectFile[] = [];
+    for (const file of files) {
+      if (this.#onTheirWay.has(file.key)) continue;
+      const mark = marks.get(fileMark(file.key)) as FileMark | undefined;
+      if (mark === undefined) fresh.push(file);
+      else if (mark.etag !== file.etag) replaced.push(file);
+    }
+    return { fresh, replaced };
+  }
+
+  isOnItsWay(key: string): boolean {
+    return this.#onTheirWay.has(key);
+  }
+
+  async resultOf(key: string): Promise<FileMark | undefined> {
+    return (await this.#context.marks([fileMark(key)])).get(fileMark(key)) as FileMark | undefined;
+  }
+
+  take(files: readonly ObjectFile[]): void {
+    for (const file of files) {
+      if (!this.#onTheirWay.has(file.key)) this.#add(this.#found, file);
+      this.#onTheirWay.set(file.key, file);
+    }
+    this.report();
+  }
+
+  finish(keys: readonly string[]): void {
+    for (const key of keys) {
+      const file = this.#onTheirWay.get(key);
+      if (file === undefined) continue;
+      this.#onTheirWay.delete(key);
+      this.#add(this.#done, file);
+    }
+    this.report();
+  }
+
+  report(gauges: Readonly<Record<string, number>> = {}): void {
+    const filesPending = this.#found.files - this.#done.files;
+    const bytesPending = this.#found.bytes - this.#done.bytes;
+    const seconds = (Date.now() - this.#startedAt) / 1000;
+    const rate = this.#done.bytes / Math.max(seconds, 0.001);
+    this.#context.report({
+      filesPending,
+      bytesPending,
+      ...(rate > 0 ? { etaSeconds: Math.ceil(bytesPending / rate) } : {}),
+      ...gauges,
+    });
+  }
+
+  #add(sum: { files: number; bytes: number }, file: ObjectFile): void {
+    sum.files += 1;
+    sum.bytes += file.size;
+  }
+
+  #cursorKey(): string {
+    return `${cursorMark}:${this.#context.replica.index}/${this.#context.replica.count}`;
+  }
+}
+
+export function marksOf(files: readonly ObjectFile[], result: FileMark["result"]): Record<string, Json> {
+  return Object.fromEntries(files.map((file) => [fileMark(file.key), { etag: file.etag, result }]));
+}
+
+export function sortByKey(files: readonly ObjectFile[]): ObjectFile[] {
+  return [...files].sort((a, b) => compareKeys(a.key, b.key));
+}

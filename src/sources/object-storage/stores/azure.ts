@@ -1,0 +1,120 @@
+/**
+ * Azure Blob Storage through its SDK. The engine gets the blobs from our relay: its own client for Azure goes past the
+ * proxy of outgoing connections, and never learns the account's key this way.
+ */
+import type { Readable } from "node:stream";
+import {
+  BlobServiceClient,
+  type ContainerClient,
+  type ContainerListBlobsOptions,
+  type StoragePipelineOptions,
+} from "@azure/storage-blob";
+import { AppError } from "../../../lib/errors.ts";
+import { Dialer } from "../../../outgoing/dialer.ts";
+import { agentsOf } from "../../../outgoing/http.ts";
+import type { NetworkContext } from "../../source.ts";
+import type { ObjectStorageConfig } from "../kind.ts";
+import type { AzureLocation } from "./location.ts";
+import {
+  type ByteRange,
+  bareEtag,
+  type ListPage,
+  type ObjectFile,
+  type ObjectStore,
+  storeError,
+  wholeSize,
+} from "./store.ts";
+
+const pageSize = 1000;
+
+export class AzureStore implements ObjectStore {
+  readonly #location: AzureLocation;
+  readonly #container: ContainerClient;
+  #refusesStart = false;
+
+  constructor(location: AzureLocation, config: ObjectStorageConfig, network: NetworkContext) {
+    this.#location = location;
+    try {
+      this.#container = clientOf(config.connectionString ?? "", network).getContainerClient(location.container);
+    } catch (error) {
+      throw new AppError("SOURCE_INVALID", "The connectionString is not valid.", { cause: error });
+    }
+  }
+
+  /**
+   * From the key on, where the service knows `startfrom` (version 2026-02-06). From one that does not, pages up to the
+   * key are read and dropped: one request per 5000 older blobs.
+   */
+  async list(prefix: string, after: string | undefined, signal: AbortSignal): Promise<ListPage> {
+    try {
+      if (after === undefined || !after.startsWith(prefix) || this.#refusesStart) {
+        return await this.#page({ prefix, abortSignal: signal }, after, after === undefined ? pageSize : 5 * pageSize);
+      }
+      try {
+        // The key itself comes again.
+        return await this.#page({ prefix, abortSignal: signal, startFrom: after }, after, pageSize + 1);
+      } catch (error) {
+        if ((error as { statusCode?: number }).statusCode !== 400) throw error;
+        this.#refusesStart = true;
+        return await this.list(prefix, after, signal);
+      }
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw storeError(error, `Container ${this.#location.container}`, this.#container.url.split("?")[0] ?? "");
+    }
+  }
+
+  /** The first thousand blobs after the key. */
+  async #page(options: ContainerListBlobsOptions, after: string | undefined, maxPageSize: number) {
+    const files: ObjectFile[] = [];
+    for await (const page of this.#container.listBlobsFlat(options).byPage({ maxPageSize })) {
+      for (const blob of page.segment.blobItems) {
+        if (after !== undefined && Buffer.compare(Buffer.from(blob.name), Buffer.from(after)) <= 0) continue;
+        files.push({
+          key: blob.name,
+          etag: bareEtag(blob.properties.etag),
+          size: blob.properties.contentLength ?? 0,
+        });
+      }
+      const more = page.continuationToken !== undefined && page.continuationToken !== "";
+      if (files.length >= pageSize || !more) return { files, more, last: files.at(-1)?.key };
+    }
+    return { files, more: false, last: files.at(-1)?.key };
+  }
+
+  pathOf(key: string): string {
+    return `${this.#location.container}/${key}`;
+  }
+
+  async head(key: string, signal: AbortSignal) {
+    const blob = this.#container.getBlobClient(key);
+    const { etag, lastModified, contentLength = 0 } = await blob.getProperties({ abortSignal: signal });
+    return { etag: bareEtag(etag), modified: lastModified ?? new Date(0), size: contentLength };
+  }
+
+  async download(key: string, etag: string | undefined, signal: AbortSignal, range?: ByteRange) {
+    const conditions = etag === undefined ? {} : { ifMatch: `"${etag}"` };
+    const { start = 0, end } = range ?? {};
+    const count = end === undefined ? undefined : end - start + 1;
+    const blob = this.#container.getBlobClient(key);
+    const answer = await blob.download(start, count, { abortSignal: signal, conditions });
+    const size = wholeSize(answer.contentRange, answer.contentLength);
+    const body = answer.readableStreamBody as Readable;
+    return { etag: bareEtag(answer.etag), modified: answer.lastModified ?? new Date(0), size, body };
+  }
+
+  close(): void {}
+}
+
+/** An agent of one's own also keeps the client from using a proxy that the connection string or the environment names. */
+function clientOf(connectionString: string, network: NetworkContext): BlobServiceClient {
+  const agents = agentsOf(new Dialer(network.policy, "source.objectStorage.connectionString"));
+  const isTls = BlobServiceClient.fromConnectionString(connectionString).url.startsWith("https:");
+  const options = {
+    retryOptions: { maxTries: 3, tryTimeoutInMs: 20_000 },
+    // The client hands these to its pipeline, without declaring them.
+    agent: isTls ? agents.https : agents.http,
+    redirectOptions: { maxRetries: 0 },
+  };
+  return BlobServiceClient.fromConnectionString(connectionString, options as StoragePipelineOptions);
+}

@@ -1,0 +1,140 @@
+/** S3 and everything that speaks like it. Listing is ours; the engine reads the objects itself. */
+import type { Readable } from "node:stream";
+import {
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  S3Client,
+  type S3ClientConfig,
+} from "@aws-sdk/client-s3";
+import { AppError } from "../../../lib/errors.ts";
+import { Dialer } from "../../../outgoing/dialer.ts";
+import { agentsOf } from "../../../outgoing/http.ts";
+import { type Credentials, credentialsOf } from "../../aws/credentials.ts";
+import type { NetworkContext } from "../../source.ts";
+import type { ObjectStorageConfig } from "../kind.ts";
+import { enginePattern } from "./keys.ts";
+import { engineUrl, type S3Location } from "./location.ts";
+import { type ByteRange, bareEtag, type ObjectStore, type ReadCall, storeError, wholeSize } from "./store.ts";
+
+const requestTimeoutMs = 20_000;
+
+export class S3Store implements ObjectStore {
+  readonly #location: S3Location;
+  /** undefined: the bucket is public and requests are not signed. */
+  readonly #credentials: (() => Promise<Credentials>) | undefined;
+  readonly #client: S3Client;
+  readonly #network: NetworkContext;
+  #permitted: Promise<void> | undefined;
+
+  constructor(location: S3Location, config: ObjectStorageConfig, network: NetworkContext) {
+    this.#location = location;
+    this.#network = network;
+    this.#credentials = credentialsOf(config, location.region, network);
+    this.#client = new S3Client(clientConfig(location, this.#credentials, network));
+  }
+
+  async list(prefix: string, after: string | undefined, signal: AbortSignal) {
+    try {
+      const page = await this.#client.send(
+        new ListObjectsV2Command({
+          Bucket: this.#location.bucket,
+          Prefix: prefix,
+          ...(after === undefined ? {} : { StartAfter: after }),
+        }),
+        { abortSignal: signal },
+      );
+      const listed = page.Contents ?? [];
+      const files = listed
+        .map((object) => ({ key: object.Key ?? "", etag: bareEtag(object.ETag), size: object.Size ?? 0 }))
+        // Some stores count the start key in.
+        .filter((file) => file.key !== "" && file.key !== after);
+      return { files, more: page.IsTruncated === true, last: files.at(-1)?.key };
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw storeError(error, `Bucket ${this.#location.bucket}`, this.#location.endpoint);
+    }
+  }
+
+  async reader(keys: readonly string[]): Promise<ReadCall> {
+    this.#permitted ??= this.#permitEngine();
+    await this.#permitted;
+    const params: Record<string, string> = {
+      object_url: engineUrl(this.#location, enginePattern(keys, encodeURIComponent)),
+    };
+    let access = "NOSIGN";
+    if (this.#credentials !== undefined) {
+      const { accessKeyId, secretAccessKey, sessionToken } = await this.#resolve(this.#credentials);
+      Object.assign(params, { access_key: accessKeyId, secret_key: secretAccessKey });
+      access = "{access_key:String}, {secret_key:String}";
+      if (sessionToken !== undefined) {
+        params.session_token = sessionToken;
+        access += ", {session_token:String}";
+      }
+    }
+    return { head: `s3({object_url:String}, ${access}, `, params };
+  }
+
+  pathOf(key: string): string {
+    return `${this.#location.bucket}/${key}`;
+  }
+
+  async head(key: string, signal: AbortSignal) {
+    const command = new HeadObjectCommand({ Bucket: this.#location.bucket, Key: key });
+    const { ETag, LastModified, ContentLength = 0 } = await this.#client.send(command, { abortSignal: signal });
+    return { etag: bareEtag(ETag), modified: LastModified ?? new Date(0), size: ContentLength };
+  }
+
+  async download(key: string, etag: string | undefined, signal: AbortSignal, range?: ByteRange) {
+    const version = etag === undefined ? {} : { IfMatch: `"${etag}"` };
+    const part = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end ?? ""}` };
+    const command = new GetObjectCommand({ Bucket: this.#location.bucket, Key: key, ...version, ...part });
+    const answer = await this.#client.send(command, { abortSignal: signal });
+    const size = wholeSize(answer.ContentRange, answer.ContentLength);
+    const modified = answer.LastModified ?? new Date(0);
+    return { etag: bareEtag(answer.ETag), modified, size, body: answer.Body as Readable };
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  async #permitEngine(): Promise<void> {
+    const { protocol, hostname, port } = new URL(engineUrl(this.#location, ""));
+    const host = hostname.replaceAll(/[[\]]/g, "");
+    await this.#network.permitEngine({ host, port: Number(port || (protocol === "https:" ? 443 : 80)) });
+  }
+
+  async #resolve(credentials: () => Promise<Credentials>): Promise<Credentials> {
+    try {
+      return await credentials();
+    } catch (error) {
+      const role = "The role or the machine's own credentials could not be used (AssumeRole failed).";
+      throw new AppError("SOURCE_UNAUTHORIZED", role, { cause: error });
+    }
+  }
+}
+
+function clientConfig(
+  location: S3Location,
+  credentials: (() => Promise<Credentials>) | undefined,
+  network: NetworkContext,
+): S3ClientConfig {
+  const agents = agentsOf(new Dialer(network.policy, "source.objectStorage.url"));
+  return {
+    region: location.region === "auto" ? "us-east-1" : location.region,
+    endpoint: location.endpoint,
+    forcePathStyle: location.pathStyle,
+    followRegionRedirects: true,
+    maxAttempts: 3,
+    requestHandler: {
+      connectionTimeout: 5_000,
+      requestTimeout: requestTimeoutMs,
+      httpAgent: agents.http,
+      httpsAgent: agents.https,
+    },
+    ...(credentials === undefined
+      ? { signer: { sign: async (request) => request }, credentials: { accessKeyId: "none", secretAccessKey: "none" } }
+      : { credentials }),
+  };
+}

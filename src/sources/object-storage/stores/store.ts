@@ -1,0 +1,95 @@
+/** What the connector needs of a store: listing, and a way for the engine to read objects. */
+import type { Readable } from "node:stream";
+import { AppError } from "../../../lib/errors.ts";
+import { addressRefusalOf } from "../../../outgoing/dialer.ts";
+
+export type ObjectFile = {
+  readonly key: string;
+  /** Changes with every new content of the key. Without quotes, which stores and the engine add as they like. */
+  readonly etag: string;
+  readonly size: number;
+};
+
+/** A table function call without its format arguments, for the keys given. */
+export type ReadCall = {
+  /** For example `s3({url:String}, {key:String}, {secret:String}, `: format, structure and compression follow. */
+  readonly head: string;
+  readonly params: Readonly<Record<string, string>>;
+};
+
+export function bareEtag(etag: string | undefined): string {
+  return (etag ?? "").replaceAll('"', "");
+}
+
+export type ListPage = {
+  readonly files: readonly ObjectFile[];
+  readonly more: boolean;
+  readonly last: string | undefined;
+};
+
+export interface ObjectStore {
+  /** Up to 1000 objects after `after` (exclusive) in key order. `more` is false on the last page. */
+  list(prefix: string, after: string | undefined, signal: AbortSignal): Promise<ListPage>;
+  /** The object's name for people and for the engine's `_path`: with its bucket. */
+  pathOf(key: string): string;
+  /** How the engine reads exactly these keys by itself. Absent: it reads them from a relay of ours. */
+  reader?(keys: readonly string[], signal: AbortSignal): Promise<ReadCall>;
+  /** The object as it is now. Throws when it is gone. */
+  head(key: string, signal: AbortSignal): Promise<ObjectVersion>;
+  /** The object's bytes, or a range of them; with `etag` only of that version. Throws when it is gone or another one. */
+  download(
+    key: string,
+    etag: string | undefined,
+    signal: AbortSignal,
+    range?: ByteRange,
+  ): Promise<ObjectVersion & { readonly body: Readable }>;
+  close(): void;
+}
+
+/** `size` is that of the whole object. */
+export type ObjectVersion = { readonly etag: string; readonly modified: Date; readonly size: number };
+
+/** From `start` to `end`, both included; without `end` to the end of the object. */
+export type ByteRange = { readonly start: number; readonly end?: number };
+
+/** Size of an object, by an answer that may hold a part of it: `bytes 0-9/100`. */
+export function wholeSize(contentRange: string | undefined, contentLength: number | undefined): number {
+  return Number(contentRange?.split("/")[1] ?? contentLength ?? 0);
+}
+
+const unauthorized =
+  /AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|CredentialsProviderError|not authorized/i;
+const invalid =
+  /NoSuchBucket|NoSuchKey|NotFound|InvalidBucketName|ContainerNotFound|ResourceNotFound|PermanentRedirect/i;
+
+/** An error of a store's client as ours; the client's own text stays private. */
+export function storeError(error: unknown, place: string, address: string): AppError {
+  if (error instanceof AppError) return error;
+  const refused = addressRefusalOf(error);
+  if (refused !== undefined) return refused;
+  const {
+    name = "",
+    Code,
+    code,
+    message = "",
+    $metadata,
+  } = error as {
+    name?: string;
+    Code?: string;
+    code?: string;
+    message?: string;
+    $metadata?: { httpStatusCode?: number };
+  };
+  const status = $metadata?.httpStatusCode ?? (error as { statusCode?: number }).statusCode;
+  const word = Code ?? code ?? name;
+  const text = `${word} ${name} ${message}`;
+  if (unauthorized.test(text) || status === 401 || status === 403) {
+    return new AppError("SOURCE_UNAUTHORIZED", `Access to ${place} is refused (${word}).`, { cause: error });
+  }
+  if (invalid.test(text) || status === 404 || status === 301) {
+    return new AppError("SOURCE_INVALID", `${place} does not exist (${word}).`, {
+      cause: error,
+    });
+  }
+  return new AppError("SOURCE_UNREACHABLE", `No answer from ${address} (${word}).`, { cause: error });
+}

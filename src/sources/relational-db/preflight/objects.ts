@@ -1,0 +1,160 @@
+/** Pre-flight checks of the publication and the slot: the ones that are given, and the right to make our own. */
+import type { Issue } from "../../../lib/errors.ts";
+import { replicatedColumns } from "../server/catalog.ts";
+import { quoteName } from "../server/session.ts";
+import { issue, type Preflight, tableKey } from "./preflight.ts";
+import { shownTable, type TableFacts } from "./tables.ts";
+
+type Publication = {
+  readonly insert: boolean;
+  readonly update: boolean;
+  readonly delete: boolean;
+  readonly truncate: boolean;
+  readonly viaRoot: boolean;
+};
+type Published = {
+  readonly schema: string;
+  readonly name: string;
+  /** Postgres 15 and newer. */
+  readonly columns: readonly string[] | null;
+  readonly filter: string | null;
+};
+
+export async function publicationIssues(parts: Preflight, facts: ReadonlyMap<number, TableFacts>): Promise<Issue[]> {
+  const name = parts.config.settings?.publicationName;
+  if (name === undefined) return parts.existing ? [] : creationIssues(parts, facts);
+  const path = "settings.publicationName";
+  const { rows } = await parts.client.query<Publication>(
+    `SELECT pubinsert AS insert, pubupdate AS update, pubdelete AS delete, pubtruncate AS truncate,
+       pubviaroot AS "viaRoot" FROM pg_catalog.pg_publication WHERE pubname = $1`,
+    [name],
+  );
+  const [publication] = rows;
+  if (publication === undefined) {
+    const list = [...parts.tables.values()].slice(0, 20).map(shownTable).join(", ");
+    const create = `CREATE PUBLICATION ${quoteName(name)} FOR TABLE ${list}`;
+    return [issue(path, `publication "${name}" does not exist in database "${parts.config.database}": ${create}`)];
+  }
+  const issues: Issue[] = [];
+  const alter = `ALTER PUBLICATION ${quoteName(name)}`;
+  const missing = (["insert", "update", "delete", "truncate"] as const).filter((kind) => !publication[kind]);
+  if (missing.length > 0) {
+    const remedy = `${alter} SET (publish = 'insert, update, delete, truncate')`;
+    issues.push(issue(path, `publication "${name}" does not publish ${missing.join(", ")}: ${remedy}`));
+  }
+  const partitioned = [...parts.tables.values()].find(({ relkind }) => relkind === "p");
+  if (partitioned !== undefined && !publication.viaRoot) {
+    const remedy = `${alter} SET (publish_via_partition_root = true)`;
+    return [...issues, issue(path, `${shownTable(partitioned)} is partitioned: ${remedy}`)];
+  }
+  return [...issues, ...membershipIssues(parts, alter, await readPublished(parts, name))];
+}
+
+/** We make the publication: that takes the ownership of the tables. */
+function creationIssues({ config, server, tables }: Preflight, facts: ReadonlyMap<number, TableFacts>): Issue[] {
+  const user = quoteName(server.user);
+  const issues: Issue[] = [];
+  if (!server.mayCreate) {
+    const grant = `GRANT CREATE ON DATABASE ${quoteName(config.database)} TO ${user}`;
+    issues.push(issue("settings.publicationName", `user ${user} may not create a publication: ${grant}, or name one`));
+  }
+  const foreign = [...tables.values()].filter(({ oid }) => facts.get(oid)?.owned === false);
+  if (foreign.length > 0) {
+    const list = foreign.slice(0, 20).map(shownTable).join(", ");
+    const remedy = "let the owner create one and name it here";
+    issues.push(
+      issue("settings.publicationName", `user ${user} does not own ${list} and cannot publish them; ${remedy}`),
+    );
+  }
+  return issues;
+}
+
+async function readPublished({ client, server }: Preflight, name: string): Promise<Map<string, Published>> {
+  const details =
+    server.version >= 150_000 ? "attnames::text[] AS columns, rowfilter AS filter" : "NULL AS columns, NULL AS filter";
+  const { rows } = await client.query<Published>(
+    `SELECT schemaname::text AS schema, tablename::text AS name, ${details}
+     FROM pg_catalog.pg_publication_tables WHERE pubname = $1`,
+    [name],
+  );
+  return new Map(rows.map((row) => [tableKey(row.schema, row.name), row]));
+}
+
+function membershipIssues(parts: Preflight, alter: string, published: ReadonlyMap<string, Published>): Issue[] {
+  const issues: Issue[] = [];
+  for (const [index, mapping] of parts.config.tableMappings.entries()) {
+    const key = tableKey(mapping.sourceSchemaName, mapping.sourceTable);
+    const table = parts.tables.get(key);
+    if (table === undefined) continue;
+    const name = shownTable(table);
+    const path = `tableMappings.${index}`;
+    const found = published.get(key);
+    if (found === undefined) {
+      issues.push(issue(`${path}.sourceTable`, `${name} is not in the publication: ${alter} ADD TABLE ${name}`));
+      continue;
+    }
+    if (found.filter !== null) {
+      const message = `the publication leaves out rows of ${name} (WHERE ${found.filter}); publish all of them`;
+      issues.push(issue(`${path}.sourceTable`, message));
+    }
+    const columns = found.columns;
+    if (columns === null) continue;
+    const lost = replicatedColumns(table, mapping.excludedColumns).filter((column) => !columns.includes(column.name));
+    if (lost.length > 0) {
+      const list = lost.map((column) => column.name).join(", ");
+      issues.push(
+        issue(
+          `${path}.excludedColumns`,
+          `the publication leaves out ${list} of ${name}; name them here, or publish them`,
+        ),
+      );
+    }
+  }
+  return issues;
+}
+
+type Slot = {
+  readonly type: string;
+  readonly plugin: string | null;
+  readonly database: string | null;
+  readonly active: boolean;
+  readonly temporary: boolean;
+  readonly twoPhase: boolean;
+  readonly walStatus: string | null;
+  /** Postgres 17 and newer. */
+  readonly failover: boolean | null;
+};
+
+/** The slot that `cdc_only` is given. */
+export async function slotIssues({ client, config, existing }: Preflight): Promise<Issue[]> {
+  const name = config.settings?.replicationSlotName;
+  if (name === undefined) return [];
+  const { rows } = await client.query<Slot>(
+    `SELECT slot_type AS type, plugin::text, database::text, active, temporary, two_phase AS "twoPhase",
+       wal_status AS "walStatus", (pg_catalog.to_jsonb(s)->>'failover')::bool AS failover
+     FROM pg_catalog.pg_replication_slots s WHERE slot_name = $1`,
+    [name],
+  );
+  const add = (message: string) => [issue("settings.replicationSlotName", message)];
+  const [slot] = rows;
+  if (slot === undefined) {
+    const create = `SELECT pg_create_logical_replication_slot('${name.replaceAll("'", "''")}', 'pgoutput')`;
+    return add(`slot "${name}" does not exist: ${create}`);
+  }
+  if (slot.type !== "logical") return add(`slot "${name}" is physical; a logical one is needed`);
+  if (slot.database !== config.database) return add(`slot "${name}" belongs to database "${slot.database}"`);
+  if (slot.plugin !== "pgoutput") return add(`slot "${name}" uses ${slot.plugin}; it must use pgoutput`);
+  if (slot.temporary) return add(`slot "${name}" is temporary; a lasting one is needed`);
+  if (slot.twoPhase) return add(`slot "${name}" decodes prepared transactions; make it without two_phase`);
+  if (slot.walStatus === "lost") {
+    return add(
+      `slot "${name}" is lost: the server removed log it still needed. Drop it, make a new one and copy again`,
+    );
+  }
+  if (slot.active && !existing) return add(`slot "${name}" is in use by another client`);
+  if (config.settings?.enableFailoverSlots === true && slot.failover === false) {
+    const create = `pg_create_logical_replication_slot(..., failover => true)`;
+    return [issue("settings.enableFailoverSlots", `slot "${name}" was made without failover; make it with ${create}`)];
+  }
+  return [];
+}

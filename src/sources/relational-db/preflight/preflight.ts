@@ -1,0 +1,173 @@
+/**
+ * What a pipe needs of its source, looked at before the pipe is created. All problems are reported together, each with
+ * the member of the configuration it belongs to and what to do about it.
+ */
+import type pg from "pg";
+import { AppError, type Issue } from "../../../lib/errors.ts";
+import type { Query } from "../../source.ts";
+import type { RelationalDbConfig } from "../kind.ts";
+import { readTables, type SourceTable } from "../server/catalog.ts";
+import { login, sourceError } from "../server/login.ts";
+import { publicationIssues, slotIssues } from "./objects.ts";
+import { readTableFacts, tableIssues } from "./tables.ts";
+import { targetIssues } from "./targets.ts";
+
+export type PreflightOptions = {
+  /** Where the destination tables are. */
+  readonly database: string;
+  readonly query: Query;
+  /** The pipe exists already, so its slot may be active and its tables full. */
+  readonly existing?: boolean;
+};
+
+/** What the checks of one kind are given. */
+export type Preflight = {
+  readonly client: pg.Client;
+  readonly config: RelationalDbConfig;
+  readonly server: ServerFacts;
+  /** The mapped tables that exist, by `tableKey`. */
+  readonly tables: ReadonlyMap<string, SourceTable>;
+  readonly existing: boolean;
+};
+
+export type ServerFacts = {
+  /** 160004 for 16.4. */
+  readonly version: number;
+  readonly walLevel: string;
+  readonly standby: boolean;
+  readonly slots: number;
+  readonly maxSlots: number;
+  readonly mayCreate: boolean;
+  readonly user: string;
+};
+
+/** The oldest version that gives `messages` to pgoutput, and the oldest that Postgres' own community maintains. */
+export const oldestVersion = 140_000;
+
+/** Throws SOURCE_* with every problem found; an unreachable server or a refused login is the only one then. */
+export async function preflight(
+  config: RelationalDbConfig,
+  options: PreflightOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const client = await login(config, {}, signal);
+  try {
+    const issues = await look(client, config, options, signal);
+    if (issues.length === 0) return;
+    const message = issues.map(({ path, message: text }) => `${path}: ${text}`).join("; ");
+    throw new AppError("SOURCE_INVALID", message, { issues });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw sourceError(error);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function look(
+  client: pg.Client,
+  config: RelationalDbConfig,
+  options: PreflightOptions,
+  signal: AbortSignal,
+): Promise<Issue[]> {
+  const server = await readServer(client);
+  const old = versionIssues(server);
+  if (old.length > 0) return old;
+  const names = config.tableMappings.map(({ sourceSchemaName, sourceTable }) => ({
+    schema: sourceSchemaName,
+    name: sourceTable,
+  }));
+  const found = await readTables(client, names);
+  const tables = new Map(found.map((table) => [tableKey(table.schema, table.name), table]));
+  const parts: Preflight = { client, config, server, tables, existing: options.existing === true };
+  const facts = await readTableFacts(parts);
+  const follows = followsLog(config);
+  return [
+    ...(follows ? await logIssues(parts, signal) : []),
+    ...tableIssues(parts, facts),
+    ...(follows ? await publicationIssues(parts, facts) : []),
+    ...(follows ? await slotIssues(parts) : []),
+    ...(await targetIssues(parts, options)),
+  ];
+}
+
+/** False for `replicationMode: "snapshot"`, which needs nothing but the right to read. */
+export function followsLog(config: RelationalDbConfig): boolean {
+  return config.settings?.replicationMode !== "snapshot";
+}
+
+export function tableKey(schema: string, name: string): string {
+  return JSON.stringify([schema, name]);
+}
+
+/** An issue of the source; `path` is below `source.relationalDb`. */
+export function issue(path: string, message: string): Issue {
+  return { path: `source.relationalDb.${path}`, message };
+}
+
+async function readServer(client: pg.Client): Promise<ServerFacts> {
+  const { rows } = await client.query<ServerFacts>(`
+    SELECT pg_catalog.current_setting('server_version_num')::int4 AS version,
+      pg_catalog.current_setting('wal_level') AS "walLevel", pg_catalog.pg_is_in_recovery() AS standby,
+      (SELECT pg_catalog.count(*)::int4 FROM pg_catalog.pg_replication_slots) AS slots,
+      pg_catalog.current_setting('max_replication_slots')::int4 AS "maxSlots",
+      pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE') AS "mayCreate",
+      current_user::text AS user`);
+  return rows[0] as ServerFacts;
+}
+
+function versionIssues({ version }: ServerFacts): Issue[] {
+  if (version >= oldestVersion) return [];
+  const shown = `${Math.floor(version / 10_000)}.${version % 10_000}`;
+  return [issue("host", `the server is Postgres ${shown}; version ${oldestVersion / 10_000} or newer is needed`)];
+}
+
+/** What following the log needs of the server. */
+async function logIssues(parts: Preflight, signal: AbortSignal): Promise<Issue[]> {
+  const { config, server } = parts;
+  const issues: Issue[] = [];
+  if (server.standby) {
+    issues.push(issue("host", 'is a standby; give the primary, or use replicationMode "snapshot"'));
+  }
+  if (server.walLevel !== "logical") {
+    const remedy =
+      "set wal_level = logical and restart Postgres (rds.logical_replication = 1 on RDS and Aurora, " +
+      "cloudsql.logical_decoding = on on Cloud SQL)";
+    issues.push(issue("host", `wal_level is "${server.walLevel}" and must be "logical"; ${remedy}`));
+  }
+  const { replicationSlotName, enableFailoverSlots } = config.settings ?? {};
+  if (!parts.existing && replicationSlotName === undefined && server.slots >= server.maxSlots) {
+    const remedy = "drop one that nobody uses, or raise max_replication_slots and restart Postgres";
+    issues.push(issue("host", `all ${server.maxSlots} replication slots are taken; ${remedy}`));
+  }
+  if (enableFailoverSlots === true && server.version < 170_000) {
+    const shown = Math.floor(server.version / 10_000);
+    issues.push(issue("settings.enableFailoverSlots", `needs Postgres 17 or newer; the server is Postgres ${shown}`));
+  }
+  return [...issues, ...(await replicationIssues(config, signal))];
+}
+
+/** Opens the kind of connection the stream needs: whoever grants the right, this is the test of it. */
+async function replicationIssues(config: RelationalDbConfig, signal: AbortSignal): Promise<Issue[]> {
+  try {
+    const client = await login(config, { replication: true }, signal);
+    await client.end().catch(() => {});
+    return [];
+  } catch (error) {
+    signal.throwIfAborted();
+    const cause = (error as Error).cause as { code?: string; message?: string } | undefined;
+    const user = config.credentials?.username ?? "";
+    if (cause?.code === "42501") {
+      const remedy = `ALTER ROLE "${user}" REPLICATION (on RDS: GRANT rds_replication TO "${user}")`;
+      return [issue("credentials", `user "${user}" has no replication right: ${remedy}`)];
+    }
+    if (cause?.code === "53300") {
+      const remedy = "raise max_wal_senders and restart Postgres, or end a replica that is not needed";
+      return [issue("host", `no WAL sender is free (${cause.message}); ${remedy}`)];
+    }
+    const { issues = [] } = error as AppError;
+    const refused = "a replication connection is refused";
+    if (issues.length === 0) return [issue("host", `${refused}: ${(error as Error).message}`)];
+    return issues.map(({ path, message }) => ({ path, message: `${refused}: ${message}` }));
+  }
+}

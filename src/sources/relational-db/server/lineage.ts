@@ -1,0 +1,56 @@
+/**
+ * Which history a position of the log belongs to. A standby that is promoted goes on with a timeline of its own from the
+ * place up to which it had received the log: what the old primary wrote behind that place never happened there.
+ */
+import type pg from "pg";
+import { parseLsn } from "../protocol/lsn.ts";
+
+export type Lineage = {
+  /** The same for a primary and all its standbys. */
+  readonly system: string;
+  /** From the first to the one that is written now; each but the last has the position at which it ended. */
+  readonly timelines: readonly { readonly id: number; readonly end?: string }[];
+};
+
+/** Asks on a connection for replication: those commands need no right of their own. */
+export async function readLineage(client: pg.Client): Promise<Lineage> {
+  const { rows } = await client.query<{ systemid: string; timeline: string }>("IDENTIFY_SYSTEM");
+  const { systemid: system, timeline } = rows[0] as { systemid: string; timeline: string };
+  const id = Number(timeline);
+  if (id === 1) return { system, timelines: [{ id }] };
+  // Servers call the text bytea, and do not write it as one.
+  const history = await client.query<{ content: string | Buffer }>(`TIMELINE_HISTORY ${id}`);
+  return { system, timelines: [...ancestors(String(history.rows[0]?.content ?? "")), { id }] };
+}
+
+/** Lines of a history file: number, position of the end, reason. */
+export function ancestors(history: string): { id: number; end: string }[] {
+  return history.split("\n").flatMap((line) => {
+    const [, id, end] = /^\s*(\d+)\s+([0-9A-Fa-f]+\/[0-9A-Fa-f]+)/.exec(line) ?? [];
+    return id === undefined || end === undefined ? [] : [{ id: Number(id), end }];
+  });
+}
+
+/** From this position on the two have not seen the same; undefined when they are one. */
+export function forkOf(one: Lineage, other: Lineage): bigint | undefined {
+  if (one.system !== other.system) return 0n;
+  let common = 0n;
+  for (const [index, left] of one.timelines.entries()) {
+    const right = other.timelines[index];
+    if (right?.id !== left.id) return common;
+    if (left.end !== right.end) return least(left.end, right.end);
+    if (left.end !== undefined) common = parseLsn(left.end);
+  }
+  return undefined;
+}
+
+function least(...ends: readonly (string | undefined)[]): bigint {
+  const known = ends.filter((end) => end !== undefined).map(parseLsn);
+  const [first = 0n] = known.toSorted((one, other) => (one < other ? -1 : 1));
+  return first;
+}
+
+/** For sentences: `timeline 2`. */
+export function shownTimeline({ timelines }: Lineage): string {
+  return `timeline ${timelines.at(-1)?.id}`;
+}

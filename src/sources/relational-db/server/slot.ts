@@ -1,0 +1,187 @@
+/** What the pipe makes at the source: a publication and a slot, and the snapshots that copies are read in. */
+import { randomBytes } from "node:crypto";
+import type pg from "pg";
+import { AppError } from "../../../lib/errors.ts";
+import type { RelationalDbConfig, TableMapping } from "../kind.ts";
+import { parseLsn, versionText } from "../protocol/lsn.ts";
+import { connect } from "./connection.ts";
+import { type Lineage, readLineage } from "./lineage.ts";
+import { sourceError } from "./login.ts";
+import { quoteName, quoteText } from "./session.ts";
+import { lossOf, type SlotRow } from "./wal-budget.ts";
+
+export type Names = {
+  readonly slot: string;
+  readonly publication: string;
+  /** Made by the pipe, and dropped with it. */
+  readonly ownSlot: boolean;
+  readonly ownPublication: boolean;
+};
+
+/** Derived from the pipe's id, so that what was made is found again without a record of it. */
+export function namesOf(config: RelationalDbConfig, pipeId: string): Names {
+  const own = `millrace_${pipeId.replaceAll("-", "_")}`;
+  const { replicationSlotName, publicationName } = config.settings ?? {};
+  return {
+    slot: replicationSlotName ?? own,
+    publication: publicationName ?? own,
+    ownSlot: replicationSlotName === undefined,
+    ownPublication: publicationName === undefined,
+  };
+}
+
+/** Makes the publication what the mappings say; a given one must have all tables. */
+export async function ensurePublication(client: pg.Client, names: Names, mappings: readonly TableMapping[]) {
+  const wanted = mappings.map((mapping) => ({ schema: mapping.sourceSchemaName, table: mapping.sourceTable }));
+  const found = await client.query("SELECT 1 FROM pg_catalog.pg_publication WHERE pubname = $1", [names.publication]);
+  const publication = quoteName(names.publication);
+  const text = (tables: typeof wanted) =>
+    tables.map(({ schema, table }) => `${quoteName(schema)}.${quoteName(table)}`).join(", ");
+  if (found.rowCount === 0) {
+    if (!names.ownPublication) {
+      throw new AppError("SOURCE_INVALID", `The publication "${names.publication}" does not exist.`);
+    }
+    const sql = `CREATE PUBLICATION ${publication} FOR TABLE ${text(wanted)} WITH (publish_via_partition_root = true)`;
+    await client.query(sql);
+    return;
+  }
+  const published = await client.query<{ schema: string; table: string }>(
+    `SELECT schemaname::text AS schema, tablename::text AS table
+     FROM pg_catalog.pg_publication_tables WHERE pubname = $1`,
+    [names.publication],
+  );
+  const has = (list: typeof wanted, { schema, table }: (typeof wanted)[number]) =>
+    list.some((other) => other.schema === schema && other.table === table);
+  const missing = wanted.filter((table) => !has(published.rows, table));
+  if (!names.ownPublication) {
+    if (missing.length === 0) return;
+    throw new AppError("SOURCE_INVALID", `The publication "${names.publication}" does not contain ${text(missing)}.`);
+  }
+  const extra = published.rows.filter((table) => !has(wanted, table));
+  if (missing.length > 0) await client.query(`ALTER PUBLICATION ${publication} ADD TABLE ${text(missing)}`);
+  if (extra.length > 0) await client.query(`ALTER PUBLICATION ${publication} DROP TABLE ${text(extra)}`);
+}
+
+/** A snapshot that copies can be read in as long as it is not closed. */
+export type Snapshot = {
+  readonly name: string;
+  /** Copies show all transactions that committed before this position. Exact only for a slot's snapshot. */
+  readonly lsn: string;
+  /** Of the rows that are copied in it. */
+  readonly version: string;
+  close(): Promise<void>;
+};
+
+/** Creates the pipe's slot, in place of an older one of the same name, with the snapshot of its first position. */
+export async function createSlot(
+  config: RelationalDbConfig,
+  slot: string,
+  failover: boolean,
+): Promise<Snapshot & { readonly lineage: Lineage }> {
+  const client = await connect(config, { replication: true });
+  try {
+    // The snapshot ends with the next command on its connection.
+    const lineage = await readLineage(client);
+    await client.query(`SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots
+      WHERE slot_name = ${quoteText(slot)}`);
+    const options = failover ? "(SNAPSHOT 'export', FAILOVER true)" : "EXPORT_SNAPSHOT";
+    const created = await client.query(`CREATE_REPLICATION_SLOT ${quoteName(slot)} LOGICAL pgoutput ${options}`);
+    const row = created.rows[0] as { snapshot_name: string; consistent_point: string };
+    const close = () => client.end();
+    return { name: row.snapshot_name, lsn: row.consistent_point, version: "0", lineage, close };
+  } catch (error) {
+    await client.end().catch(() => {});
+    throw sourceError(error);
+  }
+}
+
+/**
+ * The snapshot of a slot that goes with its connection: exact, and later than every transaction that was running when it
+ * was asked for. The pipe's own slot keeps all that happened since, if the check on the same connection says so.
+ */
+export async function temporarySnapshot(
+  config: RelationalDbConfig,
+  check: (client: pg.Client) => Promise<unknown>,
+): Promise<Snapshot> {
+  const client = await connect(config, { replication: true });
+  try {
+    await check(client);
+    const name = `millrace_copy_${randomBytes(8).toString("hex")}`;
+    const created = await client.query(`CREATE_REPLICATION_SLOT ${name} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT`);
+    const row = created.rows[0] as { snapshot_name: string; consistent_point: string };
+    // Later than every transaction that the copies show, and earlier than all others.
+    const version = versionText(parseLsn(row.consistent_point) - 1n, 0, false);
+    return { name: row.snapshot_name, lsn: row.consistent_point, version, close: () => client.end() };
+  } catch (error) {
+    await client.end().catch(() => {});
+    throw sourceError(error);
+  }
+}
+
+/** A snapshot of now, for a pipe that copies only and needs no slot. */
+export async function exportSnapshot(config: RelationalDbConfig): Promise<Snapshot> {
+  const client = await connect(config);
+  try {
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    const { rows } = await client.query<{ name: string; lsn: string }>(
+      "SELECT pg_catalog.pg_export_snapshot() AS name, pg_catalog.pg_current_wal_lsn()::text AS lsn",
+    );
+    return { ...(rows[0] as { name: string; lsn: string }), version: "0", close: () => client.end() };
+  } catch (error) {
+    await client.end().catch(() => {});
+    throw sourceError(error);
+  }
+}
+
+export type SlotState = {
+  readonly isStandby: boolean;
+  /** Absent when there is no such slot. */
+  readonly confirmed?: string;
+  /** Why it cannot be used any more. */
+  readonly loss?: string;
+};
+
+/** A simple query: also for connections that take replication commands. */
+export async function findSlot(client: pg.Client, slot: string): Promise<SlotState> {
+  const { rows } = await client.query<SlotRow & { isStandby: boolean; confirmed: string | null }>(
+    `SELECT pg_catalog.pg_is_in_recovery() AS "isStandby", s.confirmed_flush_lsn::text AS confirmed,
+       s.wal_status AS "walStatus", pg_catalog.to_jsonb(s)->>'invalidation_reason' AS reason,
+       (pg_catalog.to_jsonb(s)->>'conflicting')::bool AS conflicting
+     FROM (SELECT 1) AS one LEFT JOIN pg_catalog.pg_replication_slots s ON s.slot_name = ${quoteText(slot)}`,
+  );
+  const row = rows[0] as (typeof rows)[number];
+  const loss = lossOf(row);
+  return {
+    isStandby: row.isStandby,
+    ...(row.confirmed === null ? {} : { confirmed: row.confirmed }),
+    ...(loss === undefined ? {} : { loss }),
+  };
+}
+
+/** Drops what the pipe made. A slot that is in use is tried again until its reader is gone. */
+export async function dropOwn(config: RelationalDbConfig, names: Names, signal: AbortSignal): Promise<void> {
+  const client = await connect(config);
+  try {
+    if (names.ownSlot) {
+      const end = `SELECT pg_catalog.pg_terminate_backend(active_pid) FROM pg_catalog.pg_replication_slots
+        WHERE slot_name = $1 AND active_pid IS NOT NULL`;
+      const drop = `SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots
+        WHERE slot_name = $1`;
+      for (let attempt = 1; ; attempt += 1) {
+        await client.query(end, [names.slot]);
+        try {
+          await client.query(drop, [names.slot]);
+          break;
+        } catch (error) {
+          if (attempt === 50 || signal.aborted) throw error;
+          await client.query("SELECT pg_catalog.pg_sleep(0.1)");
+        }
+      }
+    }
+    if (names.ownPublication) await client.query(`DROP PUBLICATION IF EXISTS ${quoteName(names.publication)}`);
+  } catch (error) {
+    throw sourceError(error);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Whether the pipe can go on where it stands: the source is the one whose log it has followed, everything that has been
+ * loaded is part of that source's history, and the slot is where the pipe has left it. Asked on the very connection that
+ * is then used, because an address may lead to another server at any time.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type pg from "pg";
+import { AppError } from "../../../lib/errors.ts";
+import type { Json, SourceContext } from "../../source.ts";
+import { formatLsn, parseLsn } from "../protocol/lsn.ts";
+import { forkOf, type Lineage, readLineage, shownTimeline } from "./lineage.ts";
+import { findSlot } from "./slot.ts";
+
+const lineageMark = "lineage";
+/** Position of the newest snapshot that rows were copied in. */
+const copiedMark = "copied";
+/** The slot is never told more than this, so a slot that is further was moved by somebody else, or made anew. */
+export const confirmedMark = "confirmed";
+
+export class Standing {
+  readonly #context: SourceContext;
+  readonly #slot: string;
+
+  constructor(context: SourceContext, slot: string) {
+    this.#context = context;
+    this.#slot = slot;
+  }
+
+  /**
+   * Where the source would go on. `reached`: the commit of the last transaction that has been loaded, in part or whole.
+   * Throws SOURCE_LOST when only a resync helps, SOURCE_UNREACHABLE while the server is a standby.
+   */
+  async check(client: pg.Client, reached: bigint): Promise<bigint> {
+    const now = await readLineage(client);
+    const slot = await findSlot(client, this.#slot);
+    if (slot.isStandby) throw new AppError("SOURCE_UNREACHABLE", "The server is a standby: waiting for the primary.");
+    const saved = await this.#context.marks([lineageMark, copiedMark, confirmedMark]);
+    const known = saved.get(lineageMark) as Lineage | undefined;
+    const copied = saved.get(copiedMark) === undefined ? 0n : parseLsn(String(saved.get(copiedMark)));
+    // A snapshot shows what lies before its position.
+    const reach = copied > reached ? copied - 1n : reached;
+    this.#checkHistory(known, now, reach);
+    if (slot.confirmed === undefined) throw this.#lost(`does not exist ${missing(known, now)}`);
+    if (slot.loss !== undefined) throw this.#lost(slot.loss);
+    const position = parseLsn(slot.confirmed);
+    const confirmed = saved.get(confirmedMark);
+    if (confirmed !== undefined && position > parseLsn(String(confirmed))) {
+      const gap = `is at ${slot.confirmed}, and the pipe has confirmed ${confirmed} only`;
+      throw this.#lost(`${gap}: it was made anew or moved by somebody else`);
+    }
+    const marks: Record<string, Json> = {};
+    if (!isDeepStrictEqual(known, now)) marks[lineageMark] = now;
+    if (confirmed === undefined) marks[confirmedMark] = slot.confirmed;
+    if (Object.keys(marks).length > 0) await this.#context.note(marks, {});
+    return position;
+  }
+
+  /** Rows are about to be copied in a snapshot of this position. */
+  async copies(lsn: string): Promise<void> {
+    await this.#context.note({ [copiedMark]: lsn }, {});
+  }
+
+  /** Must be done before the source is told. */
+  async confirms(lsn: bigint): Promise<void> {
+    await this.#context.note({ [confirmedMark]: formatLsn(lsn) }, {});
+  }
+
+  /** A new slot: nothing is known of the time before it. */
+  async begins(lineage: Lineage, lsn: string): Promise<void> {
+    await this.#context.note({ [lineageMark]: lineage, [copiedMark]: lsn, [confirmedMark]: lsn }, {});
+  }
+
+  #checkHistory(known: Lineage | undefined, now: Lineage, reach: bigint): void {
+    const fork = known === undefined ? undefined : forkOf(known, now);
+    if (known === undefined || fork === undefined || reach < fork) return;
+    if (known.system !== now.system) {
+      throw lost("This is another Postgres cluster than the one that was copied (its system identifier is another)");
+    }
+    throw lost(
+      `The server is on ${shownTimeline(now)}, which left the history of ${shownTimeline(known)} at ${formatLsn(fork)}, ` +
+        `and the pipe has loaded transactions up to ${formatLsn(reach)}: some of them are lost at the source since ` +
+        "a standby was promoted that had not received them",
+    );
+  }
+
+  #lost(what: string): AppError {
+    return lost(`The replication slot "${this.#slot}" ${what}`);
+  }
+}
+
+function missing(known: Lineage | undefined, now: Lineage): string {
+  if (known === undefined || isDeepStrictEqual(known, now)) return "any more";
+  return (
+    `on this server, which was promoted to ${shownTimeline(now)}: a standby keeps slots only from Postgres 17 on, with ` +
+    "enableFailoverSlots here and sync_replication_slots there"
+  );
+}
+
+function lost(what: string): AppError {
+  return new AppError("SOURCE_LOST", `${what}. Changes may be missing: send the command resync to copy anew.`);
+}

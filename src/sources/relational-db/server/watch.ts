@@ -1,0 +1,54 @@
+/** Looks at the slot every few seconds while the stream is followed, and reports how far behind the pipe is. */
+import type pg from "pg";
+import type { SourceContext } from "../../source.ts";
+import type { RelationalDbConfig } from "../kind.ts";
+import { connect } from "./connection.ts";
+import { WalWatch } from "./wal-budget.ts";
+
+const intervalMs = 10_000;
+const firstMs = 1_000;
+
+export class Watch {
+  readonly #config: RelationalDbConfig;
+  readonly #context: SourceContext;
+  readonly #wal: WalWatch;
+  #client: pg.Client | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(config: RelationalDbConfig, context: SourceContext, slot: string) {
+    this.#config = config;
+    this.#context = context;
+    this.#wal = new WalWatch(slot);
+  }
+
+  start(more: () => Readonly<Record<string, number>>): void {
+    this.#plan(firstMs, more);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#client?.end().catch(() => {});
+  }
+
+  #plan(ms: number, more: () => Readonly<Record<string, number>>): void {
+    if (this.#isStopped) return;
+    this.#timer = setTimeout(() => void this.#look(more).finally(() => this.#plan(intervalMs, more)), ms);
+  }
+
+  async #look(more: () => Readonly<Record<string, number>>): Promise<void> {
+    try {
+      this.#client ??= await connect(this.#config);
+      const { gauges, warning, lost } = await this.#wal.poll(this.#client);
+      // Stopped while it was connecting: nobody else would end this connection.
+      if (this.#isStopped) return await this.#client.end();
+      this.#context.report({ ...gauges, ...more() });
+      this.#context.warn("slot", lost ?? warning);
+    } catch {
+      // The stream itself says what is wrong with the source; here it is only asked again later.
+      await this.#client?.end().catch(() => {});
+      this.#client = undefined;
+    }
+  }
+}

@@ -1,0 +1,289 @@
+/**
+ * The copy of the tables that the stream then continues. Each table is cut into ranges of pages with a mark each; ranges
+ * that lie behind one another are one batch with a lane of its own. Ranges that were not durable when a worker ended are copied in a newer snapshot, and
+ * the durable ones are looked through for rows that came into them since. Such rows have the version of their snapshot's
+ * position: the stream, which begins further back, cannot replace them by what it says of the time before.
+ */
+import type pg from "pg";
+import type { Batch, JsonObject, SourceContext } from "../../source.ts";
+import type { RelationalDbConfig } from "../kind.ts";
+import { CopyFrames } from "../protocol/copy-frames.ts";
+import { connect } from "../server/connection.ts";
+import { copySelect } from "../server/session.ts";
+import type { Snapshot } from "../server/slot.ts";
+import type { TablePlan } from "../tables/tables.ts";
+import { copiedRows } from "./copied-rows.ts";
+import { Outlet } from "./outlet.ts";
+import {
+  type Cut,
+  cutFromJson,
+  cutTable,
+  cutToJson,
+  groupParts,
+  type Part,
+  partsOf,
+  placeCondition,
+} from "./partitions.ts";
+import { Buffers, Pieces, pieceBytes } from "./pieces.ts";
+
+export type Copied = {
+  readonly plan: TablePlan;
+  readonly copyId: string;
+  /** The table that is filled. */
+  readonly into: string;
+  /** It has the columns of the plan, exactly. */
+  readonly isExact: boolean;
+};
+
+type Work = Copied & {
+  /** At least one. */
+  readonly parts: readonly Part[];
+  /** The ranges are durable from an earlier snapshot: only rows that came into them since are wanted. */
+  readonly isDone: boolean;
+};
+
+export class SnapshotCopy {
+  readonly #config: RelationalDbConfig;
+  readonly #context: SourceContext;
+  readonly #tables: readonly Copied[];
+  /** Batches that were handed out and are not durable yet. */
+  readonly #pending = new Map<string, Batch>();
+  readonly #outlet: Outlet;
+  readonly #buffers: Buffers;
+  readonly #startedAt = Date.now();
+  #estimatedRows = 0;
+  #partsAll = 0;
+  #partsDone = 0;
+  #partsNow = 0;
+
+  constructor(config: RelationalDbConfig, context: SourceContext, tables: readonly Copied[]) {
+    this.#config = config;
+    this.#context = context;
+    this.#tables = tables;
+    // One is ready while others are inserted.
+    const places = context.concurrency + 1;
+    this.#outlet = new Outlet(places);
+    const most = places + this.#width;
+    this.#buffers = new Buffers(most, pieceBytes(context.memoryGb, most));
+  }
+
+  /** All ranges of the tables, with what has been done of them. */
+  async work(client: pg.Client): Promise<Work[]> {
+    const byTable = await Promise.all(this.#tables.map((table) => this.#workOf(client, table)));
+    this.#report();
+    return interleave(byTable, this.#config.settings?.snapshotNumberOfParallelTables ?? 1);
+  }
+
+  /** Batches of these ranges. When it returns, all of them are durable: their lanes have been waited for. */
+  async *read(work: readonly Work[], snapshot: Snapshot, signal: AbortSignal): AsyncGenerator<Batch> {
+    const readers = await this.#openReaders(Math.min(this.#width, work.length), snapshot);
+    const outlet = this.#outlet;
+    const close = () => outlet.close();
+    signal.addEventListener("abort", close);
+    let copying: Promise<void> | undefined;
+    try {
+      const since = await this.#since(readers[0] as Reader);
+      copying = copyAll(readers, work, outlet, (item) => ({ snapshot, since: since.get(item.plan.target) as string }));
+      for (let batch = await outlet.next(); batch !== undefined && !signal.aborted; batch = await outlet.next()) {
+        this.#pending.set(batch.id, batch);
+        yield batch;
+      }
+      // A lane takes its next batch when the one before it is durable.
+      for (const lane of new Set([...this.#pending.values()].map((batch) => batch.lane))) {
+        if (signal.aborted) return;
+        const id = `${lane}@${snapshot.lsn}:${snapshot.name}:end`;
+        yield { lane, id, replay: { kind: "nothing", lane, id }, inserts: [] };
+      }
+    } finally {
+      signal.removeEventListener("abort", close);
+      outlet.close();
+      await Promise.allSettled(readers.map((reader) => reader.close()));
+      await copying;
+      this.#buffers.close();
+    }
+  }
+
+  /** Connections that copy. */
+  get #width(): number {
+    return Math.min(this.#readersOfTable * (this.#config.settings?.snapshotNumberOfParallelTables ?? 1), 32);
+  }
+
+  get #readersOfTable(): number {
+    return this.#config.settings?.initialLoadParallelism ?? 4;
+  }
+
+  acknowledge({ id }: Batch): void {
+    const batch = this.#pending.get(id);
+    if (batch === undefined) return;
+    this.#pending.delete(id);
+    this.#outlet.free();
+    for (const { body } of batch.inserts) this.#buffers.give(body?.() as Buffer);
+    if (batch.marks === undefined) return;
+    const parts = Object.keys(batch.marks).length;
+    this.#partsDone += parts;
+    this.#partsNow += parts;
+    this.#report();
+  }
+
+  /** For each table, the oldest transaction that its first snapshot could not see: rows of later ones are new since. */
+  async #since(reader: Reader): Promise<ReadonlyMap<string, string>> {
+    const keys = new Map(this.#tables.map(({ plan, copyId }) => [plan.target, `since:${plan.target}:${copyId}`]));
+    const saved = await this.#context.marks([...keys.values()]);
+    const now = await reader.oldestTransaction();
+    const since = new Map([...keys].map(([target, key]) => [target, String(saved.get(key) ?? now)]));
+    await this.#context.note(
+      Object.fromEntries([...keys].map(([target, key]) => [key, since.get(target) as string])),
+      {},
+    );
+    return since;
+  }
+
+  async #openReaders(count: number, snapshot: Snapshot): Promise<Reader[]> {
+    const opening = Array.from({ length: count }, () => Reader.open(this.#config, snapshot, this.#buffers));
+    const opened = await Promise.allSettled(opening);
+    const readers = opened.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+    const failed = opened.find((result) => result.status === "rejected");
+    if (failed === undefined) return readers;
+    await Promise.allSettled(readers.map((reader) => reader.close()));
+    throw failed.reason;
+  }
+
+  async #workOf(client: pg.Client, table: Copied): Promise<Work[]> {
+    const cut = await this.#cutOf(client, table);
+    const parts = partsOf(cut);
+    const keys = parts.map((part) => markOf(table, part));
+    const done = await this.#context.marks(keys);
+    this.#estimatedRows += cut.rows;
+    this.#partsAll += parts.length;
+    this.#partsDone += done.size;
+    const isDone = (part: Part) => done.has(markOf(table, part));
+    const groups = groupParts(parts, this.#readersOfTable, (a, b) => isDone(a) === isDone(b));
+    return groups.map((group) => ({ ...table, parts: group, isDone: isDone(group[0] as Part) }));
+  }
+
+  async #cutOf(client: pg.Client, { plan, copyId }: Copied): Promise<Cut> {
+    const key = `cut:${plan.target}:${copyId}`;
+    const saved = (await this.#context.marks([key])).get(key);
+    if (saved !== undefined) return cutFromJson(saved as JsonObject);
+    const cut = await cutTable(client, plan.source.oid, this.#config.settings?.snapshotNumRowsPerPartition ?? 100_000);
+    await this.#context.note({ [key]: cutToJson(cut) }, {});
+    return cut;
+  }
+
+  #report(): void {
+    const left = this.#partsAll - this.#partsDone;
+    const seconds = (Date.now() - this.#startedAt) / 1000;
+    this.#context.report({
+      snapshotRowsEstimated: this.#estimatedRows,
+      snapshotParts: this.#partsAll,
+      snapshotPartsDone: this.#partsDone,
+      ...(this.#partsNow > 0 ? { snapshotSecondsLeft: Math.round((seconds / this.#partsNow) * left) } : {}),
+    });
+  }
+}
+
+/** One connection within the snapshot. */
+class Reader {
+  readonly #client: pg.Client;
+  readonly #frames: CopyFrames;
+  readonly #buffers: Buffers;
+
+  private constructor(client: pg.Client, frames: CopyFrames, buffers: Buffers) {
+    this.#client = client;
+    this.#frames = frames;
+    this.#buffers = buffers;
+  }
+
+  static async open(config: RelationalDbConfig, snapshot: Snapshot, buffers: Buffers): Promise<Reader> {
+    const frames = new CopyFrames();
+    const client = await connect(config, { frames });
+    try {
+      await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+      // A name that the server gave.
+      await client.query(`SET TRANSACTION SNAPSHOT '${snapshot.name}'`);
+      return new Reader(client, frames, buffers);
+    } catch (error) {
+      await client.end().catch(() => {});
+      throw error;
+    }
+  }
+
+  async oldestTransaction(): Promise<string> {
+    const sql = "SELECT pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot())::text AS xmin";
+    const { rows } = await this.#client.query<{ xmin: string }>(sql);
+    return (rows[0] as { xmin: string }).xmin;
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end();
+  }
+
+  /**
+   * Gives the rows of the ranges to the outlet in pieces, in one lane. The last one has the marks: when it is durable, all
+   * before it are. Copies of one reader must follow one another.
+   */
+  async copy(work: Work, { snapshot, since }: Shown, outlet: Outlet): Promise<void> {
+    const { plan, into, isExact, parts, isDone } = work;
+    const isNew = `pg_catalog.age(xmin) <= pg_catalog.age('${since}'::pg_catalog.xid8::pg_catalog.xid)`;
+    const place = placeCondition(parts);
+    const where = isDone ? `${place} AND ${isNew}` : place;
+    const rows = copiedRows(plan, into, snapshot.version, isExact);
+    const [first] = parts as [Part];
+    const lane = isDone ? `${markOf(work, first)}:moved` : markOf(work, first);
+    let given = 0;
+    const give = async (bodies: readonly Buffer[], marks: Pick<Batch, "marks"> = {}) => {
+      // The snapshot's name makes the token another one when the ranges are copied again.
+      const id = `${lane}@${snapshot.lsn}:${snapshot.name}:${given}`;
+      given += 1;
+      const fetchedBytes = bodies.reduce((sum, { length }) => sum + length, 0);
+      const inserts = bodies.map((body) => rows.insert(body));
+      await outlet.give({ lane, id, replay: { kind: "copy", lane, id }, inserts, ...marks, counts: { fetchedBytes } });
+    };
+    const pieces = new Pieces(this.#buffers, give);
+    await this.#frames.copy(this.#client, copySelect(first.leaf, rows.select, { where, only: true }), pieces);
+    const rest = pieces.take();
+    if (isDone && rest.length === 0) return;
+    await give(rest, isDone ? {} : { marks: Object.fromEntries(parts.map((part) => [markOf(work, part), true])) });
+  }
+}
+
+/** What is copied of a table: a snapshot, or only what is newer than a transaction. */
+type Shown = { readonly snapshot: Snapshot; readonly since: string };
+
+/** Each reader takes the next ranges when it is done with some. Resolves when all are given or the outlet is closed. */
+async function copyAll(
+  readers: readonly Reader[],
+  work: readonly Work[],
+  outlet: Outlet,
+  shown: (item: Work) => Shown,
+): Promise<void> {
+  const queue = work.values();
+  const read = async (reader: Reader) => {
+    for (const item of queue) await reader.copy(item, shown(item), outlet);
+    // Its transaction holds up the source's vacuum.
+    void reader.close().catch(() => {});
+  };
+  try {
+    await Promise.all(readers.map(read));
+    outlet.close();
+  } catch (error) {
+    outlet.fail(error);
+  }
+}
+
+function markOf({ plan, copyId }: Copied, part: Part): string {
+  return `snapshot:${plan.target}:${copyId}:${part.index}`;
+}
+
+/** Tables one after the other, `width` of them side by side. */
+function interleave<T>(lists: readonly (readonly T[])[], width: number): T[] {
+  const out: T[] = [];
+  for (let at = 0; at < lists.length; at += width) {
+    const group = lists.slice(at, at + width);
+    const longest = Math.max(0, ...group.map((list) => list.length));
+    for (let row = 0; row < longest; row += 1) {
+      for (const list of group) if (row < list.length) out.push(list[row] as T);
+    }
+  }
+  return out;
+}

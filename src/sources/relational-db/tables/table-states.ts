@@ -1,0 +1,206 @@
+/**
+ * What the pipe knows of each of its tables, kept as marks: the columns as the stream has them by now (the source itself
+ * may be further), whether its copy is complete, and why it is stopped if it is.
+ */
+import { randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type pg from "pg";
+import { AppError } from "../../../lib/errors.ts";
+import type { Json, JsonObject, SourceContext } from "../../source.ts";
+import type { RelationalDbConfig, TableMapping } from "../kind.ts";
+import { parseLsn, versionText } from "../protocol/lsn.ts";
+import type { Relation } from "../protocol/pgoutput.ts";
+import { readTables, type SourceTable } from "../server/catalog.ts";
+import { planTable, type TablePlan } from "./tables.ts";
+
+type Saved = {
+  readonly source: SourceTable;
+  readonly mapping: TableMapping;
+  /** Names the copy: another one begins with an empty table. */
+  readonly copy: string;
+  /** Position of the snapshot with which the copy was completed. */
+  readonly copied?: string;
+  /** Changes before this position are part of the copy. */
+  readonly skipTo?: string;
+  /** Why changes of this table are left out. */
+  readonly stopped?: string;
+};
+
+export class TableState {
+  readonly #context: SourceContext;
+  readonly #replan: (source: SourceTable, mapping: TableMapping) => TablePlan;
+  #saved: Saved;
+  #plan: TablePlan;
+  #hasRelaxed: boolean;
+
+  constructor(
+    context: SourceContext,
+    saved: Saved,
+    now: SourceTable | undefined,
+    replan: (source: SourceTable, mapping: TableMapping) => TablePlan,
+  ) {
+    this.#context = context;
+    this.#saved = saved;
+    this.#replan = replan;
+    this.#hasRelaxed = saved.source.columns.some((column) => {
+      const current = now?.columns.find((each) => each.attnum === column.attnum);
+      return column.notNull && current?.notNull === false;
+    });
+    this.#plan = this.planned(this.#saved.source);
+    if (saved.stopped !== undefined) this.#warn(saved.stopped);
+  }
+
+  get plan(): TablePlan {
+    return this.#plan;
+  }
+  get source(): SourceTable {
+    return this.#saved.source;
+  }
+  get copyId(): string {
+    return this.#saved.copy;
+  }
+  /** Nothing is to be copied: a table that was stopped on the way is left as it is. */
+  get isCopied(): boolean {
+    return this.#saved.copied !== undefined || this.isStopped;
+  }
+  get isStopped(): boolean {
+    return this.#saved.stopped !== undefined;
+  }
+  /** A column may be NULL at the source that could not when the table was made: the stream does not tell. */
+  get hasRelaxed(): boolean {
+    return this.#hasRelaxed;
+  }
+  /** Changes of transactions that committed before this position are in the copy already. */
+  get skipTo(): bigint {
+    return this.#saved.skipTo === undefined ? 0n : parseLsn(this.#saved.skipTo);
+  }
+
+  async completed(lsn: string): Promise<void> {
+    await this.#save({ ...this.#saved, copied: lsn });
+    this.#plan = this.planned(this.#saved.source);
+  }
+
+  async skipChangesBefore(lsn: string): Promise<void> {
+    await this.#save({ ...this.#saved, skipTo: lsn });
+  }
+
+  /** The stream has other columns from here on. */
+  async changed(source: SourceTable): Promise<void> {
+    await this.#save({ ...this.#saved, source });
+    this.#plan = this.planned(this.#saved.source);
+    this.#hasRelaxed = false;
+  }
+
+  async stop(reason: string): Promise<void> {
+    await this.#save({ ...this.#saved, stopped: reason });
+    this.#warn(reason);
+  }
+
+  /** With these columns of the source. */
+  planned(source: SourceTable): TablePlan {
+    const { mapping, copied } = this.#saved;
+    const plan = this.#replan(source, mapping);
+    return copied === undefined ? plan : { ...plan, settledFrom: versionText(parseLsn(copied), 0, false) };
+  }
+
+  async #save(saved: Saved): Promise<void> {
+    this.#saved = saved;
+    await this.#context.note({ [tableMark(this.#plan.target)]: saved as unknown as JsonObject }, {});
+  }
+
+  #warn(reason: string): void {
+    const { schema, name } = this.#saved.source;
+    const message = `Changes of the table ${schema}.${name} are left out: ${reason}. Send the command resync.`;
+    this.#context.warn(`table ${this.#plan.target}`, message);
+  }
+}
+
+export class TableStates {
+  readonly #byName = new Map<string, TableState>();
+
+  private constructor(states: readonly TableState[]) {
+    for (const state of states) this.#byName.set(tableKey(state.source.schema, state.source.name), state);
+  }
+
+  /** Reads what is known, and the source's catalog for tables that are new or whose copy is not complete. */
+  static async load(client: pg.Client, config: RelationalDbConfig, context: SourceContext): Promise<TableStates> {
+    const mappings = config.tableMappings;
+    const saved = await context.marks([targetsMark, ...mappings.map((mapping) => tableMark(mapping.targetTable))]);
+    const known = (mapping: TableMapping): Saved | undefined => {
+      const mark = saved.get(tableMark(mapping.targetTable)) as unknown as Saved | null | undefined;
+      return mark && isDeepStrictEqual(mark.mapping, mapping) ? mark : undefined;
+    };
+    const wanted = mappings.map(({ sourceSchemaName: schema, sourceTable: name }) => ({ schema, name }));
+    const found = new Map(
+      (await readTables(client, wanted)).map((table) => [tableKey(table.schema, table.name), table]),
+    );
+    const marks: Record<string, Json> = forgotten(saved.get(targetsMark), mappings);
+    const states = mappings.map((mapping) => {
+      const now = found.get(tableKey(mapping.sourceSchemaName, mapping.sourceTable));
+      const state = known(mapping) ?? { source: now ?? missing(mapping), mapping, copy: newCopyId() };
+      const used = restarted(state, now);
+      marks[tableMark(mapping.targetTable)] = used as unknown as JsonObject;
+      return new TableState(context, used, now, (source, of) => planOf(source, of, config, context));
+    });
+    await context.note(marks, {});
+    return new TableStates(states);
+  }
+
+  all(): TableState[] {
+    return [...this.#byName.values()];
+  }
+
+  ofTarget(target: string): TableState | undefined {
+    return this.all().find((state) => state.plan.target === target);
+  }
+
+  of(relation: Pick<Relation, "schema" | "name">): TableState | undefined {
+    return this.#byName.get(tableKey(relation.schema, relation.name));
+  }
+}
+
+/**
+ * A copy that was interrupted goes on only if the table is as it was, and if a row that is copied twice is one row:
+ * without a version to tell them apart it begins anew.
+ */
+function restarted(state: Saved, now: SourceTable | undefined): Saved {
+  if (state.copied !== undefined || state.stopped !== undefined || now === undefined) return state;
+  const engine = state.mapping.tableEngine ?? "ReplacingMergeTree";
+  if (engine === "ReplacingMergeTree" && isDeepStrictEqual(json(now), json(state.source))) return state;
+  return { source: now, mapping: state.mapping, copy: newCopyId() };
+}
+
+function json(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+/** Tables that were taken out of the pipe are copied anew should they come back. */
+function forgotten(targets: Json | undefined, mappings: readonly TableMapping[]): Record<string, Json> {
+  const now = mappings.map((mapping) => mapping.targetTable);
+  const gone = ((targets ?? []) as string[]).filter((target) => !now.includes(target));
+  return { [targetsMark]: now, ...Object.fromEntries(gone.map((target) => [tableMark(target), null])) };
+}
+
+function planOf(source: SourceTable, mapping: TableMapping, config: RelationalDbConfig, context: SourceContext) {
+  const { allowNullableColumns: nullable = false, deleteOnMerge: hardDelete = false } = config.settings ?? {};
+  return planTable(source, mapping, context.destination.database, { nullable, hardDelete });
+}
+
+function missing({ sourceSchemaName, sourceTable }: TableMapping): never {
+  const message = `The table ${sourceSchemaName}.${sourceTable} does not exist at the source.`;
+  throw new AppError("SOURCE_INVALID", message);
+}
+
+function newCopyId(): string {
+  return randomBytes(6).toString("hex");
+}
+
+const targetsMark = "targets";
+
+function tableMark(target: string): string {
+  return `table:${target}`;
+}
+
+function tableKey(schema: string, name: string): string {
+  return JSON.stringify([schema, name]);
+}

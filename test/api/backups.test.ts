@@ -1,0 +1,197 @@
+/** Backups over HTTP, without engines: rows are set through the store. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { BackupRow } from "../../src/store/backups.ts";
+import { type Api, basic, startApi } from "./harness.ts";
+
+const services = "/v1/organizations/{o}/services";
+const noId = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
+
+let api: Api;
+let serviceId: string;
+let root: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  serviceId = await newService();
+  root = `${services}/${serviceId}`;
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+async function newService(): Promise<string> {
+  const { body } = await api.call("POST", services, { body: { name: "s" } });
+  await api.services.setState(body.result.service.id, "running", null);
+  return body.result.service.id;
+}
+
+let minute = 0;
+async function backup(of: string, change: Partial<BackupRow> = {}): Promise<string> {
+  minute += 1;
+  const started_at = new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
+  return await api.backups.insert({
+    ...{ organization_id: api.organizationId, service_id: of, service_name: "s", name: `n${minute}` },
+    ...{ trigger: "schedule", status: "done", type: "full", base_id: null, encrypted: 0, started_at },
+    ...{ location: JSON.stringify({ kind: "local", root: "/x" }), verification: "passed" },
+    ...{ finished_at: new Date(Date.UTC(2026, 0, 1, 0, minute, 5)).toISOString(), size_bytes: 10 },
+    ...change,
+  });
+}
+
+describe("the list (A4)", () => {
+  test("is empty for a service without backups, and 404 for one that does not exist", async () => {
+    expect((await api.call("GET", `${root}/backups`)).body.result).toEqual([]);
+    expect((await api.call("GET", `${services}/${noId}/backups`)).status).toBe(404);
+  });
+
+  test("shows newest first; finishedAt only when finished; duration that runs; a bucket only for buckets", async () => {
+    const of = await newService();
+    const first = await backup(of);
+    const bucket = JSON.stringify({ kind: "s3", bucket: "b", prefix: "p/", region: "r" });
+    const second = await backup(of, { location: bucket, name: "n" });
+    const started_at = new Date(Date.now() - 90_000).toISOString();
+    const running = await backup(of, { status: "in_progress", finished_at: null, started_at, verification: "pending" });
+    await backup(of, { status: "deleting" });
+    const { result } = (await api.call("GET", `${services}/${of}/backups`)).body;
+    expect(result.map((row: { id: string }) => row.id)).toEqual([running, second, first]);
+    expect(result[0]).not.toHaveProperty("finishedAt");
+    expect(result[0].durationInSeconds).toBeGreaterThanOrEqual(90);
+    expect(result[1].bucket).toEqual({
+      bucketPath: `s3://b/p/services/${of}/n`,
+      iamRoleArn: "",
+      iamRoleSessionName: "",
+    });
+    expect(result[2]).toMatchObject({ durationInSeconds: 5, sizeInBytes: 10, status: "done", type: "full" });
+    expect(result[2]).not.toHaveProperty("bucket");
+  });
+
+  test("of a deleted service stays as long as its backups", async () => {
+    const of = await newService();
+    await backup(of);
+    await api.services.remove(of);
+    expect((await api.call("GET", `${services}/${of}/backups`)).body.result).toHaveLength(1);
+    const all = await api.call("GET", "/v1/organizations/{o}/backups");
+    expect(all.body.result.map((row: { serviceId: string }) => row.serviceId)).toContain(of);
+  });
+});
+
+describe("making one now", () => {
+  test("is in progress at once, and one at a time", async () => {
+    const of = await newService();
+    const made = await api.call("POST", `${services}/${of}/backups`);
+    expect(made.body.result).toMatchObject({ serviceId: of, status: "in_progress", verification: "pending" });
+    expect(made.body.result.backupName).toMatch(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/);
+    expect((await api.call("POST", `${services}/${of}/backups`)).body).toMatchObject({ code: "CONFLICT" });
+  });
+
+  test("of a service that was never there yet is refused", async () => {
+    const { body } = await api.call("POST", services, { body: { name: "new" } });
+    expect((await api.call("POST", `${services}/${body.result.service.id}/backups`)).status).toBe(409);
+  });
+});
+
+describe("the configuration", () => {
+  const path = () => `${root}/backupConfiguration`;
+  const patch = (body: object) => api.call("PATCH", path(), { body });
+
+  test("has the relative's defaults; null resets a member", async () => {
+    const defaults = { backupPeriodInHours: 24, backupRetentionPeriodInHours: 24, backupStartTime: null };
+    expect((await api.call("GET", path())).body.result).toEqual(defaults);
+    expect((await patch({ backupPeriodInHours: 6, backupRetentionPeriodInHours: 720 })).body.result).toEqual({
+      backupPeriodInHours: 6,
+      backupRetentionPeriodInHours: 720,
+      backupStartTime: null,
+    });
+    const daily = await patch({ backupStartTime: "03:30" });
+    expect(daily.body.result).toMatchObject({ backupPeriodInHours: 24, backupStartTime: "03:30" });
+    expect((await patch({ backupPeriodInHours: 12 })).body.result).toMatchObject({ backupStartTime: null });
+    const reset = { backupPeriodInHours: null, backupRetentionPeriodInHours: null, backupStartTime: null };
+    expect((await patch(reset)).body.result).toEqual(defaults);
+  });
+
+  test.each([
+    [{ backupPeriodInHours: 5 }, "backupPeriodInHours"],
+    [{ backupRetentionPeriodInHours: 23 }, "backupRetentionPeriodInHours"],
+    [{ backupRetentionPeriodInHours: 25 }, "backupRetentionPeriodInHours"],
+    [{ backupRetentionPeriodInHours: 1104 }, "backupRetentionPeriodInHours"],
+    [{ backupStartTime: "24:00" }, "backupStartTime"],
+    [{ backupStartTime: "3:30" }, "backupStartTime"],
+    [{ backupStartTime: "03:30", backupPeriodInHours: 6 }, "backupPeriodInHours"],
+    [{ period: 6 }, "period"],
+  ])("%j is refused, naming the member", async (body, member) => {
+    const answer = await patch(body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.issues.map((issue: { path: string }) => issue.path)).toContain(member);
+  });
+
+  test("is changed by admins only", async () => {
+    const key = await api.credentials.createKey({
+      ...{ organizationId: api.organizationId, name: "dev", role: "developer", state: "enabled", expireAt: null },
+    });
+    const auth = basic(key.row.key_id, key.secret);
+    expect((await api.call("PATCH", path(), { body: { backupPeriodInHours: 6 }, auth })).status).toBe(403);
+    expect((await api.call("GET", path(), { auth })).status).toBe(200);
+  });
+});
+
+describe("restoring", () => {
+  test.each([
+    ["failed", { status: "error", error: "disk full", verification: "pending" }, "CONFLICT", /it failed \(disk full\)/],
+    ["running", { status: "in_progress", verification: "pending" }, "CONFLICT", /not finished/],
+    ["unchecked", { verification: "pending" }, "BACKUP_UNUSABLE", /not been verified/],
+    [
+      "damaged",
+      { verification: "failed", problems: '["data.bin is missing"]' },
+      "BACKUP_UNUSABLE",
+      /data\.bin is missing/,
+    ],
+  ] as const)("a %s backup is refused, and nothing is created", async (_, change, code, reason) => {
+    const backupId = await backup(serviceId, change);
+    const before = (await api.call("GET", services)).body.result.length;
+    const answer = await api.call("POST", services, { body: { name: "copy", backupId } });
+    expect(answer.body).toMatchObject({ code, error: expect.stringMatching(reason) });
+    const part = { database: "default", targetDatabase: "d" };
+    expect((await api.call("POST", `${root}/backups/${backupId}/restore`, { body: part })).body.code).toBe(code);
+    expect((await api.call("GET", services)).body.result.length).toBe(before);
+  });
+
+  test("a damaged one is taken when forced; the service waits for it in provisioning", async () => {
+    const backupId = await backup(serviceId, { verification: "failed" });
+    const { body } = await api.call("POST", services, { body: { name: "copy", backupId, force: true } });
+    expect(body.result.service.state).toBe("provisioning");
+    expect(await api.restores.unfilled(body.result.service.id)).toMatchObject({ forced: 1, pipes: "stopped" });
+  });
+
+  test("of an unknown backup is 404; its options without it are refused", async () => {
+    const unknown = await api.call("POST", services, { body: { name: "copy", backupId: noId } });
+    expect(unknown.status).toBe(404);
+    expect((await api.call("POST", services, { body: { name: "copy", force: true } })).status).toBe(400);
+  });
+
+  test("a part says where it goes, and is listed", async () => {
+    const backupId = await backup(serviceId);
+    const body = { database: "a", table: "t", targetDatabase: "b" };
+    const { result } = (await api.call("POST", `${root}/backups/${backupId}/restore`, { body })).body;
+    expect(result).toMatchObject({
+      ...{ backupId, serviceId, scope: "table", sourceDatabase: "a", sourceTable: "t" },
+      ...{ targetDatabase: "b", targetTable: "t", status: "queued", notes: [] },
+    });
+    expect((await api.call("GET", `${root}/restores/${result.id}`)).body.result).toEqual(result);
+    expect((await api.call("GET", `${root}/restores`)).body.result).toEqual([result]);
+    expect((await api.call("GET", `${root}/restores/${noId}`)).status).toBe(404);
+  });
+});
+
+test("a backup of another service is not found under this one", async () => {
+  const other = await newService();
+  const backupId = await backup(other);
+  expect((await api.call("GET", `${root}/backups/${backupId}`)).status).toBe(404);
+  expect((await api.call("GET", `${services}/${other}/backups/${backupId}`)).body.result).toMatchObject({
+    ...{ id: backupId, encrypted: false, trigger: "schedule", problems: [] },
+  });
+});
+
+test("a deep check that was asked for is not made shallower by another request", async () => {
+  const backupId = await backup(serviceId);
+  const verify = (body: object) => api.call("POST", `${root}/backups/${backupId}/verify`, { body });
+  expect((await verify({ deep: true })).body.result.checkRequested).toBe("deep");
+  expect((await verify({})).body.result.checkRequested).toBe("deep");
+});

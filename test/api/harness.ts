@@ -1,0 +1,226 @@
+/** The real HTTP server on real stores in a temporary directory, without engines: states are set through the store. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import { limits } from "../../harness/limits.ts";
+import { anyNetwork } from "../../harness/network.ts";
+import { openApiDocument } from "../../src/api/openapi.ts";
+import { managementOperations } from "../../src/api/operations.ts";
+import { rescan } from "../../src/backups/catalogue.ts";
+import { BackupPlace, placeOptions } from "../../src/backups/storage/place.ts";
+import { stateOf } from "../../src/confinement/state.ts";
+import { FailedLogins } from "../../src/endpoint/auth/failed-logins.ts";
+import { Authenticator } from "../../src/http/auth.ts";
+import { auditHandlers } from "../../src/http/handlers/audit.ts";
+import { backupHandlers } from "../../src/http/handlers/backups.ts";
+import { organizationHandlers } from "../../src/http/handlers/organizations.ts";
+import { pipeHandlers } from "../../src/http/handlers/pipes.ts";
+import { serviceHandlers } from "../../src/http/handlers/services.ts";
+import { addPages } from "../../src/http/pages.ts";
+import { RateLimiter } from "../../src/http/rate-limit.ts";
+import { createServer } from "../../src/http/server.ts";
+import { AppError } from "../../src/lib/errors.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import { Permits } from "../../src/outgoing/permits.ts";
+import { PipeChecks } from "../../src/pipes/control/check.ts";
+import { ServiceDisks } from "../../src/services/disks.ts";
+import { AuditEventStore, AuditTrail } from "../../src/store/audit-events.ts";
+import { BackupStore } from "../../src/store/backups.ts";
+import { CredentialStore } from "../../src/store/credentials.ts";
+import { type Database, openDatabase } from "../../src/store/database.ts";
+import type { OrganizationLimits } from "../../src/store/limits.ts";
+import { OrganizationStore } from "../../src/store/organizations.ts";
+import { PipeStore } from "../../src/store/pipes.ts";
+import { RestoreStore } from "../../src/store/restores.ts";
+import { Sealer } from "../../src/store/secrets.ts";
+import { ServiceStore } from "../../src/store/services.ts";
+
+export type Answer = {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  // biome-ignore lint/suspicious/noExplicitAny: bodies under test are looked at member by member
+  readonly body: any;
+  readonly text: string;
+};
+
+export type Api = AsyncDisposable & {
+  readonly server: FastifyInstance;
+  readonly organizationId: string;
+  /** Folder of backups. */
+  readonly backupDir: string;
+  readonly db: Database;
+  readonly services: ServiceStore;
+  readonly disks: ServiceDisks;
+  readonly backups: BackupStore;
+  readonly restores: RestoreStore;
+  readonly pipes: PipeStore;
+  readonly credentials: CredentialStore;
+  readonly organizations: OrganizationStore;
+  readonly trail: AuditTrail;
+  readonly keyId: string;
+  readonly keySecret: string;
+  /** Sends with the admin key unless `auth` says otherwise (null: no header). `body` may be raw text or bytes. */
+  call(
+    method: string,
+    path: string,
+    options?: { body?: unknown; auth?: string | null; headers?: Record<string, string> },
+  ): Promise<Answer>;
+};
+
+export async function startApi(
+  options: {
+    rateLimit?: number;
+    loginFailureLimit?: number;
+    now?: () => number;
+    metricsToken?: string;
+    requestTimeoutMs?: number;
+    checkEveryMs?: number;
+    limits?: OrganizationLimits;
+    defaultDiskGb?: number;
+  } = {},
+): Promise<Api> {
+  const dir = mkdtempSync(join(tmpdir(), "millrace-api-"));
+  const db = openDatabase(join(dir, "millrace.db"));
+  const organizations = new OrganizationStore(db);
+  const credentials = new CredentialStore(db);
+  const services = new ServiceStore(db);
+  const disks = new ServiceDisks({ services, logger: createLogger("silent") });
+  const backups = new BackupStore(db);
+  const restores = new RestoreStore(db);
+  const pipes = new PipeStore(db, new Sealer(Buffer.alloc(32, 7)));
+  const place = new BackupPlace(placeOptions({ backupBucketRegion: "" }, dir));
+  const organization = await organizations.create("Test");
+  const { row, secret } = await credentials.createKey({
+    organizationId: organization.id,
+    name: "admin",
+    role: "admin",
+    state: "enabled",
+    expireAt: null,
+  });
+  const failedLogins = new FailedLogins({ perMinute: options.loginFailureLimit ?? 1000, wait: async () => {} });
+  const auditEvents = new AuditEventStore(db);
+  const trail = new AuditTrail(auditEvents, createLogger("silent"));
+  const authenticator = new Authenticator(credentials, failedLogins, (event) => trail.note(event));
+  let port = 20_000;
+  const server = await createServer({
+    authenticator,
+    rateLimiter: new RateLimiter({ limit: options.rateLimit ?? 10_000, windowSeconds: 10 }, options.now),
+    logger: createLogger("silent"),
+    bodyLimitBytes: 1_048_576,
+    ...(options.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: options.requestTimeoutMs }),
+    ...(options.checkEveryMs === undefined ? {} : { checkEveryMs: options.checkEveryMs }),
+    tls: undefined,
+    signal: new AbortController().signal,
+    management: {
+      operations: managementOperations,
+      handlers: {
+        ...organizationHandlers({ organizations, credentials, limits: options.limits ?? limits }),
+        ...serviceHandlers({
+          services,
+          endpoint: { protocol: "http", host: "127.0.0.1" },
+          allocatePort: async () => port++,
+          live: (row) => ({
+            lastActivityAt: undefined,
+            diskUsedBytes: disks.usedBytes(row),
+            diskProblem: disks.problem(row),
+          }),
+          defaultDiskGb: options.defaultDiskGb,
+          poke: () => {},
+          endpointsOpen: async () => {},
+          limits: options.limits ?? limits,
+          backups,
+          restores,
+        }),
+        ...pipeHandlers({
+          services,
+          pipes,
+          checks: new PipeChecks({
+            acquire: async () => {
+              throw new AppError("SERVICE_UNAVAILABLE", "no engine here");
+            },
+            policy: anyNetwork.policy,
+            permits: new Permits(),
+            limit: 8,
+          }),
+          limits: options.limits ?? limits,
+          gauges: () => ({ lagMs: 5 }),
+          poke: () => {},
+        }),
+        ...auditHandlers({ events: auditEvents }),
+        ...backupHandlers({
+          services,
+          backups,
+          restores,
+          role: { arn: "", sessionName: "" },
+          defaults: { periodHours: 24, retentionHours: 24 },
+          plannedFacts: () => ({ location: JSON.stringify({ kind: "local", root: dir }), encrypted: 0 }),
+          retention: async () => [],
+          rescan: (scope, signal) => rescan({ place, backups }, scope, signal),
+          poke: () => {},
+        }),
+      },
+    },
+    observability: { operations: {}, handlers: {} },
+    extend: (instance) =>
+      addPages(instance, {
+        confinement: stateOf(7, "", 2),
+        version: "0.0.0",
+        operations: managementOperations,
+        openApi: () => openApiDocument({ management: managementOperations, observability: {}, version: "0.0.0" }),
+        loops: () => [],
+        samples: async () => [],
+        hosts: ["millrace.example"],
+        metricsToken: options.metricsToken,
+        failedLogins,
+      }),
+  });
+  const admin = basic(row.key_id, secret);
+  return {
+    server,
+    organizationId: organization.id,
+    backupDir: join(dir, "backups"),
+    db,
+    services,
+    disks,
+    backups,
+    restores,
+    pipes,
+    credentials,
+    organizations,
+    trail,
+    keyId: row.key_id,
+    keySecret: secret,
+    call: async (method, path, { body, auth = admin, headers = {} } = {}) => {
+      const response = await server.inject({
+        method: method as "GET",
+        url: path.replace("{o}", organization.id),
+        headers: {
+          ...(auth === null ? {} : { authorization: auth }),
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...headers,
+        },
+        ...(body === undefined
+          ? {}
+          : { payload: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
+      });
+      const isJson = String(response.headers["content-type"]).startsWith("application/json");
+      return {
+        status: response.statusCode,
+        headers: response.headers as Record<string, string>,
+        body: isJson ? response.json() : undefined,
+        text: response.payload,
+      };
+    },
+    [Symbol.asyncDispose]: async () => {
+      await server.close();
+      await trail.close();
+      db.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function basic(keyId: string, secret: string): string {
+  return `Basic ${Buffer.from(`${keyId}:${secret}`).toString("base64")}`;
+}

@@ -1,0 +1,127 @@
+/** Pages and metrics: who may ask for them by which name, and the headers that every answer carries. */
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hostCheck } from "../../src/http/hosts.ts";
+import { type Api, startApi } from "./harness.ts";
+
+const pages = ["/", "/docs", "/openapi.json", "/health", "/metrics"];
+const services = "/v1/organizations/{o}/services";
+
+describe("by which name", () => {
+  test.each([
+    ["localhost:8123", true],
+    ["LOCALHOST.", true],
+    ["app.localhost", true],
+    ["127.0.0.1:8123", true],
+    ["192.0.2.7", true],
+    ["[::1]:8123", true],
+    ["millrace.example:443", true],
+    ["evil.example", false],
+    ["evil.example:8123", false],
+    ["127.0.0.1.evil.example", false],
+    ["localhost.evil.example", false],
+    ["millrace.example.evil.example", false],
+    ["", false],
+    ["a b", false],
+    ["[::1", false],
+    ["localhost:8123:1", false],
+    [undefined, true],
+  ])("%s: %s", (host, allowed) => {
+    expect(hostCheck(["Millrace.example", "0.0.0.0"])(host)).toBe(allowed);
+  });
+
+  test("every page asks, and says what to do", async () => {
+    await using api = await startApi();
+    for (const page of pages) {
+      const rebound = await api.call("GET", page, { auth: null, headers: { host: "evil.example:8123" } });
+      expect([page, rebound.status]).toEqual([page, 403]);
+      expect(rebound.body.error).toContain("set publicHost");
+      const named = await api.call("GET", page, { auth: null, headers: { host: "millrace.example" } });
+      expect(named.status).toBeLessThan(400);
+    }
+  });
+});
+
+describe("metrics", () => {
+  const ask = async (api: Api, remoteAddress: string, headers: Record<string, string> = {}) => {
+    return await api.server.inject({ method: "GET", url: "/metrics", remoteAddress, headers });
+  };
+
+  test("without a token: from this machine, and not through a proxy on it", async () => {
+    await using api = await startApi();
+    expect((await ask(api, "127.0.0.1")).statusCode).toBe(200);
+    expect((await ask(api, "::1")).statusCode).toBe(200);
+    expect((await ask(api, "192.0.2.7")).statusCode).toBe(403);
+    for (const name of ["x-forwarded-for", "forwarded", "x-real-ip", "via", "x-forwarded-host"]) {
+      expect((await ask(api, "127.0.0.1", { [name]: "x" })).statusCode).toBe(403);
+    }
+    // An administrator of one organization has no right to the names of the others.
+    const { text } = await api.call("GET", "/metrics", { headers: { "x-forwarded-for": "192.0.2.7" } });
+    expect(text).toContain("FORBIDDEN");
+  });
+
+  test("with a token: only with it, from anywhere", async () => {
+    const token = "0123456789abcdef";
+    await using api = await startApi({ metricsToken: token, loginFailureLimit: 3 });
+    const refused = await ask(api, "127.0.0.1");
+    expect([refused.statusCode, refused.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
+    const right = { authorization: `Bearer ${token}`, "x-forwarded-for": "192.0.2.9" };
+    expect((await ask(api, "192.0.2.7", right)).statusCode).toBe(200);
+    const guesses = [];
+    for (let i = 0; i < 4; i += 1) {
+      guesses.push((await ask(api, "192.0.2.7", { authorization: `Bearer ${token}${i}` })).statusCode);
+    }
+    expect(guesses).toEqual([401, 401, 401, 429]);
+    expect((await ask(api, "192.0.2.7", right)).statusCode).toBe(200);
+  });
+});
+
+describe("headers", () => {
+  let api: Api;
+  beforeAll(async () => {
+    api = await startApi({ requestTimeoutMs: 300, checkEveryMs: 50 });
+  });
+  afterAll(() => api[Symbol.asyncDispose]());
+
+  test("answers of the API are kept by nobody and are what they say", async () => {
+    const answers = [
+      await api.call("POST", "/v1/organizations/{o}/keys", { body: { name: "k", roles: ["admin"] } }),
+      await api.call("GET", services),
+      await api.call("GET", services, { auth: null }),
+      await api.call("GET", "/v1/nothing"),
+      await api.call("POST", services, { body: "{" }),
+      await api.call("GET", "/metrics"),
+    ];
+    for (const { headers } of answers) {
+      expect(headers).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
+      expect(headers).not.toHaveProperty("strict-transport-security");
+    }
+  });
+
+  test("pages run no scripts and stand in nobody's frame", async () => {
+    for (const page of ["/docs", "/openapi.json"]) {
+      const { headers, text } = await api.call("GET", page, { auth: null });
+      expect(headers["content-security-policy"]).toMatch(/default-src 'none';.*frame-ancestors 'none'/);
+      expect(headers).toMatchObject({ "x-frame-options": "DENY", "cache-control": "no-cache" });
+      expect(text).not.toContain("<script");
+    }
+  });
+
+  test("a body that does not end is given up", async () => {
+    await api.server.listen({ host: "127.0.0.1", port: 0 });
+    const { port } = api.server.server.address() as { port: number };
+    const socket = connect(port, "127.0.0.1");
+    let said = "";
+    socket.on("data", (chunk) => {
+      said += String(chunk);
+    });
+    const auth = Buffer.from(`${api.keyId}:${api.keySecret}`).toString("base64");
+    const path = services.replace("{o}", api.organizationId);
+    const head = [`POST ${path} HTTP/1.1`, "Host: localhost", `Authorization: Basic ${auth}`];
+    socket.write(`${[...head, "Content-Type: application/json", "Content-Length: 100"].join("\r\n")}\r\n\r\n{`);
+    const drip = setInterval(() => socket.write(" "), 50);
+    await new Promise((resolve) => socket.once("close", resolve));
+    clearInterval(drip);
+    expect(said).toMatch(/^HTTP\/1.1 408 /);
+  });
+});

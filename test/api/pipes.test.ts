@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { limits } from "../../harness/limits.ts";
+import { type Api, startApi } from "./harness.ts";
+
+let api: Api;
+let root: string;
+let serviceId: string;
+
+const columns = [
+  { name: "time", type: "DateTime64(3)" },
+  { name: "user", type: "String" },
+];
+const definition = {
+  name: "Events",
+  source: {
+    objectStorage: {
+      url: "http://127.0.0.1:1/bucket/*.json",
+      authentication: "IAM_USER",
+      accessKey: { accessKeyId: "AKIA", secretKey: "very-secret" },
+    },
+  },
+  destination: { table: "events", columns },
+};
+
+beforeAll(async () => {
+  api = await startApi();
+  const { body } = await api.call("POST", "/v1/organizations/{o}/services", { body: { name: "s" } });
+  serviceId = body.result.service.id;
+  root = `/v1/organizations/{o}/services/${serviceId}/pipes`;
+  await api.services.setState(serviceId, "running", null);
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+/** A pipe as it stands after a successful create. */
+async function storedPipe(): Promise<string> {
+  return await api.pipes.create(
+    {
+      ...{ serviceId, name: "Events", sourceKind: "objectStorage", roles: ["writer"], fieldMappings: [] },
+      source: { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json", authentication: "IAM_USER" } },
+      secrets: { accessKey: { accessKeyId: "AKIA", secretKey: "very-secret" } },
+      ...{ destination: { table: "events", columns }, scaling: {}, settings: { object_storage_concurrency: 2 } },
+    },
+    limits.pipes,
+  );
+}
+
+const long = `Enum8(${Array.from({ length: 120 }, (_, i) => `'value ${i}' = ${i}`).join(", ")})`;
+const issuePaths = (body: { issues?: { path: string }[] }) => body.issues?.map((issue) => issue.path);
+
+describe("creating a pipe", () => {
+  const create = (change: object) => api.call("POST", root, { body: { ...definition, ...change } });
+
+  test.each([
+    ["no source", { source: {} }, ["source"]],
+    ["two sources", { source: { ...definition.source, managedStream: { streamName: "s", region: "r" } } }, ["source"]],
+    ["no name", { name: undefined }, ["name"]],
+    ["no table", { destination: { columns } }, ["destination.table"]],
+    ["no columns", { destination: { table: "t" } }, ["destination.columns"]],
+    ["an address that is none", { source: { objectStorage: { url: "bucket/x" } } }, ["source.objectStorage.url"]],
+    [
+      "IAM_USER without a key",
+      { source: { objectStorage: { url: "https://h/b/*", authentication: "IAM_USER" } } },
+      ["source.objectStorage.accessKey"],
+    ],
+    [
+      "a queue without isContinuous, and a format that is none",
+      { source: { objectStorage: { url: "https://h/b/*", format: "XML" } } },
+      ["source.objectStorage.format"],
+    ],
+    [
+      "a mapping that leaves a column out",
+      { fieldMappings: [{ sourceField: "t", destinationField: "time" }] },
+      ["fieldMappings"],
+    ],
+    [
+      "a type that is none",
+      { destination: { table: "t", columns: [{ name: "a", type: "String DEFAULT file('/etc/passwd')" }] } },
+      ["destination.columns.0.type"],
+    ],
+    [
+      "types that are too long together",
+      { destination: { table: "t", columns: Array.from({ length: 240 }, (_, i) => ({ name: `c${i}`, type: long })) } },
+      ["destination.columns"],
+    ],
+    [
+      "a partition expression that ends in a comment",
+      { destination: { table: "t", columns, tableDefinition: { partitionBy: "toString(user) -- " } } },
+      ["destination.tableDefinition.partitionBy"],
+    ],
+    [
+      "a partition expression that runs something",
+      { destination: { table: "t", columns, tableDefinition: { partitionBy: "(SELECT 1)" } } },
+      ["destination.tableDefinition.partitionBy"],
+    ],
+    [
+      "a replacing engine without version and sorting key",
+      { destination: { table: "t", columns, tableDefinition: { engine: { type: "ReplacingMergeTree" } } } },
+      ["destination.tableDefinition.engine.versionColumnId", "destination.tableDefinition.sortingKey"],
+    ],
+    ["too many replicas", { scaling: { replicas: 41 } }, ["scaling.replicas"]],
+    ["too little memory", { scaling: { replicaMemoryGb: 0.25 } }, ["scaling.replicaMemoryGb"]],
+    ["a concurrency of zero", { settings: { object_storage_concurrency: 0 } }, ["settings.object_storage_concurrency"]],
+    ["an unknown setting", { settings: { max_threads: 1 } }, ["settings.max_threads"]],
+  ])("with %s is refused, naming the field", async (_name, change, paths) => {
+    const { status, body } = await create(change);
+    expect(status).toBe(400);
+    expect(issuePaths(body)).toEqual(paths);
+    expect(JSON.stringify(body)).not.toContain("very-secret");
+    expect((await api.call("GET", root)).body.result).toEqual([]);
+  });
+
+  test.each(["idle", "stopped", "starting"] as const)(
+    "on a service that is %s is 424 with the state",
+    async (state) => {
+      await api.services.setState(serviceId, state, null);
+      const { status, body } = await create({});
+      await api.services.setState(serviceId, "running", null);
+      expect([status, body.code]).toEqual([424, "SERVICE_NOT_RUNNING"]);
+      expect(body.error).toBe(
+        `FAILED_DEPENDENCY: Pipe creation is allowed only when the service is running. Current state: ${state}`,
+      );
+    },
+  );
+});
+
+describe("a pipe", () => {
+  test("is shown as it was sent: without secrets, roles, or members that were not set", async () => {
+    const id = await storedPipe();
+    const { body, text } = await api.call("GET", `${root}/`);
+    const shown = body.result.find((pipe: { id: string }) => pipe.id === id);
+    expect(shown).toEqual({
+      ...{ id, serviceId, name: "Events", state: "Provisioning", scaling: {}, fieldMappings: [] },
+      source: { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json", authentication: "IAM_USER" } },
+      destination: { table: "events", columns },
+      settings: { object_storage_concurrency: 2 },
+      createdAt: expect.stringMatching(/Z$/),
+      updatedAt: expect.stringMatching(/Z$/),
+    });
+    expect(text).not.toMatch(/very-secret|AKIA|writer/);
+    const details = await api.call("GET", `${root}/${id}`);
+    expect(details.body.result.progress).toEqual({ lagMs: 5 });
+  });
+
+  test("settings merge, null resets, bounds hold, an empty change is refused", async () => {
+    const id = await storedPipe();
+    const path = `${root}/${id}/settings`;
+    const put = (body: object) => api.call("PUT", path, { body });
+    expect((await put({ database_max_threads: 3 })).body.result).toEqual({
+      object_storage_concurrency: 2,
+      database_max_threads: 3,
+    });
+    expect((await put({ object_storage_concurrency: null })).body.result).toEqual({ database_max_threads: 3 });
+    expect((await put({ object_storage_max_file_count: 10_001 })).status).toBe(400);
+    expect((await put({})).status).toBe(400);
+    expect((await api.call("GET", path)).body.result).toEqual({ database_max_threads: 3 });
+  });
+
+  test("patch changes what may change, tolerates what stays, refuses the rest by name", async () => {
+    const id = await storedPipe();
+    const patch = (body: object) => api.call("PATCH", `${root}/${id}`, { body });
+    const renamed = await patch({ name: "New", settings: { object_storage_concurrency: 5 } });
+    expect(renamed.body.result).toMatchObject({ name: "New", settings: { object_storage_concurrency: 5 } });
+    const refused = await patch({ source: { objectStorage: { url: "https://h/other/*" } } });
+    expect([refused.status, issuePaths(refused.body)]).toEqual([400, ["source.objectStorage.url"]]);
+    const other = await patch({ source: { messageBroker: { brokers: "b" } } });
+    expect(issuePaths(other.body)).toEqual(["source.messageBroker"]);
+    expect(await api.pipes.secrets(id)).toEqual({ accessKey: { accessKeyId: "AKIA", secretKey: "very-secret" } });
+  });
+
+  test("commands: stop from any state, start only when it does not run, resync only for databases", async () => {
+    const id = await storedPipe();
+    const command = (name: string) => api.call("PATCH", `${root}/${id}/state`, { body: { command: name } });
+    const again = await command("start");
+    expect([again.status, again.body.error]).toEqual([400, "BAD_REQUEST: Events: the pipe is already running"]);
+    expect((await command("stop")).status).toBe(200);
+    expect((await command("stop")).status).toBe(200);
+    expect((await command("start")).status).toBe(200);
+    await api.pipes.setState(id, "Failed", "broken", 1);
+    expect((await command("start")).status).toBe(200);
+    expect((await command("resync")).status).toBe(400);
+  });
+
+  test("scaling is checked and merged; a deleted pipe is not found", async () => {
+    const id = await storedPipe();
+    const scale = (body: object) => api.call("PATCH", `${root}/${id}/scaling`, { body });
+    await scale({ replicas: 1, replicaMemoryGb: 0.5 });
+    expect((await scale({ concurrency: 4 })).body.result.scaling).toEqual({
+      ...{ replicas: 1, replicaMemoryGb: 0.5, concurrency: 4 },
+    });
+    expect((await scale({})).status).toBe(400);
+    expect((await api.call("DELETE", `${root}/${id}`)).status).toBe(200);
+    expect((await api.call("GET", `${root}/${id}`)).status).toBe(404);
+    expect((await api.call("DELETE", `${root}/${id}`)).status).toBe(404);
+  });
+
+  test("secrets are sealed at rest", async () => {
+    const id = await storedPipe();
+    const stored = JSON.stringify(await api.pipes.find(id));
+    expect(stored).not.toContain("very-secret");
+  });
+});

@@ -1,0 +1,153 @@
+import { createRecordsBatch } from "@platformatic/kafka";
+import { anyNetwork } from "../../harness/network.ts";
+import { keptMarks, testContext } from "../../harness/source-context.ts";
+import { describeSource, type World } from "../../harness/source-contract.ts";
+import { ClickHouseError } from "../../src/clickhouse/client.ts";
+import { Dialer } from "../../src/outgoing/dialer.ts";
+import type {
+  AnswerMemory,
+  BrokerClient,
+  Fetched,
+  FetchRequest,
+} from "../../src/sources/message-broker/broker-client.ts";
+import type { MessageBrokerConfig } from "../../src/sources/message-broker/kind.ts";
+import type { KafkaMessage } from "../../src/sources/message-broker/protocol/records.ts";
+import { KafkaSource } from "../../src/sources/message-broker/source.ts";
+import { rowsOf } from "../../src/sources/messages/formats/rows.ts";
+import type { Batch, Source, SourceContext } from "../../src/sources/source.ts";
+
+/** Two partitions with a gap, a tombstone, text that is no JSON, and a value that the engine does not like. */
+const partitions: ReadonlyMap<number, ReadonlyMap<number, string | null>> = new Map([
+  [0, new Map(Array.from({ length: 9 }, (_, at) => [at < 4 ? at : at + 3, `{"a":"p0-${at}"}`] as const))],
+  [
+    1,
+    new Map<number, string | null>([
+      [0, '{"a":"p1-0"}'],
+      [1, null],
+      [2, "no json"],
+      [3, '{"a":"bad"}'],
+      [4, '{"a":"p1-4"}'],
+      [5, '{"a":"bad"}'],
+      [6, '{"a":"p1-6"}'],
+    ]),
+  ],
+]);
+const endOf = (partition: number) => Math.max(...(partitions.get(partition)?.keys() ?? [])) + 1;
+
+/** A broker in memory with batches of up to `batchRecords` records; one batch per answer. */
+/** There is no group to join. */
+const alone = () => ({ identity: () => undefined, leave: async () => {} });
+
+class MemoryBroker implements BrokerClient {
+  readonly #batchRecords: number;
+  readonly decompress = { snappy: (data: Buffer) => data, lz4: (data: Buffer) => data };
+
+  constructor(batchRecords: number) {
+    this.#batchRecords = batchRecords;
+  }
+
+  async topics() {
+    return [
+      { name: "t", id: "topic-id", partitions: [...partitions.keys()].map((partition) => ({ partition, leader: 1 })) },
+    ];
+  }
+
+  async offsets(of: readonly { topic: string; partition: number }[], at: "earliest" | "latest" | number) {
+    return of.map((name) => ({ ...name, offset: at === "earliest" ? 0 : endOf(name.partition) }));
+  }
+
+  async fetch(_broker: number, wanted: readonly FetchRequest[], _wait: number, memory?: AnswerMemory) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    const records = wanted.map(({ partition, position }) => this.#records(partition, position));
+    // As from a socket: in the memory given, over what an earlier answer has left there.
+    const answer = memory?.take(4096) ?? Buffer.alloc(4096);
+    answer.fill("x");
+    let end = 0;
+    return wanted.map(({ topic, partition }, index): Fetched => {
+      const start = end;
+      end += (records[index] as Buffer).copy(answer, start);
+      const edges = { logStart: 0, lastStable: endOf(partition) };
+      return { topic, partition, errorCode: 0, ...edges, aborted: [], records: answer.subarray(start, end) };
+    });
+  }
+
+  #records(partition: number, position: number): Buffer {
+    const all = [...(partitions.get(partition) as ReadonlyMap<number, string | null>)].filter(([at]) => at >= position);
+    const taken = all.slice(0, this.#batchRecords);
+    const batches = taken.map(([offset, value]) => {
+      const message = { topic: "t", value: (value === null ? null : Buffer.from(value)) as Buffer, timestamp: 1n };
+      const batch = createRecordsBatch([message]).buffer;
+      batch.writeBigInt64BE(BigInt(offset), 0);
+      return batch;
+    });
+    return Buffer.concat(batches);
+  }
+
+  async commit(): Promise<void> {}
+  async close(): Promise<void> {}
+}
+
+const config: MessageBrokerConfig = { brokers: "memory:1", topics: "t" };
+let lives = 0;
+
+function contextOf(world: World): SourceContext {
+  return testContext({
+    // Batches of another size in each life: by age, and by bytes.
+    settings: { streaming_max_insert_wait_ms: 1 + (lives % 3) * 3 },
+    memoryGb: lives % 2 === 0 ? 1 : 0.000_002,
+    ...keptMarks(world.marks),
+    query: async (sql) => {
+      if (sql.startsWith("SELECT number")) throw new ClickHouseError(27, 400, "Code: 27. Cannot parse");
+      if (sql.includes('"bad"')) throw new ClickHouseError(27, 400, "Code: 27. Cannot parse");
+      return [];
+    },
+  });
+}
+
+/** A topic has no end; this one is over when every partition was handed out to its end. */
+function untilEnd(source: Source): Source {
+  return {
+    replay: (replay, signal) => source.replay(replay, signal),
+    refused: (batch, failure, signal) => source.refused(batch, failure, signal),
+    acknowledge: (batch) => source.acknowledge(batch),
+    [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
+    async *read(checkpoints, signal) {
+      const next = new Map([...checkpoints].map(([lane, at]) => [lane, (at as { next: number }).next]));
+      const over = () =>
+        [...partitions.keys()].every((partition) => (next.get(`t/${partition}`) ?? 0) >= endOf(partition));
+      if (over()) return;
+      for await (const batch of source.read(checkpoints, signal) as AsyncIterable<Batch>) {
+        yield batch;
+        next.set(batch.lane, (batch.checkpoint as { next: number }).next);
+        if (over()) return;
+      }
+    },
+  };
+}
+
+const expected = [...partitions.values()]
+  .flatMap((records) => [...records.values()])
+  .filter((value): value is string => value?.startsWith("{") === true && !value.includes("bad"));
+
+describeSource("Kafka", () => ({
+  open: async (world) => {
+    lives += 1;
+    const client = new MemoryBroker(1 + (lives % 4));
+    const rows = await rowsOf<KafkaMessage>(config, new Dialer(anyNetwork.policy, "schemaRegistry.url"));
+    return untilEnd(new KafkaSource({ config, context: contextOf(world), client, rows, join: alone }));
+  },
+  expected,
+  rowsOf: async (insert) => {
+    const text = String(insert.body?.() ?? "");
+    return text.split("\n").filter((line) => line !== "");
+  },
+  engineError: (rows) =>
+    rows.some((row) => row.includes("bad"))
+      ? new ClickHouseError(
+          27,
+          400,
+          `Code: 27. Cannot parse: (at row ${rows.findIndex((row) => row.includes("bad")) + 1})`,
+        )
+      : undefined,
+  rejected: 3,
+}));

@@ -1,0 +1,80 @@
+import { keptMarks, testContext } from "../../harness/source-context.ts";
+import { describeSource, type World } from "../../harness/source-contract.ts";
+import { ClickHouseError } from "../../src/clickhouse/client.ts";
+import type { ObjectStorageConfig } from "../../src/sources/object-storage/kind.ts";
+import { ObjectSource } from "../../src/sources/object-storage/source.ts";
+import type { ObjectFile, ObjectStore } from "../../src/sources/object-storage/stores/store.ts";
+import type { SourceContext } from "../../src/sources/source.ts";
+
+/** Objects in memory. What the engine would read stands in the parameter `keys`. */
+class MemoryStore implements ObjectStore {
+  readonly #objects: ReadonlyMap<string, string>;
+
+  constructor(objects: ReadonlyMap<string, string>) {
+    this.#objects = objects;
+  }
+
+  async list(prefix: string, after: string | undefined) {
+    const keys = [...this.#objects.keys()].filter((key) => key.startsWith(prefix) && key > (after ?? "")).sort();
+    const page = keys.slice(0, 5).map((key): ObjectFile => {
+      const content = this.#objects.get(key) as string;
+      return { key, etag: `"${content.length}"`, size: content.length };
+    });
+    return { files: page, more: keys.length > 5, last: page.at(-1)?.key };
+  }
+
+  pathOf(key: string): string {
+    return `bucket/${key}`;
+  }
+
+  async reader(keys: readonly string[]) {
+    return { head: "memory(", params: { keys: JSON.stringify(keys) } };
+  }
+
+  head(): never {
+    throw new Error("nothing here is decompressed");
+  }
+
+  download(): never {
+    throw new Error("nothing here is decompressed");
+  }
+
+  close(): void {}
+}
+
+const objects = new Map<string, string>(
+  Array.from({ length: 17 }, (_, i) => [`in/${String(i).padStart(2, "0")}.json`, `row ${i}a\nrow ${i}b`] as const),
+);
+objects.set("in/05.json", "unreadable");
+objects.set("in/{x}.json", "odd key");
+objects.set("in/no-format.bin", "x");
+objects.set("elsewhere/1.json", "not wanted");
+
+const config: ObjectStorageConfig = { url: "http://host/bucket/in/*" };
+
+let lives = 0;
+
+function contextOf(world: World): SourceContext {
+  lives += 1;
+  return testContext({
+    // Another number of files per batch in each life.
+    settings: { object_storage_max_file_count: 1 + (lives % 5), object_storage_max_insert_bytes: 2 ** 30 },
+    ...keptMarks(world.marks),
+    query: async () => {
+      throw new ClickHouseError(117, 400, "Code: 117. Unreadable");
+    },
+  });
+}
+
+describeSource("object storage", () => ({
+  open: async (world) =>
+    new ObjectSource({ config, context: contextOf(world), store: new MemoryStore(objects), pattern: "in/*" }),
+  expected: [...objects]
+    .filter(([key]) => key.startsWith("in/") && key !== "in/05.json" && key !== "in/no-format.bin")
+    .flatMap(([, content]) => content.split("\n")),
+  rowsOf: async (insert) =>
+    (JSON.parse(insert.params?.keys ?? "[]") as string[]).flatMap((key) => (objects.get(key) as string).split("\n")),
+  engineError: (rows) =>
+    rows.includes("unreadable") ? new ClickHouseError(117, 400, "Code: 117. DB::Exception: Unreadable") : undefined,
+  rejected: 2,
+}));

@@ -1,0 +1,176 @@
+/** Charts as a caller meets them: the real program, its HTTP interface, a real engine. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+
+let served: Served;
+let service: BenchService;
+let sourceId: string;
+
+const t0 = Date.UTC(2024, 4, 1, 10);
+
+beforeAll(async () => {
+  served = await serve({ env: { MILLRACE_IDLE_MINUTE_MS: "1500" } });
+  service = await runningService(served, { idleScaling: true, idleTimeoutMinutes: 5 });
+  await query(
+    service,
+    "CREATE TABLE logs (Timestamp DateTime64(3, 'UTC'), Service String, n UInt64) ENGINE = MergeTree ORDER BY Timestamp",
+  );
+  await query(
+    service,
+    `INSERT INTO logs SELECT fromUnixTimestamp64Milli(${t0} + number * 1000), if(number % 3 = 0, 'web', 'api'), number FROM numbers(3600)`,
+  );
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+type Reply = { status: number; headers: Headers; text: string; json: ReturnType<typeof JSON.parse> };
+
+async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Reply> {
+  const { observabilityBaseUrl, accessToken } = served.credentials;
+  const response = await fetch(observabilityBaseUrl + path, {
+    method,
+    headers: {
+      Authorization: `Bearer ${accessToken}`,
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const json =
+    /json/.test(response.headers.get("content-type") ?? "") &&
+    !/ndjson/.test(response.headers.get("content-type") ?? "");
+  return { status: response.status, headers: response.headers, text, json: json ? JSON.parse(text) : undefined };
+}
+
+const source = () => ({
+  name: "logs",
+  kind: "log",
+  serviceId: service.id,
+  from: { databaseName: "default", tableName: "logs" },
+  timestampValueExpression: "Timestamp",
+  implicitColumnExpression: "Service",
+});
+const chart = (extra: object = {}, item: object = {}) => ({
+  startTime: t0,
+  endTime: t0 + 3_600_000 - 1,
+  granularity: "30m",
+  ...extra,
+  series: [{ sourceId, aggFn: "count", where: "", groupBy: [], ...item }],
+});
+const ask = (extra?: object, item?: object, headers?: Record<string, string>) =>
+  call("POST", "/api/v2/charts/series", chart(extra, item), headers);
+
+describe("sources", () => {
+  test("are created, listed, read, replaced and deleted", async () => {
+    const created = await call("POST", "/api/v2/sources", source());
+    expect(created.status).toBe(200);
+    sourceId = created.json.data.id;
+    expect(created.json.data).toMatchObject({ ...source(), connection: service.id });
+    expect((await call("GET", "/api/v2/sources")).json.data).toEqual([created.json.data]);
+    const replaced = await call("PUT", `/api/v2/sources/${sourceId}`, { ...source(), name: "renamed" });
+    expect(replaced.json.data.name).toBe("renamed");
+    expect((await call("GET", `/api/v2/sources/${sourceId}`)).json.data).toEqual(replaced.json.data);
+    const other = (await call("POST", "/api/v2/sources", { ...source(), serviceId: undefined, connection: service.id }))
+      .json.data.id;
+    expect((await call("DELETE", `/api/v2/sources/${other}`)).status).toBe(200);
+    expect((await call("GET", `/api/v2/sources/${other}`)).status).toBe(404);
+  });
+
+  test("a source of an unknown service or without its table is refused with the path", async () => {
+    const unknown = await call("POST", "/api/v2/sources", {
+      ...source(),
+      serviceId: "5e7f1c1a-6c1d-4d56-9a57-3d0f6f6a2b11",
+    });
+    expect([unknown.status, unknown.json.issues[0].path]).toEqual([400, "serviceId"]);
+    const bare = await call("POST", "/api/v2/sources", { ...source(), from: { databaseName: "default" } });
+    expect([bare.status, bare.json.issues[0].path]).toEqual([400, "from.tableName"]);
+  });
+});
+
+describe("charts", () => {
+  test("the request and the answer of the contract", async () => {
+    const { status, json, headers } = await ask();
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      data: [0, 1].map((i) => ({ ts_bucket: t0 + i * 1_800_000, group: [], "series_0.data": 1800 })),
+    });
+    expect(Number(headers.get("ratelimit-remaining"))).toBeGreaterThan(0);
+  });
+
+  test("callers of the relative read what they expect", async () => {
+    // A preflight script: column mode, one day, reads .data[].series_0.
+    const column = (await ask({ seriesReturnType: "column", granularity: "1d" }, { whereLanguage: "lucene" })).json
+      .data;
+    expect(column.map((row: { series_0: number }) => row.series_0)).toEqual([3600]);
+    // A troubleshooter: SQL, one group that is an expression, reads group[0] and series_0.data.
+    const grouped = (
+      await ask({ granularity: "1h" }, { whereLanguage: "sql", where: "n >= 10", groupBy: ["upper(Service)"] })
+    ).json.data;
+    expect(
+      grouped.map((row: { group: string[]; "series_0.data": number }) => [row.group[0], row["series_0.data"]]),
+    ).toEqual([
+      ["API", 2394],
+      ["WEB", 1196],
+    ]);
+    // A plugin: ignores members it does not know, sends ones we do not.
+    expect((await ask({ displayType: "line" }, { dataSource: "events", sortOrder: "desc" })).status).toBe(200);
+  });
+
+  test("errors carry message, error and code, and the place", async () => {
+    const filter = await ask({}, { where: "Service:web AND (nn:5" });
+    expect(filter.status).toBe(400);
+    expect(filter.json).toMatchObject({ code: "FILTER_INVALID", issues: [{ path: "series.0.where", position: 16 }] });
+    expect(filter.json.message).toBe(filter.json.error);
+    const column = await ask({}, { where: "Servce:web" });
+    expect([column.status, column.json.code]).toEqual([400, "UNKNOWN_COLUMN"]);
+    expect(column.json.message).toContain("did you mean Service?");
+    const unknown = await ask({}, { sourceId: "64f000000000000000000000" });
+    expect([unknown.status, unknown.json.message]).toEqual([404, "Source not found for series 0"]);
+    for (const bad of [
+      { series: [] },
+      { startTime: "x" },
+      { endTime: 1_700_000_000 },
+      { granularity: "1s" },
+      { seriesReturnType: "ratio" },
+      { timezone: "Mars/X" },
+      { startTime: 0, granularity: "30s" },
+    ]) {
+      const answer = await call("POST", "/api/v2/charts/series", { ...chart(), ...bad });
+      expect([answer.status, answer.json.code], JSON.stringify(bad)).toEqual([400, "BAD_REQUEST"]);
+    }
+    expect((await call("POST", "/api/v2/charts/series", chart(), { Authorization: "Bearer wrong" })).status).toBe(401);
+  });
+
+  test("other formats and entity tags", async () => {
+    const csv = await ask({}, { groupBy: ["Service"] }, { Accept: "text/csv" });
+    expect(csv.headers.get("content-type")).toContain("text/csv");
+    expect(csv.text.split("\r\n")[0]).toBe("ts_bucket,Service,series_0.data");
+    const lines = await ask({}, {}, { Accept: "application/x-ndjson" });
+    expect(lines.text.trim().split("\n")).toHaveLength(2);
+    const first = await ask({ granularity: "15m" });
+    const etag = first.headers.get("etag") as string;
+    const again = await ask({ granularity: "15m" }, {}, { "If-None-Match": etag });
+    expect([again.status, again.text]).toEqual([304, ""]);
+    await query(service, `INSERT INTO logs VALUES (fromUnixTimestamp64Milli(${t0}), 'late', 1)`);
+    const changed = await ask({ granularity: "15m" }, {}, { "If-None-Match": etag });
+    expect([changed.status, changed.json.data[0]["series_0.data"]]).toEqual([
+      200,
+      first.json.data[0]["series_0.data"] + 1,
+    ]);
+  });
+
+  test("an idle service is woken by a chart; a stopped one is 503", async () => {
+    const state = async () => (await served.api.getService({ params: service.params })).state;
+    await until("the service is idle", async () => (await state()) === "idle");
+    expect((await ask()).status).toBe(200);
+    await served.api.updateServiceState({ params: service.params, body: { command: "stop" } });
+    await until("the service is stopped", async () => (await state()) === "stopped");
+    const answer = await ask();
+    expect([answer.status, answer.json.code]).toEqual([503, "SERVICE_UNAVAILABLE"]);
+  });
+});

@@ -1,0 +1,51 @@
+/**
+ * Whatever is ended at whatever moment, every table equals its source in the end: the short form of
+ * `npm run soak -- postgres`.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { cdcPipe } from "../../../harness/postgres/pipes.ts";
+import { postgresMissing, postgresVersions, TestPostgres } from "../../../harness/postgres/postgres.ts";
+import { Torment } from "../../../harness/postgres/torment.ts";
+import { Workload } from "../../../harness/postgres/workload.ts";
+import { Dice } from "../../../harness/random.ts";
+import { runningService, serve } from "../../../harness/serve.ts";
+
+const usable = postgresVersions.filter((version) => {
+  const missing = postgresMissing(version);
+  if (missing !== undefined) console.log(`skipped: ${missing}`);
+  return missing === undefined;
+});
+
+/** During the copy, and while the stream is followed; the older server has a shorter turn. */
+const harms = ["worker", "source", "engine", "worker", "pipe", "control", "worker", "source", "service"] as const;
+
+describe.each(usable)("a Postgres %i pipe under kills", (version) => {
+  // Longer than both limits of settling, so that those say what was not reached.
+  test("ends with every table equal to its source", { timeout: 240_000 }, async () => {
+    const seed = 20_261_100 + version;
+    await using source = await TestPostgres.start({ version });
+    await using workload = new Workload(source, { seed, bigRows: 4_000 });
+    await workload.create();
+    const served = await serve({ env: { MILLRACE_LOG_LEVEL: "error" } });
+    const service = await runningService(served, { idleScaling: false });
+    workload.start();
+    const settings = { snapshotNumRowsPerPartition: 1_000, pullBatchSize: 2_000 };
+    const pipeId = await cdcPipe(served, service, source, workload.tables, { settings });
+    const torment = new Torment({ served, service, source, pipeId, dice: new Dice(seed) });
+    try {
+      for (const harm of version === 18 ? harms : harms.slice(0, 3)) {
+        await delay(torment.dice.below(1_000));
+        await torment.harm(harm);
+      }
+      await workload.stop();
+      const compared = await torment.settle(workload.tables, 60_000);
+      expect(Object.keys(compared)).toEqual(workload.tables);
+      expect(workload.transactions).toBeGreaterThan(50);
+    } catch (error) {
+      throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error });
+    } finally {
+      await torment.served[Symbol.asyncDispose]();
+    }
+  });
+});

@@ -1,0 +1,252 @@
+/** The life of Postgres pipes: stop and start, tables that come and go, engines, modes, and what is left at the end. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { details, untilState } from "../../../harness/pipes.ts";
+import { cdcPipe, untilEqual } from "../../../harness/postgres/pipes.ts";
+import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+
+const missing = postgresMissing(18);
+if (missing !== undefined) console.warn(`Life of Postgres pipes: skipped, ${missing}`);
+
+describe.skipIf(missing !== undefined)("the life of Postgres pipes", () => {
+  let served: Served;
+  let service: BenchService;
+  let source: TestPostgres;
+
+  beforeAll(async () => {
+    [served, source] = await Promise.all([serve(), TestPostgres.start()]);
+    service = await runningService(served);
+  });
+  afterAll(async () => {
+    await served?.[Symbol.asyncDispose]();
+    await source?.[Symbol.asyncDispose]();
+  });
+
+  const plain = { source: "id::text, name", destination: "toString(id), name" };
+  const make = async (table: string, rows: number) => {
+    await source.sql(`CREATE TABLE ${table} (id int PRIMARY KEY, name text NOT NULL);
+      INSERT INTO ${table} SELECT i, 'name ' || i FROM generate_series(1, ${rows}) i`);
+  };
+  const command = async (pipeId: string, name: "start" | "stop" | "resync") =>
+    await served.api.updatePipeState({ params: { ...service.params, pipeId }, body: { command: name } });
+  const slots = async () => (await source.sql("SELECT slot_name FROM pg_replication_slots")).length;
+
+  test("a stopped pipe goes on where it was; an idle slot advances; a deleted pipe leaves nothing behind", async () => {
+    await make("steps", 100);
+    await source.sql("CREATE TABLE elsewhere (t text)");
+    const pipeId = await cdcPipe(served, service, source, ["steps"]);
+    await untilEqual(source, service, "steps", plain);
+    await untilState(served, service, pipeId, "Running");
+    const position = async () =>
+      (
+        await source.sql(
+          "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), confirmed_flush_lsn)::int AS behind FROM pg_replication_slots",
+        )
+      )[0]?.behind as number;
+    await source.sql("INSERT INTO elsewhere SELECT repeat('x', 100) FROM generate_series(1, 10000)");
+    await until("the slot advances although nothing of it changes", async () => (await position()) < 10_000);
+    await command(pipeId, "stop");
+    await untilState(served, service, pipeId, "Stopped");
+    await source.sql("UPDATE steps SET name = 'while stopped' WHERE id < 50; DELETE FROM steps WHERE id = 1");
+    await command(pipeId, "start");
+    await untilEqual(source, service, "steps", plain);
+    await until("gauges are there", async () => {
+      const { progress } = await details(served, service, pipeId);
+      return (
+        (progress as Record<string, number>).lag_bytes !== undefined &&
+        (progress as Record<string, number>)["updatedRows:steps"] === 49
+      );
+    });
+    await served.api.deletePipe({ params: { ...service.params, pipeId } });
+    await until("slot and publication are gone", async () => (await slots()) === 0);
+    expect(await source.sql("SELECT * FROM pg_publication")).toEqual([]);
+    expect(await query(service, "SELECT count() FROM steps_current")).toBe("99");
+  });
+
+  test("a table is added to and taken out of a running pipe, and comes back", async () => {
+    await make("first", 100);
+    await make("second", 2000);
+    const pipeId = await cdcPipe(served, service, source, ["first"]);
+    await untilEqual(source, service, "first", plain);
+    const patch = async (tables: string[]) => {
+      const tableMappings = tables.map((table) => ({
+        sourceSchemaName: "public",
+        sourceTable: table,
+        targetTable: table,
+      }));
+      await served.api.updatePipe({
+        params: { ...service.params, pipeId },
+        body: { source: { relationalDb: { tableMappings } } },
+      });
+    };
+    await patch(["first", "second"]);
+    await untilEqual(source, service, "second", plain);
+    await source.sql("UPDATE second SET name = 'new' WHERE id < 100; UPDATE first SET name = 'new' WHERE id < 10");
+    await untilEqual(source, service, "second", plain);
+    await untilEqual(source, service, "first", plain);
+    await patch(["first"]);
+    await until(
+      "second is not published",
+      async () => (await source.sql("SELECT 1 FROM pg_publication_tables WHERE tablename = 'second'")).length === 0,
+    );
+    await source.sql("DELETE FROM second WHERE id > 1000; UPDATE first SET name = 'newer' WHERE id < 5");
+    await untilEqual(source, service, "first", plain);
+    await patch(["first", "second"]);
+    await untilEqual(source, service, "second", plain);
+    await served.api.deletePipe({ params: { ...service.params, pipeId } });
+    await until("the slot is gone", async () => (await slots()) === 0);
+  });
+
+  test("rows that changed and went away before a copy are no obstacle to the stream, which begins earlier", async () => {
+    await source.sql(`CREATE TABLE known (id int PRIMARY KEY, n int, big text);
+      CREATE TABLE newer (id int PRIMARY KEY, n int, big text);
+      ALTER TABLE newer ALTER big SET STORAGE EXTERNAL;
+      INSERT INTO newer SELECT i, 0, repeat('large ', 2000) FROM generate_series(1, 6) i;
+      CREATE PUBLICATION everything FOR ALL TABLES`);
+    const mapping = (table: string) => ({ sourceSchemaName: "public", sourceTable: table, targetTable: table });
+    const settings = { publicationName: "everything" };
+    const pipeId = await cdcPipe(served, service, source, ["known"], { settings });
+    const columns = {
+      source: "id::text, n::text, md5(big)",
+      destination: "toString(id), toString(n), lower(hex(MD5(big)))",
+    };
+    await untilEqual(source, service, "known", columns);
+    await untilState(served, service, pipeId, "Running");
+    await command(pipeId, "stop");
+    await untilState(served, service, pipeId, "Stopped");
+    // Without the large value each: of rows that are deleted, moved, made anew and kept.
+    await source.sql("UPDATE newer SET n = 1");
+    await source.sql("UPDATE newer SET n = 2 WHERE id < 3");
+    await source.sql("DELETE FROM newer WHERE id = 1");
+    await source.sql("UPDATE newer SET id = 30 WHERE id = 3");
+    await source.sql("UPDATE newer SET n = 3 WHERE id = 30");
+    await source.sql("DELETE FROM newer WHERE id = 4; INSERT INTO newer VALUES (4, 4, 'small')");
+    await source.sql("UPDATE newer SET id = 50 WHERE id = 5");
+    await source.sql("DELETE FROM newer WHERE id = 50");
+    await served.api.updatePipe({
+      params: { ...service.params, pipeId },
+      body: { source: { relationalDb: { tableMappings: [mapping("known"), mapping("newer")] } } },
+    });
+    await command(pipeId, "start");
+    await untilEqual(source, service, "newer", columns);
+    await source.sql("UPDATE newer SET n = 9 WHERE id IN (2, 4, 30)");
+    await untilEqual(source, service, "newer", columns);
+    await untilState(served, service, pipeId, "Running");
+    await served.api.deletePipe({ params: { ...service.params, pipeId } });
+    await until("the slot is gone", async () => (await slots()) === 0);
+    await source.sql("DROP PUBLICATION everything");
+  });
+
+  test("MergeTree keeps every change, Null passes them on to views", async () => {
+    await make("logged", 10);
+    await make("passed", 10);
+    await query(
+      service,
+      "CREATE TABLE sink (id Int32, deleted UInt8) ENGINE = MergeTree ORDER BY id SETTINGS non_replicated_deduplication_window = 1000",
+    );
+    const mappings = [
+      { sourceSchemaName: "public", sourceTable: "logged", targetTable: "logged", tableEngine: "MergeTree" },
+      { sourceSchemaName: "public", sourceTable: "passed", targetTable: "passed", tableEngine: "Null" },
+    ];
+    const pipeId = await cdcPipe(served, service, source, [], { mappings });
+    await untilState(served, service, pipeId, "Running");
+    await query(service, "CREATE MATERIALIZED VIEW watching TO sink AS SELECT id, _deleted AS deleted FROM passed");
+    await source.sql(
+      "UPDATE logged SET name = 'x' WHERE id = 1; DELETE FROM logged WHERE id = 2; INSERT INTO passed VALUES (11, 'n'); DELETE FROM passed WHERE id = 3",
+    );
+    await until(
+      "the log has every change",
+      async () => (await query(service, "SELECT count(), sum(_deleted) FROM logged")) === "12\t1",
+    );
+    await until(
+      "the view has what was passed on",
+      async () => (await query(service, "SELECT id, deleted FROM sink ORDER BY id FORMAT TSV")) === "3\t1\n11\t0",
+    );
+    await served.api.deletePipe({ params: { ...service.params, pipeId } });
+    await until("the slot is gone", async () => (await slots()) === 0);
+  });
+
+  test("a pipe that copies only is completed and makes no slot; one that follows only begins with an empty table", async () => {
+    await make("once", 500);
+    await make("onwards", 500);
+    const pipeId = await cdcPipe(served, service, source, ["once"], { settings: { replicationMode: "snapshot" } });
+    await untilState(served, service, pipeId, "Completed");
+    await untilEqual(source, service, "once", plain);
+    expect(await slots()).toBe(0);
+    await source.sql("CREATE PUBLICATION given FOR TABLE onwards");
+    await source.sql("SELECT pg_create_logical_replication_slot('given', 'pgoutput')");
+    await source.sql("INSERT INTO onwards VALUES (501, 'new')");
+    const follower = await cdcPipe(served, service, source, ["onwards"], {
+      settings: { replicationMode: "cdc_only", publicationName: "given", replicationSlotName: "given" },
+    });
+    await until(
+      "the new row is there",
+      async () => (await query(service, "SELECT id FROM onwards_current").catch(() => "")) === "501",
+    );
+    await served.api.deletePipe({ params: { ...service.params, pipeId: follower } });
+    await until("the pipe is gone", async () =>
+      (await served.api.listPipes({ params: service.params })).every(({ id }) => id !== follower),
+    );
+    expect(await slots()).toBe(1);
+    await until(
+      "the slot is free",
+      async () => (await source.sql("SELECT active FROM pg_replication_slots"))[0]?.active === false,
+    );
+    await source.sql("SELECT pg_drop_replication_slot('given')");
+  });
+
+  test("with deleteOnMerge deleted rows go away by themselves", async () => {
+    await make("hard", 10);
+    const pipeId = await cdcPipe(served, service, source, ["hard"], { settings: { deleteOnMerge: true } });
+    await untilEqual(source, service, "hard", plain);
+    await source.sql("DELETE FROM hard WHERE id < 4");
+    await untilEqual(source, service, "hard", plain);
+    expect(await query(service, "SELECT count() FROM hard FINAL")).toBe("7");
+    await query(service, "OPTIMIZE TABLE hard FINAL CLEANUP");
+    expect(await query(service, "SELECT count() FROM hard")).toBe("7");
+    await served.api.deletePipe({ params: { ...service.params, pipeId } });
+    await until("the slot is gone", async () => (await slots()) === 0);
+  });
+
+  test("a slot that was dropped makes the pipe say so, and resync copies anew without an empty table", async () => {
+    await make("kept", 3000);
+    const pipeId = await cdcPipe(served, service, source, ["kept"]);
+    await untilEqual(source, service, "kept", plain);
+    await command(pipeId, "stop");
+    await untilState(served, service, pipeId, "Stopped");
+    await source.sql(
+      "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots; DELETE FROM kept WHERE id > 2000",
+    );
+    await command(pipeId, "start");
+    await until(
+      "it is degraded",
+      async () => (await details(served, service, pipeId)).lastError?.includes("resync") === true,
+    );
+    const counts = new Set<string>();
+    const added = new Set<string>();
+    let isOver = false;
+    const reader = async () => {
+      while (!isOver) {
+        counts.add(await query(service, "SELECT count() FROM kept_current"));
+        added.add(await query(service, "SELECT count() FROM system.columns WHERE table = 'kept_current'"));
+      }
+    };
+    const readers = [reader(), reader(), reader()];
+    try {
+      await command(pipeId, "resync");
+      await until("the copy is there", async () => counts.has("2000"));
+      await untilEqual(source, service, "kept", plain);
+      await source.sql("ALTER TABLE kept ADD COLUMN more int DEFAULT 1");
+      await source.sql("UPDATE kept SET more = 2 WHERE id = 1");
+      await until("the view has the new column", async () => added.has("3"));
+    } finally {
+      isOver = true;
+    }
+    // At no moment there was an empty table, or none, or no view.
+    await Promise.all(readers);
+    expect([...counts].toSorted()).toEqual(["2000", "3000"]);
+    expect([...added].toSorted()).toEqual(["2", "3"]);
+    await untilEqual(source, service, "kept", plain);
+    expect(await query(service, "SHOW TABLES LIKE 'kept\\_%'")).toBe("kept_current");
+  });
+});
