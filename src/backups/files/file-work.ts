@@ -8,7 +8,6 @@
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { closeSync, fdatasyncSync, openSync, readSync, writeSync } from "node:fs";
-import { parentPort } from "node:worker_threads";
 
 export type FileTask =
   | { readonly op: "hash"; readonly path: string; readonly sync: boolean }
@@ -29,7 +28,8 @@ const headBytes = 16;
 const chunkBytes = 1_048_576;
 const tagBytes = 16;
 
-function run(task: FileTask): FileFacts {
+/** Does the task; throws what the file system says, and for a file that was changed. */
+export function runFileTask(task: FileTask): FileFacts {
   if (task.op === "hash") return hash(task.path, task.sync);
   return task.op === "seal" ? seal(task) : unseal(task);
 }
@@ -143,12 +143,3 @@ function readFull(file: number, buffer: Buffer): number {
   }
   return filled;
 }
-
-parentPort?.on("message", ({ id, task }: { id: number; task: FileTask }) => {
-  try {
-    parentPort?.postMessage({ id, facts: run(task) });
-  } catch (error) {
-    const { message, code } = error as NodeJS.ErrnoException;
-    parentPort?.postMessage({ id, error: { message, code } });
-  }
-});

@@ -2,7 +2,7 @@
 import { Worker } from "node:worker_threads";
 import type { FileFacts, FileTask } from "./file-work.ts";
 
-type Answer = { id: number; facts?: FileFacts; error?: { message: string; code?: string } };
+export type FileAnswer = { id: number; facts?: FileFacts; error?: { message: string; code?: string } };
 type Waiting = { resolve: (facts: FileFacts) => void; reject: (error: Error) => void };
 
 const restMs = 10_000;
@@ -44,9 +44,9 @@ export class FileWorker {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL("./file-work.ts", import.meta.url));
+    const worker = new Worker(new URL("../../processes/file-worker.ts", import.meta.url));
     worker.unref();
-    worker.on("message", ({ id, facts, error }: Answer) => {
+    worker.on("message", ({ id, facts, error }: FileAnswer) => {
       const waiting = this.#waiting.get(id);
       this.#waiting.delete(id);
       if (facts !== undefined) waiting?.resolve(facts);

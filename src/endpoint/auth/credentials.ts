@@ -2,7 +2,13 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { clickHouseException } from "../../clickhouse/exception.ts";
-import type { DoorUser } from "./door.ts";
+
+export type DoorUser = {
+  readonly name: string;
+  /** SHA-256 of the password, lower-case hex. An empty password is the hash of the empty string. */
+  readonly passwordSha256Hex: string;
+  readonly readonly: boolean;
+};
 
 export type Credentials = {
   readonly user: string;

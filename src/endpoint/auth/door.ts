@@ -9,17 +9,10 @@ import type { Logger } from "../../lib/logger.ts";
 import { answerFailure } from "../answer.ts";
 import { engineCodeHeader } from "../proxy/forward.ts";
 import { accessCheck, plainAddress } from "./access-list.ts";
-import { authenticate, readCredentials } from "./credentials.ts";
+import { authenticate, type DoorUser, readCredentials } from "./credentials.ts";
 import type { DoorEvent } from "./events.ts";
 import { FailedLogins } from "./failed-logins.ts";
 import { isLoggedIn, markLoggedIn } from "./logged-in.ts";
-
-export type DoorUser = {
-  readonly name: string;
-  /** SHA-256 of the password, lower-case hex. An empty password is the hash of the empty string. */
-  readonly passwordSha256Hex: string;
-  readonly readonly: boolean;
-};
 
 /** Who may come in. Plain data: it travels between processes. */
 export type DoorFacts = {

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 import type { Visitor } from "../../endpoint/auth/door.ts";
+import type { QueryServer, ServeOptions } from "../../endpoint/handoff/query-server.ts";
 import { bodyOf, forward } from "../../endpoint/proxy/forward.ts";
 import type { Upstream } from "../../endpoint/proxy/upstream.ts";
 import { type EngineUser, engineUserOf } from "../chdb/users.ts";
@@ -69,14 +70,7 @@ export type QueriesOptions = {
   readonly kill: (user: string, queryId: string) => Promise<void>;
 };
 
-export type ServeOptions = {
-  /** Ends the query when it aborts. */
-  readonly signal: AbortSignal;
-  /** Told the statement before it is judged. */
-  readonly onStatement?: (text: Buffer) => void;
-};
-
-export class Queries {
+export class Queries implements QueryServer {
   readonly #options: QueriesOptions;
 
   constructor(options: QueriesOptions) {

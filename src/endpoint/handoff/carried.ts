@@ -4,17 +4,17 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { answerFailure } from "../../endpoint/answer.ts";
-import type { Visitor } from "../../endpoint/auth/door.ts";
-import type { FrontAddress } from "../../endpoint/proxy/upstream.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { createServer } from "../../lib/node-http.ts";
-import type { Queries } from "./queries.ts";
+import { answerFailure } from "../answer.ts";
+import type { Visitor } from "../auth/door.ts";
+import type { FrontAddress } from "../proxy/upstream.ts";
+import type { QueryServer } from "./query-server.ts";
 
 const maxHeaderBytes = 4 * 1_048_576;
 
 /** Rejects when the port is taken. */
-export async function listenForGateway(address: FrontAddress, queries: Queries, logger: Logger): Promise<void> {
+export async function listenForGateway(address: FrontAddress, queries: QueryServer, logger: Logger): Promise<void> {
   const options = { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 0, requestTimeout: 0 };
   const server = createServer(options, (message, response) => {
     if (knows(message, address.key)) void serve(message, response, queries, logger);
@@ -33,7 +33,7 @@ function knows({ headers }: IncomingMessage, key: string): boolean {
   return shown.length === expected.length && timingSafeEqual(shown, expected);
 }
 
-async function serve(message: IncomingMessage, response: ServerResponse, queries: Queries, logger: Logger) {
+async function serve(message: IncomingMessage, response: ServerResponse, queries: QueryServer, logger: Logger) {
   const gone = new AbortController();
   response.once("close", () => gone.abort(new Error("the gateway went away")));
   try {

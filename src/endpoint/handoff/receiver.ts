@@ -1,19 +1,19 @@
 /**
  * The host's end of connections that were handed over: the door stands here then, and a visitor's request is judged
- * and passed on to the engine in this process. See `hand-over.ts` for what the other end may rely on.
+ * and passed on to the engine in this process. See `src/endpoint/handoff/sender.ts` for what the other end may rely on.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { clickHouseException } from "../../clickhouse/exception.ts";
-import { Door, type DoorFacts, type Visitor } from "../../endpoint/auth/door.ts";
-import { anyVisitor, type DoorEvent } from "../../endpoint/auth/events.ts";
-import { Connections } from "../../endpoint/connections/connections.ts";
-import { BusyMarks } from "../../endpoint/handoff/busy-marks.ts";
-import type { FromHost, ToHost } from "../../endpoint/handoff/messages.ts";
-import { StatementMarks } from "../../endpoint/handoff/statement-marks.ts";
 import { EventTally } from "../../lib/event-tally.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { Queries } from "./queries.ts";
+import { Door, type DoorFacts, type Visitor } from "../auth/door.ts";
+import { anyVisitor, type DoorEvent } from "../auth/events.ts";
+import { Connections } from "../connections/connections.ts";
+import { BusyMarks } from "./busy-marks.ts";
+import type { FromHost, ToHost } from "./messages.ts";
+import type { QueryServer } from "./query-server.ts";
+import { StatementMarks } from "./statement-marks.ts";
 
 /** Reports of activity are at least this far apart. */
 const reportEveryMs = 250;
@@ -21,7 +21,7 @@ const reportEveryMs = 250;
 const cancelGraceMs = 1_000;
 
 export class Front {
-  readonly #queries: Queries;
+  readonly #queries: QueryServer;
   readonly #logger: Logger;
   readonly #connections: Connections;
   readonly #marks: BusyMarks;
@@ -37,7 +37,7 @@ export class Front {
   #reporting: NodeJS.Timeout | undefined;
   #changed = false;
 
-  constructor(options: { queries: Queries; logger: Logger; runDir: string }) {
+  constructor(options: { queries: QueryServer; logger: Logger; runDir: string }) {
     this.#queries = options.queries;
     this.#logger = options.logger;
     this.#marks = new BusyMarks(options.runDir);
