@@ -122,7 +122,7 @@ export class BareEngine implements Disposable {
   }
 
   async resume(): Promise<void> {
-    this.#child = fork(fileURLToPath(new URL("./gateway-direct.ts", import.meta.url)), [this.#folder], {
+    this.#child = fork(fileURLToPath(new URL("./bare-session.ts", import.meta.url)), [this.#folder], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
     await once(this.#child, "message");
