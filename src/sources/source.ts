@@ -1,5 +1,5 @@
 /**
- * The connector contract. A connector declares itself in `kind.ts` (schemas, secret paths, a lazy `connect`) and does
+ * The connector contract. A connector declares itself in `<kind>/kind.ts` (schemas, secret paths) and does
  * its I/O in one or more files beside it. It never touches the store or the destination: it hands out batches, and the
  * pipe runner owns the order *save intent -> insert with token -> save checkpoint -> acknowledge upstream*.
  */
@@ -230,6 +230,4 @@ export type SourceKind = {
    * and its request names neither table nor columns.
    */
   readonly targets?: (config: JsonObject) => readonly string[];
-  /** Loads the connector's code. */
-  readonly connect: () => Promise<Connector<never>>;
 };

@@ -1,7 +1,6 @@
 /** What reads found, by question, for as long as nothing is written. */
-import type { SqlValue } from "./database.ts";
 
-type Level<Answer> = { answer: Answer | undefined; readonly next: Map<SqlValue, Level<Answer>> };
+type Level<Answer> = { answer: Answer | undefined; readonly next: Map<unknown, Level<Answer>> };
 
 /** Questions remembered at a time; each holds the rows of one answer. */
 const maxAnswers = 500;
@@ -11,7 +10,7 @@ export class Answers<Answer> {
   #size = 0;
 
   /** The answer to the statement with these parameters, found by `ask` if it is not known. What throws is not kept. */
-  of(sql: string, params: readonly SqlValue[], ask: () => Answer): Answer {
+  of(sql: string, params: readonly unknown[], ask: () => Answer): Answer {
     if (this.#size >= maxAnswers) this.forget();
     // One level per value: nothing is joined, so NULL, "", 1, 1n and "1" are different questions.
     let level = below(this.#root, sql);
@@ -30,7 +29,7 @@ export class Answers<Answer> {
   }
 }
 
-function below<Answer>({ next }: Level<Answer>, value: SqlValue): Level<Answer> {
+function below<Answer>({ next }: Level<Answer>, value: unknown): Level<Answer> {
   let level = next.get(value);
   if (level === undefined) {
     level = { answer: undefined, next: new Map() };

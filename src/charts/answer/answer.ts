@@ -1,7 +1,7 @@
 /** Writing an answer: one JSON document, newline-delimited JSON, or CSV. Text is made in pieces, never all at once. */
 import type { SeriesRequest } from "../../api/charts.ts";
 import type { Buckets } from "../plan/buckets.ts";
-import type { Cell } from "../plan/plan.ts";
+import type { Cell } from "../plan/cells.ts";
 import type { Row } from "./rows.ts";
 
 export type Answer = {

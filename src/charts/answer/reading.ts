@@ -2,7 +2,7 @@
 
 import { type HistogramSeries, readHistograms } from "../metrics/histogram-rows.ts";
 import { unwrap } from "../plan/buckets.ts";
-import { type Cell, type CellKind, type PlanRow, readCell, readGroup } from "../plan/plan.ts";
+import { type Cell, type CellKind, type PlanRow, readCell, readGroup } from "../plan/cells.ts";
 
 export type Reading =
   /** A row of the query is a row of the plan: bucket, groups, values. */

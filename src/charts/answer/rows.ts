@@ -4,7 +4,8 @@ import { AppError } from "../../lib/errors.ts";
 import { badRequest } from "../errors.ts";
 import type { Formula } from "../formula.ts";
 import type { Buckets } from "../plan/buckets.ts";
-import type { Cell, PlanRow, Series } from "../plan/plan.ts";
+import type { Cell, PlanRow } from "../plan/cells.ts";
+import type { Series } from "../plan/plan.ts";
 
 /** One row of the answer. `values` has one member per column of the answer. */
 export type Row = { readonly bucket: number; readonly group: readonly Cell[]; readonly values: readonly Cell[] };

@@ -2,7 +2,8 @@
 import type { SeriesRequest } from "../../api/charts.ts";
 import type { Formula } from "../formula.ts";
 import type { Buckets } from "../plan/buckets.ts";
-import type { Cell, Series, TimeRange } from "../plan/plan.ts";
+import type { Cell } from "../plan/cells.ts";
+import type { Series, TimeRange } from "../plan/plan.ts";
 import type { Answer } from "./answer.ts";
 import { fillGaps, limitGroups, mergePlans, type PlanResult, ratioOf, withFormula } from "./rows.ts";
 

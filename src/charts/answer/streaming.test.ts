@@ -1,7 +1,7 @@
 /** Rows as they arrive from the engine, wherever the network cuts them, and whatever ends them. */
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import type { Cell, PlanRow } from "../plan/plan.ts";
+import type { Cell, PlanRow } from "../plan/cells.ts";
 import { type Reading, readRows } from "./reading.ts";
 import { batchesOf } from "./streaming.ts";
 

@@ -5,7 +5,8 @@
 import { Readable } from "node:stream";
 import { AppError } from "../../lib/errors.ts";
 import { engineError } from "../errors.ts";
-import type { Cell, PlanRow, QueryPlan } from "../plan/plan.ts";
+import type { Cell, PlanRow } from "../plan/cells.ts";
+import type { QueryPlan } from "../plan/plan.ts";
 import { type Format, write } from "./answer.ts";
 import { readRows } from "./reading.ts";
 import { type Asked, shape } from "./shape.ts";

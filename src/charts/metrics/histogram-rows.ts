@@ -1,6 +1,6 @@
 /** From the histograms that the engine has added, one row for each set of bounds, to one value per bucket and group. */
 import type { SeriesItem } from "../../api/charts.ts";
-import { type Cell, type PlanRow, readGroup } from "../plan/plan.ts";
+import { type Cell, type PlanRow, readGroup } from "../plan/cells.ts";
 import { type Histogram, quantileOf, total } from "./quantile.ts";
 
 /** What is asked of the histograms of a series. */

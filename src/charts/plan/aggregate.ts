@@ -2,8 +2,9 @@
 import type { SeriesItem } from "../../api/charts.ts";
 import { isNumeric } from "../../clickhouse/types.ts";
 import { badRequest } from "../errors.ts";
+import type { CellKind } from "./cells.ts";
 import type { ConditionOf, Expression } from "./conditions.ts";
-import type { CellKind, Series } from "./plan.ts";
+import type { Series } from "./plan.ts";
 
 export type Aggregate = { readonly sql: string; readonly kind: CellKind };
 

@@ -9,6 +9,7 @@ import type { TableSchema } from "../columns/schema.ts";
 import { at, badRequest } from "../errors.ts";
 import { type Emitted, emitExpression } from "../expression/emit.ts";
 import { aggregate, weightOf } from "./aggregate.ts";
+import type { CellKind } from "./cells.ts";
 import {
   type ConditionOf,
   conditionsOf,
@@ -19,7 +20,7 @@ import {
   rowTime,
   withTypes,
 } from "./conditions.ts";
-import type { CellKind, PlanInput, QueryPlan } from "./plan.ts";
+import type { PlanInput, QueryPlan } from "./plan.ts";
 import { ranked } from "./ranked.ts";
 import { tallyOf } from "./tally.ts";
 

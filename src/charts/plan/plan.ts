@@ -25,18 +25,6 @@ export type PlanInput = {
   readonly typesOf: (expressions: readonly string[], params: Params) => Promise<readonly ColumnType[]>;
 };
 
-/** How a cell of the engine's JSON becomes a value of the answer. */
-export type CellKind =
-  /** A JSON number; integers beyond 2^53 are rounded to the nearest one. */
-  | "number"
-  /** As the engine wrote it; integers that a JSON number cannot hold stay text. */
-  | "raw";
-
-export type Cell = string | number | boolean | null | readonly Cell[] | { readonly [key: string]: Cell };
-
-/** One row of a plan: a bucket, a group, and the values of the plan's series in their order. */
-export type PlanRow = { readonly bucket: number; readonly group: readonly Cell[]; readonly values: readonly Cell[] };
-
 export type QueryPlan = {
   readonly series: readonly Series[];
   readonly sql: string;
@@ -49,22 +37,3 @@ export type QueryPlan = {
   /** The rollup that is read instead of the source's table. */
   readonly rollup: string | undefined;
 };
-
-/** Reads a cell as the kind says. Total. */
-export function readCell(cell: Cell, kind: CellKind): Cell {
-  if (typeof cell !== "string" || kind === "raw") return cell;
-  const value = Number(cell);
-  return Number.isFinite(value) ? value : null;
-}
-
-/** Reads a cell of a group. */
-export function readGroup(cell: Cell, integer: boolean): Cell {
-  return integer ? readInteger(cell) : cell;
-}
-
-/** A 64-bit integer that the engine quoted: a number when a JSON number holds it exactly, else its digits. */
-export function readInteger(cell: Cell): Cell {
-  if (typeof cell !== "string" || !/^-?\d{1,16}$/.test(cell)) return cell;
-  const value = Number(cell);
-  return Number.isSafeInteger(value) ? value : cell;
-}

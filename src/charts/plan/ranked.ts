@@ -1,5 +1,5 @@
 /** Leaving out groups where the rows are: a chart of many groups sends only those that a limit keeps. */
-import type { CellKind } from "./plan.ts";
+import type { CellKind } from "./cells.ts";
 
 type Grouped = {
   /** A name that no column of the table begins with, for our own. */

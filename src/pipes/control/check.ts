@@ -1,10 +1,12 @@
 /** The checks of a new or changed pipe that ask its source and its service, within a bounded time. */
+
 import { ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import { abortable } from "../../lib/abort.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
 import type { Target } from "../../outgoing/dialer.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
+import { connectorOf } from "../../sources/connectors.ts";
 import type {
   Connector,
   DestinationTable,
@@ -66,7 +68,7 @@ export class PipeChecks {
   /** Fields and types that samples of the source have, as the service's engine infers them. Throws as `reachable`. */
   async discover(request: DiscoverRequest, requestSignal: AbortSignal): Promise<readonly FoundField[]> {
     const { kind, config } = request;
-    const connector = (await kind.connect()) as Connector<JsonObject>;
+    const connector = (await connectorOf(kind.key)) as Connector<JsonObject>;
     if (connector.discover === undefined) {
       throw new AppError("BAD_REQUEST", `source.${kind.key}: its fields cannot be discovered`);
     }
@@ -139,7 +141,7 @@ async function checkSource(
   signal: AbortSignal,
 ): Promise<void> {
   if (request.config === undefined && !request.validateSamples) return;
-  const connector = await request.kind.connect();
+  const connector = await connectorOf(request.kind.key);
   const query = queryOf(client, signal);
   const isExisting = request.managedTable === undefined;
   const { validateSamples, table: destination } = request;

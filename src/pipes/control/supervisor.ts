@@ -14,6 +14,7 @@ import type { Logger } from "../../lib/logger.ts";
 import { endRecorded } from "../../lib/process.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
+import { connectorOf } from "../../sources/connectors.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { NetworkContext } from "../../sources/source.ts";
 import type { Ledger } from "../../store/ledger.ts";
@@ -233,7 +234,7 @@ export class PipesSupervisor {
   /** What the connector made at the source goes with the pipe; a source that is gone does not keep the pipe alive. */
   async #cleanUp(pipe: Pipe): Promise<void> {
     try {
-      const connector = await kindOf(pipe.sourceKind).connect();
+      const connector = await connectorOf(pipe.sourceKind);
       if (connector.cleanUp === undefined) return;
       const config = fullConfig(pipe, await this.#options.pipes.secrets(pipe.id));
       const organizationId = await this.#organizationOf(pipe);

@@ -1,6 +1,5 @@
 /** `source.managedStream`: a Kinesis data stream. */
 import { z } from "zod";
-import { connectors } from "../connectors.ts";
 import { schemaRegistry } from "../schema-registry.ts";
 import type { JsonObject, SourceKind } from "../source.ts";
 
@@ -36,7 +35,6 @@ export const managedStream = {
   mutable: ["authentication", "iamRole", "accessKey"],
   secrets: ["accessKey", "schemaRegistry.credentials"],
   rules,
-  connect: connectors.managedStream,
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {

@@ -1,6 +1,5 @@
 /** `source.messageBroker`: topics of a Kafka-protocol broker. */
 import { z } from "zod";
-import { connectors } from "../connectors.ts";
 import { schemaRegistry } from "../schema-registry.ts";
 import type { JsonObject, SourceKind } from "../source.ts";
 
@@ -42,7 +41,6 @@ export const messageBroker = {
   mutable: ["authentication", "iamRole", "caCertificate", "reversePrivateEndpointIds", "credentials"],
   secrets: ["credentials", "schemaRegistry.credentials"],
   rules,
-  connect: connectors.messageBroker,
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {

@@ -1,6 +1,5 @@
 /** `source.objectStorage`: files in a bucket, once or continuously. */
 import { z } from "zod";
-import { connectors } from "../connectors.ts";
 import type { JsonObject, SourceKind } from "../source.ts";
 
 export const objectFormats = [
@@ -59,7 +58,6 @@ export const objectStorage = {
   secrets: ["accessKey", "connectionString"],
   shown,
   rules,
-  connect: connectors.objectStorage,
 } satisfies SourceKind;
 
 /** A connection string without the account's key and signatures. */

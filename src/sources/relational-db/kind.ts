@@ -1,6 +1,5 @@
 /** `source.relationalDb`: tables of a Postgres database, copied and then followed. */
 import { z } from "zod";
-import { connectors } from "../connectors.ts";
 import type { JsonObject, NetworkContext, SourceKind } from "../source.ts";
 
 const name = z.string().min(1).max(63);
@@ -95,7 +94,6 @@ export const relationalDb = {
   secrets: ["credentials"],
   rules,
   targets: (config) => (config.tableMappings as JsonObject[]).map((mapping) => String(mapping.targetTable)),
-  connect: connectors.relationalDb,
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {

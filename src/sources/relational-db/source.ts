@@ -8,7 +8,7 @@ import { parseLsn, parsePlace, placeText } from "./protocol/lsn.ts";
 import type { Relation } from "./protocol/pgoutput.ts";
 import { readTables } from "./server/catalog.ts";
 import { connect } from "./server/connection.ts";
-import { sourceError } from "./server/login.ts";
+import { sourceError } from "./server/errors.ts";
 import {
   createSlot,
   ensurePublication,

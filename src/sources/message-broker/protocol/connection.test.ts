@@ -6,8 +6,9 @@ import { anyNetwork } from "../../../../harness/network.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import { AnswerMemory } from "../broker-client.ts";
 import { sourceError } from "../failures.ts";
-import { type Call, Connection } from "./connection.ts";
+import { Connection } from "./connection.ts";
 import { commitOffsets, fetchRecords, metadata } from "./requests.ts";
+import type { Call } from "./wire.ts";
 import { WireReader, WireWriter } from "./wire.ts";
 
 let server: Server | undefined;

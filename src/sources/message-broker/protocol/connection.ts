@@ -6,19 +6,7 @@ import { isIP, type Socket } from "node:net";
 import type { Access, BrokerAddress } from "../access.ts";
 import { BrokerError } from "../failures.ts";
 import { logIn } from "./login.ts";
-import { WireReader, WireWriter } from "./wire.ts";
-
-/** A request of the protocol and how its answer is read. */
-export type Call<T> = {
-  readonly key: number;
-  readonly version: number;
-  /** Of the older form, without optional fields in the headers. */
-  readonly old?: boolean;
-  write(to: WireWriter): void;
-  read(from: WireReader): T;
-  /** Memory for the answer of so many bytes. What `read` returns may refer to it. */
-  readonly memory?: ((bytes: number) => Buffer) | undefined;
-};
+import { type Call, WireReader, WireWriter } from "./wire.ts";
 
 type Waiting = {
   readonly call: Call<unknown>;

@@ -1,7 +1,7 @@
 /** The requests of a member of a consumer group (Apache Kafka 3.2 and later), and what members tell each other. */
 import type { Identity } from "../broker-client.ts";
 import { requireDone } from "../failures.ts";
-import type { Call } from "./connection.ts";
+import type { Call } from "./wire.ts";
 import { WireReader, WireWriter } from "./wire.ts";
 
 /** The kind of group whose members tools know how to show. */

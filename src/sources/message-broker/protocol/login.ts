@@ -2,7 +2,7 @@
 import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import { LoginError, requireDone, unauthorized } from "../failures.ts";
-import type { Call } from "./connection.ts";
+import type { Call } from "./wire.ts";
 
 export type Login =
   | {

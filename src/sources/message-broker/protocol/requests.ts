@@ -3,8 +3,7 @@ import type { BrokerAddress } from "../access.ts";
 import type { Fetched, FetchRequest, Identity, PartitionName, TopicInfo } from "../broker-client.ts";
 import { fetchBytes } from "../broker-client.ts";
 import { BrokerError, failureOfPartition, isPassing, requireDone } from "../failures.ts";
-import type { Call } from "./connection.ts";
-import type { WireReader } from "./wire.ts";
+import type { Call, WireReader } from "./wire.ts";
 
 const readCommitted = 1;
 const unknownTopicCode = 3;

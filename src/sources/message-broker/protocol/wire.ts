@@ -219,3 +219,15 @@ export class WireReader {
     return at;
   }
 }
+
+/** A request of the protocol and how its answer is read. */
+export type Call<T> = {
+  readonly key: number;
+  readonly version: number;
+  /** Of the older form, without optional fields in the headers. */
+  readonly old?: boolean;
+  write(to: WireWriter): void;
+  read(from: WireReader): T;
+  /** Memory for the answer of so many bytes. What `read` returns may refer to it. */
+  readonly memory?: ((bytes: number) => Buffer) | undefined;
+};

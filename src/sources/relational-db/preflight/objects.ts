@@ -2,7 +2,7 @@
 import type { Issue } from "../../../lib/errors.ts";
 import { replicatedColumns } from "../server/catalog.ts";
 import { quoteName } from "../server/session.ts";
-import { issue, type Preflight, tableKey } from "./preflight.ts";
+import { issue, type Preflight, tableKey } from "./issues.ts";
 import { shownTable, type TableFacts } from "./tables.ts";
 
 type Publication = {

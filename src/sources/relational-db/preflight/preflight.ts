@@ -4,42 +4,14 @@
  */
 import type pg from "pg";
 import { AppError, type Issue } from "../../../lib/errors.ts";
-import type { Query } from "../../source.ts";
 import type { RelationalDbConfig } from "../kind.ts";
-import { readTables, type SourceTable } from "../server/catalog.ts";
-import { login, sourceError } from "../server/login.ts";
+import { readTables } from "../server/catalog.ts";
+import { sourceError } from "../server/errors.ts";
+import { login } from "../server/login.ts";
+import { followsLog, issue, type Preflight, type PreflightOptions, type ServerFacts, tableKey } from "./issues.ts";
 import { publicationIssues, slotIssues } from "./objects.ts";
 import { readTableFacts, tableIssues } from "./tables.ts";
 import { targetIssues } from "./targets.ts";
-
-export type PreflightOptions = {
-  /** Where the destination tables are. */
-  readonly database: string;
-  readonly query: Query;
-  /** The pipe exists already, so its slot may be active and its tables full. */
-  readonly existing?: boolean;
-};
-
-/** What the checks of one kind are given. */
-export type Preflight = {
-  readonly client: pg.Client;
-  readonly config: RelationalDbConfig;
-  readonly server: ServerFacts;
-  /** The mapped tables that exist, by `tableKey`. */
-  readonly tables: ReadonlyMap<string, SourceTable>;
-  readonly existing: boolean;
-};
-
-export type ServerFacts = {
-  /** 160004 for 16.4. */
-  readonly version: number;
-  readonly walLevel: string;
-  readonly standby: boolean;
-  readonly slots: number;
-  readonly maxSlots: number;
-  readonly mayCreate: boolean;
-  readonly user: string;
-};
 
 /** The oldest version that gives `messages` to pgoutput, and the oldest that Postgres' own community maintains. */
 export const oldestVersion = 140_000;
@@ -89,20 +61,6 @@ async function look(
     ...(follows ? await slotIssues(parts) : []),
     ...(await targetIssues(parts, options)),
   ];
-}
-
-/** False for `replicationMode: "snapshot"`, which needs nothing but the right to read. */
-export function followsLog(config: RelationalDbConfig): boolean {
-  return config.settings?.replicationMode !== "snapshot";
-}
-
-export function tableKey(schema: string, name: string): string {
-  return JSON.stringify([schema, name]);
-}
-
-/** An issue of the source; `path` is below `source.relationalDb`. */
-export function issue(path: string, message: string): Issue {
-  return { path: `source.relationalDb.${path}`, message };
 }
 
 async function readServer(client: pg.Client): Promise<ServerFacts> {

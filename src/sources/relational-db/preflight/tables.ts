@@ -3,7 +3,7 @@ import type { Issue } from "../../../lib/errors.ts";
 import type { RelationalDbConfig } from "../kind.ts";
 import { replicatedColumns, type SourceTable } from "../server/catalog.ts";
 import { quoteName } from "../server/session.ts";
-import { followsLog, issue, type Preflight, tableKey } from "./preflight.ts";
+import { followsLog, issue, type Preflight, tableKey } from "./issues.ts";
 
 type Mapping = RelationalDbConfig["tableMappings"][number];
 

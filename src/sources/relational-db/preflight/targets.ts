@@ -5,7 +5,7 @@ import { replicatedColumns } from "../server/catalog.ts";
 import { isWidening } from "../tables/evolve.ts";
 import { deletedColumn, versionColumn } from "../tables/tables.ts";
 import { columnPlan } from "../tables/types.ts";
-import { issue, type Preflight, type PreflightOptions, tableKey } from "./preflight.ts";
+import { issue, type Preflight, type PreflightOptions, tableKey } from "./issues.ts";
 
 type Target = {
   readonly name: string;

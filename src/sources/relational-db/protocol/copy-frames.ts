@@ -8,7 +8,7 @@ import type { SocketConstructorOpts } from "node:net";
 import type { Duplex } from "node:stream";
 import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
-import { sourceError } from "../server/login.ts";
+import { sourceError } from "../server/errors.ts";
 
 /** Where rows go. Postgres sends one row in one message. */
 export type RowSink = {

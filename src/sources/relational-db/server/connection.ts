@@ -1,10 +1,11 @@
 /** Connections whose values are printed in the one way, and COPY as bytes. */
 import type pg from "pg";
 import type { RelationalDbConfig } from "../kind.ts";
+import { silenceMsOf } from "./defaults.ts";
+import { sourceError } from "./errors.ts";
 import { isAtWork, type SourceClient } from "./lifeline.ts";
-import { type LoginOptions, login, sourceError } from "./login.ts";
+import { type LoginOptions, login } from "./login.ts";
 import { sessionSql } from "./session.ts";
-import { silenceMsOf } from "./silence.ts";
 
 const loginTimeoutMs = 20_000;
 

@@ -1,11 +1,12 @@
-/** Logging in at the source: address, TLS, password, and what it means when that fails. */
+/** Logging in at the source: address, TLS, password. */
 import net from "node:net";
 import { createSecureContext } from "node:tls";
 import type pg from "pg";
-import { AppError, type ErrorCode } from "../../../lib/errors.ts";
 import { Dialer, type Target } from "../../../outgoing/dialer.ts";
 import type { RelationalDbConfig } from "../kind.ts";
 import type { CopyFrames } from "../protocol/copy-frames.ts";
+import { portOf } from "./defaults.ts";
+import { invalid, loginError } from "./errors.ts";
 import { SourceClient } from "./lifeline.ts";
 
 export type LoginOptions = {
@@ -18,7 +19,6 @@ export type LoginOptions = {
 };
 
 const connectTimeoutMs = 10_000;
-const defaultPort = 5432;
 
 /**
  * A connected client; end it yourself. It is ended when the signal aborts. Throws the `AppError` of `loginError`.
@@ -53,7 +53,7 @@ export function clientOptions(config: RelationalDbConfig, options: LoginOptions 
     throw invalid("authentication", "IAM_ROLE is not supported; give credentials with a password");
   }
   const { host, database, credentials, tlsHost, network } = config;
-  const port = config.port ?? defaultPort;
+  const port = portOf(config);
   const dialer = new Dialer(network.policy, "source.relationalDb.host");
   const password = credentials?.password ?? "";
   const socket = config.disableTls === true ? options.frames?.socketOptions : undefined;
@@ -95,145 +95,4 @@ function socketTo(dialer: Dialer, target: Target, options?: net.SocketConstructo
   const connect = socket.connect.bind(socket);
   socket.connect = (() => dialer.attach(socket, target, connect)) as typeof socket.connect;
   return socket;
-}
-
-/**
- * What a failed login means for a pipe, in a sentence that names the member of the configuration and the remedy. Outages
- * are SOURCE_UNREACHABLE, which is retryable; an AppError stays as it is.
- */
-export function loginError(error: unknown, config: RelationalDbConfig): AppError {
-  if (error instanceof AppError) return error;
-  const { code = "", message = "" } = (error ?? {}) as { code?: string; message?: string };
-  const found =
-    networkProblem(code, message, config) ?? tlsProblem(code, message, config) ?? loginProblem(code, message, config);
-  return found === undefined ? sourceError(error) : problem(...found, error);
-}
-
-/** What an error of the driver or the server means once a connection stands. */
-export function sourceError(error: unknown): AppError {
-  if (error instanceof AppError) return error;
-  const { code = "", message = String(error) } = (error ?? {}) as { code?: string; message?: string };
-  // SQLSTATE codes have five characters.
-  const told = /^[0-9A-Z]{5}$/.test(code);
-  const sentence = told ? `Postgres says: ${message} (${code})` : `the connection to Postgres failed: ${message}`;
-  if (!told || isOutage(code, message)) return new AppError("SOURCE_UNREACHABLE", sentence, { cause: error });
-  const refused = /^(28|42501)/.test(code);
-  return new AppError(refused ? "SOURCE_UNAUTHORIZED" : "SOURCE_INVALID", sentence, { cause: error });
-}
-
-type Problem = readonly [code: ErrorCode, member: string, message: string];
-
-function networkProblem(code: string, message: string, config: RelationalDbConfig): Problem | undefined {
-  const { host } = config;
-  const port = config.port ?? defaultPort;
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
-    return [
-      "SOURCE_UNREACHABLE",
-      "host",
-      `DNS does not know "${host}"; check its spelling and this machine's resolver`,
-    ];
-  }
-  if (code === "ECONNREFUSED") {
-    return ["SOURCE_UNREACHABLE", "port", `nothing listens at ${host}:${port}; check host, port and listen_addresses`];
-  }
-  const silent = /timeout/i.test(message) && !/^[0-9A-Z]{5}$/.test(code);
-  if (silent || ["ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH"].includes(code)) {
-    return [
-      "SOURCE_UNREACHABLE",
-      "host",
-      `no answer from ${host}:${port}; check firewalls and routes between here and there`,
-    ];
-  }
-  return undefined;
-}
-
-const untrusted = [
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "UNABLE_TO_GET_ISSUER_CERT",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-];
-
-function tlsProblem(code: string, message: string, config: RelationalDbConfig): Problem | undefined {
-  if (/does not support SSL/.test(message)) {
-    return [
-      "SOURCE_INVALID",
-      "disableTls",
-      "the server does not speak TLS; turn on ssl there, or set disableTls: true in a network you trust",
-    ];
-  }
-  if (untrusted.includes(code)) {
-    const remedy = "give the authority that signed it in caCertificate, or set skipCertVerification: true";
-    return [
-      "SOURCE_INVALID",
-      "caCertificate",
-      `the server's certificate is signed by nobody who is trusted here; ${remedy}`,
-    ];
-  }
-  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
-    const name = config.tlsHost ?? config.host;
-    return [
-      "SOURCE_INVALID",
-      "tlsHost",
-      `the server's certificate is not for "${name}"; give the name it is for in tlsHost`,
-    ];
-  }
-  if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID") {
-    const when = code === "CERT_HAS_EXPIRED" ? "has expired" : "is not valid yet";
-    return [
-      "SOURCE_INVALID",
-      "skipCertVerification",
-      `the server's certificate ${when}; renew it, or set skipCertVerification: true`,
-    ];
-  }
-  if (/^ERR_SSL|^EPROTO|^ERR_TLS|^CERT_/.test(code) || /establishing an SSL/.test(message)) {
-    return ["SOURCE_UNREACHABLE", "disableTls", `TLS with the server failed: ${message}`];
-  }
-  return undefined;
-}
-
-function loginProblem(code: string, message: string, config: RelationalDbConfig): Problem | undefined {
-  const user = config.credentials?.username ?? "";
-  if (code === "28P01" || /^SASL:.*password/i.test(message)) {
-    return ["SOURCE_UNAUTHORIZED", "credentials", `user "${user}" or its password is refused`];
-  }
-  if (code === "28000") {
-    const remedy = /no encryption/.test(message) ? "it takes TLS only: remove disableTls" : "allow it in pg_hba.conf";
-    return [
-      "SOURCE_UNAUTHORIZED",
-      "credentials",
-      `the server does not let user "${user}" in from here (${message}); ${remedy}`,
-    ];
-  }
-  if (code === "3D000") return ["SOURCE_INVALID", "database", `database "${config.database}" does not exist`];
-  if (code === "42501" && /permission denied for database/.test(message)) {
-    return [
-      "SOURCE_UNAUTHORIZED",
-      "database",
-      `user "${user}" may not connect; GRANT CONNECT ON DATABASE "${config.database}" to it`,
-    ];
-  }
-  if (code === "53300") {
-    return ["SOURCE_UNREACHABLE", "host", `the server has no connection left (${message}); raise its limits`];
-  }
-  return undefined;
-}
-
-/**
- * Class 08: connection; 57: shutdown, crash, start, cancel; 53: resources; 58: the server's system; 40: conflicts;
- * 55006 and 55P03: in use, locked; XX: internal. And broken sockets.
- */
-function isOutage(code: string, message: string): boolean {
-  if (/^(08|57|53|58|40|55006|55P03|XX)/.test(code) || /^E[A-Z]+$/.test(code)) return true;
-  return /terminated|Connection ended|not queryable|closed/i.test(message);
-}
-
-function invalid(member: string, message: string, cause?: unknown): AppError {
-  return problem("SOURCE_INVALID", member, message, cause);
-}
-
-function problem(code: ErrorCode, member: string, message: string, cause?: unknown): AppError {
-  const path = `source.relationalDb.${member}`;
-  return new AppError(code, `${path}: ${message}`, { cause, issues: [{ path, message }] });
 }

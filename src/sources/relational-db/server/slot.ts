@@ -5,8 +5,8 @@ import { AppError } from "../../../lib/errors.ts";
 import type { RelationalDbConfig, TableMapping } from "../kind.ts";
 import { parseLsn, versionText } from "../protocol/lsn.ts";
 import { connect } from "./connection.ts";
+import { sourceError } from "./errors.ts";
 import { type Lineage, readLineage } from "./lineage.ts";
-import { sourceError } from "./login.ts";
 import { quoteName, quoteText } from "./session.ts";
 import { lossOf, type SlotRow } from "./wal-budget.ts";
 

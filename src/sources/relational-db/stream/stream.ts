@@ -5,10 +5,10 @@ import type { RelationalDbConfig } from "../kind.ts";
 import { formatLsn } from "../protocol/lsn.ts";
 import { decode, type Message } from "../protocol/pgoutput.ts";
 import { connect, copyOut } from "../server/connection.ts";
+import { silenceMsOf } from "../server/defaults.ts";
+import { sourceError } from "../server/errors.ts";
 import type { SourceClient } from "../server/lifeline.ts";
-import { sourceError } from "../server/login.ts";
 import { quoteName } from "../server/session.ts";
-import { silenceMsOf } from "../server/silence.ts";
 import type { Names } from "../server/slot.ts";
 
 /** Longest pause between two words to the source; each is answered at once. */
