@@ -1,4 +1,4 @@
-/** Array types of Postgres; see `postgres-values.ts`. */
+/** Array types of Postgres; see `values.ts`. */
 import { clampedDays, clampedMicros, type TypeCase, times } from "./scalars.ts";
 
 const json = "toJSONString(v)";

@@ -1,4 +1,4 @@
-/** Types of Postgres that are stored as their text, apart from arrays; see `postgres-values.ts`. */
+/** Types of Postgres that are stored as their text, apart from arrays; see `values.ts`. */
 import { characters, type TypeCase } from "./scalars.ts";
 
 export const textCases: readonly TypeCase[] = [

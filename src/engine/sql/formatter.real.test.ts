@@ -168,7 +168,7 @@ test("a parameter in the place of a name stays to be seen, but for an alias", as
     const places = [...plain.matchAll(/(?<!AS )`plain`/g)].map(({ index }) => index);
     return places.map((at) => `${plain.slice(0, at)}{f:Identifier}${plain.slice(at + "`plain`".length)}`);
   });
-  // Aliases and formats have rules (`bare-names.ts`, `kinds.ts`), and a table without a name is no harm.
+  // Aliases and formats have rules (`text/bare-names.ts`, `rules/kinds.ts`), and a table without a name is no harm.
   statements.push("SELECT 1 AS {f:Identifier}", "INSERT INTO t FORMAT {f:Identifier}");
   const hidden: string[] = [];
   for (const [statement, { text }] of await canonicalBatch(engine.client, statements)) {
@@ -182,7 +182,7 @@ test("a parameter in the place of a name stays to be seen, but for an alias", as
 });
 
 describe("what the formatter writes as it is", () => {
-  // The rules of INSERT and of dictionaries refuse such names (`kinds.ts`, `bare-names.ts`). A name fewer is no harm.
+  // The rules of INSERT and of dictionaries refuse such names (`rules/kinds.ts`, `text/bare-names.ts`). A name fewer is no harm.
   test.each([
     ["INSERT INTO t FORMAT `a 'b`", "INSERT INTO t FORMAT a 'b"],
     [

@@ -1,7 +1,7 @@
 /**
  * The short way for plain statements: the facts of a SELECT or the head of an INSERT without asking the engine.
  *
- * Why it is sound: the text is made of tokens that the engine can read in one way only (`plain-text.ts`), no name in it is
+ * Why it is sound: the text is made of tokens that the engine can read in one way only (`text/plain-text.ts`), no name in it is
  * that of anything forbidden, every name before a parenthesis is on the list of functions or is a keyword, and no word of
  * it begins a clause that another rule must see. The parser adds functions of its own for operators and keywords, and
  * none of these is forbidden. What is not as plain takes the long way; this one refuses nothing.

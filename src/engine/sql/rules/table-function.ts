@@ -1,6 +1,6 @@
 /**
  * Table functions whose arguments may hold the structure of a table. Such an argument must be a literal, because the
- * guard reads it, and it must be plain names and types (`structure.ts`).
+ * guard reads it, and it must be plain names and types (`../text/structure.ts`).
  */
 
 import { tableFunctions } from "../lists/lists.ts";
