@@ -1,0 +1,103 @@
+/** Opens the room of backups: backups of services and of the metadata, each with its loop. */
+import type { ClickHouseAddress } from "../clickhouse/client.ts";
+import type { Config } from "../config.ts";
+import type { Logger } from "../lib/logger.ts";
+import { Loop } from "../lib/loop.ts";
+import type { Stores } from "../store/open.ts";
+import { FileWorker } from "./files/file-worker.ts";
+import { BackupJobs } from "./jobs.ts";
+import type { EngineLease } from "./make.ts";
+import { MetadataBackups } from "./metadata.ts";
+import { BackupsReconciler } from "./reconciler.ts";
+import { BackupPlace, placeOptions } from "./storage/place.ts";
+
+export type BackupsOptions = {
+  readonly config: Config;
+  readonly dataDir: string;
+  readonly stores: Stores;
+  readonly logger: Logger;
+  readonly version: string;
+  /** The service's engine: woken when idle, started without serving when stopped. */
+  readonly engine: (serviceId: string, signal: AbortSignal) => Promise<EngineLease>;
+};
+
+type Engine = { readonly address: ClickHouseAddress };
+
+export type Backups = {
+  readonly place: BackupPlace;
+  readonly jobs: BackupJobs;
+  readonly reconciler: BackupsReconciler;
+  readonly loop: Loop;
+  readonly metadataLoop: Loop;
+  /** Fills the engine of a new service, which waits for it before it serves; undefined: there is nothing to fill. */
+  fillerFor(serviceId: string, signal: AbortSignal): Promise<((engine: Engine) => Promise<void>) | undefined>;
+  /** Waits for the jobs in hand, then ends the thread that works on files. */
+  close(): Promise<void>;
+};
+
+export function openBackups(options: BackupsOptions): Backups {
+  const { config, dataDir, stores, logger } = options;
+  const place = new BackupPlace(placeOptions(config, dataDir));
+  const worker = new FileWorker();
+  const metadata = openMetadataBackups(options, place, worker);
+  const jobs = new BackupJobs({
+    backups: stores.backups,
+    restores: stores.restores,
+    pipes: stores.pipeSnapshots,
+    ledger: stores.ledger,
+    place,
+    worker,
+    dataDir,
+    engine: options.engine,
+    maxChain: config.backupChainLength,
+    logger,
+  });
+  const reconciler = new BackupsReconciler({
+    backups: stores.backups,
+    restores: stores.restores,
+    services: stores.services,
+    jobs,
+    logger,
+    poke: () => loop.poke(),
+    hourMs: config.backupHourMs,
+    checkHours: config.backupCheckHours,
+    onBackup: metadata.want,
+  });
+  const loop = new Loop({ name: "backups", everyMs: 1_000, logger, body: (stopping) => reconciler.pass(stopping) });
+  return {
+    place,
+    jobs,
+    reconciler,
+    loop,
+    metadataLoop: metadata.loop,
+    fillerFor: async (serviceId, signal) => {
+      const restore = await stores.restores.unfilled(serviceId);
+      return restore && ((engine) => jobs.fill(restore, engine.address, signal));
+    },
+    close: async () => {
+      await reconciler.close();
+      await worker.close();
+    },
+  };
+}
+
+function openMetadataBackups(options: BackupsOptions, place: BackupPlace, worker: FileWorker) {
+  const { config, dataDir, stores, logger, version } = options;
+  const metadata = new MetadataBackups({
+    db: stores.db,
+    place,
+    worker,
+    dataDir,
+    secretKey: stores.secretKey.toString("base64"),
+    version,
+    hourMs: config.backupHourMs,
+    logger,
+  });
+  const body = (stopping: AbortSignal) => metadata.pass(stopping);
+  const loop = new Loop({ name: "metadata backups", everyMs: 30_000, logger, body });
+  const want = () => {
+    metadata.want();
+    loop.poke();
+  };
+  return { loop, want };
+}

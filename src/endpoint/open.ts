@@ -1,0 +1,25 @@
+/** Opens the endpoints of services: their listeners, and the loop that opens and closes them. */
+import { Loop } from "../lib/loop.ts";
+import type { ServiceStore } from "../store/services.ts";
+import { Gateway, type GatewayOptions } from "./gateway.ts";
+import { openListeners } from "./listeners.ts";
+
+export type EndpointOptions = GatewayOptions & {
+  readonly services: ServiceStore;
+  /** Address that listeners are opened on. */
+  readonly host: string;
+  /** Told the ports before they are opened. */
+  readonly onPorts: (ports: readonly number[]) => void;
+};
+
+export type Endpoint = {
+  readonly loop: Loop;
+  close(): Promise<void>;
+};
+
+export function openEndpoint({ services, host, onPorts, ...options }: EndpointOptions): Endpoint {
+  const gateway = new Gateway(options);
+  const body = () => openListeners(gateway, { services, host, onPorts });
+  const loop = new Loop({ name: "gateway", everyMs: 2_000, logger: options.logger, body });
+  return { loop, close: () => gateway.close() };
+}

@@ -1,0 +1,172 @@
+/** Opens the HTTP server: both interfaces with their handlers, and the pages beside them. */
+import type { FastifyInstance } from "fastify";
+import { openApiDocument } from "../api/openapi.ts";
+import { managementOperations, observabilityOperations } from "../api/operations.ts";
+import { rescan } from "../backups/catalogue.ts";
+import { backupSamples } from "../backups/metrics.ts";
+import type { Backups } from "../backups/open.ts";
+import { defaultPeriodHours, defaultRetentionHours } from "../backups/schedule.ts";
+import type { Charts } from "../charts/charts.ts";
+import { type Config, organizationLimits } from "../config.ts";
+import { FailedLogins } from "../endpoint/auth/failed-logins.ts";
+import { freePort } from "../endpoint/free-port.ts";
+import type { Endpoint } from "../endpoint/open.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Loop } from "../lib/loop.ts";
+import { pipeSamples } from "../pipes/control/metrics.ts";
+import type { Pipes } from "../pipes/control/open.ts";
+import type { Services } from "../services/open.ts";
+import type { AuditTrail } from "../store/audit-events.ts";
+import type { OrganizationLimits } from "../store/limits.ts";
+import type { Stores } from "../store/open.ts";
+import { Authenticator } from "./auth.ts";
+import { auditHandlers } from "./handlers/audit.ts";
+import { backupHandlers } from "./handlers/backups.ts";
+import { chartSourceHandlers } from "./handlers/chart-sources.ts";
+import { chartHandlers } from "./handlers/charts.ts";
+import { organizationHandlers } from "./handlers/organizations.ts";
+import { pipeHandlers } from "./handlers/pipes.ts";
+import { serviceHandlers } from "./handlers/services.ts";
+import { hostInUrl } from "./hosts.ts";
+import { processSamples, serviceSamples } from "./metrics.ts";
+import { addPages, type PageOptions } from "./pages.ts";
+import { RateLimiter } from "./rate-limit.ts";
+import { createServer } from "./server.ts";
+import type { EndpointFacts } from "./views/services.ts";
+
+export type HttpOptions = {
+  readonly config: Config;
+  readonly stores: Stores;
+  readonly logger: Logger;
+  readonly version: string;
+  readonly signal: AbortSignal;
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly trail: AuditTrail;
+  readonly confinement: PageOptions["confinement"];
+  readonly services: Services;
+  readonly endpoint: Endpoint;
+  readonly pipes: Pipes;
+  readonly backups: Backups;
+  readonly charts: Charts;
+  /** Every loop of the control plane. */
+  readonly loops: readonly Loop[];
+};
+
+export type Http = {
+  /** Listens as the settings say; resolves with the port and the address that clients use. */
+  listen(): Promise<{ readonly port: number; readonly baseUrl: string }>;
+  close(): Promise<void>;
+};
+
+/** What several handlers are given. */
+type Shared = { readonly limits: OrganizationLimits; readonly endpoint: EndpointFacts };
+
+export async function openHttp(options: HttpOptions): Promise<Http> {
+  const { config, stores, trail } = options;
+  const protocol = options.tls === undefined ? "http" : "https";
+  const endpoint: EndpointFacts = { protocol, host: config.publicHost ?? config.host };
+  const shared = { limits: organizationLimits(config), endpoint };
+  const failedLogins = new FailedLogins({ perMinute: config.loginFailureLimit });
+  const server = await createServer({
+    authenticator: new Authenticator(stores.credentials, failedLogins, (event) => trail.note(event)),
+    rateLimiter: new RateLimiter({ limit: config.rateLimit, windowSeconds: config.rateWindowSeconds }),
+    logger: options.logger,
+    bodyLimitBytes: config.bodyLimitBytes,
+    tls: options.tls,
+    signal: options.signal,
+    management: { operations: managementOperations, handlers: managementHandlers(options, shared) },
+    observability: { operations: observabilityOperations, handlers: observabilityHandlers(options, shared) },
+    extend: (instance) => addPages(instance, pageOptions(options, shared, failedLogins)),
+  });
+  return { listen: () => listen(server, config, endpoint), close: () => server.close() };
+}
+
+function managementHandlers(options: HttpOptions, shared: Shared) {
+  const { organizations, credentials, auditEvents } = options.stores;
+  return {
+    ...organizationHandlers({ organizations, credentials, limits: shared.limits }),
+    ...serviceHandlers(serviceDeps(options, shared)),
+    ...pipeHandlers({
+      services: options.stores.services,
+      pipes: options.stores.pipes,
+      checks: options.pipes.checks,
+      limits: shared.limits,
+      gauges: (id) => options.pipes.gauges(id),
+      poke: () => options.pipes.loop.poke(),
+    }),
+    ...auditHandlers({ events: auditEvents }),
+    ...backupHandlers(backupDeps(options)),
+  };
+}
+
+function serviceDeps({ config, stores, services, endpoint, loops }: HttpOptions, shared: Shared) {
+  const { access, disks } = services;
+  return {
+    services: stores.services,
+    endpoint: shared.endpoint,
+    allocatePort: () => freePort(config.host),
+    live: (row: Parameters<typeof disks.problem>[0]) => ({
+      lastActivityAt: access.lastActivityAt(row.id),
+      diskUsedBytes: disks.usedBytes(row),
+      diskProblem: disks.problem(row),
+    }),
+    defaultDiskGb: config.serviceDiskGb,
+    poke: () => {
+      for (const loop of loops) loop.poke();
+    },
+    endpointsOpen: () => endpoint.loop.passed(1_000),
+    limits: shared.limits,
+    backups: stores.backups,
+    restores: stores.restores,
+  };
+}
+
+function backupDeps({ config, stores, backups: room }: HttpOptions) {
+  const { services, backups, restores } = stores;
+  return {
+    services,
+    backups,
+    restores,
+    role: { arn: config.backupIamRoleArn, sessionName: config.backupIamRoleSessionName },
+    defaults: { periodHours: defaultPeriodHours, retentionHours: defaultRetentionHours },
+    plannedFacts: () => room.jobs.plannedFacts(),
+    retention: (serviceId: string) => room.reconciler.retention(serviceId),
+    rescan: (scope: Parameters<typeof rescan>[1], waiting: AbortSignal) =>
+      rescan({ place: room.place, backups }, scope, waiting),
+    poke: () => room.loop.poke(),
+  };
+}
+
+function observabilityHandlers({ stores, charts }: HttpOptions, { limits }: Shared) {
+  const { chartSources: sources, services } = stores;
+  return { ...chartHandlers(charts), ...chartSourceHandlers({ sources, services, limits }) };
+}
+
+function pageOptions(options: HttpOptions, { endpoint }: Shared, failedLogins: FailedLogins): PageOptions {
+  const { config, stores, version, loops, services, pipes } = options;
+  const statuses = () => loops.map((loop) => loop.status());
+  return {
+    version,
+    operations: managementOperations,
+    openApi: () =>
+      openApiDocument({ management: managementOperations, observability: observabilityOperations, version }),
+    loops: statuses,
+    samples: async () => [
+      ...(await serviceSamples(stores.services, (row) => services.disks.usedBytes(row))),
+      ...(await pipeSamples(stores.pipes, (id) => pipes.gauges(id))),
+      ...(await backupSamples(stores.backups)),
+      ...processSamples(statuses()),
+    ],
+    confinement: options.confinement,
+    hosts: [config.host, endpoint.host],
+    metricsToken: config.metricsToken,
+    failedLogins,
+  };
+}
+
+async function listen(server: FastifyInstance, config: Config, { protocol, host }: EndpointFacts) {
+  await server.listen({ host: config.host, port: config.port });
+  const address = server.server.address();
+  const port = typeof address === "object" && address !== null ? address.port : config.port;
+  return { port, baseUrl: `${protocol}://${hostInUrl(host)}:${port}` };
+}

@@ -1,0 +1,19 @@
+/** Engines for work on a service that is not a query of its clients. */
+import type { ServiceStore } from "../store/services.ts";
+import type { ServiceAccess } from "./access.ts";
+import type { LendingRuntime, LentEngine } from "./runtimes/lending.ts";
+
+export type Lender = (serviceId: string, signal: AbortSignal) => Promise<LentEngine>;
+
+/** Wakes an idle service and counts as its activity; a stopped one's engine is borrowed and serves nobody. */
+export function engineLender(services: ServiceStore, access: ServiceAccess, runtime: LendingRuntime): Lender {
+  return async (serviceId, signal) => {
+    const row = await services.find(serviceId);
+    if (row?.desired_state === "stopped" && row.state === "stopped") {
+      const lent = await runtime.lend(row);
+      if (lent !== undefined) return lent;
+    }
+    const { address, release } = await access.acquire(serviceId, signal);
+    return { address, release: async () => release() };
+  };
+}

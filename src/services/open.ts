@@ -1,0 +1,74 @@
+/** Opens the room of services: the runtime, the access to engines, and the reconciler with its loop. */
+import type { Config } from "../config.ts";
+import type { DoorEvents } from "../endpoint/auth/events.ts";
+import type { Logger } from "../lib/logger.ts";
+import { Loop } from "../lib/loop.ts";
+import type { EgressProxy } from "../outgoing/proxy.ts";
+import type { Stores } from "../store/open.ts";
+import { ServiceAccess } from "./access.ts";
+import { ServiceDisks } from "./disks.ts";
+import { engineLender, type Lender } from "./lender.ts";
+import { isMerging } from "./merging.ts";
+import { ServicesReconciler } from "./reconciler.ts";
+import { EmbeddedRuntime } from "./runtimes/embedded.ts";
+import { type Filler, LendingRuntime } from "./runtimes/lending.ts";
+
+export type ServicesOptions = {
+  readonly config: Config;
+  readonly dataDir: string;
+  readonly stores: Stores;
+  readonly logger: Logger;
+  /** The engines' way to the network. */
+  readonly proxy: EgressProxy;
+  /** Told of logins and refusals at the doors of running engines. */
+  readonly onDoorEvents: (serviceId: string, events: DoorEvents) => void;
+  /** The only folder where a service's engine may write backups and read them. */
+  readonly backupPathOf: (serviceId: string) => string;
+  /** What has to fill a new service before it serves. */
+  readonly fillerFor: (serviceId: string) => Promise<Filler | undefined>;
+};
+
+export type Services = {
+  readonly access: ServiceAccess;
+  readonly disks: ServiceDisks;
+  readonly lend: Lender;
+  readonly loop: Loop;
+  /** Ends every engine. */
+  close(): Promise<void>;
+};
+
+export function openServices(options: ServicesOptions): Services {
+  const { config, logger } = options;
+  const { services } = options.stores;
+  const access = new ServiceAccess(services);
+  access.onDoorEvents(options.onDoorEvents);
+  const disks = new ServiceDisks({ services, logger });
+  const runtime = new LendingRuntime(embeddedRuntime(options, disks), options.fillerFor);
+  const { idleMinuteMs } = config;
+  const reconciler = new ServicesReconciler({
+    services,
+    runtime,
+    access,
+    logger,
+    idleMinuteMs,
+    poke: () => loop.poke(),
+    isBusy: isMerging,
+  });
+  const everyMs = Math.min(1_000, idleMinuteMs);
+  const loop = new Loop({ name: "services", everyMs, logger, body: () => reconciler.pass() });
+  access.onWakeWanted(() => loop.poke());
+  return { access, disks, lend: engineLender(services, access, runtime), loop, close: () => reconciler.close() };
+}
+
+function embeddedRuntime({ config, dataDir, stores, proxy, backupPathOf }: ServicesOptions, disks: ServiceDisks) {
+  return new EmbeddedRuntime({
+    dataDir,
+    maxQueries: config.engineSessions,
+    minFreeDiskBytes: config.minFreeDiskGb * 2 ** 30,
+    proxy,
+    usersOf: async (serviceId) =>
+      (await stores.services.listUsers(serviceId)).map((user) => ({ name: user.name, readonly: user.readonly === 1 })),
+    backupPathOf,
+    disks,
+  });
+}
