@@ -25,16 +25,16 @@ import { createLogger } from "../../src/lib/logger.ts";
 import { Permits } from "../../src/outgoing/permits.ts";
 import { PipeChecks } from "../../src/pipes/control/check.ts";
 import { ServiceDisks } from "../../src/services/disks.ts";
-import { AuditEventStore, AuditTrail } from "../../src/store/audit-events.ts";
-import { BackupStore } from "../../src/store/backups.ts";
-import { CredentialStore } from "../../src/store/credentials.ts";
-import { type Database, openDatabase } from "../../src/store/database.ts";
+import { AuditTrail } from "../../src/store/audit-events.ts";
+import type { BackupStore } from "../../src/store/backups.ts";
+import type { CredentialStore } from "../../src/store/credentials.ts";
+import type { Database } from "../../src/store/database.ts";
 import type { OrganizationLimits } from "../../src/store/limits.ts";
-import { OrganizationStore } from "../../src/store/organizations.ts";
-import { PipeStore } from "../../src/store/pipes.ts";
-import { RestoreStore } from "../../src/store/restores.ts";
-import { Sealer } from "../../src/store/secrets.ts";
-import { ServiceStore } from "../../src/store/services.ts";
+import { openStores, type Stores } from "../../src/store/open.ts";
+import type { OrganizationStore } from "../../src/store/organizations.ts";
+import type { PipeStore } from "../../src/store/pipes.ts";
+import type { RestoreStore } from "../../src/store/restores.ts";
+import type { ServiceStore } from "../../src/store/services.ts";
 
 export type Answer = {
   readonly status: number;
@@ -68,43 +68,63 @@ export type Api = AsyncDisposable & {
   ): Promise<Answer>;
 };
 
-export async function startApi(
-  options: {
-    rateLimit?: number;
-    loginFailureLimit?: number;
-    now?: () => number;
-    metricsToken?: string;
-    requestTimeoutMs?: number;
-    checkEveryMs?: number;
-    limits?: OrganizationLimits;
-    defaultDiskGb?: number;
-  } = {},
-): Promise<Api> {
+export type ApiOptions = {
+  rateLimit?: number;
+  loginFailureLimit?: number;
+  now?: () => number;
+  metricsToken?: string;
+  requestTimeoutMs?: number;
+  checkEveryMs?: number;
+  limits?: OrganizationLimits;
+  defaultDiskGb?: number;
+};
+
+/** What handlers are built of, besides what `options` says. */
+type Parts = {
+  readonly dir: string;
+  readonly stores: Stores;
+  readonly disks: ServiceDisks;
+  readonly failedLogins: FailedLogins;
+  readonly trail: AuditTrail;
+};
+
+export async function startApi(options: ApiOptions = {}): Promise<Api> {
   const dir = mkdtempSync(join(tmpdir(), "millrace-api-"));
-  const db = openDatabase(join(dir, "millrace.db"));
-  const organizations = new OrganizationStore(db);
-  const credentials = new CredentialStore(db);
-  const services = new ServiceStore(db);
-  const disks = new ServiceDisks({ services, logger: createLogger("silent") });
-  const backups = new BackupStore(db);
-  const restores = new RestoreStore(db);
-  const pipes = new PipeStore(db, new Sealer(Buffer.alloc(32, 7)));
-  const place = new BackupPlace(placeOptions({ backupBucketRegion: "" }, dir));
-  const organization = await organizations.create("Test");
-  const { row, secret } = await credentials.createKey({
+  const stores = openStores(dir, Buffer.alloc(32, 7).toString("base64"));
+  const parts: Parts = {
+    dir,
+    stores,
+    disks: new ServiceDisks({ services: stores.services, logger: createLogger("silent") }),
+    failedLogins: new FailedLogins({ perMinute: options.loginFailureLimit ?? 1000, wait: async () => {} }),
+    trail: new AuditTrail(stores.auditEvents, createLogger("silent")),
+  };
+  const organization = await stores.organizations.create("Test");
+  const owner = { organizationId: organization.id, name: "admin", expireAt: null };
+  const { row, secret } = await stores.credentials.createKey({ ...owner, role: "admin", state: "enabled" });
+  const server = await serverOf(options, parts);
+  return {
+    ...stores,
+    server,
     organizationId: organization.id,
-    name: "admin",
-    role: "admin",
-    state: "enabled",
-    expireAt: null,
-  });
-  const failedLogins = new FailedLogins({ perMinute: options.loginFailureLimit ?? 1000, wait: async () => {} });
-  const auditEvents = new AuditEventStore(db);
-  const trail = new AuditTrail(auditEvents, createLogger("silent"));
-  const authenticator = new Authenticator(credentials, failedLogins, (event) => trail.note(event));
-  let port = 20_000;
-  const server = await createServer({
-    authenticator,
+    backupDir: join(dir, "backups"),
+    disks: parts.disks,
+    trail: parts.trail,
+    keyId: row.key_id,
+    keySecret: secret,
+    call: caller(server, organization.id, basic(row.key_id, secret)),
+    [Symbol.asyncDispose]: async () => {
+      await server.close();
+      await parts.trail.close();
+      stores.db.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInstance> {
+  const { stores, failedLogins, trail } = parts;
+  return await createServer({
+    authenticator: new Authenticator(stores.credentials, failedLogins, (event) => trail.note(event)),
     rateLimiter: new RateLimiter({ limit: options.rateLimit ?? 10_000, windowSeconds: 10 }, options.now),
     logger: createLogger("silent"),
     bodyLimitBytes: 1_048_576,
@@ -112,55 +132,7 @@ export async function startApi(
     ...(options.checkEveryMs === undefined ? {} : { checkEveryMs: options.checkEveryMs }),
     tls: undefined,
     signal: new AbortController().signal,
-    management: {
-      operations: managementOperations,
-      handlers: {
-        ...organizationHandlers({ organizations, credentials, limits: options.limits ?? limits }),
-        ...serviceHandlers({
-          services,
-          endpoint: { protocol: "http", host: "127.0.0.1" },
-          allocatePort: async () => port++,
-          live: (row) => ({
-            lastActivityAt: undefined,
-            diskUsedBytes: disks.usedBytes(row),
-            diskProblem: disks.problem(row),
-          }),
-          defaultDiskGb: options.defaultDiskGb,
-          poke: () => {},
-          endpointsOpen: async () => {},
-          limits: options.limits ?? limits,
-          backups,
-          restores,
-        }),
-        ...pipeHandlers({
-          services,
-          pipes,
-          checks: new PipeChecks({
-            acquire: async () => {
-              throw new AppError("SERVICE_UNAVAILABLE", "no engine here");
-            },
-            policy: anyNetwork.policy,
-            permits: new Permits(),
-            limit: 8,
-          }),
-          limits: options.limits ?? limits,
-          gauges: () => ({ lagMs: 5 }),
-          poke: () => {},
-        }),
-        ...auditHandlers({ events: auditEvents }),
-        ...backupHandlers({
-          services,
-          backups,
-          restores,
-          role: { arn: "", sessionName: "" },
-          defaults: { periodHours: 24, retentionHours: 24 },
-          plannedFacts: () => ({ location: JSON.stringify({ kind: "local", root: dir }), encrypted: 0 }),
-          retention: async () => [],
-          rescan: (scope, signal) => rescan({ place, backups }, scope, signal),
-          poke: () => {},
-        }),
-      },
-    },
+    management: { operations: managementOperations, handlers: handlersOf(options, parts) },
     observability: { operations: {}, handlers: {} },
     extend: (instance) =>
       addPages(instance, {
@@ -175,49 +147,87 @@ export async function startApi(
         failedLogins,
       }),
   });
-  const admin = basic(row.key_id, secret);
+}
+
+function handlersOf(options: ApiOptions, { dir, stores, disks }: Parts) {
+  const { organizations, credentials, services, backups, restores, pipes } = stores;
+  const most = options.limits ?? limits;
+  const poke = () => {};
+  const place = new BackupPlace(placeOptions({ backupBucketRegion: "" }, dir));
+  let port = 20_000;
   return {
-    server,
-    organizationId: organization.id,
-    backupDir: join(dir, "backups"),
-    db,
-    services,
-    disks,
-    backups,
-    restores,
-    pipes,
-    credentials,
-    organizations,
-    trail,
-    keyId: row.key_id,
-    keySecret: secret,
-    call: async (method, path, { body, auth = admin, headers = {} } = {}) => {
-      const response = await server.inject({
-        method: method as "GET",
-        url: path.replace("{o}", organization.id),
-        headers: {
-          ...(auth === null ? {} : { authorization: auth }),
-          ...(body === undefined ? {} : { "content-type": "application/json" }),
-          ...headers,
-        },
-        ...(body === undefined
-          ? {}
-          : { payload: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
-      });
-      const isJson = String(response.headers["content-type"]).startsWith("application/json");
-      return {
-        status: response.statusCode,
-        headers: response.headers as Record<string, string>,
-        body: isJson ? response.json() : undefined,
-        text: response.payload,
-      };
+    ...organizationHandlers({ organizations, credentials, limits: most }),
+    ...serviceHandlers({
+      services,
+      endpoint: { protocol: "http", host: "127.0.0.1" },
+      allocatePort: async () => port++,
+      live: (row) => ({
+        lastActivityAt: undefined,
+        diskUsedBytes: disks.usedBytes(row),
+        diskProblem: disks.problem(row),
+      }),
+      defaultDiskGb: options.defaultDiskGb,
+      poke,
+      endpointsOpen: async () => {},
+      limits: most,
+      backups,
+      restores,
+    }),
+    ...pipeHandlers({
+      services,
+      pipes,
+      checks: checksWithoutEngine(),
+      limits: most,
+      gauges: () => ({ lagMs: 5 }),
+      poke,
+    }),
+    ...auditHandlers({ events: stores.auditEvents }),
+    ...backupHandlers({
+      services,
+      backups,
+      restores,
+      role: { arn: "", sessionName: "" },
+      defaults: { periodHours: 24, retentionHours: 24 },
+      plannedFacts: () => ({ location: JSON.stringify({ kind: "local", root: dir }), encrypted: 0 }),
+      retention: async () => [],
+      rescan: (scope, signal) => rescan({ place, backups }, scope, signal),
+      poke,
+    }),
+  };
+}
+
+function checksWithoutEngine(): PipeChecks {
+  return new PipeChecks({
+    acquire: async () => {
+      throw new AppError("SERVICE_UNAVAILABLE", "no engine here");
     },
-    [Symbol.asyncDispose]: async () => {
-      await server.close();
-      await trail.close();
-      db.close();
-      rmSync(dir, { recursive: true, force: true });
-    },
+    policy: anyNetwork.policy,
+    permits: new Permits(),
+    limit: 8,
+  });
+}
+
+function caller(server: FastifyInstance, organizationId: string, admin: string): Api["call"] {
+  return async (method, path, { body, auth = admin, headers = {} } = {}) => {
+    const response = await server.inject({
+      method: method as "GET",
+      url: path.replace("{o}", organizationId),
+      headers: {
+        ...(auth === null ? {} : { authorization: auth }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined
+        ? {}
+        : { payload: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
+    });
+    const isJson = String(response.headers["content-type"]).startsWith("application/json");
+    return {
+      status: response.statusCode,
+      headers: response.headers as Record<string, string>,
+      body: isJson ? response.json() : undefined,
+      text: response.payload,
+    };
   };
 }
 

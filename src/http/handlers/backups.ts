@@ -38,6 +38,15 @@ type ServiceParams = { organizationId: string; serviceId: string };
 type BackupParams = ServiceParams & { backupId: string };
 
 export function backupHandlers(deps: BackupDeps): Pick<Handlers<ManagementOperations, Context>, Names> {
+  return { ...recordHandlers(deps), ...restoreHandlers(deps), ...scheduleHandlers(deps) };
+}
+
+function recordHandlers(
+  deps: BackupDeps,
+): Pick<
+  Handlers<ManagementOperations, Context>,
+  "listBackups" | "createBackup" | "getBackup" | "verifyBackup" | "listAllBackups" | "rescanBackups"
+> {
   const { backups, restores, role } = deps;
   return {
     listBackups: async ({ params }) => {
@@ -62,6 +71,21 @@ export function backupHandlers(deps: BackupDeps): Pick<Handlers<ManagementOperat
       deps.poke();
       return backupDetailsOf(await findBackup(deps, input), role);
     },
+    listAllBackups: async ({ params }) =>
+      (await backups.listInOrganization(params.organizationId)).map((row) => backupRecordOf(row, role)),
+    rescanBackups: async ({ params }, context) => {
+      const result = await deps.rescan(await scopeOf(deps, params.organizationId), context.signal);
+      deps.poke();
+      return result;
+    },
+  };
+}
+
+function restoreHandlers(
+  deps: BackupDeps,
+): Pick<Handlers<ManagementOperations, Context>, "restoreBackup" | "listRestores" | "getRestore"> {
+  const { restores } = deps;
+  return {
     restoreBackup: async (input) => {
       const { body, params } = input;
       const backup = await findBackup(deps, input);
@@ -90,6 +114,17 @@ export function backupHandlers(deps: BackupDeps): Pick<Handlers<ManagementOperat
       const service = await liveService(deps, params);
       return restoreRecordOf(found(await restores.findIn(service.id, params.restoreId), "Restore", params.restoreId));
     },
+  };
+}
+
+function scheduleHandlers(
+  deps: BackupDeps,
+): Pick<
+  Handlers<ManagementOperations, Context>,
+  "getBackupConfiguration" | "updateBackupConfiguration" | "previewRetention"
+> {
+  const { backups } = deps;
+  return {
     getBackupConfiguration: async ({ params }) => {
       const service = await liveService(deps, params);
       return configurationOf(await backups.configuration(service.id), deps.defaults);
@@ -113,13 +148,6 @@ export function backupHandlers(deps: BackupDeps): Pick<Handlers<ManagementOperat
     previewRetention: async ({ params }) => {
       const verdicts = await deps.retention(await knownService(deps, params));
       return verdicts.map(({ row, keep, reason }) => ({ backupId: row.id, backupName: row.name, keep, reason }));
-    },
-    listAllBackups: async ({ params }) =>
-      (await backups.listInOrganization(params.organizationId)).map((row) => backupRecordOf(row, role)),
-    rescanBackups: async ({ params }, context) => {
-      const result = await deps.rescan(await scopeOf(deps, params.organizationId), context.signal);
-      deps.poke();
-      return result;
     },
   };
 }

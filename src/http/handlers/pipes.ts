@@ -25,28 +25,19 @@ export type PipeDeps = {
 
 type Params = { organizationId: string; serviceId: string };
 
-export function pipeHandlers(
-  deps: PipeDeps,
-): Pick<Handlers<ManagementOperations, Context>, keyof typeof pipeOperations> {
+type PipeParams = Params & { pipeId: string };
+type PipeHandlers<Name extends keyof typeof pipeOperations> = Pick<Handlers<ManagementOperations, Context>, Name>;
+
+export function pipeHandlers(deps: PipeDeps): PipeHandlers<keyof typeof pipeOperations> {
+  return { ...creationHandlers(deps), ...changeHandlers(deps), ...commandHandlers(deps) };
+}
+
+function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPipe" | "discoverSchema"> {
   const { pipes } = deps;
-  const findService = async (params: Params): Promise<ServiceRow> => {
-    const row = await deps.services.findIn(params.organizationId, params.serviceId);
-    if (row === undefined) throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
-    return row;
-  };
-  const find = async (params: Params & { pipeId: string }): Promise<Pipe> => {
-    const pipe = await pipes.findIn((await findService(params)).id, params.pipeId);
-    if (pipe === undefined) throw new AppError("NOT_FOUND", `Pipe ${params.pipeId} does not exist.`);
-    return pipe;
-  };
-  const changed = async (params: Params & { pipeId: string }) => {
-    deps.poke();
-    return await find(params);
-  };
   return {
-    listPipes: async ({ params }) => pipeRecordsOf(await pipes.listIn((await findService(params)).id)),
+    listPipes: async ({ params }) => pipeRecordsOf(await pipes.listIn((await findService(deps, params)).id)),
     createPipe: async ({ params, body }, { signal }) => {
-      const service = await findService(params);
+      const service = await findService(deps, params);
       refuseUnlessRunning(service, "creation");
       const { pipe, ...checked } = checkDefinition(service.id, body);
       requireReplicas(pipe.scaling, deps.limits);
@@ -54,10 +45,10 @@ export function pipeHandlers(
       const { organizationId } = params;
       await deps.checks.reachable({ ...checked, organizationId, serviceId: service.id, managedTable }, signal);
       const pipeId = await pipes.create(pipe, deps.limits.pipes);
-      return pipeRecordOf(await changed({ ...params, pipeId }));
+      return pipeRecordOf(await changed(deps, { ...params, pipeId }));
     },
     discoverSchema: async ({ params, body }, { signal }) => {
-      const service = await findService(params);
+      const service = await findService(deps, params);
       refuseUnlessRunning(service, "discovery");
       const { kind, config, issues } = checkSource(withoutNulls(body.source));
       if (issues.length > 0) {
@@ -68,47 +59,79 @@ export function pipeHandlers(
       const fields = await deps.checks.discover({ organizationId, serviceId: service.id, kind, config }, signal);
       return { fields: [...fields] };
     },
+  };
+}
+
+function changeHandlers(
+  deps: PipeDeps,
+): PipeHandlers<"getPipe" | "updatePipe" | "deletePipe" | "getPipeSettings" | "updatePipeSettings"> {
+  const { pipes } = deps;
+  return {
     getPipe: async ({ params }) => {
-      const pipe = await find(params);
+      const pipe = await find(deps, params);
       return pipeDetailsOf(pipe, await pipes.counters(pipe.id), deps.gauges(pipe.id));
     },
     updatePipe: async ({ params, body }, { signal }) => {
-      const pipe = await find(params);
+      const pipe = await find(deps, params);
       const { change, ...checked } = checkChange(pipe, await pipes.secrets(pipe.id), body);
       if (Object.keys(change).length === 0) return pipeRecordOf(pipe);
       if (checked.config !== undefined || checked.validateSamples) {
-        refuseUnlessRunning(await findService(params), "update");
+        refuseUnlessRunning(await findService(deps, params), "update");
         const { organizationId } = params;
         const request = { ...checked, organizationId, serviceId: pipe.serviceId, managedTable: undefined };
         await deps.checks.reachable(request, signal);
       }
       await pipes.change(pipe.id, change);
-      return pipeRecordOf(await changed(params));
+      return pipeRecordOf(await changed(deps, params));
     },
     deletePipe: async ({ params }) => {
-      await pipes.change((await find(params)).id, { desiredState: "deleted" });
+      await pipes.change((await find(deps, params)).id, { desiredState: "deleted" });
       deps.poke();
       return undefined;
     },
+    getPipeSettings: async ({ params }) => (await find(deps, params)).settings,
+    updatePipeSettings: async ({ params, body }) => {
+      const pipe = await find(deps, params);
+      await pipes.change(pipe.id, { settings: mergeSettings(pipe.settings, body) });
+      return (await changed(deps, params)).settings;
+    },
+  };
+}
+
+function commandHandlers(deps: PipeDeps): PipeHandlers<"updatePipeState" | "updatePipeScaling"> {
+  const { pipes } = deps;
+  return {
     updatePipeState: async ({ params, body }) => {
-      const pipe = await find(params);
+      const pipe = await find(deps, params);
       await command(pipes, pipe, body.command);
-      return pipeRecordOf(await changed(params));
+      return pipeRecordOf(await changed(deps, params));
     },
     updatePipeScaling: async ({ params, body }) => {
-      const pipe = await find(params);
+      const pipe = await find(deps, params);
       const scaling = withoutNulls({ ...pipe.scaling, ...body }) as Record<string, number>;
       if ((scaling.replicas ?? 1) > (pipe.scaling.replicas ?? 1)) requireReplicas(scaling, deps.limits);
       await pipes.change(pipe.id, { scaling });
-      return pipeRecordOf(await changed(params));
-    },
-    getPipeSettings: async ({ params }) => (await find(params)).settings,
-    updatePipeSettings: async ({ params, body }) => {
-      const pipe = await find(params);
-      await pipes.change(pipe.id, { settings: mergeSettings(pipe.settings, body) });
-      return (await changed(params)).settings;
+      return pipeRecordOf(await changed(deps, params));
     },
   };
+}
+
+async function findService(deps: PipeDeps, params: Params): Promise<ServiceRow> {
+  const row = await deps.services.findIn(params.organizationId, params.serviceId);
+  if (row === undefined) throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
+  return row;
+}
+
+async function find(deps: PipeDeps, params: PipeParams): Promise<Pipe> {
+  const pipe = await deps.pipes.findIn((await findService(deps, params)).id, params.pipeId);
+  if (pipe === undefined) throw new AppError("NOT_FOUND", `Pipe ${params.pipeId} does not exist.`);
+  return pipe;
+}
+
+/** The pipe as it is after a change, which the supervisor is told of. */
+async function changed(deps: PipeDeps, params: PipeParams): Promise<Pipe> {
+  deps.poke();
+  return await find(deps, params);
 }
 
 function requireReplicas(scaling: Readonly<Record<string, number>>, limits: OrganizationLimits): void {

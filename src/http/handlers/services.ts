@@ -1,6 +1,6 @@
 /** Services: handlers read rows and write what is asked for; the services reconciler makes it so. */
 
-import { withoutNulls } from "../../api/operation.ts";
+import { type Input, withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import { assertRestorable } from "../../backups/restorable.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
@@ -17,6 +17,7 @@ import {
   serviceDetailsOf,
   serviceRecordOf,
 } from "../views/services.ts";
+import { findService, serviceUserHandlers } from "./service-users.ts";
 
 type Names = Extract<keyof ManagementOperations, `${string}Service${string}`>;
 
@@ -37,56 +38,37 @@ export type ServiceDeps = {
   readonly restores: RestoreStore;
 };
 
+type CreateBody = Input<ManagementOperations["createService"]>["body"];
+
 const deletable = ["provisioning", "starting", "awaking", "idle", "stopped", "degraded", "failed"];
 const anywhere = [
   { source: "0.0.0.0/0", description: "Anywhere (IPv4)" },
   { source: "::/0", description: "Anywhere (IPv6)" },
 ];
 
-export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOperations, Context>, Names> {
+type ServiceHandlers<Name extends Names> = Pick<Handlers<ManagementOperations, Context>, Name>;
+
+export function serviceHandlers(deps: ServiceDeps): ServiceHandlers<Names> {
+  return { ...recordHandlers(deps), ...stateHandlers(deps), ...serviceUserHandlers(deps) };
+}
+
+function recordHandlers(
+  deps: ServiceDeps,
+): ServiceHandlers<"listServices" | "createService" | "getService" | "updateService"> {
   const { services } = deps;
-  const find = async (params: { organizationId: string; serviceId: string }): Promise<ServiceRow> => {
-    const row = await services.findIn(params.organizationId, params.serviceId);
-    if (row === undefined) throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
-    return row;
-  };
-  const details = (row: ServiceRow) => serviceDetailsOf(row, deps.endpoint, deps.live(row));
   return {
-    listServices: async ({ params }) => (await services.listIn(params.organizationId)).map(details),
+    listServices: async ({ params }) => (await services.listIn(params.organizationId)).map((row) => details(deps, row)),
     createService: async ({ params, body }) => {
-      const sizes = memorySizes(body);
-      refuseReplicas(body.numReplicas);
-      const fill = await fillFrom(deps, params.organizationId, body);
       const password = newSecret();
-      const id = await services.create(
-        {
-          organizationId: params.organizationId,
-          name: body.name,
-          provider: body.provider ?? "local",
-          region: body.region ?? "local",
-          port: await deps.allocatePort(),
-          minReplicaMemoryGb: sizes.min,
-          maxReplicaMemoryGb: sizes.max,
-          numReplicas: 1,
-          idleScaling: body.idleScaling ?? true,
-          idleTimeoutMinutes: body.idleTimeoutMinutes ?? 15,
-          ipAccessList: body.ipAccessList ?? anywhere,
-          tags: body.tags ?? [],
-          releaseChannel: body.releaseChannel,
-          diskGb: body.diskGb ?? deps.defaultDiskGb,
-          passwordSha256: sha256Hex(password),
-          ...(fill === undefined ? {} : { alongside: fill }),
-        },
-        deps.limits,
-      );
+      const id = await services.create(await newServiceOf(deps, params.organizationId, body, password), deps.limits);
       deps.poke();
       // A client that connects as soon as it knows the endpoint is not to be refused.
       await deps.endpointsOpen();
-      return { service: details(await find({ ...params, serviceId: id })), password };
+      return { service: details(deps, await findService(services, { ...params, serviceId: id })), password };
     },
-    getService: async ({ params }) => details(await find(params)),
+    getService: async ({ params }) => details(deps, await findService(services, params)),
     updateService: async ({ params, body }) => {
-      const row = await find(params);
+      const row = await findService(services, params);
       const { name, ipAccessList, tags, releaseChannel } = withoutNulls(body);
       await services.change(row.id, {
         name,
@@ -96,10 +78,18 @@ export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOper
         tags: applyListChange(row.tags, tags, (entry) => entry.key),
       });
       deps.poke();
-      return details(await find(params));
+      return details(deps, await findService(services, params));
     },
+  };
+}
+
+function stateHandlers(
+  deps: ServiceDeps,
+): ServiceHandlers<"deleteService" | "updateServiceState" | "updateServiceScaling"> {
+  const { services } = deps;
+  return {
     deleteService: async ({ params }) => {
-      const row = await find(params);
+      const row = await findService(services, params);
       if (!deletable.includes(row.state)) {
         const states = deletable.map((state) => `'${state}'`).join(",");
         throw new AppError(
@@ -112,13 +102,13 @@ export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOper
       return undefined;
     },
     updateServiceState: async ({ params, body }) => {
-      const row = await find(params);
+      const row = await findService(services, params);
       await command(services, row, body.command);
       deps.poke();
-      return serviceRecordOf(await find(params), deps.endpoint);
+      return serviceRecordOf(await findService(services, params), deps.endpoint);
     },
     updateServiceScaling: async ({ params, body }) => {
-      const row = await find(params);
+      const row = await findService(services, params);
       refuseReplicas(body.numReplicas);
       const sizes = memorySizes({
         minReplicaMemoryGb:
@@ -134,42 +124,42 @@ export function serviceHandlers(deps: ServiceDeps): Pick<Handlers<ManagementOper
       };
       await services.scale(row, change, deps.limits.memoryGb);
       deps.poke();
-      return details(await find(params));
+      return details(deps, await findService(services, params));
     },
-    updateServicePassword: async ({ params, body }) => {
-      const row = await find(params);
-      if (body.newPasswordHash !== undefined) {
-        const hash = Buffer.from(body.newPasswordHash, "base64").toString("hex");
-        await services.setPassword(row.id, "default", hash);
-        deps.poke();
-        return {};
-      }
-      const password = newSecret();
-      await services.setPassword(row.id, "default", sha256Hex(password));
-      deps.poke();
-      return { password };
-    },
-    listServiceUsers: async ({ params }) => (await services.listUsers((await find(params)).id)).map(userView),
-    createServiceUser: async ({ params, body }) => {
-      const row = await find(params);
-      const password = newSecret();
-      const user = { service_id: row.id, name: body.name, password_sha256: sha256Hex(password) };
-      if (!(await services.addUser({ ...user, readonly: Number(body.readonly ?? false) }, deps.limits.users))) {
-        throw new AppError("CONFLICT", `User ${body.name} exists already.`);
-      }
-      deps.poke();
-      const added = (await services.listUsers(row.id)).find((candidate) => candidate.name === body.name);
-      return { user: userView(added as never), password };
-    },
-    deleteServiceUser: async ({ params }) => {
-      const row = await find(params);
-      if (params.userName === "default") throw new AppError("CONFLICT", "The default user cannot be deleted.");
-      if (!(await services.removeUser(row.id, params.userName))) {
-        throw new AppError("NOT_FOUND", `User ${params.userName} does not exist.`);
-      }
-      deps.poke();
-      return undefined;
-    },
+  };
+}
+
+function details(deps: ServiceDeps, row: ServiceRow) {
+  return serviceDetailsOf(row, deps.endpoint, deps.live(row));
+}
+
+/** What is asked for, with defaults filled in. Refuses sizes that no service can have. */
+async function newServiceOf(
+  deps: ServiceDeps,
+  organizationId: string,
+  body: CreateBody,
+  password: string,
+): Promise<NewService> {
+  const sizes = memorySizes(body);
+  refuseReplicas(body.numReplicas);
+  const fill = await fillFrom(deps, organizationId, body);
+  return {
+    organizationId,
+    name: body.name,
+    provider: body.provider ?? "local",
+    region: body.region ?? "local",
+    port: await deps.allocatePort(),
+    minReplicaMemoryGb: sizes.min,
+    maxReplicaMemoryGb: sizes.max,
+    numReplicas: 1,
+    idleScaling: body.idleScaling ?? true,
+    idleTimeoutMinutes: body.idleTimeoutMinutes ?? 15,
+    ipAccessList: body.ipAccessList ?? anywhere,
+    tags: body.tags ?? [],
+    releaseChannel: body.releaseChannel,
+    diskGb: body.diskGb ?? deps.defaultDiskGb,
+    passwordSha256: sha256Hex(password),
+    ...(fill === undefined ? {} : { alongside: fill }),
   };
 }
 
@@ -228,8 +218,4 @@ function applyListChange<T>(
   for (const entry of change.remove ?? []) entries.delete(keyOf(entry));
   for (const entry of change.add ?? []) entries.set(keyOf(entry), entry);
   return JSON.stringify([...entries.values()]);
-}
-
-function userView(row: { name: string; readonly: number; created_at: string }) {
-  return { name: row.name, readonly: row.readonly === 1, createdAt: row.created_at };
 }

@@ -1,0 +1,69 @@
+/** Users of services and their passwords. */
+import type { Handlers, ManagementOperations } from "../../api/operations.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { OrganizationLimits } from "../../store/limits.ts";
+import { newSecret, sha256Hex } from "../../store/secrets.ts";
+import type { ServiceRow, ServiceStore } from "../../store/services.ts";
+import type { Context } from "../context.ts";
+
+type Deps = {
+  readonly services: ServiceStore;
+  /** Asks the reconciler and the gateway to look now. */
+  readonly poke: () => void;
+  readonly limits: OrganizationLimits;
+};
+
+type Names = "updateServicePassword" | "listServiceUsers" | "createServiceUser" | "deleteServiceUser";
+type ServiceParams = { organizationId: string; serviceId: string };
+
+export function serviceUserHandlers(deps: Deps): Pick<Handlers<ManagementOperations, Context>, Names> {
+  const { services } = deps;
+  return {
+    updateServicePassword: async ({ params, body }) => {
+      const row = await findService(services, params);
+      if (body.newPasswordHash !== undefined) {
+        const hash = Buffer.from(body.newPasswordHash, "base64").toString("hex");
+        await services.setPassword(row.id, "default", hash);
+        deps.poke();
+        return {};
+      }
+      const password = newSecret();
+      await services.setPassword(row.id, "default", sha256Hex(password));
+      deps.poke();
+      return { password };
+    },
+    listServiceUsers: async ({ params }) =>
+      (await services.listUsers((await findService(services, params)).id)).map(userView),
+    createServiceUser: async ({ params, body }) => {
+      const row = await findService(services, params);
+      const password = newSecret();
+      const user = { service_id: row.id, name: body.name, password_sha256: sha256Hex(password) };
+      if (!(await services.addUser({ ...user, readonly: Number(body.readonly ?? false) }, deps.limits.users))) {
+        throw new AppError("CONFLICT", `User ${body.name} exists already.`);
+      }
+      deps.poke();
+      const added = (await services.listUsers(row.id)).find((candidate) => candidate.name === body.name);
+      return { user: userView(added as never), password };
+    },
+    deleteServiceUser: async ({ params }) => {
+      const row = await findService(services, params);
+      if (params.userName === "default") throw new AppError("CONFLICT", "The default user cannot be deleted.");
+      if (!(await services.removeUser(row.id, params.userName))) {
+        throw new AppError("NOT_FOUND", `User ${params.userName} does not exist.`);
+      }
+      deps.poke();
+      return undefined;
+    },
+  };
+}
+
+/** Throws NOT_FOUND. */
+export async function findService(services: ServiceStore, params: ServiceParams): Promise<ServiceRow> {
+  const row = await services.findIn(params.organizationId, params.serviceId);
+  if (row === undefined) throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
+  return row;
+}
+
+function userView(row: { name: string; readonly: number; created_at: string }) {
+  return { name: row.name, readonly: row.readonly === 1, createdAt: row.created_at };
+}
