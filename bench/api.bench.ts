@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import autocannon from "autocannon";
-import { startTestStore, type TestStore } from "../harness/object-store.ts";
+import { startTestStore, type TestStore } from "../harness/objects/object-store.ts";
 import { type BenchService, runningService, type Served, serve, until } from "../harness/serve.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 

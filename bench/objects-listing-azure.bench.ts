@@ -1,8 +1,8 @@
 /** The same as `objects-listing` on Azure's stand-in: one poll after the last key with more and more old blobs. */
 
-import { azuriteMissing, startAzurite } from "../harness/azurite.ts";
-import { startFront } from "../harness/front.ts";
-import { anyNetwork } from "../harness/network.ts";
+import { anyNetwork } from "../harness/network/network.ts";
+import { azuriteMissing, startAzurite } from "../harness/objects/azurite.ts";
+import { startFront } from "../harness/objects/front.ts";
 import { AzureStore } from "../src/sources/object-storage/stores/azure.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 

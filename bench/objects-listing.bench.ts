@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { anyNetwork } from "../harness/network.ts";
+import { anyNetwork } from "../harness/network/network.ts";
 import type { ObjectStorageConfig } from "../src/sources/object-storage/kind.ts";
 import { ObjectSource } from "../src/sources/object-storage/source.ts";
 import { parseUrl } from "../src/sources/object-storage/stores/location.ts";

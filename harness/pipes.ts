@@ -1,7 +1,7 @@
 /** Pipes in tests: a small orders table, its pipe, and waiting for states. */
 import type { ClientInput } from "../src/api/operation.ts";
 import type { pipeOperations } from "../src/api/pipes.ts";
-import { accessKey, type TestStore } from "./pipe-stores.ts";
+import { accessKey, type TestStore } from "./objects/pipe-stores.ts";
 import { type BenchService, query, type Served, until } from "./serve.ts";
 
 export type PipeBody = ClientInput<(typeof pipeOperations)["createPipe"]>["body"];

@@ -5,7 +5,7 @@
  */
 import fc from "fast-check";
 import { type ChartRoom, chartRoom, type RequestInput, startEngine } from "../harness/engine/chart-engine.ts";
-import { foreignText } from "../harness/sql-check.ts";
+import { foreignText } from "../harness/sql/sql-check.ts";
 import { resolveField } from "../src/charts/columns/operand.ts";
 import { Params } from "../src/charts/columns/params.ts";
 import { tableSchema } from "../src/charts/columns/schema.ts";

@@ -5,10 +5,10 @@
  * workers, made more and fewer on the way.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { startVersitygw, type TestStore } from "../harness/pipe-stores.ts";
+import { kill, random, retried, revive } from "../harness/chaos.ts";
+import { startVersitygw, type TestStore } from "../harness/objects/pipe-stores.ts";
 import { createPipe, details, pipeBody } from "../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../harness/serve.ts";
-import { kill, random, retried, revive } from "./chaos.ts";
 
 export const description = "object storage pipes stay exactly-once under kill -9 of worker, engine and control plane";
 

@@ -7,7 +7,7 @@ import { createSecureServer, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { crc32 } from "node:zlib";
-import { loopbackCertificate } from "../loopback-certificate.ts";
+import { loopbackCertificate } from "../network/loopback-certificate.ts";
 
 export type Subscription = {
   readonly start: { readonly Type: string; readonly SequenceNumber?: string };

@@ -20,7 +20,7 @@ import {
   SplitShardCommand,
 } from "@aws-sdk/client-kinesis";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { freePort } from "../pipe-stores.ts";
+import { freePort } from "../objects/pipe-stores.ts";
 import { until } from "../serve.ts";
 
 export const accessKey = { accessKeyId: "AKKINESIS", secretKey: "SK-of-kinesis-tests" };
@@ -72,7 +72,7 @@ async function start(
   options: { cwd?: string; env?: Record<string, string> },
   port: number,
 ): Promise<TestKinesis> {
-  const preload = fileURLToPath(new URL("../loopback-only.cjs", import.meta.url));
+  const preload = fileURLToPath(new URL("../network/loopback-only.cjs", import.meta.url));
   const child = spawn(process.execPath, ["--require", preload, ...args], {
     stdio: ["ignore", "ignore", "pipe"],
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),

@@ -1,6 +1,6 @@
 /** A primary, its standby and one address that leads to whichever of them is in charge. */
 import pg from "pg";
-import { Relay } from "../relay.ts";
+import { Relay } from "../network/relay.ts";
 import { until } from "../serve.ts";
 import { type PostgresVersion, TestPostgres } from "./postgres.ts";
 

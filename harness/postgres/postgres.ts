@@ -14,7 +14,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import pg from "pg";
-import { freePort } from "../pipe-stores.ts";
+import { freePort } from "../objects/pipe-stores.ts";
 
 export const postgresVersions = [18, 16] as const;
 /** Also what Debian 12 has, where it is installed. */

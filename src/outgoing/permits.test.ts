@@ -3,8 +3,8 @@
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { anyNetwork } from "../../harness/network.ts";
-import { testDestination } from "../../harness/source-context.ts";
+import { anyNetwork } from "../../harness/network/network.ts";
+import { testDestination } from "../../harness/sources/source-context.ts";
 import { loadConfig } from "../config.ts";
 import { Outgoing } from "../network.ts";
 import { PipeChecks } from "../pipes/control/check.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { limits } from "../../harness/limits.ts";
-import { anyNetwork } from "../../harness/network.ts";
+import { anyNetwork } from "../../harness/network/network.ts";
 import { openApiDocument } from "../../src/api/openapi.ts";
 import { managementOperations } from "../../src/api/operations.ts";
 import { rescan } from "../../src/backups/catalogue.ts";

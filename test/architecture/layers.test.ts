@@ -1,5 +1,5 @@
 /** Who may import whom, and who holds which driver. `npm run check` prints the rooms by layer. */
-import { join, relative } from "node:path";
+import { join, matchesGlob, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   circlesOf,
@@ -8,6 +8,7 @@ import {
   importsOfAll,
   programFiles,
   read,
+  roomOf,
   root,
   wrongImports,
 } from "../../scripts/house.ts";
@@ -56,6 +57,39 @@ describe("imports", () => {
     });
     expect(crossing).toEqual([]);
   });
+});
+
+test("what stands beside src imports from it and from the harness, not from one another", () => {
+  const mayImport: Readonly<Record<string, readonly string[]>> = {
+    harness: ["harness", "src"],
+    scripts: ["scripts", "src"],
+    demo: ["demo", "src"],
+    bench: ["bench", "harness", "src"],
+    soak: ["soak", "harness", "src"],
+    test: ["test", "harness", "scripts", "src"],
+  };
+  const wrong = Object.entries(mayImport).flatMap(([folder, known]) =>
+    filesBelow(folder, ".ts").flatMap((file) =>
+      importsOf(file)
+        .filter((target) => !known.includes(target.split("/")[0] as string))
+        .map((target) => `${file} -> ${target}`),
+    ),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("the table of AGENTS.md names the room and the layer of every file", () => {
+  const rows = [...read("AGENTS.md").matchAll(/^\| (\d) +\| ([^|]+) \|/gm)].flatMap(([, layer, paths]) =>
+    [...(paths as string).matchAll(/`([^`]+)`/g)].map(([, path]) => ({ layer: Number(layer), path: path as string })),
+  );
+  const inTable = (file: string) =>
+    rows.filter(({ path }) => matchesGlob(file, path.endsWith("/") ? `${path}**` : path));
+  const wrong = files.filter((file) => {
+    const found = inTable(file);
+    return !found.some(({ layer }) => layer === roomOf(file).layer);
+  });
+  expect(rows.length).toBeGreaterThan(15);
+  expect(wrong).toEqual([]);
 });
 
 test("every program and thread stands in src/processes", () => {

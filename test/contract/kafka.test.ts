@@ -1,7 +1,7 @@
 import { createRecordsBatch } from "@platformatic/kafka";
-import { anyNetwork } from "../../harness/network.ts";
-import { keptMarks, testContext } from "../../harness/source-context.ts";
-import { describeSource, type World } from "../../harness/source-contract.ts";
+import { anyNetwork } from "../../harness/network/network.ts";
+import { keptMarks, testContext } from "../../harness/sources/source-context.ts";
+import { describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { Dialer } from "../../src/outgoing/dialer.ts";
 import type {

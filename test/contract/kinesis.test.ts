@@ -1,7 +1,7 @@
 import { MemoryStream, record } from "../../harness/kinesis/memory-stream.ts";
 import { aggregated } from "../../harness/kinesis/pipes.ts";
-import { keptMarks, testContext, testDestination } from "../../harness/source-context.ts";
-import { describeSource, type World } from "../../harness/source-contract.ts";
+import { keptMarks, testContext, testDestination } from "../../harness/sources/source-context.ts";
+import { describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { childOf } from "../../src/lib/abort.ts";
 import { finishedMark } from "../../src/sources/managed-stream/reading/lineage.ts";

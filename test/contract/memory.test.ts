@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { MemorySource } from "../../harness/memory-source.ts";
-import { describeSource } from "../../harness/source-contract.ts";
+import { MemorySource } from "../../harness/sources/memory-source.ts";
+import { describeSource } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import type { Insert } from "../../src/sources/source.ts";
 

@@ -1,5 +1,5 @@
-import { keptMarks, testContext } from "../../harness/source-context.ts";
-import { describeSource, type World } from "../../harness/source-contract.ts";
+import { keptMarks, testContext } from "../../harness/sources/source-context.ts";
+import { describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import type { ObjectStorageConfig } from "../../src/sources/object-storage/kind.ts";
 import { ObjectSource } from "../../src/sources/object-storage/source.ts";

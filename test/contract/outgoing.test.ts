@@ -3,8 +3,8 @@
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { networkOf } from "../../harness/network.ts";
-import { testDestination } from "../../harness/source-context.ts";
+import { networkOf } from "../../harness/network/network.ts";
+import { testDestination } from "../../harness/sources/source-context.ts";
 import type { AppError } from "../../src/lib/errors.ts";
 import { FanOutClient } from "../../src/sources/managed-stream/client/fan-out-client.ts";
 import { connector as kinesis } from "../../src/sources/managed-stream/connector.ts";

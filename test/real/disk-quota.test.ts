@@ -1,6 +1,6 @@
 /** A service above its quota of disk: what grows it waits, what makes room goes on, and nothing is lost. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startFauxqs } from "../../harness/pipe-stores.ts";
+import { startFauxqs } from "../../harness/objects/pipe-stores.ts";
 import { createPipe, details, pipeBody, rows, untilDegraded, untilState } from "../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../harness/serve.ts";
 

@@ -1,7 +1,7 @@
 /** Handed-over connections of a whole server: they count as activity, stay open while the service sleeps, lose nothing. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { OneConnection, type Said } from "../../harness/one-connection.ts";
+import { OneConnection, type Said } from "../../harness/network/one-connection.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../harness/serve.ts";
 
 const idleMs = 100;

@@ -3,7 +3,7 @@
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startFauxqs, type TestStore } from "../../harness/pipe-stores.ts";
+import { startFauxqs, type TestStore } from "../../harness/objects/pipe-stores.ts";
 import { createPipe, pipeBody, untilState } from "../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve } from "../../harness/serve.ts";
 

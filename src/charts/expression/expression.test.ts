@@ -1,7 +1,7 @@
 /** The guard of SQL expressions: what it writes again, and what it refuses. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { foreignText } from "../../../harness/sql-check.ts";
+import { foreignText } from "../../../harness/sql/sql-check.ts";
 import { Params } from "../columns/params.ts";
 import { tableSchema } from "../columns/schema.ts";
 import { FilterError } from "../filter/syntax.ts";

@@ -1,7 +1,7 @@
 /** The filter language without an engine: what is refused and where, and that only the parser's own SQL comes out. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { foreignText } from "../../../harness/sql-check.ts";
+import { foreignText } from "../../../harness/sql/sql-check.ts";
 import { resolveField } from "../columns/operand.ts";
 import { Params } from "../columns/params.ts";
 import { tableSchema } from "../columns/schema.ts";

@@ -1,7 +1,7 @@
 /** Positions of pipes in backups: a restored service's pipes go on without a gap and without a double. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { backUp, restored } from "../../../harness/backups.ts";
-import { startTestStore, type TestStore } from "../../../harness/object-store.ts";
+import { startTestStore, type TestStore } from "../../../harness/objects/object-store.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 
 let served: Served;

@@ -8,8 +8,14 @@ import { fileURLToPath } from "node:url";
 import { CreateBucketCommand, DeleteObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { backUp, ended, filesBelow, folderOf, restored, verify } from "../../../harness/backups.ts";
+import {
+  startFauxqs,
+  startVersitygw,
+  type Vault,
+  vaultKeys,
+  versitygwMissing,
+} from "../../../harness/objects/vaults.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
-import { startFauxqs, startVersitygw, type Vault, vaultKeys, versitygwMissing } from "../../../harness/vaults.ts";
 import { ClickHouseClient } from "../../../src/clickhouse/client.ts";
 import { spawnEngineHost } from "../../../src/engine/spawn.ts";
 

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Stage } from "../../../harness/engine/stage.ts";
-import { OneConnection } from "../../../harness/one-connection.ts";
+import { OneConnection } from "../../../harness/network/one-connection.ts";
 import { spawnEngineHost } from "../../../src/engine/spawn.ts";
 
 let stage: Stage;

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Stage, sha256, stageService } from "../../../harness/engine/stage.ts";
-import { OneConnection } from "../../../harness/one-connection.ts";
+import { OneConnection } from "../../../harness/network/one-connection.ts";
 import { until } from "../../../harness/serve.ts";
 
 let stage: Stage;

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { loopbackCertificate } from "../../../harness/loopback-certificate.ts";
+import { loopbackCertificate } from "../../../harness/network/loopback-certificate.ts";
 import { OutgoingPolicy } from "../../../src/outgoing/policy.ts";
 import { EgressProxy } from "../../../src/outgoing/proxy.ts";
 

@@ -1,12 +1,12 @@
 /** Replicas of a Kafka pipe as members of their consumer group, on a real broker. */
 import { Consumer } from "@platformatic/kafka";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { kill } from "../../../harness/chaos.ts";
 import { kafkaMissing, type TestKafka } from "../../../harness/kafka/kafka.ts";
 import { type KafkaTool, kafkaBody, orders } from "../../../harness/kafka/pipes.ts";
 import { type KafkaStage, kafkaStage } from "../../../harness/kafka/stage.ts";
 import { createPipe, untilState } from "../../../harness/pipes.ts";
 import { type BenchService, query, type Served, until } from "../../../harness/serve.ts";
-import { kill } from "../../../soak/chaos.ts";
 
 if (kafkaMissing !== undefined) console.warn(`Consumer groups are not tested: ${kafkaMissing}`);
 

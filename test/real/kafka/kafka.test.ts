@@ -5,8 +5,8 @@ import { kafkaMissing, type TestKafka } from "../../../harness/kafka/kafka.ts";
 import { type Codec, KafkaTool, kafkaBody, orders } from "../../../harness/kafka/pipes.ts";
 import { type KafkaStage, kafkaStage } from "../../../harness/kafka/stage.ts";
 import { createPipe, details, untilRows, untilState } from "../../../harness/pipes.ts";
-import { startRegistry } from "../../../harness/schema-registry.ts";
 import { type BenchService, query, type Served, until } from "../../../harness/serve.ts";
+import { startRegistry } from "../../../harness/sources/schema-registry.ts";
 
 if (kafkaMissing !== undefined) console.warn(`Kafka pipes are not tested: ${kafkaMissing}`);
 

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startKinesalite, startKinesisLocal, type TestKinesis } from "../../../harness/kinesis/kinesis.ts";
 import { aggregated, events, kinesisPipe } from "../../../harness/kinesis/pipes.ts";
 import { createPipe, details, type PipeBody, untilState } from "../../../harness/pipes.ts";
-import { startRegistry } from "../../../harness/schema-registry.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+import { startRegistry } from "../../../harness/sources/schema-registry.ts";
 
 let local: TestKinesis;
 let lite: TestKinesis;

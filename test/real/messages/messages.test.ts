@@ -1,8 +1,8 @@
 /** Batches of messages against a real engine: what arrives, and what one bad message costs. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MessageEngine, message, type TestMessage } from "../../../harness/engine/message-engine.ts";
-import { anyNetwork } from "../../../harness/network.ts";
-import { startRegistry, type TestRegistry } from "../../../harness/schema-registry.ts";
+import { anyNetwork } from "../../../harness/network/network.ts";
+import { startRegistry, type TestRegistry } from "../../../harness/sources/schema-registry.ts";
 import { Dialer } from "../../../src/outgoing/dialer.ts";
 import { AvroRows } from "../../../src/sources/messages/formats/avro-rows.ts";
 import { JsonRows } from "../../../src/sources/messages/formats/json-rows.ts";

@@ -1,9 +1,9 @@
 /** Protobuf messages against a real engine: every kind of value in columns of the types that a schema tells. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MessageEngine, message, type TestMessage } from "../../../harness/engine/message-engine.ts";
-import { anyNetwork } from "../../../harness/network.ts";
-import { protobufSchema } from "../../../harness/protobuf.ts";
-import { startRegistry, type TestRegistry } from "../../../harness/schema-registry.ts";
+import { anyNetwork } from "../../../harness/network/network.ts";
+import { protobufSchema } from "../../../harness/sources/protobuf.ts";
+import { startRegistry, type TestRegistry } from "../../../harness/sources/schema-registry.ts";
 import { Dialer } from "../../../src/outgoing/dialer.ts";
 import { ProtobufRows } from "../../../src/sources/messages/formats/protobuf-rows.ts";
 import { SchemaRegistry } from "../../../src/sources/messages/formats/registry.ts";

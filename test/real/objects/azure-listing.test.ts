@@ -1,8 +1,8 @@
 /** What listing a container costs when most of its blobs are old. */
 import { expect, test } from "vitest";
-import { azuriteMissing, startAzurite } from "../../../harness/azurite.ts";
-import { startFront } from "../../../harness/front.ts";
-import { anyNetwork } from "../../../harness/network.ts";
+import { anyNetwork } from "../../../harness/network/network.ts";
+import { azuriteMissing, startAzurite } from "../../../harness/objects/azurite.ts";
+import { startFront } from "../../../harness/objects/front.ts";
 import { AzureStore } from "../../../src/sources/object-storage/stores/azure.ts";
 
 if (azuriteMissing !== undefined) console.log(`skipped: ${azuriteMissing}`);

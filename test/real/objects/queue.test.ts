@@ -7,8 +7,8 @@ import {
   SQSClient,
 } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startFront } from "../../../harness/front.ts";
-import { accessKey, startFauxqs, type TestStore } from "../../../harness/pipe-stores.ts";
+import { startFront } from "../../../harness/objects/front.ts";
+import { accessKey, startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { createPipe, details, pipeBody, rows } from "../../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 

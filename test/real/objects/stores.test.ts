@@ -1,8 +1,8 @@
 /** Formats, compressions, Azure and outages, each with the real program and a real engine. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { accountKey, azuriteMissing, startAzurite } from "../../../harness/azurite.ts";
-import { startFront } from "../../../harness/front.ts";
-import { startFauxqs, type TestStore } from "../../../harness/pipe-stores.ts";
+import { accountKey, azuriteMissing, startAzurite } from "../../../harness/objects/azurite.ts";
+import { startFront } from "../../../harness/objects/front.ts";
+import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { columns, createPipe, details, type PipeBody, pipeBody, rows, untilState } from "../../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 

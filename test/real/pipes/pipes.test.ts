@@ -1,7 +1,7 @@
 /** The first pipe as a user meets it: real program, real engine, an S3 server, real kills. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestStore, type TestStore } from "../../../harness/object-store.ts";
+import { startTestStore, type TestStore } from "../../../harness/objects/object-store.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 
 let served: Served;

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Front, startFront } from "../../../harness/front.ts";
-import { startFauxqs, type TestStore } from "../../../harness/pipe-stores.ts";
+import { type Front, startFront } from "../../../harness/objects/front.ts";
+import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { createPipe, pipeBody, rows } from "../../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 

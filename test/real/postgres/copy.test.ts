@@ -4,7 +4,7 @@ import net from "node:net";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Stage } from "../../../harness/engine/stage.ts";
-import { anyNetwork } from "../../../harness/network.ts";
+import { anyNetwork } from "../../../harness/network/network.ts";
 import { copyBytes } from "../../../harness/postgres/bytes.ts";
 import { loadCopy } from "../../../harness/postgres/load.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";

@@ -1,11 +1,11 @@
 /** The network between a pipe and its source is cut, with a word or without one. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Relay } from "../../../harness/network/relay.ts";
 import { details, untilDegraded } from "../../../harness/pipes.ts";
 import { untilTableEqual } from "../../../harness/postgres/compare.ts";
 import { addressOf } from "../../../harness/postgres/failover.ts";
 import { cdcPipe } from "../../../harness/postgres/pipes.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import { Relay } from "../../../harness/relay.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 
 const missing = postgresMissing(18);

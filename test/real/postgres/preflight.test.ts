@@ -1,6 +1,6 @@
 /** What create says about a Postgres source that is not fit: every problem at once, with its member and its remedy. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { anyNetwork } from "../../../harness/network.ts";
+import { anyNetwork } from "../../../harness/network/network.ts";
 import { postgresMissing, postgresVersions, TestPostgres } from "../../../harness/postgres/postgres.ts";
 import { runningService, type Served, serve } from "../../../harness/serve.ts";
 import { ClickHouseClient } from "../../../src/clickhouse/client.ts";

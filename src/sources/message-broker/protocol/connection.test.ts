@@ -2,7 +2,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
-import { anyNetwork } from "../../../../harness/network.ts";
+import { anyNetwork } from "../../../../harness/network/network.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import { AnswerMemory } from "../broker-client.ts";
 import { sourceError } from "../failures.ts";

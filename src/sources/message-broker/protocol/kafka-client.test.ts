@@ -3,7 +3,7 @@
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { networkOf } from "../../../../harness/network.ts";
+import { networkOf } from "../../../../harness/network/network.ts";
 import { accessOf } from "../access.ts";
 import { KafkaClient } from "./kafka-client.ts";
 import { WireWriter } from "./wire.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import protobuf from "protobufjs";
 import { describe, expect, test } from "vitest";
-import { encoded, framed, load, proto3, rowOf } from "../../../../harness/protobuf.ts";
+import { encoded, framed, load, proto3, rowOf } from "../../../../harness/sources/protobuf.ts";
 
 describe("ill will", () => {
   const schema =

@@ -1,7 +1,7 @@
 /** Protobuf messages as JSON rows: framing and mapping. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { encoded, framed, load, proto2, proto3, rowOf } from "../../../../harness/protobuf.ts";
+import { encoded, framed, load, proto2, proto3, rowOf } from "../../../../harness/sources/protobuf.ts";
 
 describe("values", () => {
   const scalars = proto3(`message M { double a = 1; float b = 2; int32 c = 3; int64 d = 4; uint32 e = 5; uint64 f = 6;

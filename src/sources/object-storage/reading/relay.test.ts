@@ -2,7 +2,7 @@
 import { request as httpRequest } from "node:http";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { anyNetwork } from "../../../../harness/network.ts";
+import { anyNetwork } from "../../../../harness/network/network.ts";
 import type { ByteRange, ObjectStore } from "../stores/store.ts";
 import { ObjectRelay, type RelayMode } from "./relay.ts";
 

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test, vi } from "vitest";
-import { anyNetwork } from "../../../../harness/network.ts";
+import { anyNetwork } from "../../../../harness/network/network.ts";
 import { parseUrl } from "./location.ts";
 import { S3Store } from "./s3.ts";
 

@@ -1,8 +1,8 @@
 /** What the soak tests of pipes share: repeatable chance, and harm done to a running program. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { details } from "../harness/pipes.ts";
-import type { BenchService, Served } from "../harness/serve.ts";
+import { details } from "./pipes.ts";
+import type { BenchService, Served } from "./serve.ts";
 
 /** Mulberry32: small and repeatable. */
 export function random(state: number): () => number {

@@ -1,6 +1,6 @@
 /** What a source under test is given: nothing happens, unless a test says what does. */
-import type { Json, SourceContext } from "../src/sources/source.ts";
-import { anyNetwork } from "./network.ts";
+import type { Json, SourceContext } from "../../src/sources/source.ts";
+import { anyNetwork } from "../network/network.ts";
 
 export const testDestination = {
   database: "default",

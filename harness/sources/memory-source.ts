@@ -1,5 +1,5 @@
 /** A source in memory with lanes like partitions: the smallest one that keeps the contract, and an example of it. */
-import type { Batch, InsertFailure, Json, JsonObject, Source } from "../src/sources/source.ts";
+import type { Batch, InsertFailure, Json, JsonObject, Source } from "../../src/sources/source.ts";
 
 type Range = { readonly lane: string; readonly from: number; readonly to: number; readonly skip?: readonly number[] };
 

@@ -1,8 +1,8 @@
 /** Networks that connectors are given in tests: everything runs on loopback. */
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { OutgoingPolicy } from "../src/outgoing/policy.ts";
-import type { NetworkContext } from "../src/sources/source.ts";
+import { OutgoingPolicy } from "../../src/outgoing/policy.ts";
+import type { NetworkContext } from "../../src/sources/source.ts";
 
 const organizationId = "0b8f4c1e-0000-4000-8000-000000000001";
 

@@ -2,8 +2,8 @@
  * A second opinion on generated SQL: splits it with the SQL lexer and lists every token that is neither a name of the
  * table's schema nor on a fixed list of words, functions and symbols. Knows nothing of how the SQL was made.
  */
-import type { TableSchema } from "../src/charts/columns/schema.ts";
-import { tokenize } from "../src/clickhouse/lexer.ts";
+import type { TableSchema } from "../../src/charts/columns/schema.ts";
+import { tokenize } from "../../src/clickhouse/lexer.ts";
 
 const words = new Set(
   (

@@ -1,6 +1,6 @@
 /** A TCP relay on loopback in front of a server: the same address leads to another server, or to nothing at all. */
 import net from "node:net";
-import { freePort } from "./pipe-stores.ts";
+import { freePort } from "../objects/pipe-stores.ts";
 
 type Pair = { readonly near: net.Socket; readonly far: net.Socket };
 

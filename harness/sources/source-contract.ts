@@ -5,12 +5,12 @@
  */
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Limits } from "../src/pipes/protocol.ts";
-import { Health } from "../src/pipes/worker/health.ts";
-import { Runner } from "../src/pipes/worker/runner.ts";
-import type { EngineSettings } from "../src/pipes/worker/settings.ts";
-import type { Batch, Insert, Json, RejectedRecord, Source } from "../src/sources/source.ts";
-import type { Confirmation, Intent } from "../src/store/ledger.ts";
+import type { Limits } from "../../src/pipes/protocol.ts";
+import { Health } from "../../src/pipes/worker/health.ts";
+import { Runner } from "../../src/pipes/worker/runner.ts";
+import type { EngineSettings } from "../../src/pipes/worker/settings.ts";
+import type { Batch, Insert, Json, RejectedRecord, Source } from "../../src/sources/source.ts";
+import type { Confirmation, Intent } from "../../src/store/ledger.ts";
 
 /** What stays when a worker dies: the source's own upstream is the test's business. */
 export class World {

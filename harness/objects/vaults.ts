@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildApp } from "fauxqs";
-import { until } from "./serve.ts";
+import { until } from "../serve.ts";
 
 export type Vault = AsyncDisposable & { readonly endpoint: string };
 

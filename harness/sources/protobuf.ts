@@ -1,10 +1,10 @@
 /** Protobuf messages of tests as another implementation writes them, and the rows that they become. */
 import protobuf from "protobufjs";
-import { ProtobufRows } from "../src/sources/messages/formats/protobuf-rows.ts";
-import type { RegisteredSchema, SchemaRegistry } from "../src/sources/messages/formats/registry.ts";
-import type { Message } from "../src/sources/messages/message.ts";
-import { MessageBatch } from "../src/sources/messages/message-batch.ts";
-import { planRows } from "../src/sources/messages/plan.ts";
+import { ProtobufRows } from "../../src/sources/messages/formats/protobuf-rows.ts";
+import type { RegisteredSchema, SchemaRegistry } from "../../src/sources/messages/formats/registry.ts";
+import type { Message } from "../../src/sources/messages/message.ts";
+import { MessageBatch } from "../../src/sources/messages/message-batch.ts";
+import { planRows } from "../../src/sources/messages/plan.ts";
 
 export type TestSchema = {
   readonly text: string;
