@@ -1,9 +1,10 @@
 /** The process of `bare-engine.ts`: the genuine server alone. It ends with its parent. */
+import { connectServer } from "../../src/engine/chdb/connect.ts";
 import { startServer } from "../../src/engine/chdb/server.ts";
 
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 process.once("message", (options: Parameters<typeof startServer>[0]) => {
-  startServer(options).then(
+  connectServer(startServer(options), options).then(
     () => process.send?.("ready"),
     (error: unknown) => {
       console.error(error);

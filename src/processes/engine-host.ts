@@ -5,27 +5,12 @@
  * gateway itself, on another loopback port. The process ends with its parent, even when the engine hangs.
  */
 import { mkdirSync, rmSync } from "node:fs";
-import type { Socket } from "node:net";
 import { hostname } from "node:os";
-import { setDefaultHighWaterMark } from "node:stream";
 import { parseArgs } from "node:util";
-import { listenForGateway } from "../endpoint/handoff/carried.ts";
-import type { FromHost, ToHost } from "../endpoint/handoff/messages.ts";
-import { Front } from "../endpoint/handoff/receiver.ts";
-import { upstreamTo } from "../endpoint/proxy/upstream.ts";
-import { watchDisk } from "../engine/chdb/disk-used.ts";
-import { killQuery } from "../engine/chdb/kill.ts";
 import { startServer } from "../engine/chdb/server.ts";
 import type { EngineUser } from "../engine/chdb/users.ts";
-import { untilBroken } from "../engine/chdb/watch.ts";
 import { lockDirectory } from "../engine/directory-lock.ts";
-import { DiskQuota, type DiskUse } from "../engine/disk-quota.ts";
-import { Queries } from "../engine/http/queries.ts";
-import { Guard } from "../engine/sql/guard.ts";
-import { askOf, statementJudge } from "../engine/sql/judge.ts";
-import { judgeStored } from "../engine/sql/stored.ts";
-import { describeError } from "../lib/errors.ts";
-import { createLogger } from "../lib/logger.ts";
+import type { DiskUse } from "../engine/disk-quota.ts";
 
 /** How long answers under way and the flush may take once the host was asked to stop. */
 const stopGraceMs = 2_000;
@@ -46,12 +31,6 @@ const { values } = parseArgs({
     "log-level": { type: "string", default: "warn" },
   },
 });
-
-// A larger mark than the default 64 KiB: else every chunk waits for the one before to leave. Set for all streams, because
-// a connection that another process hands over cannot be given a mark of its own.
-setDefaultHighWaterMark(false, 1_048_576);
-
-const logger = createLogger(values["log-level"]).child({ process: "engine" });
 
 function required(name: "data-dir" | "run-dir" | "front-port" | "port" | "max-memory-bytes" | "max-queries"): string {
   const value = values[name];
@@ -77,9 +56,7 @@ async function main({ key, users, disk }: Start): Promise<void> {
   const port = Number(required("port"));
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   await lockDirectory(dataDir, lockTimeoutMs);
-  // While the engine starts in its thread, this one loads the client.
-  const loading = upstreamTo(port);
-  const server = await startServer({
+  const thread = startServer({
     dataDir,
     configDir: runDir,
     port,
@@ -92,33 +69,19 @@ async function main({ key, users, disk }: Start): Promise<void> {
     proxyUrl: values["proxy-url"],
     backupsAllowedPath: values["backups-allowed-path"],
   });
-  server.ended.catch(fail);
-  flush = () => server.client.command("SYSTEM FLUSH ASYNC INSERT QUEUE");
-  const guard = new Guard({ ask: askOf(server.client) });
-  for (const forbidden of await judgeStored(server.client, guard)) {
-    logger.warn(forbidden, "a stored definition holds what is not available, and was taken out of use");
-  }
-  const quota = new DiskQuota(disk);
-  const queries = new Queries({
-    upstream: await loading,
-    key,
-    users,
-    judge: statementJudge(guard),
-    disk: quota,
-    kill: (user, queryId) => killQuery(server.client, user, queryId),
-  });
-  await listenForGateway({ port: Number(required("front-port")), key }, queries, logger);
-  const front = new Front({ queries, logger, runDir });
-  process.on("message", (message: ToHost, socket: Socket | undefined) => {
-    if (message.type === "disk") quota.limitBytes = message.limitBytes ?? undefined;
-    else front.hear(message, socket);
-  });
-  process.send?.({ type: "ready", version: server.version });
-  void watchDisk(server.client, dataDir, (usedBytes) => {
-    quota.usedBytes = usedBytes;
-    process.send?.({ type: "disk", usedBytes } satisfies FromHost, undefined, {}, () => {});
-  });
-  fail(new Error(await untilBroken(server.client)));
+  thread.ended.catch(fail);
+  // Everything else is loaded while the engine starts in its thread.
+  const { serveClients } = await import("./engine-serving.ts");
+  const frontPort = Number(required("front-port"));
+  const logger = await hostLogger();
+  const serving = await serveClients(thread, { dataDir, runDir, port, frontPort, key, users, disk, logger });
+  flush = serving.flush;
+  await fail(new Error(await serving.broken));
+}
+
+async function hostLogger() {
+  const { createLogger } = await import("../lib/logger.ts");
+  return createLogger(values["log-level"]).child({ process: "engine" });
 }
 
 /**
@@ -135,8 +98,9 @@ function end(): void {
   process.kill(process.pid, "SIGKILL");
 }
 
-function fail(error: unknown): void {
-  logger.fatal({ err: error }, "the engine host cannot go on");
+async function fail(error: unknown): Promise<void> {
+  const { describeError } = await import("../lib/errors.ts");
+  (await hostLogger()).fatal({ err: error }, "the engine host cannot go on");
   process.send?.({ type: "broken", reason: describeError(error) }, end);
 }
 
@@ -144,7 +108,7 @@ process.on("disconnect", end);
 process.on("SIGTERM", () => void stop());
 process.on("SIGINT", () => {});
 process.on("unhandledRejection", (error) => {
-  logger.fatal({ err: error }, "unhandled rejection");
+  console.error("unhandled rejection in the engine host", error);
   end();
 });
 process.once("message", (start: Start) => {

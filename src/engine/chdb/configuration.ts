@@ -1,10 +1,11 @@
 /** The engine's server configuration: limits, paths, and the key without which its HTTP interface answers nothing. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type EngineUser, usersXml } from "./users.ts";
 import { element, xml } from "./xml.ts";
 
 export type EngineConfiguration = {
+  readonly dataDir: string;
   /** Loopback port of the engine's HTTP interface. */
   readonly port: number;
   /** A request without it in `X-ClickHouse-Key` is answered with 404. */
@@ -30,6 +31,17 @@ const cacheShare = 0.1;
 /** Temporary data on disk, as a multiple of the engine's memory. */
 const temporaryFactor = 4;
 const queryLogDays = 7;
+
+/** Where the engine keeps functions that users make. */
+function functionsDir(dataDir: string): string {
+  return join(dataDir, "user_defined/");
+}
+
+/** True when users have made functions in this data directory. */
+export function hasUserFunctions(dataDir: string): boolean {
+  const dir = functionsDir(dataDir);
+  return existsSync(dir) && readdirSync(dir).length > 0;
+}
 
 /** Writes both files into `dir` and returns the path of the server's. */
 export function writeConfiguration(dir: string, configuration: EngineConfiguration): string {
@@ -61,6 +73,7 @@ function serverXml(dir: string, users: string, options: EngineConfiguration): st
     uncompressed_cache_size: cache,
     primary_index_cache_size: cache,
     index_mark_cache_size: cache,
+    user_defined_path: functionsDir(options.dataDir),
     user_files_path: none,
     user_scripts_path: none,
     format_schema_path: none,

@@ -2,7 +2,7 @@
  * The engine's users and what each may do: its own access control, by allow-list. What is not granted here is refused
  * by the engine itself. The engine reads this file once, when it starts.
  */
-import { maxStatementBytes } from "../sql/ask.ts";
+import { maxStatementBytes } from "../sql/limits.ts";
 import { element, xml } from "./xml.ts";
 
 export type EngineUser = { readonly name: string; readonly readonly: boolean };

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { clickHouseException } from "../../clickhouse/exception.ts";
-import { maxStatementBytes } from "../sql/ask.ts";
+import { maxStatementBytes } from "../sql/limits.ts";
 import { maxSearchedBytes } from "../sql/text/values-data.ts";
 import { BodyPrefix } from "./body-prefix.ts";
 import { readForm, writeForm } from "./multipart.ts";

@@ -25,9 +25,6 @@ export const askSettings = {
  */
 export type Ask = (statement: string) => Promise<string>;
 
-/** Bytes of a statement that the engine parses (`max_query_size`); data of an INSERT does not count. */
-export const maxStatementBytes = 262_144;
-
 /** The engine's own text of a statement, which is not costly. Rejects with the engine's error when it cannot be parsed. */
 export async function canonicalText(ask: Ask, text: string): Promise<string> {
   try {

@@ -4,7 +4,8 @@
  * it is put on a list (`lists/`).
  */
 import { clickHouseException } from "../../clickhouse/exception.ts";
-import { type Ask, canonicalText, isSyntaxError, madeByUsers, maxStatementBytes } from "./ask.ts";
+import { type Ask, canonicalText, isSyntaxError, madeByUsers } from "./ask.ts";
+import { maxStatementBytes } from "./limits.ts";
 import { plainFacts } from "./plain-statement.ts";
 import { readStatement } from "./read-statement.ts";
 import { refuseCostly } from "./rules/costs.ts";

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { BareEngine } from "../../../harness/engine/bare-engine.ts";
 import { ClickHouseClient } from "../../clickhouse/client.ts";
+import { hasUserFunctions } from "../chdb/configuration.ts";
 import { spawnEngineHost } from "../spawn.ts";
 import { Guard } from "./guard.ts";
 import { askOf } from "./judge.ts";
@@ -21,7 +22,10 @@ afterAll(async () => await engine[Symbol.asyncDispose]());
 
 const judge = async () => {
   const guard = new Guard({ ask: askOf(engine.client) });
-  return { guard, forbidden: await judgeStored(engine.client, guard) };
+  return {
+    guard,
+    forbidden: await judgeStored(engine.client, guard, { hasFunctions: hasUserFunctions(engine.dataDir) }),
+  };
 };
 const tables = async () =>
   (

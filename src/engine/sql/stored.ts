@@ -30,9 +30,14 @@ const detachedQuery = `SELECT table AS name, database,
 /**
  * Judges every function, table, view and dictionary; `client` asks as the internal user. Forbidden functions are dropped,
  * the rest is detached until the engine starts again, when it is judged again, and `guard` refuses to attach it. Resolves
- * to what was forbidden. Rejects when the engine cannot be asked.
+ * to what was forbidden. `hasFunctions` is false when users have made none: to list them takes the engine about 40 ms, a fifth
+ * of a wake. Rejects when the engine cannot be asked.
  */
-export async function judgeStored(client: ClickHouseClient, guard: Guard): Promise<Forbidden[]> {
+export async function judgeStored(
+  client: ClickHouseClient,
+  guard: Guard,
+  { hasFunctions }: { readonly hasFunctions: boolean },
+): Promise<Forbidden[]> {
   const forbidden: Forbidden[] = [];
   for (const { name, database, text } of await client.rows<Stored>(detachedQuery)) {
     // The file says how the table would be attached.
@@ -41,7 +46,7 @@ export async function judgeStored(client: ClickHouseClient, guard: Guard): Promi
     guard.forbidAttach(name);
     forbidden.push({ kind: "table", name, database, reason });
   }
-  for (const { name, database, text } of await client.rows<Stored>(functionsQuery)) {
+  for (const { name, database, text } of hasFunctions ? await client.rows<Stored>(functionsQuery) : []) {
     const reason = await problem(() => guard.judgeStored(latin1(text)));
     if (reason === undefined) continue;
     await client.command(`DROP FUNCTION IF EXISTS ${identifier(name)}`);

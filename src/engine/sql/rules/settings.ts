@@ -1,5 +1,5 @@
 /** Settings: of the request, of SET, and of every SETTINGS clause. Only names on the list may be changed. */
-import { maxStatementBytes } from "../ask.ts";
+import { maxStatementBytes } from "../limits.ts";
 import { settingNames } from "../lists/lists.ts";
 import { isCall, isKeyword, isMark, isName } from "../text/scan.ts";
 import { structureProblem } from "../text/structure.ts";

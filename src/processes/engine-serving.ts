@@ -1,0 +1,78 @@
+/**
+ * What an engine host does beside the server that it runs: it judges what is stored, opens the front for clients' requests,
+ * and watches. Loaded while the server starts, in its thread.
+ */
+import type { Socket } from "node:net";
+import { setDefaultHighWaterMark } from "node:stream";
+import { listenForGateway } from "../endpoint/handoff/carried.ts";
+import type { FromHost, ToHost } from "../endpoint/handoff/messages.ts";
+import { Front } from "../endpoint/handoff/receiver.ts";
+import { upstreamTo } from "../endpoint/proxy/upstream.ts";
+import { hasUserFunctions } from "../engine/chdb/configuration.ts";
+import { connectServer } from "../engine/chdb/connect.ts";
+import { watchDisk } from "../engine/chdb/disk-used.ts";
+import { killQuery } from "../engine/chdb/kill.ts";
+import type { ServerThread } from "../engine/chdb/server.ts";
+import type { EngineUser } from "../engine/chdb/users.ts";
+import { untilBroken } from "../engine/chdb/watch.ts";
+import { DiskQuota, type DiskUse } from "../engine/disk-quota.ts";
+import { Queries } from "../engine/http/queries.ts";
+import { Guard } from "../engine/sql/guard.ts";
+import { askOf, statementJudge } from "../engine/sql/judge.ts";
+import { judgeStored } from "../engine/sql/stored.ts";
+import type { Logger } from "../lib/logger.ts";
+
+// A larger mark than the default 64 KiB: else every chunk waits for the one before to leave. Set for all streams, because
+// a connection that another process hands over cannot be given a mark of its own.
+setDefaultHighWaterMark(false, 1_048_576);
+
+export type ServingOptions = {
+  readonly dataDir: string;
+  readonly runDir: string;
+  /** Loopback port of the engine's HTTP interface. */
+  readonly port: number;
+  readonly frontPort: number;
+  readonly key: string;
+  readonly users: readonly EngineUser[];
+  readonly disk: DiskUse;
+  readonly logger: Logger;
+};
+
+export type Serving = {
+  /** Writes out asynchronous inserts that were acknowledged. */
+  flush(): Promise<unknown>;
+  /** Resolves with a sentence when the engine does not answer any more. */
+  readonly broken: Promise<string>;
+};
+
+/** Resolves when clients can be served, and has told the control plane. Rejects when the server cannot be used. */
+export async function serveClients(thread: ServerThread, options: ServingOptions): Promise<Serving> {
+  const { dataDir, runDir, port, key, users, logger } = options;
+  const loading = upstreamTo(port);
+  const { client, version } = await connectServer(thread, { port, key });
+  const guard = new Guard({ ask: askOf(client) });
+  for (const forbidden of await judgeStored(client, guard, { hasFunctions: hasUserFunctions(dataDir) })) {
+    logger.warn(forbidden, "a stored definition holds what is not available, and was taken out of use");
+  }
+  const disk = new DiskQuota(options.disk);
+  const queries = new Queries({
+    upstream: await loading,
+    key,
+    users,
+    judge: statementJudge(guard),
+    disk,
+    kill: (user, queryId) => killQuery(client, user, queryId),
+  });
+  await listenForGateway({ port: options.frontPort, key }, queries, logger);
+  const front = new Front({ queries, logger, runDir });
+  process.on("message", (message: ToHost, socket: Socket | undefined) => {
+    if (message.type === "disk") disk.limitBytes = message.limitBytes ?? undefined;
+    else front.hear(message, socket);
+  });
+  process.send?.({ type: "ready", version });
+  void watchDisk(client, dataDir, (usedBytes) => {
+    disk.usedBytes = usedBytes;
+    process.send?.({ type: "disk", usedBytes } satisfies FromHost, undefined, {}, () => {});
+  });
+  return { flush: () => client.command("SYSTEM FLUSH ASYNC INSERT QUEUE"), broken: untilBroken(client) };
+}
