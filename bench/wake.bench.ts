@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { query, runningService, serve, until } from "../harness/serve.ts";
 import { type BenchResult, percentile, round } from "./bench.ts";
 
@@ -16,6 +17,8 @@ export async function run(): Promise<BenchResult> {
   const warm: number[] = [];
   for (let i = 0; i < wakes; i += 1) {
     await until("idle", async () => (await served.api.getService({ params: service.params })).state === "idle");
+    // As long as a launcher takes to be ready again; between two wakes in earnest lie minutes.
+    await delay(1_000);
     cold.push(await timed(() => query(service, "SELECT count() FROM t")));
     warm.push(await timed(() => query(service, "SELECT count() FROM t")));
   }

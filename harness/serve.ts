@@ -66,9 +66,11 @@ async function end(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<
 }
 
 /** Polls until the condition holds; throws with its description after the limit. */
-export async function until(what: string, condition: () => Promise<boolean>, limitMs = 60_000): Promise<void> {
+export async function until<T>(what: string, condition: () => Promise<T>, limitMs = 60_000): Promise<NonNullable<T>> {
   const deadline = Date.now() + limitMs;
-  while (!(await condition())) {
+  for (;;) {
+    const met = await condition();
+    if (met) return met;
     if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what}`);
     await delay(25);
   }

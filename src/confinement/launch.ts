@@ -16,5 +16,8 @@ export type Launch = {
   readonly landlock: number;
 };
 
-/** The launcher's only variable: a Launch as JSON. It may hold secrets, so it is no argument. */
+/**
+ * The launcher's only variable: the number of the descriptor that a Launch comes through, as JSON. It may hold secrets, so
+ * it is no argument.
+ */
 export const launchVariable = "MILLRACE_LAUNCH";

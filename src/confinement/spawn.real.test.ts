@@ -9,6 +9,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { attempt } from "../../harness/probe.ts";
 import { until } from "../../harness/serve.ts";
 import { startTimeOf } from "../lib/process.ts";
+import { ReadyLauncher } from "./ready-launcher.ts";
 import { nodeRules } from "./room-rules.ts";
 import { spawnConfined } from "./spawn.ts";
 import { confinementState } from "./state.ts";
@@ -110,6 +111,42 @@ describe.skipIf(landlock === 0)("a confined child", () => {
     expect(() => readFileSync(join(house, "ran"))).toThrow("ENOENT");
   });
 
+  test("runs in the launcher that was ready, behind the same wall and with its own streams", async () => {
+    const readyLauncher = new ReadyLauncher();
+    const program = `fs.readFile(${JSON.stringify(canary)}, (error) => process.send(error.code)); process.once("message", () => process.exit(7))`;
+    const start = () =>
+      spawnConfined(...node(program), nodeRules, { stdio: [...quiet, "ipc"], environment: {}, readyLauncher });
+    const known = childrenOf(process.pid);
+    const [first] = [start()];
+    await once(first, "message");
+    const waiting = await until("a launcher waits", async () =>
+      childrenOf(process.pid).find((pid) => !known.includes(pid) && pid !== first.pid),
+    );
+    const second = start();
+    expect(second.pid).toBe(waiting);
+    expect((await once(second, "message"))[0]).toBe("EACCES");
+    for (const child of [first, second]) {
+      child.send("end");
+      expect((await once(child, "exit"))[0]).toBe(7);
+    }
+  });
+
+  test("leaves no launcher behind that waits, when its parent is killed", async () => {
+    const parent = `
+      const { ReadyLauncher } = await import(${JSON.stringify(new URL("./ready-launcher.ts", import.meta.url).href)});
+      new ReadyLauncher().take(["ignore", "ignore", "ignore", "ipc"], undefined).kill();
+      setInterval(() => {}, 1_000);`;
+    const started = spawn(process.execPath, ["--input-type=module", "--eval", parent], { stdio: "ignore" });
+    const waiting = await until("a launcher waits", async () => {
+      const [pid] = childrenOf(started.pid as number);
+      return pid !== undefined && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("launcher.ts")
+        ? pid
+        : undefined;
+    });
+    started.kill("SIGKILL");
+    await until("the launcher has ended", async () => startTimeOf(waiting) === undefined, 5_000);
+  });
+
   test("ends with its parent, whatever it is doing", async () => {
     const parent = `
       const { spawnConfined } = await import(${JSON.stringify(new URL("./spawn.ts", import.meta.url).href)});
@@ -125,3 +162,7 @@ describe.skipIf(landlock === 0)("a confined child", () => {
     await until("the child has ended", async () => startTimeOf(pid) === undefined, 5_000);
   });
 });
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
+}

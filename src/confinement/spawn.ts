@@ -1,12 +1,11 @@
 /** Starts children behind the wall. */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { availableGroups, enterGroup, type GroupLimits } from "./cgroups.ts";
-import { type Launch, launchVariable } from "./launch.ts";
+import type { Launch } from "./launch.ts";
+import type { ReadyLauncher } from "./ready-launcher.ts";
 import type { Rules } from "./rules.ts";
+import { sendLaunch, startLauncher } from "./start-launcher.ts";
 import { confinementState } from "./state.ts";
-
-const launcherFile = fileURLToPath(new URL("../processes/launcher.ts", import.meta.url));
 
 export type ConfinedOptions = {
   /** As for `child_process.spawn`; a channel is `ipc` at place 3. */
@@ -18,6 +17,8 @@ export type ConfinedOptions = {
    * the launcher runs before its wall stands.
    */
   readonly launcherCacheDir?: string | undefined;
+  /** Where a launcher may wait already (default: one is started). */
+  readonly readyLauncher?: ReadyLauncher | undefined;
   /** The control group of the child: its name, which no other child has at the time, and its bounds. */
   readonly group?: GroupLimits & { readonly name: string };
   /** The version of Landlock to use at most, as on an older kernel (default: the kernel's). */
@@ -36,7 +37,7 @@ export function spawnConfined(
   rules: Rules,
   options: ConfinedOptions,
 ): ChildProcess {
-  const { stdio, environment, launcherCacheDir, group } = options;
+  const { stdio, environment, launcherCacheDir, readyLauncher, group } = options;
   if (confinementState().landlock === 0) return spawn(command, args, { stdio, env: environment });
   const launch: Launch = {
     command,
@@ -47,18 +48,10 @@ export function spawnConfined(
     inherited: Array.isArray(stdio) ? stdio.flatMap((how, fd) => (fd > 2 && how !== "ignore" ? [fd] : [])) : [],
     landlock: options.landlock ?? Number.MAX_SAFE_INTEGER,
   };
-  // The program's name and arguments follow for those who look at the list of processes; the launcher reads none.
-  const child = spawn(process.execPath, ["--require", launcherFile, "--", command, ...args], {
-    stdio,
-    // A session of its own: where the system groups processes by session, each child has one part of the processors.
-    detached: true,
-    env: {
-      [launchVariable]: JSON.stringify(launch),
-      ...(launcherCacheDir === undefined ? {} : { NODE_COMPILE_CACHE: launcherCacheDir }),
-    },
-  });
-  if (group !== undefined) enterGroup(child, availableGroups(), `millrace-${group.name}`, group);
-  return child;
+  const launcher = readyLauncher?.take(stdio, launcherCacheDir) ?? startLauncher(stdio, launcherCacheDir);
+  sendLaunch(launcher, launch);
+  if (group !== undefined) enterGroup(launcher, availableGroups(), `millrace-${group.name}`, group);
+  return launcher;
 }
 
 /** The variable by which Node finds its channel. Node takes it out of the launcher's environment. */

@@ -9,6 +9,7 @@ import { createServer, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
+import type { ReadyLauncher } from "../confinement/ready-launcher.ts";
 import { engineRules } from "../confinement/room-rules.ts";
 import { spawnConfined } from "../confinement/spawn.ts";
 import type { ToHost } from "../endpoint/handoff/messages.ts";
@@ -46,6 +47,8 @@ export type EngineHostOptions = {
   readonly compileCacheDir?: string;
   /** The same for what starts the host; no engine may reach it. */
   readonly launcherCacheDir?: string;
+  /** Where a launcher may wait already, for a faster start. */
+  readonly readyLauncher?: ReadyLauncher;
   /** Told the pid as soon as there is a process, before the engine answers: for a pid file. */
   readonly onSpawn?: (pid: number) => void;
 };
@@ -134,7 +137,7 @@ function limitTeller(child: ChildProcess, first: number | undefined): EngineHost
 }
 
 function startProcess(options: EngineHostOptions, ports: Ports): ChildProcess {
-  const { dataDir, compileCacheDir, launcherCacheDir, proxy } = options;
+  const { dataDir, compileCacheDir, launcherCacheDir, readyLauncher, proxy } = options;
   const { environment, reads } = childEnvironment({ home: hostDirOf(options), compileCacheDir });
   const rules = engineRules({
     dataDir,
@@ -153,6 +156,7 @@ function startProcess(options: EngineHostOptions, ports: Ports): ChildProcess {
       environment:
         proxy === undefined ? environment : { ...environment, http_proxy: proxy.url, https_proxy: proxy.url },
       launcherCacheDir,
+      readyLauncher,
       group: groupOf(options),
     },
   );

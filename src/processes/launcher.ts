@@ -6,7 +6,7 @@
  * thread: the threads of V8 and of Node that are there before the first line of JavaScript would stay free. Running a
  * program leaves only the calling thread.
  */
-import { openSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { architecture, kernelCall } from "../confinement/kernel.ts";
 import { landlockVersion, restrictSelf } from "../confinement/landlock.ts";
@@ -25,15 +25,26 @@ const cannotRun = 126;
 
 try {
   // biome-ignore lint/style/noProcessEnv: what the parent tells this process, not configuration.
-  launch(JSON.parse(process.env[launchVariable] ?? "") as Launch);
+  launch(awaitLaunch(Number(process.env[launchVariable])));
 } catch (error) {
   writeSync(2, `the process could not be confined: ${error instanceof Error ? error.message : error}\n`);
   process.exit(cannotRun);
 }
 
-function launch({ command, args, environment, rules, parent, inherited, landlock }: Launch): void {
-  // Before the wall stands: the folder of compiled code is ours alone, and out of reach behind it.
+/** Waits for the parent, which may have started this process long before it is needed. */
+function awaitLaunch(fd: number): Launch {
+  // The first call loads the library that makes them: done while nobody waits.
+  landlockVersion();
+  // The folder of compiled code is ours alone, and out of reach behind the wall.
   flushCompileCache();
+  const text = readFileSync(fd, "utf8");
+  closeSync(fd);
+  // The parent ended before it needed this process.
+  if (text === "") process.exit(0);
+  return JSON.parse(text) as Launch;
+}
+
+function launch({ command, args, environment, rules, parent, inherited, landlock }: Launch): void {
   const arch = architecture();
   if (arch === undefined) throw new Error(`${process.platform} on ${process.arch} is not supported`);
   endFirst();

@@ -7,6 +7,7 @@ import { rm } from "node:fs/promises";
 import { totalmem } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { ReadyLauncher } from "../../confinement/ready-launcher.ts";
 import { type EngineUser, readerUser } from "../../engine/chdb/users.ts";
 import { type Exit, spawnEngineHost } from "../../engine/spawn.ts";
 import { endRecorded, recordProcess } from "../../lib/process.ts";
@@ -42,6 +43,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
   readonly #usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
   readonly #backupPathOf: (serviceId: string) => string;
   readonly #disks: ServiceDisks;
+  readonly #readyLauncher = new ReadyLauncher();
 
   constructor(options: EmbeddedOptions) {
     this.#dataDir = options.dataDir;
@@ -73,6 +75,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
       backupsAllowedPath: this.#backupPathOf(service.id),
       compileCacheDir: join(home, "cache"),
       launcherCacheDir: join(this.#dataDir, "cache", "launcher"),
+      readyLauncher: this.#readyLauncher,
       onSpawn: (pid: number) => recordProcess(pidFile, pid),
     });
     return {

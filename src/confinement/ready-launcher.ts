@@ -1,0 +1,53 @@
+/**
+ * A launcher that is started before it is needed, so that its own start, about 45 ms, is no part of the wait for the
+ * program. It waits in the kernel and takes no processor time.
+ */
+import type { ChildProcess, StdioOptions } from "node:child_process";
+import type { Socket } from "node:net";
+import { isDeepStrictEqual } from "node:util";
+import { startLauncher } from "./start-launcher.ts";
+
+/** Not at once: the program that has just been started needs the processor more. */
+const refillAfterMs = 500;
+
+type Shape = { readonly stdio: StdioOptions; readonly cacheDir: string | undefined };
+
+/** Keeps one launcher ready, of the kind that was asked for last. It ends with this process. */
+export class ReadyLauncher {
+  #ready: (Shape & { readonly child: ChildProcess }) | undefined;
+  #refilling: NodeJS.Timeout | undefined;
+
+  /** A launcher that waits for its launch: the one that is ready, or a new one. */
+  take(stdio: StdioOptions, cacheDir: string | undefined): ChildProcess {
+    const shape = { stdio, cacheDir };
+    const ready = this.#ready;
+    this.#ready = undefined;
+    clearTimeout(this.#refilling);
+    this.#refilling = setTimeout(() => this.#refill(shape), refillAfterMs).unref();
+    if (ready === undefined) return startLauncher(stdio, cacheDir);
+    if (isDeepStrictEqual({ stdio: ready.stdio, cacheDir: ready.cacheDir }, shape)) {
+      hold(ready.child, "ref");
+      return ready.child;
+    }
+    ready.child.kill("SIGKILL");
+    return startLauncher(stdio, cacheDir);
+  }
+
+  #refill(shape: Shape): void {
+    const child = startLauncher(shape.stdio, shape.cacheDir);
+    hold(child, "unref");
+    this.#ready = { ...shape, child };
+    const gone = () => {
+      if (this.#ready?.child === child) this.#ready = undefined;
+    };
+    child.once("error", gone);
+    child.once("exit", gone);
+  }
+}
+
+/** Whether this process stays alive for the child. */
+function hold(child: ChildProcess, how: "ref" | "unref"): void {
+  child[how]();
+  child.channel?.[how]();
+  for (const stream of child.stdio) (stream as Socket | null | undefined)?.[how]?.();
+}

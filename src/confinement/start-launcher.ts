@@ -1,0 +1,29 @@
+/** Starts the launcher, and tells it what to launch. */
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
+import type { Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { type Launch, launchVariable } from "./launch.ts";
+
+const launcherFile = fileURLToPath(new URL("../processes/launcher.ts", import.meta.url));
+
+/** Starts a process that waits for `sendLaunch`. It ends when this process ends before that. */
+export function startLauncher(stdio: StdioOptions, cacheDir: string | undefined): ChildProcess {
+  const streams = Array.isArray(stdio) ? stdio : [stdio, stdio, stdio];
+  return spawn(process.execPath, ["--require", launcherFile, "-"], {
+    stdio: [...streams, "pipe"],
+    // A session of its own: where the system groups processes by session, each child has one part of the processors.
+    detached: true,
+    env: {
+      [launchVariable]: String(streams.length),
+      ...(cacheDir === undefined ? {} : { NODE_COMPILE_CACHE: cacheDir }),
+    },
+  });
+}
+
+/** The launcher becomes the program. */
+export function sendLaunch(launcher: ChildProcess, launch: Launch): void {
+  const pipe = launcher.stdio.at(-1) as Writable;
+  // A launcher that is gone already says so by its exit.
+  pipe.on("error", () => {});
+  pipe.end(JSON.stringify(launch));
+}
