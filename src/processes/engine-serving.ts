@@ -7,7 +7,7 @@ import { setDefaultHighWaterMark } from "node:stream";
 import { listenForGateway } from "../endpoint/handoff/carried.ts";
 import type { FromHost, ToHost } from "../endpoint/handoff/messages.ts";
 import { Front } from "../endpoint/handoff/receiver.ts";
-import { upstreamTo } from "../endpoint/proxy/upstream.ts";
+import { Upstream } from "../endpoint/proxy/upstream.ts";
 import { hasUserFunctions } from "../engine/chdb/configuration.ts";
 import { connectServer } from "../engine/chdb/connect.ts";
 import { watchDisk } from "../engine/chdb/disk-used.ts";
@@ -48,7 +48,6 @@ export type Serving = {
 /** Resolves when clients can be served, and has told the control plane. Rejects when the server cannot be used. */
 export async function serveClients(thread: ServerThread, options: ServingOptions): Promise<Serving> {
   const { dataDir, runDir, port, key, users, logger } = options;
-  const loading = upstreamTo(port);
   const { client, version } = await connectServer(thread, { port, key });
   const guard = new Guard({ ask: askOf(client) });
   for (const forbidden of await judgeStored(client, guard, { hasFunctions: hasUserFunctions(dataDir) })) {
@@ -56,7 +55,7 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
   }
   const disk = new DiskQuota(options.disk);
   const queries = new Queries({
-    upstream: await loading,
+    upstream: new Upstream(port),
     key,
     users,
     judge: statementJudge(guard),

@@ -30,7 +30,7 @@ export function carryToFront({ serviceId, backend, upstreams, handsOver }: Carry
       try {
         if (handsOver && backend.handOver(serviceId) !== undefined) response.setHeader("Connection", "close");
         const { port, key } = lease.front;
-        return await forward(message, response, url, { upstream: await upstreams.to(port), key, ...visitor });
+        return await forward(message, response, url, { upstream: upstreams.to(port), key, ...visitor });
       } catch (error) {
         if (!(error instanceof NotReached)) throw error;
         if (attempt >= maxAttempts) throw clickHouseException("NETWORK_ERROR", "The service's engine does not answer.");

@@ -3,18 +3,13 @@
  * going away ends the other; an answer that was cut off ends in a broken connection, never as a complete one.
  */
 import type { ServerResponse } from "node:http";
-import { Readable } from "node:stream";
-import type { Dispatcher } from "undici";
 import { clickHouseException } from "../../clickhouse/exception.ts";
-import { BatchWriter } from "../../lib/batch-writer.ts";
+import type { AnswerHead } from "./answer-reader.ts";
 import type { Upstream } from "./upstream.ts";
+import type { UpstreamHandler, UpstreamRequest } from "./upstream-connection.ts";
 
-export type Onward = {
+export type Onward = UpstreamRequest & {
   readonly upstream: Upstream;
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer | Readable | undefined;
   /** Ends the request when it aborts. */
   readonly signal?: AbortSignal;
 };
@@ -24,8 +19,6 @@ export class NotReached extends Error {
   override readonly name = "NotReached";
 }
 
-/** Errors of connecting: nothing of the request has left. */
-const connectErrors = new Set(["ECONNREFUSED", "ENOENT", "UND_ERR_CONNECT_TIMEOUT", "ENOTSOCK", "EACCES"]);
 /** The engine's number of an error. */
 export const engineCodeHeader = "x-clickhouse-exception-code";
 /** Response headers that belong to one connection only. */
@@ -35,112 +28,64 @@ const hopHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "da
  * Resolves when both sides are done. Rejects, only while nothing was sent back yet, with NotReached, with the signal's
  * reason, or with an exception to send.
  */
-export function forward({ upstream, signal, ...request }: Onward, response: ServerResponse): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const relay = new Relay(response, signal, resolve, reject);
-    upstream.dispatch({ ...request, method: request.method as Dispatcher.HttpMethod }, relay);
-  });
+export async function forward({ upstream, signal, ...request }: Onward, response: ServerResponse): Promise<void> {
+  signal?.throwIfAborted();
+  const { promise, ...settle } = Promise.withResolvers<void>();
+  const sent = upstream.send(request, new Relay(response, signal, settle));
+  const abort = () => sent.abort(signal?.reason ?? new Error("the client went away"));
+  response.on("close", abort);
+  signal?.addEventListener("abort", abort, { once: true });
+  if (response.destroyed) abort();
+  try {
+    await promise;
+  } finally {
+    response.off("close", abort);
+    signal?.removeEventListener("abort", abort);
+  }
 }
+
+type Settle = { resolve(): void; reject(error: Error): void };
 
 /** One answer on its way back. */
-class Relay implements Dispatcher.DispatchHandler {
+class Relay implements UpstreamHandler {
   readonly #response: ServerResponse;
-  readonly #writer: BatchWriter;
   readonly #signal: AbortSignal | undefined;
-  readonly #resolve: () => void;
-  readonly #reject: (error: Error) => void;
-  #controller: Dispatcher.DispatchController | undefined;
+  readonly #settle: Settle;
 
-  constructor(
-    response: ServerResponse,
-    signal: AbortSignal | undefined,
-    resolve: () => void,
-    reject: (error: Error) => void,
-  ) {
+  constructor(response: ServerResponse, signal: AbortSignal | undefined, settle: Settle) {
     this.#response = response;
-    this.#writer = new BatchWriter(response);
     this.#signal = signal;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    response.on("close", this.#onClose);
-    signal?.addEventListener("abort", this.#onClose, { once: true });
+    this.#settle = settle;
   }
 
-  readonly #onClose = () => this.#controller?.abort(this.#signal?.reason ?? new Error("the client went away"));
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#response.destroyed || this.#signal?.aborted) this.#onClose();
-  }
-
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Record<string, unknown>): void {
-    // Informational answers are between the upstream and us.
-    if (status < 200) return;
-    const kept: [string, string | string[]][] = Object.entries(headers).filter(
-      ([name, value]) => value !== undefined && !hopHeaders.has(name),
-    ) as [string, string | string[]][];
-    // Set by itself, it can be read again: the door tells of refusals.
-    const code = headers[engineCodeHeader];
-    if (typeof code === "string") this.#response.setHeader(engineCodeHeader, code);
-    const names = (controller.rawHeaders ?? []) as Buffer[];
-    this.#response.writeHead(status, Object.fromEntries(kept.map(([name, value]) => [spelling(names, name), value])));
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#writer.write(chunk)) return;
-    controller.pause();
-    this.#writer.onDrain(() => controller.resume());
-  }
-
-  onResponseEnd(): void {
-    this.#leave();
-    this.#writer.flush();
-    this.#response.end();
-    this.#resolve();
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: NodeJS.ErrnoException): void {
-    this.#leave();
-    if (this.#response.destroyed) {
-      this.#resolve();
-      return;
+  onHead({ status, headers }: AnswerHead): void {
+    const kept: Record<string, string | string[]> = {};
+    for (const [name, value] of headers) {
+      const known = name.toLowerCase();
+      // Set by itself, it can be read again: the door tells of refusals.
+      if (known === engineCodeHeader) this.#response.setHeader(engineCodeHeader, value);
+      if (!hopHeaders.has(known)) kept[name] = name in kept ? [kept[name] as string, value].flat() : value;
     }
-    if (this.#response.headersSent) {
-      this.#writer.flush();
+    this.#response.writeHead(status, kept);
+  }
+
+  onData(slice: Buffer, sent: () => void): void {
+    this.#response.write(slice, sent);
+  }
+
+  onEnd(): void {
+    this.#response.end();
+    this.#settle.resolve();
+  }
+
+  onError(error: Error, notReached: boolean): void {
+    if (this.#response.destroyed) this.#settle.resolve();
+    else if (this.#response.headersSent) {
       // Without the end of the message the answer is cut off, and the client has to see that.
       this.#response.write("", () => this.#response.socket?.destroySoon());
-      this.#resolve();
-      return;
-    }
-    if (this.#signal?.aborted) this.#reject(this.#signal.reason as Error);
-    else if (connectErrors.has(error.code ?? ""))
-      this.#reject(new NotReached("the upstream does not answer", { cause: error }));
-    else this.#reject(clickHouseException("NETWORK_ERROR", "The service's engine went away.", { cause: error }));
+      this.#settle.resolve();
+    } else if (this.#signal?.aborted) this.#settle.reject(this.#signal.reason as Error);
+    else if (notReached) this.#settle.reject(new NotReached("the upstream does not answer", { cause: error }));
+    else this.#settle.reject(clickHouseException("NETWORK_ERROR", "The service's engine went away.", { cause: error }));
   }
-
-  #leave(): void {
-    this.#response.off("close", this.#onClose);
-    this.#signal?.removeEventListener("abort", this.#onClose);
-  }
-}
-
-/** The name of a header as the upstream wrote it; some clients look for exactly that. */
-function spelling(raw: readonly Buffer[], name: string): string {
-  for (let i = 0; i < raw.length; i += 2) {
-    const given = String(raw[i]);
-    if (given.length === name.length && given.toLowerCase() === name) return given;
-  }
-  return name;
-}
-
-/** A body whose beginning was read before. */
-export async function* continued(first: readonly Buffer[], rest: Readable): AsyncIterable<Buffer> {
-  yield* first;
-  for await (const chunk of rest) yield chunk as Buffer;
-}
-
-/** The same as a stream; the rest as it is when nothing was read. */
-export function bodyOf(first: readonly Buffer[], rest: Readable | undefined): Buffer | Readable | undefined {
-  if (rest === undefined) return first.length === 0 ? undefined : Buffer.concat(first);
-  return first.length === 0 ? rest : Readable.from(continued(first, rest), { objectMode: false });
 }

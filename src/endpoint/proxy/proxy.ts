@@ -39,7 +39,7 @@ export async function forward(
       method: message.method ?? "GET",
       path: pathOf(url),
       headers: requestHeaders(message, to),
-      body: read ? undefined : message,
+      body: { first: [], rest: read ? undefined : message },
     },
     response,
   );

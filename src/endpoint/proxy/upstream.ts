@@ -1,50 +1,77 @@
 /**
- * The HTTP client that requests of clients are passed on with. It reads no more of an answer than it can give away, so
- * that the end of an answer that was cut off is not lost.
+ * The HTTP client that requests of clients are passed on with, to a loopback port of this machine: it keeps connections
+ * open, reads no more of an answer than it can give away, and gives away what has arrived of an answer that is cut off.
  */
-import type { Dispatcher } from "undici";
+import { UpstreamConnection, type UpstreamHandler, type UpstreamRequest } from "./upstream-connection.ts";
 
 /** The front of an engine host, for requests that the gateway carries: a loopback port that answers to a key only. */
 export type FrontAddress = { readonly port: number; readonly key: string };
 
-export type Upstream = Pick<Dispatcher, "dispatch" | "destroy">;
-
-type PoolClass = new (origin: string, options: Record<string, unknown>) => Upstream;
-
 /** Connections that are kept open for the next request. */
-const keepAliveMs = 25_000;
+const maxIdle = 64;
 
-/**
- * A client of a loopback port, with nothing open yet. The package's main module loads everything that it has, which takes 100 ms more
- * than this part of it.
- */
-export async function upstreamTo(port: number): Promise<Upstream> {
-  const { default: Pool } = (await import("undici/lib/dispatcher/pool.js" as string)) as { default: PoolClass };
-  return new Pool(`http://127.0.0.1:${port}`, {
-    connections: null,
-    pipelining: 1,
-    keepAliveTimeout: keepAliveMs,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    maxHeaderSize: 1_048_576,
-  });
+export class Upstream {
+  readonly #port: number;
+  readonly #open = new Set<UpstreamConnection>();
+  readonly #idle: UpstreamConnection[] = [];
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  /** Sends a request on a connection of its own. Returns what ends it. Throws for what cannot stand in a request. */
+  send(request: UpstreamRequest, handler: UpstreamHandler): { abort(error: Error): void } {
+    const connection = this.#idle.pop() ?? this.#connect();
+    let over = false;
+    connection.send(request, {
+      onHead: (head) => handler.onHead(head),
+      onData: (slice, sent) => handler.onData(slice, sent),
+      onEnd: () => {
+        over = true;
+        handler.onEnd();
+      },
+      onError: (error, notReached) => {
+        over = true;
+        handler.onError(error, notReached);
+      },
+    });
+    return { abort: (error) => !over && connection.destroy(error) };
+  }
+
+  /** Ends everything that is under way. */
+  close(): void {
+    for (const connection of this.#open) connection.destroy();
+  }
+
+  #connect(): UpstreamConnection {
+    const connection = new UpstreamConnection(this.#port, {
+      onIdle: (one) => (this.#idle.length < maxIdle ? this.#idle.push(one) : one.destroy()),
+      onClose: (one) => {
+        this.#open.delete(one);
+        const at = this.#idle.indexOf(one);
+        if (at !== -1) this.#idle.splice(at, 1);
+      },
+    });
+    this.#open.add(connection);
+    return connection;
+  }
 }
 
 /** Clients of ports, each made when it is asked for first. */
 export class Upstreams {
-  readonly #known = new Map<number, Promise<Upstream>>();
+  readonly #known = new Map<number, Upstream>();
 
-  to(port: number): Promise<Upstream> {
+  to(port: number): Upstream {
     let upstream = this.#known.get(port);
     if (upstream === undefined) {
-      upstream = upstreamTo(port);
+      upstream = new Upstream(port);
       this.#known.set(port, upstream);
     }
     return upstream;
   }
 
   close(): void {
-    for (const upstream of this.#known.values()) void upstream.then((one) => one.destroy());
+    for (const upstream of this.#known.values()) upstream.close();
     this.#known.clear();
   }
 }

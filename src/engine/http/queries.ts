@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 import type { Visitor } from "../../endpoint/auth/door.ts";
 import type { QueryServer, ServeOptions } from "../../endpoint/handoff/query-server.ts";
-import { bodyOf, forward } from "../../endpoint/proxy/forward.ts";
+import { forward } from "../../endpoint/proxy/forward.ts";
 import type { Upstream } from "../../endpoint/proxy/upstream.ts";
 import { type EngineUser, engineUserOf } from "../chdb/users.ts";
 import type { DiskQuota } from "../disk-quota.ts";
@@ -126,9 +126,12 @@ export class Queries implements QueryServer {
     response.once("close", onGone);
     signal.addEventListener("abort", onGone, { once: true });
     const path = `/?${writeParameters(parameters)}`;
-    const body = bodyOf(onward.first, onward.rest);
+    const { first, rest } = onward;
     try {
-      await forward({ upstream, method: message.method ?? "GET", path, headers, body, signal }, response);
+      await forward(
+        { upstream, method: message.method ?? "GET", path, headers, body: { first, rest }, signal },
+        response,
+      );
     } catch (error) {
       if (error instanceof ClickHouseException) throw error;
       throw clickHouseException("NETWORK_ERROR", "The service's engine does not answer.", { cause: error });

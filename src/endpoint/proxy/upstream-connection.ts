@@ -1,0 +1,192 @@
+/** One connection to a server on this machine: one request after the other, bytes as they are, read without a copy. */
+import { connect, type Socket } from "node:net";
+import type { Readable } from "node:stream";
+import { type AnswerHead, AnswerReader, MalformedAnswer } from "./answer-reader.ts";
+import { BufferLease, takeBuffer } from "./read-buffers.ts";
+
+export type UpstreamRequest = {
+  readonly method: string;
+  /** Path and query, percent-encoded. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What is known already, and the rest as it arrives. */
+  readonly body: { readonly first: readonly Buffer[]; readonly rest: Readable | undefined };
+};
+
+export type UpstreamHandler = {
+  onHead(head: AnswerHead): void;
+  /** `sent` must be called once the slice's memory may be used again; until then the connection may stop reading. */
+  onData(slice: Buffer, sent: () => void): void;
+  /** The answer is complete. */
+  onEnd(): void;
+  /** The answer is not complete, and nothing more comes. `notReached`: nothing of the request has left. */
+  onError(error: Error, notReached: boolean): void;
+};
+
+type Exchange = {
+  readonly reader: AnswerReader;
+  readonly handler: UpstreamHandler;
+  readonly rest: Readable | undefined;
+  bodySent: boolean;
+};
+
+/** Reads that may be on their way to the client; then reading waits. */
+const maxUnsent = 3;
+const idleMs = 25_000;
+
+export class UpstreamConnection {
+  readonly #socket: Socket;
+  readonly #onIdle: (connection: UpstreamConnection) => void;
+  #exchange: Exchange | undefined;
+  #connected = false;
+  #lease: BufferLease;
+  #unsent = 0;
+
+  /** `onIdle` is told when an exchange is over and the next may begin. */
+  constructor(
+    port: number,
+    listeners: { onIdle(connection: UpstreamConnection): void; onClose(connection: UpstreamConnection): void },
+  ) {
+    this.#onIdle = listeners.onIdle;
+    this.#lease = this.#nextLease(0);
+    this.#socket = connect({
+      host: "127.0.0.1",
+      port,
+      noDelay: true,
+      onread: { buffer: () => this.#lease.buffer, callback: (bytes) => this.#onRead(bytes) },
+    });
+    let failure: Error | undefined;
+    this.#socket.once("connect", () => {
+      this.#connected = true;
+    });
+    this.#socket.on("drain", () => this.#exchange?.rest?.resume());
+    this.#socket.on("timeout", () => this.destroy());
+    this.#socket.once("error", (error) => {
+      failure = error;
+    });
+    this.#socket.once("close", () => {
+      listeners.onClose(this);
+      this.#fail(failure ?? new Error("the connection was closed"));
+    });
+  }
+
+  /** Begins an exchange, when none is under way. Throws for what cannot stand in the head of a request. */
+  send({ method, path, headers, body }: UpstreamRequest, handler: UpstreamHandler): void {
+    const { first, rest } = body;
+    const chunked = rest !== undefined && headers["content-length"] === undefined;
+    const head = headOf(method, path, headers, chunked, rest === undefined ? sizeOf(first) : undefined);
+    this.#exchange = { reader: this.#reader(method, handler), handler, rest, bodySent: rest === undefined };
+    this.#socket.setTimeout(0);
+    this.#socket.cork();
+    this.#socket.write(head, "latin1");
+    for (const chunk of first) this.#write(chunk, chunked);
+    this.#socket.uncork();
+    if (rest !== undefined) this.#upload(rest, chunked, this.#exchange);
+  }
+
+  destroy(error?: Error): void {
+    this.#socket.destroy(error);
+  }
+
+  #upload(rest: Readable, chunked: boolean, exchange: Exchange): void {
+    const isCurrent = () => this.#exchange === exchange;
+    // What comes after the end of the answer is read, and left.
+    rest.on("data", (chunk: Buffer) => {
+      if (isCurrent() && !this.#write(chunk, chunked)) rest.pause();
+    });
+    rest.once("end", () => {
+      exchange.bodySent = true;
+      if (isCurrent() && chunked) this.#socket.write("0\r\n\r\n");
+    });
+    rest.once("close", () => {
+      if (isCurrent() && !exchange.bodySent) this.destroy(new Error("the body ended early"));
+    });
+  }
+
+  #write(chunk: Buffer, chunked: boolean): boolean {
+    if (!chunked) return this.#socket.write(chunk);
+    if (chunk.length === 0) return true;
+    this.#socket.cork();
+    this.#socket.write(`${chunk.length.toString(16)}\r\n`, "latin1");
+    this.#socket.write(chunk);
+    const more = this.#socket.write("\r\n");
+    this.#socket.uncork();
+    return more;
+  }
+
+  #reader(method: string, handler: UpstreamHandler): AnswerReader {
+    return new AnswerReader(method, {
+      onHead: (head) => handler.onHead(head),
+      onData: (slice) => handler.onData(slice, this.#lease.hold()),
+      onEnd: (reusable) => {
+        const over = this.#exchange;
+        this.#exchange = undefined;
+        over?.rest?.resume();
+        handler.onEnd();
+        if (!reusable || over?.bodySent !== true) return this.destroy();
+        this.#socket.setTimeout(idleMs);
+        this.#onIdle(this);
+      },
+    });
+  }
+
+  #nextLease(bytes: number): BufferLease {
+    return new BufferLease(takeBuffer(bytes), () => {
+      this.#unsent -= 1;
+      if (this.#unsent < maxUnsent && this.#socket.isPaused()) this.#socket.resume();
+    });
+  }
+
+  /** Returns whether to read on. The next read goes into the buffer of the next lease. */
+  #onRead(bytes: number): boolean {
+    const lease = this.#lease;
+    const done = lease.hold();
+    this.#unsent += 1;
+    this.#take(lease.buffer.subarray(0, bytes));
+    done();
+    this.#lease = this.#nextLease(bytes);
+    if (this.#unsent < maxUnsent) return true;
+    this.#socket.pause();
+    return false;
+  }
+
+  #take(bytes: Buffer): void {
+    try {
+      if (this.#exchange === undefined) throw new MalformedAnswer("the server sent what nobody asked for");
+      this.#exchange.reader.read(bytes);
+    } catch (error) {
+      this.destroy(error as Error);
+    }
+  }
+
+  #fail(error: Error): void {
+    const broken = this.#exchange;
+    this.#exchange = undefined;
+    broken?.rest?.resume();
+    if (broken === undefined) return;
+    // Without a length and without chunks the end of the connection is the end of the answer.
+    if (!broken.reader.close()) broken.handler.onError(error, !this.#connected);
+  }
+}
+
+function sizeOf(buffers: readonly Buffer[]): number {
+  return buffers.reduce((bytes, { length }) => bytes + length, 0);
+}
+
+function headOf(
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  chunked: boolean,
+  bytes: number | undefined,
+): string {
+  const lines = [`${method} ${path} HTTP/1.1`, "Host: localhost"];
+  for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
+  if (chunked) lines.push("Transfer-Encoding: chunked");
+  else if (bytes !== undefined && (bytes > 0 || method === "POST")) lines.push(`Content-Length: ${bytes}`);
+  const head = `${lines.join("\r\n")}\r\n\r\n`;
+  if (head.split("\r\n").length !== lines.length + 2 || /[^\t\r\n\x20-\xff]/.test(head)) {
+    throw new Error("a request whose head has a line break in a value");
+  }
+  return head;
+}
