@@ -81,14 +81,20 @@ export class UpstreamConnection {
     this.#socket.write(head, "latin1");
     for (const chunk of first) this.#write(chunk, chunked);
     this.#socket.uncork();
-    if (rest !== undefined) this.#upload(rest, chunked, this.#exchange);
+    if (rest === undefined) return;
+    const upload = () => this.#upload(rest, chunked);
+    // Before that, nothing is taken from the body: when nobody is reached the request is sent again.
+    if (this.#connected) upload();
+    else this.#socket.once("connect", upload);
   }
 
   destroy(error?: Error): void {
     this.#socket.destroy(error);
   }
 
-  #upload(rest: Readable, chunked: boolean, exchange: Exchange): void {
+  #upload(rest: Readable, chunked: boolean): void {
+    const exchange = this.#exchange;
+    if (exchange === undefined) return;
     const isCurrent = () => this.#exchange === exchange;
     // What comes after the end of the answer is read, and left.
     rest.on("data", (chunk: Buffer) => {
@@ -162,8 +168,8 @@ export class UpstreamConnection {
   #fail(error: Error): void {
     const broken = this.#exchange;
     this.#exchange = undefined;
-    broken?.rest?.resume();
     if (broken === undefined) return;
+    if (this.#connected) broken.rest?.resume();
     // Without a length and without chunks the end of the connection is the end of the answer.
     if (!broken.reader.close()) broken.handler.onError(error, !this.#connected);
   }

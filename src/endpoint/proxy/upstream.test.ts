@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
 import { Upstream } from "./upstream.ts";
 
@@ -73,7 +74,13 @@ test("a server that is not there is told apart from one that went away", async (
   const nobody = new Upstream((free.address() as AddressInfo).port);
   free.close();
   await once(free, "close");
-  expect(await exchange(nobody)).toMatchObject({ error: expect.stringContaining("ECONNREFUSED"), notReached: true });
+  const body = Readable.from([Buffer.from("b")]);
+  expect(await exchange(nobody, body)).toMatchObject({
+    error: expect.stringContaining("ECONNREFUSED"),
+    notReached: true,
+  });
+  // The request can be sent again: nothing was taken from its body.
+  expect(String(await buffer(body))).toBe("b");
 });
 
 test("an answer that comes before the whole body arrives, and its connection is not used again", async () => {
