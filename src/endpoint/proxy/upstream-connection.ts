@@ -100,13 +100,17 @@ export class UpstreamConnection {
     rest.on("data", (chunk: Buffer) => {
       if (isCurrent() && !this.#write(chunk, chunked)) rest.pause();
     });
-    rest.once("end", () => {
+    const finish = () => {
       exchange.bodySent = true;
       if (isCurrent() && chunked) this.#socket.write("0\r\n\r\n");
-    });
+    };
+    if (rest.readableEnded) finish();
+    else rest.once("end", finish);
     rest.once("close", () => {
       if (isCurrent() && !exchange.bodySent) this.destroy(new Error("the body ended early"));
     });
+    // Whoever read its beginning may have paused it.
+    rest.resume();
   }
 
   #write(chunk: Buffer, chunked: boolean): boolean {

@@ -96,6 +96,22 @@ test("an answer that comes before the whole body arrives, and its connection is 
   expect(sockets).toHaveLength(2);
 });
 
+test("a body whose beginning was read before is sent as a whole", async () => {
+  const received: string[] = [];
+  const { upstream } = await pair((socket) => {
+    socket.on("data", (bytes) => {
+      received.push(String(bytes));
+      if (received.join("").endsWith("0\r\n\r\n")) socket.write(ok("done"));
+    });
+  });
+  const body = new Readable({ read() {} });
+  body.pause();
+  body.push("b");
+  body.push(null);
+  expect(await exchange(upstream, body)).toMatchObject({ body: "done" });
+  expect(received.join("")).toMatch(/1\r\na\r\n1\r\nb\r\n0\r\n\r\n$/);
+});
+
 test("a body that breaks off ends the request, which is never complete", async () => {
   let received = "";
   const begun = Promise.withResolvers<void>();
