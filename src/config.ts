@@ -3,6 +3,7 @@
  * from the descriptions here. The only reader of `process.env`.
  */
 import { z } from "zod";
+import { parsePortRange } from "./lib/port-range.ts";
 import { parseReach } from "./outgoing/policy.ts";
 import type { OrganizationLimits } from "./store/limits.ts";
 
@@ -19,8 +20,28 @@ const reach = z
 export const settings = {
   dataDir: z.string().min(1).default("data").describe("Directory of metadata, databases and credentials"),
   host: z.string().min(1).default("127.0.0.1").describe("Address that the API and the service endpoints listen on"),
-  port: z.coerce.number().int().min(0).max(65_535).default(8123).describe("Port of the API; 0 picks a free one"),
-  publicHost: z.string().min(1).optional().describe("Host name shown in service endpoints and URLs, default: host"),
+  port: z.coerce.number().int().min(0).max(65_535).default(8150).describe("Port of the API; 0 picks a free one"),
+  servicePorts: z
+    .string()
+    .transform((text, context) => {
+      try {
+        return parsePortRange(text);
+      } catch (error) {
+        context.addIssue({ code: "custom", message: (error as Error).message });
+        return z.NEVER;
+      }
+    })
+    .default({ first: 21_000, last: 21_999 })
+    .describe("Ports of services that name none, outside of the range that systems use for outgoing connections"),
+  publicUrl: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe("URL of the API as clients see it behind a proxy; its scheme and host name are shown in endpoints too"),
+  publicHost: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Host name shown in service endpoints and URLs; default: that of publicUrl, else host"),
   tlsCert: z.string().min(1).optional().describe("PEM certificate file; with tlsKey everything is served as https"),
   tlsKey: z.string().min(1).optional().describe("PEM private key file"),
   secretKey: z

@@ -79,6 +79,10 @@ function readConfig(flags: Record<string, string>): Config {
   }
 }
 
+function isOurMistake(error: unknown): boolean {
+  return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
+}
+
 async function run(config: Config): Promise<void> {
   const logger = createLogger(config.logLevel);
   const stop = new AbortController();
@@ -95,7 +99,8 @@ async function run(config: Config): Promise<void> {
     await app.stopped;
     process.exit(0);
   } catch (error) {
-    logger.fatal({ err: error }, "cannot run");
+    // A mistake of the program needs its stack; what the operator can mend needs a sentence.
+    if (isOurMistake(error)) logger.fatal({ err: error }, "cannot run");
     console.error(`millrace: ${describeError(error)}`);
     process.exit(1);
   }

@@ -105,6 +105,12 @@ const scalingMembers = {
   idleTimeoutMinutes: z.int().min(5).max(10_080).optional(),
 };
 
+const port = z
+  .int()
+  .min(1)
+  .max(65_535)
+  .describe("Port of the service's endpoint; nobody else may listen on it. Absent: one of --service-ports");
+
 const diskGb = z
   .int()
   .min(1)
@@ -121,6 +127,7 @@ const createBody = z
     provider: z.enum(["local", "aws", "gcp", "azure"]).optional(),
     region: plainText(1, 50).optional(),
     ...scalingMembers,
+    port: port.optional(),
     diskGb,
     ipAccessList: z.array(ipAccess).max(200).optional(),
     tags: z.array(tag).max(50).optional(),
@@ -149,6 +156,7 @@ const patchBody = z.strictObject({
   ipAccessList: listChange(ipAccess).optional().describe("`remove` is carried out before `add`"),
   tags: listChange(tag).optional(),
   releaseChannel: releaseChannel.optional(),
+  port: port.optional().describe("A new port of the endpoint; clients have to be told"),
   diskGb: diskGb.describe("A new quota of disk, in GiB; null takes it away"),
 });
 

@@ -41,6 +41,8 @@ export class Gateway {
   readonly #listeners = new Map<string, Listener>();
   readonly #closing = new Set<Promise<void>>();
   readonly #upstreams = new Upstreams();
+  /** Of the last pass. */
+  #failures: ReadonlyMap<string, Error> = new Map();
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -54,8 +56,10 @@ export class Gateway {
   async sync(services: readonly GatewayService[]): Promise<ReadonlyMap<string, Error>> {
     const failures = new Map<string, Error>();
     const fail = (service: GatewayService, error: unknown, text: string) => {
-      this.#options.logger.error({ err: error, service: service.id, port: service.port }, text);
       failures.set(service.id, error as Error);
+      // Every two seconds it is tried again, and said once.
+      if (this.#failures.get(service.id)?.message === (error as Error).message) return;
+      this.#options.logger.error({ reason: (error as Error).message, service: service.name, port: service.port }, text);
     };
     const wanted = new Map(services.map((service) => [service.id, service]));
     for (const [id, listener] of this.#listeners) {
@@ -73,6 +77,7 @@ export class Gateway {
         fail(service, error, "listener not opened");
       }
     }
+    this.#failures = failures;
     return failures;
   }
 

@@ -1,6 +1,7 @@
 /** The listeners that the services in the store want. */
 import type { ServiceRow, ServiceStore } from "../store/services.ts";
 import type { Gateway } from "./gateway.ts";
+import { listenProblem } from "./service-ports.ts";
 
 type Wanted = {
   readonly services: ServiceStore;
@@ -9,13 +10,16 @@ type Wanted = {
   readonly onPorts: (ports: readonly number[]) => void;
 };
 
-/** Fails with the reasons when a listener could not be opened, which shows in `/health` and is tried again. */
-export async function openListeners(gateway: Gateway, { services, host, onPorts }: Wanted): Promise<void> {
+/** Returns the services whose listener could not be opened, each with the reason as a sentence. They are tried again. */
+export async function openListeners(
+  gateway: Gateway,
+  { services, host, onPorts }: Wanted,
+): Promise<ReadonlyMap<string, string>> {
   const known = await gatewayServices(services, host);
   onPorts(known.map(({ port }) => port));
   const failures = await gateway.sync(known);
-  const reasons = [...failures].map(([id, error]) => `service ${id}: ${error.message}`);
-  if (reasons.length > 0) throw new Error(`listeners not open: ${reasons.join("; ")}`);
+  const ports = new Map(known.map(({ id, port }) => [id, port]));
+  return new Map([...failures].map(([id, error]) => [id, `Port ${ports.get(id)} ${listenProblem(error)}.`]));
 }
 
 /** Everything the gateway needs to keep a listener open for each service that exists. */

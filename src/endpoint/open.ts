@@ -14,12 +14,24 @@ export type EndpointOptions = GatewayOptions & {
 
 export type Endpoint = {
   readonly loop: Loop;
+  /** A sentence when the service's endpoint could not be opened. */
+  problemOf(serviceId: string): string | undefined;
+  /** All of them, by service. */
+  problems(): ReadonlyMap<string, string>;
   close(): Promise<void>;
 };
 
 export function openEndpoint({ services, host, onPorts, ...options }: EndpointOptions): Endpoint {
   const gateway = new Gateway(options);
-  const body = () => openListeners(gateway, { services, host, onPorts });
+  let problems: ReadonlyMap<string, string> = new Map();
+  const body = async () => {
+    problems = await openListeners(gateway, { services, host, onPorts });
+  };
   const loop = new Loop({ name: "gateway", everyMs: 2_000, logger: options.logger, body });
-  return { loop, close: () => gateway.close() };
+  return {
+    loop,
+    problemOf: (serviceId) => problems.get(serviceId),
+    problems: () => problems,
+    close: () => gateway.close(),
+  };
 }

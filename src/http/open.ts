@@ -9,8 +9,8 @@ import { defaultPeriodHours, defaultRetentionHours } from "../backups/schedule.t
 import type { Charts } from "../charts/charts.ts";
 import { type Config, organizationLimits } from "../config.ts";
 import { FailedLogins } from "../endpoint/auth/failed-logins.ts";
-import { freePort } from "../endpoint/free-port.ts";
 import type { Endpoint } from "../endpoint/open.ts";
+import { ServicePorts } from "../endpoint/service-ports.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Loop } from "../lib/loop.ts";
 import { pipeSamples } from "../pipes/control/metrics.ts";
@@ -63,8 +63,7 @@ type Shared = { readonly limits: OrganizationLimits; readonly endpoint: Endpoint
 
 export async function openHttp(options: HttpOptions): Promise<Http> {
   const { config, stores, trail } = options;
-  const protocol = options.tls === undefined ? "http" : "https";
-  const endpoint: EndpointFacts = { protocol, host: config.publicHost ?? config.host };
+  const endpoint = publicEndpoint(options);
   const shared = { limits: organizationLimits(config), endpoint };
   const failedLogins = new FailedLogins({ perMinute: config.loginFailureLimit });
   const server = await createServer({
@@ -79,6 +78,16 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
     extend: (instance) => addPages(instance, pageOptions(options, shared, failedLogins)),
   });
   return { listen: () => listen(server, config, endpoint), close: () => server.close() };
+}
+
+/** How clients see this machine, perhaps behind a proxy. */
+function publicEndpoint({ config, tls }: HttpOptions): EndpointFacts {
+  const url = config.publicUrl === undefined ? undefined : new URL(config.publicUrl);
+  const own = tls === undefined ? "http" : "https";
+  return {
+    protocol: url === undefined ? own : url.protocol === "https:" ? "https" : "http",
+    host: config.publicHost ?? url?.hostname.replace(/^\[|\]$/g, "") ?? config.host,
+  };
 }
 
 function managementHandlers(options: HttpOptions, shared: Shared) {
@@ -104,11 +113,16 @@ function serviceDeps({ config, stores, services, endpoint, loops }: HttpOptions,
   return {
     services: stores.services,
     endpoint: shared.endpoint,
-    allocatePort: () => freePort(config.host),
+    ports: new ServicePorts({
+      host: config.host,
+      range: config.servicePorts,
+      taken: async () => new Map((await stores.services.listAll()).map((row) => [row.port, `service "${row.name}"`])),
+    }),
     live: (row: Parameters<typeof disks.problem>[0]) => ({
       lastActivityAt: access.lastActivityAt(row.id),
       diskUsedBytes: disks.usedBytes(row),
       diskProblem: disks.problem(row),
+      endpointProblem: endpoint.problemOf(row.id),
     }),
     defaultDiskGb: config.serviceDiskGb,
     poke: () => {
@@ -151,6 +165,7 @@ function pageOptions(options: HttpOptions, { endpoint }: Shared, failedLogins: F
     openApi: () =>
       openApiDocument({ management: managementOperations, observability: observabilityOperations, version }),
     loops: statuses,
+    endpointProblems: () => options.endpoint.problems(),
     samples: async () => [
       ...(await serviceSamples(stores.services, (row) => services.disks.usedBytes(row))),
       ...(await pipeSamples(stores.pipes, (id) => pipes.gauges(id))),
@@ -168,5 +183,6 @@ async function listen(server: FastifyInstance, config: Config, { protocol, host 
   await server.listen({ host: config.host, port: config.port });
   const address = server.server.address();
   const port = typeof address === "object" && address !== null ? address.port : config.port;
+  if (config.publicUrl !== undefined) return { port, baseUrl: config.publicUrl.replace(/\/+$/, "") };
   return { port, baseUrl: `${protocol}://${hostInUrl(host)}:${port}` };
 }

@@ -16,6 +16,8 @@ export type PageOptions = {
   readonly operations: Record<string, Operation>;
   readonly openApi: () => unknown;
   readonly loops: () => readonly LoopStatus[];
+  /** Services whose endpoint could not be opened, each with a sentence. */
+  readonly endpointProblems: () => ReadonlyMap<string, string>;
   readonly samples: () => Promise<Sample[]>;
   /** Names by which pages may be asked for, besides addresses and those of this machine. */
   readonly hosts: readonly string[];
@@ -43,12 +45,20 @@ export function addPages(server: FastifyInstance, options: PageOptions): void {
   server.get("/", { onRequest }, async (_request, reply) => reply.redirect("/docs"));
   server.get("/health", { onRequest }, async () => {
     const { confined, sentence } = options.confinement;
-    return { status: "ok", version: options.version, loops: options.loops(), confinement: { confined, sentence } };
+    const endpoints = [...options.endpointProblems()].map(([serviceId, problem]) => ({ serviceId, problem }));
+    const loops = options.loops();
+    const status = endpoints.length > 0 || loops.some(isFailing) ? "degraded" : "ok";
+    return { status, version: options.version, loops, endpoints, confinement: { confined, sentence } };
   });
   server.get("/metrics", { onRequest }, async (request, reply) => {
     await admitScraper(request, options);
     return reply.type(metricsContentType).send(await renderMetrics(await options.samples()));
   });
+}
+
+/** One failure may pass; a loop that fails again and again does not do its work. */
+function isFailing({ consecutiveFailures }: LoopStatus): boolean {
+  return consecutiveFailures >= 3;
 }
 
 /**

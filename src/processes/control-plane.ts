@@ -103,15 +103,16 @@ async function run(options: AppOptions, rooms: Rooms, closers: Closers) {
   const http = await openHttp({ ...options, ...rooms });
   const credentialsFile = join(dataDir, "credentials.json");
   const issued = await ensureCredentials(credentialsFile, stores);
+  // Before anything moves: a port that is in use ends the start at once.
+  const { port, baseUrl } = await http.listen();
+  rooms.outgoing.listensOn({ api: [port] });
   closers.add("gateway", () => endpoint.close());
   const running = loops.map((loop) => loop.run(options.signal));
   closers.add("services", () => services.close());
   closers.add("pipes", () => pipes.close());
   closers.add("backups", () => backups.close());
   closers.add("loops", () => Promise.all(running));
-  const { port, baseUrl } = await http.listen();
   closers.add("http", () => http.close());
-  rooms.outgoing.listensOn({ api: [port] });
   writeCredentials(credentialsFile, { ...issued, baseUrl, observabilityBaseUrl: baseUrl });
   options.logger.info({ baseUrl, dataDir }, "ready");
   return { baseUrl, credentialsFile };

@@ -63,6 +63,7 @@ export type ServiceChange = {
   readonly name?: string | undefined;
   readonly ip_access_list?: string | undefined;
   readonly tags?: string | undefined;
+  readonly port?: number | undefined;
   readonly release_channel?: string | undefined;
   readonly min_replica_memory_gb?: number | undefined;
   readonly max_replica_memory_gb?: number | undefined;

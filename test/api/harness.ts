@@ -77,6 +77,8 @@ export type ApiOptions = {
   checkEveryMs?: number;
   limits?: OrganizationLimits;
   defaultDiskGb?: number;
+  /** Services whose endpoint could not be opened. */
+  endpointProblems?: ReadonlyMap<string, string>;
 };
 
 /** What handlers are built of, besides what `options` says. */
@@ -141,6 +143,7 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
         operations: managementOperations,
         openApi: () => openApiDocument({ management: managementOperations, observability: {}, version: "0.0.0" }),
         loops: () => [],
+        endpointProblems: () => options.endpointProblems ?? new Map(),
         samples: async () => [],
         hosts: ["millrace.example"],
         metricsToken: options.metricsToken,
@@ -160,11 +163,12 @@ function handlersOf(options: ApiOptions, { dir, stores, disks }: Parts) {
     ...serviceHandlers({
       services,
       endpoint: { protocol: "http", host: "127.0.0.1" },
-      allocatePort: async () => port++,
+      ports: { pick: async () => port++, require: async () => {} },
       live: (row) => ({
         lastActivityAt: undefined,
         diskUsedBytes: disks.usedBytes(row),
         diskProblem: disks.problem(row),
+        endpointProblem: options.endpointProblems?.get(row.id),
       }),
       defaultDiskGb: options.defaultDiskGb,
       poke,

@@ -3,6 +3,7 @@
 import { type Input, withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import { assertRestorable } from "../../backups/restorable.ts";
+import type { ServicePorts } from "../../endpoint/service-ports.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
 import type { BackupStore } from "../../store/backups.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
@@ -24,8 +25,7 @@ type Names = Extract<keyof ManagementOperations, `${string}Service${string}`>;
 export type ServiceDeps = {
   readonly services: ServiceStore;
   readonly endpoint: EndpointFacts;
-  /** Picks a free port for a new service's endpoint. */
-  readonly allocatePort: () => Promise<number>;
+  readonly ports: Pick<ServicePorts, "pick" | "require">;
   readonly live: (row: ServiceRow) => LiveFacts;
   /** Quota of disk of new services, in GiB; undefined: none. */
   readonly defaultDiskGb: number | undefined;
@@ -69,15 +69,18 @@ function recordHandlers(
     getService: async ({ params }) => details(deps, await findService(services, params)),
     updateService: async ({ params, body }) => {
       const row = await findService(services, params);
-      const { name, ipAccessList, tags, releaseChannel } = withoutNulls(body);
+      const { name, ipAccessList, tags, releaseChannel, port } = withoutNulls(body);
+      if (port !== undefined && port !== row.port) await deps.ports.require(port);
       await services.change(row.id, {
         name,
+        port,
         release_channel: releaseChannel,
         disk_gb: body.diskGb,
         ip_access_list: applyListChange(row.ip_access_list, ipAccessList, (entry) => entry.source),
         tags: applyListChange(row.tags, tags, (entry) => entry.key),
       });
       deps.poke();
+      if (port !== undefined) await deps.endpointsOpen();
       return details(deps, await findService(services, params));
     },
   };
@@ -148,7 +151,7 @@ async function newServiceOf(
     name: body.name,
     provider: body.provider ?? "local",
     region: body.region ?? "local",
-    port: await deps.allocatePort(),
+    port: await portFor(deps, body.port),
     minReplicaMemoryGb: sizes.min,
     maxReplicaMemoryGb: sizes.max,
     numReplicas: 1,
@@ -161,6 +164,12 @@ async function newServiceOf(
     passwordSha256: sha256Hex(password),
     ...(fill === undefined ? {} : { alongside: fill }),
   };
+}
+
+async function portFor({ ports }: ServiceDeps, wanted: number | undefined): Promise<number> {
+  if (wanted === undefined) return await ports.pick();
+  await ports.require(wanted);
+  return wanted;
 }
 
 type FillBody = { backupId?: string | undefined; restorePipes?: PipesChoice | undefined; force?: boolean | undefined };

@@ -12,6 +12,8 @@ export type LiveFacts = {
   readonly diskUsedBytes: number | undefined;
   /** A sentence when the service is over its quota of disk. */
   readonly diskProblem: string | undefined;
+  /** A sentence when nobody can reach the service, because its port could not be opened. */
+  readonly endpointProblem: string | undefined;
 };
 
 export type EndpointFacts = { readonly protocol: "http" | "https"; readonly host: string };
@@ -45,13 +47,14 @@ export function serviceRecordOf(row: ServiceRow, endpoint: EndpointFacts): z.inp
 export function serviceDetailsOf(
   row: ServiceRow,
   endpoint: EndpointFacts,
-  { lastActivityAt, diskUsedBytes, diskProblem }: LiveFacts,
+  { lastActivityAt, diskUsedBytes, diskProblem, endpointProblem }: LiveFacts,
 ): z.input<typeof serviceDetails> {
-  const stateMessage = row.state_message ?? diskProblem;
+  const stateMessage = row.state_message ?? endpointProblem ?? diskProblem;
+  const reachable = endpointProblem === undefined || !["running", "idle"].includes(row.state);
   const idles = row.state === "running" && row.idle_scaling === 1 && lastActivityAt !== undefined;
   return {
     ...serviceRecordOf(row, endpoint),
-    state: row.state,
+    state: reachable ? row.state : "degraded",
     ...(stateMessage === undefined ? {} : { stateMessage }),
     ...(row.disk_gb === null ? {} : { diskGb: row.disk_gb }),
     ...(diskUsedBytes === undefined ? {} : { diskUsedBytes }),

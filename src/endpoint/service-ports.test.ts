@@ -1,0 +1,51 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { ServicePorts } from "./service-ports.ts";
+
+const host = "127.0.0.1";
+const servers: { close(): void }[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function occupied(): Promise<number> {
+  const server = createServer().listen(0, host);
+  servers.push(server);
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+const ports = (first: number, last: number, taken: [number, string][] = []) =>
+  new ServicePorts({ host, range: { first, last }, taken: async () => new Map(taken) });
+
+describe("a port for a new service", () => {
+  test("lies in the range, is no other service's, and nobody listens on it", async () => {
+    const busy = await occupied();
+    const picked = await ports(busy - 1, busy + 1, [[busy - 1, "sales"]]).pick();
+    expect(picked).toBe(busy + 1);
+  });
+
+  test("is given once, also to those who ask at the same time", async () => {
+    const busy = await occupied();
+    const range = ports(busy - 2, busy + 2);
+    const picked = await Promise.all([range.pick(), range.pick(), range.pick()]);
+    expect(new Set(picked).size).toBe(3);
+  });
+
+  test("is refused when there is none, by the name of the setting", async () => {
+    const busy = await occupied();
+    await expect(ports(busy, busy).pick()).rejects.toThrow(`Every port of --service-ports ${busy}-${busy} is taken.`);
+  });
+});
+
+describe("a port that was asked for", () => {
+  test("is refused when another program or another service has it", async () => {
+    const busy = await occupied();
+    await expect(ports(1, 2).require(busy)).rejects.toThrow(`Port ${busy} is in use by another program.`);
+    await expect(ports(1, 2, [[7000, 'service "sales"']]).require(7000)).rejects.toMatchObject({
+      code: "CONFLICT",
+      issues: [{ path: "port", message: 'belongs to service "sales"' }],
+    });
+  });
+});

@@ -1,0 +1,65 @@
+/** Chooses the ports of services' endpoints, which stay theirs for good. */
+import { randomInt } from "node:crypto";
+import { createServer } from "node:net";
+import { AppError } from "../lib/errors.ts";
+import type { PortRange } from "../lib/port-range.ts";
+
+export type ServicePortsOptions = {
+  /** The address that endpoints listen on. */
+  readonly host: string;
+  readonly range: PortRange;
+  /** Ports of all services that exist, with their names. */
+  readonly taken: () => Promise<ReadonlyMap<number, string>>;
+};
+
+export class ServicePorts {
+  readonly #options: ServicePortsOptions;
+  /** Given away, and not yet a service's in the store. */
+  readonly #given = new Set<number>();
+
+  constructor(options: ServicePortsOptions) {
+    this.#options = options;
+  }
+
+  /** A port of the range that no service has and nobody listens on now. Throws LIMIT_REACHED when there is none. */
+  async pick(): Promise<number> {
+    const { host, range, taken } = this.#options;
+    const services = await taken();
+    for (const port of services.keys()) this.#given.delete(port);
+    const count = range.last - range.first + 1;
+    // Servers that share a machine begin at different places, so they do not go for the same port.
+    const start = randomInt(count);
+    for (let i = 0; i < count; i += 1) {
+      const port = range.first + ((start + i) % count);
+      if (services.has(port) || this.#given.has(port)) continue;
+      this.#given.add(port);
+      if ((await problemOfPort(host, port)) === undefined) return port;
+      this.#given.delete(port);
+    }
+    throw new AppError("LIMIT_REACHED", `Every port of --service-ports ${range.first}-${range.last} is taken.`);
+  }
+
+  /** Throws CONFLICT when the port is another service's, or nobody can listen on it now. */
+  async require(port: number): Promise<void> {
+    const service = (await this.#options.taken()).get(port);
+    const problem = service === undefined ? await problemOfPort(this.#options.host, port) : `belongs to ${service}`;
+    if (problem === undefined) return;
+    const issues = [{ path: "port", message: problem }];
+    throw new AppError("CONFLICT", `Port ${port} ${problem}.`, { issues });
+  }
+}
+
+/** Why nobody can listen there, without the reason's technical words. */
+export function listenProblem(error: NodeJS.ErrnoException): string {
+  if (error.code === "EADDRINUSE") return "is in use by another program";
+  if (error.code === "EACCES") return "is not open to this user";
+  return `cannot be opened (${error.code ?? error.message})`;
+}
+
+function problemOfPort(host: string, port: number): Promise<string | undefined> {
+  return new Promise((done) => {
+    const probe = createServer();
+    probe.once("error", (error) => done(listenProblem(error)));
+    probe.listen({ host, port }, () => probe.close(() => done(undefined)));
+  });
+}
