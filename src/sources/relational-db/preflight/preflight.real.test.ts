@@ -1,12 +1,12 @@
 /** What create says about a Postgres source that is not fit: every problem at once, with its member and its remedy. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { anyNetwork } from "../../../harness/network/network.ts";
-import { postgresMissing, postgresVersions, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import { runningService, type Served, serve } from "../../../harness/serve.ts";
-import { ClickHouseClient } from "../../../src/clickhouse/client.ts";
-import type { AppError } from "../../../src/lib/errors.ts";
-import type { RelationalDbConfig } from "../../../src/sources/relational-db/kind.ts";
-import { preflight } from "../../../src/sources/relational-db/preflight/preflight.ts";
+import { anyNetwork } from "../../../../harness/network/network.ts";
+import { postgresMissing, postgresVersions, TestPostgres } from "../../../../harness/postgres/postgres.ts";
+import { runningService, type Served, serve } from "../../../../harness/serve.ts";
+import { ClickHouseClient } from "../../../clickhouse/client.ts";
+import type { AppError } from "../../../lib/errors.ts";
+import type { RelationalDbConfig } from "../kind.ts";
+import { preflight } from "./preflight.ts";
 
 const never = new AbortController().signal;
 const usable = postgresVersions.filter((version) => {

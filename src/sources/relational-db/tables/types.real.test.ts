@@ -4,11 +4,11 @@
  */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Stage } from "../../../harness/engine/stage.ts";
-import { copyBytes, slotMessages } from "../../../harness/postgres/bytes.ts";
-import { loadCopy, loadRows } from "../../../harness/postgres/load.ts";
-import { allPostgresVersions, postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import type { TypeCase } from "../../../harness/postgres/scalars.ts";
+import { Stage } from "../../../../harness/engine/stage.ts";
+import { copyBytes, slotMessages } from "../../../../harness/postgres/bytes.ts";
+import { loadCopy, loadRows } from "../../../../harness/postgres/load.ts";
+import { allPostgresVersions, postgresMissing, TestPostgres } from "../../../../harness/postgres/postgres.ts";
+import type { TypeCase } from "../../../../harness/postgres/scalars.ts";
 import {
   elementCases,
   keyCases,
@@ -16,13 +16,13 @@ import {
   noColumnTypes,
   preparation,
   typeCases,
-} from "../../../harness/postgres/values.ts";
-import { decode, type Message, type Relation } from "../../../src/sources/relational-db/protocol/pgoutput.ts";
-import { readTables, replicatedColumns, type SourceTable } from "../../../src/sources/relational-db/server/catalog.ts";
-import { copySelect, quoteName, sessionSql } from "../../../src/sources/relational-db/server/session.ts";
-import { columnPlaces, RowWriter } from "../../../src/sources/relational-db/stream/rows.ts";
-import { planTable } from "../../../src/sources/relational-db/tables/tables.ts";
-import { columnPlan, type PlanOptions } from "../../../src/sources/relational-db/tables/types.ts";
+} from "../../../../harness/postgres/values.ts";
+import { decode, type Message, type Relation } from "../protocol/pgoutput.ts";
+import { readTables, replicatedColumns, type SourceTable } from "../server/catalog.ts";
+import { copySelect, quoteName, sessionSql } from "../server/session.ts";
+import { columnPlaces, RowWriter } from "../stream/rows.ts";
+import { planTable } from "./tables.ts";
+import { columnPlan, type PlanOptions } from "./types.ts";
 
 let stage: Stage;
 beforeAll(async () => {

@@ -1,13 +1,13 @@
 /** What Postgres really sends over a slot in the cases that break pipelines, and what its catalog says about them. */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { copyBytes, slotMessages } from "../../../harness/postgres/bytes.ts";
-import { allPostgresVersions, postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import { decode, type Message } from "../../../src/sources/relational-db/protocol/pgoutput.ts";
-import { type Tuple, unchanged } from "../../../src/sources/relational-db/protocol/tuple.ts";
-import { readTables, replicatedColumns, type SourceTable } from "../../../src/sources/relational-db/server/catalog.ts";
-import { copySelect, quoteName, sessionSql } from "../../../src/sources/relational-db/server/session.ts";
-import { columnPlaces, RowWriter } from "../../../src/sources/relational-db/stream/rows.ts";
+import { copyBytes, slotMessages } from "../../../../harness/postgres/bytes.ts";
+import { allPostgresVersions, postgresMissing, TestPostgres } from "../../../../harness/postgres/postgres.ts";
+import { readTables, replicatedColumns, type SourceTable } from "../server/catalog.ts";
+import { copySelect, quoteName, sessionSql } from "../server/session.ts";
+import { columnPlaces, RowWriter } from "../stream/rows.ts";
+import { decode, type Message } from "./pgoutput.ts";
+import { type Tuple, unchanged } from "./tuple.ts";
 
 for (const version of allPostgresVersions) {
   const missing = postgresMissing(version);

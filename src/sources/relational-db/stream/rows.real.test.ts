@@ -1,11 +1,11 @@
 /** Inserts of Postgres rows into a real engine: what depends on settings, names and width instead of on types. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Stage } from "../../../harness/engine/stage.ts";
-import { loadRows } from "../../../harness/postgres/load.ts";
-import { tupleOf } from "../../../src/sources/relational-db/protocol/tuple.ts";
-import type { SourceColumn } from "../../../src/sources/relational-db/server/catalog.ts";
-import { RowWriter } from "../../../src/sources/relational-db/stream/rows.ts";
-import { type ColumnPlan, columnPlan } from "../../../src/sources/relational-db/tables/types.ts";
+import { Stage } from "../../../../harness/engine/stage.ts";
+import { loadRows } from "../../../../harness/postgres/load.ts";
+import { tupleOf } from "../protocol/tuple.ts";
+import type { SourceColumn } from "../server/catalog.ts";
+import { type ColumnPlan, columnPlan } from "../tables/types.ts";
+import { RowWriter } from "./rows.ts";
 
 let stage: Stage;
 beforeAll(async () => {

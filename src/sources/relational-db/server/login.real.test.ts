@@ -2,13 +2,13 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { anyNetwork } from "../../../harness/network/network.ts";
-import { freePort } from "../../../harness/objects/pipe-stores.ts";
-import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import { makeCertificate, opensslMissing } from "../../../harness/postgres/tls.ts";
-import type { AppError } from "../../../src/lib/errors.ts";
-import type { RelationalDbConfig } from "../../../src/sources/relational-db/kind.ts";
-import { login } from "../../../src/sources/relational-db/server/login.ts";
+import { anyNetwork } from "../../../../harness/network/network.ts";
+import { freePort } from "../../../../harness/objects/pipe-stores.ts";
+import { postgresMissing, TestPostgres } from "../../../../harness/postgres/postgres.ts";
+import { makeCertificate, opensslMissing } from "../../../../harness/postgres/tls.ts";
+import type { AppError } from "../../../lib/errors.ts";
+import type { RelationalDbConfig } from "../kind.ts";
+import { login } from "./login.ts";
 
 const missing = postgresMissing(18) ?? opensslMissing();
 if (missing !== undefined) console.log(`skipped: ${missing}`);

@@ -1,16 +1,16 @@
 /** Protobuf messages against a real engine: every kind of value in columns of the types that a schema tells. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { MessageEngine, message, type TestMessage } from "../../../harness/engine/message-engine.ts";
-import { anyNetwork } from "../../../harness/network/network.ts";
-import { protobufSchema } from "../../../harness/sources/protobuf.ts";
-import { startRegistry, type TestRegistry } from "../../../harness/sources/schema-registry.ts";
-import { Dialer } from "../../../src/outgoing/dialer.ts";
-import { ProtobufRows } from "../../../src/sources/messages/formats/protobuf-rows.ts";
-import { SchemaRegistry } from "../../../src/sources/messages/formats/registry.ts";
-import type { VirtualColumns } from "../../../src/sources/messages/message.ts";
-import { planRows } from "../../../src/sources/messages/plan.ts";
-import { checkSamples, describeSamples, type Samples } from "../../../src/sources/messages/samples.ts";
-import type { DestinationColumn } from "../../../src/sources/source.ts";
+import { MessageEngine, message, type TestMessage } from "../../../../harness/engine/message-engine.ts";
+import { anyNetwork } from "../../../../harness/network/network.ts";
+import { protobufSchema } from "../../../../harness/sources/protobuf.ts";
+import { startRegistry, type TestRegistry } from "../../../../harness/sources/schema-registry.ts";
+import { Dialer } from "../../../outgoing/dialer.ts";
+import type { DestinationColumn } from "../../source.ts";
+import type { VirtualColumns } from "../message.ts";
+import { planRows } from "../plan.ts";
+import { checkSamples, describeSamples, type Samples } from "../samples.ts";
+import { ProtobufRows } from "./protobuf-rows.ts";
+import { SchemaRegistry } from "./registry.ts";
 
 const dialer = new Dialer(anyNetwork.policy, "schemaRegistry.url");
 

@@ -1,13 +1,13 @@
 /** Random values of the types whose conversion computes, compared with the source row by row. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Stage } from "../../../harness/engine/stage.ts";
-import { copyBytes } from "../../../harness/postgres/bytes.ts";
-import { loadCopy, loadRows } from "../../../harness/postgres/load.ts";
-import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import { readTables, type SourceTable } from "../../../src/sources/relational-db/server/catalog.ts";
-import { copySelect, quoteName, sessionSql } from "../../../src/sources/relational-db/server/session.ts";
-import { planTable } from "../../../src/sources/relational-db/tables/tables.ts";
-import { columnPlan } from "../../../src/sources/relational-db/tables/types.ts";
+import { Stage } from "../../../../harness/engine/stage.ts";
+import { copyBytes } from "../../../../harness/postgres/bytes.ts";
+import { loadCopy, loadRows } from "../../../../harness/postgres/load.ts";
+import { postgresMissing, TestPostgres } from "../../../../harness/postgres/postgres.ts";
+import { readTables, type SourceTable } from "../server/catalog.ts";
+import { copySelect, quoteName, sessionSql } from "../server/session.ts";
+import { planTable } from "./tables.ts";
+import { columnPlan } from "./types.ts";
 
 const missing = postgresMissing(18);
 if (missing !== undefined) console.warn(`random values of Postgres: skipped, ${missing}`);

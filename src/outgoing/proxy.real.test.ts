@@ -11,9 +11,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { loopbackCertificate } from "../../../harness/network/loopback-certificate.ts";
-import { OutgoingPolicy } from "../../../src/outgoing/policy.ts";
-import { EgressProxy } from "../../../src/outgoing/proxy.ts";
+import { loopbackCertificate } from "../../harness/network/loopback-certificate.ts";
+import { OutgoingPolicy } from "./policy.ts";
+import { EgressProxy } from "./proxy.ts";
 
 /** The proxy lets through what is on 127.0.0.1; 127.0.0.2 stands for the inner network. */
 const policy = new OutgoingPolicy({ reach: ["127.0.0.1"], setting: "--sql-networks", ownPorts: [] });
@@ -37,7 +37,7 @@ class Engine {
   constructor(configFile: string, proxyUrl: string) {
     // The Rust clients of lakes know the proxy by the environment only.
     const env = { ...process.env, http_proxy: proxyUrl, https_proxy: proxyUrl };
-    const script = fileURLToPath(new URL("../../../harness/engine/proxied-engine.ts", import.meta.url));
+    const script = fileURLToPath(new URL("../../harness/engine/proxied-engine.ts", import.meta.url));
     this.#child = fork(script, [join(folder, "data"), configFile], { env });
     this.#child.on("message", ({ id, ...answer }: { id: number; text?: string; error?: string }) => {
       this.#waiting.get(id)?.(answer);

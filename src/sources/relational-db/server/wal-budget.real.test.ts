@@ -1,7 +1,7 @@
 /** The log that a slot holds back: measured, warned about while there is time, and called lost when it is. */
 import { describe, expect, test } from "vitest";
-import { postgresMissing, postgresVersions, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import { farAway, type WalBudget, WalWatch } from "../../../src/sources/relational-db/server/wal-budget.ts";
+import { postgresMissing, postgresVersions, TestPostgres } from "../../../../harness/postgres/postgres.ts";
+import { farAway, type WalBudget, WalWatch } from "./wal-budget.ts";
 
 const usable = postgresVersions.filter((version) => {
   const missing = postgresMissing(version);

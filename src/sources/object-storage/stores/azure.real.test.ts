@@ -1,9 +1,9 @@
 /** What listing a container costs when most of its blobs are old. */
 import { expect, test } from "vitest";
-import { anyNetwork } from "../../../harness/network/network.ts";
-import { azuriteMissing, startAzurite } from "../../../harness/objects/azurite.ts";
-import { startFront } from "../../../harness/objects/front.ts";
-import { AzureStore } from "../../../src/sources/object-storage/stores/azure.ts";
+import { anyNetwork } from "../../../../harness/network/network.ts";
+import { azuriteMissing, startAzurite } from "../../../../harness/objects/azurite.ts";
+import { startFront } from "../../../../harness/objects/front.ts";
+import { AzureStore } from "./azure.ts";
 
 if (azuriteMissing !== undefined) console.log(`skipped: ${azuriteMissing}`);
 

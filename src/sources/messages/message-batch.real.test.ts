@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MessageEngine, message, type TestMessage } from "../../../harness/engine/message-engine.ts";
 import { anyNetwork } from "../../../harness/network/network.ts";
 import { startRegistry, type TestRegistry } from "../../../harness/sources/schema-registry.ts";
-import { Dialer } from "../../../src/outgoing/dialer.ts";
-import { AvroRows } from "../../../src/sources/messages/formats/avro-rows.ts";
-import { JsonRows } from "../../../src/sources/messages/formats/json-rows.ts";
-import { SchemaRegistry } from "../../../src/sources/messages/formats/registry.ts";
-import type { VirtualColumns } from "../../../src/sources/messages/message.ts";
-import { planRows } from "../../../src/sources/messages/plan.ts";
-import { checkSamples, describeSamples, type Samples } from "../../../src/sources/messages/samples.ts";
-import type { DestinationColumn } from "../../../src/sources/source.ts";
+import { Dialer } from "../../outgoing/dialer.ts";
+import type { DestinationColumn } from "../source.ts";
+import { AvroRows } from "./formats/avro-rows.ts";
+import { JsonRows } from "./formats/json-rows.ts";
+import { SchemaRegistry } from "./formats/registry.ts";
+import type { VirtualColumns } from "./message.ts";
+import { planRows } from "./plan.ts";
+import { checkSamples, describeSamples, type Samples } from "./samples.ts";
 
 const dialer = new Dialer(anyNetwork.policy, "schemaRegistry.url");
 
