@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** The first pattern that fits a file names its room. A room imports from lower layers and from itself. */
+/** The first pattern that fits a file names its room; each kind of source is one. A room imports from lower layers and from itself. */
 const rooms: readonly (readonly [layer: number, room: string, files: RegExp])[] = [
   [9, "processes, main, bootstrap, network", /^src\/(processes\/|(main|bootstrap|network)\.ts$)/],
   [8, "http", /^src\/http\//],
@@ -20,10 +20,7 @@ const rooms: readonly (readonly [layer: number, room: string, files: RegExp])[] 
   [2, "sources: contract and kinds", /^src\/sources\/([^/]+|[^/]+\/kind)\.ts$/],
   [3, "sources/aws", /^src\/sources\/aws\//],
   [3, "sources/messages", /^src\/sources\/messages\//],
-  [4, "sources/managed-stream", /^src\/sources\/managed-stream\//],
-  [4, "sources/message-broker", /^src\/sources\/message-broker\//],
-  [4, "sources/object-storage", /^src\/sources\/object-storage\//],
-  [4, "sources/relational-db", /^src\/sources\/relational-db\//],
+  [4, "sources/<kind>", /^src\/sources\/([^/]+)\//],
   [4, "store", /^src\/store\//],
   [3, "api", /^src\/api\//],
   [1, "clickhouse", /^src\/clickhouse\//],
@@ -36,9 +33,11 @@ export type Room = { readonly layer: number; readonly name: string };
 
 /** Throws for a file that stands in no room. */
 export function roomOf(file: string): Room {
-  const found = rooms.find(([, , files]) => files.test(file));
-  if (found === undefined) throw new Error(`${file} stands in no room of AGENTS.md`);
-  return { layer: found[0], name: found[1] };
+  for (const [layer, name, files] of rooms) {
+    const found = files.exec(file);
+    if (found !== null) return { layer, name: name.replace("<kind>", found[1] ?? "") };
+  }
+  throw new Error(`${file} stands in no room of AGENTS.md`);
 }
 
 /** Files below a folder of the repository, as paths from its root. */

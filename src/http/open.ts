@@ -21,12 +21,12 @@ import type { OrganizationLimits } from "../store/limits.ts";
 import type { Stores } from "../store/open.ts";
 import { Authenticator } from "./auth.ts";
 import { auditHandlers } from "./handlers/audit.ts";
-import { backupHandlers } from "./handlers/backups.ts";
+import { type BackupDeps, backupHandlers } from "./handlers/backups.ts";
 import { chartSourceHandlers } from "./handlers/chart-sources.ts";
 import { chartHandlers } from "./handlers/charts.ts";
 import { organizationHandlers } from "./handlers/organizations.ts";
 import { pipeHandlers } from "./handlers/pipes.ts";
-import { serviceHandlers } from "./handlers/services.ts";
+import { type ServiceDeps, serviceHandlers } from "./handlers/services.ts";
 import { hostInUrl } from "./hosts.ts";
 import { processSamples, serviceSamples } from "./metrics.ts";
 import { addPages, type PageOptions } from "./pages.ts";
@@ -108,7 +108,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
   };
 }
 
-function serviceDeps({ config, stores, services, endpoint, loops }: HttpOptions, shared: Shared) {
+function serviceDeps({ config, stores, services, endpoint, loops }: HttpOptions, shared: Shared): ServiceDeps {
   const { access, disks } = services;
   return {
     services: stores.services,
@@ -118,7 +118,7 @@ function serviceDeps({ config, stores, services, endpoint, loops }: HttpOptions,
       range: config.servicePorts,
       taken: async () => new Map((await stores.services.listAll()).map((row) => [row.port, `service "${row.name}"`])),
     }),
-    live: (row: Parameters<typeof disks.problem>[0]) => ({
+    live: (row) => ({
       lastActivityAt: access.lastActivityAt(row.id),
       diskUsedBytes: disks.usedBytes(row),
       diskProblem: disks.problem(row),
@@ -135,7 +135,7 @@ function serviceDeps({ config, stores, services, endpoint, loops }: HttpOptions,
   };
 }
 
-function backupDeps({ config, stores, backups: room }: HttpOptions) {
+function backupDeps({ config, stores, backups: room }: HttpOptions): BackupDeps {
   const { services, backups, restores } = stores;
   return {
     services,
@@ -144,9 +144,8 @@ function backupDeps({ config, stores, backups: room }: HttpOptions) {
     role: { arn: config.backupIamRoleArn, sessionName: config.backupIamRoleSessionName },
     defaults: { periodHours: defaultPeriodHours, retentionHours: defaultRetentionHours },
     plannedFacts: () => room.jobs.plannedFacts(),
-    retention: (serviceId: string) => room.reconciler.retention(serviceId),
-    rescan: (scope: Parameters<typeof rescan>[1], waiting: AbortSignal) =>
-      rescan({ place: room.place, backups }, scope, waiting),
+    retention: (serviceId) => room.reconciler.retention(serviceId),
+    rescan: (scope, waiting) => rescan({ place: room.place, backups }, scope, waiting),
     poke: () => room.loop.poke(),
   };
 }
