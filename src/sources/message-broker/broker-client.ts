@@ -1,9 +1,17 @@
 /** What a pipe asks of a Kafka cluster. Everything throws AppError SOURCE_*. */
 import type { AbortedTransaction, Decompress } from "./protocol/records.ts";
 
+/** The protocol's own way to say that there is no id. */
+export const noTopicId = "00000000-0000-0000-0000-000000000000";
+
+/** Whether two ids of a name may belong to one topic: an id that is not known decides nothing. */
+export function isSameTopic(one: string, other: string): boolean {
+  return one === other || one === noTopicId || other === noTopicId;
+}
+
 export type TopicInfo = {
   readonly name: string;
-  /** Another one when the topic was deleted and made again. */
+  /** Another one when the topic was deleted and made again; `noTopicId` of brokers before Kafka 2.8. */
   readonly id: string;
   readonly partitions: readonly PartitionInfo[];
 };
@@ -23,8 +31,6 @@ export type FetchRequest = PartitionName & {
 export type Fetched = PartitionName & {
   /** Of the protocol; 0 is fine. */
   readonly errorCode: number;
-  /** Offsets below are gone. */
-  readonly logStart: number;
   /** Offsets below are committed and can be read. */
   readonly lastStable: number;
   readonly aborted: readonly AbortedTransaction[];

@@ -19,6 +19,9 @@ export function requireDone(errorCode: number, what: string): void {
   if (errorCode !== 0) throw new BrokerError(what, errorCode);
 }
 
+/** Error code for a request in a version that the broker does not know. */
+export const unsupportedVersion = 35;
+
 /** The broker has heard who we are, and does not let us in. */
 export class LoginError extends Error {
   readonly fault: "mechanism" | "credentials";
@@ -38,7 +41,7 @@ const names: ReadonlyMap<number, string> = new Map([
   [29, "TOPIC_AUTHORIZATION_FAILED"],
   [30, "GROUP_AUTHORIZATION_FAILED"],
   [31, "CLUSTER_AUTHORIZATION_FAILED"],
-  [35, "UNSUPPORTED_VERSION"],
+  [unsupportedVersion, "UNSUPPORTED_VERSION"],
   [82, "FENCED_INSTANCE_ID"],
 ]);
 

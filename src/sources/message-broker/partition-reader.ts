@@ -8,7 +8,15 @@ import { shareOf } from "../../lib/share.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
 import type { LaneBatches } from "../messages/lane-batches.ts";
 import type { Json, SourceContext } from "../source.ts";
-import { AnswerMemory, type BrokerClient, type Fetched, fetchBytes, type TopicInfo } from "./broker-client.ts";
+import {
+  AnswerMemory,
+  type BrokerClient,
+  type Fetched,
+  fetchBytes,
+  isSameTopic,
+  noTopicId,
+  type TopicInfo,
+} from "./broker-client.ts";
 import { failureOfPartition, isPassing, unknownTopic } from "./failures.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import type { Lag } from "./lag.ts";
@@ -23,7 +31,7 @@ const fetchWaitMs = 500;
 export type Partition = {
   readonly lane: string;
   readonly topic: string;
-  readonly topicId: string;
+  topicId: string;
   readonly partition: number;
   leader: number;
   /** Behind everything that was taken apart. */
@@ -119,8 +127,11 @@ export class PartitionReader {
       if (shareOf(lane, count) !== index) continue;
       const known = this.#partitions.get(lane);
       if (known === undefined) fresh.push({ lane, partition, leader });
-      else if (known.topicId === topic.id) known.leader = leader;
-      else throw new AppError("SOURCE_UNREACHABLE", `The topic "${topic.name}" was deleted and made again.`);
+      else if (isSameTopic(known.topicId, topic.id)) {
+        known.leader = leader;
+        // After an upgrade of the cluster topics have ids; a broker not yet upgraded does not take one away.
+        if (known.topicId === noTopicId) known.topicId = topic.id;
+      } else throw new AppError("SOURCE_UNREACHABLE", `The topic "${topic.name}" was deleted and made again.`);
     }
     if (fresh.length === 0 && index > 0) return;
     const { client, offset, context } = this.#parts;
@@ -143,7 +154,7 @@ export class PartitionReader {
 
   async #positionOf(topic: TopicInfo, lane: string, partition: number, begin: ReadonlyMap<number, number>) {
     const checkpoint = this.#checkpoints.get(lane) as Checkpoint | undefined;
-    if (checkpoint?.topicId === topic.id) return checkpoint.next;
+    if (checkpoint !== undefined && isSameTopic(checkpoint.topicId, topic.id)) return checkpoint.next;
     if (checkpoint !== undefined) {
       const message =
         "The topic was deleted and made again. Messages of the former one that had not been loaded are lost; " +

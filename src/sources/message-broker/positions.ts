@@ -5,7 +5,7 @@
  */
 import { sleep } from "../../lib/abort.ts";
 import type { Json, SourceContext } from "../source.ts";
-import type { BrokerClient, TopicInfo } from "./broker-client.ts";
+import { type BrokerClient, isSameTopic, type TopicInfo } from "./broker-client.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 
 /** A lane's checkpoint: the offset of the first message that is not durable. */
@@ -39,7 +39,7 @@ export async function beginnings(
     begin = { topicId: topic.id, offsets: await find(topic, client, offset) };
     await context.note({ [mark]: begin as unknown as Json }, {});
   }
-  if (begin.topicId !== topic.id) return new Map();
+  if (!isSameTopic(begin.topicId, topic.id)) return new Map();
   return new Map(Object.entries(begin.offsets).map(([partition, at]) => [Number(partition), at]));
 }
 

@@ -14,7 +14,7 @@ import { planRows, type RowPlan } from "../messages/plan.ts";
 import { answerRefusal, type Refused, refusedJson, refusedOf } from "../messages/refusals.ts";
 import type { Batch, InsertFailure, Json, JsonObject, Source, SourceContext } from "../source.ts";
 import { topicsOf } from "./access.ts";
-import type { BrokerClient } from "./broker-client.ts";
+import { type BrokerClient, isSameTopic } from "./broker-client.ts";
 import { failureOfPartition, isPassing, unknownTopic } from "./failures.ts";
 import { virtualColumns } from "./format.ts";
 import { GroupOffsets } from "./group/group.ts";
@@ -218,9 +218,10 @@ export class KafkaSource implements Source {
     while (position <= last && !signal.aborted) {
       const [info] = await abortable(this.#client.topics([topic]), signal);
       if (info === undefined) throw unknownTopic(topic);
-      if (info.id !== topicId) return `Messages ${position} to ${last} went with the topic, which was made again.`;
+      if (!isSameTopic(info.id, topicId))
+        return `Messages ${position} to ${last} went with the topic, which was made again.`;
       const leader = info.partitions.find((candidate) => candidate.partition === partition)?.leader ?? -1;
-      const wanted = [{ topic, topicId, partition, position }];
+      const wanted = [{ topic, topicId: info.id, partition, position }];
       const [fetched] = leader < 0 ? [] : await abortable(this.#client.fetch(leader, wanted, 500), signal);
       if (fetched?.errorCode === 1) {
         const [edge] = await abortable(this.#client.offsets([{ topic, partition }], "earliest"), signal);

@@ -1,19 +1,22 @@
 /** A connection against a small server in this process, which answers as it is told and cuts its answers anywhere. */
-import { createServer, type Server, type Socket } from "node:net";
+import type { Server, Socket } from "node:net";
 import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
+import { allVersions, answerOf as answer, scriptedBroker } from "../../../../harness/kafka/scripted-broker.ts";
 import { anyNetwork } from "../../../../harness/network/network.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import { AnswerMemory } from "../broker-client.ts";
 import { sourceError } from "../failures.ts";
+import type { Api, Call } from "./call.ts";
 import { Connection } from "./connection.ts";
 import { commitOffsets, fetchRecords, metadata } from "./requests.ts";
-import type { Call } from "./wire.ts";
+import { apis, isFlexible, type OfferedVersions } from "./versions.ts";
 import { WireReader, WireWriter } from "./wire.ts";
 
 let server: Server | undefined;
 const sockets: Socket[] = [];
 const connections: Connection[] = [];
+const echoApi: Api = { key: 99, name: "Echo", min: 0, max: 0 };
 afterEach(() => {
   for (const connection of connections.splice(0)) connection.close();
   for (const socket of sockets.splice(0)) socket.destroy();
@@ -21,21 +24,16 @@ afterEach(() => {
 });
 
 /** Calls `onRequests` with the ids of the requests that have come so far. */
-async function connected(onRequests: (ids: readonly number[], socket: Socket) => void): Promise<Connection> {
-  const opened = createServer((socket) => {
-    sockets.push(socket);
-    socket.on("error", () => {});
-    let received = Buffer.alloc(0);
-    const ids: number[] = [];
-    socket.on("data", (bytes) => {
-      received = Buffer.concat([received, bytes]);
-      while (received.length >= 4 && received.length >= 4 + received.readInt32BE(0)) {
-        ids.push(received.readInt32BE(8));
-        received = received.subarray(4 + received.readInt32BE(0));
-      }
-      onRequests(ids, socket);
-    });
-  }).listen(0, "127.0.0.1");
+async function connected(
+  onRequests: (ids: readonly number[], socket: Socket) => void,
+  offered: OfferedVersions = new Map([...allVersions, [echoApi.key, echoApi]]),
+): Promise<Connection> {
+  const ids: number[] = [];
+  const opened = scriptedBroker(({ id }, socket) => {
+    ids.push(id);
+    onRequests(ids, socket);
+  }, offered).listen(0, "127.0.0.1");
+  opened.on("connection", (socket) => sockets.push(socket));
   server = opened;
   await new Promise((resolve) => opened.once("listening", resolve));
   const { port } = opened.address() as { port: number };
@@ -45,23 +43,14 @@ async function connected(onRequests: (ids: readonly number[], socket: Socket) =>
   return connection;
 }
 
-function answer(id: number, body: Buffer): Buffer {
-  const head = Buffer.alloc(8);
-  head.writeInt32BE(4 + body.length, 0);
-  head.writeInt32BE(id, 4);
-  return Buffer.concat([head, body]);
-}
-
 /** A request whose answer is bytes. */
 const echo = (memory?: AnswerMemory): Call<string> => ({
-  key: 0,
-  version: 0,
-  old: true,
+  api: echoApi,
   write: () => {},
-  read: (from) => from.oldBytes().toString(),
+  read: (from) => from.bytes().toString(),
   memory: memory && ((bytes) => memory.take(bytes)),
 });
-const bytesOf = (text: string) => new WireWriter().oldBytes(Buffer.from(text)).content();
+const bytesOf = (text: string) => new WireWriter().bytes(Buffer.from(text)).content();
 
 test("answers arrive whole and in order wherever they are cut, small ones and large ones", async () => {
   const text = fc.oneof(
@@ -99,7 +88,7 @@ test("an answer lies in the memory given, which the next one overwrites", async 
     socket.write(answer(id, bytesOf(`answer ${ids.length}`)));
   });
   const memory = new AnswerMemory();
-  const view: Call<Buffer> = { ...echo(memory), read: (from) => from.oldBytes() };
+  const view: Call<Buffer> = { ...echo(memory), read: (from) => from.bytes() };
   const first = await connection.send(view);
   expect(first.toString()).toBe("answer 1");
   await connection.send(view);
@@ -132,17 +121,31 @@ test("an answer that ends too early is refused, and the connection goes on", asy
   expect(await connection.send(echo())).toBe("whole");
 });
 
-test("a request is written whole, however long it is", () => {
+test.each([false, true])("a request is written whole, however long it is (flexible: %s)", (flexible) => {
   const long = fc.string({ maxLength: 3_000 });
   fc.assert(
     fc.property(fc.array(fc.tuple(long, fc.nat(), fc.uuid()), { maxLength: 20 }), (items) => {
-      const to = new WireWriter();
+      const to = new WireWriter(flexible);
       to.array(items, ([text, number, id]) => {
-        to.string(text).int32(number).int64(number).uuid(id).oldString(text).boolean(true).string(null).noTags();
+        to.string(text)
+          .int32(number)
+          .int64(number)
+          .uuid(id)
+          .bytes(Buffer.from(text))
+          .boolean(true)
+          .string(null)
+          .noTags();
       });
-      const from = new WireReader(to.content());
+      const from = new WireReader(to.content(), flexible);
       const read = from.array(() => {
-        const item = [from.string(), from.int32(), Number(from.int64()), from.uuid(), from.oldString(), from.int8()];
+        const item = [
+          from.string(),
+          from.int32(),
+          Number(from.int64()),
+          from.uuid(),
+          String(from.bytes()),
+          from.int8(),
+        ];
         expect(from.nullableString()).toBe(null);
         from.tags();
         return item;
@@ -154,7 +157,7 @@ test("a request is written whole, however long it is", () => {
 });
 
 test("an error of the protocol is named", () => {
-  const refused = new WireWriter();
+  const refused = new WireWriter(true);
   refused.int32(0).array([0], (partition) => {
     refused.string("topic").array([0], () => refused.int32(partition).int16(30).noTags());
   });
@@ -162,7 +165,7 @@ test("an error of the protocol is named", () => {
   const { read } = commitOffsets("group", [], identity);
   const failure = (() => {
     try {
-      return read(new WireReader(refused.content()));
+      return read(new WireReader(refused.content(), true), apis.offsetCommit.max);
     } catch (error) {
       return sourceError(error);
     }
@@ -172,10 +175,11 @@ test("an error of the protocol is named", () => {
 
 test("what hostile bytes say is read as an error, not as something else", () => {
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
-      for (const { read } of [metadata(["t"]), fetchRecords([], 0, undefined)]) {
+    fc.property(fc.uint8Array({ maxLength: 300 }), fc.nat(20), (bytes, at) => {
+      for (const { api, read } of [metadata(["t"]), fetchRecords([], 0, undefined)]) {
+        const version = Math.min(api.max, api.min + at);
         try {
-          read(new WireReader(Buffer.from(bytes)));
+          read(new WireReader(Buffer.from(bytes), isFlexible(api, version)), version);
         } catch (error) {
           expect(error).toSatisfy((known) => known instanceof RangeError || "code" in (known as object));
         }

@@ -5,11 +5,14 @@
 import { isIP, type Socket } from "node:net";
 import type { Access, BrokerAddress } from "../access.ts";
 import { BrokerError } from "../failures.ts";
+import type { Call } from "./call.ts";
 import { logIn } from "./login.ts";
-import { type Call, WireReader, WireWriter } from "./wire.ts";
+import { apis, apiVersions, commonVersion, isFlexible, type OfferedVersions } from "./versions.ts";
+import { WireReader, WireWriter } from "./wire.ts";
 
 type Waiting = {
   readonly call: Call<unknown>;
+  readonly version: number;
   readonly timer: NodeJS.Timeout;
   resolve(value: unknown): void;
   reject(error: Error): void;
@@ -35,17 +38,19 @@ export class Connection {
   #body: Buffer | undefined;
   #bodyEnd = 0;
   #lastId = 0;
+  #offered: OfferedVersions = new Map();
   #failure: Error | undefined;
   #isFirst = true;
   #expiresAt = Number.POSITIVE_INFINITY;
   #retired = false;
 
-  /** Connected and logged in. Rejects with what the socket, TLS or the broker said. */
+  /** Connected and logged in, with the broker's versions known. Rejects with what the socket, TLS or the broker said. */
   static async open(address: BrokerAddress, access: Access, clientId: string): Promise<Connection> {
     const connection = new Connection(address, access, clientId);
     const timer = setTimeout(() => connection.#fail(new Error("connecting timed out")), connectMs);
     try {
       await connection.#connected(access.tls !== undefined);
+      connection.#offered = await connection.#askVersions();
       if (access.login !== undefined) {
         const lifetimeMs = await logIn(connection, access.login);
         if (lifetimeMs > 0) connection.#expiresAt = Date.now() + lifetimeMs * sessionShare;
@@ -80,20 +85,25 @@ export class Connection {
     return this.#failure === undefined && !this.#retired && Date.now() < this.#expiresAt;
   }
 
-  /** Rejects when the connection ends, or the broker does not answer in time. */
+  /** Rejects when the connection ends, or the broker does not answer in time or does not offer the request. */
   async send<T>(call: Call<T>): Promise<T> {
+    return await this.#send(call, commonVersion(call.api, this.#offered, call.newest));
+  }
+
+  async #send<T>(call: Call<T>, version: number): Promise<T> {
     if (this.#failure !== undefined) throw this.#failure;
     this.#lastId = (this.#lastId + 1) & 0x7fffffff;
     const id = this.#lastId;
     const writer = new WireWriter();
-    writer.int32(0).int16(call.key).int16(call.version).int32(id).oldString(this.#clientId);
-    if (call.old !== true) writer.noTags();
-    call.write(writer);
+    writer.int32(0).int16(call.api.key).int16(version).int32(id).string(this.#clientId);
+    writer.flexible = isFlexible(call.api, version);
+    writer.noTags();
+    call.write(writer, version);
     const content = writer.content();
     content.writeInt32BE(content.length - 4, 0);
     return await new Promise<T>((resolve, reject) => {
       const timer = setTimeout(() => this.#fail(new Error("the request timed out")), answerMs);
-      this.#waiting.set(id, { call, timer, resolve: resolve as (value: unknown) => void, reject });
+      this.#waiting.set(id, { call, version, timer, resolve: resolve as (value: unknown) => void, reject });
       this.#socket.write(content);
     });
   }
@@ -106,6 +116,11 @@ export class Connection {
 
   close(): void {
     this.#fail(new Error("the connection was closed"));
+  }
+
+  async #askVersions(): Promise<OfferedVersions> {
+    const offered = await this.#send(apiVersions, apis.apiVersions.max);
+    return offered ?? (await this.#send(apiVersions, 0)) ?? new Map();
   }
 
   #connected(isTls: boolean): Promise<void> {
@@ -164,13 +179,14 @@ export class Connection {
 
   #answer(answer: Buffer): void {
     const id = answer.readInt32BE(0);
-    const { call, timer, resolve, reject } = this.#waiting.get(id) as Waiting;
+    const { call, version, timer, resolve, reject } = this.#waiting.get(id) as Waiting;
     this.#waiting.delete(id);
     clearTimeout(timer);
     try {
-      const reader = new WireReader(answer, 4);
-      if (call.old !== true) reader.tags();
-      resolve(call.read(reader));
+      const reader = new WireReader(answer, isFlexible(call.api, version), 4);
+      // A client that does not know the broker yet must be able to read this one.
+      if (call.api !== apis.apiVersions) reader.tags();
+      resolve(call.read(reader, version));
     } catch (error) {
       reject(error instanceof RangeError ? notUnderstood(error) : (error as Error));
     }

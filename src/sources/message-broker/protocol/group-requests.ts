@@ -1,7 +1,8 @@
-/** The requests of a member of a consumer group (Apache Kafka 3.2 and later), and what members tell each other. */
+/** The requests of a member of a consumer group, and what members tell each other. */
 import type { Identity } from "../broker-client.ts";
 import { requireDone } from "../failures.ts";
-import type { Call } from "./wire.ts";
+import type { Call } from "./call.ts";
+import { apis } from "./versions.ts";
 import { WireReader, WireWriter } from "./wire.ts";
 
 /** The kind of group whose members tools know how to show. */
@@ -27,31 +28,28 @@ export type JoinRequest = {
 
 export function joinGroup({ group, member, instance, protocol, metadata, sessionMs }: JoinRequest): Call<Joined> {
   return {
-    key: 11,
-    version: 9,
-    write: (to) =>
-      void to
-        .string(group)
-        .int32(sessionMs)
-        .int32(sessionMs)
-        .string(member)
-        .string(instance)
-        .string(protocolType)
-        .array([protocol], (name) => to.string(name).bytes(metadata).noTags())
-        .string(null)
-        .noTags(),
-    read: (from) => {
-      from.int32();
+    api: apis.joinGroup,
+    write: (to, version) => {
+      to.string(group);
+      to.int32(sessionMs).int32(sessionMs); // sessionTimeoutMs, rebalanceTimeoutMs
+      to.string(member).string(instance).string(protocolType);
+      to.array([protocol], (name) => to.string(name).bytes(metadata).noTags());
+      if (version >= 8) to.string(null); // reason
+      to.noTags();
+    },
+    read: (from, version) => {
+      from.int32(); // throttleTimeMs
       const errorCode = from.int16();
       const generation = from.int32();
-      from.nullableString();
-      from.nullableString();
-      from.string();
-      const stays = from.int8() !== 0;
+      if (version >= 7) from.nullableString(); // protocolType
+      from.nullableString(); // protocolName
+      from.string(); // leader
+      // Before version 9 the broker gives a leader that has nothing to assign no members.
+      const stays = version >= 9 && from.int8() !== 0;
       const own = from.string();
       const members = from.array(() => {
         const name = from.string();
-        from.nullableString();
+        from.nullableString(); // groupInstanceId
         const entry = { member: name, metadata: Buffer.from(from.bytes()) };
         from.tags();
         return entry;
@@ -70,67 +68,58 @@ export function syncGroup(
   assignments: readonly { readonly member: string; readonly content: Buffer }[],
 ): Call<void> {
   return {
-    key: 14,
-    version: 5,
-    write: (to) =>
-      void to
-        .string(group)
-        .int32(generation)
-        .string(member)
-        .string(instance)
-        .string(protocolType)
-        .string(protocol)
-        .array(assignments, (entry) => to.string(entry.member).bytes(entry.content).noTags())
-        .noTags(),
-    read: (from) => {
-      from.int32();
-      requireDone(from.int16(), "the group");
+    api: apis.syncGroup,
+    write: (to, version) => {
+      to.string(group).int32(generation).string(member).string(instance);
+      if (version >= 5) to.string(protocolType).string(protocol);
+      to.array(assignments, (entry) => to.string(entry.member).bytes(entry.content).noTags()).noTags();
     },
+    read: readGroupError,
   };
 }
 
 export function heartbeat(group: string, { generation, member, instance }: Identity): Call<void> {
   return {
-    key: 12,
-    version: 4,
+    api: apis.heartbeat,
     write: (to) => void to.string(group).int32(generation).string(member).string(instance).noTags(),
-    read: (from) => {
-      from.int32();
-      requireDone(from.int16(), "the group");
-    },
+    read: readGroupError,
   };
 }
 
 export function leaveGroup(group: string, { member, instance }: Identity): Call<void> {
   return {
-    key: 13,
-    version: 4,
-    write: (to) =>
-      void to
-        .string(group)
-        .array([member], (name) => to.string(name).string(instance).noTags())
-        .noTags(),
-    read: (from) => {
-      from.int32();
-      requireDone(from.int16(), "the group");
+    api: apis.leaveGroup,
+    write: (to, version) => {
+      to.string(group).array([member], (name) => {
+        to.string(name).string(instance);
+        if (version >= 5) to.string(null); // reason
+        to.noTags();
+      });
+      to.noTags();
     },
+    read: readGroupError,
   };
+}
+
+function readGroupError(from: WireReader): void {
+  from.int32(); // throttleTimeMs
+  requireDone(from.int16(), "the group");
 }
 
 /** Version 1 of what consumers say when they join: their topics, and words of their own. */
 export function subscription(topics: readonly string[], words: string): Buffer {
   const to = new WireWriter().int16(1);
-  to.oldArray(topics, (topic) => to.oldString(topic)).oldBytes(Buffer.from(words));
-  return to.oldArray([], () => {}).content();
+  to.array(topics, (topic) => to.string(topic)).bytes(Buffer.from(words));
+  return to.array([], () => {}).content(); // ownedPartitions
 }
 
 /** The words of a member; empty for one that says it in another way. */
 export function wordsOf(metadata: Buffer): string {
   try {
     const from = new WireReader(metadata);
-    from.int16();
-    from.oldArray(() => from.oldString());
-    return from.oldBytes().toString();
+    from.int16(); // version
+    from.array(() => from.string()); // topics
+    return from.bytes().toString();
   } catch {
     return "";
   }
@@ -139,8 +128,8 @@ export function wordsOf(metadata: Buffer): string {
 /** Version 1 of what a consumer is told to read. */
 export function assignment(topics: readonly { readonly topic: string; readonly partitions: readonly number[] }[]) {
   const to = new WireWriter().int16(1);
-  to.oldArray(topics, ({ topic, partitions }) => {
-    to.oldString(topic).oldArray(partitions, (partition) => to.int32(partition));
+  to.array(topics, ({ topic, partitions }) => {
+    to.string(topic).array(partitions, (partition) => to.int32(partition));
   });
-  return to.oldBytes(Buffer.alloc(0)).content();
+  return to.bytes(Buffer.alloc(0)).content(); // userData
 }

@@ -3,6 +3,7 @@
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { afterEach, expect, test } from "vitest";
+import { answerOf, scriptedBroker } from "../../../../harness/kafka/scripted-broker.ts";
 import { networkOf } from "../../../../harness/network/network.ts";
 import { accessOf } from "../access.ts";
 import { KafkaClient } from "./kafka-client.ts";
@@ -21,22 +22,21 @@ async function listen(server: Server, host: string): Promise<number> {
 
 /** Answers every request with metadata: one topic, whose leader listens where the test says. */
 function seed(leader: { host: string; port: number }): Server {
-  return createServer((socket) =>
-    socket.on("data", (request: Buffer) => {
-      const id = request.readInt32BE(8);
-      const body = new WireWriter().int32(0).int32(id).noTags().int32(0);
-      body.array([leader], ({ host, port }) => body.int32(7).string(host).int32(port).int8(0).noTags());
-      body.int8(0).int32(-1);
+  return scriptedBroker(({ id }, socket) => {
+    const body = new WireWriter(true).noTags().int32(0);
+    body.array([leader], ({ host, port }) => body.int32(7).string(host).int32(port).string(null).noTags());
+    body.string(null).int32(-1);
+    body.array([0], () => {
+      body.int16(0).string("t").uuid(null).boolean(false);
       body.array([0], () => {
-        body.int16(0).string("t").uuid(null).int8(0);
-        body.array([0], () => body.int16(0).int32(0).int32(7).int32(0).int8(1).int8(1).int8(1).noTags());
-        body.int32(0).noTags();
+        body.int16(0).int32(0).int32(7).int32(0);
+        for (let list = 0; list < 3; list += 1) body.array([], () => {});
+        body.noTags();
       });
-      const content = body.noTags().content();
-      content.writeInt32BE(content.length - 4, 0);
-      socket.write(content);
-    }),
-  );
+      body.int32(0).noTags();
+    });
+    socket.write(answerOf(id, body.int16(0).noTags().content()));
+  });
 }
 
 test("a broker that the cluster names is checked like those of the request", async () => {

@@ -2,7 +2,8 @@
 import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import { LoginError, requireDone, unauthorized } from "../failures.ts";
-import type { Call } from "./wire.ts";
+import type { Call } from "./call.ts";
+import { apis } from "./versions.ts";
 
 export type Login =
   | {
@@ -35,10 +36,8 @@ export async function logIn(connection: Asker, login: Login): Promise<number> {
 
 function handshake(mechanism: string): Call<void> {
   return {
-    key: 17,
-    version: 1,
-    old: true,
-    write: (to) => void to.oldString(mechanism),
+    api: apis.saslHandshake,
+    write: (to) => void to.string(mechanism),
     read: (from) => {
       const errorCode = from.int16();
       if (errorCode === unsupportedMechanism) throw new LoginError("mechanism");
@@ -49,16 +48,14 @@ function handshake(mechanism: string): Call<void> {
 
 function authenticate(content: string): Call<Answer> {
   return {
-    key: 36,
-    version: 1,
-    old: true,
-    write: (to) => void to.oldBytes(Buffer.from(content)),
-    read: (from) => {
+    api: apis.saslAuthenticate,
+    write: (to) => void to.bytes(Buffer.from(content)).noTags(),
+    read: (from, version) => {
       const errorCode = from.int16();
-      // Its own words may repeat a part of what was sent.
-      from.oldString();
+      from.nullableString(); // errorMessage, not shown: it may repeat a part of what was sent
       if (errorCode !== 0) throw new LoginError("credentials");
-      return { content: from.oldBytes(), lifetimeMs: Number(from.int64()) };
+      const answer = from.bytes();
+      return { content: answer, lifetimeMs: version >= 1 ? Number(from.int64()) : 0 };
     },
   };
 }

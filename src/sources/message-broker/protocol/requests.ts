@@ -1,57 +1,72 @@
-/** The requests that reading topics takes, in the versions of Apache Kafka 3.1 and later. */
+/** The requests that reading topics takes. Which versions are known stands in `versions.ts`. */
 import type { BrokerAddress } from "../access.ts";
 import type { Fetched, FetchRequest, Identity, PartitionName, TopicInfo } from "../broker-client.ts";
-import { fetchBytes } from "../broker-client.ts";
+import { fetchBytes, noTopicId } from "../broker-client.ts";
 import { BrokerError, failureOfPartition, isPassing, requireDone } from "../failures.ts";
-import type { Call, WireReader } from "./wire.ts";
+import type { Call } from "./call.ts";
+import { apis } from "./versions.ts";
+import type { WireReader, WireWriter } from "./wire.ts";
 
+/** Stands for a client that reads, where a follower would give its id. */
+const noReplica = -1;
+const noLeaderEpoch = -1;
 const readCommitted = 1;
 const unknownTopicCode = 3;
+/** How long a broker may look up an offset in its remote storage. */
+const remoteTimeoutMs = 20_000;
+const lastFetchByName = 12;
 
 export type Metadata = { readonly brokers: ReadonlyMap<number, BrokerAddress>; readonly topics: readonly TopicInfo[] };
 
 /** Topics that do not exist, or cannot be told at the moment, are left out. */
 export function metadata(names: readonly string[]): Call<Metadata> {
   return {
-    key: 3,
-    version: 12,
-    write: (to) =>
-      void to
-        .array(names, (name) => to.uuid(null).string(name).noTags())
-        .boolean(false)
-        .boolean(false)
-        .noTags(),
-    read: (from) => {
-      from.int32();
+    api: apis.metadata,
+    write: (to, version) => {
+      to.array(names, (name) => {
+        if (version >= 10) to.uuid(null);
+        to.string(name).noTags();
+      });
+      to.boolean(false); // allowAutoTopicCreation
+      if (version >= 8 && version <= 10) to.boolean(false); // includeClusterAuthorizedOperations
+      if (version >= 8) to.boolean(false); // includeTopicAuthorizedOperations
+      to.noTags();
+    },
+    read: (from, version) => {
+      from.int32(); // throttleTimeMs
       const brokers = from.array(() => {
         const broker = [from.int32(), { host: from.string(), port: from.int32() }] as const;
-        from.nullableString();
+        from.nullableString(); // rack
         from.tags();
         return broker;
       });
-      from.nullableString();
-      from.int32();
-      const topics = from.array(() => readTopic(from));
+      from.nullableString(); // clusterId
+      from.int32(); // controllerId
+      const topics = from.array(() => readTopic(from, version));
+      if (version >= 8 && version <= 10) from.int32(); // clusterAuthorizedOperations
+      if (version >= 13) requireDone(from.int16(), "the topics");
       return { brokers: new Map(brokers), topics: topics.filter((topic) => topic !== undefined) };
     },
   };
 }
 
-function readTopic(from: WireReader): TopicInfo | undefined {
+function readTopic(from: WireReader, version: number): TopicInfo | undefined {
   const errorCode = from.int16();
   const name = from.nullableString();
-  const id = from.uuid();
-  from.int8();
+  const id = version >= 10 ? from.uuid() : noTopicId;
+  from.int8(); // isInternal
   const partitions = from.array(() => {
-    from.int16();
+    from.int16(); // errorCode: without a leader, which is then -1, or with replicas that are not there
     const partition = from.int32();
     const leader = from.int32();
-    from.int32();
-    for (let list = 0; list < 3; list += 1) from.array(() => from.int32());
+    if (version >= 7) from.int32(); // leaderEpoch
+    from.array(() => from.int32()); // replicaNodes
+    from.array(() => from.int32()); // isrNodes
+    if (version >= 5) from.array(() => from.int32()); // offlineReplicas
     from.tags();
     return { partition, leader };
   });
-  from.int32();
+  if (version >= 8) from.int32(); // topicAuthorizedOperations
   from.tags();
   if (name === null || errorCode === unknownTopicCode) return undefined;
   if (errorCode !== 0 && !isPassing(errorCode)) throw failureOfPartition(name, errorCode);
@@ -65,29 +80,30 @@ export function listOffsets(
   timestamp: number,
 ): Call<(PartitionName & { offset: number })[]> {
   return {
-    key: 2,
-    version: 7,
-    write: (to) =>
-      void to
-        .int32(-1)
-        .int8(readCommitted)
-        .array(byTopic(of), ([name, list]) =>
-          to
-            .string(name)
-            .array(list, ({ partition }) => to.int32(partition).int32(-1).int64(timestamp).noTags())
-            .noTags(),
-        )
-        .noTags(),
-    read: (from) => {
-      from.int32();
+    api: apis.listOffsets,
+    write: (to, version) => {
+      to.int32(noReplica).int8(readCommitted);
+      to.array(byTopic(of), ([name, list]) => {
+        to.string(name).array(list, ({ partition }) => {
+          to.int32(partition);
+          if (version >= 4) to.int32(noLeaderEpoch);
+          to.int64(timestamp).noTags();
+        });
+        to.noTags();
+      });
+      if (version >= 10) to.int32(remoteTimeoutMs);
+      to.noTags();
+    },
+    read: (from, version) => {
+      from.int32(); // throttleTimeMs
       const topics = from.array(() => {
         const topic = from.string();
         const list = from.array(() => {
           const partition = from.int32();
           requireDone(from.int16(), "the offsets");
-          from.int64();
+          from.int64(); // timestamp
           const offset = Number(from.int64());
-          from.int32();
+          if (version >= 4) from.int32(); // leaderEpoch
           from.tags();
           return { topic, partition, offset };
         });
@@ -107,37 +123,33 @@ export function fetchRecords(
 ): Call<Fetched[]> {
   const names = new Map(wanted.map(({ topic, topicId }) => [topicId, topic]));
   return {
-    key: 1,
-    version: 13,
+    api: apis.fetch,
+    // Later versions know topics by their ids only.
+    ...(names.has(noTopicId) ? { newest: lastFetchByName } : {}),
     memory,
-    write: (to) =>
-      void to
-        .int32(-1)
-        .int32(maxWaitMs)
-        .int32(1)
-        .int32(fetchBytes.answer)
-        .int8(readCommitted)
-        .int32(0)
-        .int32(-1)
-        .array(byTopic(wanted), ([, list]) =>
-          to
-            .uuid((list[0] as FetchRequest).topicId)
-            .array(list, ({ partition, position, bytes = fetchBytes.partition }) =>
-              to.int32(partition).int32(-1).int64(position).int32(-1).int64(-1).int32(bytes).noTags(),
-            )
-            .noTags(),
-        )
-        .array([], () => {})
-        .string("")
-        .noTags(),
-    read: (from) => {
-      from.int32();
-      const errorCode = from.int16();
+    write: (to, version) => {
+      if (version <= 14) to.int32(noReplica);
+      to.int32(maxWaitMs);
+      to.int32(1); // minBytes
+      to.int32(fetchBytes.answer).int8(readCommitted);
+      if (version >= 7) to.int32(0).int32(-1); // sessionId and sessionEpoch: without a session
+      to.array(byTopic(wanted), ([name, list]) => {
+        if (version > lastFetchByName) to.uuid((list[0] as FetchRequest).topicId);
+        else to.string(name);
+        to.array(list, (request) => writePartition(to, request, version)).noTags();
+      });
+      if (version >= 7) to.array([], () => {}); // forgottenTopicsData
+      if (version >= 11) to.string(""); // rackId
+      to.noTags();
+    },
+    read: (from, version) => {
+      from.int32(); // throttleTimeMs
+      const errorCode = version >= 7 ? from.int16() : 0;
       if (errorCode !== 0) throw failureOfPartition("", errorCode);
-      from.int32();
+      if (version >= 7) from.int32(); // sessionId
       const topics = from.array(() => {
-        const topic = names.get(from.uuid()) as string;
-        const list = from.array(() => ({ topic, ...readPartition(from) }));
+        const topic = version > lastFetchByName ? (names.get(from.uuid()) as string) : from.string();
+        const list = from.array(() => ({ topic, ...readPartition(from, version) }));
         from.tags();
         return list;
       });
@@ -146,49 +158,68 @@ export function fetchRecords(
   };
 }
 
-function readPartition(from: WireReader): Omit<Fetched, "topic"> {
+function writePartition(to: WireWriter, request: FetchRequest, version: number): void {
+  const { partition, position, bytes = fetchBytes.partition } = request;
+  to.int32(partition);
+  if (version >= 9) to.int32(noLeaderEpoch);
+  to.int64(position);
+  if (version >= 12) to.int32(noLeaderEpoch); // lastFetchedEpoch
+  if (version >= 5) to.int64(-1); // logStartOffset, of followers
+  to.int32(bytes).noTags();
+}
+
+function readPartition(from: WireReader, version: number): Omit<Fetched, "topic"> {
   const partition = from.int32();
   const errorCode = from.int16();
-  from.int64();
+  from.int64(); // highWatermark
   const lastStable = Number(from.int64());
-  const logStart = Number(from.int64());
+  if (version >= 5) from.int64(); // logStartOffset
   const aborted = from.array(() => {
     const transaction = { producerId: from.int64(), firstOffset: Number(from.int64()) };
     from.tags();
     return transaction;
   });
-  from.int32();
+  if (version >= 11) from.int32(); // preferredReadReplica
   const records = from.bytes();
   from.tags();
-  return { partition, errorCode, lastStable, logStart, aborted, records };
+  return { partition, errorCode, lastStable, aborted, records };
 }
 
 /** Where the group's coordinator is. */
 export function findCoordinator(group: string): Call<BrokerAddress> {
   const groups = 0;
   return {
-    key: 10,
-    version: 4,
-    write: (to) =>
-      void to
-        .int8(groups)
-        .array([group], (name) => to.string(name))
-        .noTags(),
-    read: (from) => {
-      from.int32();
-      const [found] = from.array(() => {
-        from.string();
-        from.int32();
-        const address = { host: from.string(), port: from.int32() };
-        requireDone(from.int16(), "the group's coordinator");
-        from.nullableString();
-        from.tags();
-        return address;
-      });
+    api: apis.findCoordinator,
+    write: (to, version) => {
+      if (version < 4) to.string(group);
+      to.int8(groups);
+      if (version >= 4) to.array([group], (name) => to.string(name));
+      to.noTags();
+    },
+    read: (from, version) => {
+      from.int32(); // throttleTimeMs
+      const [found] = version < 4 ? [readCoordinator(from)] : from.array(() => readNamedCoordinator(from));
       if (found === undefined) throw new BrokerError("the group's coordinator", undefined);
       return found;
     },
   };
+}
+
+function readCoordinator(from: WireReader): BrokerAddress {
+  requireDone(from.int16(), "the group's coordinator");
+  from.nullableString(); // errorMessage
+  from.int32(); // nodeId
+  return { host: from.string(), port: from.int32() };
+}
+
+function readNamedCoordinator(from: WireReader): BrokerAddress {
+  from.string(); // key: the group
+  from.int32(); // nodeId
+  const address = { host: from.string(), port: from.int32() };
+  requireDone(from.int16(), "the group's coordinator");
+  from.nullableString(); // errorMessage
+  from.tags();
+  return address;
 }
 
 export function commitOffsets(
@@ -197,27 +228,27 @@ export function commitOffsets(
   { generation, member, instance }: Identity,
 ): Call<void> {
   return {
-    key: 8,
-    version: 8,
-    write: (to) =>
-      void to
-        .string(group)
-        .int32(generation)
-        .string(member)
-        .string(instance)
-        .array(byTopic(offsets), ([name, list]) =>
-          to
-            .string(name)
-            .array(list, ({ partition, offset }) => to.int32(partition).int64(offset).int32(-1).string(null).noTags())
-            .noTags(),
-        )
-        .noTags(),
-    read: (from) => {
-      from.int32();
+    api: apis.offsetCommit,
+    write: (to, version) => {
+      to.string(group).int32(generation).string(member);
+      if (version >= 7) to.string(instance);
+      if (version <= 4) to.int64(-1); // retentionTimeMs: the broker's own
+      to.array(byTopic(offsets), ([name, list]) => {
+        to.string(name).array(list, ({ partition, offset }) => {
+          to.int32(partition).int64(offset);
+          if (version >= 6) to.int32(noLeaderEpoch);
+          to.string(null).noTags(); // metadata
+        });
+        to.noTags();
+      });
+      to.noTags();
+    },
+    read: (from, version) => {
+      if (version >= 3) from.int32(); // throttleTimeMs
       from.array(() => {
-        from.string();
+        from.string(); // topic
         from.array(() => {
-          from.int32();
+          from.int32(); // partition
           requireDone(from.int16(), "the group's offsets");
           from.tags();
         });

@@ -1,12 +1,19 @@
 /**
- * The primitive types of the Kafka protocol. Lengths are written in the compact form of its newer versions; what the
- * logins need of the older one is called `old`. A reader throws RangeError where an answer ends too early.
+ * The primitive types of the Kafka protocol, in both of its forms: the classic one, and the flexible one of newer
+ * versions (KIP-482), in which lengths are compact and structures end with tagged fields. A reader throws RangeError
+ * where an answer ends too early.
  */
 const nothing = Buffer.alloc(0);
 
 export class WireWriter {
+  /** The form of what is written next. */
+  flexible: boolean;
   #bytes = Buffer.allocUnsafe(1024);
   #length = 0;
+
+  constructor(flexible = false) {
+    this.flexible = flexible;
+  }
 
   int8(value: number): this {
     const at = this.#grow(1);
@@ -45,42 +52,35 @@ export class WireWriter {
   }
 
   string(text: string | null): this {
-    return text === null ? this.#unsigned(0) : this.bytes(Buffer.from(text));
+    if (text === null) return this.flexible ? this.#unsigned(0) : this.int16(-1);
+    const content = Buffer.from(text);
+    if (!this.flexible) this.int16(content.length);
+    else this.#unsigned(content.length + 1);
+    return this.#raw(content);
   }
 
   bytes(content: Buffer): this {
-    return this.#unsigned(content.length + 1).#raw(content);
+    return this.#size(content.length).#raw(content);
   }
 
   array<T>(items: readonly T[], write: (item: T) => void): this {
-    this.#unsigned(items.length + 1);
+    this.#size(items.length);
     for (const item of items) write(item);
     return this;
   }
 
-  /** None of the optional fields that may end a structure. */
+  /** Ends a structure without tagged fields; the classic form has none. */
   noTags(): this {
-    return this.#unsigned(0);
-  }
-
-  oldString(text: string): this {
-    const content = Buffer.from(text);
-    return this.int16(content.length).#raw(content);
-  }
-
-  oldBytes(content: Buffer): this {
-    return this.int32(content.length).#raw(content);
-  }
-
-  oldArray<T>(items: readonly T[], write: (item: T) => void): this {
-    this.int32(items.length);
-    for (const item of items) write(item);
-    return this;
+    return this.flexible ? this.#unsigned(0) : this;
   }
 
   /** Everything written. */
   content(): Buffer {
     return this.#bytes.subarray(0, this.#length);
+  }
+
+  #size(value: number): this {
+    return this.flexible ? this.#unsigned(value + 1) : this.int32(value);
   }
 
   #unsigned(value: number): this {
@@ -115,11 +115,14 @@ export class WireWriter {
 }
 
 export class WireReader {
+  /** The form of what is read next. */
+  flexible: boolean;
   readonly #bytes: Buffer;
   #at: number;
 
-  constructor(bytes: Buffer, at = 0) {
+  constructor(bytes: Buffer, flexible = false, at = 0) {
     this.#bytes = bytes;
+    this.flexible = flexible;
     this.#at = at;
   }
 
@@ -150,51 +153,38 @@ export class WireReader {
   }
 
   string(): string {
-    return this.bytes().toString();
+    return this.nullableString() ?? "";
   }
 
   nullableString(): string | null {
-    const size = this.#unsigned() - 1;
+    const size = this.flexible ? this.#unsigned() - 1 : this.int16();
     return size < 0 ? null : this.#view(size).toString();
   }
 
   /** A view; empty for none. */
   bytes(): Buffer {
-    const size = this.#unsigned() - 1;
+    const size = this.#size();
     return size <= 0 ? nothing : this.#view(size);
   }
 
   /** Empty for none. */
   array<T>(read: () => T): T[] {
-    return this.#items(this.#unsigned() - 1, read);
+    const items: T[] = [];
+    for (let left = this.#size(); left > 0; left -= 1) items.push(read());
+    return items;
   }
 
-  /** Passes over optional fields. */
+  /** Skips the tagged fields that end a structure; the classic form has none. */
   tags(): void {
+    if (!this.flexible) return;
     for (let count = this.#unsigned(); count > 0; count -= 1) {
-      this.#unsigned();
+      this.#unsigned(); // tag
       this.#move(this.#unsigned());
     }
   }
 
-  oldString(): string {
-    const size = this.int16();
-    return size <= 0 ? "" : this.#view(size).toString();
-  }
-
-  oldBytes(): Buffer {
-    const size = this.int32();
-    return size <= 0 ? nothing : this.#view(size);
-  }
-
-  oldArray<T>(read: () => T): T[] {
-    return this.#items(this.int32(), read);
-  }
-
-  #items<T>(count: number, read: () => T): T[] {
-    const items: T[] = [];
-    for (let at = 0; at < count; at += 1) items.push(read());
-    return items;
+  #size(): number {
+    return this.flexible ? this.#unsigned() - 1 : this.int32();
   }
 
   #view(size: number): Buffer {
@@ -219,15 +209,3 @@ export class WireReader {
     return at;
   }
 }
-
-/** A request of the protocol and how its answer is read. */
-export type Call<T> = {
-  readonly key: number;
-  readonly version: number;
-  /** Of the older form, without optional fields in the headers. */
-  readonly old?: boolean;
-  write(to: WireWriter): void;
-  read(from: WireReader): T;
-  /** Memory for the answer of so many bytes. What `read` returns may refer to it. */
-  readonly memory?: ((bytes: number) => Buffer) | undefined;
-};
