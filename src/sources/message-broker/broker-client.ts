@@ -60,7 +60,7 @@ export interface BrokerClient {
   offsets(of: readonly PartitionName[], at: OffsetAt): Promise<readonly (PartitionName & { offset: number })[]>;
   /**
    * From one broker, which leads all of the partitions. Waits up to `maxWaitMs` for the first byte. The records lie in
-   * the memory given, without it in memory of their own.
+   * the memory given, without it in memory of their own; checksums of complete batches are right.
    */
   fetch(
     broker: number,

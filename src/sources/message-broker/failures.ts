@@ -34,6 +34,7 @@ export class LoginError extends Error {
 
 /** As the protocol calls them, where a user can do something about them. */
 const names: ReadonlyMap<number, string> = new Map([
+  [2, "CORRUPT_MESSAGE"],
   [15, "COORDINATOR_NOT_AVAILABLE"],
   [22, "ILLEGAL_GENERATION"],
   [23, "INCONSISTENT_GROUP_PROTOCOL"],
@@ -55,7 +56,16 @@ export function isPassing(errorCode: number): boolean {
 export function failureOfPartition(topic: string, errorCode: number): AppError {
   if (errorCode === 29) return unauthorized(`reading the topic "${topic}" is not allowed`);
   if (errorCode === 3) return unknownTopic(topic);
-  return new AppError("SOURCE_UNREACHABLE", `The broker refuses to read the topic "${topic}" (error ${errorCode}).`);
+  return new AppError(
+    "SOURCE_UNREACHABLE",
+    `The broker refuses to read the topic "${topic}" (error ${names.get(errorCode) ?? errorCode}).`,
+  );
+}
+
+export function damagedRecords(where: { topic: string; partition: number }, offset: unknown, times: number): AppError {
+  const place = `topic "${where.topic}", partition ${where.partition}, offset ${offset}`;
+  const message = `The broker sends damaged records (${place}): their checksum was wrong ${times} times. None were loaded.`;
+  return new AppError("SOURCE_INVALID", message);
 }
 
 export function unknownTopic(topic: string): AppError {

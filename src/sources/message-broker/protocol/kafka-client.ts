@@ -1,4 +1,5 @@
 /** A cluster behind the requests of the Kafka protocol, without group membership and without decoding records. */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Access, BrokerAddress } from "../access.ts";
 import type {
   AnswerMemory,
@@ -10,11 +11,16 @@ import type {
   PartitionName,
   TopicInfo,
 } from "../broker-client.ts";
-import { sourceError } from "../failures.ts";
+import { damagedRecords, sourceError } from "../failures.ts";
 import type { Connection } from "./connection.ts";
 import { Connections } from "./connections.ts";
 import { decompress } from "./decompress.ts";
+import { damagedBatch } from "./records.ts";
 import { commitOffsets, fetchRecords, findCoordinator, listOffsets, metadata } from "./requests.ts";
+
+/** Records may be damaged on their way; those that are damaged in the broker's storage stay so. */
+const fetchAttempts = 3;
+const damagedPauseMs = 200;
 
 export class KafkaClient implements BrokerClient {
   readonly #seeds: readonly BrokerAddress[];
@@ -62,8 +68,15 @@ export class KafkaClient implements BrokerClient {
     memory?: AnswerMemory,
   ): Promise<readonly Fetched[]> {
     return await orSourceError(async () => {
-      const connection = await this.#fetching.get(this.#addressOf(broker));
-      return await connection.send(fetchRecords(wanted, maxWaitMs, memory && ((bytes) => memory.take(bytes))));
+      for (let attempt = 1; ; attempt += 1) {
+        const connection = await this.#fetching.get(this.#addressOf(broker));
+        const request = fetchRecords(wanted, maxWaitMs, memory && ((bytes) => memory.take(bytes)));
+        const fetched = await connection.send(request);
+        const damaged = fetched.find(({ records }) => damagedBatch(records) !== undefined);
+        if (damaged === undefined) return fetched;
+        if (attempt === fetchAttempts) throw damagedRecords(damaged, damagedBatch(damaged.records), fetchAttempts);
+        await delay(damagedPauseMs);
+      }
     });
   }
 

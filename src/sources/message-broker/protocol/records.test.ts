@@ -1,7 +1,7 @@
 import { createRecordsBatch } from "@platformatic/kafka";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { emptyMessage, headersOf, offsetBehind, RecordCursor } from "./records.ts";
+import { damagedBatch, emptyMessage, headersOf, offsetBehind, RecordCursor } from "./records.ts";
 
 const decompress = { snappy: (data: Buffer) => data, lz4: (data: Buffer) => data };
 
@@ -78,4 +78,45 @@ test("records whose lengths lead out of their batch are refused, not read", () =
   // The length of the record, behind the head of the batch.
   bytes[62] = 0x7f;
   expect(() => readAll(bytes, 0)).toThrow(/break off/);
+});
+
+/** Vectors of RFC 3720 (B.4), as the content of a batch behind its checksum. */
+test.each([
+  ["32 bytes of zeroes", Buffer.alloc(32), 0x8a9136aa],
+  ["32 bytes of ones", Buffer.alloc(32, 0xff), 0x62a8ab43],
+  ["32 bytes that rise", Buffer.from(Array.from({ length: 32 }, (_, at) => at)), 0x46dd794e],
+  ["32 bytes that fall", Buffer.from(Array.from({ length: 32 }, (_, at) => 31 - at)), 0x113fdb5c],
+])("the checksum is CRC-32C: %s", (_, content, checksum) => {
+  // The shortest batch has 40 bytes behind the checksum: what follows the vector continues it.
+  const rest = Buffer.alloc(8);
+  const batch = Buffer.concat([Buffer.alloc(21), content, rest]);
+  batch.writeInt32BE(batch.length - 12, 8);
+  batch[16] = 2;
+  batch.writeUInt32BE(continued(checksum, rest), 17);
+  expect(damagedBatch(batch)).toBe(undefined);
+  batch.writeUInt32BE((continued(checksum, rest) ^ 1) >>> 0, 17);
+  expect(damagedBatch(batch)).toBe(0);
+});
+
+/** CRC-32C bit by bit, from a known checksum on. */
+function continued(checksum: number, bytes: Buffer): number {
+  let crc = ~checksum;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0x82f63b78 : 0);
+  }
+  return ~crc >>> 0;
+}
+
+test("any changed bit behind the checksum is seen", () => {
+  const data = batches([[{ key: "k", value: "value", header: "h" }], [{ key: null, value: "", header: "" }]], "none");
+  const second = 12 + data.readInt32BE(8);
+  expect(damagedBatch(data)).toBe(undefined);
+  for (let bit = 8 * 17; bit < 8 * data.length; bit += 1) {
+    const at = bit >> 3;
+    if (at >= second && at < second + 17) continue;
+    const changed = Buffer.from(data);
+    changed.writeUInt8(changed.readUInt8(at) ^ (1 << (bit & 7)), at);
+    expect(damagedBatch(changed), String(bit)).toBe(at < second ? 0 : 1);
+  }
 });

@@ -3,6 +3,7 @@
  * transactions and control batches are passed over; the position moves on behind them all the same.
  */
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
+import { crc32c } from "@node-rs/crc32";
 import { AppError } from "../../../lib/errors.ts";
 import type { Message } from "../../messages/message.ts";
 
@@ -152,6 +153,21 @@ function batchBytes(data: Buffer, at: number): number | undefined {
     throw new AppError("SOURCE_INVALID", "The broker sends records in a format older than version 2.");
   }
   return size;
+}
+
+/**
+ * Offset of the first batch that is not as its producer made it; undefined when all complete ones are. An older format
+ * is not judged here: the cursor refuses it.
+ */
+export function damagedBatch(data: Buffer): number | undefined {
+  for (let at = 0; data.length - at >= headerBytes && data[at + 16] === 2; ) {
+    const size = 12 + data.readInt32BE(at + 8);
+    if (size > data.length - at) return undefined;
+    const isWhole = size >= headerBytes && crc32c(data.subarray(at + 21, at + size)) === data.readUInt32BE(at + 17);
+    if (!isWhole) return Number(data.readBigInt64BE(at));
+    at += size;
+  }
+  return undefined;
 }
 
 /** Where to read on behind the complete batches, as their heads tell; a cursor comes to the same offset. */
