@@ -6,7 +6,7 @@ import { isIP, type Socket } from "node:net";
 import type { Access, BrokerAddress } from "../access.ts";
 import { BrokerError } from "../failures.ts";
 import type { Call } from "./call.ts";
-import { logIn } from "./login.ts";
+import { type Login, logIn, withSpellings } from "./login.ts";
 import { apis, apiVersions, commonVersion, isFlexible, type OfferedVersions } from "./versions.ts";
 import { WireReader, WireWriter } from "./wire.ts";
 
@@ -46,13 +46,18 @@ export class Connection {
 
   /** Connected and logged in, with the broker's versions known. Rejects with what the socket, TLS or the broker said. */
   static async open(address: BrokerAddress, access: Access, clientId: string): Promise<Connection> {
+    const open = (login?: Login) => Connection.#open(address, access, clientId, login);
+    return access.login === undefined ? await open() : await withSpellings(access.login, open);
+  }
+
+  static async #open(address: BrokerAddress, access: Access, clientId: string, login?: Login): Promise<Connection> {
     const connection = new Connection(address, access, clientId);
     const timer = setTimeout(() => connection.#fail(new Error("connecting timed out")), connectMs);
     try {
       await connection.#connected(access.tls !== undefined);
       connection.#offered = await connection.#askVersions();
-      if (access.login !== undefined) {
-        const lifetimeMs = await logIn(connection, access.login);
+      if (login !== undefined) {
+        const lifetimeMs = await logIn(connection, login);
         if (lifetimeMs > 0) connection.#expiresAt = Date.now() + lifetimeMs * sessionShare;
       }
       return connection;

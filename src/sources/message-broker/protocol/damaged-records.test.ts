@@ -4,7 +4,7 @@ import type { AddressInfo, Server } from "node:net";
 import { createRecordsBatch } from "@platformatic/kafka";
 import { afterEach, expect, test } from "vitest";
 import { allVersions, answerOf, scriptedBroker } from "../../../../harness/kafka/scripted-broker.ts";
-import { anyNetwork } from "../../../../harness/network.ts";
+import { anyNetwork } from "../../../../harness/network/network.ts";
 import { accessOf } from "../access.ts";
 import { AnswerMemory, noTopicId } from "../broker-client.ts";
 import { KafkaClient } from "./kafka-client.ts";

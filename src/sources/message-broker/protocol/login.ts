@@ -22,6 +22,51 @@ const minIterations = 4096;
 const maxIterations = 10_000_000;
 const derive = promisify(pbkdf2);
 
+/** The spelling that a broker has accepted. */
+const accepted = new WeakMap<Login, Login>();
+
+/**
+ * Calls `open` with the login prepared by SASLprep, as SCRAM wants it, and where that fails, as it is written: Apache
+ * Kafka stores names and passwords unprepared. Each attempt needs a connection of its own.
+ */
+export async function withSpellings<T>(login: Login, open: (login: Login) => Promise<T>): Promise<T> {
+  const known = accepted.get(login);
+  if (known !== undefined) return await open(known);
+  const attempt = async (as: Login) => {
+    const opened = await open(as);
+    accepted.set(login, as);
+    return opened;
+  };
+  const prepared = await preparedLogin(login);
+  if (prepared === undefined) return await attempt(login);
+  try {
+    return await attempt(prepared);
+  } catch (error) {
+    // Not every broker says that it refuses a login: some only close the connection.
+    return await attempt(login).catch((second) => {
+      throw error instanceof LoginError ? second : error;
+    });
+  }
+}
+
+/** Undefined when preparing changes nothing. */
+async function preparedLogin(login: Login): Promise<Login | undefined> {
+  if (login.mechanism === "PLAIN" || login.mechanism === "OAUTHBEARER") return undefined;
+  const [username, password] = [await prepare(login.username), await prepare(login.password)];
+  return username === login.username && password === login.password ? undefined : { ...login, username, password };
+}
+
+/** By RFC 4013. A text that it prohibits is returned as it is: the broker may know it all the same. */
+async function prepare(text: string): Promise<string> {
+  if (/^[\x20-\x7e]*$/.test(text)) return text;
+  const { saslprep } = await import("@mongodb-js/saslprep");
+  try {
+    return saslprep(text, { allowUnassigned: true });
+  } catch {
+    return text;
+  }
+}
+
 /** Milliseconds for which the broker takes requests; 0 for ever. Throws LoginError when it does not know us. */
 export async function logIn(connection: Asker, login: Login): Promise<number> {
   await connection.send(handshake(login.mechanism));
