@@ -1,6 +1,7 @@
 /** What the runtime cannot decompress itself: SNAPPY, plain or in the frame of its Java library, and LZ4. */
 import { createRequire } from "node:module";
-import type { Decompress } from "./records.ts";
+import { unpackLz4Frames } from "../../../lib/lz4-frames.ts";
+import { type Decompress, maxBatchBytes } from "./records.ts";
 
 type Codecs = typeof import("@platformatic/wasm-utils");
 
@@ -17,7 +18,7 @@ function codecs(): Codecs {
 }
 
 export const decompress: Decompress = {
-  lz4: (data) => codecs().lz4Decompress(data),
+  lz4: (data) => unpackLz4Frames(data, maxBatchBytes),
   snappy: (data) => {
     if (!data.subarray(0, frame.length).equals(frame)) return codecs().snappyDecompress(data);
     const blocks: Buffer[] = [];

@@ -27,7 +27,7 @@ export type AbortedTransaction = { readonly producerId: bigint; readonly firstOf
 export type Decompress = { snappy(data: Buffer): Buffer; lz4(data: Buffer): Buffer };
 
 /** What a batch may unpack to: a bomb must not take the process. */
-const maxBatchBytes = 512 * 2 ** 20;
+export const maxBatchBytes = 512 * 2 ** 20;
 const headerBytes = 61;
 
 export function emptyMessage(topic: string, partition: number): KafkaMessage {
@@ -98,20 +98,11 @@ export class RecordCursor {
       return true;
     }
     this.#batch = { base, end: last + 1, timestamp, appendTime };
-    this.#records = this.#unpacked(attributes & 0x07, body);
+    this.#records = unpacked(attributes & 0x07, body, this.#decompress);
     this.#recordAt = 0;
     this.#left = data.readInt32BE(at + 57);
     if (this.#left === 0) this.next = Math.max(this.next, last + 1);
     return true;
-  }
-
-  #unpacked(codec: number, body: Buffer): Buffer {
-    if (codec === 0) return body;
-    if (codec === 1) return gunzipSync(body, { maxOutputLength: maxBatchBytes });
-    if (codec === 2) return this.#decompress.snappy(body);
-    if (codec === 3) return this.#decompress.lz4(body);
-    if (codec === 4) return zstdDecompressSync(body, { maxOutputLength: maxBatchBytes });
-    throw new AppError("SOURCE_INVALID", `The broker sends records with an unknown compression (${codec}).`);
   }
 
   #readRecord(message: KafkaMessage): void {
@@ -137,6 +128,19 @@ export class RecordCursor {
     this.#recordAt = end;
     if (end > bytes.length) throw brokenOff();
   }
+}
+
+function unpacked(codec: number, body: Buffer, { snappy, lz4 }: Decompress): Buffer {
+  try {
+    if (codec === 0) return body;
+    if (codec === 1) return gunzipSync(body, { maxOutputLength: maxBatchBytes });
+    if (codec === 2) return snappy(body);
+    if (codec === 3) return lz4(body);
+    if (codec === 4) return zstdDecompressSync(body, { maxOutputLength: maxBatchBytes });
+  } catch (error) {
+    throw new AppError("SOURCE_INVALID", "The broker sends records that cannot be decompressed.", { cause: error });
+  }
+  throw new AppError("SOURCE_INVALID", `The broker sends records with an unknown compression (${codec}).`);
 }
 
 function brokenOff(): AppError {

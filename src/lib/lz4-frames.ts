@@ -1,0 +1,109 @@
+/**
+ * LZ4 frames, in pieces or whole, on the block function of the binding: its own function for frames needs all of a frame
+ * and eight times the time. Linked blocks, as the reference library writes them by default, are read with their 64 KiB
+ * of history. Checksums are passed over: what carries such frames here has its own.
+ */
+import { createRequire } from "node:module";
+
+const magic = 0x184d2204;
+const maxHistory = 65_536;
+const uncompressedFlag = 0x80000000;
+/** No byte of a block stands for more than so many. */
+const maxExpansion = 255;
+
+type FrameInfo = { linked: boolean; blockChecksum: boolean; contentChecksum: boolean; maxBlock: number };
+type Binding = typeof import("lz4-napi");
+
+let binding: Binding | undefined;
+
+/** One or more frames after each other. */
+export class Lz4FrameReader {
+  #held: Buffer = Buffer.alloc(0);
+  #frame: FrameInfo | undefined;
+  #history: Buffer = Buffer.alloc(0);
+
+  /** Whether everything was read, to the end of a frame. */
+  get isDone(): boolean {
+    return this.#frame === undefined && this.#held.length === 0;
+  }
+
+  /** The plain blocks that are complete now. Throws for what is no LZ4 frame. */
+  *read(chunk: Buffer): Generator<Buffer> {
+    this.#held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    for (;;) {
+      if (this.#frame === undefined) {
+        if (!this.#readHeader()) return;
+        continue;
+      }
+      const step = this.#readBlock(this.#frame);
+      if (step === undefined) return;
+      if (step !== "end") yield step;
+    }
+  }
+
+  #readHeader(): boolean {
+    if (this.#held.length < 7) return false;
+    if (this.#held.readUInt32LE(0) !== magic) throw new Error("not an LZ4 frame");
+    const flags = this.#held[4] as number;
+    const size = 7 + (flags & 0x08 ? 8 : 0) + (flags & 0x01 ? 4 : 0);
+    if (this.#held.length < size) return false;
+    if (flags >> 6 !== 1 || flags & 0x01) throw new Error("unknown version or dictionary");
+    this.#frame = {
+      linked: (flags & 0x20) === 0,
+      blockChecksum: (flags & 0x10) !== 0,
+      contentChecksum: (flags & 0x04) !== 0,
+      maxBlock: 1 << (8 + 2 * (((this.#held[5] as number) >> 4) & 0x07)),
+    };
+    this.#held = this.#held.subarray(size);
+    return true;
+  }
+
+  /** Undefined while bytes are missing. */
+  #readBlock(frame: FrameInfo): Buffer | "end" | undefined {
+    if (this.#held.length < 4) return undefined;
+    const word = this.#held.readUInt32LE(0);
+    if (word === 0) return this.#readEnd(frame);
+    const size = word & 0x7fffffff;
+    const total = 4 + size + (frame.blockChecksum ? 4 : 0);
+    if (size > frame.maxBlock) throw new Error("a block is too large");
+    if (this.#held.length < total) return undefined;
+    const data = this.#held.subarray(4, 4 + size);
+    const plain = word & uncompressedFlag ? data : this.#unpack(data, frame);
+    if (frame.linked) this.#history = Buffer.concat([this.#history, plain]).subarray(-maxHistory);
+    this.#held = this.#held.subarray(total);
+    return plain;
+  }
+
+  #unpack(data: Buffer, frame: FrameInfo): Buffer {
+    binding ??= createRequire(import.meta.url)("lz4-napi") as Binding;
+    const prefixed = Buffer.allocUnsafe(4 + data.length);
+    prefixed.writeUInt32LE(Math.min(frame.maxBlock, maxExpansion * data.length), 0);
+    data.copy(prefixed, 4);
+    return frame.linked && this.#history.length > 0
+      ? binding.uncompressSync(prefixed, this.#history)
+      : binding.uncompressSync(prefixed);
+  }
+
+  #readEnd(frame: FrameInfo): "end" | undefined {
+    const size = 4 + (frame.contentChecksum ? 4 : 0);
+    if (this.#held.length < size) return undefined;
+    this.#held = this.#held.subarray(size);
+    this.#frame = undefined;
+    this.#history = Buffer.alloc(0);
+    return "end";
+  }
+}
+
+/** Frames that are there as a whole. Throws where they end too early, and when they become more than `maxBytes`. */
+export function unpackLz4Frames(data: Buffer, maxBytes: number): Buffer {
+  const reader = new Lz4FrameReader();
+  const blocks: Buffer[] = [];
+  let bytes = 0;
+  for (const block of reader.read(data)) {
+    bytes += block.length;
+    if (bytes > maxBytes) throw new Error("the frame is too large");
+    blocks.push(block);
+  }
+  if (!reader.isDone) throw new Error("the frame ends too early");
+  return blocks.length === 1 ? (blocks[0] as Buffer) : Buffer.concat(blocks, bytes);
+}
