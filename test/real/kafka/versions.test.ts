@@ -7,9 +7,10 @@ import { createPipe, untilState } from "../../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 import { accessOf } from "../../../src/sources/message-broker/access.ts";
 import { Membership } from "../../../src/sources/message-broker/group/membership.ts";
+import type { Api } from "../../../src/sources/message-broker/protocol/call.ts";
 import { KafkaClient } from "../../../src/sources/message-broker/protocol/kafka-client.ts";
 import { emptyMessage, RecordCursor } from "../../../src/sources/message-broker/protocol/records.ts";
-import { type Api, apis } from "../../../src/sources/message-broker/protocol/versions.ts";
+import { apis } from "../../../src/sources/message-broker/protocol/versions.ts";
 
 const missing = kfakeMissing();
 if (missing !== undefined) console.warn(`Brokers that are not Apache's are not tested: ${missing}`);
