@@ -3,7 +3,7 @@
  * `stream` or `fetch` (of the library), BROKERS TOPIC PARTITIONS ROWS. Prints JSON: times to load the client, and to
  * read, in ms, wall and CPU.
  */
-import { anyNetwork } from "../test/support/network.ts";
+import { anyNetwork } from "../harness/network/network.ts";
 
 const [client, brokers, topic, partitions, rows] = process.argv.slice(2) as [string, string, string, string, string];
 
@@ -18,13 +18,15 @@ async function spent(work: () => Promise<void>): Promise<Spent> {
 
 /** What a pipe does before its messages become rows. */
 async function ours(): Promise<Record<string, Spent>> {
-  let client: InstanceType<typeof import("../src/sources/message-broker/kafka-client.ts").KafkaClient> | undefined;
+  let client:
+    | InstanceType<typeof import("../src/sources/message-broker/protocol/kafka-client.ts").KafkaClient>
+    | undefined;
   const load = await spent(async () => {
     const { accessOf } = await import("../src/sources/message-broker/access.ts");
-    const { KafkaClient } = await import("../src/sources/message-broker/kafka-client.ts");
+    const { KafkaClient } = await import("../src/sources/message-broker/protocol/kafka-client.ts");
     client = new KafkaClient(accessOf({ brokers, topics: topic }, anyNetwork), "bench");
   });
-  const { emptyMessage, RecordCursor } = await import("../src/sources/message-broker/records.ts");
+  const { emptyMessage, RecordCursor } = await import("../src/sources/message-broker/protocol/records.ts");
   const { AnswerMemory } = await import("../src/sources/message-broker/broker-client.ts");
   const read = await spent(async () => {
     const kafka = client as NonNullable<typeof client>;

@@ -2,8 +2,8 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { startKafka } from "../test/support/kafka.ts";
-import { KafkaTool } from "../test/support/kafka-pipes.ts";
+import { startKafka } from "../harness/kafka/kafka.ts";
+import { KafkaTool } from "../harness/kafka/pipes.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 import { jsonMessage } from "./kafka.ts";
 
