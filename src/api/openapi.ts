@@ -1,7 +1,8 @@
 /** The OpenAPI 3.1 document of both interfaces, made from the operation tables. */
 import { z } from "zod";
 import { errorCodes } from "../lib/errors.ts";
-import type { Operation } from "./operation.ts";
+import { requestExamples } from "./examples.ts";
+import { type Operation, roleOf } from "./operation.ts";
 
 type Document = Record<string, unknown>;
 
@@ -89,7 +90,7 @@ function operationDocument(
     operationId,
     tags: [operation.tag],
     summary: operation.summary,
-    description: `Least role: \`${operation.access}\`.`,
+    description: `Least role: \`${roleOf(operation.access)}\`.`,
     security: [managed ? { basic: [] } : { bearer: [] }],
     parameters: [
       ...parameters("path", operation.params, components),
@@ -100,7 +101,12 @@ function operationDocument(
       : {
           requestBody: {
             required: true,
-            content: { "application/json": { schema: jsonSchema(operation.body, "input", components) } },
+            content: {
+              "application/json": {
+                schema: jsonSchema(operation.body, "input", components),
+                examples: examplesOf(operationId),
+              },
+            },
           },
         }),
     responses: {
@@ -108,12 +114,30 @@ function operationDocument(
         description: "Success",
         content: { "application/json": { schema: success(managed, operation, components) } },
       },
-      default: {
-        description: "Error",
-        content: { "application/json": { schema: { $ref: `#/components/schemas/${managed ? "ErrorA" : "ErrorB"}` } } },
-      },
+      ...refusals(operation, managed),
     },
   };
+}
+
+function examplesOf(operationId: string): Document {
+  const examples = requestExamples[operationId] ?? [];
+  return Object.fromEntries(examples.map(({ title, body }) => [title, { value: body }]));
+}
+
+/** What any operation of this shape may be refused with, and everything else. */
+function refusals(operation: Operation, managed: boolean): Document {
+  const content = { "application/json": { schema: { $ref: `#/components/schemas/${managed ? "ErrorA" : "ErrorB"}` } } };
+  const statuses: [number | "default", string, boolean][] = [
+    [400, "A member of the request is wrong; `issues` names each", operation.body !== undefined],
+    [401, "No login, or a wrong one", true],
+    [403, "The role does not allow it", true],
+    [404, "What the path names does not exist", true],
+    [429, "Too many requests, or too many failed logins", true],
+    ["default", "Another error: `code` says which", true],
+  ];
+  return Object.fromEntries(
+    statuses.filter(([, , holds]) => holds).map(([status, description]) => [status, { description, content }]),
+  );
 }
 
 function success(managed: boolean, operation: Operation, components: Components): Document {

@@ -7,6 +7,11 @@ import { z } from "zod";
 /** Least role that may call the operation: `read` < `developer` < `admin`. */
 export type Access = "read" | "developer" | "admin";
 
+/** The role of a key that has this access, as `roles` names it. */
+export function roleOf(access: Access): string {
+  return access === "read" ? "read_only" : access;
+}
+
 export type Operation = {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path with `{name}` parameters; every name stands in `params`. */

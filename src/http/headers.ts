@@ -23,7 +23,7 @@ export function addFixedHeaders(server: FastifyInstance, tls: boolean): void {
 /** For pages with markup: no scripts, nothing from elsewhere, in nobody's frame. */
 export const pageHeaders = {
   "content-security-policy":
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
   "x-frame-options": "DENY",
   "referrer-policy": "no-referrer",
 };

@@ -160,7 +160,7 @@ function pageOptions(options: HttpOptions, { endpoint }: Shared, failedLogins: F
   const statuses = () => loops.map((loop) => loop.status());
   return {
     version,
-    operations: managementOperations,
+    operations: { ...managementOperations, ...observabilityOperations },
     openApi: () =>
       openApiDocument({ management: managementOperations, observability: observabilityOperations, version }),
     loops: statuses,

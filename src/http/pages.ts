@@ -6,7 +6,7 @@ import type { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import { AppError } from "../lib/errors.ts";
 import type { LoopStatus } from "../lib/loop.ts";
 import { sha256 } from "../store/secrets.ts";
-import { docsPage } from "./docs-page.ts";
+import { DocsPages } from "./docs/pages.ts";
 import { pageHeaders } from "./headers.ts";
 import { hostCheck } from "./hosts.ts";
 import { metricsContentType, renderMetrics, type Sample } from "./metrics.ts";
@@ -34,14 +34,19 @@ export function addPages(server: FastifyInstance, options: PageOptions): void {
     if (isOurs(headers.host)) return;
     throw new AppError("FORBIDDEN", "This server does not know its name in the Host header; set publicHost to it.");
   };
-  const page = (path: string, content: () => { readonly type: string; readonly text: string }) => {
-    const made = lazily(content);
-    server.get(path, { onRequest }, async (_request, reply) => {
-      return reply.headers(pageHeaders).header("cache-control", "no-cache").type(made().type).send(made().text);
+  const page = (path: string, type: string, content: (request: FastifyRequest) => string) => {
+    server.get(path, { onRequest }, async (request, reply) => {
+      return reply.headers(pageHeaders).header("cache-control", "no-cache").type(type).send(content(request));
     });
   };
-  page("/openapi.json", () => ({ type: "application/json", text: JSON.stringify(options.openApi()) }));
-  page("/docs", () => ({ type: "text/html; charset=utf-8", text: docsPage(options.operations) }));
+  const html = "text/html; charset=utf-8";
+  const docs = new DocsPages(options.operations);
+  const openApi = lazily(() => JSON.stringify(options.openApi()));
+  page("/openapi.json", "application/json", openApi);
+  page("/docs", html, () => docs.index());
+  page("/docs/operations/:id", html, ({ params }) => docs.operation((params as { id: string }).id));
+  page("/docs/guides/:name", html, ({ params }) => docs.guide((params as { name: string }).name));
+  page("/docs/search", html, ({ query }) => docs.search(String((query as { q?: unknown }).q ?? "")));
   server.get("/", { onRequest }, async (_request, reply) => reply.redirect("/docs"));
   server.get("/health", { onRequest }, async () => {
     const { confined, sentence } = options.confinement;

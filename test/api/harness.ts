@@ -6,7 +6,7 @@ import type { FastifyInstance } from "fastify";
 import { limits } from "../../harness/limits.ts";
 import { anyNetwork } from "../../harness/network/network.ts";
 import { openApiDocument } from "../../src/api/openapi.ts";
-import { managementOperations } from "../../src/api/operations.ts";
+import { managementOperations, observabilityOperations } from "../../src/api/operations.ts";
 import { rescan } from "../../src/backups/catalogue.ts";
 import { BackupPlace, placeOptions } from "../../src/backups/storage/place.ts";
 import { stateOf } from "../../src/confinement/state.ts";
@@ -140,7 +140,7 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
       addPages(instance, {
         confinement: stateOf(7, "", 2),
         version: "0.0.0",
-        operations: managementOperations,
+        operations: { ...managementOperations, ...observabilityOperations },
         openApi: () => openApiDocument({ management: managementOperations, observability: {}, version: "0.0.0" }),
         loops: () => [],
         endpointProblems: () => options.endpointProblems ?? new Map(),

@@ -1,0 +1,170 @@
+/** Bodies of requests as examples, per operation: in the documentation, in `openapi.json`, and tried by a test. */
+
+export type Example = {
+  /** What it does, as a heading. */
+  readonly title: string;
+  readonly body: unknown;
+};
+
+const columns = [
+  { name: "time", type: "DateTime64(3)" },
+  { name: "user", type: "String" },
+  { name: "amount", type: "Float64" },
+];
+const destination = {
+  table: "events",
+  columns,
+  tableDefinition: { engine: { type: "MergeTree" }, sortingKey: ["user", "time"] },
+};
+const bucket = {
+  url: "https://my-bucket.s3.eu-west-1.amazonaws.com/events/*.json",
+  format: "JSONEachRow",
+  isContinuous: true,
+  authentication: "IAM_USER",
+  accessKey: { accessKeyId: "AKIA...", secretKey: "..." },
+};
+const broker = { brokers: "broker-1:9092,broker-2:9092", topics: "orders", format: "JSONEachRow" };
+
+export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
+  updateOrganization: [{ title: "Rename", body: { name: "Acme" } }],
+  createKey: [{ title: "A key that only reads", body: { name: "grafana", roles: ["read_only"] } }],
+  updateKey: [{ title: "Disable a key", body: { state: "disabled" } }],
+  createAccessToken: [{ title: "A token for charts", body: { name: "dashboard" } }],
+  updateAccessToken: [{ title: "Disable a token", body: { state: "disabled" } }],
+  createService: [
+    { title: "With defaults", body: { name: "Analytics" } },
+    {
+      title: "With a port, an access list and a limit of memory",
+      body: {
+        name: "Analytics",
+        port: 21_500,
+        ipAccessList: [{ source: "10.0.0.0/8", description: "office" }],
+        minReplicaMemoryGb: 4,
+        maxReplicaMemoryGb: 8,
+        idleTimeoutMinutes: 15,
+      },
+    },
+  ],
+  updateService: [
+    {
+      title: "Let one more network in",
+      body: { ipAccessList: { add: [{ source: "10.1.0.0/16", description: "vpn" }] } },
+    },
+    { title: "Move the endpoint to another port", body: { port: 21_501 } },
+  ],
+  updateServiceState: [
+    { title: "Stop", body: { command: "stop" } },
+    { title: "Start", body: { command: "start" } },
+  ],
+  updateServiceScaling: [{ title: "More memory", body: { minReplicaMemoryGb: 8, maxReplicaMemoryGb: 16 } }],
+  updateServicePassword: [{ title: "A generated password", body: {} }],
+  createServiceUser: [{ title: "A user who only reads", body: { name: "analyst", readonly: true } }],
+  createPipe: [
+    {
+      title: "Files of a bucket, now and as they arrive",
+      body: { name: "Events", source: { objectStorage: bucket }, destination },
+    },
+    { title: "A Kafka topic", body: { name: "Orders", source: { messageBroker: broker }, destination } },
+    {
+      title: "A Kinesis stream",
+      body: {
+        name: "Clicks",
+        source: {
+          managedStream: {
+            streamName: "clicks",
+            region: "eu-west-1",
+            format: "JSONEachRow",
+            iteratorType: "TRIM_HORIZON",
+            authentication: "IAM_USER",
+            accessKey: { accessKeyId: "AKIA...", secretKey: "..." },
+          },
+        },
+        destination,
+      },
+    },
+    {
+      title: "A Postgres database: copied, then followed",
+      body: {
+        name: "Shop",
+        source: {
+          relationalDb: {
+            host: "db.example.com",
+            database: "shop",
+            credentials: { username: "replicator", password: "..." },
+            tableMappings: [{ sourceSchemaName: "public", sourceTable: "orders", targetTable: "orders" }],
+          },
+        },
+        destination: { database: "shop" },
+      },
+    },
+  ],
+  discoverSchema: [{ title: "Fields of a topic", body: { source: { messageBroker: broker } } }],
+  updatePipe: [{ title: "Rename", body: { name: "Orders of the shop" } }],
+  updatePipeState: [
+    { title: "Stop", body: { command: "stop" } },
+    { title: "Start where it stopped", body: { command: "start" } },
+  ],
+  updatePipeScaling: [{ title: "Two workers", body: { replicas: 2 } }],
+  updatePipeSettings: [{ title: "Back to the default", body: { streaming_max_insert_wait_ms: null } }],
+  verifyBackup: [{ title: "By a trial restore", body: { deep: true } }],
+  restoreBackup: [
+    {
+      title: "One table under another name",
+      body: { database: "default", table: "events", targetDatabase: "default", targetTable: "events_restored" },
+    },
+  ],
+  updateBackupConfiguration: [
+    { title: "Every night, kept for a week", body: { backupStartTime: "03:30", backupRetentionPeriodInHours: 168 } },
+  ],
+  queryChartSeries: [
+    {
+      title: "Requests and their 95th percentile, by half hour",
+      body: {
+        startTime: 1_714_557_600_000,
+        endTime: 1_714_561_199_999,
+        granularity: "30m",
+        series: [
+          {
+            sourceId: "00000000-0000-4000-8000-000000000000",
+            aggFn: "count",
+            where: "Service:web",
+            groupBy: ["Service"],
+          },
+          {
+            sourceId: "00000000-0000-4000-8000-000000000000",
+            aggFn: "quantile",
+            level: 0.95,
+            field: "Duration",
+            where: "",
+            groupBy: ["Service"],
+          },
+        ],
+      },
+    },
+  ],
+  createSource: [
+    {
+      title: "A table of logs",
+      body: {
+        name: "logs",
+        kind: "log",
+        serviceId: "00000000-0000-4000-8000-000000000000",
+        from: { databaseName: "default", tableName: "logs" },
+        timestampValueExpression: "Timestamp",
+        implicitColumnExpression: "Body",
+      },
+    },
+  ],
+  replaceSource: [
+    {
+      title: "Another time column",
+      body: {
+        name: "logs",
+        kind: "log",
+        serviceId: "00000000-0000-4000-8000-000000000000",
+        from: { databaseName: "default", tableName: "logs" },
+        timestampValueExpression: "TimestampTime",
+      },
+    },
+  ],
+};
