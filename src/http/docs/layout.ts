@@ -9,7 +9,7 @@ a{color:var(--link)}h1{font-size:1.7rem;line-height:1.25}h2{margin-top:2.2rem;fo
 code,pre{font:.88em/1.5 ui-monospace,monospace}pre{background:var(--code);padding:.8rem;overflow:auto;border-radius:6px}
 code{background:var(--code);padding:.05rem .25rem;border-radius:4px}pre code{padding:0}.soft{color:var(--soft)}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;margin:.6rem 0}th,td{text-align:left;vertical-align:top;padding:.35rem .6rem .35rem 0;border-bottom:1px solid var(--line)}
-td code{overflow-wrap:anywhere}th{color:var(--soft);font-weight:600}.method{font-weight:700;display:inline-block;min-width:4.5rem}ul.plain{list-style:none;padding:0}ul.plain li{padding:.2rem 0}`;
+p code{overflow-wrap:anywhere}th:first-child{width:34%}th:nth-child(2){width:30%}th{color:var(--soft);font-weight:600}.method{font-weight:700;display:inline-block;min-width:4.5rem}ul.plain{list-style:none;padding:0}ul.plain li{padding:.2rem 0}`;
 
 /** `content` is markup. */
 export function layout(title: string, content: string, query = ""): string {

@@ -28,9 +28,9 @@ export function operationPage(id: string, operation: Operation): string {
   return `<p>${inlineCode(summary)}.</p>
 <p><span class="method">${method}</span><code>${escapeHtml(path)}</code></p>
 <p class="soft">Least role: <code>${roleOf(access)}</code>. Login: ${loginOf(path)}.</p>
+<h2>Example</h2>${examples(id, operation)}
 ${section("In the path", Object.keys(params.shape).length > 0 ? params : undefined, "input")}
-${section("In the query", query, "input")}${section("Body", body, "input")}
-<h2>Example</h2>${examples(id, operation)}${section("Result", result, "output")}
+${section("In the query", query, "input")}${section("Body", body, "input")}${section("Result", result, "output")}
 <p class="soft">Errors carry <code>code</code>, a sentence and, for wrong members, <code>issues</code>:
 <a href="/docs/guides/errors">all codes</a>.</p>`;
 }
@@ -53,7 +53,10 @@ function row({ path, type, required, default: fallback, meaning }: Field, io: "i
     meaning === "" ? "" : `${inlineCode(meaning)}.`.replace(/([.?!])\.$/, "$1"),
     fallback === undefined ? "" : `Default: <code>${escapeHtml(fallback)}</code>.`,
   ];
-  return `<tr><td><code>${escapeHtml(path)}</code></td><td>${escapeHtml(type)}</td><td>${notes.filter(Boolean).join(" ")}</td></tr>`;
+  const breakable = escapeHtml(path).replaceAll(".", ".<wbr>");
+  // In a request null means "not given", for every member that may be left out.
+  const shown = io === "input" && !required ? type.replace(/ or null$/, "") : type;
+  return `<tr><td><code>${breakable}</code></td><td>${escapeHtml(shown)}</td><td>${notes.filter(Boolean).join(" ")}</td></tr>`;
 }
 
 function examples(id: string, operation: Operation): string {
@@ -74,7 +77,18 @@ function curl({ method, path }: Operation, body: unknown): string {
     .replaceAll(/\{(\w+?)(?:Id)?\}/g, (_, name: string) => `$${name.toUpperCase()}`);
   const login = managed ? '-u "$KEY"' : '-H "Authorization: Bearer $TOKEN"';
   const verb = method === "GET" || (method === "POST" && body !== undefined) ? "" : ` -X ${method}`;
-  const data =
-    body === undefined ? "" : ` \\\n  -H 'Content-Type: application/json' -d '${JSON.stringify(body, null, 2)}'`;
+  const data = body === undefined ? "" : ` \\\n  -H 'Content-Type: application/json' -d '${compactJson(body)}'`;
   return `curl ${login}${verb} "${url.startsWith("$API") ? url : `$URL${url}`}"${data}`;
+}
+
+/** Like indented JSON, but what fits on a line stays on one. */
+function compactJson(value: unknown, indent = ""): string {
+  const flat = JSON.stringify(value, null, 1).replaceAll(/\n\s*/g, " ");
+  if (flat.length + indent.length <= 88 || value === null || typeof value !== "object") return flat;
+  const deeper = `${indent}  `;
+  const lines = Array.isArray(value)
+    ? value.map((element) => `${deeper}${compactJson(element, deeper)}`)
+    : Object.entries(value).map(([name, member]) => `${deeper}${JSON.stringify(name)}: ${compactJson(member, deeper)}`);
+  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  return `${open}\n${lines.join(",\n")}\n${indent}${close}`;
 }
