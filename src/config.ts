@@ -12,7 +12,7 @@ const positive = z.coerce.number().int().positive();
 const reach = z
   .string()
   .superRefine((text, context) => {
-    const message = reachProblem(text);
+    const message = problemOf(() => parseReach(text));
     if (message !== undefined) context.addIssue({ code: "custom", message });
   })
   .optional();
@@ -23,15 +23,11 @@ export const settings = {
   port: z.coerce.number().int().min(0).max(65_535).default(8150).describe("Port of the API; 0 picks a free one"),
   servicePorts: z
     .string()
-    .transform((text, context) => {
-      try {
-        return parsePortRange(text);
-      } catch (error) {
-        context.addIssue({ code: "custom", message: (error as Error).message });
-        return z.NEVER;
-      }
+    .superRefine((text, context) => {
+      const message = problemOf(() => parsePortRange(text));
+      if (message !== undefined) context.addIssue({ code: "custom", message });
     })
-    .default({ first: 21_000, last: 21_999 })
+    .default("21000-21999")
     .describe("Ports of services that name none, outside of the range that systems use for outgoing connections"),
   publicUrl: z
     .url({ protocol: /^https?$/ })
@@ -145,9 +141,10 @@ const schema = z
   })
   .refine((value) => is32Bytes(value.backupEncryptionKey), { error: "backupEncryptionKey must be 32 bytes in base64" });
 
-function reachProblem(text: string): string | undefined {
+/** What is wrong with a text that cannot be parsed. */
+function problemOf(parse: () => unknown): string | undefined {
   try {
-    parseReach(text);
+    parse();
     return undefined;
   } catch (error) {
     return (error as Error).message;

@@ -13,6 +13,7 @@ import type { Endpoint } from "../endpoint/open.ts";
 import { ServicePorts } from "../endpoint/service-ports.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Loop } from "../lib/loop.ts";
+import { parsePortRange } from "../lib/port-range.ts";
 import { pipeSamples } from "../pipes/control/metrics.ts";
 import type { Pipes } from "../pipes/control/open.ts";
 import type { Services } from "../services/open.ts";
@@ -115,7 +116,7 @@ function serviceDeps({ config, stores, services, endpoint, loops }: HttpOptions,
     endpoint: shared.endpoint,
     ports: new ServicePorts({
       host: config.host,
-      range: config.servicePorts,
+      range: parsePortRange(config.servicePorts),
       taken: async () => new Map((await stores.services.listAll()).map((row) => [row.port, `service "${row.name}"`])),
     }),
     live: (row) => ({
