@@ -10,7 +10,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ClickHouseClient } from "../../src/clickhouse/client.ts";
+import { type ClickHouseAddress, ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { internalUser } from "../../src/engine/chdb/users.ts";
 
 const childFile = fileURLToPath(new URL("./bare-engine-child.ts", import.meta.url));
@@ -35,10 +35,13 @@ export class BareEngine implements AsyncDisposable {
   }
 
   clientOf(user: string): ClickHouseClient {
-    const client =
-      this.#clients.get(user) ?? new ClickHouseClient({ host: "127.0.0.1", port: this.#port, user, password: key });
+    const client = this.#clients.get(user) ?? new ClickHouseClient(this.addressOf(user));
     this.#clients.set(user, client);
     return client;
+  }
+
+  addressOf(user: string): ClickHouseAddress {
+    return { host: "127.0.0.1", port: this.#port, user, password: key };
   }
 
   get dataDir(): string {

@@ -1,0 +1,143 @@
+/**
+ * Metrics of services' engines, as Prometheus reads them. Running engines are asked every few seconds, as the internal
+ * user: that wakes nobody and is no activity. Of a service that does not run, the numbers of its last run are kept.
+ */
+import { ClickHouseClient } from "../clickhouse/client.ts";
+import type { RunningEngine } from "./runtime.ts";
+
+/** Largest tables of a service that have samples of their own. */
+const maxTables = 100;
+const timeoutMs = 5_000;
+
+type Metric = {
+  readonly name: string;
+  readonly help: string;
+  /** Expression over `system.events`, `system.metrics` and the parts of tables. */
+  readonly sql: string;
+};
+
+const event = (name: string) => `sumIf(value, source = 'event' AND name = '${name}')`;
+const gauge = (name: string) => `sumIf(value, source = 'metric' AND name = '${name}')`;
+
+/** Totals begin anew with each start of the engine. Statements of Millrace itself count too: pipes, charts, backups. */
+export const engineMetrics: readonly Metric[] = [
+  { name: "Service_Memory_Bytes", help: "Memory that the engine accounts for.", sql: gauge("MemoryTracking") },
+  { name: "Service_RunningQueries", help: "Queries that run now.", sql: gauge("Query") },
+  { name: "Service_Connections", help: "Open connections to the engine.", sql: gauge("HTTPConnection") },
+  { name: "Service_RunningMerges", help: "Merges that run now.", sql: gauge("Merge") },
+  { name: "Service_Queries_Total", help: "Queries since the engine started.", sql: event("Query") },
+  { name: "Service_SelectQueries_Total", help: "SELECT queries.", sql: event("SelectQuery") },
+  { name: "Service_InsertQueries_Total", help: "INSERT queries.", sql: event("InsertQuery") },
+  { name: "Service_FailedQueries_Total", help: "Queries that ended with an error.", sql: event("FailedQuery") },
+  {
+    name: "Service_FailedSelectQueries_Total",
+    help: "SELECT queries that ended with an error.",
+    sql: event("FailedSelectQuery"),
+  },
+  {
+    name: "Service_FailedInsertQueries_Total",
+    help: "INSERT queries that ended with an error.",
+    sql: event("FailedInsertQuery"),
+  },
+  {
+    name: "Service_QueryTime_Seconds_Total",
+    help: "Time of all queries; with Service_Queries_Total, their mean latency.",
+    sql: `${event("QueryTimeMicroseconds")} / 1e6`,
+  },
+  {
+    name: "Service_CpuTime_Seconds_Total",
+    help: "Processor time of queries, merges and inserts.",
+    sql: `${event("OSCPUVirtualTimeMicroseconds")} / 1e6`,
+  },
+  { name: "Service_SelectedRows_Total", help: "Rows that were read from tables.", sql: event("SelectedRows") },
+  { name: "Service_SelectedBytes_Total", help: "Bytes that were read, uncompressed.", sql: event("SelectedBytes") },
+  { name: "Service_InsertedRows_Total", help: "Rows that were inserted.", sql: event("InsertedRows") },
+  { name: "Service_InsertedBytes_Total", help: "Bytes that were inserted, uncompressed.", sql: event("InsertedBytes") },
+  { name: "Service_MergedRows_Total", help: "Rows that merges have read.", sql: event("MergedRows") },
+];
+
+export const tableMetrics = {
+  bytes: { name: "Service_Table_Bytes", help: "Bytes of a table's active parts on disk, of the 100 largest tables." },
+  rows: { name: "Service_Table_Rows", help: "Rows of a table's active parts." },
+  parts: { name: "Service_Table_Parts", help: "Active parts of a table." },
+} as const;
+
+export const ageMetric = {
+  name: "Service_Metrics_Timestamp",
+  help: "When the numbers of the service were read, in seconds since 1970; old for a service that does not run.",
+};
+
+export type EngineSample = {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+};
+
+type Table = { database: string; table: string; bytes: string; rows: string; parts: string };
+type Reading = { readonly at: number; readonly values: readonly number[]; readonly tables: readonly Table[] };
+
+const valuesQuery = `SELECT ${engineMetrics.map(({ sql }, i) => `toFloat64(${sql}) AS v${i}`).join(", ")} FROM (
+  SELECT 'event' AS source, event AS name, toFloat64(value) AS value FROM system.events
+  UNION ALL SELECT 'metric', metric, toFloat64(value) FROM system.metrics)`;
+
+const tablesQuery = `SELECT database, table, sum(bytes_on_disk) AS bytes, sum(rows) AS rows, count() AS parts
+  FROM system.parts WHERE active AND database != 'system' GROUP BY database, table
+  ORDER BY bytes DESC, database, table LIMIT ${maxTables}`;
+
+/** What the engines have said last. */
+export class EngineMetrics {
+  readonly #engines: () => ReadonlyMap<string, RunningEngine>;
+  readonly #now: () => number;
+  readonly #readings = new Map<string, Reading>();
+
+  constructor(engines: () => ReadonlyMap<string, RunningEngine>, now = Date.now) {
+    this.#engines = engines;
+    this.#now = now;
+  }
+
+  /** Asks every running engine. One that does not answer keeps its last numbers. */
+  async pass(): Promise<void> {
+    await Promise.all([...this.#engines()].map(([id, engine]) => this.#read(id, engine)));
+  }
+
+  /** Samples of one service; none while nothing is known. */
+  samples(organizationId: string, serviceId: string): EngineSample[] {
+    const reading = this.#readings.get(serviceId);
+    if (reading === undefined) return [];
+    const labels = { organization: organizationId, service: serviceId };
+    const tables = reading.tables.flatMap((row) => {
+      const of = { ...labels, database: row.database, table: row.table };
+      return (["bytes", "rows", "parts"] as const).map((kind) => ({
+        ...tableMetrics[kind],
+        labels: of,
+        value: Number(row[kind]),
+      }));
+    });
+    return [
+      { ...ageMetric, labels, value: reading.at / 1_000 },
+      ...engineMetrics.map(({ name, help }, i) => ({ name, help, labels, value: reading.values[i] ?? 0 })),
+      ...tables,
+    ];
+  }
+
+  /** The service is removed. */
+  forget(serviceId: string): void {
+    this.#readings.delete(serviceId);
+  }
+
+  async #read(serviceId: string, { address }: RunningEngine): Promise<void> {
+    const client = new ClickHouseClient(address);
+    const options = { settings: { log_queries: 0 }, signal: AbortSignal.timeout(timeoutMs) };
+    try {
+      const [row] = await client.rows<Record<string, number>>(valuesQuery, options);
+      const tables = await client.rows<Table>(tablesQuery, options);
+      const values = engineMetrics.map((_, i) => Number(row?.[`v${i}`] ?? 0));
+      this.#readings.set(serviceId, { at: this.#now(), values, tables });
+    } catch {
+      // It is ending, or too busy to say: its state tells, and the age of its numbers.
+    } finally {
+      client.close();
+    }
+  }
+}
