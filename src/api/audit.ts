@@ -22,6 +22,7 @@ export const auditEvent = z
 export const auditOperations = {
   listAuditEvents: operation({
     method: "GET",
+    storedOnly: true,
     path: "/v1/organizations/{organizationId}/auditEvents",
     tag: "Organizations",
     summary: "Lists logins and refusals, newest first; a bounded number of each type is kept",

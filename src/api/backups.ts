@@ -158,6 +158,7 @@ export const backupOperations = {
   listRestores: operation({
     ...tag,
     method: "GET",
+    storedOnly: true,
     path: `${serviceRoot}/restores`,
     summary: "Lists the restores into a service, newest first",
     access: "read",
@@ -167,6 +168,7 @@ export const backupOperations = {
   getRestore: operation({
     ...tag,
     method: "GET",
+    storedOnly: true,
     path: `${serviceRoot}/restores/{restoreId}`,
     summary: "Gets a restore with its progress",
     access: "read",
@@ -176,6 +178,7 @@ export const backupOperations = {
   getBackupConfiguration: operation({
     ...tag,
     method: "GET",
+    storedOnly: true,
     path: `${serviceRoot}/backupConfiguration`,
     summary: "Gets the backup schedule of a service",
     access: "read",

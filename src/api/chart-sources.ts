@@ -92,6 +92,7 @@ export const chartSourceOperations = {
   listSources: operation({
     ...shared,
     method: "GET",
+    storedOnly: true,
     path: "/api/v2/sources",
     summary: "Lists the sources of charts",
     access: "read",
@@ -111,6 +112,7 @@ export const chartSourceOperations = {
   getSource: operation({
     ...shared,
     method: "GET",
+    storedOnly: true,
     path: "/api/v2/sources/{id}",
     summary: "Gets a source",
     access: "read",

@@ -43,6 +43,7 @@ export const keyOperations = {
   listKeys: operation({
     ...shared,
     method: "GET",
+    storedOnly: true,
     path: "/v1/organizations/{organizationId}/keys",
     summary: "Lists API keys",
     params: organization,
@@ -65,6 +66,7 @@ export const keyOperations = {
   getKey: operation({
     ...shared,
     method: "GET",
+    storedOnly: true,
     path: "/v1/organizations/{organizationId}/keys/{keyId}",
     summary: "Gets an API key",
     params: key,
@@ -94,6 +96,7 @@ export const keyOperations = {
   listAccessTokens: operation({
     ...shared,
     method: "GET",
+    storedOnly: true,
     path: "/v1/organizations/{organizationId}/accessTokens",
     summary: "Lists the access tokens of the chart interface",
     params: organization,

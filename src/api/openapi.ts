@@ -79,6 +79,17 @@ const errorB = {
   required: ["message", "error", "code"],
 };
 
+const ifNoneMatch = {
+  name: "If-None-Match",
+  in: "header",
+  required: false,
+  description: "Entity tags of answers that the caller has, compared weakly",
+  schema: { type: "string" },
+};
+
+const tagged = { ETag: { description: "A weak entity tag of the result", schema: { type: "string" } } };
+const notModified = { 304: { description: "Not modified since the answer with this entity tag", headers: tagged } };
+
 function operationDocument(
   name: "management" | "observability",
   operationId: string,
@@ -95,6 +106,7 @@ function operationDocument(
     parameters: [
       ...parameters("path", operation.params, components),
       ...parameters("query", operation.query, components),
+      ...(operation.storedOnly === true ? [ifNoneMatch] : []),
     ],
     ...(operation.body === undefined
       ? {}
@@ -112,8 +124,10 @@ function operationDocument(
     responses: {
       200: {
         description: "Success",
+        ...(operation.storedOnly === true ? { headers: tagged } : {}),
         content: { "application/json": { schema: success(managed, operation, components) } },
       },
+      ...(operation.storedOnly === true ? notModified : {}),
       ...refusals(operation, managed),
     },
   };

@@ -24,6 +24,11 @@ export type Operation = {
   readonly body?: z.ZodType;
   /** Absent: the answer carries no `result`. */
   readonly result?: z.ZodType;
+  /**
+   * For a GET whose answer is made of stored data alone, by nothing but organization, role and parameters: it is kept
+   * until the next write, and has an entity tag. Not for what depends on running processes, memory or the clock.
+   */
+  readonly storedOnly?: true;
 };
 
 /** The input a handler receives: what the schemas made of the request. */

@@ -18,6 +18,7 @@ const one = z.object({ organizationId: uuid });
 export const organizationOperations = {
   listOrganizations: operation({
     method: "GET",
+    storedOnly: true,
     path: "/v1/organizations",
     tag: "Organizations",
     summary: "Lists the organization of the key",
@@ -27,6 +28,7 @@ export const organizationOperations = {
   }),
   getOrganization: operation({
     method: "GET",
+    storedOnly: true,
     path: "/v1/organizations/{organizationId}",
     tag: "Organizations",
     summary: "Gets an organization",

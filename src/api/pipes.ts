@@ -198,6 +198,7 @@ export const pipeOperations = {
   listPipes: operation({
     ...tag,
     method: "GET",
+    storedOnly: true,
     path: root,
     summary: "Lists the pipes of a service",
     access: "read",
@@ -254,6 +255,7 @@ export const pipeOperations = {
   getPipeSettings: operation({
     ...tag,
     method: "GET",
+    storedOnly: true,
     path: `${root}/{pipeId}/settings`,
     summary: "Gets the settings that were set",
     access: "read",

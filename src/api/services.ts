@@ -254,6 +254,7 @@ export const serviceOperations = {
   listServiceUsers: operation({
     ...tagName,
     method: "GET",
+    storedOnly: true,
     path: `${root}/{serviceId}/users`,
     summary: "Lists the database users of a service",
     access: "read",

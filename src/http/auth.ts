@@ -7,9 +7,8 @@
 import type { KeyRole } from "../api/keys.ts";
 import type { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import { AppError } from "../lib/errors.ts";
-import { remember } from "../lib/remember.ts";
 import type { AuditEvent } from "../store/audit-events.ts";
-import type { CredentialStore, KeyRow } from "../store/credentials.ts";
+import type { CredentialStore } from "../store/credentials.ts";
 import { sameDigest, sha256 } from "../store/secrets.ts";
 
 export type Principal = { readonly organizationId: string; readonly role: KeyRole; readonly credentialId: string };
@@ -23,14 +22,11 @@ type StoredCredential = {
 };
 
 const noDigest = Buffer.alloc(32);
-const digestOf = remember((key: KeyRow) => Buffer.from(key.secret_hash, "hex"));
 
 export class Authenticator {
   readonly #credentials: CredentialStore;
   readonly #failures: FailedLogins;
   readonly #note: (event: AuditEvent) => void;
-  /** What headers of callers who were let in say; the key itself is looked up and compared every time. */
-  readonly #proven = new Map<string, BasicCredentials>();
   /** Minute and address of the last noted use, by credential. */
   readonly #noted = new Map<string, { readonly minute: number; readonly address: string }>();
 
@@ -43,15 +39,13 @@ export class Authenticator {
 
   /** Interface A: HTTP Basic with key id and secret. Throws UNAUTHORIZED or TOO_MANY_REQUESTS. */
   async basic(header: string | undefined, address: string): Promise<Principal> {
-    const proven = this.#proven.get(header ?? "");
-    const { keyId, digest } = proven ?? readBasic(header);
+    const { keyId, digest } = readBasic(header);
     const key = keyId === undefined ? undefined : await this.#credentials.findKeyByKeyId(keyId);
-    const matches = sameDigest(digest, key === undefined ? noDigest : digestOf(key));
+    const matches = sameDigest(digest, key === undefined ? noDigest : Buffer.from(key.secret_hash, "hex"));
     if (key === undefined || !matches || !this.#usable(key)) {
       this.#noteRefusal("api_key", key, address, matches ? "disabled or expired" : "wrong secret");
       throw await this.#refuse(address, "The key is not valid.");
     }
-    if (proven === undefined) this.#remember(header as string, { keyId, digest });
     this.#noteUse("api_keys", key, address);
     return { organizationId: key.organization_id, role: key.role as KeyRole, credentialId: key.id };
   }
@@ -65,11 +59,6 @@ export class Authenticator {
       throw await this.#refuse(address, "The access token is not valid.");
     this.#noteUse("access_tokens", token, address);
     return { organizationId: token.organization_id, role: "developer", credentialId: token.id };
-  }
-
-  #remember(header: string, read: BasicCredentials): void {
-    if (this.#proven.size >= maxProven) this.#proven.clear();
-    this.#proven.set(header, read);
   }
 
   #usable(credential: StoredCredential): boolean {
@@ -110,9 +99,6 @@ export class Authenticator {
 }
 
 type BasicCredentials = { readonly keyId: string | undefined; readonly digest: Buffer };
-
-/** Headers remembered at a time. */
-const maxProven = 1_000;
 
 function readBasic(header: string | undefined): BasicCredentials {
   const encoded = /^Basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(header ?? "")?.[1];

@@ -6,7 +6,16 @@ const strictTransport = ["strict-transport-security", "max-age=31536000"];
 
 /** Names and values in turn, for answers that are written past the router. They hold secrets, or names of things. */
 export function fixedHeaders(tls: boolean): string[] {
-  return ["cache-control", "no-store", "x-content-type-options", "nosniff", ...(tls ? strictTransport : [])];
+  return ["cache-control", "no-store", ...safeHeaders(tls)];
+}
+
+/** For answers with an entity tag. Their caller may keep them, and asks each time whether they still hold. */
+export function taggedHeaders(tls: boolean): string[] {
+  return ["cache-control", "private, no-cache", "vary", "Authorization", ...safeHeaders(tls)];
+}
+
+function safeHeaders(tls: boolean): string[] {
+  return ["x-content-type-options", "nosniff", ...(tls ? strictTransport : [])];
 }
 
 /** For answers that the router sends. One that says how it may be kept is left to say so. */

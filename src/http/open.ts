@@ -74,6 +74,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
     bodyLimitBytes: config.bodyLimitBytes,
     tls: options.tls,
     signal: options.signal,
+    revision: () => stores.db.revision(),
     management: { operations: managementOperations, handlers: managementHandlers(options, shared) },
     observability: { operations: observabilityOperations, handlers: observabilityHandlers(options, shared) },
     extend: (instance) => addPages(instance, pageOptions(options, shared, failedLogins)),

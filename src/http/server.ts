@@ -8,11 +8,12 @@ import type { Operation } from "../api/operation.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { type Admission, admit, rateHeaders } from "./admission.ts";
-import { sendEnvelope } from "./answer.ts";
+import { sendEnvelope, sendNotModified } from "./answer.ts";
+import { AnswerCache, type KeptAnswer, namedTags } from "./answer-cache.ts";
 import { parseJson } from "./body.ts";
 import { type Context, RequestContext } from "./context.ts";
 import { errorBody, type Interface, toAppError } from "./errors.ts";
-import { addFixedHeaders, fixedHeaders } from "./headers.ts";
+import { addFixedHeaders, fixedHeaders, taggedHeaders } from "./headers.ts";
 import { validate } from "./validate.ts";
 
 type AnyHandler = (input: never, context: Context, reply: FastifyReply) => Promise<unknown>;
@@ -29,6 +30,8 @@ export type ServerOptions = Admission & {
     readonly operations: Record<string, Operation>;
     readonly handlers: Record<string, AnyHandler>;
   };
+  /** Names the state of the store: see `Database.revision`. */
+  readonly revision: () => number;
   /** Adds routes that are not operations: health, metrics, documents, console. */
   readonly extend: (server: FastifyInstance) => void;
   readonly signal: AbortSignal;
@@ -60,8 +63,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   addFixedHeaders(server, options.tls !== undefined);
   server.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   server.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
-  mount(server, options, "management");
-  mount(server, options, "observability");
+  const answers = new AnswerCache(options.revision);
+  mount(server, options, answers, "management");
+  mount(server, options, answers, "observability");
   options.extend(server);
   server.setNotFoundHandler((request) => {
     throw new AppError("NOT_FOUND", `There is no ${request.method} ${pathOf(request)}.`);
@@ -75,15 +79,16 @@ function interfaceOf(request: FastifyRequest): Interface {
   return request.url.startsWith("/api/") ? "observability" : "management";
 }
 
-function mount(server: FastifyInstance, options: ServerOptions, name: Interface): void {
+function mount(server: FastifyInstance, options: ServerOptions, answers: AnswerCache, name: Interface): void {
   const { operations, handlers } = options[name];
   const methodsByPath = new Map<string, Set<string>>();
-  const headers = fixedHeaders(options.tls !== undefined);
+  const tls = options.tls !== undefined;
   for (const [id, operation] of Object.entries(operations)) {
     const url = operation.path.replaceAll(/\{(\w+)\}/g, ":$1");
     const methods = methodsByPath.get(url) ?? new Set();
     methodsByPath.set(url, methods.add(operation.method));
-    const route = { options, name, operation, handler: handlers[id] as AnyHandler, headers };
+    const headers = operation.storedOnly === true ? taggedHeaders(tls) : fixedHeaders(tls);
+    const route = { id, options, answers, name, operation, handler: handlers[id] as AnyHandler, headers };
     server.route({
       method: operation.method,
       url,
@@ -113,7 +118,9 @@ function refuseOtherMethods(server: FastifyInstance, url: string, allowed: strin
 }
 
 type Route = {
+  readonly id: string;
   readonly options: ServerOptions;
+  readonly answers: AnswerCache;
   readonly name: Interface;
   readonly operation: Operation;
   readonly handler: AnyHandler;
@@ -129,13 +136,32 @@ async function serve(route: Route, request: FastifyRequest, reply: FastifyReply)
   if (name === "observability") addRateHeaders(options, request, reply);
   const context = new RequestContext(principal, request, options.signal);
   try {
-    const result = await route.handler({ params: request.params, query, body } as never, context, reply);
+    const answer = () => route.handler({ params: request.params, query, body } as never, context, reply);
+    if (operation.storedOnly === true) {
+      const key = JSON.stringify([route.id, principal.organizationId, principal.role, request.params, query]);
+      return sendKept(route, request, reply, await route.answers.of(key, answer));
+    }
+    const result = await answer();
     if (name === "observability") return result;
-    const headers = route.headers.concat(rateHeaders(options, name, request));
-    sendEnvelope(reply, headers, operation.result && (result as object));
+    sendEnvelope(reply, headersOf(route, request), operation.result && JSON.stringify(result));
   } finally {
     context.release();
   }
+}
+
+/** The kept answer, or 304 for a caller who has it. The envelope's request id differs each time, so the tag is weak. */
+function sendKept(route: Route, request: FastifyRequest, reply: FastifyReply, { json, tag }: KeptAnswer): unknown {
+  const known = namedTags(request.headers["if-none-match"]);
+  const isKnown = known.includes(tag) || known.includes("*");
+  const headers = [...headersOf(route, request), "etag", `W/${tag}`];
+  if (isKnown) return sendNotModified(reply, headers);
+  if (route.name === "management") return sendEnvelope(reply, headers, json);
+  for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);
+  return reply.type("application/json; charset=utf-8").send(json);
+}
+
+function headersOf({ options, name, headers }: Route, request: FastifyRequest): string[] {
+  return headers.concat(rateHeaders(options, name, request));
 }
 
 function readBody(request: FastifyRequest): unknown {

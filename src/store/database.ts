@@ -7,11 +7,9 @@ import { chmodSync, closeSync, existsSync, openSync, readdirSync, readFileSync }
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import { Answers } from "./answers.ts";
 
 export type SqlValue = string | number | bigint | null;
 
-/** Rows are shared between callers and never change. */
 export interface Queries {
   all<Row>(sql: string, ...params: SqlValue[]): Promise<readonly Row[]>;
   get<Row>(sql: string, ...params: SqlValue[]): Promise<Row | undefined>;
@@ -22,6 +20,8 @@ export interface Queries {
 export interface Database extends Queries {
   /** Runs the body's statements as one atomic, serialised unit; an exception rolls all of it back. */
   transaction<T>(body: (tx: Queries) => Promise<T>): Promise<T>;
+  /** Raised by every write before its promise resolves: as long as it stays, reads find the same. Starts at 0. */
+  revision(): number;
   /** Writes a consistent copy into a file that does not exist yet. */
   snapshotTo(file: string): Promise<void>;
   close(): void;
@@ -38,21 +38,20 @@ export function openDatabase(file: string): Database {
   migrate(writer);
   const reader = new Connection(file);
   let tail: Promise<unknown> = Promise.resolve();
-  // This process is the only writer, so what was read stays true until the next write.
-  const answers = new Answers<Answer>();
-  const ask = <Row>(sql: string, params: SqlValue[]): Answer<Row> =>
-    answers.of(sql, params, () => {
-      const rows = reader.all(sql, params).map((row) => Object.freeze(row));
-      return { rows: Promise.resolve(rows), first: Promise.resolve(rows[0]) };
-    }) as Answer<Row>;
+  // This process is the only writer: it holds the lock.
+  let revision = 0;
   const exclusively = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = tail.then(work).finally(() => answers.forget());
+    // After the commit: a reader that knows the new revision never reads what was before it.
+    const result = tail.then(work).finally(() => {
+      revision += 1;
+    });
     tail = result.catch(() => {});
     return result;
   };
   return {
-    all: <Row>(sql: string, ...params: SqlValue[]) => settled(() => ask<Row>(sql, params).rows),
-    get: <Row>(sql: string, ...params: SqlValue[]) => settled(() => ask<Row>(sql, params).first),
+    all: async (sql, ...params) => reader.all(sql, params),
+    get: async (sql, ...params) => reader.get(sql, params),
+    revision: () => revision,
     run: (sql, ...params) => exclusively(async () => writer.run(sql, params)),
     transaction: (body) => exclusively(() => inTransaction(writer, body)),
     snapshotTo: (file) => exclusively(async () => void writer.run("VACUUM INTO ?", [file])),
@@ -62,18 +61,6 @@ export function openDatabase(file: string): Database {
       lock.close();
     },
   };
-}
-
-/** Promises that have resolved already: a known answer costs no new one. */
-type Answer<Row = unknown> = { readonly rows: Promise<readonly Row[]>; readonly first: Promise<Row | undefined> };
-
-/** What the body throws, as a rejection. */
-function settled<T>(body: () => Promise<T>): Promise<T> {
-  try {
-    return body();
-  } catch (error) {
-    return Promise.reject(error);
-  }
 }
 
 async function inTransaction<T>(connection: Connection, body: (tx: Queries) => Promise<T>): Promise<T> {

@@ -4,7 +4,6 @@
  */
 import { randomUUID } from "node:crypto";
 import type { PipeState } from "../api/pipes.ts";
-import { remember } from "../lib/remember.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import type { Sealer } from "./secrets.ts";
@@ -134,13 +133,12 @@ export class PipeStore {
     return row && toPipe(row);
   }
 
-  /** The same array as long as nothing was written. */
   async listIn(serviceId: string): Promise<readonly Pipe[]> {
     const rows = await this.#db.all<PipeRow>(
       "SELECT * FROM pipes WHERE service_id = ? AND desired_state <> 'deleted' ORDER BY created_at, id",
       serviceId,
     );
-    return listOf(rows);
+    return rows.map(toPipe);
   }
 
   async listAll(): Promise<Pipe[]> {
@@ -211,11 +209,7 @@ export class PipeStore {
   }
 }
 
-/** Rows are remembered by the database until something is written, and so is what was made of them. */
-const toPipe = remember(parseRow);
-const listOf = remember((rows: readonly PipeRow[]) => rows.map(toPipe));
-
-function parseRow(row: PipeRow): Pipe {
+function toPipe(row: PipeRow): Pipe {
   return {
     id: row.id,
     serviceId: row.service_id,

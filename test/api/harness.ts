@@ -79,6 +79,9 @@ export type ApiOptions = {
   defaultDiskGb?: number;
   /** Services whose endpoint could not be opened. */
   endpointProblems?: ReadonlyMap<string, string>;
+  /** Gauges of every pipe's workers. */
+  gauges?: () => Record<string, number>;
+  lastActivityAt?: () => number | undefined;
 };
 
 /** What handlers are built of, besides what `options` says. */
@@ -134,6 +137,7 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
     ...(options.checkEveryMs === undefined ? {} : { checkEveryMs: options.checkEveryMs }),
     tls: undefined,
     signal: new AbortController().signal,
+    revision: () => stores.db.revision(),
     management: { operations: managementOperations, handlers: handlersOf(options, parts) },
     observability: { operations: {}, handlers: {} },
     extend: (instance) =>
@@ -165,7 +169,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks }: Parts) {
       endpoint: { protocol: "http", host: "127.0.0.1" },
       ports: { pick: async () => port++, require: async () => {} },
       live: (row) => ({
-        lastActivityAt: undefined,
+        lastActivityAt: options.lastActivityAt?.(),
         diskUsedBytes: disks.usedBytes(row),
         diskProblem: disks.problem(row),
         endpointProblem: options.endpointProblems?.get(row.id),
@@ -182,7 +186,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks }: Parts) {
       pipes,
       checks: checksWithoutEngine(),
       limits: most,
-      gauges: () => ({ lagMs: 5 }),
+      gauges: options.gauges ?? (() => ({ lagMs: 5 })),
       poke,
     }),
     ...auditHandlers({ events: stores.auditEvents }),

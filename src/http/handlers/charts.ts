@@ -4,6 +4,7 @@ import type { FastifyReply } from "fastify";
 import type { SeriesRequest } from "../../api/charts.ts";
 import { formatFor, formats } from "../../charts/answer/answer.ts";
 import type { Charts } from "../../charts/charts.ts";
+import { namedTags } from "../answer-cache.ts";
 import type { Context } from "../context.ts";
 
 export function chartHandlers(charts: Charts) {
@@ -11,7 +12,7 @@ export function chartHandlers(charts: Charts) {
     queryChartSeries: async ({ body }: { body: SeriesRequest }, context: Context, reply: FastifyReply) => {
       const { headers } = reply.request;
       const format = formatFor(headers.accept);
-      const known = (headers["if-none-match"] ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+      const known = namedTags(headers["if-none-match"]);
       const { organizationId, credentialId, signal } = context;
       const outcome = await charts.query(body, { organizationId, credentialId, signal, format, known });
       // Answers may be kept by the caller, but are asked for again: a tag tells whether rows have changed since.

@@ -10,7 +10,7 @@ import { type OrganizationLimits, requireRoom } from "../../store/limits.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { ServiceRow, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
-import { pipeDetailsOf, pipeRecordOf, pipeRecordsOf } from "../views/pipes.ts";
+import { pipeDetailsOf, pipeRecordOf } from "../views/pipes.ts";
 
 export type PipeDeps = {
   readonly pipes: PipeStore;
@@ -35,7 +35,7 @@ export function pipeHandlers(deps: PipeDeps): PipeHandlers<keyof typeof pipeOper
 function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPipe" | "discoverSchema"> {
   const { pipes } = deps;
   return {
-    listPipes: async ({ params }) => pipeRecordsOf(await pipes.listIn((await findService(deps, params)).id)),
+    listPipes: async ({ params }) => (await pipes.listIn((await findService(deps, params)).id)).map(pipeRecordOf),
     createPipe: async ({ params, body }, { signal }) => {
       const service = await findService(deps, params);
       refuseUnlessRunning(service, "creation");

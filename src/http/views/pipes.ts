@@ -1,13 +1,7 @@
 /** Pipes as the API shows them: what the user sent, without secrets and roles, and nothing filled in. */
 import type { z } from "zod";
 import type { pipeDetails, pipeRecord } from "../../api/pipes.ts";
-import { remember } from "../../lib/remember.ts";
 import type { Pipe } from "../../store/pipes.ts";
-
-/** Lists are asked for often and change rarely; a frozen result is turned into JSON only once. */
-export const pipeRecordsOf = remember(
-  (pipes: readonly Pipe[]) => Object.freeze(pipes.map(pipeRecordOf)) as z.input<typeof pipeRecord>[],
-);
 
 export function pipeRecordOf(pipe: Pipe): z.input<typeof pipeRecord> {
   return {

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { AnswerCache, namedTags } from "./answer-cache.ts";
+
+test("an answer is made once for each revision of the store", async () => {
+  let revision = 0;
+  let made = 0;
+  const cache = new AnswerCache(() => revision);
+  const ask = async () => (await cache.of("k", async () => ({ made: ++made }))).json;
+  expect([await ask(), await ask()]).toEqual(['{"made":1}', '{"made":1}']);
+  revision += 1;
+  expect([await ask(), await ask()]).toEqual(['{"made":2}', '{"made":2}']);
+});
+
+test("an answer that was made while something was written is given, and not kept", async () => {
+  let revision = 0;
+  const cache = new AnswerCache(() => revision);
+  const read = Promise.withResolvers<string>();
+  const early = cache.of("k", () => read.promise);
+  revision += 1;
+  // Others have filled the new revision by the time the early one is done.
+  await cache.of("other", async () => "x");
+  read.resolve("old");
+  expect((await early).json).toBe('"old"');
+  expect((await cache.of("k", async () => "new")).json).toBe('"new"');
+});
+
+test("what throws is asked for again", async () => {
+  const cache = new AnswerCache(() => 0);
+  const refuse = async () => {
+    throw new Error("not yet");
+  };
+  await expect(cache.of("k", refuse)).rejects.toThrow("not yet");
+  expect((await cache.of("k", async () => 1)).json).toBe("1");
+});
+
+test("memory is bounded: beyond it answers are made again, and a giant is never kept", async () => {
+  const cache = new AnswerCache(() => 0);
+  let made = 0;
+  const ask = (key: string, length: number) => cache.of(key, async () => `${++made}`.padEnd(length, "."));
+  const mebi = 2 ** 20;
+  await ask("giant", 9 * mebi);
+  await ask("giant", 9 * mebi);
+  expect(made).toBe(2);
+  for (let i = 0; i < 7; i += 1) await ask(`${i}`, mebi);
+  await ask("0", mebi);
+  expect(made).toBe(9);
+  await ask("one too many", mebi);
+  await ask("0", mebi);
+  expect(made).toBe(11);
+});
+
+test("the tag says what the answer is, whatever the revision", async () => {
+  let revision = 0;
+  const cache = new AnswerCache(() => revision++);
+  const tagOf = async (value: unknown) => (await cache.of("k", async () => value)).tag;
+  expect(await tagOf({ a: 1 })).toBe(await tagOf({ a: 1 }));
+  expect(await tagOf({ a: 1 })).not.toBe(await tagOf({ a: 2 }));
+  expect(await tagOf([])).toMatch(/^"[\w-]{22}"$/);
+});
+
+test("If-None-Match is a list of tags, strong or weak", () => {
+  expect(namedTags('"a", W/"b",W/"c"')).toEqual(['"a"', '"b"', '"c"']);
+  expect(namedTags("*")).toEqual(["*"]);
+});

@@ -1,0 +1,158 @@
+/** GET answers that are kept at the edge with an entity tag, and those that must not be. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { limits } from "../../harness/limits.ts";
+import { managementOperations, observabilityOperations } from "../../src/api/operations.ts";
+import { type Api, basic, startApi } from "./harness.ts";
+
+const activity = { lastAt: Date.parse("2026-01-01T00:00:00Z") };
+const workers: Record<string, number> = { lagMs: 5 };
+
+let api: Api;
+let service: string;
+let serviceId: string;
+let pipeId: string;
+beforeAll(async () => {
+  api = await startApi({ gauges: () => workers, lastActivityAt: () => activity.lastAt });
+  const created = await api.call("POST", "/v1/organizations/{o}/services", { body: { name: "s" } });
+  serviceId = created.body.result.service.id;
+  service = `/v1/organizations/{o}/services/${serviceId}`;
+  pipeId = await api.pipes.create(newPipe("p"), limits.pipes);
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+function newPipe(name: string) {
+  const definition = { sourceKind: "objectStorage", source: { objectStorage: {} }, destination: {}, fieldMappings: [] };
+  return { serviceId, name, ...definition, scaling: {}, settings: {}, secrets: {}, roles: undefined };
+}
+
+/** Why the answer is more than stored data; a new GET has to be put here or be `storedOnly`. */
+const live = {
+  // Activity and disk use are known in memory before they are stored.
+  ...{ listServices: "memory", getService: "memory" },
+  // Gauges are told by running workers.
+  getPipe: "workers",
+  // Backups that run have a duration, and retention looks at ages.
+  ...{ listBackups: "clock", getBackup: "clock", listAllBackups: "clock", previewRetention: "clock" },
+};
+
+test("every GET is either made of stored data alone, or named with what else it holds", () => {
+  const operations = Object.entries({ ...managementOperations, ...observabilityOperations }) as [
+    string,
+    { method: string; storedOnly?: true },
+  ][];
+  const unkept = operations.filter(([, { method, storedOnly }]) => method === "GET" && storedOnly !== true);
+  expect(unkept.map(([id]) => id).sort()).toEqual(Object.keys(live).sort());
+  expect(operations.filter(([, { method, storedOnly }]) => method !== "GET" && storedOnly)).toEqual([]);
+});
+
+describe("what is made of stored data alone", () => {
+  test("is asked for again with its tag: 304 without a body, in a new envelope the same tag", async () => {
+    const first = await api.call("GET", `${service}/pipes`);
+    expect(first.headers).toMatchObject({
+      etag: expect.stringMatching(/^W\/"[\w-]{22}"$/),
+      "cache-control": "private, no-cache",
+      vary: "Authorization",
+    });
+    const again = await api.call("GET", `${service}/pipes`);
+    expect(again.headers.etag).toBe(first.headers.etag);
+    expect(again.body.requestId).not.toBe(first.body.requestId);
+    const tag = first.headers.etag as string;
+    for (const known of [tag, tag.slice(2), `"other", ${tag}`, "*"]) {
+      const answer = await api.call("GET", `${service}/pipes`, { headers: { "if-none-match": known } });
+      expect([answer.status, answer.text]).toEqual([304, ""]);
+      expect(answer.headers).toMatchObject({ etag: tag, "x-content-type-options": "nosniff" });
+      expect(Number(answer.headers["x-ratelimit-remaining"])).toBeGreaterThan(0);
+    }
+  });
+
+  test("is new after a change, and has its tag back when it is as before", async () => {
+    const settings = async (known = "") => {
+      const answer = await api.call("GET", `${service}/pipes/${pipeId}/settings`, {
+        headers: { "if-none-match": known },
+      });
+      return { status: answer.status, tag: answer.headers.etag as string, result: answer.body?.result };
+    };
+    const before = await settings();
+    await api.pipes.change(pipeId, { settings: { database_max_threads: 3 } });
+    const changed = await settings(before.tag);
+    expect(changed).toMatchObject({ status: 200, result: { database_max_threads: 3 } });
+    expect(changed.tag).not.toBe(before.tag);
+    await api.pipes.change(pipeId, { settings: {} });
+    expect((await settings(before.tag)).status).toBe(304);
+  });
+
+  test("shows every write at once, whatever the table and whoever wrote it", async () => {
+    for (let i = 0; i < 20; i += 1) {
+      await api.services.addUser(
+        { service_id: serviceId, name: `u${i}`, password_sha256: "", readonly: 0 },
+        limits.users,
+      );
+      expect((await api.call("GET", `${service}/users`)).body.result).toHaveLength(i + 2);
+      await api.pipes.create(newPipe(`p${i}`), limits.pipes);
+      expect((await api.call("GET", `${service}/pipes`)).body.result).toHaveLength(i + 2);
+      await api.organizations.rename(api.organizationId, `name ${i}`);
+      expect((await api.call("GET", "/v1/organizations/{o}")).body.result.name).toBe(`name ${i}`);
+    }
+  });
+
+  test("differs by parameters, also those of the query", async () => {
+    const events = async (query: string) =>
+      (await api.call("GET", `/v1/organizations/{o}/auditEvents${query}`)).body.result;
+    await api.call("GET", service, { auth: basic(api.keyId, "wrong") });
+    await api.trail.close();
+    expect(await events("?type=login_refused")).not.toEqual(await events("?type=login"));
+    expect(await events("?limit=1")).toHaveLength(1);
+  });
+
+  test("is never given to another organization, nor without a credential", async () => {
+    const other = await api.organizations.create("Other");
+    const owner = { organizationId: other.id, name: "k", expireAt: null };
+    const { row, secret } = await api.credentials.createKey({ ...owner, role: "admin", state: "enabled" });
+    const auth = basic(row.key_id, secret);
+    const ours = await api.call("GET", "/v1/organizations");
+    const headers = { "if-none-match": ours.headers.etag as string };
+    expect((await api.call("GET", "/v1/organizations", { auth, headers })).body.result[0].name).toBe("Other");
+    expect((await api.call("GET", `${service}/pipes`, { auth, headers: { "if-none-match": "*" } })).status).toBe(404);
+    expect((await api.call("GET", "/v1/organizations", { auth: null, headers })).status).toBe(401);
+  });
+});
+
+describe("what is more than stored data is made for each request and has no tag", () => {
+  const unkept = async (path: string) => {
+    const { status, headers, body } = await api.call("GET", path, { headers: { "if-none-match": "*" } });
+    expect(status).toBe(200);
+    expect(headers).not.toHaveProperty("etag");
+    expect(headers["cache-control"]).toBe("no-store");
+    return body.result;
+  };
+
+  test("workers: gauges of a pipe", async () => {
+    workers.lagMs = 5;
+    expect((await unkept(`${service}/pipes/${pipeId}`)).progress.lagMs).toBe(5);
+    workers.lagMs = 6;
+    expect((await unkept(`${service}/pipes/${pipeId}`)).progress.lagMs).toBe(6);
+  });
+
+  test("memory: the last activity of a service", async () => {
+    const read = async () => [
+      (await unkept(service)).idle.lastQueryAt,
+      (await unkept("/v1/organizations/{o}/services"))[0].idle.lastQueryAt,
+    ];
+    expect(await read()).toEqual(Array(2).fill("2026-01-01T00:00:00.000Z"));
+    activity.lastAt += 1_000;
+    expect(await read()).toEqual(Array(2).fill("2026-01-01T00:00:01.000Z"));
+  });
+
+  test("clock: how long a backup runs", async () => {
+    const begun = { location: '{"kind":"local","root":""}', encrypted: 0, started_at: new Date().toISOString() };
+    const names = { organization_id: api.organizationId, service_id: serviceId, service_name: "s", name: "b" };
+    const kind = { trigger: "request", status: "in_progress", type: "full", base_id: null } as const;
+    const id = await api.backups.insert({ ...names, ...kind, ...begun });
+    for (const path of [`${service}/backups`, `${service}/backups/${id}`, "/v1/organizations/{o}/backups"]) {
+      const duration = async () => [await unkept(path)].flat()[0].durationInSeconds as number;
+      const before = await duration();
+      await expect.poll(duration).toBeGreaterThan(before);
+    }
+    await unkept(`${service}/backupRetention`);
+  });
+});
