@@ -26,12 +26,12 @@ export async function ensureCredentials(
   const earlier = readEarlier(file);
   if (earlier?.organizationId === organization.id) return earlier;
   const owner = { organizationId: organization.id, name: "Issued at start", expireAt: null };
-  const key = await stores.credentials.createKey({ ...owner, role: "admin", state: "enabled" });
+  const { key, secret } = await stores.credentials.createKey({ ...owner, role: "admin", state: "enabled" });
   const token = await stores.credentials.createToken(owner);
   return {
     organizationId: organization.id,
-    keyId: key.row.key_id,
-    keySecret: key.secret,
+    keyId: key.keyId,
+    keySecret: secret,
     accessToken: token.secret,
   };
 }

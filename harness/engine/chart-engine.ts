@@ -64,13 +64,13 @@ export function chartRoom(
         if (body === undefined) return undefined;
         return {
           id,
-          organization_id: "o",
-          service_id: serviceId,
+          organizationId: "o",
+          serviceId,
           name: body.name,
           kind: body.kind,
-          definition: JSON.stringify(body),
-          created_at: stamp,
-          updated_at: stamp,
+          definition: body,
+          createdAt: stamp,
+          updatedAt: stamp,
         };
       },
     },

@@ -87,7 +87,7 @@ export class Torment {
     // Only a worker whose copy is complete looks at the slot.
     const follows = async () => {
       const { progress } = await details(this.served, this.service, this.pipeId);
-      return progress.slot_retained_bytes !== undefined;
+      return progress.slotRetainedBytes !== undefined;
     };
     await until("the pipe follows its source", follows, limitMs).catch(async (error: Error) => {
       throw new Error(`${error.message}; ${await this.describe()}`);
@@ -146,7 +146,7 @@ export class Torment {
   /** Only while the stream is followed: what is copied may be further than the standby. */
   async #failOver(): Promise<boolean> {
     const { state, progress } = await details(this.served, this.service, this.pipeId);
-    if (this.#pair === undefined || state !== "Running" || progress.slot_retained_bytes === undefined) return false;
+    if (this.#pair === undefined || state !== "Running" || progress.slotRetainedBytes === undefined) return false;
     await this.#pair.untilSlotsAreKept();
     await this.#pair.failOver();
     await this.#pair.renew();

@@ -1,5 +1,5 @@
 /** Rebuilds the catalogue from what lies at the location: for the day when the metadata is lost. */
-import type { BackupRow, BackupStore } from "../store/backups.ts";
+import type { Backup, BackupStore } from "../store/backups.ts";
 import {
   BadManifest,
   type Manifest,
@@ -9,7 +9,7 @@ import {
   storedBytes,
 } from "./files/manifest.ts";
 import type { BackupPlace } from "./storage/place.ts";
-import { MissingFile } from "./storage/storage.ts";
+import { MissingFile, sameLocation } from "./storage/storage.ts";
 
 /** A folder without a manifest is being written, or was left by a run that was killed: after this time it is garbage. */
 const garbageAfterMs = 24 * 3_600_000;
@@ -36,8 +36,7 @@ export async function rescan(
 ): Promise<Rescan> {
   const { place, backups } = deps;
   const storage = place.current;
-  const here = JSON.stringify(place.location);
-  const known = new Map((await backups.listAll()).map((row) => [`${row.service_id}/${row.name}`, row]));
+  const known = new Map((await backups.listAll()).map((row) => [`${row.serviceId}/${row.name}`, row]));
   const folders = Map.groupBy(await storage.list(servicesFolder, signal), ({ key }) =>
     key.split("/").slice(0, 3).join("/"),
   );
@@ -48,7 +47,9 @@ export async function rescan(
     const folder = `${path}/`;
     const row = known.get(folder.slice(servicesFolder.length, -1));
     if (row !== undefined) {
-      if (row.status === "done" && row.location !== here) await backups.relocate(row.id, here);
+      if (row.status === "done" && !sameLocation(row.location, place.location)) {
+        await backups.relocate(row.id, place.location);
+      }
       continue;
     }
     if (!files.some((file) => file.key === folder + manifestName)) {
@@ -76,20 +77,20 @@ export async function rescan(
 function rowOf(manifest: Manifest, organizationId: string, place: BackupPlace, manifestBytes: number) {
   return {
     id: manifest.id,
-    organization_id: organizationId,
-    service_id: manifest.service.id,
-    service_name: manifest.service.name,
+    organizationId,
+    serviceId: manifest.service.id,
+    serviceName: manifest.service.name,
     name: manifest.name,
     trigger: manifest.trigger,
     status: "done",
     type: manifest.type,
-    base_id: manifest.chain.at(-1)?.id ?? null,
-    location: JSON.stringify(place.location),
+    baseId: manifest.chain.at(-1)?.id ?? null,
+    location: place.location,
     // A sealed manifest opens only with the key; a plain one is one of a plain backup.
-    encrypted: manifest.files.some((file) => file.stored.endsWith(file.path)) ? 0 : 1,
-    started_at: manifest.startedAt,
-    finished_at: manifest.finishedAt,
-    size_bytes: storedBytes(manifest) + manifestBytes,
-    total_bytes: manifest.totalBytes,
-  } satisfies Partial<BackupRow>;
+    encrypted: !manifest.files.some((file) => file.stored.endsWith(file.path)),
+    startedAt: manifest.startedAt,
+    finishedAt: manifest.finishedAt,
+    sizeBytes: storedBytes(manifest) + manifestBytes,
+    totalBytes: manifest.totalBytes,
+  } satisfies Partial<Backup>;
 }

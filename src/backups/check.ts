@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ClickHouseClient, ClickHouseError } from "../clickhouse/client.ts";
 import { spawnEngineHost } from "../engine/spawn.ts";
 import { eachOf } from "../lib/parallel.ts";
-import type { BackupRow } from "../store/backups.ts";
+import type { Backup } from "../store/backups.ts";
 import { type Chain, readChain, stageChain } from "./files/chain.ts";
 import { DamagedFile, type Mover, storedProblem } from "./files/files.ts";
 import { BadManifest, backupFolder } from "./files/manifest.ts";
@@ -22,7 +22,7 @@ const stopGraceMs = 5_000;
  */
 export async function checkFiles(
   mover: Mover,
-  row: BackupRow,
+  row: Backup,
   trusted: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<string[]> {
@@ -55,7 +55,7 @@ export type ScratchOptions = {
 /** Restores everything into a scratch engine, checks every table there, and counts its rows. Empty: nothing is wrong. */
 export async function checkDeep(
   mover: Mover,
-  row: BackupRow,
+  row: Backup,
   scratch: ScratchOptions,
   signal: AbortSignal,
 ): Promise<string[]> {
@@ -119,11 +119,11 @@ async function damagedTables(
   }
 }
 
-async function chainOrProblem(mover: Mover, row: BackupRow, signal: AbortSignal): Promise<Chain | string> {
+async function chainOrProblem(mover: Mover, row: Backup, signal: AbortSignal): Promise<Chain | string> {
   try {
-    const chain = await readChain(mover, row.service_id, row.name, signal);
+    const chain = await readChain(mover, row.serviceId, row.name, signal);
     const own = chain.at(-1) as Chain[number];
-    if (own.manifest.id !== row.id) return `${backupFolder(row.service_id, row.name)} holds another backup`;
+    if (own.manifest.id !== row.id) return `${backupFolder(row.serviceId, row.name)} holds another backup`;
     return chain;
   } catch (error) {
     if (error instanceof MissingFile || error instanceof BadManifest) return error.message;

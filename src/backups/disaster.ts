@@ -70,7 +70,7 @@ async function prepareServices(db: Database, worker: FileWorker, options: Disast
   tell(`${found.adopted} backups younger than the metadata were found.`);
   for (const line of found.unreadable) tell(`Not readable: ${line}`);
   for (const service of await services.listAll()) {
-    if (service.desired_state === "deleted") continue;
+    if (service.desiredState === "deleted") continue;
     await services.beginAgain(service.id);
     if ((await restores.unfilled(service.id)) !== undefined) continue;
     const backup = await newestWhole(backups, worker, service.id, options);
@@ -81,10 +81,10 @@ async function prepareServices(db: Database, worker: FileWorker, options: Disast
       continue;
     }
     await restores.request({
-      backup_id: backup.id,
-      service_id: service.id,
+      backupId: backup.id,
+      serviceId: service.id,
       scope: "rebuild",
-      forced: 0,
+      forced: false,
       pipes: "none",
     });
     tell(`Service ${service.name} (${service.id}) will be filled from ${backup.name}.`);
@@ -95,8 +95,8 @@ async function newestWhole(backups: BackupStore, worker: FileWorker, serviceId: 
   const { place, tell, signal } = options;
   for (const row of await backups.listIn(serviceId)) {
     if (row.status !== "done") continue;
-    const storage = place.storageOf(JSON.parse(row.location));
-    const mover = { storage, worker, encryptionKey: row.encrypted === 1 ? place.encryptionKey : undefined };
+    const storage = place.storageOf(row.location);
+    const mover = { storage, worker, encryptionKey: row.encrypted ? place.encryptionKey : undefined };
     const problems = await checkFiles(mover, row, new Set(), signal);
     if (problems.length === 0) return row;
     tell(`Backup ${row.name} is damaged: ${problems[0]}`);

@@ -6,11 +6,11 @@ import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import { ClickHouseError } from "../clickhouse/client.ts";
 import { AppError, describeError, publicMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { BackupRow, BackupStore, CheckDepth } from "../store/backups.ts";
+import type { Backup, BackupStore, CheckDepth } from "../store/backups.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { PipeSnapshots } from "../store/pipe-snapshots.ts";
-import type { RestoreRow, RestoreStore } from "../store/restores.ts";
-import type { ServiceRow } from "../store/services.ts";
+import type { Restore, RestoreStore } from "../store/restores.ts";
+import type { Service } from "../store/services.ts";
 import { checkDeep, checkFiles } from "./check.ts";
 import type { FileWorker } from "./files/file-worker.ts";
 import type { Mover } from "./files/files.ts";
@@ -18,9 +18,8 @@ import { backupFolder, type Manifest, manifestName, readManifest } from "./files
 import { type EngineLease, makeBackup } from "./make.ts";
 import { assertRestorable } from "./restorable.ts";
 import { removePart, restorePart, restoreService } from "./restore.ts";
-import { chooseBase } from "./schedule.ts";
+import { chooseBase, type PlannedFacts } from "./schedule.ts";
 import type { BackupPlace } from "./storage/place.ts";
-import type { Location } from "./storage/storage.ts";
 
 const progressEveryMs = 500;
 
@@ -51,13 +50,13 @@ export class BackupJobs {
   }
 
   /** What a new backup row says before it begins. */
-  plannedFacts(): { location: string; encrypted: number } {
+  plannedFacts(): PlannedFacts {
     const { place } = this.#deps;
-    return { location: JSON.stringify(place.location), encrypted: place.encryptionKey === undefined ? 0 : 1 };
+    return { location: place.location, encrypted: place.encryptionKey !== undefined };
   }
 
   /** Makes the backup of a row that exists, checks its files, and writes the outcome into the row. */
-  async backup(row: BackupRow, service: ServiceRow, signal: AbortSignal): Promise<void> {
+  async backup(row: Backup, service: Service, signal: AbortSignal): Promise<void> {
     const { backups, place, logger } = this.#deps;
     place.clearStaging(service.id);
     const base = await this.#base(service.id, signal);
@@ -66,18 +65,18 @@ export class BackupJobs {
     const facts = {
       ...this.plannedFacts(),
       type,
-      base_id: base?.id ?? null,
-      started_at: startedAt,
+      baseId: base?.id ?? null,
+      startedAt,
     } as const;
     await backups.begin(row.id, facts);
-    const begun: BackupRow = { ...row, ...facts, status: "in_progress" };
+    const begun: Backup = { ...row, ...facts, status: "in_progress" };
     try {
       const { manifest, sizeBytes } = await this.#make(begun, service, base, signal);
       const finishedAt = manifest.finishedAt;
       await backups.finish(row.id, {
-        finished_at: finishedAt,
-        size_bytes: sizeBytes,
-        total_bytes: manifest.totalBytes,
+        finishedAt,
+        sizeBytes,
+        totalBytes: manifest.totalBytes,
       });
       logger.info({ serviceId: service.id, backupId: row.id, type, sizeBytes }, "backup made");
     } catch (error) {
@@ -92,11 +91,11 @@ export class BackupJobs {
   }
 
   /** Checks a backup and writes the result; a damaged one takes down the ones that need it. */
-  async check(row: BackupRow, depth: CheckDepth, signal: AbortSignal): Promise<void> {
+  async check(row: Backup, depth: CheckDepth, signal: AbortSignal): Promise<void> {
     const { backups, logger, dataDir } = this.#deps;
     const begunAt = new Date().toISOString();
     const mover = this.#moverOf(row);
-    const rows = await backups.listIn(row.service_id);
+    const rows = await backups.listIn(row.serviceId);
     // What was read in full and found whole has its own turn; here it is enough that it is there.
     const passed = new Set(rows.filter((other) => other.verification === "passed").map((other) => other.id));
     passed.delete(row.id);
@@ -118,12 +117,12 @@ export class BackupJobs {
   }
 
   /** Restores a database or table into a service that runs, and writes the outcome into the row. */
-  async restorePart(restore: RestoreRow, signal: AbortSignal): Promise<void> {
+  async restorePart(restore: Restore, signal: AbortSignal): Promise<void> {
     const { restores, place, logger } = this.#deps;
-    place.clearStaging(restore.service_id);
+    place.clearStaging(restore.serviceId);
     try {
       const backup = await this.#backupOf(restore);
-      await this.#withEngine(restore.service_id, signal, async (address) => {
+      await this.#withEngine(restore.serviceId, signal, async (address) => {
         if (restore.status === "in_progress") await removePart(address, restore);
         await restores.begin(restore.id);
         await restorePart(this.#restoreDeps(restore, backup, address), restore, backup, signal);
@@ -136,21 +135,21 @@ export class BackupJobs {
       // The engine may have died in the middle. It counts as over only when nothing of it is left; until then the next
       // pass begins it again.
       if (!(error instanceof AppError) || restore.status === "in_progress") {
-        await this.#withEngine(restore.service_id, signal, (address) => removePart(address, restore));
+        await this.#withEngine(restore.serviceId, signal, (address) => removePart(address, restore));
       }
       await restores.finish(restore.id, reasonOf(error, signal), []);
     }
   }
 
   /** Fills a new service's engine, which serves nobody yet. Throws with the reason after writing it into the row. */
-  async fill(restore: RestoreRow, address: ClickHouseAddress, signal: AbortSignal): Promise<void> {
+  async fill(restore: Restore, address: ClickHouseAddress, signal: AbortSignal): Promise<void> {
     const { restores, logger } = this.#deps;
     try {
       const backup = await this.#backupOf(restore);
       await restores.begin(restore.id);
       const notes = await restoreService(this.#restoreDeps(restore, backup, address), restore, backup, signal);
       await restores.finish(restore.id, null, notes);
-      logger.info({ serviceId: restore.service_id, backupId: backup.id }, "service restored");
+      logger.info({ serviceId: restore.serviceId, backupId: backup.id }, "service restored");
     } catch (error) {
       if (!signal.aborted) await restores.finish(restore.id, reasonOf(error, signal), []);
       throw error instanceof AppError ? error : new Error(`restore: ${reasonOf(error, signal)}`, { cause: error });
@@ -158,7 +157,7 @@ export class BackupJobs {
   }
 
   /** Removes a backup: from the first step on it is no backup any more, and a repeated call goes on where one ended. */
-  async remove(row: BackupRow, signal: AbortSignal): Promise<void> {
+  async remove(row: Backup, signal: AbortSignal): Promise<void> {
     await this.#deps.backups.markDeleting(row.id);
     await this.#removeStored(row, signal);
     await this.#deps.backups.remove(row.id);
@@ -179,8 +178,8 @@ export class BackupJobs {
   }
 
   /** A backup that a dead process was making: ends as failed, and nothing of it stays. */
-  async bury(row: BackupRow, signal: AbortSignal): Promise<void> {
-    this.#deps.place.clearStaging(row.service_id);
+  async bury(row: Backup, signal: AbortSignal): Promise<void> {
+    this.#deps.place.clearStaging(row.serviceId);
     await this.#deps.backups.fail(
       row.id,
       new Date().toISOString(),
@@ -189,7 +188,7 @@ export class BackupJobs {
     await this.#removeWhatIsThere(row, signal);
   }
 
-  async #make(row: BackupRow, service: ServiceRow, base: Manifest | undefined, signal: AbortSignal) {
+  async #make(row: Backup, service: Service, base: Manifest | undefined, signal: AbortSignal) {
     const { backups, pipes, ledger, place, engine } = this.#deps;
     let stored = 0;
     let noted = 0;
@@ -224,27 +223,27 @@ export class BackupJobs {
     }
   }
 
-  #moverOf(row: BackupRow): Mover {
+  #moverOf(row: Backup): Mover {
     const { place, worker } = this.#deps;
-    const storage = place.storageOf(JSON.parse(row.location) as Location);
-    return { storage, worker, encryptionKey: row.encrypted === 1 ? place.encryptionKey : undefined };
+    const storage = place.storageOf(row.location);
+    return { storage, worker, encryptionKey: row.encrypted ? place.encryptionKey : undefined };
   }
 
-  async #backupOf(restore: RestoreRow): Promise<BackupRow> {
-    const backup = await this.#deps.backups.find(restore.backup_id);
-    if (backup === undefined) throw new AppError("NOT_FOUND", `Backup ${restore.backup_id} does not exist any more.`);
+  async #backupOf(restore: Restore): Promise<Backup> {
+    const backup = await this.#deps.backups.find(restore.backupId);
+    if (backup === undefined) throw new AppError("NOT_FOUND", `Backup ${restore.backupId} does not exist any more.`);
     // A rebuilt service's backup was found and checked by the command that asked for this; a restore checks it again.
     const rebuilds = restore.scope === "rebuild" && backup.verification === "pending";
-    assertRestorable(backup, restore.forced === 1 || rebuilds);
+    assertRestorable(backup, restore.forced || rebuilds);
     return backup;
   }
 
-  #restoreDeps(restore: RestoreRow, backup: BackupRow, address: ClickHouseAddress) {
+  #restoreDeps(restore: Restore, backup: Backup, address: ClickHouseAddress) {
     let noted = 0;
     return {
       mover: this.#moverOf(backup),
       pipes: this.#deps.pipes,
-      staging: this.#deps.place.stagingOf(restore.service_id),
+      staging: this.#deps.place.stagingOf(restore.serviceId),
       address,
       onProgress: (doneBytes: number, totalBytes: number) => {
         if (Date.now() - noted < progressEveryMs) return;
@@ -255,23 +254,23 @@ export class BackupJobs {
   }
 
   /** Of a failed backup. Where the location cannot be reached now, retention does it with the failed record. */
-  async #removeWhatIsThere(row: BackupRow, signal: AbortSignal): Promise<void> {
+  async #removeWhatIsThere(row: Backup, signal: AbortSignal): Promise<void> {
     await this.#removeStored(row, signal).catch((error) => {
       this.#deps.logger.warn({ err: error, backupId: row.id }, "files of a failed backup not removed yet");
     });
   }
 
   /** The manifest first: what is left after a kill is garbage that nobody takes for a backup. */
-  async #removeStored(row: BackupRow, signal: AbortSignal): Promise<void> {
-    const storage = this.#deps.place.storageOf(JSON.parse(row.location) as Location);
-    const folder = backupFolder(row.service_id, row.name);
+  async #removeStored(row: Backup, signal: AbortSignal): Promise<void> {
+    const storage = this.#deps.place.storageOf(row.location);
+    const folder = backupFolder(row.serviceId, row.name);
     await storage.remove(folder + manifestName, signal);
     await storage.removeAll(folder, signal);
   }
 }
 
-function dependentsOf(rows: readonly BackupRow[], id: string): BackupRow[] {
-  const direct = rows.filter((row) => row.base_id === id && row.status === "done");
+function dependentsOf(rows: readonly Backup[], id: string): Backup[] {
+  const direct = rows.filter((row) => row.baseId === id && row.status === "done");
   return direct.flatMap((row) => [row, ...dependentsOf(rows, row.id)]);
 }
 

@@ -7,10 +7,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type ClickHouseAddress, ClickHouseClient } from "../clickhouse/client.ts";
-import type { BackupRow } from "../store/backups.ts";
+import type { Backup } from "../store/backups.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { PipeSnapshot, PipeSnapshots } from "../store/pipe-snapshots.ts";
-import type { ServiceRow } from "../store/services.ts";
+import type { Service } from "../store/services.ts";
 import {
   backupAll,
   engineIndex,
@@ -49,8 +49,8 @@ export type MakeDeps = {
 
 export async function makeBackup(
   deps: MakeDeps,
-  row: BackupRow,
-  service: ServiceRow,
+  row: Backup,
+  service: Service,
   base: Manifest | undefined,
   signal: AbortSignal,
 ): Promise<{ manifest: Manifest; sizeBytes: number }> {
@@ -70,17 +70,17 @@ export async function makeBackup(
     type: row.type,
     trigger: row.trigger,
     chain: base === undefined ? [] : [...base.chain, { id: base.id, name: base.name }],
-    organizationId: service.organization_id,
-    startedAt: row.started_at,
+    organizationId: service.organizationId,
+    startedAt: row.startedAt,
     finishedAt: new Date().toISOString(),
-    engineVersion: service.database_version,
+    engineVersion: service.databaseVersion,
     service: {
       id: service.id,
       name: service.name,
-      minReplicaMemoryGb: service.min_replica_memory_gb,
-      maxReplicaMemoryGb: service.max_replica_memory_gb,
-      idleScaling: service.idle_scaling === 1,
-      idleTimeoutMinutes: service.idle_timeout_minutes,
+      minReplicaMemoryGb: service.minReplicaMemoryGb,
+      maxReplicaMemoryGb: service.maxReplicaMemoryGb,
+      idleScaling: service.idleScaling,
+      idleTimeoutMinutes: service.idleTimeoutMinutes,
     },
     functions: snapshot.functions,
     tables: tableRows(entries, counts),
@@ -98,8 +98,8 @@ type Snapshot = { readonly pipes: PipeSnapshot[]; readonly functions: string[] }
 /** Everything that needs the engine; it is released before the files are stored. */
 async function takeSnapshot(
   deps: MakeDeps,
-  row: BackupRow,
-  service: ServiceRow,
+  row: Backup,
+  service: Service,
   base: Manifest | undefined,
   target: string,
   signal: AbortSignal,

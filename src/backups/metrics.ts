@@ -1,5 +1,5 @@
 /** Backups in the metrics: what an operator wants to be woken for. */
-import type { BackupRow, BackupStore } from "../store/backups.ts";
+import type { Backup, BackupStore } from "../store/backups.ts";
 
 type Sample = {
   readonly name: string;
@@ -11,8 +11,8 @@ type Sample = {
 /** Per service that has backups: damaged ones, failed attempts on record, bytes, and the time of the newest good one. */
 export async function backupSamples(backups: BackupStore): Promise<Sample[]> {
   const rows = (await backups.listAll()).filter((row) => row.status !== "deleting");
-  return [...Map.groupBy(rows, (row) => row.service_id)].flatMap(([service, own]) => {
-    const labels = { organization: own[0]?.organization_id ?? "", service };
+  return [...Map.groupBy(rows, (row) => row.serviceId)].flatMap(([service, own]) => {
+    const labels = { organization: own[0]?.organizationId ?? "", service };
     const done = own.filter((row) => row.status === "done");
     const good = done.filter((row) => row.verification === "passed");
     const sample = (name: string, help: string, value: number) => ({ name, help, labels, value });
@@ -22,7 +22,7 @@ export async function backupSamples(backups: BackupStore): Promise<Sample[]> {
       sample(
         "Backup_Stored_Bytes",
         "Bytes stored by all backups.",
-        done.reduce((sum, row) => sum + row.size_bytes, 0),
+        done.reduce((sum, row) => sum + row.sizeBytes, 0),
       ),
       sample(
         "Backup_LastVerified_Timestamp",
@@ -33,14 +33,14 @@ export async function backupSamples(backups: BackupStore): Promise<Sample[]> {
   });
 }
 
-function damaged(done: readonly BackupRow[]): number {
+function damaged(done: readonly Backup[]): number {
   return done.filter((row) => row.verification === "failed").length;
 }
 
-function failures(rows: readonly BackupRow[]): number {
+function failures(rows: readonly Backup[]): number {
   return rows.filter((row) => row.status === "error").length;
 }
 
-function latest(good: readonly BackupRow[]): number {
-  return Math.max(0, ...good.map((row) => Date.parse(row.finished_at ?? row.started_at) / 1000));
+function latest(good: readonly Backup[]): number {
+  return Math.max(0, ...good.map((row) => Date.parse(row.finishedAt ?? row.startedAt) / 1000));
 }

@@ -10,7 +10,7 @@
  */
 import { sleep } from "../lib/abort.ts";
 import type { Ledger } from "../store/ledger.ts";
-import type { PipeSnapshot, PipeSnapshots } from "../store/pipe-snapshots.ts";
+import { type PipeSnapshot, type PipeSnapshots, sourceOf } from "../store/pipe-snapshots.ts";
 
 /** Longest wait for batches in hand. */
 const settleMs = 30_000;
@@ -49,11 +49,11 @@ export function refusalOf(pipe: PipeSnapshot): string | undefined {
   if (pipe.unsettled.length > 0) {
     return "A batch was being inserted when the backup was made, and may be in the table in part: resync, or clean the table up and start.";
   }
-  const members = JSON.parse(pipe.source) as Record<string, { readonly queueUrl?: string } | undefined>;
-  if (pipe.source_kind === "relationalDb") {
+  const { kind, source } = sourceOf(pipe);
+  if (kind === "relationalDb") {
     return "The database's replication slot has moved on since the backup: resync to load the tables again.";
   }
-  if (pipe.source_kind === "objectStorage" && members.objectStorage?.queueUrl !== undefined) {
+  if (kind === "objectStorage" && source.objectStorage?.queueUrl !== undefined) {
     return "Messages consumed after the backup are gone from the queue: resync, or load the files since then another way.";
   }
   return undefined;

@@ -5,12 +5,12 @@
 import { randomUUID } from "node:crypto";
 import { Backoff } from "../lib/backoff.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { BackupConfiguration, BackupRow, BackupStore } from "../store/backups.ts";
-import type { RestoreRow, RestoreStore } from "../store/restores.ts";
-import type { ServiceRow, ServiceStore } from "../store/services.ts";
+import type { Backup, BackupConfiguration, BackupStore } from "../store/backups.ts";
+import type { Restore, RestoreStore } from "../store/restores.ts";
+import type { Service, ServiceStore } from "../store/services.ts";
 import type { BackupJobs } from "./jobs.ts";
 import { retentionVerdicts } from "./retention.ts";
-import { backupName, type Clock, defaultRetentionHours, nextDueAt } from "./schedule.ts";
+import { backupName, type Clock, defaultRetentionHours, nextDueAt, type PlannedFacts } from "./schedule.ts";
 
 const parallelJobs = 2;
 
@@ -28,7 +28,7 @@ export type BackupsOptions = {
   readonly onBackup: () => void;
 };
 
-type Lane = { readonly rows: BackupRow[]; readonly restores: RestoreRow[]; readonly service: ServiceRow | undefined };
+type Lane = { readonly rows: Backup[]; readonly restores: Restore[]; readonly service: Service | undefined };
 
 export class BackupsReconciler {
   readonly #options: BackupsOptions;
@@ -45,8 +45,8 @@ export class BackupsReconciler {
   async pass(signal: AbortSignal): Promise<void> {
     if (!this.#recovered) await this.#recover(signal);
     const { backups, restores, services } = this.#options;
-    const rows = Map.groupBy(await backups.listAll(), (row) => row.service_id);
-    const open = Map.groupBy(await restores.listOpen(), (row) => row.service_id);
+    const rows = Map.groupBy(await backups.listAll(), (row) => row.serviceId);
+    const open = Map.groupBy(await restores.listOpen(), (row) => row.serviceId);
     const live = new Map((await services.listAll()).map((row) => [row.id, row]));
     for (const id of new Set([...live.keys(), ...rows.keys()])) {
       if (this.#running.size >= parallelJobs) return;
@@ -65,15 +65,15 @@ export class BackupsReconciler {
   /** What retention would do now with the backups of a service. */
   async retention(serviceId: string) {
     const { backups, services } = this.#options;
-    const rows = (await backups.listAll()).filter((row) => row.service_id === serviceId);
+    const rows = (await backups.listAll()).filter((row) => row.serviceId === serviceId);
     return await this.#verdicts(serviceId, rows, await services.find(serviceId));
   }
 
-  async #verdicts(serviceId: string, rows: readonly BackupRow[], service: ServiceRow | undefined) {
+  async #verdicts(serviceId: string, rows: readonly Backup[], service: Service | undefined) {
     const { backups, hourMs } = this.#options;
     return retentionVerdicts(rows, {
       retentionMs: retentionMs(await backups.configuration(serviceId), hourMs),
-      serviceExists: service !== undefined && service.desired_state !== "deleted",
+      serviceExists: service !== undefined && service.desiredState !== "deleted",
       now: Date.now(),
     });
   }
@@ -84,7 +84,7 @@ export class BackupsReconciler {
     await jobs.cleanUp();
     for (const row of await backups.listAll()) {
       if (row.status !== "in_progress") continue;
-      logger.warn({ backupId: row.id, serviceId: row.service_id }, "backup was interrupted");
+      logger.warn({ backupId: row.id, serviceId: row.serviceId }, "backup was interrupted");
       await jobs.bury(row, signal);
     }
     this.#recovered = true;
@@ -95,7 +95,7 @@ export class BackupsReconciler {
     const { rows, service } = lane;
     const half = rows.find((row) => row.status === "deleting");
     if (half !== undefined) return () => jobs.remove(half, signal);
-    const exists = service !== undefined && service.desired_state !== "deleted";
+    const exists = service !== undefined && service.desiredState !== "deleted";
     // While it is being filled from a backup, a service has nothing of its own, and its staging folder is in use.
     const filled = exists && (await this.#options.restores.unfilled(id)) === undefined;
     if (filled) {
@@ -105,9 +105,9 @@ export class BackupsReconciler {
       if (backup !== undefined) return () => this.#backup(backup, service, signal);
     }
     const wanted = rows.find(
-      (row) => row.status === "done" && (row.check_wanted !== null || row.verification === "pending"),
+      (row) => row.status === "done" && (row.checkWanted !== null || row.verification === "pending"),
     );
-    if (wanted !== undefined) return () => jobs.check(wanted, wanted.check_wanted ?? "manifest", signal);
+    if (wanted !== undefined) return () => jobs.check(wanted, wanted.checkWanted ?? "manifest", signal);
     if (filled && (await this.#isDue(service, rows))) return () => this.#scheduled(service, signal);
     const old = (await this.#verdicts(id, rows, service)).find(
       (verdict) => !verdict.keep && verdict.row.status !== "queued",
@@ -116,13 +116,13 @@ export class BackupsReconciler {
     return this.#nextCheck(rows, signal);
   }
 
-  async #isDue(service: ServiceRow, rows: readonly BackupRow[]): Promise<boolean> {
-    if (service.database_version === "") return false;
+  async #isDue(service: Service, rows: readonly Backup[]): Promise<boolean> {
+    if (service.databaseVersion === "") return false;
     const configuration = await this.#options.backups.configuration(service.id);
-    return nextDueAt(rows, configuration, service.created_at, this.#clock()) <= Date.now();
+    return nextDueAt(rows, configuration, service.createdAt, this.#clock()) <= Date.now();
   }
 
-  async #scheduled(service: ServiceRow, signal: AbortSignal): Promise<void> {
+  async #scheduled(service: Service, signal: AbortSignal): Promise<void> {
     const { backups, jobs } = this.#options;
     const id = await backups.request({
       ...newBackupOf(service, jobs.plannedFacts()),
@@ -132,23 +132,23 @@ export class BackupsReconciler {
     if (row !== undefined) await this.#backup(row, service, signal);
   }
 
-  async #backup(row: BackupRow, service: ServiceRow, signal: AbortSignal): Promise<void> {
+  async #backup(row: Backup, service: Service, signal: AbortSignal): Promise<void> {
     await this.#options.jobs.backup(row, service, signal);
     this.#options.onBackup();
   }
 
   /** Old findings are looked at again: the newest backup by a trial restore, the others by reading their files. */
-  #nextCheck(rows: readonly BackupRow[], signal: AbortSignal): (() => Promise<void>) | undefined {
+  #nextCheck(rows: readonly Backup[], signal: AbortSignal): (() => Promise<void>) | undefined {
     const { jobs, checkHours } = this.#options;
     if (checkHours === 0) return undefined;
     const stale = (at: string | null) => at === null || Date.now() - Date.parse(at) > checkHours * this.#options.hourMs;
     const done = rows.filter((row) => row.status === "done" && row.verification !== "failed");
     const newest = done.at(-1);
     // Once per cadence and service, whichever backup it was: each new one would otherwise start its own trial.
-    if (newest !== undefined && done.every((row) => stale(row.deep_verified_at))) {
+    if (newest !== undefined && done.every((row) => stale(row.deepVerifiedAt))) {
       return () => jobs.check(newest, "deep", signal);
     }
-    const unread = done.find((row) => stale(row.verified_at));
+    const unread = done.find((row) => stale(row.verifiedAt));
     return unread && (() => jobs.check(unread, "manifest", signal));
   }
 
@@ -174,19 +174,19 @@ export class BackupsReconciler {
 }
 
 /** A row for a backup that was asked for now; what it becomes is decided when it begins. */
-export function newBackupOf(service: ServiceRow, facts: { location: string; encrypted: number }) {
+export function newBackupOf(service: Service, facts: PlannedFacts) {
   const id = randomUUID();
   const now = new Date().toISOString();
   return {
     id,
-    organization_id: service.organization_id,
-    service_id: service.id,
-    service_name: service.name,
+    organizationId: service.organizationId,
+    serviceId: service.id,
+    serviceName: service.name,
     name: backupName(now, id),
     status: "queued",
     type: "full",
-    base_id: null,
-    started_at: now,
+    baseId: null,
+    startedAt: now,
     ...facts,
   } as const;
 }

@@ -1,15 +1,15 @@
 /** Whether a backup may be restored. */
 import { AppError } from "../lib/errors.ts";
-import type { BackupRow } from "../store/backups.ts";
+import type { Backup } from "../store/backups.ts";
 
 /** Fails with the reason that a caller may see, unless the backup is whole and nothing speaks against it. */
-export function assertRestorable(backup: BackupRow, forced: boolean): void {
+export function assertRestorable(backup: Backup, forced: boolean): void {
   if (backup.status !== "done") {
     const why = backup.status === "error" ? `it failed (${backup.error})` : "it is not finished";
     throw new AppError("CONFLICT", `Backup ${backup.id} cannot be restored: ${why}.`);
   }
   if (forced || backup.verification === "passed") return;
-  const problems = JSON.parse(backup.problems) as string[];
+  const problems = backup.problems;
   const why =
     backup.verification === "pending"
       ? "it has not been verified yet; wait for its verification"

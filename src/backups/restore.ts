@@ -7,9 +7,9 @@ import { buffer } from "node:stream/consumers";
 import { type ClickHouseAddress, ClickHouseClient } from "../clickhouse/client.ts";
 import { identifier, literal, tableName } from "../clickhouse/sql.ts";
 import { AppError } from "../lib/errors.ts";
-import type { BackupRow } from "../store/backups.ts";
+import type { Backup } from "../store/backups.ts";
 import { type PipeSnapshot, type PipeSnapshots, pipeSnapshotSchema } from "../store/pipe-snapshots.ts";
-import type { RestoreRow } from "../store/restores.ts";
+import type { Restore } from "../store/restores.ts";
 import { createFunctions, restoreFrom } from "./engine-backup.ts";
 import { type Chain, readChain, stageChain } from "./files/chain.ts";
 import { DamagedFile, type Mover } from "./files/files.ts";
@@ -34,15 +34,15 @@ export type RestoreDeps = {
  */
 export async function restoreService(
   deps: RestoreDeps,
-  restore: RestoreRow,
-  backup: BackupRow,
+  restore: Restore,
+  backup: Backup,
   signal: AbortSignal,
 ): Promise<string[]> {
   return await withStaged(deps, restore, backup, signal, async ({ client, path, chain, done, report }) => {
     const { manifest } = chain.at(-1) as Chain[number];
     const options = { resume: true, onProgress: (bytes: number) => report(done + bytes) };
     const problems = await fillEngine(client, path, manifest, options, signal);
-    if (problems.length > 0 && restore.forced === 0) {
+    if (problems.length > 0 && !restore.forced) {
       throw new AppError("BACKUP_UNUSABLE", `The restored data is not what was backed up: ${problems.join("; ")}`);
     }
     return [...problems, ...(await restorePipes(deps, restore, await readPipes(path)))];
@@ -52,8 +52,8 @@ export async function restoreService(
 /** Restores one database or table of a backup under another name, which must be free, all of it or nothing. */
 export async function restorePart(
   deps: RestoreDeps,
-  restore: RestoreRow,
-  backup: BackupRow,
+  restore: Restore,
+  backup: Backup,
   signal: AbortSignal,
 ): Promise<string[]> {
   return await withStaged(deps, restore, backup, signal, async ({ client, path, chain, done, report }) => {
@@ -68,10 +68,10 @@ export async function restorePart(
 }
 
 /** Removes what a killed restore of a part may have left behind in a running engine. */
-export async function removePart(address: ClickHouseAddress, restore: RestoreRow): Promise<void> {
+export async function removePart(address: ClickHouseAddress, restore: Restore): Promise<void> {
   const client = new ClickHouseClient(address);
   try {
-    const target = restore.target_database as string;
+    const target = restore.targetDatabase as string;
     if (restore.scope === "database") await dropOurs(client, target, restore);
     else await client.command(`DROP TABLE IF EXISTS ${tableName(target, halfDone(restore))}`);
   } finally {
@@ -90,8 +90,8 @@ type Staged = {
 
 async function withStaged(
   deps: RestoreDeps,
-  restore: RestoreRow,
-  backup: BackupRow,
+  restore: Restore,
+  backup: Backup,
   signal: AbortSignal,
   body: (staged: Staged) => Promise<string[]>,
 ): Promise<string[]> {
@@ -99,7 +99,7 @@ async function withStaged(
   await rm(folder, { recursive: true, force: true });
   const client = new ClickHouseClient(deps.address);
   try {
-    const chain = await readChain(deps.mover, backup.service_id, backup.name, signal);
+    const chain = await readChain(deps.mover, backup.serviceId, backup.name, signal);
     const stored = chain.reduce((sum, { manifest }) => sum + storedBytes(manifest), 0);
     const total = stored + (chain.at(-1) as Chain[number]).manifest.totalBytes;
     let fetched = 0;
@@ -107,7 +107,7 @@ async function withStaged(
       fetched += bytes;
       deps.onProgress(fetched, total);
     };
-    const path = await stageChain(deps.mover, chain, folder, { forced: restore.forced === 1, onStaged }, signal);
+    const path = await stageChain(deps.mover, chain, folder, { forced: restore.forced, onStaged }, signal);
     const report = (doneBytes: number) => deps.onProgress(Math.min(doneBytes, total), total);
     return await body({ client, path, chain, done: stored, report });
   } catch (error) {
@@ -121,8 +121,8 @@ async function withStaged(
   }
 }
 
-function assertContained(manifest: Manifest, restore: RestoreRow): void {
-  const { source_database: database, source_table: table } = restore;
+function assertContained(manifest: Manifest, restore: Restore): void {
+  const { sourceDatabase: database, sourceTable: table } = restore;
   const found = manifest.tables.some(
     (candidate) => candidate.database === database && (table === null || candidate.table === table),
   );
@@ -135,17 +135,17 @@ function assertContained(manifest: Manifest, restore: RestoreRow): void {
 async function restoreDatabase(
   client: ClickHouseClient,
   path: string,
-  restore: RestoreRow,
+  restore: Restore,
   onProgress: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const target = restore.target_database as string;
+  const target = restore.targetDatabase as string;
   await dropOurs(client, target, restore);
   if ((await client.text(`EXISTS DATABASE ${identifier(target)}`)).trim() === "1") {
     throw new AppError("CONFLICT", `The database ${target} exists already in the service.`);
   }
   await client.command(`CREATE DATABASE ${identifier(target)} COMMENT ${literal(comment(restore))}`, { signal });
-  const what = { kind: "database", from: restore.source_database as string, to: target } as const;
+  const what = { kind: "database", from: restore.sourceDatabase as string, to: target } as const;
   const operationId = `${restore.id}-${Date.now()}`;
   try {
     await watched(client, operationId, onProgress, () => restoreFrom(client, path, what, { operationId }, signal));
@@ -160,12 +160,12 @@ async function restoreDatabase(
 async function restoreTable(
   client: ClickHouseClient,
   path: string,
-  restore: RestoreRow,
+  restore: Restore,
   onProgress: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const database = restore.target_database as string;
-  const table = restore.target_table as string;
+  const database = restore.targetDatabase as string;
+  const table = restore.targetTable as string;
   if ((await client.text(`EXISTS TABLE ${tableName(database, table)}`)).trim() === "1") {
     throw new AppError("CONFLICT", `The table ${database}.${table} exists already in the service.`);
   }
@@ -173,7 +173,7 @@ async function restoreTable(
   const half = [database, halfDone(restore)] as const;
   const drop = () => client.command(`DROP TABLE IF EXISTS ${tableName(...half)}`);
   await drop();
-  const from = [restore.source_database as string, restore.source_table as string] as const;
+  const from = [restore.sourceDatabase as string, restore.sourceTable as string] as const;
   const operationId = `${restore.id}-${Date.now()}`;
   try {
     await watched(client, operationId, onProgress, () =>
@@ -186,18 +186,18 @@ async function restoreTable(
   }
 }
 
-async function dropOurs(client: ClickHouseClient, database: string, restore: RestoreRow): Promise<void> {
+async function dropOurs(client: ClickHouseClient, database: string, restore: Restore): Promise<void> {
   const [row] = await client.rows<{ comment: string }>(
     `SELECT comment FROM system.databases WHERE name = ${literal(database)}`,
   );
   if (row?.comment === comment(restore)) await client.command(`DROP DATABASE ${identifier(database)}`);
 }
 
-function comment(restore: RestoreRow): string {
+function comment(restore: Restore): string {
   return `being restored by Millrace (${restore.id})`;
 }
 
-function halfDone(restore: RestoreRow): string {
+function halfDone(restore: Restore): string {
   return `_restore_${restore.id.replaceAll("-", "")}`;
 }
 
@@ -206,16 +206,16 @@ async function readPipes(path: string): Promise<PipeSnapshot[]> {
   return pipeSnapshotSchema.array().parse(JSON.parse(bytes.toString("utf8")));
 }
 
-async function restorePipes(deps: RestoreDeps, restore: RestoreRow, snapshots: readonly PipeSnapshot[]) {
+async function restorePipes(deps: RestoreDeps, restore: Restore, snapshots: readonly PipeSnapshot[]) {
   if (restore.scope === "rebuild") {
-    await deps.pipes.rewind(restore.service_id, snapshots);
+    await deps.pipes.rewind(restore.serviceId, snapshots);
     return snapshots.flatMap((pipe) => {
       const against = refusalOf(pipe);
       return against === undefined ? [] : [`Pipe ${pipe.name}: ${against}`];
     });
   }
   if (restore.pipes === "none") return [];
-  const made = await deps.pipes.recreate(restore.service_id, snapshots, restore.pipes === "running", refusalOf);
+  const made = await deps.pipes.recreate(restore.serviceId, snapshots, restore.pipes === "running", refusalOf);
   return made.map(({ name, against }) => {
     if (against !== undefined) return `Pipe ${name} was recreated stopped. ${against}`;
     return `Pipe ${name} was recreated and ${restore.pipes === "running" ? "runs on" : "can be started"} from its position in the backup.`;

@@ -1,7 +1,7 @@
 /** Which backups may go. Pure: rows in, decisions out. */
-import type { BackupRow } from "../store/backups.ts";
+import type { Backup } from "../store/backups.ts";
 
-export type Verdict = { readonly row: BackupRow; readonly keep: boolean; readonly reason: string };
+export type Verdict = { readonly row: Backup; readonly keep: boolean; readonly reason: string };
 
 /**
  * Decides about all backups of one service. A backup is kept while it is younger than the retention, while it is the
@@ -9,18 +9,18 @@ export type Verdict = { readonly row: BackupRow; readonly keep: boolean; readonl
  * remove come in an order in which no remaining backup ever lacks its base.
  */
 export function retentionVerdicts(
-  rows: readonly BackupRow[],
+  rows: readonly Backup[],
   options: { retentionMs: number; serviceExists: boolean; now: number },
 ): Verdict[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const reasons = new Map<string, string>();
-  const keep = (row: BackupRow, reason: string) => {
+  const keep = (row: Backup, reason: string) => {
     if (!reasons.has(row.id)) reasons.set(row.id, reason);
     for (let base = baseOf(byId, row); base !== undefined; base = baseOf(byId, base)) {
       if (!reasons.has(base.id)) reasons.set(base.id, `${row.name} needs it`);
     }
   };
-  const newestFirst = [...rows].sort((a, b) => (a.started_at < b.started_at ? 1 : -1));
+  const newestFirst = [...rows].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
   if (options.serviceExists) {
     const good = newestFirst.find((row) => row.status === "done" && row.verification !== "failed");
     if (good !== undefined) keep(good, "newest backup that can be restored");
@@ -37,10 +37,10 @@ export function retentionVerdicts(
 }
 
 /** Since its end: a backup that took long is kept as long as one that was quick. */
-function age(row: BackupRow, now: number): number {
-  return now - Date.parse(row.finished_at ?? row.started_at);
+function age(row: Backup, now: number): number {
+  return now - Date.parse(row.finishedAt ?? row.startedAt);
 }
 
-function baseOf(byId: ReadonlyMap<string, BackupRow>, row: BackupRow): BackupRow | undefined {
-  return row.base_id === null ? undefined : byId.get(row.base_id);
+function baseOf(byId: ReadonlyMap<string, Backup>, row: Backup): Backup | undefined {
+  return row.baseId === null ? undefined : byId.get(row.baseId);
 }

@@ -1,26 +1,27 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { BackupRow } from "../store/backups.ts";
+import type { Backup } from "../store/backups.ts";
 import { retentionVerdicts } from "./retention.ts";
 import { backupName, chooseBase, nextDueAt } from "./schedule.ts";
 
 const hourMs = 3_600_000;
 const start = Date.parse("2026-01-01T00:00:00Z");
 const at = (hours: number) => new Date(start + hours * hourMs).toISOString();
+const here = { kind: "local", root: "/here" } as const;
 const none = { periodHours: null, retentionHours: null, startTime: null };
 
-function row(id: string, hours: number, change: Partial<BackupRow> = {}): BackupRow {
+function row(id: string, hours: number, change: Partial<Backup> = {}): Backup {
   return {
-    ...{ id, organization_id: "o", service_id: "s", service_name: "s", name: id, trigger: "schedule", status: "done" },
-    ...{ type: "full", base_id: null, location: "here", encrypted: 0, started_at: at(hours), finished_at: at(hours) },
-    ...{ size_bytes: 1, total_bytes: 1, error: null, verification: "passed", verified_at: null },
-    ...{ deep_verified_at: null, problems: "[]", check_wanted: null, check_wanted_at: null },
+    ...{ id, organizationId: "o", serviceId: "s", serviceName: "s", name: id, trigger: "schedule", status: "done" },
+    ...{ type: "full", baseId: null, location: here, encrypted: false, startedAt: at(hours), finishedAt: at(hours) },
+    ...{ sizeBytes: 1, totalBytes: 1, error: null, verification: "passed", verifiedAt: null },
+    ...{ deepVerifiedAt: null, problems: [], checkWanted: null },
     ...change,
   };
 }
 
 describe("the next scheduled backup", () => {
-  const due = (rows: BackupRow[], configuration: object = {}) =>
+  const due = (rows: Backup[], configuration: object = {}) =>
     new Date(nextDueAt(rows, { ...none, ...configuration }, at(0), { now: start, hourMs })).toISOString();
 
   test("is due a period after the service was made, and then a period after the last one began", () => {
@@ -50,9 +51,9 @@ describe("the next scheduled backup", () => {
 });
 
 describe("the base of the next backup", () => {
-  const base = (rows: BackupRow[], change: object = {}) =>
-    chooseBase(rows, { location: "here", encrypted: 0, maxChain: 3, ...change })?.id;
-  const chain = [row("a", 1), row("b", 2, { base_id: "a" }), row("c", 3, { base_id: "b" })];
+  const base = (rows: Backup[], change: object = {}) =>
+    chooseBase(rows, { location: here, encrypted: false, maxChain: 3, ...change })?.id;
+  const chain = [row("a", 1), row("b", 2, { baseId: "a" }), row("c", 3, { baseId: "b" })];
 
   test("is the newest backup until the chain is full", () => {
     expect(base([])).toBeUndefined();
@@ -63,10 +64,10 @@ describe("the base of the next backup", () => {
   });
 
   test.each([
-    ["a damaged base", [row("a", 1, { verification: "failed" }), chain[1] as BackupRow], {}],
+    ["a damaged base", [row("a", 1, { verification: "failed" }), chain[1] as Backup], {}],
     ["an unchecked one", [row("a", 1, { verification: "pending" })], {}],
-    ["another location", chain.slice(0, 1), { location: "there" }],
-    ["another form", chain.slice(0, 1), { encrypted: 1 }],
+    ["another location", chain.slice(0, 1), { location: { kind: "local", root: "/there" } }],
+    ["another form", chain.slice(0, 1), { encrypted: true }],
     ["a base that is gone", chain.slice(1, 2), {}],
   ])("is not built upon %s", (_, rows, change) => {
     expect(base(rows, change)).toBeUndefined();
@@ -75,13 +76,13 @@ describe("the base of the next backup", () => {
 
 describe("retention", () => {
   const options = { retentionMs: 24 * hourMs, serviceExists: true, now: start + 100 * hourMs };
-  const removed = (rows: BackupRow[], change: object = {}) =>
+  const removed = (rows: Backup[], change: object = {}) =>
     retentionVerdicts(rows, { ...options, ...change })
       .filter((verdict) => !verdict.keep)
       .map((verdict) => verdict.row.id);
 
   test("keeps a chain until its last member is past the retention, then drops it, youngest first", () => {
-    const chain = [row("a", 1), row("b", 60, { base_id: "a" }), row("c", 80, { base_id: "b" })];
+    const chain = [row("a", 1), row("b", 60, { baseId: "a" }), row("c", 80, { baseId: "b" })];
     expect(removed(chain)).toEqual([]);
     expect(removed([...chain, row("z", 99)], { now: start + 120 * hourMs })).toEqual(["c", "b", "a"]);
   });
@@ -102,7 +103,7 @@ describe("retention", () => {
       fc.record({
         age: fc.integer({ min: 0, max: 200 }),
         builds: fc.boolean(),
-        status: fc.constantFrom("done", "error", "in_progress", "deleting") as fc.Arbitrary<BackupRow["status"]>,
+        status: fc.constantFrom("done", "error", "in_progress", "deleting") as fc.Arbitrary<Backup["status"]>,
         damaged: fc.boolean(),
       }),
       { maxLength: 15 },
@@ -110,20 +111,20 @@ describe("retention", () => {
     fc.assert(
       fc.property(history, fc.boolean(), (events, serviceExists) => {
         const sorted = events.toSorted((a, b) => b.age - a.age);
-        const rows: BackupRow[] = [];
+        const rows: Backup[] = [];
         for (const [i, event] of sorted.entries()) {
           const done = rows.findLast((candidate) => candidate.status === "done");
           rows.push(
             row(`r${String(i).padStart(3, "0")}`, 200 - event.age, {
               status: event.status,
-              base_id: event.builds && event.status !== "deleting" ? (done?.id ?? null) : null,
+              baseId: event.builds && event.status !== "deleting" ? (done?.id ?? null) : null,
               verification: event.damaged ? "failed" : "passed",
             }),
           );
         }
         const left = new Map(rows.map((candidate) => [candidate.id, candidate]));
         const orphans = () =>
-          [...left.values()].filter((candidate) => candidate.base_id !== null && !left.has(candidate.base_id));
+          [...left.values()].filter((candidate) => candidate.baseId !== null && !left.has(candidate.baseId));
         for (const id of removed(rows, { serviceExists, now: start + 200 * hourMs })) {
           left.delete(id);
           expect(orphans()).toEqual([]);

@@ -1,5 +1,6 @@
 /** When a service's next scheduled backup is due, and upon which base. Pure. */
-import type { BackupConfiguration, BackupRow } from "../store/backups.ts";
+import type { Backup, BackupConfiguration } from "../store/backups.ts";
+import { sameLocation } from "./storage/storage.ts";
 
 export const defaultPeriodHours = 24;
 export const defaultRetentionHours = 24;
@@ -16,16 +17,16 @@ export type Clock = {
 
 /** Time of the next scheduled backup, in ms since 1970. `rows` are all of the service; order does not matter. */
 export function nextDueAt(
-  rows: readonly BackupRow[],
+  rows: readonly Backup[],
   configuration: BackupConfiguration,
   serviceCreatedAt: string,
   clock: Clock,
 ): number {
   const scheduled = rows
     .filter((row) => row.trigger === "schedule" && row.status !== "deleting")
-    .sort((a, b) => (a.started_at < b.started_at ? 1 : -1));
+    .sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
   const lastDone = scheduled.find((row) => row.status !== "error");
-  const since = Date.parse(lastDone?.started_at ?? serviceCreatedAt);
+  const since = Date.parse(lastDone?.startedAt ?? serviceCreatedAt);
   const due =
     configuration.startTime === null
       ? since + (configuration.periodHours ?? defaultPeriodHours) * clock.hourMs
@@ -34,7 +35,7 @@ export function nextDueAt(
   const [latest] = failures;
   if (latest === undefined) return due;
   const pause = Math.min(maxRetryMs, firstRetryMs * 2 ** (failures.length - 1)) * (clock.hourMs / 3_600_000);
-  return Math.max(due, Date.parse(latest.finished_at ?? latest.started_at) + pause);
+  return Math.max(due, Date.parse(latest.finishedAt ?? latest.startedAt) + pause);
 }
 
 /** The first `HH:MM` UTC after a time. */
@@ -46,26 +47,29 @@ function nextStart(startTime: string, after: number): number {
   return candidate.getTime();
 }
 
+/** What is known of a backup before it begins: where it will go, and in which form. */
+export type PlannedFacts = Pick<Backup, "location" | "encrypted">;
+
 /**
  * The backup that the next one builds upon: the newest one, when it and all below it are whole, lie at the same place in
  * the same form, and the chain is not full. Undefined: the next one is full.
  */
 export function chooseBase(
-  rows: readonly BackupRow[],
-  current: { location: string; encrypted: number; maxChain: number },
-): BackupRow | undefined {
+  rows: readonly Backup[],
+  current: PlannedFacts & { readonly maxChain: number },
+): Backup | undefined {
   const byId = new Map(rows.map((row) => [row.id, row]));
-  const [newest] = rows.filter((row) => row.status === "done").sort((a, b) => (a.started_at < b.started_at ? 1 : -1));
+  const [newest] = rows.filter((row) => row.status === "done").sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
   let length = 1;
   for (let row = newest; row !== undefined; length += 1) {
     const usable =
       row.status === "done" &&
       row.verification === "passed" &&
-      row.location === current.location &&
+      sameLocation(row.location, current.location) &&
       row.encrypted === current.encrypted;
     if (!usable || length >= current.maxChain) return undefined;
-    if (row.base_id === null) return newest;
-    row = byId.get(row.base_id);
+    if (row.baseId === null) return newest;
+    row = byId.get(row.baseId);
   }
   return undefined;
 }

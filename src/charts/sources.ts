@@ -2,25 +2,25 @@
 
 import { type SourceBody, type SourceRecord, sourceBody } from "../api/chart-sources.ts";
 import { metricTypes, type SeriesItem } from "../api/charts.ts";
-import type { ChartSourceRow } from "../store/chart-sources.ts";
+import type { ChartSource, ChartSourceContent } from "../store/chart-sources.ts";
 import { badRequest } from "./errors.ts";
 
 /** What the store keeps of a validated body. */
-export function sourceContent(body: SourceBody): Pick<ChartSourceRow, "service_id" | "name" | "kind" | "definition"> {
+export function sourceContent(body: SourceBody): ChartSourceContent {
   const serviceId = (body.serviceId ?? body.connection) as string;
   const { serviceId: _, connection: __, ...definition } = body;
-  return { service_id: serviceId, name: body.name, kind: body.kind, definition: JSON.stringify(definition) };
+  return { serviceId, name: body.name, kind: body.kind, definition };
 }
 
-export function sourceRecord(row: ChartSourceRow): SourceRecord {
-  const definition = sourceBody.parse({ ...JSON.parse(row.definition), serviceId: row.service_id });
+export function sourceRecord(row: ChartSource): SourceRecord {
+  const definition = sourceBody.parse({ ...row.definition, serviceId: row.serviceId });
   return {
     id: row.id,
     ...definition,
-    serviceId: row.service_id,
-    connection: row.service_id,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    serviceId: row.serviceId,
+    connection: row.serviceId,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
   };
 }
 

@@ -1,5 +1,5 @@
 /** The listeners that the services in the store want. */
-import type { ServiceRow, ServiceStore } from "../store/services.ts";
+import type { Service, ServiceStore } from "../store/services.ts";
 import type { Gateway } from "./gateway.ts";
 import { listenProblem } from "./service-ports.ts";
 
@@ -24,19 +24,19 @@ export async function openListeners(
 
 /** Everything the gateway needs to keep a listener open for each service that exists. */
 async function gatewayServices(services: ServiceStore, host: string) {
-  const users = Map.groupBy(await services.listAllUsers(), (user) => user.service_id);
+  const users = Map.groupBy(await services.listAllUsers(), (user) => user.serviceId);
   return (await services.listAll())
-    .filter((row) => row.desired_state !== "deleted")
-    .map((row: ServiceRow) => ({
+    .filter((row) => row.desiredState !== "deleted")
+    .map((row: Service) => ({
       id: row.id,
       name: row.name,
       host,
       port: row.port,
-      ipAccessList: JSON.parse(row.ip_access_list) as { source: string; description: string }[],
+      ipAccessList: row.ipAccessList as { source: string; description: string }[],
       users: (users.get(row.id) ?? []).map((user) => ({
         name: user.name,
-        passwordSha256Hex: user.password_sha256,
-        readonly: user.readonly === 1,
+        passwordSha256Hex: user.passwordSha256,
+        readonly: user.readonly,
       })),
     }));
 }

@@ -8,18 +8,10 @@ import type { KeyRole } from "../api/keys.ts";
 import type { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import { AppError } from "../lib/errors.ts";
 import type { AuditEvent } from "../store/audit-events.ts";
-import type { CredentialStore } from "../store/credentials.ts";
+import type { Credential, CredentialStore } from "../store/credentials.ts";
 import { sameDigest, sha256 } from "../store/secrets.ts";
 
 export type Principal = { readonly organizationId: string; readonly role: KeyRole; readonly credentialId: string };
-
-type StoredCredential = {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly state: string;
-  readonly expire_at: string | null;
-  readonly used_at: string | null;
-};
 
 const noDigest = Buffer.alloc(32);
 
@@ -41,13 +33,13 @@ export class Authenticator {
   async basic(header: string | undefined, address: string): Promise<Principal> {
     const { keyId, digest } = readBasic(header);
     const key = keyId === undefined ? undefined : await this.#credentials.findKeyByKeyId(keyId);
-    const matches = sameDigest(digest, key === undefined ? noDigest : Buffer.from(key.secret_hash, "hex"));
+    const matches = sameDigest(digest, key === undefined ? noDigest : Buffer.from(key.secretHash, "hex"));
     if (key === undefined || !matches || !this.#usable(key)) {
       this.#noteRefusal("api_key", key, address, matches ? "disabled or expired" : "wrong secret");
       throw await this.#refuse(address, "The key is not valid.");
     }
-    this.#noteUse("api_keys", key, address);
-    return { organizationId: key.organization_id, role: key.role as KeyRole, credentialId: key.id };
+    this.#noteUse("api_key", key, address);
+    return { organizationId: key.organizationId, role: key.role, credentialId: key.id };
   }
 
   /** Interface B: a bearer token. It reads charts and manages chart sources of its organization. */
@@ -57,13 +49,13 @@ export class Authenticator {
     const token = await this.#credentials.findTokenBySecret(secret);
     if (token === undefined || !this.#usable(token))
       throw await this.#refuse(address, "The access token is not valid.");
-    this.#noteUse("access_tokens", token, address);
-    return { organizationId: token.organization_id, role: "developer", credentialId: token.id };
+    this.#noteUse("access_token", token, address);
+    return { organizationId: token.organizationId, role: "developer", credentialId: token.id };
   }
 
-  #usable(credential: StoredCredential): boolean {
+  #usable(credential: Credential): boolean {
     if (credential.state !== "enabled") return false;
-    return credential.expire_at === null || Date.parse(credential.expire_at) > Date.now();
+    return credential.expireAt === null || Date.parse(credential.expireAt) > Date.now();
   }
 
   async #refuse(address: string, message: string): Promise<AppError> {
@@ -74,27 +66,26 @@ export class Authenticator {
   /** A credential that nobody knows belongs to no organization. */
   #noteRefusal(
     actorType: "api_key" | "access_token",
-    credential: StoredCredential | undefined,
+    credential: Credential | undefined,
     address: string,
     why: string,
   ): void {
     const [actor, detail] = credential === undefined ? ["", "unknown"] : [credential.id, why];
-    const organizationId = credential?.organization_id;
+    const organizationId = credential?.organizationId;
     this.#note({ type: "login_refused", organizationId, actorType, actor, address, detail });
   }
 
-  #noteUse(table: "api_keys" | "access_tokens", credential: StoredCredential, address: string): void {
+  #noteUse(actorType: "api_key" | "access_token", credential: Credential, address: string): void {
     const minute = Math.floor(Date.now() / 60_000);
     const noted = this.#noted.get(credential.id);
     if (noted?.minute === minute && noted.address === address) return;
     this.#noted.set(credential.id, { minute, address });
-    const actorType = table === "api_keys" ? "api_key" : "access_token";
-    const { organization_id: organizationId, id: actor } = credential;
+    const { organizationId, id: actor } = credential;
     this.#note({ type: "login", organizationId, actorType, actor, address, detail: "" });
     if (noted?.minute === minute) return;
     // Not awaited: the answer need not wait for it, and a lost note is corrected by the next use.
     const at = new Date(minute * 60_000).toISOString();
-    this.#credentials.markUsed(table, credential.id, at).catch(() => {});
+    this.#credentials.markUsed(actorType, credential.id, at).catch(() => {});
   }
 }
 

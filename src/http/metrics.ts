@@ -1,7 +1,7 @@
 /** Prometheus text at `/metrics`. Scraping reads the store only: it never wakes a service. */
 import { Gauge, Registry } from "prom-client";
 import type { LoopStatus } from "../lib/loop.ts";
-import type { ServiceRow, ServiceStore } from "../store/services.ts";
+import type { Service, ServiceStore } from "../store/services.ts";
 
 export type Sample = {
   readonly name: string;
@@ -31,29 +31,29 @@ export async function renderMetrics(samples: readonly Sample[]): Promise<string>
 /** `usedBytes`: what a service uses of the disk, as last known. */
 export async function serviceSamples(
   services: ServiceStore,
-  usedBytes: (row: ServiceRow) => number | undefined,
+  usedBytes: (row: Service) => number | undefined,
 ): Promise<Sample[]> {
   const rows = await services.listAll();
   return rows.flatMap((row) => [infoSample(row), ...diskSamples(row, usedBytes(row))]);
 }
 
-function infoSample(row: ServiceRow): Sample {
+function infoSample(row: Service): Sample {
   return {
     name: "Service_Info",
     help: "One per service; service_status is its state.",
     labels: {
-      organization: row.organization_id,
+      organization: row.organizationId,
       service: row.id,
       service_name: row.name,
       service_status: row.state,
-      database_version: row.database_version,
+      database_version: row.databaseVersion,
     },
     value: 1,
   };
 }
 
-function diskSamples(row: ServiceRow, usedBytes: number | undefined): Sample[] {
-  const labels = { organization: row.organization_id, service: row.id };
+function diskSamples(row: Service, usedBytes: number | undefined): Sample[] {
+  const labels = { organization: row.organizationId, service: row.id };
   const used = {
     name: "Service_DiskUsed_Bytes",
     help: "What the service's tables take on disk, as last known.",
@@ -62,7 +62,7 @@ function diskSamples(row: ServiceRow, usedBytes: number | undefined): Sample[] {
   const limit = { name: "Service_DiskLimit_Bytes", help: "Quota of disk; absent without one.", labels };
   return [
     ...(usedBytes === undefined ? [] : [{ ...used, value: usedBytes }]),
-    ...(row.disk_gb === null ? [] : [{ ...limit, value: row.disk_gb * 2 ** 30 }]),
+    ...(row.diskGb === null ? [] : [{ ...limit, value: row.diskGb * 2 ** 30 }]),
   ];
 }
 

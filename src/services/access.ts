@@ -136,11 +136,11 @@ export class ServiceAccess {
         const row = await this.#services.find(serviceId);
         const engine = this.#engines.get(serviceId);
         if (engine !== undefined) return engine;
-        if (row === undefined || row.desired_state === "deleted") {
+        if (row === undefined || row.desiredState === "deleted") {
           throw new AppError("SERVICE_UNAVAILABLE", "The service does not exist any more.");
         }
-        if (row.desired_state === "stopped" || row.state === "failed") {
-          const reason = row.state === "failed" && row.state_message ? ` (${row.state_message})` : "";
+        if (row.desiredState === "stopped" || row.state === "failed") {
+          const reason = row.state === "failed" && row.stateMessage ? ` (${row.stateMessage})` : "";
           throw new AppError("SERVICE_UNAVAILABLE", `The service is not running. Current state: ${row.state}${reason}`);
         }
         if (Date.now() >= deadline) throw new AppError("TIMEOUT", "The service did not come up in time.");

@@ -1,13 +1,13 @@
 /** What is known of the disk, against a store that counts its writes. */
 import pino from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { ServiceRow } from "../store/services.ts";
+import type { Service } from "../store/services.ts";
 import { ServiceDisks } from "./disks.ts";
 
 const gib = 2 ** 30;
 
 function setUp(diskGb: number | null) {
-  let row = { id: "s", disk_gb: diskGb, disk_used_bytes: null } as unknown as ServiceRow;
+  let row = { id: "s", diskGb, diskUsedBytes: null } as unknown as Service;
   const written: number[] = [];
   const lines: string[] = [];
   const logger = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
@@ -15,7 +15,7 @@ function setUp(diskGb: number | null) {
     find: async () => row,
     setDiskUsed: async (_id: string, bytes: number) => {
       written.push(bytes);
-      row = { ...row, disk_used_bytes: bytes };
+      row = { ...row, diskUsedBytes: bytes };
     },
   };
   const make = () => new ServiceDisks({ services, logger });

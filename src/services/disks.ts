@@ -4,13 +4,13 @@
  */
 import { overQuota } from "../engine/disk-quota.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { ServiceRow, ServiceStore } from "../store/services.ts";
+import type { Service, ServiceStore } from "../store/services.ts";
 
 /** Every write makes the store forget what it has read, and waits for the disk: so only what matters is written. */
 const writeEveryMs = 10_000;
 const writtenShare = 0.01;
 
-type Row = Pick<ServiceRow, "id" | "disk_gb" | "disk_used_bytes">;
+type Row = Pick<Service, "id" | "diskGb" | "diskUsedBytes">;
 
 export class ServiceDisks {
   readonly #services: Pick<ServiceStore, "find" | "setDiskUsed">;
@@ -50,7 +50,7 @@ export class ServiceDisks {
 
   /** Bytes that the service's tables take, as last known; undefined before its first engine has said so. */
   usedBytes(row: Row): number | undefined {
-    return this.#usedBytes.get(row.id) ?? row.disk_used_bytes ?? undefined;
+    return this.#usedBytes.get(row.id) ?? row.diskUsedBytes ?? undefined;
   }
 
   /** A sentence when the service is over its quota. */
@@ -69,18 +69,18 @@ export class ServiceDisks {
     if (problem === undefined) this.#over.delete(row.id);
     else if (!this.#over.has(row.id)) {
       this.#over.add(row.id);
-      this.#logger.warn({ serviceId: row.id, diskGb: row.disk_gb, usedBytes: this.usedBytes(row) }, problem);
+      this.#logger.warn({ serviceId: row.id, diskGb: row.diskGb, usedBytes: this.usedBytes(row) }, problem);
     }
   }
 
   #isWorthWriting(row: Row, usedBytes: number): boolean {
     if (Date.now() - (this.#writtenAt.get(row.id) ?? 0) < writeEveryMs) return false;
-    const written = row.disk_used_bytes;
+    const written = row.diskUsedBytes;
     return written === null || Math.abs(usedBytes - written) > written * writtenShare;
   }
 }
 
 /** Undefined: no quota. */
-export function diskLimitBytes({ disk_gb }: Pick<ServiceRow, "disk_gb">): number | undefined {
-  return disk_gb === null ? undefined : disk_gb * 2 ** 30;
+export function diskLimitBytes({ diskGb }: Pick<Service, "diskGb">): number | undefined {
+  return diskGb === null ? undefined : diskGb * 2 ** 30;
 }

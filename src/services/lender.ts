@@ -9,7 +9,7 @@ export type Lender = (serviceId: string, signal: AbortSignal) => Promise<LentEng
 export function engineLender(services: ServiceStore, access: ServiceAccess, runtime: LendingRuntime): Lender {
   return async (serviceId, signal) => {
     const row = await services.find(serviceId);
-    if (row?.desired_state === "stopped" && row.state === "stopped") {
+    if (row?.desiredState === "stopped" && row.state === "stopped") {
       const lent = await runtime.lend(row);
       if (lent !== undefined) return lent;
     }

@@ -67,7 +67,7 @@ function embeddedRuntime({ config, dataDir, stores, proxy, backupPathOf }: Servi
     minFreeDiskBytes: config.minFreeDiskGb * 2 ** 30,
     proxy,
     usersOf: async (serviceId) =>
-      (await stores.services.listUsers(serviceId)).map((user) => ({ name: user.name, readonly: user.readonly === 1 })),
+      (await stores.services.listUsers(serviceId)).map((user) => ({ name: user.name, readonly: user.readonly })),
     backupPathOf,
     disks,
   });

@@ -101,7 +101,7 @@ describe("services reconciler", () => {
 
   test("a created service runs; stop ends its engine; start brings it back", async () => {
     await s.until("running");
-    expect(await s.services.find(s.id)).toMatchObject({ database_version: "1.2" });
+    expect(await s.services.find(s.id)).toMatchObject({ databaseVersion: "1.2" });
     await s.services.setDesired(s.id, "stopped");
     await s.until("stopped");
     expect(s.runtime.live).toBe(0);
@@ -112,10 +112,10 @@ describe("services reconciler", () => {
 
   test("a running engine learns of a new quota of disk, and keeps running", async () => {
     await s.until("running");
-    await s.services.change(s.id, { disk_gb: 2 });
+    await s.services.change(s.id, { diskGb: 2 });
     await s.reconciler.pass();
     await vi.waitFor(() => expect(s.runtime.diskLimit).toBe(2 ** 31));
-    await s.services.change(s.id, { disk_gb: null });
+    await s.services.change(s.id, { diskGb: null });
     await s.reconciler.pass();
     await vi.waitFor(() => expect(s.runtime.diskLimit).toBeUndefined());
     expect(s.runtime.starts).toBe(1);
@@ -147,7 +147,7 @@ describe("services reconciler", () => {
     await s.until("running");
     s.runtime.die("signal SIGKILL");
     await vi.waitFor(async () => expect(await s.state()).toBe("degraded"));
-    expect((await s.services.find(s.id))?.state_message).toContain("signal SIGKILL");
+    expect((await s.services.find(s.id))?.stateMessage).toContain("signal SIGKILL");
     const lease = s.access.acquire(s.id, signal);
     await s.until("running");
     expect((await lease).front.port).toBe(2);
@@ -167,7 +167,7 @@ describe("services reconciler", () => {
         { timeout: 5_000, interval: 5 },
       );
       expect(s.runtime.starts).toBe(6);
-      expect((await s.services.find(s.id))?.state_message).toContain("no such binary");
+      expect((await s.services.find(s.id))?.stateMessage).toContain("no such binary");
       for (let i = 0; i < 5; i += 1) await s.reconciler.pass();
       expect(s.runtime.starts).toBe(6);
       await expect(s.access.acquire(s.id, signal)).rejects.toThrow(/failed.*no such binary/);

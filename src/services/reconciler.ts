@@ -6,7 +6,7 @@ import type { ServiceState } from "../api/services.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { describeError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { ServiceRow, ServiceStore } from "../store/services.ts";
+import type { Service, ServiceStore } from "../store/services.ts";
 import type { ServiceAccess } from "./access.ts";
 import { diskLimitBytes } from "./disks.ts";
 import type { RunningEngine, ServiceRuntime } from "./runtime.ts";
@@ -73,48 +73,48 @@ export class ServicesReconciler {
     // Read after knowing that no action runs: only actions write states, so this row is not a stale one.
     const row = await this.#options.services.find(id);
     if (row === undefined || tracked.action !== undefined || this.#closing || Date.now() < tracked.retryAt) return;
-    const action = serviceAction(row.desired_state, row.state);
+    const action = serviceAction(row.desiredState, row.state);
     if (action === "remove") this.#act(tracked, id, () => this.#remove(row, tracked));
     else if (action === "stop") this.#lookToStop(row, tracked);
     else if (tracked.engine !== undefined) await this.#lookAtLive(row, tracked, tracked.engine);
-    else if (action === "watch" || row.wake_requested === 1) {
+    else if (action === "watch" || row.wakeRequested) {
       if (action === "rest") this.#forgive(tracked);
       if (Date.now() >= tracked.notBefore) this.#act(tracked, id, () => this.#start(row, tracked));
     }
   }
 
-  #lookToStop(row: ServiceRow, tracked: Tracked): void {
+  #lookToStop(row: Service, tracked: Tracked): void {
     this.#forgive(tracked);
     const { engine } = tracked;
     if (engine !== undefined) this.#act(tracked, row.id, () => this.#stop(row, tracked, engine));
     else if (row.state !== "stopped") this.#act(tracked, row.id, () => this.#setState(row, "stopped", null));
   }
 
-  async #lookAtLive(row: ServiceRow, tracked: Tracked, engine: RunningEngine): Promise<void> {
+  async #lookAtLive(row: Service, tracked: Tracked, engine: RunningEngine): Promise<void> {
     if (tracked.deaths > 0 && Date.now() - tracked.startedAt > stableRunMs) this.#forgive(tracked);
     engine.limitDisk(diskLimitBytes(row));
-    if (row.idle_scaling === 1 && this.#idleDue(row)) {
+    if (row.idleScaling && this.#idleDue(row)) {
       this.#act(tracked, row.id, () => this.#idle(row, tracked, engine));
     } else if (this.#unusedFor(row, quietMs) && !(await engine.knowsUsers())) {
       this.#act(tracked, row.id, () => this.#renewUsers(row, tracked, engine));
     }
   }
 
-  #unusedFor(row: ServiceRow, ms: number): boolean {
+  #unusedFor(row: Service, ms: number): boolean {
     const last = this.#options.access.lastActivityAt(row.id);
     return last !== undefined && !this.#options.access.isActive(row.id) && Date.now() - last >= ms;
   }
 
-  #idleDue(row: ServiceRow): boolean {
+  #idleDue(row: Service): boolean {
     return this.#unusedFor(row, this.#idleAfterMs(row));
   }
 
-  #idleAfterMs(row: ServiceRow): number {
-    return row.idle_timeout_minutes * this.#options.idleMinuteMs;
+  #idleAfterMs(row: Service): number {
+    return row.idleTimeoutMinutes * this.#options.idleMinuteMs;
   }
 
-  async #start(row: ServiceRow, tracked: Tracked): Promise<void> {
-    await this.#setState(row, startingState(row.state), row.state === "degraded" ? row.state_message : null);
+  async #start(row: Service, tracked: Tracked): Promise<void> {
+    await this.#setState(row, startingState(row.state), row.state === "degraded" ? row.stateMessage : null);
     try {
       const engine = await this.#options.runtime.start(row);
       tracked.engine = engine;
@@ -128,7 +128,7 @@ export class ServicesReconciler {
     }
   }
 
-  async #stop(row: ServiceRow, tracked: Tracked, engine: RunningEngine): Promise<void> {
+  async #stop(row: Service, tracked: Tracked, engine: RunningEngine): Promise<void> {
     await this.#setState(row, "stopping", null);
     this.#options.access.withdraw(row.id);
     tracked.engine = undefined;
@@ -136,7 +136,7 @@ export class ServicesReconciler {
     await this.#setState(row, "stopped", null);
   }
 
-  async #idle(row: ServiceRow, tracked: Tracked, engine: RunningEngine): Promise<void> {
+  async #idle(row: Service, tracked: Tracked, engine: RunningEngine): Promise<void> {
     if (await this.#options.isBusy(engine)) return;
     if (!this.#idleDue(row) || !(await this.#options.access.withdrawUnused(row.id, this.#idleAfterMs(row)))) return;
     tracked.engine = undefined;
@@ -145,14 +145,14 @@ export class ServicesReconciler {
   }
 
   /** The engine reads its users when it starts. A moment without queries is enough for a new start, which nobody notices. */
-  async #renewUsers(row: ServiceRow, tracked: Tracked, engine: RunningEngine): Promise<void> {
+  async #renewUsers(row: Service, tracked: Tracked, engine: RunningEngine): Promise<void> {
     if (!(await this.#options.access.withdrawUnused(row.id, quietMs))) return;
     tracked.engine = undefined;
     await engine.stop();
     await this.#start(row, tracked);
   }
 
-  async #remove(row: ServiceRow, tracked: Tracked): Promise<void> {
+  async #remove(row: Service, tracked: Tracked): Promise<void> {
     await this.#setState(row, "terminating", null);
     this.#options.access.withdraw(row.id);
     await tracked.engine?.stop();
@@ -164,14 +164,14 @@ export class ServicesReconciler {
   }
 
   /** The engine's process is gone. Expected when we ended it ourselves: then it is not the tracked one any more. */
-  #ended(row: ServiceRow, tracked: Tracked, engine: RunningEngine, how: string): void {
+  #ended(row: Service, tracked: Tracked, engine: RunningEngine, how: string): void {
     if (tracked.engine !== engine || this.#closing) return;
     tracked.engine = undefined;
     this.#options.access.withdraw(row.id);
     this.#act(tracked, row.id, () => this.#died(row, tracked, `the engine ended unexpectedly: ${how}`));
   }
 
-  async #died(row: ServiceRow, tracked: Tracked, reason: string): Promise<void> {
+  async #died(row: Service, tracked: Tracked, reason: string): Promise<void> {
     tracked.deaths += 1;
     const failed = tracked.deaths >= maxDeaths;
     // The first death is followed by a start at once; only repeated ones wait.
@@ -203,7 +203,7 @@ export class ServicesReconciler {
     tracked.action = mine;
   }
 
-  async #setState(row: ServiceRow, state: ServiceState, message: string | null): Promise<void> {
+  async #setState(row: Service, state: ServiceState, message: string | null): Promise<void> {
     await this.#options.services.setState(row.id, state, message);
     this.#options.logger.info({ serviceId: row.id, state, ...(message === null ? {} : { message }) }, "service state");
     this.#options.access.notify();

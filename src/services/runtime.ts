@@ -2,7 +2,7 @@
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import type { HandOver } from "../endpoint/handoff/sender.ts";
 import type { FrontAddress } from "../endpoint/proxy/upstream.ts";
-import type { ServiceRow } from "../store/services.ts";
+import type { Service } from "../store/services.ts";
 
 export type RunningEngine = {
   /** The engine's ClickHouse HTTP interface, for the control plane and its workers; the password is theirs alone. */
@@ -26,7 +26,7 @@ export type RunningEngine = {
 
 export interface ServiceRuntime {
   /** Starts the engine on the service's data, after ending what an earlier run may have left. */
-  start(service: ServiceRow): Promise<RunningEngine>;
+  start(service: Service): Promise<RunningEngine>;
   /** Removes the service's data. Only called when its engine is not running. */
   remove(serviceId: string): Promise<void>;
 }

@@ -31,8 +31,8 @@ test("equal events of an hour are one row with their number, those of the next h
   await store.add([at(refused, 0, 2)]);
   await store.add([at(refused, 1000, 3), at(refused, hour)]);
   expect(await store.list("o", 10)).toMatchObject([
-    { count: 1, first_at: "1970-01-01T01:00:00.000Z" },
-    { count: 5, first_at: "1970-01-01T00:00:00.000Z", last_at: "1970-01-01T00:00:01.001Z" },
+    { count: 1, firstAt: "1970-01-01T01:00:00.000Z" },
+    { count: 5, firstAt: "1970-01-01T00:00:00.000Z", lastAt: "1970-01-01T00:00:01.001Z" },
   ]);
   expect(await store.list("other", 10)).toEqual([]);
 });

@@ -26,9 +26,8 @@ export function auditEventOf(
   return { type, serviceId, actorType: "database_user", actor: user, address, detail };
 }
 
-export type AuditEventRow = {
+type AuditEventRow = {
   readonly seq: number;
-  readonly organization_id: string;
   readonly service_id: string | null;
   readonly type: AuditEventType;
   readonly actor_type: AuditEvent["actorType"];
@@ -38,6 +37,20 @@ export type AuditEventRow = {
   readonly count: number;
   readonly first_at: string;
   readonly last_at: string;
+};
+
+/** Equal events of an hour, as they are stored. */
+export type AuditRecord = {
+  readonly id: string;
+  readonly serviceId: string | null;
+  readonly type: AuditEventType;
+  readonly actorType: AuditEvent["actorType"];
+  readonly actor: string;
+  readonly address: string;
+  readonly detail: string;
+  readonly count: number;
+  readonly firstAt: string;
+  readonly lastAt: string;
 };
 
 /** Rows of one organization and type: what a guesser fills does not push out what others did. */
@@ -69,11 +82,14 @@ export class AuditEventStore {
   }
 
   /** The newest events of an organization, of one type or of all. */
-  async list(organizationId: string, limit: number, type?: AuditEventType): Promise<readonly AuditEventRow[]> {
+  async list(organizationId: string, limit: number, type?: AuditEventType): Promise<AuditRecord[]> {
     const all = "SELECT * FROM audit_events WHERE organization_id = ?";
     const order = "ORDER BY last_at DESC, seq DESC LIMIT ?";
-    if (type === undefined) return await this.#db.all(`${all} ${order}`, organizationId, limit);
-    return await this.#db.all(`${all} AND type = ? ${order}`, organizationId, type, limit);
+    const rows =
+      type === undefined
+        ? await this.#db.all<AuditEventRow>(`${all} ${order}`, organizationId, limit)
+        : await this.#db.all<AuditEventRow>(`${all} AND type = ? ${order}`, organizationId, type, limit);
+    return rows.map(toRecord);
   }
 }
 
@@ -151,4 +167,19 @@ async function trim(tx: Queries, organizationId: string, type: string): Promise<
        (SELECT seq FROM audit_events WHERE ${of} ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
     ...[organizationId, type, organizationId, type, mostRows],
   );
+}
+
+function toRecord(row: AuditEventRow): AuditRecord {
+  return {
+    id: String(row.seq),
+    serviceId: row.service_id,
+    type: row.type,
+    actorType: row.actor_type,
+    actor: row.actor,
+    address: row.address,
+    detail: row.detail,
+    count: row.count,
+    firstAt: row.first_at,
+    lastAt: row.last_at,
+  };
 }

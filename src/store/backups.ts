@@ -4,6 +4,7 @@
  * that is `in_progress` when a process starts belongs to a dead one.
  */
 import { randomUUID } from "node:crypto";
+import { columnsOf } from "./columns.ts";
 import type { Database } from "./database.ts";
 
 /** `queued`: asked for; `deleting`: being removed by retention, and shown nowhere. */
@@ -12,7 +13,7 @@ export type BackupType = "full" | "incremental";
 export type Verification = "pending" | "passed" | "failed";
 export type CheckDepth = "manifest" | "deep";
 
-export type BackupRow = {
+type BackupRow = {
   readonly id: string;
   readonly organization_id: string;
   readonly service_id: string;
@@ -22,40 +23,74 @@ export type BackupRow = {
   readonly status: BackupStatus;
   readonly type: BackupType;
   readonly base_id: string | null;
-  /** JSON of a `Location`. */
   readonly location: string;
   readonly encrypted: number;
   readonly started_at: string;
   readonly finished_at: string | null;
-  /** Bytes stored by this backup itself. */
   readonly size_bytes: number;
-  /** Bytes of everything that the backup restores, its chain included. */
   readonly total_bytes: number;
   readonly error: string | null;
   readonly verification: Verification;
   readonly verified_at: string | null;
   readonly deep_verified_at: string | null;
-  /** JSON list of sentences, each naming a file. */
   readonly problems: string;
   readonly check_wanted: CheckDepth | null;
-  readonly check_wanted_at: string | null;
+};
+
+/** Where a backup lies; without keys, which are in the configuration. */
+export type BackupLocation =
+  | { readonly kind: "local"; readonly root: string }
+  | {
+      readonly kind: "s3";
+      readonly bucket: string;
+      /** Ends in `/` unless it is empty. */
+      readonly prefix: string;
+      readonly endpoint?: string;
+      readonly region: string;
+    };
+
+export type Backup = {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly serviceId: string;
+  readonly serviceName: string;
+  readonly name: string;
+  readonly trigger: "schedule" | "request";
+  readonly status: BackupStatus;
+  readonly type: BackupType;
+  readonly baseId: string | null;
+  readonly location: BackupLocation;
+  readonly encrypted: boolean;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  /** Bytes stored by this backup itself. */
+  readonly sizeBytes: number;
+  /** Bytes of everything that the backup restores, its chain included. */
+  readonly totalBytes: number;
+  readonly error: string | null;
+  readonly verification: Verification;
+  readonly verifiedAt: string | null;
+  readonly deepVerifiedAt: string | null;
+  /** Sentences, each naming a file. */
+  readonly problems: readonly string[];
+  readonly checkWanted: CheckDepth | null;
 };
 
 export type NewBackup = Pick<
-  BackupRow,
-  | "organization_id"
-  | "service_id"
-  | "service_name"
+  Backup,
+  | "organizationId"
+  | "serviceId"
+  | "serviceName"
   | "name"
   | "trigger"
   | "status"
   | "type"
-  | "base_id"
+  | "baseId"
   | "location"
   | "encrypted"
-  | "started_at"
+  | "startedAt"
 > &
-  Partial<BackupRow>;
+  Partial<Backup>;
 
 /** null: the default applies. */
 export type BackupConfiguration = {
@@ -82,77 +117,81 @@ export class BackupStore {
 
   /** Inserts a row; one with a known id replaces nothing and is ignored. Returns the id. */
   async insert(backup: NewBackup): Promise<string> {
-    const row = { id: randomUUID(), ...backup };
+    const row = columnsOf({ ...backup, id: backup.id ?? randomUUID() });
     const columns = Object.keys(row);
     await this.#db.run(
       `INSERT INTO backups (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})
        ON CONFLICT (id) DO NOTHING`,
       ...Object.values(row),
     );
-    return row.id;
+    return row.id as string;
   }
 
   /** Inserts a queued row unless the service has one that is queued or in progress: returns undefined then. */
   async request(backup: NewBackup): Promise<string | undefined> {
-    const row = { id: randomUUID(), ...backup };
+    const row = columnsOf({ ...backup, id: backup.id ?? randomUUID() });
     const columns = Object.keys(row);
     const added = await this.#db.run(
       `INSERT INTO backups (${columns.join(", ")}) SELECT ${columns.map(() => "?").join(", ")}
        WHERE NOT EXISTS (SELECT 1 FROM backups WHERE service_id = ? AND status IN ('queued', 'in_progress'))`,
       ...Object.values(row),
-      backup.service_id,
+      backup.serviceId,
     );
-    return added === 1 ? row.id : undefined;
+    return added === 1 ? (row.id as string) : undefined;
   }
 
-  find(id: string): Promise<BackupRow | undefined> {
-    return this.#db.get("SELECT * FROM backups WHERE id = ? AND status <> 'deleting'", id);
+  async find(id: string): Promise<Backup | undefined> {
+    const row = await this.#db.get<BackupRow>("SELECT * FROM backups WHERE id = ? AND status <> 'deleting'", id);
+    return row && toBackup(row);
   }
 
-  findIn(organizationId: string, id: string): Promise<BackupRow | undefined> {
-    return this.#db.get(
+  async findIn(organizationId: string, id: string): Promise<Backup | undefined> {
+    const row = await this.#db.get<BackupRow>(
       "SELECT * FROM backups WHERE id = ? AND organization_id = ? AND status <> 'deleting'",
       id,
       organizationId,
     );
+    return row && toBackup(row);
   }
 
   /** Newest first; without those being removed. */
-  listIn(serviceId: string): Promise<readonly BackupRow[]> {
-    return this.#db.all(
+  async listIn(serviceId: string): Promise<Backup[]> {
+    const rows = await this.#db.all<BackupRow>(
       "SELECT * FROM backups WHERE service_id = ? AND status <> 'deleting' ORDER BY started_at DESC, id",
       serviceId,
     );
+    return rows.map(toBackup);
   }
 
-  listInOrganization(organizationId: string): Promise<readonly BackupRow[]> {
-    return this.#db.all(
+  async listInOrganization(organizationId: string): Promise<Backup[]> {
+    const rows = await this.#db.all<BackupRow>(
       "SELECT * FROM backups WHERE organization_id = ? AND status <> 'deleting' ORDER BY started_at DESC, id",
       organizationId,
     );
+    return rows.map(toBackup);
   }
 
   /** Everything, also what is being removed; oldest first. */
-  listAll(): Promise<readonly BackupRow[]> {
-    return this.#db.all("SELECT * FROM backups ORDER BY started_at, id");
+  async listAll(): Promise<Backup[]> {
+    return (await this.#db.all<BackupRow>("SELECT * FROM backups ORDER BY started_at, id")).map(toBackup);
   }
 
-  async begin(id: string, facts: Pick<BackupRow, "type" | "base_id" | "location" | "encrypted" | "started_at">) {
+  async begin(id: string, facts: Pick<Backup, "type" | "baseId" | "location" | "encrypted" | "startedAt">) {
     await this.#set(id, { ...facts, status: "in_progress" });
   }
 
   /** While it runs: the bytes stored so far. */
   async progress(id: string, sizeBytes: number): Promise<void> {
-    await this.#set(id, { size_bytes: sizeBytes });
+    await this.#set(id, { sizeBytes });
   }
 
-  async finish(id: string, facts: { finished_at: string; size_bytes: number; total_bytes: number }): Promise<void> {
+  async finish(id: string, facts: Pick<Backup, "finishedAt" | "sizeBytes" | "totalBytes">): Promise<void> {
     await this.#set(id, { ...facts, status: "done", error: null });
   }
 
   /** Ended without a backup: nothing of it is stored. */
   async fail(id: string, finishedAt: string, error: string): Promise<void> {
-    await this.#set(id, { status: "error", finished_at: finishedAt, error, size_bytes: 0, check_wanted: null });
+    await this.#set(id, { status: "error", finishedAt, error, sizeBytes: 0, checkWanted: null });
   }
 
   /**
@@ -164,7 +203,7 @@ export class BackupStore {
   }
 
   /** The backup was found at another location than noted. It counts as unchecked there. */
-  async relocate(id: string, location: string): Promise<void> {
+  async relocate(id: string, location: BackupLocation): Promise<void> {
     await this.#set(id, { location, verification: "pending" });
   }
 
@@ -214,8 +253,35 @@ export class BackupStore {
     );
   }
 
-  async #set(id: string, columns: Partial<Record<keyof BackupRow, string | number | null>>): Promise<void> {
+  async #set(id: string, change: Partial<Backup>): Promise<void> {
+    const columns = columnsOf(change);
     const sets = Object.keys(columns).map((column) => `${column} = ?`);
     await this.#db.run(`UPDATE backups SET ${sets.join(", ")} WHERE id = ?`, ...Object.values(columns), id);
   }
+}
+
+function toBackup(row: BackupRow): Backup {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    serviceId: row.service_id,
+    serviceName: row.service_name,
+    name: row.name,
+    trigger: row.trigger,
+    status: row.status,
+    type: row.type,
+    baseId: row.base_id,
+    location: JSON.parse(row.location) as BackupLocation,
+    encrypted: row.encrypted === 1,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    sizeBytes: row.size_bytes,
+    totalBytes: row.total_bytes,
+    error: row.error,
+    verification: row.verification,
+    verifiedAt: row.verified_at,
+    deepVerifiedAt: row.deep_verified_at,
+    problems: JSON.parse(row.problems) as string[],
+    checkWanted: row.check_wanted,
+  };
 }

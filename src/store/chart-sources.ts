@@ -1,9 +1,9 @@
-/** Sources of charts. The definition is JSON text as the interface's schema made it. */
+/** Sources of charts. */
 import { randomUUID } from "node:crypto";
 import type { Database } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 
-export type ChartSourceRow = {
+type ChartSourceRow = {
   readonly id: string;
   readonly organization_id: string;
   readonly service_id: string;
@@ -14,7 +14,19 @@ export type ChartSourceRow = {
   readonly updated_at: string;
 };
 
-type Content = Pick<ChartSourceRow, "service_id" | "name" | "kind" | "definition">;
+export type ChartSource = {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly serviceId: string;
+  readonly name: string;
+  readonly kind: string;
+  /** As the interface's schema made it. */
+  readonly definition: Readonly<Record<string, unknown>>;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+};
+
+export type ChartSourceContent = Pick<ChartSource, "serviceId" | "name" | "kind" | "definition">;
 
 export class ChartSourceStore {
   readonly #db: Database;
@@ -24,9 +36,10 @@ export class ChartSourceStore {
   }
 
   /** Throws LIMIT_REACHED. */
-  async create(organizationId: string, content: Content, limit: Limit): Promise<ChartSourceRow> {
+  async create(organizationId: string, content: ChartSourceContent, limit: Limit): Promise<ChartSource> {
     const now = new Date().toISOString();
-    const row = { id: randomUUID(), organization_id: organizationId, ...content, created_at: now, updated_at: now };
+    const source: ChartSource = { id: randomUUID(), organizationId, ...content, createdAt: now, updatedAt: now };
+    const { id, serviceId, name, kind, definition } = source;
     await this.#db.transaction(async (tx) => {
       const counting = "SELECT count(*) AS n FROM chart_sources WHERE organization_id = ?";
       const present = await tx.get<{ n: number }>(counting, organizationId);
@@ -34,29 +47,29 @@ export class ChartSourceStore {
       await tx.run(
         `INSERT INTO chart_sources (id, organization_id, service_id, name, kind, definition, created_at, updated_at)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-        ...[row.id, row.organization_id, row.service_id, row.name, row.kind, row.definition, now, now],
+        ...[id, organizationId, serviceId, name, kind, JSON.stringify(definition), now, now],
       );
     });
-    return row;
+    return source;
   }
 
-  list(organizationId: string): Promise<readonly ChartSourceRow[]> {
-    return this.#db.all(
-      "SELECT * FROM chart_sources WHERE organization_id = ? ORDER BY created_at, id",
-      organizationId,
-    );
+  async list(organizationId: string): Promise<ChartSource[]> {
+    const all = "SELECT * FROM chart_sources WHERE organization_id = ? ORDER BY created_at, id";
+    return (await this.#db.all<ChartSourceRow>(all, organizationId)).map(toSource);
   }
 
-  find(organizationId: string, id: string): Promise<ChartSourceRow | undefined> {
-    return this.#db.get("SELECT * FROM chart_sources WHERE organization_id = ? AND id = ?", organizationId, id);
+  async find(organizationId: string, id: string): Promise<ChartSource | undefined> {
+    const one = "SELECT * FROM chart_sources WHERE organization_id = ? AND id = ?";
+    const row = await this.#db.get<ChartSourceRow>(one, organizationId, id);
+    return row && toSource(row);
   }
 
-  /** The new row, or undefined when there is none with this id. */
-  async replace(organizationId: string, id: string, content: Content): Promise<ChartSourceRow | undefined> {
+  /** The source as it is now, or undefined when there is none with this id. */
+  async replace(organizationId: string, id: string, content: ChartSourceContent): Promise<ChartSource | undefined> {
     await this.#db.run(
       `UPDATE chart_sources SET service_id = ?, name = ?, kind = ?, definition = ?, updated_at = ?
        WHERE organization_id = ? AND id = ?`,
-      ...[content.service_id, content.name, content.kind, content.definition, new Date().toISOString()],
+      ...[content.serviceId, content.name, content.kind, JSON.stringify(content.definition), new Date().toISOString()],
       ...[organizationId, id],
     );
     return await this.find(organizationId, id);
@@ -68,4 +81,17 @@ export class ChartSourceStore {
       (await this.#db.run("DELETE FROM chart_sources WHERE organization_id = ? AND id = ?", organizationId, id)) > 0
     );
   }
+}
+
+function toSource(row: ChartSourceRow): ChartSource {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    serviceId: row.service_id,
+    name: row.name,
+    kind: row.kind,
+    definition: JSON.parse(row.definition) as Record<string, unknown>,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
 }

@@ -3,40 +3,55 @@
  * slow password hash would add cost to every request and no strength.
  */
 import { randomBytes, randomUUID } from "node:crypto";
+import type { KeyRole } from "../api/keys.ts";
+import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import { newSecret, sha256Hex } from "./secrets.ts";
 
 export type CredentialState = "enabled" | "disabled";
 
-export type KeyRow = {
+type KeyRow = {
   readonly id: string;
   readonly organization_id: string;
   readonly name: string;
   readonly key_id: string;
   readonly secret_hash: string;
   readonly key_suffix: string;
-  readonly role: string;
+  readonly role: KeyRole;
   readonly state: CredentialState;
   readonly expire_at: string | null;
   readonly used_at: string | null;
   readonly created_at: string;
 };
 
-export type TokenRow = {
+type TokenRow = Omit<KeyRow, "key_id" | "secret_hash" | "key_suffix" | "role"> & { readonly token_suffix: string };
+
+/** What keys and tokens have in common. */
+export type Credential = {
   readonly id: string;
-  readonly organization_id: string;
+  readonly organizationId: string;
   readonly name: string;
-  readonly token_suffix: string;
   readonly state: CredentialState;
-  readonly expire_at: string | null;
-  readonly used_at: string | null;
-  readonly created_at: string;
+  readonly expireAt: string | null;
+  /** To the minute. */
+  readonly usedAt: string | null;
+  readonly createdAt: string;
 };
+
+export type ApiKey = Credential & {
+  readonly keyId: string;
+  /** SHA-256 of the secret, in hex. */
+  readonly secretHash: string;
+  readonly keySuffix: string;
+  readonly role: KeyRole;
+};
+
+export type AccessToken = Credential & { readonly tokenSuffix: string };
 
 export type CredentialChange = {
   readonly name?: string | undefined;
-  readonly role?: string | undefined;
+  readonly role?: KeyRole | undefined;
   readonly state?: CredentialState | undefined;
   /** null: never expires; undefined: unchanged. */
   readonly expireAt?: string | null | undefined;
@@ -49,52 +64,53 @@ export class CredentialStore {
     this.#db = db;
   }
 
-  async createKey(key: {
+  async createKey(wanted: {
     organizationId: string;
     name: string;
-    role: string;
+    role: KeyRole;
     state: CredentialState;
     expireAt: string | null;
     /** Absent for the key that the server itself makes. */
     limit?: Limit;
-  }): Promise<{ row: KeyRow; secret: string }> {
+  }): Promise<{ key: ApiKey; secret: string }> {
     const secret = newSecret();
     const keyId = randomBytes(15).toString("base64url");
-    const row: KeyRow = {
+    const { limit, ...given } = wanted;
+    const key: ApiKey = {
       id: randomUUID(),
-      organization_id: key.organizationId,
-      name: key.name,
-      key_id: keyId,
-      secret_hash: sha256Hex(secret),
-      key_suffix: keyId.slice(-4),
-      role: key.role,
-      state: key.state,
-      expire_at: key.expireAt,
-      used_at: null,
-      created_at: new Date().toISOString(),
+      ...given,
+      keyId,
+      secretHash: sha256Hex(secret),
+      keySuffix: keyId.slice(-4),
+      usedAt: null,
+      createdAt: new Date().toISOString(),
     };
     await this.#db.transaction(async (tx) => {
-      if (key.limit !== undefined) await requireCredentialRoom(tx, "api_keys", key.organizationId, key.limit);
+      if (limit !== undefined) await requireCredentialRoom(tx, "api_keys", key.organizationId, limit);
       await tx.run(
         `INSERT INTO api_keys (id, organization_id, name, key_id, secret_hash, key_suffix, role, state, expire_at, created_at)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        ...[row.id, row.organization_id, row.name, row.key_id, row.secret_hash, row.key_suffix],
-        ...[row.role, row.state, row.expire_at, row.created_at],
+        ...[key.id, key.organizationId, key.name, key.keyId, key.secretHash, key.keySuffix],
+        ...[key.role, key.state, key.expireAt, key.createdAt],
       );
     });
-    return { row, secret };
+    return { key, secret };
   }
 
-  findKeyByKeyId(keyId: string): Promise<KeyRow | undefined> {
-    return this.#db.get("SELECT * FROM api_keys WHERE key_id = ?", keyId);
+  async findKeyByKeyId(keyId: string): Promise<ApiKey | undefined> {
+    const row = await this.#db.get<KeyRow>("SELECT * FROM api_keys WHERE key_id = ?", keyId);
+    return row && toKey(row);
   }
 
-  findKey(organizationId: string, id: string): Promise<KeyRow | undefined> {
-    return this.#db.get("SELECT * FROM api_keys WHERE organization_id = ? AND id = ?", organizationId, id);
+  async findKey(organizationId: string, id: string): Promise<ApiKey | undefined> {
+    const one = "SELECT * FROM api_keys WHERE organization_id = ? AND id = ?";
+    const row = await this.#db.get<KeyRow>(one, organizationId, id);
+    return row && toKey(row);
   }
 
-  listKeys(organizationId: string): Promise<readonly KeyRow[]> {
-    return this.#db.all("SELECT * FROM api_keys WHERE organization_id = ? ORDER BY created_at, id", organizationId);
+  async listKeys(organizationId: string): Promise<ApiKey[]> {
+    const all = "SELECT * FROM api_keys WHERE organization_id = ? ORDER BY created_at, id";
+    return (await this.#db.all<KeyRow>(all, organizationId)).map(toKey);
   }
 
   async changeKey(id: string, change: CredentialChange): Promise<void> {
@@ -105,51 +121,51 @@ export class CredentialStore {
     await this.#db.run("DELETE FROM api_keys WHERE id = ?", id);
   }
 
-  async createToken(token: {
+  async createToken(wanted: {
     organizationId: string;
     name: string;
     expireAt: string | null;
     /** Absent for the token that the server itself makes. */
     limit?: Limit;
-  }): Promise<{ row: TokenRow; secret: string }> {
+  }): Promise<{ token: AccessToken; secret: string }> {
     const secret = newSecret();
-    const row: TokenRow = {
+    const { limit, ...given } = wanted;
+    const token: AccessToken = {
       id: randomUUID(),
-      organization_id: token.organizationId,
-      name: token.name,
-      token_suffix: secret.slice(-4),
+      ...given,
+      tokenSuffix: secret.slice(-4),
       state: "enabled",
-      expire_at: token.expireAt,
-      used_at: null,
-      created_at: new Date().toISOString(),
+      usedAt: null,
+      createdAt: new Date().toISOString(),
     };
     await this.#db.transaction(async (tx) => {
-      if (token.limit !== undefined)
-        await requireCredentialRoom(tx, "access_tokens", token.organizationId, token.limit);
+      if (limit !== undefined) await requireCredentialRoom(tx, "access_tokens", token.organizationId, limit);
       await tx.run(
         `INSERT INTO access_tokens (id, organization_id, name, token_hash, token_suffix, state, expire_at, created_at)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-        ...[row.id, row.organization_id, row.name, sha256Hex(secret), row.token_suffix],
-        ...[row.state, row.expire_at, row.created_at],
+        ...[token.id, token.organizationId, token.name, sha256Hex(secret), token.tokenSuffix],
+        ...[token.state, token.expireAt, token.createdAt],
       );
     });
-    return { row, secret };
+    return { token, secret };
   }
 
   /** Looked up by digest: the comparison reveals nothing about the token itself. */
-  findTokenBySecret(secret: string): Promise<TokenRow | undefined> {
-    return this.#db.get("SELECT * FROM access_tokens WHERE token_hash = ?", sha256Hex(secret));
+  async findTokenBySecret(secret: string): Promise<AccessToken | undefined> {
+    const one = "SELECT * FROM access_tokens WHERE token_hash = ?";
+    const row = await this.#db.get<TokenRow>(one, sha256Hex(secret));
+    return row && toToken(row);
   }
 
-  findToken(organizationId: string, id: string): Promise<TokenRow | undefined> {
-    return this.#db.get("SELECT * FROM access_tokens WHERE organization_id = ? AND id = ?", organizationId, id);
+  async findToken(organizationId: string, id: string): Promise<AccessToken | undefined> {
+    const one = "SELECT * FROM access_tokens WHERE organization_id = ? AND id = ?";
+    const row = await this.#db.get<TokenRow>(one, organizationId, id);
+    return row && toToken(row);
   }
 
-  listTokens(organizationId: string): Promise<readonly TokenRow[]> {
-    return this.#db.all(
-      "SELECT * FROM access_tokens WHERE organization_id = ? ORDER BY created_at, id",
-      organizationId,
-    );
+  async listTokens(organizationId: string): Promise<AccessToken[]> {
+    const all = "SELECT * FROM access_tokens WHERE organization_id = ? ORDER BY created_at, id";
+    return (await this.#db.all<TokenRow>(all, organizationId)).map(toToken);
   }
 
   async changeToken(id: string, change: Omit<CredentialChange, "role">): Promise<void> {
@@ -161,16 +177,17 @@ export class CredentialStore {
   }
 
   /** Notes the use of a credential, to the minute. */
-  async markUsed(table: "api_keys" | "access_tokens", id: string, minute: string): Promise<void> {
+  async markUsed(kind: "api_key" | "access_token", id: string, minute: string): Promise<void> {
+    const table = kind === "api_key" ? "api_keys" : "access_tokens";
     await this.#db.run(`UPDATE ${table} SET used_at = ? WHERE id = ?`, minute, id);
   }
 
   async #change(table: "api_keys" | "access_tokens", id: string, change: CredentialChange): Promise<void> {
-    const columns = { name: change.name, role: change.role, state: change.state, expire_at: change.expireAt };
-    const given = Object.entries(columns).filter(([, value]) => value !== undefined);
-    if (given.length === 0) return;
-    const sets = given.map(([column]) => `${column} = ?`).join(", ");
-    await this.#db.run(`UPDATE ${table} SET ${sets} WHERE id = ?`, ...given.map(([, value]) => value ?? null), id);
+    const { name, role, state, expireAt } = change;
+    const columns = columnsOf({ name, role, state, expireAt });
+    if (Object.keys(columns).length === 0) return;
+    const sets = Object.keys(columns).map((column) => `${column} = ?`);
+    await this.#db.run(`UPDATE ${table} SET ${sets.join(", ")} WHERE id = ?`, ...Object.values(columns), id);
   }
 }
 
@@ -186,4 +203,25 @@ async function requireCredentialRoom(
   );
   const what = table === "api_keys" ? "keys of the organization" : "access tokens of the organization";
   requireRoom(limit, what, Number(present?.n ?? 0));
+}
+
+function toCredential(row: Omit<TokenRow, "token_suffix">): Credential {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    name: row.name,
+    state: row.state,
+    expireAt: row.expire_at,
+    usedAt: row.used_at,
+    createdAt: row.created_at,
+  };
+}
+
+function toKey(row: KeyRow): ApiKey {
+  const { key_id: keyId, secret_hash: secretHash, key_suffix: keySuffix, role } = row;
+  return { ...toCredential(row), keyId, secretHash, keySuffix, role };
+}
+
+function toToken(row: TokenRow): AccessToken {
+  return { ...toCredential(row), tokenSuffix: row.token_suffix };
 }

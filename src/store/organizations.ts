@@ -2,7 +2,9 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "./database.ts";
 
-export type OrganizationRow = { readonly id: string; readonly name: string; readonly created_at: string };
+type OrganizationRow = { readonly id: string; readonly name: string; readonly created_at: string };
+
+export type Organization = { readonly id: string; readonly name: string; readonly createdAt: string };
 
 export class OrganizationStore {
   readonly #db: Database;
@@ -11,26 +13,26 @@ export class OrganizationStore {
     this.#db = db;
   }
 
-  async create(name: string): Promise<OrganizationRow> {
-    const row = { id: randomUUID(), name, created_at: new Date().toISOString() };
-    await this.#db.run(
-      "INSERT INTO organizations (id, name, created_at) VALUES (?, ?, ?)",
-      row.id,
-      row.name,
-      row.created_at,
-    );
-    return row;
+  async create(name: string): Promise<Organization> {
+    const { id, createdAt } = { id: randomUUID(), createdAt: new Date().toISOString() };
+    await this.#db.run("INSERT INTO organizations (id, name, created_at) VALUES (?, ?, ?)", id, name, createdAt);
+    return { id, name, createdAt };
   }
 
-  find(id: string): Promise<OrganizationRow | undefined> {
-    return this.#db.get("SELECT * FROM organizations WHERE id = ?", id);
+  async find(id: string): Promise<Organization | undefined> {
+    const row = await this.#db.get<OrganizationRow>("SELECT * FROM organizations WHERE id = ?", id);
+    return row && toOrganization(row);
   }
 
-  list(): Promise<readonly OrganizationRow[]> {
-    return this.#db.all("SELECT * FROM organizations ORDER BY created_at");
+  async list(): Promise<Organization[]> {
+    return (await this.#db.all<OrganizationRow>("SELECT * FROM organizations ORDER BY created_at")).map(toOrganization);
   }
 
   async rename(id: string, name: string): Promise<void> {
     await this.#db.run("UPDATE organizations SET name = ? WHERE id = ?", name, id);
   }
+}
+
+function toOrganization(row: OrganizationRow): Organization {
+  return { id: row.id, name: row.name, createdAt: row.created_at };
 }

@@ -29,6 +29,14 @@ export const pipeSnapshotSchema = z.object({
 });
 export type PipeSnapshot = z.output<typeof pipeSnapshotSchema>;
 
+/** The source of a captured pipe, without its secrets. */
+export function sourceOf(pipe: PipeSnapshot): {
+  readonly kind: string;
+  readonly source: Readonly<Record<string, { readonly queueUrl?: string } | undefined>>;
+} {
+  return { kind: pipe.source_kind, source: JSON.parse(pipe.source) };
+}
+
 /** `against`: why it must not simply go on from its captured position. */
 export type RestoredPipe = { readonly id: string; readonly name: string; readonly against: string | undefined };
 

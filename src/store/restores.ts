@@ -1,18 +1,17 @@
 /** Restores asked for by the HTTP edge and carried out by the backups room, which alone writes their progress. */
 import { randomUUID } from "node:crypto";
+import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 
 export type RestoreStatus = "queued" | "in_progress" | "done" | "error";
 /** What becomes of the pipes captured with the backup: not recreated, or recreated in this desired state. */
 export type PipesChoice = "none" | "stopped" | "running";
 
-export type RestoreRow = {
+type RestoreRow = {
   readonly id: string;
   readonly backup_id: string;
-  /** The service that receives the data. */
   readonly service_id: string;
-  /** `service`: everything, into a new and empty service; `rebuild`: the same for a service that had its pipes. */
-  readonly scope: "service" | "rebuild" | "database" | "table";
+  readonly scope: RestoreScope;
   readonly source_database: string | null;
   readonly source_table: string | null;
   readonly target_database: string | null;
@@ -23,14 +22,39 @@ export type RestoreRow = {
   readonly done_bytes: number;
   readonly total_bytes: number;
   readonly error: string | null;
-  /** JSON list of sentences for the operator. */
   readonly notes: string;
   readonly created_at: string;
   readonly finished_at: string | null;
 };
 
-export type NewRestore = Pick<RestoreRow, "backup_id" | "service_id" | "scope" | "forced" | "pipes"> &
-  Partial<Pick<RestoreRow, "source_database" | "source_table" | "target_database" | "target_table">>;
+/** `service`: everything, into a new and empty service; `rebuild`: the same for a service that had its pipes. */
+export type RestoreScope = "service" | "rebuild" | "database" | "table";
+
+export type Restore = {
+  readonly id: string;
+  readonly backupId: string;
+  /** The service that receives the data. */
+  readonly serviceId: string;
+  readonly scope: RestoreScope;
+  readonly sourceDatabase: string | null;
+  readonly sourceTable: string | null;
+  readonly targetDatabase: string | null;
+  readonly targetTable: string | null;
+  /** Also from a backup that is damaged or not verified. */
+  readonly forced: boolean;
+  readonly pipes: PipesChoice;
+  readonly status: RestoreStatus;
+  readonly doneBytes: number;
+  readonly totalBytes: number;
+  readonly error: string | null;
+  /** Sentences for the operator. */
+  readonly notes: readonly string[];
+  readonly createdAt: string;
+  readonly finishedAt: string | null;
+};
+
+export type NewRestore = Pick<Restore, "backupId" | "serviceId" | "scope" | "forced" | "pipes"> &
+  Partial<Pick<Restore, "sourceDatabase" | "sourceTable" | "targetDatabase" | "targetTable">>;
 
 export class RestoreStore {
   readonly #db: Database;
@@ -41,35 +65,41 @@ export class RestoreStore {
 
   /** `queries`: the transaction to take part in. */
   async request(restore: NewRestore, queries: Queries = this.#db): Promise<string> {
-    const row = { ...restore, id: randomUUID(), status: "queued", created_at: new Date().toISOString() };
+    const id = randomUUID();
+    const row = columnsOf({ ...restore, id, status: "queued", createdAt: new Date().toISOString() });
     const columns = Object.keys(row);
     await queries.run(
       `INSERT INTO restores (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
       ...Object.values(row),
     );
-    return row.id;
+    return id;
   }
 
-  findIn(serviceId: string, id: string): Promise<RestoreRow | undefined> {
-    return this.#db.get("SELECT * FROM restores WHERE service_id = ? AND id = ?", serviceId, id);
+  async findIn(serviceId: string, id: string): Promise<Restore | undefined> {
+    const one = "SELECT * FROM restores WHERE service_id = ? AND id = ?";
+    const row = await this.#db.get<RestoreRow>(one, serviceId, id);
+    return row && toRestore(row);
   }
 
   /** Newest first. */
-  listIn(serviceId: string): Promise<readonly RestoreRow[]> {
-    return this.#db.all("SELECT * FROM restores WHERE service_id = ? ORDER BY created_at DESC, id", serviceId);
+  async listIn(serviceId: string): Promise<Restore[]> {
+    const all = "SELECT * FROM restores WHERE service_id = ? ORDER BY created_at DESC, id";
+    return (await this.#db.all<RestoreRow>(all, serviceId)).map(toRestore);
   }
 
   /** Not finished, oldest first. */
-  listOpen(): Promise<readonly RestoreRow[]> {
-    return this.#db.all("SELECT * FROM restores WHERE status IN ('queued', 'in_progress') ORDER BY created_at, id");
+  async listOpen(): Promise<Restore[]> {
+    const open = "SELECT * FROM restores WHERE status IN ('queued', 'in_progress') ORDER BY created_at, id";
+    return (await this.#db.all<RestoreRow>(open)).map(toRestore);
   }
 
   /** The restore that fills a new service, unless it is done. */
-  async unfilled(serviceId: string): Promise<RestoreRow | undefined> {
-    return await this.#db.get(
+  async unfilled(serviceId: string): Promise<Restore | undefined> {
+    const row = await this.#db.get<RestoreRow>(
       "SELECT * FROM restores WHERE service_id = ? AND scope IN ('service', 'rebuild') AND status <> 'done'",
       serviceId,
     );
+    return row && toRestore(row);
   }
 
   async begin(id: string): Promise<void> {
@@ -91,4 +121,26 @@ export class RestoreStore {
       ...[error === null ? "done" : "error", error, JSON.stringify(notes), new Date().toISOString(), error, id],
     );
   }
+}
+
+function toRestore(row: RestoreRow): Restore {
+  return {
+    id: row.id,
+    backupId: row.backup_id,
+    serviceId: row.service_id,
+    scope: row.scope,
+    sourceDatabase: row.source_database,
+    sourceTable: row.source_table,
+    targetDatabase: row.target_database,
+    targetTable: row.target_table,
+    forced: row.forced === 1,
+    pipes: row.pipes,
+    status: row.status,
+    doneBytes: row.done_bytes,
+    totalBytes: row.total_bytes,
+    error: row.error,
+    notes: JSON.parse(row.notes) as string[],
+    createdAt: row.created_at,
+    finishedAt: row.finished_at,
+  };
 }

@@ -4,12 +4,13 @@
  */
 import { randomUUID } from "node:crypto";
 import type { ServiceState } from "../api/services.ts";
+import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, type OrganizationLimits, requireRoom } from "./limits.ts";
 
 export type DesiredServiceState = "running" | "stopped" | "deleted";
 
-export type ServiceRow = {
+type ServiceRow = {
   readonly id: string;
   readonly organization_id: string;
   readonly name: string;
@@ -24,18 +25,47 @@ export type ServiceRow = {
   readonly ip_access_list: string;
   readonly tags: string;
   readonly release_channel: string | null;
-  /** Quota of disk in GiB. */
   readonly disk_gb: number | null;
-  /** As last known; up to 1 % and some seconds behind what `ServiceDisks` knows. */
   readonly disk_used_bytes: number | null;
   readonly desired_state: DesiredServiceState;
   readonly wake_requested: number;
   readonly state: ServiceState;
   readonly state_message: string | null;
   readonly database_version: string;
-  readonly restarts: number;
   readonly created_at: string;
-  readonly updated_at: string;
+};
+
+/** Who may connect, by address. */
+export type AccessListEntry = { readonly source: string; readonly description: string };
+
+export type Tag = { readonly key: string; readonly value?: string | undefined };
+
+export type Service = {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly name: string;
+  readonly provider: string;
+  readonly region: string;
+  readonly port: number;
+  readonly minReplicaMemoryGb: number;
+  readonly maxReplicaMemoryGb: number;
+  readonly numReplicas: number;
+  readonly idleScaling: boolean;
+  readonly idleTimeoutMinutes: number;
+  readonly ipAccessList: readonly AccessListEntry[];
+  readonly tags: readonly Tag[];
+  readonly releaseChannel: string | null;
+  /** Quota of disk in GiB. */
+  readonly diskGb: number | null;
+  /** As last known; up to 1 % and some seconds behind what `ServiceDisks` knows. */
+  readonly diskUsedBytes: number | null;
+  readonly desiredState: DesiredServiceState;
+  readonly wakeRequested: boolean;
+  readonly state: ServiceState;
+  readonly stateMessage: string | null;
+  /** Empty until an engine has run. */
+  readonly databaseVersion: string;
+  readonly createdAt: string;
 };
 
 export type NewService = {
@@ -49,8 +79,8 @@ export type NewService = {
   readonly numReplicas: number;
   readonly idleScaling: boolean;
   readonly idleTimeoutMinutes: number;
-  readonly ipAccessList: readonly { source: string; description: string }[];
-  readonly tags: readonly { key: string; value?: string | undefined }[];
+  readonly ipAccessList: readonly AccessListEntry[];
+  readonly tags: readonly Tag[];
   readonly releaseChannel: string | undefined;
   /** Undefined: no quota. */
   readonly diskGb?: number | undefined;
@@ -59,25 +89,36 @@ export type NewService = {
   readonly alongside?: (tx: Queries, serviceId: string) => Promise<void>;
 };
 
+/** Undefined: unchanged. */
 export type ServiceChange = {
-  readonly name?: string | undefined;
-  readonly ip_access_list?: string | undefined;
-  readonly tags?: string | undefined;
-  readonly port?: number | undefined;
-  readonly release_channel?: string | undefined;
-  readonly min_replica_memory_gb?: number | undefined;
-  readonly max_replica_memory_gb?: number | undefined;
-  readonly idle_scaling?: number | undefined;
-  readonly idle_timeout_minutes?: number | undefined;
-  readonly disk_gb?: number | null | undefined;
+  readonly [Member in
+    | "name"
+    | "ipAccessList"
+    | "tags"
+    | "port"
+    | "releaseChannel"
+    | "minReplicaMemoryGb"
+    | "maxReplicaMemoryGb"
+    | "idleScaling"
+    | "idleTimeoutMinutes"
+    | "diskGb"]?: Service[Member] | undefined;
 };
 
-export type UserRow = {
+type UserRow = {
   readonly service_id: string;
   readonly name: string;
   readonly password_sha256: string;
   readonly readonly: number;
   readonly created_at: string;
+};
+
+/** A database user of a service. */
+export type ServiceUser = {
+  readonly serviceId: string;
+  readonly name: string;
+  readonly passwordSha256: string;
+  readonly readonly: boolean;
+  readonly createdAt: string;
 };
 
 export class ServiceStore {
@@ -117,27 +158,30 @@ export class ServiceStore {
     return id;
   }
 
-  find(id: string): Promise<ServiceRow | undefined> {
-    return this.#db.get("SELECT * FROM services WHERE id = ?", id);
+  async find(id: string): Promise<Service | undefined> {
+    const row = await this.#db.get<ServiceRow>("SELECT * FROM services WHERE id = ?", id);
+    return row && toService(row);
   }
 
-  findIn(organizationId: string, id: string): Promise<ServiceRow | undefined> {
-    return this.#db.get(
+  async findIn(organizationId: string, id: string): Promise<Service | undefined> {
+    const row = await this.#db.get<ServiceRow>(
       "SELECT * FROM services WHERE id = ? AND organization_id = ? AND desired_state <> 'deleted'",
       id,
       organizationId,
     );
+    return row && toService(row);
   }
 
-  listIn(organizationId: string): Promise<readonly ServiceRow[]> {
-    return this.#db.all(
+  async listIn(organizationId: string): Promise<Service[]> {
+    const rows = await this.#db.all<ServiceRow>(
       "SELECT * FROM services WHERE organization_id = ? AND desired_state <> 'deleted' ORDER BY created_at, id",
       organizationId,
     );
+    return rows.map(toService);
   }
 
-  listAll(): Promise<readonly ServiceRow[]> {
-    return this.#db.all("SELECT * FROM services ORDER BY created_at, id");
+  async listAll(): Promise<Service[]> {
+    return (await this.#db.all<ServiceRow>("SELECT * FROM services ORDER BY created_at, id")).map(toService);
   }
 
   /** Written by the edges only. */
@@ -158,11 +202,11 @@ export class ServiceStore {
   }
 
   /** Like `change`, for one that may reserve more memory. Throws LIMIT_REACHED. */
-  async scale(row: ServiceRow, change: ServiceChange, memoryGb: Limit): Promise<void> {
+  async scale(service: Service, change: ServiceChange, memoryGb: Limit): Promise<void> {
     await this.#db.transaction(async (tx) => {
-      const before = (await reserved(tx, row.organization_id)).memoryGb;
-      await changeRow(tx, row.id, change);
-      const adding = (await reserved(tx, row.organization_id)).memoryGb - before;
+      const before = (await reserved(tx, service.organizationId)).memoryGb;
+      await changeRow(tx, service.id, change);
+      const adding = (await reserved(tx, service.organizationId)).memoryGb - before;
       // Less memory is welcome, also where the limit was lowered below what is there.
       if (adding > 0) requireRoom(memoryGb, "GB of memory of the organization's services", before, adding);
     });
@@ -200,25 +244,26 @@ export class ServiceStore {
     await this.#db.run("DELETE FROM services WHERE id = ?", id);
   }
 
-  listUsers(serviceId: string): Promise<readonly UserRow[]> {
-    return this.#db.all("SELECT * FROM service_users WHERE service_id = ? ORDER BY created_at, name", serviceId);
+  async listUsers(serviceId: string): Promise<ServiceUser[]> {
+    const all = "SELECT * FROM service_users WHERE service_id = ? ORDER BY created_at, name";
+    return (await this.#db.all<UserRow>(all, serviceId)).map(toUser);
   }
 
-  listAllUsers(): Promise<readonly UserRow[]> {
-    return this.#db.all("SELECT * FROM service_users");
+  async listAllUsers(): Promise<ServiceUser[]> {
+    return (await this.#db.all<UserRow>("SELECT * FROM service_users")).map(toUser);
   }
 
   /** Returns false when the user exists already. Throws LIMIT_REACHED. */
-  async addUser(user: Omit<UserRow, "created_at">, limit: Limit): Promise<boolean> {
+  async addUser(user: Omit<ServiceUser, "createdAt">, limit: Limit): Promise<boolean> {
     return await this.#db.transaction(async (tx) => {
       const added = await tx.run(
         `INSERT INTO service_users (service_id, name, password_sha256, readonly, created_at) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (service_id, name) DO NOTHING`,
-        ...[user.service_id, user.name, user.password_sha256, user.readonly, new Date().toISOString()],
+        ...[user.serviceId, user.name, user.passwordSha256, Number(user.readonly), new Date().toISOString()],
       );
       if (added === 0) return false;
       const counting = "SELECT count(*) AS n FROM service_users WHERE service_id = ?";
-      requireRoom(limit, "users of the service", Number((await tx.get<Count>(counting, user.service_id))?.n) - 1);
+      requireRoom(limit, "users of the service", Number((await tx.get<Count>(counting, user.serviceId))?.n) - 1);
       return true;
     });
   }
@@ -249,8 +294,44 @@ async function reserved(tx: Queries, organizationId: string): Promise<{ services
 }
 
 async function changeRow(db: Queries, id: string, change: ServiceChange): Promise<void> {
-  const given = Object.entries(change).filter(([, value]) => value !== undefined);
-  const sets = [...given.map(([column]) => `${column} = ?`), "updated_at = ?"].join(", ");
-  const values = given.map(([, value]) => value);
-  await db.run(`UPDATE services SET ${sets} WHERE id = ?`, ...values, new Date().toISOString(), id);
+  const columns = columnsOf(change);
+  const sets = [...Object.keys(columns).map((column) => `${column} = ?`), "updated_at = ?"].join(", ");
+  await db.run(`UPDATE services SET ${sets} WHERE id = ?`, ...Object.values(columns), new Date().toISOString(), id);
+}
+
+function toService(row: ServiceRow): Service {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    name: row.name,
+    provider: row.provider,
+    region: row.region,
+    port: row.port,
+    minReplicaMemoryGb: row.min_replica_memory_gb,
+    maxReplicaMemoryGb: row.max_replica_memory_gb,
+    numReplicas: row.num_replicas,
+    idleScaling: row.idle_scaling === 1,
+    idleTimeoutMinutes: row.idle_timeout_minutes,
+    ipAccessList: JSON.parse(row.ip_access_list) as AccessListEntry[],
+    tags: JSON.parse(row.tags) as Tag[],
+    releaseChannel: row.release_channel,
+    diskGb: row.disk_gb,
+    diskUsedBytes: row.disk_used_bytes,
+    desiredState: row.desired_state,
+    wakeRequested: row.wake_requested === 1,
+    state: row.state,
+    stateMessage: row.state_message,
+    databaseVersion: row.database_version,
+    createdAt: row.created_at,
+  };
+}
+
+function toUser(row: UserRow): ServiceUser {
+  return {
+    serviceId: row.service_id,
+    name: row.name,
+    passwordSha256: row.password_sha256,
+    readonly: row.readonly === 1,
+    createdAt: row.created_at,
+  };
 }

@@ -34,7 +34,7 @@ test("another organization sees nothing of it", async () => {
     ...{ organizationId: other.id, name: "k", role: "admin", state: "enabled", expireAt: null },
     limit: limits.keys,
   });
-  const auth = basic(made.row.key_id, made.secret);
+  const auth = basic(made.key.keyId, made.secret);
   await api.call("GET", path, { auth: basic(api.keyId, "wrong") });
   await api.trail.close();
   expect((await api.call("GET", path, { auth })).status).toBe(404);

@@ -1,6 +1,6 @@
 /** Backups over HTTP, without engines: rows are set through the store. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { BackupRow } from "../../src/store/backups.ts";
+import type { Backup } from "../../src/store/backups.ts";
 import { type Api, basic, startApi } from "./harness.ts";
 
 const services = "/v1/organizations/{o}/services";
@@ -24,14 +24,14 @@ async function newService(): Promise<string> {
 }
 
 let minute = 0;
-async function backup(of: string, change: Partial<BackupRow> = {}): Promise<string> {
+async function backup(of: string, change: Partial<Backup> = {}): Promise<string> {
   minute += 1;
-  const started_at = new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
+  const startedAt = new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
   return await api.backups.insert({
-    ...{ organization_id: api.organizationId, service_id: of, service_name: "s", name: `n${minute}` },
-    ...{ trigger: "schedule", status: "done", type: "full", base_id: null, encrypted: 0, started_at },
-    ...{ location: JSON.stringify({ kind: "local", root: "/x" }), verification: "passed" },
-    ...{ finished_at: new Date(Date.UTC(2026, 0, 1, 0, minute, 5)).toISOString(), size_bytes: 10 },
+    ...{ organizationId: api.organizationId, serviceId: of, serviceName: "s", name: `n${minute}` },
+    ...{ trigger: "schedule", status: "done", type: "full", baseId: null, encrypted: false, startedAt },
+    ...{ location: { kind: "local", root: "/x" } as const, verification: "passed" },
+    ...{ finishedAt: new Date(Date.UTC(2026, 0, 1, 0, minute, 5)).toISOString(), sizeBytes: 10 },
     ...change,
   });
 }
@@ -45,10 +45,10 @@ describe("the list (A4)", () => {
   test("shows newest first; finishedAt only when finished; duration that runs; a bucket only for buckets", async () => {
     const of = await newService();
     const first = await backup(of);
-    const bucket = JSON.stringify({ kind: "s3", bucket: "b", prefix: "p/", region: "r" });
+    const bucket = { kind: "s3", bucket: "b", prefix: "p/", region: "r" } as const;
     const second = await backup(of, { location: bucket, name: "n" });
-    const started_at = new Date(Date.now() - 90_000).toISOString();
-    const running = await backup(of, { status: "in_progress", finished_at: null, started_at, verification: "pending" });
+    const startedAt = new Date(Date.now() - 90_000).toISOString();
+    const running = await backup(of, { status: "in_progress", finishedAt: null, startedAt, verification: "pending" });
     await backup(of, { status: "deleting" });
     const { result } = (await api.call("GET", `${services}/${of}/backups`)).body;
     expect(result.map((row: { id: string }) => row.id)).toEqual([running, second, first]);
@@ -126,7 +126,7 @@ describe("the configuration", () => {
     const key = await api.credentials.createKey({
       ...{ organizationId: api.organizationId, name: "dev", role: "developer", state: "enabled", expireAt: null },
     });
-    const auth = basic(key.row.key_id, key.secret);
+    const auth = basic(key.key.keyId, key.secret);
     expect((await api.call("PATCH", path(), { body: { backupPeriodInHours: 6 }, auth })).status).toBe(403);
     expect((await api.call("GET", path(), { auth })).status).toBe(200);
   });
@@ -139,7 +139,7 @@ describe("restoring", () => {
     ["unchecked", { verification: "pending" }, "BACKUP_UNUSABLE", /not been verified/],
     [
       "damaged",
-      { verification: "failed", problems: '["data.bin is missing"]' },
+      { verification: "failed", problems: ["data.bin is missing"] },
       "BACKUP_UNUSABLE",
       /data\.bin is missing/,
     ],
@@ -157,7 +157,7 @@ describe("restoring", () => {
     const backupId = await backup(serviceId, { verification: "failed" });
     const { body } = await api.call("POST", services, { body: { name: "copy", backupId, force: true } });
     expect(body.result.service.state).toBe("provisioning");
-    expect(await api.restores.unfilled(body.result.service.id)).toMatchObject({ forced: 1, pipes: "stopped" });
+    expect(await api.restores.unfilled(body.result.service.id)).toMatchObject({ forced: true, pipes: "stopped" });
   });
 
   test("of an unknown backup is 404; its options without it are refused", async () => {

@@ -83,10 +83,7 @@ describe("what is made of stored data alone", () => {
 
   test("shows every write at once, whatever the table and whoever wrote it", async () => {
     for (let i = 0; i < 20; i += 1) {
-      await api.services.addUser(
-        { service_id: serviceId, name: `u${i}`, password_sha256: "", readonly: 0 },
-        limits.users,
-      );
+      await api.services.addUser({ serviceId, name: `u${i}`, passwordSha256: "", readonly: false }, limits.users);
       expect((await api.call("GET", `${service}/users`)).body.result).toHaveLength(i + 2);
       await api.pipes.create(newPipe(`p${i}`), limits.pipes);
       expect((await api.call("GET", `${service}/pipes`)).body.result).toHaveLength(i + 2);
@@ -107,8 +104,8 @@ describe("what is made of stored data alone", () => {
   test("is never given to another organization, nor without a credential", async () => {
     const other = await api.organizations.create("Other");
     const owner = { organizationId: other.id, name: "k", expireAt: null };
-    const { row, secret } = await api.credentials.createKey({ ...owner, role: "admin", state: "enabled" });
-    const auth = basic(row.key_id, secret);
+    const { key, secret } = await api.credentials.createKey({ ...owner, role: "admin", state: "enabled" });
+    const auth = basic(key.keyId, secret);
     const ours = await api.call("GET", "/v1/organizations");
     const headers = { "if-none-match": ours.headers.etag as string };
     expect((await api.call("GET", "/v1/organizations", { auth, headers })).body.result[0].name).toBe("Other");
@@ -144,9 +141,13 @@ describe("what is more than stored data is made for each request and has no tag"
   });
 
   test("clock: how long a backup runs", async () => {
-    const begun = { location: '{"kind":"local","root":""}', encrypted: 0, started_at: new Date().toISOString() };
-    const names = { organization_id: api.organizationId, service_id: serviceId, service_name: "s", name: "b" };
-    const kind = { trigger: "request", status: "in_progress", type: "full", base_id: null } as const;
+    const begun = {
+      location: { kind: "local", root: "" } as const,
+      encrypted: false,
+      startedAt: new Date().toISOString(),
+    };
+    const names = { organizationId: api.organizationId, serviceId, serviceName: "s", name: "b" };
+    const kind = { trigger: "request", status: "in_progress", type: "full", baseId: null } as const;
     const id = await api.backups.insert({ ...names, ...kind, ...begun });
     for (const path of [`${service}/backups`, `${service}/backups/${id}`, "/v1/organizations/{o}/backups"]) {
       const duration = async () => [await unkept(path)].flat()[0].durationInSeconds as number;

@@ -105,7 +105,7 @@ export async function startApi(options: ApiOptions = {}): Promise<Api> {
   };
   const organization = await stores.organizations.create("Test");
   const owner = { organizationId: organization.id, name: "admin", expireAt: null };
-  const { row, secret } = await stores.credentials.createKey({ ...owner, role: "admin", state: "enabled" });
+  const { key, secret } = await stores.credentials.createKey({ ...owner, role: "admin", state: "enabled" });
   const server = await serverOf(options, parts);
   return {
     ...stores,
@@ -114,9 +114,9 @@ export async function startApi(options: ApiOptions = {}): Promise<Api> {
     backupDir: join(dir, "backups"),
     disks: parts.disks,
     trail: parts.trail,
-    keyId: row.key_id,
+    keyId: key.keyId,
     keySecret: secret,
-    call: caller(server, organization.id, basic(row.key_id, secret)),
+    call: caller(server, organization.id, basic(key.keyId, secret)),
     [Symbol.asyncDispose]: async () => {
       await server.close();
       await parts.trail.close();
@@ -196,7 +196,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks }: Parts) {
       restores,
       role: { arn: "", sessionName: "" },
       defaults: { periodHours: 24, retentionHours: 24 },
-      plannedFacts: () => ({ location: JSON.stringify({ kind: "local", root: dir }), encrypted: 0 }),
+      plannedFacts: () => ({ location: { kind: "local", root: dir }, encrypted: false }),
       retention: async () => [],
       rescan: (scope, signal) => rescan({ place, backups }, scope, signal),
       poke,

@@ -45,12 +45,12 @@ test("memory, at creation and by scaling; less is always welcome", async () => {
   const scale = (id: string | undefined, maxReplicaMemoryGb: number) =>
     api.call("PATCH", `${services}/${id}/replicaScaling`, { body: { minReplicaMemoryGb: 1, maxReplicaMemoryGb } });
   expect((await together([scale(first?.id, 8)])).told).toContain("16 now, 20 wanted, 16 allowed");
-  expect((await api.services.find(first?.id ?? ""))?.max_replica_memory_gb).toBe(4);
+  expect((await api.services.find(first?.id ?? ""))?.maxReplicaMemoryGb).toBe(4);
   expect((await scale(second?.id, 1)).status).toBe(200);
   expect((await scale(first?.id, 8)).status).toBe(409);
   // The operator may have lowered the limit below what is there.
-  if (first !== undefined) await api.services.scale(first, { max_replica_memory_gb: 2 }, limit(5));
-  expect((await api.services.find(first?.id ?? ""))?.max_replica_memory_gb).toBe(2);
+  if (first !== undefined) await api.services.scale(first, { maxReplicaMemoryGb: 2 }, limit(5));
+  expect((await api.services.find(first?.id ?? ""))?.maxReplicaMemoryGb).toBe(2);
 });
 
 test("users of a service; a name that exists is a conflict as before", async () => {
@@ -95,7 +95,7 @@ test("chart sources", async () => {
   await start({});
   const id = (await create()).body.result.service.id;
   const sources = new ChartSourceStore(api.db);
-  const content = { service_id: id, name: "n", kind: "table", definition: "{}" };
+  const content = { serviceId: id, name: "n", kind: "table", definition: {} };
   const outcomes = await Promise.allSettled(
     Array.from({ length: 4 }, () => sources.create(api.organizationId, content, limit(2))),
   );

@@ -46,7 +46,7 @@ describe("interface A", () => {
       state: "enabled",
       expireAt: null,
     });
-    const auth = basic(otherKey.row.key_id, otherKey.secret);
+    const auth = basic(otherKey.key.keyId, otherKey.secret);
     const created = await api.call("POST", services, { body: { name: "mine" } });
     const id = created.body.result.service.id;
     for (const path of [`${services}/${id}`, `${services}/${id}/backups`, services]) {

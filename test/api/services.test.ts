@@ -61,19 +61,19 @@ describe("services", () => {
     const { service } = await create();
     const command = (name: string) => api.call("PATCH", `${services}/${service.id}/state`, { body: { command: name } });
     await command("stop");
-    expect(await api.services.find(service.id)).toMatchObject({ desired_state: "stopped" });
+    expect(await api.services.find(service.id)).toMatchObject({ desiredState: "stopped" });
     expect((await command("awake")).status).toBe(409);
     await command("start");
-    expect(await api.services.find(service.id)).toMatchObject({ desired_state: "running", wake_requested: 0 });
+    expect(await api.services.find(service.id)).toMatchObject({ desiredState: "running", wakeRequested: false });
     await api.services.setState(service.id, "idle", null);
     await command("start");
-    expect(await api.services.find(service.id)).toMatchObject({ wake_requested: 0 });
+    expect(await api.services.find(service.id)).toMatchObject({ wakeRequested: false });
     await command("awake");
-    expect(await api.services.find(service.id)).toMatchObject({ wake_requested: 1 });
+    expect(await api.services.find(service.id)).toMatchObject({ wakeRequested: true });
     await api.services.setState(service.id, "running", null);
     await api.services.setState(service.id, "failed", "it kept dying");
     await command("start");
-    expect(await api.services.find(service.id)).toMatchObject({ desired_state: "running", wake_requested: 1 });
+    expect(await api.services.find(service.id)).toMatchObject({ desiredState: "running", wakeRequested: true });
   });
 
   test("a quota of disk is set, changed and taken away; what is used is shown when it is known", async () => {
@@ -141,7 +141,7 @@ describe("services", () => {
     const { service, password } = await create();
     const path = `${services}/${service.id}/password`;
     const sha = (text: string) => createHash("sha256").update(text).digest();
-    const stored = async () => (await api.services.listUsers(service.id))[0]?.password_sha256;
+    const stored = async () => (await api.services.listUsers(service.id))[0]?.passwordSha256;
     expect(await stored()).toBe(sha(password).toString("hex"));
     const generated = await api.call("PATCH", path, { body: {} });
     expect(await stored()).toBe(sha(generated.body.result.password).toString("hex"));

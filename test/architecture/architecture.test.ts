@@ -26,6 +26,19 @@ describe("the house", () => {
     for (const file of callers(/\.setState\(/)) expect(file).toMatch(/reconciler|supervisor/);
   });
 
+  test("rows of the store stay inside it: no row type is exported, and no column is read or written elsewhere", () => {
+    const inStore = sources.filter((file) => file.startsWith("src/store/"));
+    const exported = inStore.filter((file) => /^export (type|interface|class) \w*Row\b/m.test(read(file)));
+    expect(exported).toEqual([]);
+    // What an engine or a source calls the same is theirs: `row.created_at` of a ClickHouse table is no column of ours.
+    const importers = sources.filter((file) => !inStore.includes(file) && /from "[./]+\/store\//.test(read(file)));
+    expect(importers.length).toBeGreaterThan(30);
+    const member = new RegExp(`\\.(${columns().join("|")})\\b`);
+    expect(importers.filter((file) => member.test(withoutTexts(read(file))))).toEqual([]);
+    const parsed = /JSON\.parse\((row|service|pipe|backup|restore|user|source)\.\w+\)/;
+    expect(importers.filter((file) => parsed.test(read(file)))).toEqual([]);
+  });
+
   test("every member that holds a secret lies under a declared secret path", () => {
     const secretNames = /^(password|secretKey|privateKey|connectionString|serviceAccountKey)$/;
     for (const kind of Object.values(sourceKinds)) {
@@ -48,6 +61,18 @@ describe("the house", () => {
     expect(found).toEqual([]);
   });
 });
+
+/** Columns of the metadata database whose names are not those of members. */
+function columns(): string[] {
+  const sql = filesBelow("src/store/migrations", ".sql").map(read).join("\n");
+  const names = [...sql.matchAll(/(?:^\s+|ADD COLUMN )([a-z0-9]+(?:_[a-z0-9]+)+) (?:TEXT|INTEGER|REAL)/gm)];
+  return [...new Set(names.map(([, name]) => name as string))];
+}
+
+/** The code without plain texts, which may be SQL; expressions in templates stay. */
+function withoutTexts(code: string): string {
+  return code.replaceAll(/"[^"\n]*"|'[^'\n]*'/g, '""');
+}
 
 type Schema = { shape?: Record<string, Schema>; unwrap?: () => Schema; options?: Schema[]; element?: Schema };
 

@@ -3,10 +3,11 @@ import { constants, createReadStream } from "node:fs";
 import { copyFile, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { Readable } from "node:stream";
-import { type BackupStorage, type Location, MissingFile, type StoredFile } from "./storage.ts";
+import type { BackupLocation } from "../../store/backups.ts";
+import { type BackupStorage, MissingFile, type StoredFile } from "./storage.ts";
 
 export class LocalStorage implements BackupStorage {
-  readonly location: Location;
+  readonly location: BackupLocation;
   readonly #root: string;
 
   constructor(root: string) {

@@ -2,12 +2,13 @@
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { emptyFolder } from "../../lib/files.ts";
+import type { BackupLocation } from "../../store/backups.ts";
 import { LocalStorage } from "./local-storage.ts";
 import { type S3Keys, S3Storage } from "./s3-storage.ts";
-import type { BackupStorage, Location } from "./storage.ts";
+import type { BackupStorage } from "./storage.ts";
 
 export type PlaceOptions = {
-  readonly location: Location;
+  readonly location: BackupLocation;
   readonly s3Keys: S3Keys | undefined;
   /** 32 bytes; undefined: backups are stored as the engine writes them. */
   readonly encryptionKey: Buffer | undefined;
@@ -40,7 +41,7 @@ export function placeOptions(settings: PlaceSettings, dataDir: string): PlaceOpt
 }
 
 /** `s3://bucket/prefix` */
-function bucketLocation(url: string, settings: PlaceSettings): Location {
+function bucketLocation(url: string, settings: PlaceSettings): BackupLocation {
   const [, bucket = "", folder = ""] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(url) ?? [];
   const endpoint = settings.backupBucketEndpoint;
   return {
@@ -53,7 +54,7 @@ function bucketLocation(url: string, settings: PlaceSettings): Location {
 }
 
 export class BackupPlace {
-  readonly location: Location;
+  readonly location: BackupLocation;
   readonly encryptionKey: Buffer | undefined;
   readonly #s3Keys: S3Keys | undefined;
   readonly #stagingRoot: string;
@@ -75,7 +76,7 @@ export class BackupPlace {
   }
 
   /** Also reaches locations of earlier configurations, buckets with today's key. */
-  storageOf(location: Location): BackupStorage {
+  storageOf(location: BackupLocation): BackupStorage {
     const key = JSON.stringify(location);
     let storage = this.#storages.get(key);
     if (storage === undefined) {

@@ -16,7 +16,8 @@ import {
   S3Client,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
-import { type BackupStorage, type Location, MissingFile, type StoredFile } from "./storage.ts";
+import type { BackupLocation } from "../../store/backups.ts";
+import { type BackupStorage, MissingFile, type StoredFile } from "./storage.ts";
 
 export type S3Keys = { readonly accessKeyId: string; readonly secretAccessKey: string };
 
@@ -25,10 +26,10 @@ const partBytes = 8 * 2 ** 20;
 const maxParts = 10_000;
 
 export class S3Storage implements BackupStorage {
-  readonly location: Location & { readonly kind: "s3" };
+  readonly location: BackupLocation & { readonly kind: "s3" };
   readonly #client: S3Client;
 
-  constructor(location: Location & { readonly kind: "s3" }, keys: S3Keys | undefined) {
+  constructor(location: BackupLocation & { readonly kind: "s3" }, keys: S3Keys | undefined) {
     this.location = location;
     this.#client = new S3Client({
       region: location.region,

@@ -1,21 +1,12 @@
 /** Where backups are kept: a directory or a bucket, seen as files under keys with `/`. */
 import type { Readable } from "node:stream";
-
-export type Location =
-  | { readonly kind: "local"; readonly root: string }
-  | {
-      readonly kind: "s3";
-      readonly bucket: string;
-      /** Ends in `/` unless it is empty. */
-      readonly prefix: string;
-      readonly endpoint?: string;
-      readonly region: string;
-    };
+import { isDeepStrictEqual } from "node:util";
+import type { BackupLocation } from "../../store/backups.ts";
 
 export type StoredFile = { readonly key: string; readonly size: number; readonly modifiedAt: Date };
 
 export interface BackupStorage {
-  readonly location: Location;
+  readonly location: BackupLocation;
   /** Stores a file; `path` may be moved away. It is durable once `settle` of its folder has resolved. */
   putFile(key: string, path: string, signal: AbortSignal): Promise<void>;
   /** Makes everything below the key durable. */
@@ -32,6 +23,11 @@ export interface BackupStorage {
   remove(key: string, signal: AbortSignal): Promise<void>;
   /** A path of this machine for a file, where the storage has one. */
   pathOf(key: string): string | undefined;
+}
+
+/** Whether both are the same place, whatever the order of their members. */
+export function sameLocation(a: BackupLocation, b: BackupLocation): boolean {
+  return isDeepStrictEqual(a, b);
 }
 
 export class MissingFile extends Error {

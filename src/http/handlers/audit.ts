@@ -9,15 +9,15 @@ export function auditHandlers(deps: { events: AuditEventStore }): Handlers<typeo
     listAuditEvents: async ({ params, query }) => {
       const rows = await deps.events.list(params.organizationId, query.limit, query.type);
       return rows.map((row) => ({
-        id: String(row.seq),
+        id: row.id,
         type: row.type,
-        createdAt: row.first_at,
-        lastAt: row.last_at,
+        createdAt: row.firstAt,
+        lastAt: row.lastAt,
         count: row.count,
-        actorType: row.actor_type,
+        actorType: row.actorType,
         actorId: row.actor,
         actorIpAddress: row.address,
-        ...(row.service_id === null ? {} : { serviceId: row.service_id }),
+        ...(row.serviceId === null ? {} : { serviceId: row.serviceId }),
         details: row.detail,
       }));
     },

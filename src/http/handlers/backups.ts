@@ -4,10 +4,11 @@ import type { Rescan, RescanScope } from "../../backups/catalogue.ts";
 import { newBackupOf } from "../../backups/reconciler.ts";
 import { assertRestorable } from "../../backups/restorable.ts";
 import type { Verdict } from "../../backups/retention.ts";
+import type { PlannedFacts } from "../../backups/schedule.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { BackupRow, BackupStore } from "../../store/backups.ts";
+import type { Backup, BackupStore } from "../../store/backups.ts";
 import type { RestoreStore } from "../../store/restores.ts";
-import type { ServiceRow, ServiceStore } from "../../store/services.ts";
+import type { Service, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
 import {
   type BackupDefaults,
@@ -25,7 +26,7 @@ export type BackupDeps = {
   readonly role: BucketRole;
   readonly defaults: BackupDefaults;
   /** Where the next backup will go. */
-  readonly plannedFacts: () => { location: string; encrypted: number };
+  readonly plannedFacts: () => PlannedFacts;
   readonly retention: (serviceId: string) => Promise<Verdict[]>;
   readonly rescan: (scope: RescanScope, signal: AbortSignal) => Promise<Rescan>;
   /** Asks the backups loop to look now. */
@@ -61,7 +62,7 @@ function recordHandlers(
       const id = await backups.request({ ...newBackupOf(service, deps.plannedFacts()), trigger: "request" });
       if (id === undefined) throw new AppError("CONFLICT", "A backup of this service is in progress already.");
       deps.poke();
-      return backupRecordOf((await backups.find(id)) as BackupRow, role);
+      return backupRecordOf((await backups.find(id)) as Backup, role);
     },
     getBackup: async (input) => backupDetailsOf(await findBackup(deps, input), role),
     verifyBackup: async (input) => {
@@ -93,14 +94,14 @@ function restoreHandlers(
       assertRestorable(backup, forced);
       const target = await liveService(deps, { ...params, serviceId: body.targetServiceId ?? params.serviceId });
       const id = await restores.request({
-        backup_id: backup.id,
-        service_id: target.id,
+        backupId: backup.id,
+        serviceId: target.id,
         scope: body.table === undefined ? "database" : "table",
-        source_database: body.database,
-        source_table: body.table ?? null,
-        target_database: body.targetDatabase,
-        target_table: body.table === undefined ? null : (body.targetTable ?? body.table),
-        forced: Number(forced),
+        sourceDatabase: body.database,
+        sourceTable: body.table ?? null,
+        targetDatabase: body.targetDatabase,
+        targetTable: body.table === undefined ? null : (body.targetTable ?? body.table),
+        forced,
         pipes: "none",
       });
       deps.poke();
@@ -156,11 +157,11 @@ function scheduleHandlers(
 async function scopeOf(deps: BackupDeps, organizationId: string): Promise<RescanScope> {
   const services = await deps.services.listIn(organizationId);
   const backups = await deps.backups.listInOrganization(organizationId);
-  const ids = new Set([...services.map(({ id }) => id), ...backups.map((row) => row.service_id)]);
+  const ids = new Set([...services.map(({ id }) => id), ...backups.map((row) => row.serviceId)]);
   return { ownerOf: (id) => (id === organizationId ? id : undefined), names: (serviceId) => ids.has(serviceId) };
 }
 
-async function liveService(deps: BackupDeps, params: ServiceParams): Promise<ServiceRow> {
+async function liveService(deps: BackupDeps, params: ServiceParams): Promise<Service> {
   return found(await deps.services.findIn(params.organizationId, params.serviceId), "Service", params.serviceId);
 }
 
@@ -168,13 +169,13 @@ async function liveService(deps: BackupDeps, params: ServiceParams): Promise<Ser
 async function knownService(deps: BackupDeps, params: ServiceParams): Promise<string> {
   if ((await deps.services.findIn(params.organizationId, params.serviceId)) !== undefined) return params.serviceId;
   const rows = await deps.backups.listIn(params.serviceId);
-  if (rows.some((row) => row.organization_id === params.organizationId)) return params.serviceId;
+  if (rows.some((row) => row.organizationId === params.organizationId)) return params.serviceId;
   throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
 }
 
-async function findBackup(deps: BackupDeps, { params }: Of<BackupParams>): Promise<BackupRow> {
+async function findBackup(deps: BackupDeps, { params }: Of<BackupParams>): Promise<Backup> {
   const row = found(await deps.backups.findIn(params.organizationId, params.backupId), "Backup", params.backupId);
-  return found(row.service_id === params.serviceId ? row : undefined, "Backup", params.backupId);
+  return found(row.serviceId === params.serviceId ? row : undefined, "Backup", params.backupId);
 }
 
 function found<T>(value: T | undefined, what: string, id: string): T {

@@ -24,8 +24,8 @@ export function chartSourceHandlers(deps: ChartSourceDeps): Pick<Handlers<Observ
   };
   const content = async (organizationId: string, body: SourceBody) => {
     const made = sourceContent(body);
-    if ((await deps.services.findIn(organizationId, made.service_id)) === undefined) {
-      const message = `Service ${made.service_id} does not exist.`;
+    if ((await deps.services.findIn(organizationId, made.serviceId)) === undefined) {
+      const message = `Service ${made.serviceId} does not exist.`;
       throw new AppError("BAD_REQUEST", message, { issues: [{ path: "serviceId", message }] });
     }
     return made;

@@ -4,9 +4,9 @@ import type { KeyRole, keyRecord, tokenRecord } from "../../api/keys.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { organizationRecord } from "../../api/organizations.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { CredentialStore, KeyRow, TokenRow } from "../../store/credentials.ts";
+import type { AccessToken, ApiKey, CredentialStore } from "../../store/credentials.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
-import type { OrganizationRow, OrganizationStore } from "../../store/organizations.ts";
+import type { Organization, OrganizationStore } from "../../store/organizations.ts";
 import type { Context } from "../context.ts";
 
 type Names = Extract<keyof ManagementOperations, `${string}${"Organization" | "Key" | "AccessToken"}${string}`>;
@@ -31,15 +31,15 @@ export function organizationHandlers(deps: {
     },
     listKeys: async ({ params }) => (await credentials.listKeys(params.organizationId)).map(keyView),
     createKey: async ({ params, body }) => {
-      const { row, secret } = await credentials.createKey({
+      const made = await credentials.createKey({
         organizationId: params.organizationId,
         name: body.name,
-        role: body.roles[0] as string,
+        role: body.roles[0] as KeyRole,
         state: body.state ?? "enabled",
         expireAt: utc(body.expireAt) ?? null,
         limit: deps.limits.keys,
       });
-      return { key: keyView(row), keyId: row.key_id, keySecret: secret };
+      return { key: keyView(made.key), keyId: made.key.keyId, keySecret: made.secret };
     },
     getKey: async ({ params }) => keyView(await key(params.organizationId, params.keyId)),
     updateKey: async ({ params, body }, context) => {
@@ -60,13 +60,13 @@ export function organizationHandlers(deps: {
     },
     listAccessTokens: async ({ params }) => (await credentials.listTokens(params.organizationId)).map(tokenView),
     createAccessToken: async ({ params, body }) => {
-      const { row, secret } = await credentials.createToken({
+      const made = await credentials.createToken({
         organizationId: params.organizationId,
         name: body.name,
         expireAt: utc(body.expireAt) ?? null,
         limit: deps.limits.keys,
       });
-      return { token: tokenView(row), accessToken: secret };
+      return { token: tokenView(made.token), accessToken: made.secret };
     },
     updateAccessToken: async ({ params, body }) => {
       const { id } = await token(params.organizationId, params.tokenId);
@@ -91,31 +91,31 @@ function utc<T extends null | undefined>(time: string | T): string | T {
   return typeof time === "string" ? new Date(time).toISOString() : time;
 }
 
-function organizationView(row: OrganizationRow): z.input<typeof organizationRecord> {
-  return { id: row.id, name: row.name, createdAt: row.created_at, awsExternalId: row.id };
+function organizationView(row: Organization): z.input<typeof organizationRecord> {
+  return { id: row.id, name: row.name, createdAt: row.createdAt, awsExternalId: row.id };
 }
 
-function keyView(row: KeyRow): z.input<typeof keyRecord> {
+function keyView(row: ApiKey): z.input<typeof keyRecord> {
   return {
     id: row.id,
     name: row.name,
     state: row.state,
-    roles: [row.role as KeyRole],
-    keySuffix: row.key_suffix,
-    createdAt: row.created_at,
-    expireAt: row.expire_at,
-    ...(row.used_at === null ? {} : { usedAt: row.used_at }),
+    roles: [row.role],
+    keySuffix: row.keySuffix,
+    createdAt: row.createdAt,
+    expireAt: row.expireAt,
+    ...(row.usedAt === null ? {} : { usedAt: row.usedAt }),
   };
 }
 
-function tokenView(row: TokenRow): z.input<typeof tokenRecord> {
+function tokenView(row: AccessToken): z.input<typeof tokenRecord> {
   return {
     id: row.id,
     name: row.name,
     state: row.state,
-    tokenSuffix: row.token_suffix,
-    createdAt: row.created_at,
-    expireAt: row.expire_at,
-    ...(row.used_at === null ? {} : { usedAt: row.used_at }),
+    tokenSuffix: row.tokenSuffix,
+    createdAt: row.createdAt,
+    expireAt: row.expireAt,
+    ...(row.usedAt === null ? {} : { usedAt: row.usedAt }),
   };
 }

@@ -8,7 +8,7 @@ import type { PipeChecks } from "../../pipes/control/check.ts";
 import { checkDefinition, checkSource } from "../../pipes/control/definition.ts";
 import { type OrganizationLimits, requireRoom } from "../../store/limits.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
-import type { ServiceRow, ServiceStore } from "../../store/services.ts";
+import type { Service, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
 import { pipeDetailsOf, pipeRecordOf } from "../views/pipes.ts";
 
@@ -116,7 +116,7 @@ function commandHandlers(deps: PipeDeps): PipeHandlers<"updatePipeState" | "upda
   };
 }
 
-async function findService(deps: PipeDeps, params: Params): Promise<ServiceRow> {
+async function findService(deps: PipeDeps, params: Params): Promise<Service> {
   const row = await deps.services.findIn(params.organizationId, params.serviceId);
   if (row === undefined) throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
   return row;
@@ -138,7 +138,7 @@ function requireReplicas(scaling: Readonly<Record<string, number>>, limits: Orga
   requireRoom(limits.replicas, "replicas of the pipe", 0, scaling.replicas ?? 1);
 }
 
-function refuseUnlessRunning(service: ServiceRow, what: "creation" | "update" | "discovery"): void {
+function refuseUnlessRunning(service: Service, what: "creation" | "update" | "discovery"): void {
   if (service.state === "running") return;
   const message = `Pipe ${what} is allowed only when the service is running. Current state: ${service.state}`;
   throw new AppError("SERVICE_NOT_RUNNING", message);

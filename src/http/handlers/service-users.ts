@@ -3,7 +3,7 @@ import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
 import { newSecret, sha256Hex } from "../../store/secrets.ts";
-import type { ServiceRow, ServiceStore } from "../../store/services.ts";
+import type { Service, ServiceStore, ServiceUser } from "../../store/services.ts";
 import type { Context } from "../context.ts";
 
 type Deps = {
@@ -37,8 +37,8 @@ export function serviceUserHandlers(deps: Deps): Pick<Handlers<ManagementOperati
     createServiceUser: async ({ params, body }) => {
       const row = await findService(services, params);
       const password = newSecret();
-      const user = { service_id: row.id, name: body.name, password_sha256: sha256Hex(password) };
-      if (!(await services.addUser({ ...user, readonly: Number(body.readonly ?? false) }, deps.limits.users))) {
+      const user = { serviceId: row.id, name: body.name, passwordSha256: sha256Hex(password) };
+      if (!(await services.addUser({ ...user, readonly: body.readonly ?? false }, deps.limits.users))) {
         throw new AppError("CONFLICT", `User ${body.name} exists already.`);
       }
       deps.poke();
@@ -58,12 +58,12 @@ export function serviceUserHandlers(deps: Deps): Pick<Handlers<ManagementOperati
 }
 
 /** Throws NOT_FOUND. */
-export async function findService(services: ServiceStore, params: ServiceParams): Promise<ServiceRow> {
+export async function findService(services: ServiceStore, params: ServiceParams): Promise<Service> {
   const row = await services.findIn(params.organizationId, params.serviceId);
   if (row === undefined) throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
   return row;
 }
 
-function userView(row: { name: string; readonly: number; created_at: string }) {
-  return { name: row.name, readonly: row.readonly === 1, createdAt: row.created_at };
+function userView(user: ServiceUser) {
+  return { name: user.name, readonly: user.readonly, createdAt: user.createdAt };
 }

@@ -9,7 +9,7 @@ import type { BackupStore } from "../../store/backups.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
 import type { PipesChoice, RestoreStore } from "../../store/restores.ts";
 import { newSecret, sha256Hex } from "../../store/secrets.ts";
-import type { NewService, ServiceRow, ServiceStore } from "../../store/services.ts";
+import type { NewService, Service, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
 import {
   defaultMemoryGb,
@@ -26,7 +26,7 @@ export type ServiceDeps = {
   readonly services: ServiceStore;
   readonly endpoint: EndpointFacts;
   readonly ports: Pick<ServicePorts, "pick" | "require">;
-  readonly live: (row: ServiceRow) => LiveFacts;
+  readonly live: (row: Service) => LiveFacts;
   /** Quota of disk of new services, in GiB; undefined: none. */
   readonly defaultDiskGb: number | undefined;
   /** Asks the reconciler and the gateway to look now. */
@@ -74,9 +74,9 @@ function recordHandlers(
       await services.change(row.id, {
         name,
         port,
-        release_channel: releaseChannel,
-        disk_gb: body.diskGb,
-        ip_access_list: applyListChange(row.ip_access_list, ipAccessList, (entry) => entry.source),
+        releaseChannel,
+        diskGb: body.diskGb,
+        ipAccessList: applyListChange(row.ipAccessList, ipAccessList, (entry) => entry.source),
         tags: applyListChange(row.tags, tags, (entry) => entry.key),
       });
       deps.poke();
@@ -114,16 +114,14 @@ function stateHandlers(
       const row = await findService(services, params);
       refuseReplicas(body.numReplicas);
       const sizes = memorySizes({
-        minReplicaMemoryGb:
-          body.minReplicaMemoryGb ?? Math.min(row.min_replica_memory_gb, body.maxReplicaMemoryGb ?? 356),
-        maxReplicaMemoryGb:
-          body.maxReplicaMemoryGb ?? Math.max(row.max_replica_memory_gb, body.minReplicaMemoryGb ?? 0),
+        minReplicaMemoryGb: body.minReplicaMemoryGb ?? Math.min(row.minReplicaMemoryGb, body.maxReplicaMemoryGb ?? 356),
+        maxReplicaMemoryGb: body.maxReplicaMemoryGb ?? Math.max(row.maxReplicaMemoryGb, body.minReplicaMemoryGb ?? 0),
       });
       const change = {
-        min_replica_memory_gb: sizes.min,
-        max_replica_memory_gb: sizes.max,
-        idle_scaling: body.idleScaling === undefined ? undefined : Number(body.idleScaling),
-        idle_timeout_minutes: body.idleTimeoutMinutes,
+        minReplicaMemoryGb: sizes.min,
+        maxReplicaMemoryGb: sizes.max,
+        idleScaling: body.idleScaling,
+        idleTimeoutMinutes: body.idleTimeoutMinutes,
       };
       await services.scale(row, change, deps.limits.memoryGb);
       deps.poke();
@@ -132,7 +130,7 @@ function stateHandlers(
   };
 }
 
-function details(deps: ServiceDeps, row: ServiceRow) {
+function details(deps: ServiceDeps, row: Service) {
   return serviceDetailsOf(row, deps.endpoint, deps.live(row));
 }
 
@@ -182,21 +180,21 @@ async function fillFrom(deps: ServiceDeps, organizationId: string, body: FillBod
   assertRestorable(backup, body.force === true);
   return async (tx, serviceId) => {
     const pipes = body.restorePipes ?? "stopped";
-    const forced = Number(body.force === true);
-    await deps.restores.request({ backup_id: backup.id, service_id: serviceId, scope: "service", forced, pipes }, tx);
+    const forced = body.force === true;
+    await deps.restores.request({ backupId: backup.id, serviceId, scope: "service", forced, pipes }, tx);
   };
 }
 
 /** `start` does not wake an idle service and `awake` does not start a stopped one, as the relative behaves. */
-async function command(services: ServiceStore, row: ServiceRow, name: "start" | "stop" | "awake"): Promise<void> {
+async function command(services: ServiceStore, row: Service, name: "start" | "stop" | "awake"): Promise<void> {
   if (name === "stop") return await services.setDesired(row.id, "stopped");
   if (name === "start") {
-    if (row.desired_state !== "running") await services.setDesired(row.id, "running");
+    if (row.desiredState !== "running") await services.setDesired(row.id, "running");
     // Starting a failed service is the operator's "try again": it forgets the deaths counted so far.
     else if (row.state === "failed") await services.requestWake(row.id);
     return;
   }
-  if (row.desired_state !== "running") {
+  if (row.desiredState !== "running") {
     throw new AppError("CONFLICT", `Only an idle service can be woken. Current state: '${row.state}'`);
   }
   if (row.state === "idle") await services.requestWake(row.id);
@@ -216,15 +214,15 @@ function refuseReplicas(numReplicas: number | undefined): void {
   throw new AppError("BAD_REQUEST", `numReplicas ${message}.`, { issues: [{ path: "numReplicas", message }] });
 }
 
-/** `remove` is carried out before `add`; both match entries by key. Returns JSON, or undefined for no change. */
+/** `remove` is carried out before `add`; both match entries by key. Undefined: no change. */
 function applyListChange<T>(
-  current: string,
+  current: readonly T[],
   change: { add?: T[] | undefined; remove?: T[] | undefined } | undefined,
   keyOf: (entry: T) => string,
-): string | undefined {
+): T[] | undefined {
   if (change === undefined) return undefined;
-  const entries = new Map((JSON.parse(current) as T[]).map((entry) => [keyOf(entry), entry]));
+  const entries = new Map(current.map((entry) => [keyOf(entry), entry]));
   for (const entry of change.remove ?? []) entries.delete(keyOf(entry));
   for (const entry of change.add ?? []) entries.set(keyOf(entry), entry);
-  return JSON.stringify([...entries.values()]);
+  return [...entries.values()];
 }

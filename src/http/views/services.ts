@@ -3,7 +3,7 @@ import { cpus, totalmem } from "node:os";
 import type { z } from "zod";
 import type { serviceDetails, serviceRecord } from "../../api/services.ts";
 import { packagedVersion } from "../../clickhouse/version.ts";
-import type { ServiceRow } from "../../store/services.ts";
+import type { Service } from "../../store/services.ts";
 
 /** What is known of a service besides its row. */
 export type LiveFacts = {
@@ -19,22 +19,22 @@ export type LiveFacts = {
 export type EndpointFacts = { readonly protocol: "http" | "https"; readonly host: string };
 
 /** Exactly the contract's record: no member of ours. */
-export function serviceRecordOf(row: ServiceRow, endpoint: EndpointFacts): z.input<typeof serviceRecord> {
+export function serviceRecordOf(row: Service, endpoint: EndpointFacts): z.input<typeof serviceRecord> {
   return {
     id: row.id,
     name: row.name,
     // A service that never ran is going to run on the engine at hand.
-    databaseVersion: row.database_version === "" ? packagedVersion : row.database_version,
+    databaseVersion: row.databaseVersion === "" ? packagedVersion : row.databaseVersion,
     endpoints: [{ protocol: endpoint.protocol, host: endpoint.host, port: row.port, username: "default" }],
-    minTotalMemoryGb: row.min_replica_memory_gb * row.num_replicas,
-    maxTotalMemoryGb: row.max_replica_memory_gb * row.num_replicas,
-    minReplicaMemoryGb: row.min_replica_memory_gb,
-    maxReplicaMemoryGb: row.max_replica_memory_gb,
-    numReplicas: row.num_replicas,
-    idleScaling: row.idle_scaling === 1,
-    idleTimeoutMinutes: row.idle_timeout_minutes,
-    ipAccessList: JSON.parse(row.ip_access_list),
-    createdAt: row.created_at,
+    minTotalMemoryGb: row.minReplicaMemoryGb * row.numReplicas,
+    maxTotalMemoryGb: row.maxReplicaMemoryGb * row.numReplicas,
+    minReplicaMemoryGb: row.minReplicaMemoryGb,
+    maxReplicaMemoryGb: row.maxReplicaMemoryGb,
+    numReplicas: row.numReplicas,
+    idleScaling: row.idleScaling,
+    idleTimeoutMinutes: row.idleTimeoutMinutes,
+    ipAccessList: [...row.ipAccessList],
+    createdAt: row.createdAt,
     privateEndpointIds: [],
     availablePrivateEndpointIds: [],
     dataWarehouseId: row.id,
@@ -45,26 +45,26 @@ export function serviceRecordOf(row: ServiceRow, endpoint: EndpointFacts): z.inp
 }
 
 export function serviceDetailsOf(
-  row: ServiceRow,
+  row: Service,
   endpoint: EndpointFacts,
   { lastActivityAt, diskUsedBytes, diskProblem, endpointProblem }: LiveFacts,
 ): z.input<typeof serviceDetails> {
-  const stateMessage = row.state_message ?? endpointProblem ?? diskProblem;
+  const stateMessage = row.stateMessage ?? endpointProblem ?? diskProblem;
   const reachable = endpointProblem === undefined || !["running", "idle"].includes(row.state);
-  const idles = row.state === "running" && row.idle_scaling === 1 && lastActivityAt !== undefined;
+  const idles = row.state === "running" && row.idleScaling && lastActivityAt !== undefined;
   return {
     ...serviceRecordOf(row, endpoint),
     state: reachable ? row.state : "degraded",
     ...(stateMessage === undefined ? {} : { stateMessage }),
-    ...(row.disk_gb === null ? {} : { diskGb: row.disk_gb }),
+    ...(row.diskGb === null ? {} : { diskGb: row.diskGb }),
     ...(diskUsedBytes === undefined ? {} : { diskUsedBytes }),
     provider: row.provider,
     region: row.region,
-    ...(row.release_channel === null ? {} : { releaseChannel: row.release_channel }),
-    tags: JSON.parse(row.tags),
+    ...(row.releaseChannel === null ? {} : { releaseChannel: row.releaseChannel }),
+    tags: [...row.tags],
     idle: {
       ...(lastActivityAt === undefined ? {} : { lastQueryAt: new Date(lastActivityAt).toISOString() }),
-      ...(idles ? { idleAt: new Date(lastActivityAt + row.idle_timeout_minutes * 60_000).toISOString() } : {}),
+      ...(idles ? { idleAt: new Date(lastActivityAt + row.idleTimeoutMinutes * 60_000).toISOString() } : {}),
     },
   };
 }

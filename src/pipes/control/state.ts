@@ -24,7 +24,7 @@ export function isFinal(state: PipeState): boolean {
 }
 
 /** Services whose pipes may run; an idle service is woken when a pipe has work. */
-export function serviceAllowsPipes(service: { desired_state: string; state: string } | undefined): boolean {
-  if (service === undefined || service.desired_state !== "running") return false;
+export function serviceAllowsPipes(service: { desiredState: string; state: string } | undefined): boolean {
+  if (service === undefined || service.desiredState !== "running") return false;
   return ["running", "idle", "awaking", "degraded", "starting"].includes(service.state);
 }

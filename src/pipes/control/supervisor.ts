@@ -247,7 +247,7 @@ export class PipesSupervisor {
   }
 
   async #organizationOf(pipe: Pipe): Promise<string> {
-    return (await this.#options.services.find(pipe.serviceId))?.organization_id ?? "";
+    return (await this.#options.services.find(pipe.serviceId))?.organizationId ?? "";
   }
 
   async #forget(id: string, tracked: Tracked): Promise<void> {

@@ -12,7 +12,7 @@ import { type EngineUser, readerUser } from "../../engine/chdb/users.ts";
 import { type Exit, spawnEngineHost } from "../../engine/spawn.ts";
 import { endRecorded, recordProcess } from "../../lib/process.ts";
 import type { EgressProxy } from "../../outgoing/proxy.ts";
-import type { ServiceRow } from "../../store/services.ts";
+import type { Service } from "../../store/services.ts";
 import { diskLimitBytes, type ServiceDisks } from "../disks.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
 
@@ -55,7 +55,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
     this.#disks = options.disks;
   }
 
-  async start(service: ServiceRow): Promise<RunningEngine> {
+  async start(service: Service): Promise<RunningEngine> {
     const home = this.#home(service.id);
     const runDir = join(home, "run");
     const pidFile = join(home, "engine.pid");
@@ -65,7 +65,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
     const host = await spawnEngineHost({
       dataDir: join(home, "data"),
       runDir,
-      maxMemoryBytes: Math.floor(Math.min(service.max_replica_memory_gb * 2 ** 30, totalmem() * 0.9)),
+      maxMemoryBytes: Math.floor(Math.min(service.maxReplicaMemoryGb * 2 ** 30, totalmem() * 0.9)),
       maxQueries: this.#maxQueries,
       minFreeDiskBytes: this.#minFreeDiskBytes,
       disk: { usedBytes: this.#disks.usedBytes(service), limitBytes: diskLimitBytes(service) },

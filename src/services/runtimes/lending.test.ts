@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { ServiceRow } from "../../store/services.ts";
+import type { Service } from "../../store/services.ts";
 import type { RunningEngine } from "../runtime.ts";
 import { LendingRuntime } from "./lending.ts";
 
-const service = { id: "s" } as ServiceRow;
+const service = { id: "s" } as Service;
 
 /** A runtime that writes down what happens, and refuses to run two engines of a service at once. */
 function recorder(fill?: (engine: RunningEngine) => Promise<void>) {

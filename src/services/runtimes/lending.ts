@@ -3,7 +3,7 @@
  * service before its first query, and to read a stopped one. At most one engine of a service runs at any time.
  */
 import type { ClickHouseAddress } from "../../clickhouse/client.ts";
-import type { ServiceRow } from "../../store/services.ts";
+import type { Service } from "../../store/services.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
 
 /** Fills the engine of a new service; throws when it cannot. */
@@ -24,7 +24,7 @@ export class LendingRuntime implements ServiceRuntime {
     this.#fillerFor = fillerFor;
   }
 
-  start(service: ServiceRow): Promise<RunningEngine> {
+  start(service: Service): Promise<RunningEngine> {
     return this.#inTurn(service.id, () => this.#startFilled(service));
   }
 
@@ -36,7 +36,7 @@ export class LendingRuntime implements ServiceRuntime {
    * Starts the engine of a service that is not running, for one user; starting or removing the service waits until it is
    * released, which ends it. Undefined when the service's engine runs already.
    */
-  lend(service: ServiceRow): Promise<LentEngine | undefined> {
+  lend(service: Service): Promise<LentEngine | undefined> {
     const given = Promise.withResolvers<LentEngine | undefined>();
     const turn = this.#inTurn(service.id, async () => {
       if (this.#live.has(service.id)) return given.resolve(undefined);
@@ -56,7 +56,7 @@ export class LendingRuntime implements ServiceRuntime {
     return given.promise;
   }
 
-  async #startFilled(service: ServiceRow): Promise<RunningEngine> {
+  async #startFilled(service: Service): Promise<RunningEngine> {
     const fill = await this.#fillerFor(service.id);
     // What a killed attempt has filled in is not known: every attempt begins with nothing.
     if (fill !== undefined) await this.#inner.remove(service.id);
@@ -70,7 +70,7 @@ export class LendingRuntime implements ServiceRuntime {
     }
   }
 
-  async #startInner(service: ServiceRow): Promise<RunningEngine> {
+  async #startInner(service: Service): Promise<RunningEngine> {
     const engine = await this.#inner.start(service);
     this.#live.add(service.id);
     const ended = engine.ended.then((how) => {

@@ -53,7 +53,7 @@ describe.skipIf(missing !== undefined)("the life of Postgres pipes", () => {
     await until("gauges are there", async () => {
       const { progress } = await details(served, service, pipeId);
       return (
-        (progress as Record<string, number>).lag_bytes !== undefined &&
+        (progress as Record<string, number>).lagBytes !== undefined &&
         (progress as Record<string, number>)["updatedRows:steps"] === 49
       );
     });

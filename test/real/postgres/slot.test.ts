@@ -53,9 +53,9 @@ describe.skipIf(missing !== undefined)("the slot of a Postgres pipe", () => {
     const id = await cdcPipe(served, service, source, ["kept"]);
     const pipe = () => details(served, service, id);
     await until("copied", equal);
-    await until("the gauges are there", async () => (await pipe()).progress.slot_safe_bytes !== undefined);
+    await until("the gauges are there", async () => (await pipe()).progress.slotSafeBytes !== undefined);
     const { progress } = await pipe();
-    for (const name of ["lag_bytes", "slot_retained_bytes", "slot_burn_bytes_per_second", "slot_eta_seconds"]) {
+    for (const name of ["lagBytes", "slotRetainedBytes", "slotBurnBytesPerSecond", "slotEtaSeconds"]) {
       expect(progress[name], name).toBeGreaterThanOrEqual(0);
     }
     const params = { ...service.params, pipeId: id };

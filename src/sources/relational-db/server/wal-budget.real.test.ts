@@ -23,15 +23,15 @@ describe.each(usable)("the log budget of a slot on Postgres %i", (version) => {
     const watch = new WalWatch("slow");
     const first = await watch.poll(client, 0);
     expect(first.lost).toBeUndefined();
-    expect(first.gauges.slot_safe_bytes).toBeGreaterThan(40_000_000);
-    expect(first.gauges).toMatchObject({ slot_burn_bytes_per_second: 0, slot_eta_seconds: farAway });
+    expect(first.gauges.slotSafeBytes).toBeGreaterThan(40_000_000);
+    expect(first.gauges).toMatchObject({ slotBurnBytesPerSecond: 0, slotEtaSeconds: farAway });
     await client.query(writeLog(8));
     const second = await watch.poll(client, 10_000);
-    const grown = (second.gauges.slot_retained_bytes ?? 0) - (first.gauges.slot_retained_bytes ?? 0);
+    const grown = (second.gauges.slotRetainedBytes ?? 0) - (first.gauges.slotRetainedBytes ?? 0);
     expect(grown).toBeGreaterThan(8_000_000);
-    expect(second.gauges.slot_burn_bytes_per_second).toBe(Math.round(grown / 10));
-    expect(second.gauges.lag_bytes).toBeGreaterThan(8_000_000);
-    const { slot_safe_bytes: safe = 0, slot_eta_seconds: eta = 0 } = second.gauges;
+    expect(second.gauges.slotBurnBytesPerSecond).toBe(Math.round(grown / 10));
+    expect(second.gauges.lagBytes).toBeGreaterThan(8_000_000);
+    const { slotSafeBytes: safe = 0, slotEtaSeconds: eta = 0 } = second.gauges;
     expect(eta).toBe(Math.floor(safe / Math.round(grown / 10)));
     expect(second.warning).toMatch(/gives up slot "slow" in about \d+ s; \d+ MB left at .*max_slot_wal_keep_size/);
     let last: WalBudget = second;
@@ -42,7 +42,7 @@ describe.each(usable)("the log budget of a slot on Postgres %i", (version) => {
       last = await watch.poll(client, 10_000 + round * 10_000);
     }
     expect(last.lost).toMatch(/^slot "slow" lost log that it still needed: resync the pipe/);
-    expect(last.gauges.slot_eta_seconds).toBe(0);
+    expect(last.gauges.slotEtaSeconds).toBe(0);
   });
 
   test.skipIf(version < 17)("a standby that is waited for and does not run is told", async () => {
@@ -66,11 +66,11 @@ describe.each(usable)("the log budget of a slot on Postgres %i", (version) => {
     await client.query(writeLog(5));
     const grown = await watch.poll(client, 1_000);
     expect(grown.warning).toBeUndefined();
-    expect(grown.gauges.slot_burn_bytes_per_second).toBeGreaterThan(5_000_000);
-    expect(grown.gauges).not.toHaveProperty("slot_eta_seconds");
+    expect(grown.gauges.slotBurnBytesPerSecond).toBeGreaterThan(5_000_000);
+    expect(grown.gauges).not.toHaveProperty("slotEtaSeconds");
     await client.query("SELECT pg_replication_slot_advance('fine', pg_current_wal_lsn())");
     const advanced = await watch.poll(client, 2_000);
-    expect(advanced.gauges.lag_bytes).toBeLessThan(1_000_000);
+    expect(advanced.gauges.lagBytes).toBeLessThan(1_000_000);
     await client.query("SELECT pg_drop_replication_slot('fine')");
     expect((await watch.poll(client, 3_000)).lost).toMatch(/slot "fine" does not exist any more/);
   });

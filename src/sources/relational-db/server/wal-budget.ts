@@ -7,15 +7,15 @@ import type pg from "pg";
 /** Gauges have the same names in the API and in the metrics. One that the server does not tell is absent. */
 export type WalGauges = {
   /** Log written after the last position that was acknowledged. */
-  readonly lag_bytes?: number;
+  readonly lagBytes?: number;
   /** Log that the server keeps for the slot. */
-  readonly slot_retained_bytes?: number;
+  readonly slotRetainedBytes?: number;
   /** Log that may still be written before the slot is in danger; only with `max_slot_wal_keep_size`. */
-  readonly slot_safe_bytes?: number;
+  readonly slotSafeBytes?: number;
   /** How fast the retained log grows; 0 when it does not. */
-  readonly slot_burn_bytes_per_second?: number;
+  readonly slotBurnBytesPerSecond?: number;
   /** Seconds until the safe bytes are used up at that rate; at most `farAway`. */
-  readonly slot_eta_seconds?: number;
+  readonly slotEtaSeconds?: number;
 };
 
 export type WalBudget = {
@@ -85,16 +85,16 @@ export class WalWatch {
     const [row] = rows;
     if (row === undefined) return { gauges: {}, lost: this.#lost("does not exist any more") };
     const why = lossOf(row);
-    if (why !== undefined) return { gauges: { slot_eta_seconds: 0 }, lost: this.#lost(why) };
+    if (why !== undefined) return { gauges: { slotEtaSeconds: 0 }, lost: this.#lost(why) };
     const retained = Math.max(0, Number(row.retained ?? 0));
     const burn = this.#burn({ at: now, retained });
     const safe = row.safe === null ? undefined : Math.max(0, Number(row.safe));
     const eta = safe === undefined ? undefined : etaOf(safe, burn);
     const gauges: WalGauges = {
-      ...(row.lag === null ? {} : { lag_bytes: Math.max(0, Number(row.lag)) }),
-      slot_retained_bytes: retained,
-      slot_burn_bytes_per_second: burn,
-      ...(safe === undefined || eta === undefined ? {} : { slot_safe_bytes: safe, slot_eta_seconds: eta }),
+      ...(row.lag === null ? {} : { lagBytes: Math.max(0, Number(row.lag)) }),
+      slotRetainedBytes: retained,
+      slotBurnBytesPerSecond: burn,
+      ...(safe === undefined || eta === undefined ? {} : { slotSafeBytes: safe, slotEtaSeconds: eta }),
     };
     const warning = absentWarning(row.absent) ?? this.#warning(row.walStatus, safe, eta, burn);
     return { gauges, ...(warning === undefined ? {} : { warning }) };
