@@ -1,5 +1,6 @@
 /** From the mistakes that parsers and the engine report to what a caller may see. */
 import { ClickHouseError } from "../clickhouse/client.ts";
+import { clickHouseCodes, codesOf } from "../clickhouse/error-codes.ts";
 import { AppError, type ErrorCode } from "../lib/errors.ts";
 import { FilterError } from "./filter/syntax.ts";
 
@@ -20,17 +21,56 @@ export function badRequest(path: string, message: string): AppError {
 }
 
 /** What the engine says of an expression that parses and does not fit: unknown names, types, arguments, values. */
-const callerMistakes = new Set([
-  6, 27, 35, 36, 38, 41, 42, 43, 44, 46, 47, 48, 50, 53, 59, 62, 63, 69, 70, 72, 130, 131, 135, 152, 153, 169, 190, 321,
-  349, 386, 395, 407, 427, 457, 675, 676, 677,
-]);
-const outOfTime = new Set([159, 160]);
-const overloaded = new Set([202, 439]);
+const callerMistakes = codesOf(
+  "CANNOT_PARSE_TEXT",
+  "CANNOT_PARSE_INPUT_ASSERTION_FAILED",
+  "TOO_FEW_ARGUMENTS_FOR_FUNCTION",
+  "BAD_ARGUMENTS",
+  "CANNOT_PARSE_DATE",
+  "CANNOT_PARSE_DATETIME",
+  "NUMBER_OF_ARGUMENTS_DOESNT_MATCH",
+  "ILLEGAL_TYPE_OF_ARGUMENT",
+  "ILLEGAL_COLUMN",
+  "UNKNOWN_FUNCTION",
+  "UNKNOWN_IDENTIFIER",
+  "NOT_IMPLEMENTED",
+  "UNKNOWN_TYPE",
+  "TYPE_MISMATCH",
+  "ILLEGAL_TYPE_OF_COLUMN_FOR_FILTER",
+  "SYNTAX_ERROR",
+  "UNKNOWN_AGGREGATE_FUNCTION",
+  "ARGUMENT_OUT_OF_BOUND",
+  "CANNOT_CONVERT_TYPE",
+  "CANNOT_PARSE_NUMBER",
+  "CANNOT_READ_ARRAY_FROM_TEXT",
+  "TOO_LARGE_STRING_SIZE",
+  "ZERO_ARRAY_OR_TUPLE_INDEX",
+  "UNKNOWN_DIRECTION_OF_SORTING",
+  "ILLEGAL_DIVISION",
+  "BAD_TYPE_OF_FIELD",
+  "SIZES_OF_ARRAYS_DONT_MATCH",
+  "VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE",
+  "CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN",
+  "NO_COMMON_TYPE",
+  "FUNCTION_THROW_IF_VALUE_IS_NON_ZERO",
+  "DECIMAL_OVERFLOW",
+  "CANNOT_COMPILE_REGEXP",
+  "BAD_QUERY_PARAMETER",
+  "CANNOT_PARSE_IPV4",
+  "CANNOT_PARSE_IPV6",
+);
+const noTable = codesOf("UNKNOWN_TABLE", "UNKNOWN_DATABASE");
+const outOfTime = codesOf("TIMEOUT_EXCEEDED", "TOO_SLOW");
+const overloaded = codesOf("TOO_MANY_SIMULTANEOUS_QUERIES", "CANNOT_SCHEDULE_TASK");
 const tooMuch: Readonly<Record<number, string>> = {
-  158: "the query would read more rows than allowed; ask for a shorter range or a narrower filter",
-  307: "the query would read more bytes than allowed; ask for a shorter range or a narrower filter",
-  396: "the answer has more rows than allowed; set a limit of groups, or choose a coarser granularity",
-  241: "the query needs more memory than allowed; group by less, or ask for a shorter range",
+  [clickHouseCodes.TOO_MANY_ROWS]:
+    "the query would read more rows than allowed; ask for a shorter range or a narrower filter",
+  [clickHouseCodes.TOO_MANY_BYTES]:
+    "the query would read more bytes than allowed; ask for a shorter range or a narrower filter",
+  [clickHouseCodes.TOO_MANY_ROWS_OR_BYTES]:
+    "the answer has more rows than allowed; set a limit of groups, or choose a coarser granularity",
+  [clickHouseCodes.MEMORY_LIMIT_EXCEEDED]:
+    "the query needs more memory than allowed; group by less, or ask for a shorter range",
 };
 
 /**
@@ -49,7 +89,7 @@ export function engineError(error: unknown, fromCaller: boolean): unknown {
   }
   const limit = tooMuch[error.code];
   if (limit !== undefined) return make("QUERY_FAILED", limit);
-  if (error.code === 60 || error.code === 81) return make("QUERY_FAILED", "the source's table does not exist");
+  if (noTable.has(error.code)) return make("QUERY_FAILED", "the source's table does not exist");
   const message = reason(error.message);
   if (callerMistakes.has(error.code) && fromCaller) return make("BAD_REQUEST", message);
   return make("QUERY_FAILED", message);

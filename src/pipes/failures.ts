@@ -1,6 +1,6 @@
 /** What a failed insert means: try again, the bytes are bad, the source fails, or the destination is not fit. */
 import { ClickHouseError } from "../clickhouse/client.ts";
-import { isDataError } from "../clickhouse/data-errors.ts";
+import { clickHouseCodes, codesOf, isDataError } from "../clickhouse/error-codes.ts";
 import { AppError, describeError } from "../lib/errors.ts";
 
 export type FailureKind = "data" | "source" | "destination" | "service" | "engine";
@@ -14,10 +14,51 @@ export type Failure = {
 };
 
 /** Timeouts, memory, too many parts or queries, network, cancelled: the same insert may succeed later. */
-const engineCodes = [3, 159, 164, 202, 203, 209, 210, 236, 241, 242, 243, 252, 285, 319, 394, 425, 473, 745, 999, 1002];
+const engineCodes = codesOf(
+  "UNEXPECTED_END_OF_FILE",
+  "TIMEOUT_EXCEEDED",
+  "READONLY",
+  "DNS_ERROR",
+  "TOO_MANY_SIMULTANEOUS_QUERIES",
+  "NO_FREE_CONNECTION",
+  "SOCKET_TIMEOUT",
+  "NETWORK_ERROR",
+  "ABORTED",
+  "MEMORY_LIMIT_EXCEEDED",
+  "TABLE_IS_READ_ONLY",
+  "NOT_ENOUGH_SPACE",
+  "TOO_MANY_PARTS",
+  "TOO_FEW_LIVE_REPLICAS",
+  "UNKNOWN_STATUS_OF_INSERT",
+  "QUERY_WAS_CANCELLED",
+  "SYSTEM_ERROR",
+  "DEADLOCK_AVOIDED",
+  "SERVER_OVERLOADED",
+  "KEEPER_EXCEPTION",
+  "UNKNOWN_EXCEPTION",
+);
 /** Names and rights that are missing at the destination. */
-const destinationCodes = [10, 15, 16, 20, 36, 44, 46, 47, 48, 50, 60, 62, 81, 115, 218, 344, 497, 524];
-const sourceCodes = [499, 86, 1000];
+const destinationCodes = codesOf(
+  "NOT_FOUND_COLUMN_IN_BLOCK",
+  "DUPLICATE_COLUMN",
+  "NO_SUCH_COLUMN_IN_TABLE",
+  "NUMBER_OF_COLUMNS_DOESNT_MATCH",
+  "BAD_ARGUMENTS",
+  "ILLEGAL_COLUMN",
+  "UNKNOWN_FUNCTION",
+  "UNKNOWN_IDENTIFIER",
+  "NOT_IMPLEMENTED",
+  "UNKNOWN_TYPE",
+  "UNKNOWN_TABLE",
+  "SYNTAX_ERROR",
+  "UNKNOWN_DATABASE",
+  "UNKNOWN_SETTING",
+  "TABLE_IS_DROPPED",
+  "SUPPORT_IS_DISABLED",
+  "ACCESS_DENIED",
+  "ALTER_OF_COLUMN_IS_FORBIDDEN",
+);
+const sourceCodes = codesOf("S3_ERROR", "RECEIVED_ERROR_FROM_REMOTE_IO_SERVER", "POCO_EXCEPTION");
 
 /** What the engine puts at the end when a materialized view failed. Quotes end the texts that a row may have put in. */
 const failedInView = /: while pushing to view [^'"]+\. \([A-Z_\d]+\)(?: \(version [^'"]*\))?\s*$/;
@@ -35,15 +76,15 @@ function ofEngine(error: ClickHouseError): Failure {
   const { code } = error;
   const known = (kind: FailureKind): Failure => ({ kind, code, message: error.message, known: true });
   // By then the rows are in the table itself: only a repeat of the same insert, under its token, is right.
-  if (failedInView.test(error.message) && !engineCodes.includes(code)) return known("destination");
+  if (failedInView.test(error.message) && !engineCodes.has(code)) return known("destination");
   // No store says so: it is our own answer to the engine for an object whose bytes cannot be decompressed.
-  if (code === 499 && /HTTP response code: 422\b/.test(error.message)) return known("data");
-  if (sourceCodes.includes(code)) return known("source");
+  if (code === clickHouseCodes.S3_ERROR && /HTTP response code: 422\b/.test(error.message)) return known("data");
+  if (sourceCodes.has(code)) return known("source");
   // A file whose compression this build of the engine cannot read must not stop the others.
   if (/Unsupported compression method/.test(error.message)) return known("data");
   if (isDataError(error)) return known("data");
-  if (destinationCodes.includes(code)) return known("destination");
-  if (engineCodes.includes(code) || code === 0) return known("engine");
+  if (destinationCodes.has(code)) return known("destination");
+  if (engineCodes.has(code) || code === 0) return known("engine");
   return { kind: "data", code, message: error.message, known: false };
 }
 

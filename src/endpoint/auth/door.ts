@@ -4,6 +4,7 @@
  * the business of `carry`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { codesOf } from "../../clickhouse/error-codes.ts";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { answerFailure } from "../answer.ts";
@@ -31,8 +32,8 @@ export type Carry = (message: IncomingMessage, response: ServerResponse, url: UR
 /** Failed logins per minute and address of a service, beyond which the answer is 429. */
 const failuresPerMinute = 20;
 
-/** Error codes of the engine for what a visitor may not do: ACCESS_DENIED, READONLY, SETTING_CONSTRAINT_VIOLATION. */
-const refusals: ReadonlySet<number> = new Set([497, 164, 452]);
+/** What a visitor may not do. */
+const refusals = codesOf("ACCESS_DENIED", "READONLY", "SETTING_CONSTRAINT_VIOLATION");
 
 export type DoorOptions = {
   readonly facts: DoorFacts;

@@ -1,12 +1,11 @@
 /** Notices a server that does not answer any more. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
+import { clickHouseCodes } from "../../clickhouse/error-codes.ts";
 
 const everyMs = 1_000;
 /** A machine under load answers late; a server that hangs never does. */
 const silenceMs = 30_000;
-/** The server ends after an error that it cannot go on with, and says so to every statement. */
-const abortedCode = 236;
 
 /**
  * Asks the server every second. Resolves with a sentence when it has not answered for 30 s, or says that it is ending.
@@ -19,7 +18,8 @@ export async function untilBroken(client: ClickHouseClient): Promise<string> {
       await client.text("SELECT 1", { settings: { log_queries: 0 }, signal: AbortSignal.timeout(silenceMs) });
     } catch (error) {
       if (!(error instanceof ClickHouseError)) return `the engine has not answered for ${silenceMs / 1000} s`;
-      if (error.code === abortedCode) return `the engine is ending after a fatal error: ${error.message}`;
+      // The server ends after an error that it cannot go on with, and says so to every statement.
+      if (error.code === clickHouseCodes.ABORTED) return `the engine is ending after a fatal error: ${error.message}`;
     }
   }
 }

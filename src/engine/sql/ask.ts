@@ -1,11 +1,9 @@
 /** What the guard asks the engine: the canonical text of a statement, and which names users have made. */
-import { ClickHouseException, clickHouseCodes, clickHouseException } from "../../clickhouse/exception.ts";
+import { clickHouseCodes } from "../../clickhouse/error-codes.ts";
+import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 
 /** The canonical text can be longer than the statement, and no more than this: BETWEEN writes its subject twice. */
 const maxCanonicalBytes = 1_048_576;
-
-/** TOO_MANY_ROWS_OR_BYTES of the engine. */
-const tooManyRowsOrBytes = 396;
 
 /**
  * Settings that the guard's statements need: a text can grow by escapes, the formatter may not take the service's memory,
@@ -53,7 +51,8 @@ function quote(text: string): string {
 }
 
 function explain(error: ClickHouseException): ClickHouseException {
-  const tooLarge = error.code === clickHouseCodes.MEMORY_LIMIT_EXCEEDED || error.code === tooManyRowsOrBytes;
+  const tooLarge =
+    error.code === clickHouseCodes.MEMORY_LIMIT_EXCEEDED || error.code === clickHouseCodes.TOO_MANY_ROWS_OR_BYTES;
   if (!tooLarge) return withoutScope(error);
   return clickHouseException("QUERY_IS_TOO_LARGE", "The statement is too large once it is written out.", {
     cause: error,

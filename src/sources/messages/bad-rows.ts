@@ -3,7 +3,7 @@
  * one look at that row. Only when more of them are bad are all rows read once more, without inserting.
  */
 import { ClickHouseError } from "../../clickhouse/client.ts";
-import { isDataError } from "../../clickhouse/data-errors.ts";
+import { isDataError } from "../../clickhouse/error-codes.ts";
 import type { InsertFailure, Query } from "../source.ts";
 import { rowOf, shortMessage } from "./engine-message.ts";
 import { closesRightAway } from "./formats/json-object.ts";

@@ -1,5 +1,5 @@
 /** How the guard says no: one sentence that names what is not available, in the engine's own form of errors. */
-import { ClickHouseException, clickHouseException } from "../../../clickhouse/exception.ts";
+import { clickHouseException } from "../../../clickhouse/exception.ts";
 
 /** Throws ACCESS_DENIED. */
 export function refuse(sentence: string): never {
@@ -8,7 +8,7 @@ export function refuse(sentence: string): never {
 
 /** Throws the error that the engine answers for a function that it does not know. */
 export function unknownFunction(name: string): never {
-  throw new ClickHouseException(46, "UNKNOWN_FUNCTION", `Function with name \`${name}\` does not exist.`);
+  throw clickHouseException("UNKNOWN_FUNCTION", `Function with name \`${name}\` does not exist.`);
 }
 
 /** Throws the error that the engine answers for a setting that it does not know. */
@@ -18,7 +18,7 @@ export function unknownSetting(name: string): never {
 
 /** Throws the error that the engine answers for a setting that may not be changed. */
 export function fixedSetting(name: string): never {
-  throw new ClickHouseException(452, "SETTING_CONSTRAINT_VIOLATION", `Setting ${name} should not be changed.`);
+  throw clickHouseException("SETTING_CONSTRAINT_VIOLATION", `Setting ${name} should not be changed.`);
 }
 
 /** Throws READONLY. */
