@@ -1,5 +1,6 @@
 /** What a failure at the broker means, in words that name the part to look at. Never with credentials. */
 import { AppError } from "../../lib/errors.ts";
+import { kafkaCodes, nameOf } from "./protocol/error-codes.ts";
 
 type Link = { readonly code?: unknown; readonly message?: unknown } & object;
 
@@ -16,11 +17,8 @@ export class BrokerError extends Error {
 
 /** Throws unless the code of an answer says that all is well. */
 export function requireDone(errorCode: number, what: string): void {
-  if (errorCode !== 0) throw new BrokerError(what, errorCode);
+  if (errorCode !== kafkaCodes.NONE) throw new BrokerError(what, errorCode);
 }
-
-/** Error code for a request in a version that the broker does not know. */
-export const unsupportedVersion = 35;
 
 /** The broker has heard who we are, and does not let us in. */
 export class LoginError extends Error {
@@ -32,33 +30,13 @@ export class LoginError extends Error {
   }
 }
 
-/** As the protocol calls them, where a user can do something about them. */
-const names: ReadonlyMap<number, string> = new Map([
-  [2, "CORRUPT_MESSAGE"],
-  [15, "COORDINATOR_NOT_AVAILABLE"],
-  [22, "ILLEGAL_GENERATION"],
-  [23, "INCONSISTENT_GROUP_PROTOCOL"],
-  [25, "UNKNOWN_MEMBER_ID"],
-  [29, "TOPIC_AUTHORIZATION_FAILED"],
-  [30, "GROUP_AUTHORIZATION_FAILED"],
-  [31, "CLUSTER_AUTHORIZATION_FAILED"],
-  [unsupportedVersion, "UNSUPPORTED_VERSION"],
-  [82, "FENCED_INSTANCE_ID"],
-]);
-
-/** Protocol errors that pass by themselves when the cluster has settled: a new leader, a restart. */
-const passing = new Set([3, 5, 6, 9, 14, 15, 16, 56, 72, 74, 75, 76, 78, 100, 103]);
-
-export function isPassing(errorCode: number): boolean {
-  return passing.has(errorCode);
-}
-
 export function failureOfPartition(topic: string, errorCode: number): AppError {
-  if (errorCode === 29) return unauthorized(`reading the topic "${topic}" is not allowed`);
-  if (errorCode === 3) return unknownTopic(topic);
+  if (errorCode === kafkaCodes.TOPIC_AUTHORIZATION_FAILED)
+    return unauthorized(`reading the topic "${topic}" is not allowed`);
+  if (errorCode === kafkaCodes.UNKNOWN_TOPIC_OR_PARTITION) return unknownTopic(topic);
   return new AppError(
     "SOURCE_UNREACHABLE",
-    `The broker refuses to read the topic "${topic}" (error ${names.get(errorCode) ?? errorCode}).`,
+    `The broker refuses to read the topic "${topic}" (error ${nameOf(errorCode)}).`,
   );
 }
 
@@ -105,7 +83,7 @@ export function sourceError(error: unknown): Error {
   if (answered !== undefined) {
     const { errorCode } = answered;
     if (errorCode === undefined) return fail("SOURCE_UNREACHABLE", "The broker's answer cannot be understood.");
-    return fail("SOURCE_UNREACHABLE", `The broker answers with the error ${names.get(errorCode) ?? errorCode}.`);
+    return fail("SOURCE_UNREACHABLE", `The broker answers with the error ${nameOf(errorCode)}.`);
   }
   return fail(
     "SOURCE_UNREACHABLE",

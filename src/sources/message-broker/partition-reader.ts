@@ -2,6 +2,7 @@
  * Reads the partitions of one replica: finds their leaders, fetches from every broker side by side, and puts messages
  * into lanes as long as there is room. It stops with the first failure that does not pass by itself.
  */
+
 import { abortable, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import { shareOf } from "../../lib/share.ts";
@@ -17,10 +18,11 @@ import {
   noTopicId,
   type TopicInfo,
 } from "./broker-client.ts";
-import { failureOfPartition, isPassing, unknownTopic } from "./failures.ts";
+import { failureOfPartition, unknownTopic } from "./failures.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import type { Lag } from "./lag.ts";
 import { beginnings, type Checkpoint, laneOf } from "./positions.ts";
+import { isPassing, kafkaCodes } from "./protocol/error-codes.ts";
 import { emptyMessage, type KafkaMessage, offsetBehind, RecordCursor } from "./protocol/records.ts";
 
 /** Partitions and topics that are new are seen after this long at the latest. */
@@ -228,7 +230,7 @@ export class PartitionReader {
 
   async #take(fetched: Fetched): Promise<void> {
     const partition = this.partition(laneOf(fetched.topic, fetched.partition));
-    if (fetched.errorCode === 1) return await this.#outOfRange(partition);
+    if (fetched.errorCode === kafkaCodes.OFFSET_OUT_OF_RANGE) return await this.#outOfRange(partition);
     if (isPassing(fetched.errorCode)) {
       this.#lookAgain.abort();
       await sleep(settlePauseMs, this.#signal);

@@ -3,6 +3,7 @@
  * from its name and the number of replicas, so that exactly one of them ever begins batches of it. A worker that lost
  * its place cannot begin one, because intents go through the control plane.
  */
+
 import { abortable, childOf, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
@@ -15,7 +16,7 @@ import { answerRefusal, type Refused, refusedJson, refusedOf } from "../messages
 import type { Batch, InsertFailure, Json, JsonObject, Source, SourceContext } from "../source.ts";
 import { topicsOf } from "./access.ts";
 import { type BrokerClient, isSameTopic } from "./broker-client.ts";
-import { failureOfPartition, isPassing, unknownTopic } from "./failures.ts";
+import { failureOfPartition, unknownTopic } from "./failures.ts";
 import { virtualColumns } from "./format.ts";
 import { GroupOffsets } from "./group/group.ts";
 import type { Membership } from "./group/membership.ts";
@@ -23,6 +24,7 @@ import type { MessageBrokerConfig } from "./kind.ts";
 import { Lag } from "./lag.ts";
 import { PartitionReader } from "./partition-reader.ts";
 import { type Checkpoint, laneOf } from "./positions.ts";
+import { isPassing, kafkaCodes } from "./protocol/error-codes.ts";
 import { emptyMessage, type KafkaMessage, RecordCursor } from "./protocol/records.ts";
 
 /** What a batch is, as saved with its intent. */
@@ -223,7 +225,7 @@ export class KafkaSource implements Source {
       const leader = info.partitions.find((candidate) => candidate.partition === partition)?.leader ?? -1;
       const wanted = [{ topic, topicId: info.id, partition, position }];
       const [fetched] = leader < 0 ? [] : await abortable(this.#client.fetch(leader, wanted, 500), signal);
-      if (fetched?.errorCode === 1) {
+      if (fetched?.errorCode === kafkaCodes.OFFSET_OUT_OF_RANGE) {
         const [edge] = await abortable(this.#client.offsets([{ topic, partition }], "earliest"), signal);
         const earliest = edge?.offset ?? position;
         if (earliest > position) {

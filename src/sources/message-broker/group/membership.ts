@@ -3,6 +3,7 @@
  * generation, and another program cannot slip into the group, because it does not know our protocol. Membership decides
  * nothing: partitions belong to replicas by their share (`src/lib/share.ts`), and no rebalance interrupts an insert.
  */
+
 import { sleep } from "../../../lib/abort.ts";
 import { shareOf } from "../../../lib/share.ts";
 import { settledWithin } from "../../../lib/within.ts";
@@ -12,6 +13,7 @@ import { BrokerError } from "../failures.ts";
 import { laneOf } from "../positions.ts";
 import type { Connection } from "../protocol/connection.ts";
 import { Connections } from "../protocol/connections.ts";
+import { kafkaCodes } from "../protocol/error-codes.ts";
 import {
   assignment,
   heartbeat,
@@ -30,7 +32,6 @@ const sessionMs = 20_000;
 const heartbeatMs = 3_000;
 const rejoinPauseMs = 5_000;
 const leaveWithinMs = 2_000;
-const rebalanceInProgress = 27;
 
 export type MembershipOptions = {
   readonly access: Access;
@@ -88,7 +89,7 @@ export class Membership {
         await (await this.#atCoordinator()).send(heartbeat(this.#options.group, this.#identity));
       } catch (error) {
         this.#identity = undefined;
-        if (error instanceof BrokerError && error.errorCode === rebalanceInProgress) continue;
+        if (error instanceof BrokerError && error.errorCode === kafkaCodes.REBALANCE_IN_PROGRESS) continue;
         this.#member = "";
         this.#coordinator = undefined;
         await sleep(rejoinPauseMs, this.#left.signal);

@@ -1,8 +1,10 @@
 /** Logins at a broker: SASL with PLAIN, SCRAM or OAUTHBEARER. */
+
 import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import { LoginError, requireDone, unauthorized } from "../failures.ts";
 import type { Call } from "./call.ts";
+import { kafkaCodes } from "./error-codes.ts";
 import { apis } from "./versions.ts";
 
 export type Login =
@@ -16,7 +18,6 @@ export type Login =
 type Asker = { send<T>(call: Call<T>): Promise<T> };
 type Answer = { readonly content: Buffer; readonly lifetimeMs: number };
 
-const unsupportedMechanism = 33;
 const minIterations = 4096;
 /** A broker must not be able to keep the process busy. */
 const maxIterations = 10_000_000;
@@ -85,7 +86,7 @@ function handshake(mechanism: string): Call<void> {
     write: (to) => void to.string(mechanism),
     read: (from) => {
       const errorCode = from.int16();
-      if (errorCode === unsupportedMechanism) throw new LoginError("mechanism");
+      if (errorCode === kafkaCodes.UNSUPPORTED_SASL_MECHANISM) throw new LoginError("mechanism");
       requireDone(errorCode, "the login");
     },
   };

@@ -1,9 +1,11 @@
 /** The requests that reading topics takes. Which versions are known stands in `versions.ts`. */
+
 import type { BrokerAddress } from "../access.ts";
 import type { Fetched, FetchRequest, Identity, PartitionName, TopicInfo } from "../broker-client.ts";
 import { fetchBytes, noTopicId } from "../broker-client.ts";
-import { BrokerError, failureOfPartition, isPassing, requireDone } from "../failures.ts";
+import { BrokerError, failureOfPartition, requireDone } from "../failures.ts";
 import type { Call } from "./call.ts";
+import { isPassing, kafkaCodes } from "./error-codes.ts";
 import { apis } from "./versions.ts";
 import type { WireReader, WireWriter } from "./wire.ts";
 
@@ -11,7 +13,6 @@ import type { WireReader, WireWriter } from "./wire.ts";
 const noReplica = -1;
 const noLeaderEpoch = -1;
 const readCommitted = 1;
-const unknownTopicCode = 3;
 /** How long a broker may look up an offset in its remote storage. */
 const remoteTimeoutMs = 20_000;
 const lastFetchByName = 12;
@@ -68,7 +69,7 @@ function readTopic(from: WireReader, version: number): TopicInfo | undefined {
   });
   if (version >= 8) from.int32(); // topicAuthorizedOperations
   from.tags();
-  if (name === null || errorCode === unknownTopicCode) return undefined;
+  if (name === null || errorCode === kafkaCodes.UNKNOWN_TOPIC_OR_PARTITION) return undefined;
   if (errorCode !== 0 && !isPassing(errorCode)) throw failureOfPartition(name, errorCode);
   if (errorCode !== 0) return undefined;
   return { name, id, partitions: partitions.sort((a, b) => a.partition - b.partition) };

@@ -1,7 +1,8 @@
 /** Which version of each request is used: the newest that the broker and this client both know (KIP-35). */
 import { AppError } from "../../../lib/errors.ts";
-import { requireDone, unsupportedVersion } from "../failures.ts";
+import { requireDone } from "../failures.ts";
 import type { Api, Call, VersionRange } from "./call.ts";
+import { kafkaCodes } from "./error-codes.ts";
 
 /** What a broker knows, by the key of the request. */
 export type OfferedVersions = ReadonlyMap<number, VersionRange>;
@@ -51,7 +52,7 @@ export const apiVersions: Call<OfferedVersions | undefined> = {
   read: (from, version) => {
     const errorCode = from.int16();
     // What follows is in the form of version 0.
-    if (errorCode === unsupportedVersion && version > 0) return undefined;
+    if (errorCode === kafkaCodes.UNSUPPORTED_VERSION && version > 0) return undefined;
     requireDone(errorCode, "the versions");
     const ranges = from.array(() => {
       const range = [from.int16(), { min: from.int16(), max: from.int16() }] as const;
