@@ -1,5 +1,5 @@
 /** The listeners that the services in the store want. */
-import type { Service, ServiceStore } from "../store/services.ts";
+import type { ServiceStore } from "../store/services.ts";
 import type { Gateway } from "./gateway.ts";
 import { listenProblem } from "./service-ports.ts";
 
@@ -26,14 +26,14 @@ export async function openListeners(
 async function gatewayServices(services: ServiceStore, host: string) {
   const users = Map.groupBy(await services.listAllUsers(), (user) => user.serviceId);
   return (await services.listAll())
-    .filter((row) => row.desiredState !== "deleted")
-    .map((row: Service) => ({
-      id: row.id,
-      name: row.name,
+    .filter((service) => service.desiredState !== "deleted")
+    .map((service) => ({
+      id: service.id,
+      name: service.name,
       host,
-      port: row.port,
-      ipAccessList: row.ipAccessList as { source: string; description: string }[],
-      users: (users.get(row.id) ?? []).map((user) => ({
+      port: service.port,
+      ipAccessList: [...service.ipAccessList],
+      users: (users.get(service.id) ?? []).map((user) => ({
         name: user.name,
         passwordSha256Hex: user.passwordSha256,
         readonly: user.readonly,

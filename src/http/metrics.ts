@@ -31,29 +31,29 @@ export async function renderMetrics(samples: readonly Sample[]): Promise<string>
 /** `usedBytes`: what a service uses of the disk, as last known. */
 export async function serviceSamples(
   services: ServiceStore,
-  usedBytes: (row: Service) => number | undefined,
+  usedBytes: (service: Service) => number | undefined,
 ): Promise<Sample[]> {
   const rows = await services.listAll();
-  return rows.flatMap((row) => [infoSample(row), ...diskSamples(row, usedBytes(row))]);
+  return rows.flatMap((service) => [infoSample(service), ...diskSamples(service, usedBytes(service))]);
 }
 
-function infoSample(row: Service): Sample {
+function infoSample(service: Service): Sample {
   return {
     name: "Service_Info",
     help: "One per service; service_status is its state.",
     labels: {
-      organization: row.organizationId,
-      service: row.id,
-      service_name: row.name,
-      service_status: row.state,
-      database_version: row.databaseVersion,
+      organization: service.organizationId,
+      service: service.id,
+      service_name: service.name,
+      service_status: service.state,
+      database_version: service.databaseVersion,
     },
     value: 1,
   };
 }
 
-function diskSamples(row: Service, usedBytes: number | undefined): Sample[] {
-  const labels = { organization: row.organizationId, service: row.id };
+function diskSamples(service: Service, usedBytes: number | undefined): Sample[] {
+  const labels = { organization: service.organizationId, service: service.id };
   const used = {
     name: "Service_DiskUsed_Bytes",
     help: "What the service's tables take on disk, as last known.",
@@ -62,7 +62,7 @@ function diskSamples(row: Service, usedBytes: number | undefined): Sample[] {
   const limit = { name: "Service_DiskLimit_Bytes", help: "Quota of disk; absent without one.", labels };
   return [
     ...(usedBytes === undefined ? [] : [{ ...used, value: usedBytes }]),
-    ...(row.diskGb === null ? [] : [{ ...limit, value: row.diskGb * 2 ** 30 }]),
+    ...(service.diskGb === null ? [] : [{ ...limit, value: service.diskGb * 2 ** 30 }]),
   ];
 }
 

@@ -10,7 +10,7 @@ import type { Service, ServiceStore } from "../store/services.ts";
 const writeEveryMs = 10_000;
 const writtenShare = 0.01;
 
-type Row = Pick<Service, "id" | "diskGb" | "diskUsedBytes">;
+type DiskFacts = Pick<Service, "id" | "diskGb" | "diskUsedBytes">;
 
 export class ServiceDisks {
   readonly #services: Pick<ServiceStore, "find" | "setDiskUsed">;
@@ -29,10 +29,10 @@ export class ServiceDisks {
   async report(serviceId: string, usedBytes: number): Promise<void> {
     this.#usedBytes.set(serviceId, usedBytes);
     try {
-      const row = await this.#services.find(serviceId);
-      if (row === undefined) return this.forget(serviceId);
-      this.#warn(row);
-      if (this.#isWorthWriting(row, usedBytes)) {
+      const service = await this.#services.find(serviceId);
+      if (service === undefined) return this.forget(serviceId);
+      this.#warn(service);
+      if (this.#isWorthWriting(service, usedBytes)) {
         this.#writtenAt.set(serviceId, Date.now());
         await this.#services.setDiskUsed(serviceId, usedBytes);
       }
@@ -49,33 +49,33 @@ export class ServiceDisks {
   }
 
   /** Bytes that the service's tables take, as last known; undefined before its first engine has said so. */
-  usedBytes(row: Row): number | undefined {
-    return this.#usedBytes.get(row.id) ?? row.diskUsedBytes ?? undefined;
+  usedBytes(service: DiskFacts): number | undefined {
+    return this.#usedBytes.get(service.id) ?? service.diskUsedBytes ?? undefined;
   }
 
   /** A sentence when the service is over its quota. */
-  problem(row: Row): string | undefined {
-    return overQuota({ usedBytes: this.usedBytes(row), limitBytes: diskLimitBytes(row) });
+  problem(service: DiskFacts): string | undefined {
+    return overQuota({ usedBytes: this.usedBytes(service), limitBytes: diskLimitBytes(service) });
   }
 
   /** The same by id; undefined also for a service that does not exist. */
   async problemOf(serviceId: string): Promise<string | undefined> {
-    const row = await this.#services.find(serviceId);
-    return row && this.problem(row);
+    const service = await this.#services.find(serviceId);
+    return service && this.problem(service);
   }
 
-  #warn(row: Row): void {
-    const problem = this.problem(row);
-    if (problem === undefined) this.#over.delete(row.id);
-    else if (!this.#over.has(row.id)) {
-      this.#over.add(row.id);
-      this.#logger.warn({ serviceId: row.id, diskGb: row.diskGb, usedBytes: this.usedBytes(row) }, problem);
+  #warn(service: DiskFacts): void {
+    const problem = this.problem(service);
+    if (problem === undefined) this.#over.delete(service.id);
+    else if (!this.#over.has(service.id)) {
+      this.#over.add(service.id);
+      this.#logger.warn({ serviceId: service.id, diskGb: service.diskGb, usedBytes: this.usedBytes(service) }, problem);
     }
   }
 
-  #isWorthWriting(row: Row, usedBytes: number): boolean {
-    if (Date.now() - (this.#writtenAt.get(row.id) ?? 0) < writeEveryMs) return false;
-    const written = row.diskUsedBytes;
+  #isWorthWriting(service: DiskFacts, usedBytes: number): boolean {
+    if (Date.now() - (this.#writtenAt.get(service.id) ?? 0) < writeEveryMs) return false;
+    const written = service.diskUsedBytes;
     return written === null || Math.abs(usedBytes - written) > written * writtenShare;
   }
 }

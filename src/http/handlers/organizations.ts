@@ -91,31 +91,36 @@ function utc<T extends null | undefined>(time: string | T): string | T {
   return typeof time === "string" ? new Date(time).toISOString() : time;
 }
 
-function organizationView(row: Organization): z.input<typeof organizationRecord> {
-  return { id: row.id, name: row.name, createdAt: row.createdAt, awsExternalId: row.id };
-}
-
-function keyView(row: ApiKey): z.input<typeof keyRecord> {
+function organizationView(organization: Organization): z.input<typeof organizationRecord> {
   return {
-    id: row.id,
-    name: row.name,
-    state: row.state,
-    roles: [row.role],
-    keySuffix: row.keySuffix,
-    createdAt: row.createdAt,
-    expireAt: row.expireAt,
-    ...(row.usedAt === null ? {} : { usedAt: row.usedAt }),
+    id: organization.id,
+    name: organization.name,
+    createdAt: organization.createdAt,
+    awsExternalId: organization.id,
   };
 }
 
-function tokenView(row: AccessToken): z.input<typeof tokenRecord> {
+function keyView(key: ApiKey): z.input<typeof keyRecord> {
   return {
-    id: row.id,
-    name: row.name,
-    state: row.state,
-    tokenSuffix: row.tokenSuffix,
-    createdAt: row.createdAt,
-    expireAt: row.expireAt,
-    ...(row.usedAt === null ? {} : { usedAt: row.usedAt }),
+    id: key.id,
+    name: key.name,
+    state: key.state,
+    roles: [key.role],
+    keySuffix: key.keySuffix,
+    createdAt: key.createdAt,
+    expireAt: key.expireAt,
+    ...(key.usedAt === null ? {} : { usedAt: key.usedAt }),
+  };
+}
+
+function tokenView(token: AccessToken): z.input<typeof tokenRecord> {
+  return {
+    id: token.id,
+    name: token.name,
+    state: token.state,
+    tokenSuffix: token.tokenSuffix,
+    createdAt: token.createdAt,
+    expireAt: token.expireAt,
+    ...(token.usedAt === null ? {} : { usedAt: token.usedAt }),
   };
 }

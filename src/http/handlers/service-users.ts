@@ -20,35 +20,35 @@ export function serviceUserHandlers(deps: Deps): Pick<Handlers<ManagementOperati
   const { services } = deps;
   return {
     updateServicePassword: async ({ params, body }) => {
-      const row = await findService(services, params);
+      const service = await findService(services, params);
       if (body.newPasswordHash !== undefined) {
         const hash = Buffer.from(body.newPasswordHash, "base64").toString("hex");
-        await services.setPassword(row.id, "default", hash);
+        await services.setPassword(service.id, "default", hash);
         deps.poke();
         return {};
       }
       const password = newSecret();
-      await services.setPassword(row.id, "default", sha256Hex(password));
+      await services.setPassword(service.id, "default", sha256Hex(password));
       deps.poke();
       return { password };
     },
     listServiceUsers: async ({ params }) =>
       (await services.listUsers((await findService(services, params)).id)).map(userView),
     createServiceUser: async ({ params, body }) => {
-      const row = await findService(services, params);
+      const service = await findService(services, params);
       const password = newSecret();
-      const user = { serviceId: row.id, name: body.name, passwordSha256: sha256Hex(password) };
+      const user = { serviceId: service.id, name: body.name, passwordSha256: sha256Hex(password) };
       if (!(await services.addUser({ ...user, readonly: body.readonly ?? false }, deps.limits.users))) {
         throw new AppError("CONFLICT", `User ${body.name} exists already.`);
       }
       deps.poke();
-      const added = (await services.listUsers(row.id)).find((candidate) => candidate.name === body.name);
-      return { user: userView(added as never), password };
+      const added = (await services.listUsers(service.id)).find((candidate) => candidate.name === body.name);
+      return { user: userView(added as ServiceUser), password };
     },
     deleteServiceUser: async ({ params }) => {
-      const row = await findService(services, params);
+      const service = await findService(services, params);
       if (params.userName === "default") throw new AppError("CONFLICT", "The default user cannot be deleted.");
-      if (!(await services.removeUser(row.id, params.userName))) {
+      if (!(await services.removeUser(service.id, params.userName))) {
         throw new AppError("NOT_FOUND", `User ${params.userName} does not exist.`);
       }
       deps.poke();
@@ -59,9 +59,9 @@ export function serviceUserHandlers(deps: Deps): Pick<Handlers<ManagementOperati
 
 /** Throws NOT_FOUND. */
 export async function findService(services: ServiceStore, params: ServiceParams): Promise<Service> {
-  const row = await services.findIn(params.organizationId, params.serviceId);
-  if (row === undefined) throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
-  return row;
+  const service = await services.findIn(params.organizationId, params.serviceId);
+  if (service === undefined) throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
+  return service;
 }
 
 function userView(user: ServiceUser) {

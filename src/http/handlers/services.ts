@@ -26,7 +26,7 @@ export type ServiceDeps = {
   readonly services: ServiceStore;
   readonly endpoint: EndpointFacts;
   readonly ports: Pick<ServicePorts, "pick" | "require">;
-  readonly live: (row: Service) => LiveFacts;
+  readonly live: (service: Service) => LiveFacts;
   /** Quota of disk of new services, in GiB; undefined: none. */
   readonly defaultDiskGb: number | undefined;
   /** Asks the reconciler and the gateway to look now. */
@@ -57,7 +57,8 @@ function recordHandlers(
 ): ServiceHandlers<"listServices" | "createService" | "getService" | "updateService"> {
   const { services } = deps;
   return {
-    listServices: async ({ params }) => (await services.listIn(params.organizationId)).map((row) => details(deps, row)),
+    listServices: async ({ params }) =>
+      (await services.listIn(params.organizationId)).map((service) => details(deps, service)),
     createService: async ({ params, body }) => {
       const password = newSecret();
       const id = await services.create(await newServiceOf(deps, params.organizationId, body, password), deps.limits);
@@ -68,16 +69,16 @@ function recordHandlers(
     },
     getService: async ({ params }) => details(deps, await findService(services, params)),
     updateService: async ({ params, body }) => {
-      const row = await findService(services, params);
+      const service = await findService(services, params);
       const { name, ipAccessList, tags, releaseChannel, port } = withoutNulls(body);
-      if (port !== undefined && port !== row.port) await deps.ports.require(port);
-      await services.change(row.id, {
+      if (port !== undefined && port !== service.port) await deps.ports.require(port);
+      await services.change(service.id, {
         name,
         port,
         releaseChannel,
         diskGb: body.diskGb,
-        ipAccessList: applyListChange(row.ipAccessList, ipAccessList, (entry) => entry.source),
-        tags: applyListChange(row.tags, tags, (entry) => entry.key),
+        ipAccessList: applyListChange(service.ipAccessList, ipAccessList, (entry) => entry.source),
+        tags: applyListChange(service.tags, tags, (entry) => entry.key),
       });
       deps.poke();
       if (port !== undefined) await deps.endpointsOpen();
@@ -92,30 +93,32 @@ function stateHandlers(
   const { services } = deps;
   return {
     deleteService: async ({ params }) => {
-      const row = await findService(services, params);
-      if (!deletable.includes(row.state)) {
+      const service = await findService(services, params);
+      if (!deletable.includes(service.state)) {
         const states = deletable.map((state) => `'${state}'`).join(",");
         throw new AppError(
           "CONFLICT",
-          `Only services in one of the following states: ${states} can be terminated. Current state: '${row.state}'`,
+          `Only services in one of the following states: ${states} can be terminated. Current state: '${service.state}'`,
         );
       }
-      await services.setDesired(row.id, "deleted");
+      await services.setDesired(service.id, "deleted");
       deps.poke();
       return undefined;
     },
     updateServiceState: async ({ params, body }) => {
-      const row = await findService(services, params);
-      await command(services, row, body.command);
+      const service = await findService(services, params);
+      await command(services, service, body.command);
       deps.poke();
       return serviceRecordOf(await findService(services, params), deps.endpoint);
     },
     updateServiceScaling: async ({ params, body }) => {
-      const row = await findService(services, params);
+      const service = await findService(services, params);
       refuseReplicas(body.numReplicas);
       const sizes = memorySizes({
-        minReplicaMemoryGb: body.minReplicaMemoryGb ?? Math.min(row.minReplicaMemoryGb, body.maxReplicaMemoryGb ?? 356),
-        maxReplicaMemoryGb: body.maxReplicaMemoryGb ?? Math.max(row.maxReplicaMemoryGb, body.minReplicaMemoryGb ?? 0),
+        minReplicaMemoryGb:
+          body.minReplicaMemoryGb ?? Math.min(service.minReplicaMemoryGb, body.maxReplicaMemoryGb ?? 356),
+        maxReplicaMemoryGb:
+          body.maxReplicaMemoryGb ?? Math.max(service.maxReplicaMemoryGb, body.minReplicaMemoryGb ?? 0),
       });
       const change = {
         minReplicaMemoryGb: sizes.min,
@@ -123,15 +126,15 @@ function stateHandlers(
         idleScaling: body.idleScaling,
         idleTimeoutMinutes: body.idleTimeoutMinutes,
       };
-      await services.scale(row, change, deps.limits.memoryGb);
+      await services.scale(service, change, deps.limits.memoryGb);
       deps.poke();
       return details(deps, await findService(services, params));
     },
   };
 }
 
-function details(deps: ServiceDeps, row: Service) {
-  return serviceDetailsOf(row, deps.endpoint, deps.live(row));
+function details(deps: ServiceDeps, service: Service) {
+  return serviceDetailsOf(service, deps.endpoint, deps.live(service));
 }
 
 /** What is asked for, with defaults filled in. Refuses sizes that no service can have. */
@@ -186,18 +189,18 @@ async function fillFrom(deps: ServiceDeps, organizationId: string, body: FillBod
 }
 
 /** `start` does not wake an idle service and `awake` does not start a stopped one, as the relative behaves. */
-async function command(services: ServiceStore, row: Service, name: "start" | "stop" | "awake"): Promise<void> {
-  if (name === "stop") return await services.setDesired(row.id, "stopped");
+async function command(services: ServiceStore, service: Service, name: "start" | "stop" | "awake"): Promise<void> {
+  if (name === "stop") return await services.setDesired(service.id, "stopped");
   if (name === "start") {
-    if (row.desiredState !== "running") await services.setDesired(row.id, "running");
+    if (service.desiredState !== "running") await services.setDesired(service.id, "running");
     // Starting a failed service is the operator's "try again": it forgets the deaths counted so far.
-    else if (row.state === "failed") await services.requestWake(row.id);
+    else if (service.state === "failed") await services.requestWake(service.id);
     return;
   }
-  if (row.desiredState !== "running") {
-    throw new AppError("CONFLICT", `Only an idle service can be woken. Current state: '${row.state}'`);
+  if (service.desiredState !== "running") {
+    throw new AppError("CONFLICT", `Only an idle service can be woken. Current state: '${service.state}'`);
   }
-  if (row.state === "idle") await services.requestWake(row.id);
+  if (service.state === "idle") await services.requestWake(service.id);
 }
 
 function memorySizes(body: { minReplicaMemoryGb?: number; maxReplicaMemoryGb?: number }): { min: number; max: number } {

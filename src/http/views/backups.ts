@@ -8,42 +8,42 @@ export type BucketRole = { readonly arn: string; readonly sessionName: string };
 
 export type BackupDefaults = { readonly periodHours: number; readonly retentionHours: number };
 
-export function backupRecordOf(row: Backup, role: BucketRole): z.input<typeof backupRecord> {
-  const end = row.finishedAt === null ? Date.now() : Date.parse(row.finishedAt);
-  const finished = row.status === "done" || row.status === "error";
-  const location = row.location as { kind: string; bucket?: string; prefix?: string };
+export function backupRecordOf(backup: Backup, role: BucketRole): z.input<typeof backupRecord> {
+  const end = backup.finishedAt === null ? Date.now() : Date.parse(backup.finishedAt);
+  const finished = backup.status === "done" || backup.status === "error";
+  const location = backup.location as { kind: string; bucket?: string; prefix?: string };
   const bucket = {
-    bucketPath: `s3://${location.bucket}/${location.prefix}services/${row.serviceId}/${row.name}`,
+    bucketPath: `s3://${location.bucket}/${location.prefix}services/${backup.serviceId}/${backup.name}`,
     iamRoleArn: role.arn,
     iamRoleSessionName: role.sessionName,
   };
   return {
-    id: row.id,
-    serviceId: row.serviceId,
-    startedAt: row.startedAt,
-    ...(finished && row.finishedAt !== null ? { finishedAt: row.finishedAt } : {}),
-    sizeInBytes: row.sizeBytes,
-    durationInSeconds: Math.max(0, Math.round((end - Date.parse(row.startedAt)) / 10) / 100),
-    backupName: row.name,
+    id: backup.id,
+    serviceId: backup.serviceId,
+    startedAt: backup.startedAt,
+    ...(finished && backup.finishedAt !== null ? { finishedAt: backup.finishedAt } : {}),
+    sizeInBytes: backup.sizeBytes,
+    durationInSeconds: Math.max(0, Math.round((end - Date.parse(backup.startedAt)) / 10) / 100),
+    backupName: backup.name,
     ...(location.kind === "s3" ? { bucket } : {}),
-    status: row.status === "done" || row.status === "error" ? row.status : "in_progress",
-    type: row.type,
-    verification: row.verification,
+    status: backup.status === "done" || backup.status === "error" ? backup.status : "in_progress",
+    type: backup.type,
+    verification: backup.verification,
   };
 }
 
-export function backupDetailsOf(row: Backup, role: BucketRole): z.input<typeof backupDetails> {
+export function backupDetailsOf(backup: Backup, role: BucketRole): z.input<typeof backupDetails> {
   return {
-    ...backupRecordOf(row, role),
-    ...(row.error === null ? {} : { error: row.error }),
-    ...(row.baseId === null ? {} : { baseBackupId: row.baseId }),
-    restoresBytes: row.totalBytes,
-    encrypted: row.encrypted,
-    trigger: row.trigger,
-    ...(row.verifiedAt === null ? {} : { verifiedAt: row.verifiedAt }),
-    ...(row.deepVerifiedAt === null ? {} : { deepVerifiedAt: row.deepVerifiedAt }),
-    ...(row.checkWanted === null ? {} : { checkRequested: row.checkWanted }),
-    problems: [...row.problems],
+    ...backupRecordOf(backup, role),
+    ...(backup.error === null ? {} : { error: backup.error }),
+    ...(backup.baseId === null ? {} : { baseBackupId: backup.baseId }),
+    restoresBytes: backup.totalBytes,
+    encrypted: backup.encrypted,
+    trigger: backup.trigger,
+    ...(backup.verifiedAt === null ? {} : { verifiedAt: backup.verifiedAt }),
+    ...(backup.deepVerifiedAt === null ? {} : { deepVerifiedAt: backup.deepVerifiedAt }),
+    ...(backup.checkWanted === null ? {} : { checkRequested: backup.checkWanted }),
+    problems: [...backup.problems],
   };
 }
 
@@ -59,25 +59,25 @@ export function configurationOf(
   };
 }
 
-export function restoreRecordOf(row: Restore): z.input<typeof restoreRecord> {
+export function restoreRecordOf(restore: Restore): z.input<typeof restoreRecord> {
   const optional = {
-    sourceDatabase: row.sourceDatabase,
-    sourceTable: row.sourceTable,
-    targetDatabase: row.targetDatabase,
-    targetTable: row.targetTable,
-    error: row.error,
-    finishedAt: row.finishedAt,
+    sourceDatabase: restore.sourceDatabase,
+    sourceTable: restore.sourceTable,
+    targetDatabase: restore.targetDatabase,
+    targetTable: restore.targetTable,
+    error: restore.error,
+    finishedAt: restore.finishedAt,
   };
   const present = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null));
   return {
-    id: row.id,
-    backupId: row.backupId,
-    serviceId: row.serviceId,
-    scope: row.scope === "rebuild" ? "service" : row.scope,
+    id: restore.id,
+    backupId: restore.backupId,
+    serviceId: restore.serviceId,
+    scope: restore.scope === "rebuild" ? "service" : restore.scope,
     ...present,
-    status: row.status,
-    progress: { doneBytes: row.doneBytes, totalBytes: row.totalBytes },
-    notes: [...row.notes],
-    createdAt: row.createdAt,
+    status: restore.status,
+    progress: { doneBytes: restore.doneBytes, totalBytes: restore.totalBytes },
+    notes: [...restore.notes],
+    createdAt: restore.createdAt,
   };
 }

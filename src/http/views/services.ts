@@ -1,11 +1,11 @@
-/** Service rows as the API shows them. */
+/** Services as the API shows them. */
 import { cpus, totalmem } from "node:os";
 import type { z } from "zod";
 import type { serviceDetails, serviceRecord } from "../../api/services.ts";
 import { packagedVersion } from "../../clickhouse/version.ts";
 import type { Service } from "../../store/services.ts";
 
-/** What is known of a service besides its row. */
+/** What is known of a service besides what is stored. */
 export type LiveFacts = {
   /** Milliseconds since 1970. */
   readonly lastActivityAt: number | undefined;
@@ -19,25 +19,25 @@ export type LiveFacts = {
 export type EndpointFacts = { readonly protocol: "http" | "https"; readonly host: string };
 
 /** Exactly the contract's record: no member of ours. */
-export function serviceRecordOf(row: Service, endpoint: EndpointFacts): z.input<typeof serviceRecord> {
+export function serviceRecordOf(service: Service, endpoint: EndpointFacts): z.input<typeof serviceRecord> {
   return {
-    id: row.id,
-    name: row.name,
+    id: service.id,
+    name: service.name,
     // A service that never ran is going to run on the engine at hand.
-    databaseVersion: row.databaseVersion === "" ? packagedVersion : row.databaseVersion,
-    endpoints: [{ protocol: endpoint.protocol, host: endpoint.host, port: row.port, username: "default" }],
-    minTotalMemoryGb: row.minReplicaMemoryGb * row.numReplicas,
-    maxTotalMemoryGb: row.maxReplicaMemoryGb * row.numReplicas,
-    minReplicaMemoryGb: row.minReplicaMemoryGb,
-    maxReplicaMemoryGb: row.maxReplicaMemoryGb,
-    numReplicas: row.numReplicas,
-    idleScaling: row.idleScaling,
-    idleTimeoutMinutes: row.idleTimeoutMinutes,
-    ipAccessList: [...row.ipAccessList],
-    createdAt: row.createdAt,
+    databaseVersion: service.databaseVersion === "" ? packagedVersion : service.databaseVersion,
+    endpoints: [{ protocol: endpoint.protocol, host: endpoint.host, port: service.port, username: "default" }],
+    minTotalMemoryGb: service.minReplicaMemoryGb * service.numReplicas,
+    maxTotalMemoryGb: service.maxReplicaMemoryGb * service.numReplicas,
+    minReplicaMemoryGb: service.minReplicaMemoryGb,
+    maxReplicaMemoryGb: service.maxReplicaMemoryGb,
+    numReplicas: service.numReplicas,
+    idleScaling: service.idleScaling,
+    idleTimeoutMinutes: service.idleTimeoutMinutes,
+    ipAccessList: [...service.ipAccessList],
+    createdAt: service.createdAt,
     privateEndpointIds: [],
     availablePrivateEndpointIds: [],
-    dataWarehouseId: row.id,
+    dataWarehouseId: service.id,
     isPrimary: true,
     isReadonly: false,
     hasTransparentDataEncryption: false,
@@ -45,26 +45,26 @@ export function serviceRecordOf(row: Service, endpoint: EndpointFacts): z.input<
 }
 
 export function serviceDetailsOf(
-  row: Service,
+  service: Service,
   endpoint: EndpointFacts,
   { lastActivityAt, diskUsedBytes, diskProblem, endpointProblem }: LiveFacts,
 ): z.input<typeof serviceDetails> {
-  const stateMessage = row.stateMessage ?? endpointProblem ?? diskProblem;
-  const reachable = endpointProblem === undefined || !["running", "idle"].includes(row.state);
-  const idles = row.state === "running" && row.idleScaling && lastActivityAt !== undefined;
+  const stateMessage = service.stateMessage ?? endpointProblem ?? diskProblem;
+  const reachable = endpointProblem === undefined || !["running", "idle"].includes(service.state);
+  const idles = service.state === "running" && service.idleScaling && lastActivityAt !== undefined;
   return {
-    ...serviceRecordOf(row, endpoint),
-    state: reachable ? row.state : "degraded",
+    ...serviceRecordOf(service, endpoint),
+    state: reachable ? service.state : "degraded",
     ...(stateMessage === undefined ? {} : { stateMessage }),
-    ...(row.diskGb === null ? {} : { diskGb: row.diskGb }),
+    ...(service.diskGb === null ? {} : { diskGb: service.diskGb }),
     ...(diskUsedBytes === undefined ? {} : { diskUsedBytes }),
-    provider: row.provider,
-    region: row.region,
-    ...(row.releaseChannel === null ? {} : { releaseChannel: row.releaseChannel }),
-    tags: [...row.tags],
+    provider: service.provider,
+    region: service.region,
+    ...(service.releaseChannel === null ? {} : { releaseChannel: service.releaseChannel }),
+    tags: [...service.tags],
     idle: {
       ...(lastActivityAt === undefined ? {} : { lastQueryAt: new Date(lastActivityAt).toISOString() }),
-      ...(idles ? { idleAt: new Date(lastActivityAt + row.idleTimeoutMinutes * 60_000).toISOString() } : {}),
+      ...(idles ? { idleAt: new Date(lastActivityAt + service.idleTimeoutMinutes * 60_000).toISOString() } : {}),
     },
   };
 }

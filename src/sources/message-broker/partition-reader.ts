@@ -2,7 +2,6 @@
  * Reads the partitions of one replica: finds their leaders, fetches from every broker side by side, and puts messages
  * into lanes as long as there is room. It stops with the first failure that does not pass by itself.
  */
-
 import { abortable, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import { shareOf } from "../../lib/share.ts";

@@ -3,7 +3,6 @@
  * from its name and the number of replicas, so that exactly one of them ever begins batches of it. A worker that lost
  * its place cannot begin one, because intents go through the control plane.
  */
-
 import { abortable, childOf, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";

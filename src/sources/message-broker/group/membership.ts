@@ -3,7 +3,6 @@
  * generation, and another program cannot slip into the group, because it does not know our protocol. Membership decides
  * nothing: partitions belong to replicas by their share (`src/lib/share.ts`), and no rebalance interrupts an insert.
  */
-
 import { sleep } from "../../../lib/abort.ts";
 import { shareOf } from "../../../lib/share.ts";
 import { settledWithin } from "../../../lib/within.ts";

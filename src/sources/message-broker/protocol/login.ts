@@ -1,5 +1,4 @@
 /** Logins at a broker: SASL with PLAIN, SCRAM or OAUTHBEARER. */
-
 import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import { LoginError, requireDone, unauthorized } from "../failures.ts";

@@ -1,5 +1,4 @@
 /** The requests that reading topics takes. Which versions are known stands in `versions.ts`. */
-
 import type { BrokerAddress } from "../access.ts";
 import type { Fetched, FetchRequest, Identity, PartitionName, TopicInfo } from "../broker-client.ts";
 import { fetchBytes, noTopicId } from "../broker-client.ts";
