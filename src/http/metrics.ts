@@ -28,13 +28,30 @@ export async function renderMetrics(samples: readonly Sample[]): Promise<string>
   return await registry.metrics();
 }
 
-/** `usedBytes`: what a service uses of the disk, as last known. */
-export async function serviceSamples(
-  services: ServiceStore,
-  usedBytes: (service: Service) => number | undefined,
-): Promise<Sample[]> {
+export type ServiceNumbers = {
+  /** What a service uses of the disk, as last known. */
+  usedBytes(service: Service): number | undefined;
+  /** What its engine says of itself. */
+  engine(service: Service): readonly Sample[];
+};
+
+export async function serviceSamples(services: ServiceStore, numbers: ServiceNumbers): Promise<Sample[]> {
   const rows = await services.listAll();
-  return rows.flatMap((service) => [infoSample(service), ...diskSamples(service, usedBytes(service))]);
+  return rows.flatMap((service) => [
+    infoSample(service),
+    runningSample(service),
+    ...diskSamples(service, numbers.usedBytes(service)),
+    ...numbers.engine(service),
+  ]);
+}
+
+function runningSample({ organizationId, id, state }: Service): Sample {
+  return {
+    name: "Service_Running",
+    help: "1 while the service runs; a query wakes one that is idle.",
+    labels: { organization: organizationId, service: id },
+    value: Number(state === "running"),
+  };
 }
 
 function infoSample(service: Service): Sample {

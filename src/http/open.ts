@@ -168,7 +168,10 @@ function pageOptions(options: HttpOptions, { endpoint }: Shared, failedLogins: F
     loops: statuses,
     endpointProblems: () => options.endpoint.problems(),
     samples: async () => [
-      ...(await serviceSamples(stores.services, (row) => services.disks.usedBytes(row))),
+      ...(await serviceSamples(stores.services, {
+        usedBytes: (service) => services.disks.usedBytes(service),
+        engine: ({ organizationId, id }) => services.metrics.samples(organizationId, id),
+      })),
       ...(await pipeSamples(stores.pipes, (id) => pipes.gauges(id))),
       ...(await backupSamples(stores.backups)),
       ...processSamples(statuses()),

@@ -70,6 +70,11 @@ export class ServiceAccess {
     return unused;
   }
 
+  /** The engines that run, by service. */
+  engines(): ReadonlyMap<string, RunningEngine> {
+    return this.#engines;
+  }
+
   /** Where connections of a running service may be handed over to; never wakes it. */
   handOver(serviceId: string): HandOver | undefined {
     const handOver = this.#engines.get(serviceId)?.handOver;

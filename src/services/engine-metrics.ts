@@ -121,9 +121,9 @@ export class EngineMetrics {
     ];
   }
 
-  /** The service is removed. */
-  forget(serviceId: string): void {
-    this.#readings.delete(serviceId);
+  /** Forgets every other service. */
+  keepOnly(serviceIds: ReadonlySet<string>): void {
+    for (const id of this.#readings.keys()) if (!serviceIds.has(id)) this.#readings.delete(id);
   }
 
   async #read(serviceId: string, { address }: RunningEngine): Promise<void> {

@@ -7,11 +7,14 @@ import type { EgressProxy } from "../outgoing/proxy.ts";
 import type { Stores } from "../store/open.ts";
 import { ServiceAccess } from "./access.ts";
 import { ServiceDisks } from "./disks.ts";
+import { EngineMetrics } from "./engine-metrics.ts";
 import { engineLender, type Lender } from "./lender.ts";
 import { isMerging } from "./merging.ts";
 import { ServicesReconciler } from "./reconciler.ts";
 import { EmbeddedRuntime } from "./runtimes/embedded.ts";
 import { type Filler, LendingRuntime } from "./runtimes/lending.ts";
+
+const metricsEveryMs = 10_000;
 
 export type ServicesOptions = {
   readonly config: Config;
@@ -33,6 +36,9 @@ export type Services = {
   readonly disks: ServiceDisks;
   readonly lend: Lender;
   readonly loop: Loop;
+  /** What running engines say of themselves, and the loop that asks them. */
+  readonly metrics: EngineMetrics;
+  readonly metricsLoop: Loop;
   /** Ends every engine. */
   close(): Promise<void>;
 };
@@ -57,7 +63,18 @@ export function openServices(options: ServicesOptions): Services {
   const everyMs = Math.min(1_000, idleMinuteMs);
   const loop = new Loop({ name: "services", everyMs, logger, body: () => reconciler.pass() });
   access.onWakeWanted(() => loop.poke());
-  return { access, disks, lend: engineLender(services, access, runtime), loop, close: () => reconciler.close() };
+  const metrics = new EngineMetrics(() => access.engines());
+  const metricsLoop = new Loop({
+    name: "metrics",
+    everyMs: metricsEveryMs,
+    logger,
+    body: async () => {
+      await metrics.pass();
+      metrics.keepOnly(new Set((await services.listAll()).map(({ id }) => id)));
+    },
+  });
+  const given = { access, disks, metrics, metricsLoop, loop };
+  return { ...given, lend: engineLender(services, access, runtime), close: () => reconciler.close() };
 }
 
 function embeddedRuntime({ config, dataDir, stores, proxy, backupPathOf }: ServicesOptions, disks: ServiceDisks) {

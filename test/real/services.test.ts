@@ -94,6 +94,15 @@ describe("a service on the embedded engine", () => {
     expect(await query(service, "SELECT count() FROM t")).toBe("1000");
   });
 
+  test("metrics tell what its engine has done", async () => {
+    await until("the rows are counted", async () => {
+      const text = await (await fetch(`${served.credentials.baseUrl}/metrics`)).text();
+      const of = (name: string) =>
+        Number(new RegExp(`^${name}\\{[^}]*${service.id}[^}]*\\} (\\d+)`, "m").exec(text)?.[1]);
+      return of("Service_Running") === 1 && of("Service_Table_Rows") >= 1_000 && of("Service_Queries_Total") > 0;
+    });
+  });
+
   test("the memory limit is the engine's", async () => {
     const greedy = "SELECT groupArray(repeat('x', 1000)) FROM numbers(4000000) FORMAT Null SETTINGS max_threads = 1";
     await expect(query(service, greedy)).rejects.toThrow(/MEMORY_LIMIT_EXCEEDED/);

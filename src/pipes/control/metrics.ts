@@ -48,6 +48,12 @@ const laneGauges: Readonly<Record<string, readonly [name: string, label: string,
   millisBehindLatest: ["Pipes_MillisBehindLatest", "shard", "How far reading of a shard is behind its end, in ms."],
 };
 
+/** Every metric of pipes, for the documentation. */
+export const pipeMetrics: readonly { readonly name: string; readonly help: string; readonly label?: string }[] = [
+  ...[...Object.values(counters), ...Object.values(gauges)].map(([name, help]) => ({ name, help })),
+  ...Object.values(laneGauges).map(([name, label, help]) => ({ name, help, label })),
+];
+
 export async function pipeSamples(
   pipes: PipeStore,
   gaugesOf: (pipeId: string) => Readonly<Record<string, number>>,
