@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { limits } from "../../harness/limits.ts";
 import { createLogger } from "../lib/logger.ts";
+import { maxDeaths } from "../lib/task-table.ts";
 import { openDatabase } from "../store/database.ts";
 import { OrganizationStore } from "../store/organizations.ts";
 import { ServiceStore } from "../store/services.ts";
@@ -157,7 +158,7 @@ describe("services reconciler", () => {
   test("an engine that keeps dying ends in failed with the reason, not in a hot loop; start tries again", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     try {
-      s.runtime.failStarts = 6;
+      s.runtime.failStarts = maxDeaths;
       await vi.waitFor(
         async () => {
           vi.setSystemTime(Date.now() + 60_000);
@@ -166,10 +167,12 @@ describe("services reconciler", () => {
         },
         { timeout: 5_000, interval: 5 },
       );
-      expect(s.runtime.starts).toBe(6);
-      expect((await s.services.find(s.id))?.stateMessage).toContain("no such binary");
+      expect(s.runtime.starts).toBe(maxDeaths);
+      expect((await s.services.find(s.id))?.stateMessage).toBe(
+        `gave up after ${maxDeaths} attempts; the engine did not start: no such binary`,
+      );
       for (let i = 0; i < 5; i += 1) await s.reconciler.pass();
-      expect(s.runtime.starts).toBe(6);
+      expect(s.runtime.starts).toBe(maxDeaths);
       await expect(s.access.acquire(s.id, signal)).rejects.toThrow(/failed.*no such binary/);
       await s.services.requestWake(s.id);
       s.runtime.failStarts = 3;
@@ -182,7 +185,7 @@ describe("services reconciler", () => {
         { timeout: 5_000, interval: 5 },
       );
       // The request excused the deaths before it, not those after it.
-      expect(s.runtime.starts).toBe(10);
+      expect(s.runtime.starts).toBe(maxDeaths + 4);
       s.runtime.failStarts = 100;
       s.runtime.die("again");
       await vi.waitFor(

@@ -1,0 +1,156 @@
+/**
+ * What a reconciler does beside its loop: at most one action per key at a time, pauses after failed actions, and a record
+ * of deaths. An action that throws is reported and tried again by a later pass. A death is the unexpected end of something
+ * that the loop keeps running: the first is followed by a start at once, repeated ones by growing pauses, and after
+ * `maxDeaths` without a stable run in between the reconciler gives up.
+ */
+import { Backoff } from "./backoff.ts";
+
+/** The pauses grow to 16 s until then, half a minute together. */
+export const maxDeaths = 8;
+/** What runs for longer than this is forgiven its earlier deaths. */
+export const stableRunMs = 60_000;
+
+const pauses = { baseMs: 500, capMs: 30_000 };
+
+type Task = {
+  action: Promise<void> | undefined;
+  deaths: number;
+  /** When the last start succeeded. */
+  startedAt: number;
+  /** No start before this time: the pause after repeated deaths. */
+  noStartBefore: number;
+  /** No action before this time: the pause after an action failed. */
+  noActionBefore: number;
+  readonly deathPauses: Backoff;
+  readonly failurePauses: Backoff;
+};
+
+export type TaskTableOptions = {
+  /** Asks for a pass of the loop: an action is over. */
+  readonly poke: () => void;
+  /** Called with the error of an action that threw. */
+  readonly onFailure: (key: string, error: unknown) => void;
+  /** The clock, in ms. */
+  readonly now?: (() => number) | undefined;
+};
+
+export type Death = {
+  /** Deaths since the last stable run, this one included. */
+  readonly count: number;
+  readonly gaveUp: boolean;
+  /** The reason, with the number of attempts when they are over. */
+  readonly message: string;
+};
+
+export class TaskTable {
+  readonly #options: TaskTableOptions;
+  readonly #now: () => number;
+  readonly #tasks = new Map<string, Task>();
+  #active = 0;
+  #isClosed = false;
+
+  constructor(options: TaskTableOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => Date.now());
+  }
+
+  /** Keys with an action under way. */
+  get active(): number {
+    return this.#active;
+  }
+
+  /** Keys with anything to remember: an action, a pause or a death. */
+  get size(): number {
+    return this.#tasks.size;
+  }
+
+  /** False while an action of the key runs, in the pause after one that failed, and once the table is closed. */
+  isFree(key: string): boolean {
+    const task = this.#tasks.get(key);
+    if (task === undefined) return !this.#isClosed;
+    return !this.#isClosed && task.action === undefined && this.#now() >= task.noActionBefore;
+  }
+
+  /** Runs the action after those of the key that were given before. Ignored once the table is closed. */
+  run(key: string, action: () => Promise<void>): void {
+    if (this.#isClosed) return;
+    const task = this.#taskOf(key);
+    if (task.action === undefined) this.#active += 1;
+    const mine: Promise<void> = (task.action ?? Promise.resolve())
+      .then(action)
+      .then(() => task.failurePauses.reset())
+      .catch((error) => {
+        task.noActionBefore = this.#now() + task.failurePauses.next();
+        this.#options.onFailure(key, error);
+      })
+      .finally(() => {
+        if (task.action !== mine) return;
+        task.action = undefined;
+        this.#active -= 1;
+        this.#forgetBlank(key, task);
+        this.#options.poke();
+      });
+    task.action = mine;
+  }
+
+  /** False in the pause after repeated deaths. */
+  mayStart(key: string): boolean {
+    return this.#now() >= (this.#tasks.get(key)?.noStartBefore ?? 0);
+  }
+
+  /** What runs for the key has been started. */
+  started(key: string): void {
+    const task = this.#tasks.get(key);
+    if (task !== undefined) task.startedAt = this.#now();
+  }
+
+  /** What was started still runs; a stable run forgives. */
+  runs(key: string): void {
+    const task = this.#tasks.get(key);
+    if (task !== undefined && task.deaths > 0 && this.#now() - task.startedAt > stableRunMs) this.forgive(key);
+  }
+
+  /** Counts a death. The one that gives up also forgives: whoever asks for a start then asks for all attempts again. */
+  died(key: string, reason: string): Death {
+    const task = this.#taskOf(key);
+    task.deaths += 1;
+    const count = task.deaths;
+    const gaveUp = count >= maxDeaths;
+    if (gaveUp) this.forgive(key);
+    else if (count > 1) task.noStartBefore = this.#now() + task.deathPauses.next();
+    return { count, gaveUp, message: gaveUp ? `gave up after ${count} attempts; ${reason}` : reason };
+  }
+
+  /** Forgets the deaths of the key and the pause after them. */
+  forgive(key: string): void {
+    const task = this.#tasks.get(key);
+    if (task === undefined) return;
+    task.deaths = 0;
+    task.noStartBefore = 0;
+    task.deathPauses.reset();
+    this.#forgetBlank(key, task);
+  }
+
+  /** Takes no further action; resolves when those under way are over. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#tasks.values()].map((task) => task.action));
+  }
+
+  #taskOf(key: string): Task {
+    let task = this.#tasks.get(key);
+    if (task === undefined) {
+      const [deathPauses, failurePauses] = [new Backoff(pauses), new Backoff(pauses)];
+      const none = { action: undefined, deaths: 0, startedAt: 0, noStartBefore: 0, noActionBefore: 0 };
+      task = { ...none, deathPauses, failurePauses };
+      this.#tasks.set(key, task);
+    }
+    return task;
+  }
+
+  #forgetBlank(key: string, task: Task): void {
+    if (task.action !== undefined || task.deaths > 0 || task.failurePauses.attempts > 0) return;
+    if (this.#tasks.get(key) === task) this.#tasks.delete(key);
+  }
+}
