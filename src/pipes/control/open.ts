@@ -6,7 +6,7 @@ import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import type { Stores } from "../../store/open.ts";
 import { PipeChecks } from "./check.ts";
-import type { AcquireService, DiskProblem } from "./replica.ts";
+import { type AcquireService, type DiskProblem, Replica } from "./replica.ts";
 import { PipesSupervisor } from "./supervisor.ts";
 
 export type PipesOptions = {
@@ -52,6 +52,7 @@ export function openPipes(options: PipesOptions): Pipes {
     },
     policy,
     permits,
+    startWorker: (parts) => new Replica(parts),
     poke: () => loop.poke(),
   });
   const loop = new Loop({ name: "pipes", everyMs: 1_000, logger, body: () => supervisor.pass() });

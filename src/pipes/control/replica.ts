@@ -46,7 +46,6 @@ export class Replica {
   readonly #permits: (() => void)[] = [];
   readonly #ended = new AbortController();
   readonly exited: Promise<void>;
-  readonly startedAt = Date.now();
   #lastLease = 0;
   #status: WorkerStatus = { phase: "preparing" };
   #gauges: Readonly<Record<string, number>> = {};

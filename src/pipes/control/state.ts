@@ -1,10 +1,102 @@
-/** Which word describes a pipe, from what is asked for, what its workers say and what its service does. */
+/**
+ * What to do with a pipe, as a total table: wanted x observed x service -> action.
+ *
+ * running   asked to run
+ *   absent    no workers yet, after a death, or after a restart of Millrace -> start, or wait for the service
+ *   stopped   no workers, shown as stopped                               -> start, or wait for the service
+ *   final     no workers; the outcome of this definition is written       -> rest until an edit or a command
+ *   running   workers of this definition                                  -> watch; end while the service is away
+ *   outdated  workers of an earlier definition                            -> end, so that the next pass starts new ones
+ *   died      a worker ended without an outcome                           -> recover; end while the service is away
+ *   settled   a worker failed, or all completed                           -> finish: write the outcome, end the workers
+ * stopped   asked to stop                          -> stop; rest when that is written; the service does not matter
+ * resync    asked to start over, then to run       -> startOver, whatever the workers and the service do
+ * deleted   asked to go                            -> remove, whatever the workers and the service do
+ */
 import type { PipeState } from "../../api/pipes.ts";
+import type { Pipe } from "../../store/pipes.ts";
 import type { WorkerStatus } from "../protocol.ts";
+
+export type WantedPipe = "running" | "stopped" | "resync" | "deleted";
+export type ObservedPipe = "absent" | "stopped" | "final" | "running" | "outdated" | "died" | "settled";
+/** `away` is a service without an engine that would wake for a pipe. */
+export type ServicePresence = "present" | "away";
+
+export type PipeAction =
+  | "start"
+  | "wait"
+  | "rest"
+  | "watch"
+  | "end"
+  | "recover"
+  | "finish"
+  | "stop"
+  | "startOver"
+  | "remove";
+
+const ifRunning: Record<ObservedPipe, Record<ServicePresence, PipeAction>> = {
+  absent: { present: "start", away: "wait" },
+  stopped: { present: "start", away: "wait" },
+  final: { present: "rest", away: "rest" },
+  running: { present: "watch", away: "end" },
+  outdated: { present: "end", away: "end" },
+  died: { present: "recover", away: "end" },
+  settled: { present: "finish", away: "finish" },
+};
+
+const ifStopped: Record<ObservedPipe, PipeAction> = {
+  absent: "stop",
+  stopped: "rest",
+  final: "stop",
+  running: "stop",
+  outdated: "stop",
+  died: "stop",
+  settled: "stop",
+};
+
+export function pipeAction(wanted: WantedPipe, observed: ObservedPipe, service: ServicePresence): PipeAction {
+  if (wanted === "deleted") return "remove";
+  if (wanted === "resync") return "startOver";
+  return wanted === "stopped" ? ifStopped[observed] : ifRunning[observed][service];
+}
+
+export function wantedOf({
+  desiredState,
+  resyncRequested,
+}: Pick<Pipe, "desiredState" | "resyncRequested">): WantedPipe {
+  return desiredState !== "deleted" && resyncRequested ? "resync" : desiredState;
+}
+
+/** The workers of a pipe that were started together. */
+export type WorkersFacts = {
+  /** Generation of the definition that they run. */
+  readonly generation: number;
+  readonly workers: readonly { readonly status: WorkerStatus; readonly over: boolean }[];
+};
+
+/** `workers` is undefined for a pipe without any. */
+export function observedOf(
+  pipe: Pick<Pipe, "state" | "generation" | "observedGeneration">,
+  workers: WorkersFacts | undefined,
+): ObservedPipe {
+  if (workers === undefined) {
+    if (pipe.observedGeneration !== pipe.generation) return "absent";
+    return isFinal(pipe.state) ? "final" : pipe.state === "Stopped" ? "stopped" : "absent";
+  }
+  if (workers.generation !== pipe.generation) return "outdated";
+  if (workers.workers.some(({ status, over }) => over && !hasOutcome(status))) return "died";
+  return isFinal(shownState(workers.workers.map(({ status }) => status)).state) ? "settled" : "running";
+}
+
+/** An idle service counts as present: it is woken when a pipe has work. */
+export function presenceOf(service: { desiredState: string; state: string } | undefined): ServicePresence {
+  if (service === undefined || service.desiredState !== "running") return "away";
+  return ["running", "idle", "awaking", "degraded", "starting"].includes(service.state) ? "present" : "away";
+}
 
 export type Shown = { readonly state: PipeState; readonly reason: string | null };
 
-/** The worst word of all replicas wins; a pipe is completed when all of them are. */
+/** The worst word of all workers wins; a pipe is completed when all of them are. */
 export function shownState(statuses: readonly WorkerStatus[]): Shown {
   const failed = statuses.find((status) => status.phase === "failed");
   if (failed?.phase === "failed") return { state: "Failed", reason: failed.reason };
@@ -18,13 +110,12 @@ export function shownState(statuses: readonly WorkerStatus[]): Shown {
   return { state: "Running", reason: null };
 }
 
-/** States that last until somebody edits the pipe or gives a command. */
-export function isFinal(state: PipeState): boolean {
-  return state === "Completed" || state === "Failed" || state === "InternalError";
+/** True of a worker that has said how its work ended. */
+export function hasOutcome(status: WorkerStatus): boolean {
+  return status.phase === "completed" || status.phase === "failed";
 }
 
-/** Services whose pipes may run; an idle service is woken when a pipe has work. */
-export function serviceAllowsPipes(service: { desiredState: string; state: string } | undefined): boolean {
-  if (service === undefined || service.desiredState !== "running") return false;
-  return ["running", "idle", "awaking", "degraded", "starting"].includes(service.state);
+/** States that last until somebody edits the pipe or gives a command. */
+function isFinal(state: PipeState): boolean {
+  return state === "Completed" || state === "Failed" || state === "InternalError";
 }

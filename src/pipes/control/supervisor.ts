@@ -8,10 +8,10 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Backoff } from "../../lib/backoff.ts";
 import { describeError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { endRecorded } from "../../lib/process.ts";
+import { TaskTable } from "../../lib/task-table.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { connectorOf } from "../../sources/connectors.ts";
@@ -20,24 +20,16 @@ import type { NetworkContext } from "../../sources/source.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { ServiceStore } from "../../store/services.ts";
-import type { Limits, WorkerStatus } from "../protocol.ts";
+import type { Job, Limits } from "../protocol.ts";
 import { fullConfig, jobOf } from "./definition.ts";
-import { type AcquireService, type DiskProblem, Replica } from "./replica.ts";
-import { isFinal, serviceAllowsPipes, shownState } from "./state.ts";
+import type { AcquireService, DiskProblem, Replica, ReplicaParts } from "./replica.ts";
+import { hasOutcome, observedOf, pipeAction, presenceOf, shownState, wantedOf } from "./state.ts";
 
-/** Deaths of workers without a stable minute in between, after which the pipe is an internal error. */
-const maxDeaths = 8;
-const stableRunMs = 60_000;
+/** A worker process, as much of it as the supervisor uses. */
+export type PipeWorker = Pick<Replica, "status" | "gauges" | "over" | "how" | "pidFile" | "tellOwnPorts" | "stop">;
 
-type Tracked = {
-  replicas: Replica[];
-  /** Generation of the definition that the replicas run. */
-  generation: number;
-  action: Promise<void> | undefined;
-  deaths: number;
-  notBefore: number;
-  readonly backoff: Backoff;
-};
+/** The workers of a pipe, started together with the definition of a generation. */
+type Run = { readonly generation: number; readonly workers: PipeWorker[] };
 
 export type SupervisorOptions = {
   readonly pipes: PipeStore;
@@ -52,20 +44,28 @@ export type SupervisorOptions = {
   /** Where workers may connect to. */
   readonly policy: OutgoingPolicy;
   readonly permits: Permits;
+  readonly startWorker: (parts: ReplicaParts) => PipeWorker;
   readonly poke: () => void;
+  /** The clock, in ms: replaced in tests. */
+  readonly now?: () => number;
 };
 
 export class PipesSupervisor {
   readonly #options: SupervisorOptions;
-  readonly #tracked = new Map<string, Tracked>();
+  readonly #tasks: TaskTable;
+  readonly #runs = new Map<string, Run>();
   readonly #runDir: string;
   #toldPorts = "";
-  #closing = false;
   #swept = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#runDir = join(options.dataDir, "pipes");
+    this.#tasks = new TaskTable({
+      poke: options.poke,
+      onFailure: (pipeId, err) => options.logger.error({ err, pipeId }, "pipe action failed"),
+      now: options.now,
+    });
   }
 
   /** One pass over all pipes. */
@@ -75,27 +75,22 @@ export class PipesSupervisor {
     const pipes = await this.#options.pipes.listAll();
     for (const { id } of pipes) await this.#look(id);
     const known = new Set(pipes.map((pipe) => pipe.id));
-    for (const [id, tracked] of this.#tracked) {
-      if (!known.has(id) && tracked.action === undefined) this.#act(tracked, id, () => this.#forget(id, tracked));
+    for (const id of this.#runs.keys()) {
+      if (!known.has(id) && this.#tasks.isFree(id)) this.#tasks.run(id, () => this.#forget(id));
     }
   }
 
   /** Ends every worker; states stay as they are, so that the next start brings the same pipes back. */
   async close(): Promise<void> {
-    this.#closing = true;
-    await Promise.all(
-      [...this.#tracked.values()].map(async (tracked) => {
-        await tracked.action;
-        await stopAll(tracked);
-      }),
-    );
+    await this.#tasks.close();
+    await Promise.all([...this.#runs.keys()].map((id) => this.#end(id)));
   }
 
   /** Gauges of the pipe's running workers, summed. */
   gauges(pipeId: string): Readonly<Record<string, number>> {
     const sums: Record<string, number> = {};
-    for (const replica of this.#tracked.get(pipeId)?.replicas ?? []) {
-      for (const [name, value] of Object.entries(replica.gauges)) sums[name] = (sums[name] ?? 0) + value;
+    for (const worker of this.#runs.get(pipeId)?.workers ?? []) {
+      for (const [name, value] of Object.entries(worker.gauges)) sums[name] = (sums[name] ?? 0) + value;
     }
     return sums;
   }
@@ -105,7 +100,7 @@ export class PipesSupervisor {
     const { ownPorts } = this.#options.policy.rules;
     if (ownPorts.join() === this.#toldPorts) return;
     this.#toldPorts = ownPorts.join();
-    for (const { replicas } of this.#tracked.values()) for (const replica of replicas) replica.tellOwnPorts(ownPorts);
+    for (const { workers } of this.#runs.values()) for (const worker of workers) worker.tellOwnPorts(ownPorts);
   }
 
   /** Workers that outlived the control plane before this one. */
@@ -117,114 +112,126 @@ export class PipesSupervisor {
   }
 
   async #look(id: string): Promise<void> {
-    const tracked = this.#trackedFor(id);
-    if (tracked.action !== undefined) return;
+    if (!this.#tasks.isFree(id)) return;
+    // Read after knowing that no action runs: only actions and this pass write states, so this pipe is not a stale one.
     const pipe = await this.#options.pipes.find(id);
-    if (pipe === undefined || tracked.action !== undefined || this.#closing) return;
-    const running = tracked.replicas.length > 0;
-    if (pipe.desiredState === "deleted") return this.#act(tracked, id, () => this.#remove(pipe, tracked));
-    if (pipe.resyncRequested) return this.#act(tracked, id, () => this.#startOver(pipe, tracked));
-    if (pipe.desiredState === "stopped") {
-      if (running || pipe.state !== "Stopped" || pipe.observedGeneration !== pipe.generation) {
-        this.#act(tracked, id, () => this.#stop(pipe, tracked));
-      }
-      return;
-    }
+    if (pipe === undefined || !this.#tasks.isFree(id)) return;
     const service = await this.#options.services.find(pipe.serviceId);
-    if (!serviceAllowsPipes(service)) {
-      if (running) return this.#act(tracked, id, () => this.#end(tracked));
-      return await this.#wait(pipe, service?.state);
-    }
-    if (running && tracked.generation !== pipe.generation) {
-      return this.#act(tracked, id, () => this.#end(tracked));
-    }
-    if (running) return await this.#lookAtReplicas(pipe, tracked);
-    if (isFinal(pipe.state) && pipe.observedGeneration === pipe.generation) return;
-    if (Date.now() >= tracked.notBefore) this.#act(tracked, id, () => this.#start(pipe, tracked));
+    const run = this.#runs.get(id);
+    const action = pipeAction(wantedOf(pipe), observedOf(pipe, run), presenceOf(service));
+    if (action === "wait") await this.#wait(pipe, service?.state);
+    else if (action === "watch") await this.#watch(pipe, run);
+    else if (action === "start" && !this.#tasks.mayStart(id)) return;
+    else if (action !== "rest") this.#tasks.run(id, () => this.#actions[action](pipe));
   }
 
-  async #lookAtReplicas(pipe: Pipe, tracked: Tracked): Promise<void> {
-    const statuses = tracked.replicas.map((replica) => replica.status);
-    const dead = tracked.replicas.find((replica) => replica.over && !isDone(replica.status));
-    if (dead !== undefined) return this.#act(tracked, pipe.id, () => this.#died(pipe, tracked, dead));
-    const stable = tracked.replicas.every((replica) => Date.now() - replica.startedAt > stableRunMs);
-    if (stable && tracked.deaths > 0) forgive(tracked);
-    const shown = shownState(statuses);
+  readonly #actions = {
+    start: (pipe: Pipe) => this.#start(pipe),
+    end: (pipe: Pipe) => this.#end(pipe.id),
+    recover: (pipe: Pipe) => this.#recover(pipe),
+    finish: (pipe: Pipe) => this.#finish(pipe),
+    stop: (pipe: Pipe) => this.#stop(pipe),
+    startOver: (pipe: Pipe) => this.#startOver(pipe),
+    remove: (pipe: Pipe) => this.#remove(pipe),
+  };
+
+  /** The service is stopped or failed: no workers until it runs again. */
+  async #wait(pipe: Pipe, serviceState: string | undefined): Promise<void> {
+    const reason = `waiting for the service. Current state: ${serviceState ?? "deleted"}`;
+    await this.#setState(pipe, "Stopped", reason);
+  }
+
+  async #watch(pipe: Pipe, run: Run | undefined): Promise<void> {
+    this.#tasks.runs(pipe.id);
+    await this.#show(pipe, run);
+  }
+
+  /** Writes what the workers say. */
+  async #show(pipe: Pipe, run: Run | undefined): Promise<void> {
+    const shown = shownState((run?.workers ?? []).map((worker) => worker.status));
     await this.#setState(pipe, shown.state, shown.reason);
-    if (isFinal(shown.state)) this.#act(tracked, pipe.id, () => this.#end(tracked));
   }
 
-  async #start(pipe: Pipe, tracked: Tracked): Promise<void> {
+  async #start(pipe: Pipe): Promise<void> {
     // A restart after a death keeps its word and reason until the worker says something else.
     if (pipe.state !== "Degraded") await this.#setState(pipe, "Provisioning", null);
     const secrets = await this.#options.pipes.secrets(pipe.id);
     const single = kindOf(pipe.sourceKind).targets !== undefined;
     const count = single ? 1 : Math.max(1, pipe.scaling.replicas ?? 1);
-    const run = randomUUID();
+    const name = randomUUID();
     const { limits, policy } = this.#options;
     const organizationId = await this.#organizationOf(pipe);
-    tracked.generation = pipe.generation;
-    tracked.replicas = Array.from({ length: count }, (_, index) => {
-      const replica = { index, count, run };
-      const job = jobOf(pipe, secrets, { replica, limits, organizationId, outgoing: policy.rules });
-      return new Replica({
-        job,
-        serviceId: pipe.serviceId,
-        ledger: this.#options.ledger,
-        acquire: this.#options.acquire,
-        diskProblem: this.#options.diskProblem,
-        permits: this.#options.permits,
-        pidFile: join(this.#runDir, index === 0 ? `${pipe.id}.pid` : `${pipe.id}.${index}.pid`),
-        process: {
-          name: `${pipe.id}-${index}`,
-          cacheDir: this.#cacheDir(pipe.id),
-          launcherCacheDir: join(this.#options.dataDir, "cache", "launcher"),
-        },
-        logger: this.#options.logger,
-        changed: this.#options.poke,
-      });
-    });
+    const run: Run = { generation: pipe.generation, workers: [] };
+    this.#runs.set(pipe.id, run);
+    try {
+      for (let index = 0; index < count; index += 1) {
+        const replica = { index, count, run: name };
+        const job = jobOf(pipe, secrets, { replica, limits, organizationId, outgoing: policy.rules });
+        run.workers.push(this.#options.startWorker(this.#partsOf(pipe, job)));
+      }
+    } catch (error) {
+      await this.#end(pipe.id);
+      throw error;
+    }
+    this.#tasks.started(pipe.id);
   }
 
-  async #died(pipe: Pipe, tracked: Tracked, dead: Replica): Promise<void> {
-    await this.#end(tracked);
-    tracked.deaths += 1;
-    tracked.notBefore = tracked.deaths === 1 ? 0 : Date.now() + tracked.backoff.next();
-    const reason = `the worker ended unexpectedly (${dead.how})`;
-    this.#options.logger.warn({ pipeId: pipe.id, deaths: tracked.deaths, reason }, "pipe worker died");
-    if (tracked.deaths < maxDeaths) return await this.#setState(pipe, "Degraded", reason);
-    forgive(tracked);
-    await this.#setState(pipe, "InternalError", `gave up after ${maxDeaths} attempts; ${reason}`);
+  #partsOf(pipe: Pipe, job: Job): ReplicaParts {
+    const { index } = job.replica;
+    return {
+      job,
+      serviceId: pipe.serviceId,
+      ledger: this.#options.ledger,
+      acquire: this.#options.acquire,
+      diskProblem: this.#options.diskProblem,
+      permits: this.#options.permits,
+      pidFile: join(this.#runDir, index === 0 ? `${pipe.id}.pid` : `${pipe.id}.${index}.pid`),
+      process: {
+        name: `${pipe.id}-${index}`,
+        cacheDir: this.#cacheDir(pipe.id),
+        launcherCacheDir: join(this.#options.dataDir, "cache", "launcher"),
+      },
+      logger: this.#options.logger,
+      changed: this.#options.poke,
+    };
   }
 
-  async #stop(pipe: Pipe, tracked: Tracked): Promise<void> {
-    if (tracked.replicas.length > 0) await this.#setState(pipe, "Stopping", null);
-    await this.#end(tracked);
-    forgive(tracked);
+  /** A worker has died: the others end too, and a later pass starts all of them, unless this was the last attempt. */
+  async #recover(pipe: Pipe): Promise<void> {
+    const dead = this.#runs.get(pipe.id)?.workers.find(({ over, status }) => over && !hasOutcome(status));
+    await this.#end(pipe.id);
+    const reason = `the worker ended unexpectedly (${dead?.how})`;
+    const death = this.#tasks.died(pipe.id, reason);
+    this.#options.logger.warn({ pipeId: pipe.id, deaths: death.count, reason }, "pipe worker died");
+    await this.#setState(pipe, death.gaveUp ? "InternalError" : "Degraded", death.message);
+  }
+
+  async #finish(pipe: Pipe): Promise<void> {
+    await this.#show(pipe, this.#runs.get(pipe.id));
+    await this.#end(pipe.id);
+  }
+
+  async #stop(pipe: Pipe): Promise<void> {
+    if (this.#runs.has(pipe.id)) await this.#setState(pipe, "Stopping", null);
+    await this.#end(pipe.id);
+    this.#tasks.forgive(pipe.id);
     await this.#setState(pipe, "Stopped", null);
   }
 
-  /** The service is stopped or failed: no workers until it runs again. */
-  async #wait(pipe: Pipe, serviceState: string | undefined): Promise<void> {
-    if (isFinal(pipe.state) && pipe.observedGeneration === pipe.generation) return;
-    const reason = `waiting for the service. Current state: ${serviceState ?? "deleted"}`;
-    await this.#setState(pipe, "Stopped", reason);
-  }
-
-  async #startOver(pipe: Pipe, tracked: Tracked): Promise<void> {
+  async #startOver(pipe: Pipe): Promise<void> {
     await this.#setState(pipe, "Resync", null);
-    await this.#end(tracked);
-    forgive(tracked);
+    await this.#end(pipe.id);
+    this.#tasks.forgive(pipe.id);
     await this.#options.pipes.startOver(pipe.id);
   }
 
-  async #remove(pipe: Pipe, tracked: Tracked): Promise<void> {
-    if (tracked.replicas.length > 0) await this.#setState(pipe, "Stopping", null);
-    await this.#end(tracked);
+  async #remove(pipe: Pipe): Promise<void> {
+    if (this.#runs.has(pipe.id)) await this.#setState(pipe, "Stopping", null);
+    await this.#end(pipe.id);
     await this.#cleanUp(pipe);
     await this.#options.pipes.remove(pipe.id);
     await rm(this.#cacheDir(pipe.id), { recursive: true, force: true, maxRetries: 3 });
-    this.#tracked.delete(pipe.id);
+    this.#tasks.forgive(pipe.id);
   }
 
   #cacheDir(pipeId: string): string {
@@ -250,28 +257,17 @@ export class PipesSupervisor {
     return (await this.#options.services.find(pipe.serviceId))?.organizationId ?? "";
   }
 
-  async #forget(id: string, tracked: Tracked): Promise<void> {
-    await this.#end(tracked);
-    this.#tracked.delete(id);
+  /** For a pipe whose row is gone. */
+  async #forget(pipeId: string): Promise<void> {
+    await this.#end(pipeId);
+    this.#tasks.forgive(pipeId);
   }
 
-  async #end(tracked: Tracked): Promise<void> {
-    await stopAll(tracked);
-    tracked.replicas = [];
-  }
-
-  /** Runs an action beside the loop; nothing else is done with the pipe meanwhile. */
-  #act(tracked: Tracked, pipeId: string, action: () => Promise<void>): void {
-    const mine: Promise<void> = action()
-      .catch((error) => {
-        tracked.notBefore = Date.now() + tracked.backoff.next();
-        this.#options.logger.error({ err: error, pipeId }, "pipe action failed");
-      })
-      .finally(() => {
-        if (tracked.action === mine) tracked.action = undefined;
-        this.#options.poke();
-      });
-    tracked.action = mine;
+  async #end(pipeId: string): Promise<void> {
+    const workers = this.#runs.get(pipeId)?.workers ?? [];
+    await Promise.all(workers.map((worker) => worker.stop()));
+    for (const worker of workers) rmSync(worker.pidFile, { force: true });
+    this.#runs.delete(pipeId);
   }
 
   async #setState(pipe: Pipe, state: Pipe["state"], reason: string | null): Promise<void> {
@@ -280,16 +276,6 @@ export class PipesSupervisor {
     if (now.state === state && now.lastError === reason && now.observedGeneration === pipe.generation) return;
     await this.#options.pipes.setState(pipe.id, state, reason, pipe.generation);
     this.#options.logger.info({ pipeId: pipe.id, state, ...(reason === null ? {} : { reason }) }, "pipe state");
-  }
-
-  #trackedFor(id: string): Tracked {
-    let tracked = this.#tracked.get(id);
-    if (tracked === undefined) {
-      const backoff = new Backoff({ baseMs: 500, capMs: 30_000 });
-      tracked = { replicas: [], generation: 0, action: undefined, deaths: 0, notBefore: 0, backoff };
-      this.#tracked.set(id, tracked);
-    }
-    return tracked;
   }
 }
 
@@ -300,18 +286,3 @@ const noReads: Pick<NetworkContext, "permitEngine" | "listenForEngine"> = {
     throw new TypeError("nothing is read while a source is cleaned up");
   },
 };
-
-function isDone(status: WorkerStatus): boolean {
-  return status.phase === "completed" || status.phase === "failed";
-}
-
-async function stopAll(tracked: Tracked): Promise<void> {
-  await Promise.all(tracked.replicas.map((replica) => replica.stop()));
-  for (const replica of tracked.replicas) rmSync(replica.pidFile, { force: true });
-}
-
-function forgive(tracked: Tracked): void {
-  tracked.deaths = 0;
-  tracked.notBefore = 0;
-  tracked.backoff.reset();
-}
