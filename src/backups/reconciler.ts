@@ -3,8 +3,8 @@
  * time altogether; jobs run beside the loop and poke it when they are over. Only this room writes states of backups.
  */
 import { randomUUID } from "node:crypto";
-import { Backoff } from "../lib/backoff.ts";
 import type { Logger } from "../lib/logger.ts";
+import { TaskTable } from "../lib/task-table.ts";
 import type { Backup, BackupConfiguration, BackupStore } from "../store/backups.ts";
 import type { Restore, RestoreStore } from "../store/restores.ts";
 import type { Service, ServiceStore } from "../store/services.ts";
@@ -32,13 +32,16 @@ type Lane = { readonly rows: Backup[]; readonly restores: Restore[]; readonly se
 
 export class BackupsReconciler {
   readonly #options: BackupsOptions;
-  readonly #running = new Map<string, Promise<void>>();
-  /** Services whose last job could not even write down how it ended: a bucket that is away, for example. */
-  readonly #paused = new Map<string, { until: number; backoff: Backoff }>();
+  /** By service. A job that failed has written down why; the pause is for those that could not even do that. */
+  readonly #tasks: TaskTable;
   #recovered = false;
 
   constructor(options: BackupsOptions) {
     this.#options = options;
+    this.#tasks = new TaskTable({
+      poke: options.poke,
+      onFailure: (serviceId, err) => options.logger.error({ err, serviceId }, "backup job failed"),
+    });
   }
 
   /** One pass over all services, also those that are gone and have backups left. */
@@ -49,17 +52,17 @@ export class BackupsReconciler {
     const open = Map.groupBy(await restores.listOpen(), (row) => row.serviceId);
     const live = new Map((await services.listAll()).map((row) => [row.id, row]));
     for (const id of new Set([...live.keys(), ...rows.keys()])) {
-      if (this.#running.size >= parallelJobs) return;
-      if (this.#running.has(id) || (this.#paused.get(id)?.until ?? 0) > Date.now()) continue;
+      if (this.#tasks.active >= parallelJobs) return;
+      if (!this.#tasks.isFree(id)) continue;
       const lane = { rows: rows.get(id) ?? [], restores: open.get(id) ?? [], service: live.get(id) };
       const job = await this.#nextJob(id, lane, signal);
-      if (job !== undefined) this.#start(id, job, signal);
+      if (job !== undefined) this.#tasks.run(id, () => unlessAborted(job, signal));
     }
   }
 
   /** Waits for the jobs in hand, which end because the signal has aborted. */
   async close(): Promise<void> {
-    await Promise.all(this.#running.values());
+    await this.#tasks.close();
   }
 
   /** What retention would do now with the backups of a service. */
@@ -155,21 +158,14 @@ export class BackupsReconciler {
   #clock(): Clock {
     return { now: Date.now(), hourMs: this.#options.hourMs };
   }
+}
 
-  #start(id: string, job: () => Promise<void>, signal: AbortSignal): void {
-    const running = job()
-      .then(() => void this.#paused.delete(id))
-      .catch((error) => {
-        if (signal.aborted) return;
-        const backoff = this.#paused.get(id)?.backoff ?? new Backoff({ baseMs: 1_000, capMs: 60_000 });
-        this.#paused.set(id, { until: Date.now() + backoff.next(), backoff });
-        this.#options.logger.error({ err: error, serviceId: id }, "backup job failed");
-      })
-      .finally(() => {
-        this.#running.delete(id);
-        this.#options.poke();
-      });
-    this.#running.set(id, running);
+/** A job that ends because of the signal has not failed. */
+async function unlessAborted(job: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  try {
+    await job();
+  } catch (error) {
+    if (!signal.aborted) throw error;
   }
 }
 
