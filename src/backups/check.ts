@@ -4,7 +4,7 @@ import { totalmem } from "node:os";
 import { join } from "node:path";
 import { ClickHouseClient, ClickHouseError } from "../clickhouse/client.ts";
 import { spawnEngineHost } from "../engine/spawn.ts";
-import { eachOf } from "../lib/parallel.ts";
+import { eachOf } from "../lib/limiter.ts";
 import type { Backup } from "../store/backups.ts";
 import { type Chain, readChain, stageChain } from "./files/chain.ts";
 import { DamagedFile, type Mover, storedProblem } from "./files/files.ts";

@@ -1,6 +1,6 @@
 /** The chain of a backup: its manifests from the full one to itself, and all of it laid out for the engine. */
 import { join } from "node:path";
-import { eachOf } from "../../lib/parallel.ts";
+import { eachOf } from "../../lib/limiter.ts";
 import { relocateBase } from "../engine-backup.ts";
 import { fetchFile, fetchUnchecked, type Mover } from "./files.ts";
 import { backupFolder, type Manifest, readManifest } from "./manifest.ts";

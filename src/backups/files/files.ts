@@ -5,7 +5,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { copyFile, link, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { eachOf } from "../../lib/parallel.ts";
+import { eachOf } from "../../lib/limiter.ts";
 import { type BackupStorage, MissingFile } from "../storage/storage.ts";
 import type { FileFacts } from "./file-work.ts";
 import type { FileWorker } from "./file-worker.ts";

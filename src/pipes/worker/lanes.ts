@@ -1,33 +1,39 @@
+import { Limiter } from "../../lib/limiter.ts";
+
 /** Runs work side by side, up to a limit, with at most one piece of a lane at a time. The first failure ends all. */
 export class Lanes {
-  readonly #limit: number;
+  readonly #limiter: Limiter;
   readonly #running = new Map<string, Promise<void>>();
   #failure: { readonly error: unknown } | undefined;
 
   constructor(limit: number) {
-    this.#limit = Math.max(1, limit);
+    this.#limiter = new Limiter({ slots: Math.max(1, limit) });
   }
 
-  /** Resolves when the work has begun: when its lane is free and a place among the running ones. */
+  /** Resolves when the work has begun: when its lane is free and a place among the running ones. One call at a time. */
   async start(lane: string, work: () => Promise<void>): Promise<void> {
-    for (;;) {
-      if (this.#failure) throw this.#failure.error;
-      const same = this.#running.get(lane);
-      if (same !== undefined) await same;
-      else if (this.#running.size >= this.#limit) await Promise.race(this.#running.values());
-      else break;
-    }
+    await this.#running.get(lane);
+    this.#throwFailure();
+    const leave = await this.#limiter.enter();
+    this.#throwFailure();
     const running = work()
       .catch((error: unknown) => {
         this.#failure ??= { error };
       })
-      .finally(() => this.#running.delete(lane));
+      .finally(() => {
+        this.#running.delete(lane);
+        leave();
+      });
     this.#running.set(lane, running);
   }
 
   /** Resolves when nothing runs any more; throws the first failure. */
   async settle(): Promise<void> {
     await Promise.all(this.#running.values());
+    this.#throwFailure();
+  }
+
+  #throwFailure(): void {
     if (this.#failure) throw this.#failure.error;
   }
 }

@@ -1,6 +1,7 @@
 /** Reads all shards of this replica side by side into batches, and begins new ones when their parents are finished. */
 import { childOf, sleep } from "../../../lib/abort.ts";
 import { AppError } from "../../../lib/errors.ts";
+import { Limiter } from "../../../lib/limiter.ts";
 import type { RowEncoder } from "../../messages/formats/encoder.ts";
 import type { LaneBatches } from "../../messages/lane-batches.ts";
 import type { Json, SourceContext } from "../../source.ts";
@@ -55,7 +56,7 @@ export class Shards {
     this.#parts = parts;
     this.#signal = signal;
     this.#lineage = new Lineage((keys) => parts.context.marks(keys), parts.start);
-    this.#api = fewAtOnce(parts.api);
+    this.#api = limited(parts.api);
   }
 
   /** Reads until the signal aborts. What goes wrong is given to the batches. */
@@ -203,24 +204,13 @@ export class Shards {
 }
 
 /** The same stream with a bound on the answers that are under way. */
-function fewAtOnce(api: StreamApi): StreamApi {
-  let free = callsAtOnce;
-  const waiting: (() => void)[] = [];
+function limited(api: StreamApi): StreamApi {
+  const calls = new Limiter({ slots: callsAtOnce });
   return {
     shards: (signal) => api.shards(signal),
     iterator: (shard, start, signal) => api.iterator(shard, start, signal),
     close: () => api.close(),
-    records: async (iterator, limit, signal) => {
-      if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve));
-      else free -= 1;
-      try {
-        return await api.records(iterator, limit, signal);
-      } finally {
-        const next = waiting.shift();
-        if (next === undefined) free += 1;
-        else next();
-      }
-    },
+    records: (iterator, limit, signal) => calls.run(() => api.records(iterator, limit, signal), signal),
   };
 }
 
