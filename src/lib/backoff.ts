@@ -1,3 +1,5 @@
+import { sleep } from "./abort.ts";
+
 /** Exponential delay with a cap and full jitter on the upper half; `reset` after the first success. */
 export class Backoff {
   readonly #baseMs: number;
@@ -23,4 +25,33 @@ export class Backoff {
   reset(): void {
     this.#attempt = 0;
   }
+}
+
+export type RetryOptions<Outcome> = {
+  /** Ends the retries, and the pause between two of them. */
+  readonly signal: AbortSignal;
+  readonly backoff: Backoff;
+  /**
+   * Says what a failed attempt means. Undefined: try again after a pause. A value ends the retries with it, an error
+   * that is thrown here with that.
+   */
+  readonly classify: (error: unknown) => Outcome | undefined;
+};
+
+/** Repeats the work until it succeeds or `classify` ends it; undefined when the signal has aborted. */
+export async function retry<T, Outcome = never>(
+  work: () => Promise<T>,
+  { signal, backoff, classify }: RetryOptions<Outcome>,
+): Promise<T | Outcome | undefined> {
+  while (!signal.aborted) {
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      const outcome = classify(error);
+      if (outcome !== undefined) return outcome;
+      await sleep(backoff.next(), signal);
+    }
+  }
+  return undefined;
 }

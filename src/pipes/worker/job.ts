@@ -1,6 +1,7 @@
 /** Runs one job from start to end: prepares the destination, opens the source, runs the batches. */
 import { createHash } from "node:crypto";
 import { sleep } from "../../lib/abort.ts";
+import { Backoff, retry } from "../../lib/backoff.ts";
 import { AppError } from "../../lib/errors.ts";
 import { shareOf } from "../../lib/share.ts";
 import type { Connector, NetworkContext, Query, Source, SourceContext } from "../../sources/source.ts";
@@ -111,40 +112,41 @@ async function openSource(
 
 /** Repeats what needs the source or the service, until it works or has failed for too long; undefined when aborted. */
 async function untilDone<T>(job: Job, health: Health, signal: AbortSignal, work: () => Promise<T>) {
-  for (let pause = job.limits.retryBaseMs; !signal.aborted; pause = Math.min(pause * 2, 30_000)) {
-    try {
-      return await work();
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      if (error instanceof TypeError || error instanceof RangeError) throw error;
-      if (error instanceof AppError && !error.retryable) throw error;
-      health.bad(failureOf(error));
-      await sleep(pause, signal);
-    }
-  }
-  return undefined;
+  const classify = (error: unknown): undefined => {
+    if (error instanceof TypeError || error instanceof RangeError) throw error;
+    if (error instanceof AppError && !error.retryable) throw error;
+    health.bad(failureOf(error));
+  };
+  return await retry(work, { signal, backoff: backoffOf(job), classify });
 }
 
 /** Until the destination is ready or has been unfit for too long. */
 async function prepare(job: Job, destination: Destination, calls: Calls, health: Health, signal: AbortSignal) {
-  for (let pause = job.limits.retryBaseMs; !signal.aborted; pause = Math.min(pause * 2, 30_000)) {
-    try {
-      const begun = await hasBegun(calls);
-      if (begun || job.replica.index === 0) {
-        // A pipe that starts over has an empty ledger: until the mark is saved nothing of this epoch is in the table.
-        await destination.prepare({ empty: job.epoch > 0 && !begun });
-        if (!begun) await calls.note({ [begunMark]: job.epoch }, {});
-        return;
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      health.bad(failureOf(error));
-      await sleep(pause, signal);
-    }
-  }
+  const work = async () => {
+    if (job.replica.index !== 0) await awaitBegun(calls, signal);
+    if (signal.aborted) return;
+    const begun = await hasBegun(calls);
+    // A pipe that starts over has an empty ledger: until the mark is saved nothing of this epoch is in the table.
+    await destination.prepare({ empty: job.epoch > 0 && !begun });
+    if (!begun) await calls.note({ [begunMark]: job.epoch }, {});
+  };
+  const classify = (error: unknown) => health.bad(failureOf(error));
+  await retry(work, { signal, backoff: backoffOf(job), classify });
+}
+
+function backoffOf(job: Job): Backoff {
+  return new Backoff({ baseMs: job.limits.retryBaseMs, capMs: 30_000 });
 }
 
 const begunMark = "begun";
+
+/** Pause between two looks at whether the first replica has begun. */
+const begunPollMs = 200;
+
+/** The first replica makes the destination ready for all. */
+async function awaitBegun(calls: Calls, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !(await hasBegun(calls))) await sleep(begunPollMs, signal);
+}
 
 async function hasBegun(calls: Calls): Promise<boolean> {
   return (await calls.marks([begunMark]))[begunMark] !== undefined;

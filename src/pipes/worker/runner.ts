@@ -9,7 +9,7 @@
  * instead.
  */
 import { sleep } from "../../lib/abort.ts";
-import { Backoff } from "../../lib/backoff.ts";
+import { Backoff, retry } from "../../lib/backoff.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Batch, Insert, InsertFailure, Json, JsonObject, Source } from "../../sources/source.ts";
 import type { Intent } from "../../store/ledger.ts";
@@ -66,25 +66,27 @@ export class Runner {
 
   /** Resolves when the source is exhausted or the signal aborted; throws PipeFailure when the pipe must stop. */
   async run(): Promise<void> {
-    const pause = this.#backoff();
-    while (!this.#signal.aborted) {
-      const lanes = new Lanes(this.#parts.concurrency);
-      try {
-        // Also after a failure of ours: a batch whose confirmation failed must not be read anew and cut otherwise.
-        await this.#replay();
-        const checkpoints = new Map(Object.entries(await this.#parts.ledger.checkpoints()));
-        this.#parts.health.good([]);
-        for await (const batch of this.#parts.source.read(checkpoints, this.#signal)) {
-          if (this.#signal.aborted) break;
-          await lanes.start(batch.lane, () => this.#begin(batch, pause));
-        }
-        await lanes.settle();
-        return;
-      } catch (error) {
-        await lanes.settle().catch(() => {});
-        if (this.#signal.aborted) return;
-        await this.#pauseOrFail(error, pause);
+    const backoff = this.#backoff();
+    const classify = (error: unknown) => this.#assertPasses(error);
+    await retry(() => this.#readOnce(backoff), { signal: this.#signal, backoff, classify });
+  }
+
+  /** Until the source is exhausted or something fails; returns only when no batch is in hand. */
+  async #readOnce(backoff: Backoff): Promise<void> {
+    const lanes = new Lanes(this.#parts.concurrency);
+    try {
+      // Also after a failure of ours: a batch whose confirmation failed must not be read anew and cut otherwise.
+      await this.#replay();
+      const checkpoints = new Map(Object.entries(await this.#parts.ledger.checkpoints()));
+      this.#parts.health.good([]);
+      for await (const batch of this.#parts.source.read(checkpoints, this.#signal)) {
+        if (this.#signal.aborted) break;
+        await lanes.start(batch.lane, () => this.#begin(batch, backoff));
       }
+      await lanes.settle();
+    } catch (error) {
+      await lanes.settle().catch(() => {});
+      throw error;
     }
   }
 
@@ -120,13 +122,13 @@ export class Runner {
     }
   }
 
-  async #begin(batch: Batch, pause: Backoff): Promise<void> {
+  async #begin(batch: Batch, backoff: Backoff): Promise<void> {
     // The batch before it in its lane may have been broken off: a lane must not have two open intents.
     if (this.#signal.aborted) return;
     const frozen = this.#freeze(batch, this.#parts.worker.run);
     await this.#parts.ledger.begin(intentOf(batch, frozen));
     // Not sooner: where no batch may begin, the source must not be read again and again without a pause.
-    pause.reset();
+    backoff.reset();
     await this.#insert(batch, frozen);
   }
 
@@ -177,29 +179,26 @@ export class Runner {
 
   /** Written rows, or why the batch is refused, or undefined when the signal aborted. */
   async #insertOne(insert: Insert, settings: EngineSettings) {
-    const pause = this.#backoff();
     // Only what may be the batch's own fault counts: an engine that is killed says nothing about the batch.
     let strikes = 0;
     let refusedSince: number | undefined;
-    while (!this.#signal.aborted) {
-      try {
-        const summary = await this.#parts.destination.insert(insert, settings, this.#signal);
-        this.#parts.health.good(["source", "destination", "service", "engine"]);
-        return summary;
-      } catch (error) {
-        if (this.#signal.aborted) return undefined;
-        const failure = failureOf(error);
-        if (failure.kind === "data" || failure.kind === "source") strikes += 1;
-        if (failure.kind === "destination") refusedSince ??= Date.now();
-        if (isRefusal(failure, strikes) || (failure.kind === "destination" && this.#isolates(refusedSince))) {
-          const kind = failure.kind as InsertFailure["kind"];
-          return { kind, code: failure.code, message: sentenceOf(failure) };
-        }
-        if (failure.kind !== "data") this.#parts.health.bad(failure);
-        await sleep(pause.next(), this.#signal);
+    const classify = (error: unknown) => {
+      const failure = failureOf(error);
+      if (failure.kind === "data" || failure.kind === "source") strikes += 1;
+      if (failure.kind === "destination") refusedSince ??= Date.now();
+      if (isRefusal(failure, strikes) || (failure.kind === "destination" && this.#isolates(refusedSince))) {
+        const kind = failure.kind as InsertFailure["kind"];
+        return { kind, code: failure.code, message: sentenceOf(failure) };
       }
-    }
-    return undefined;
+      if (failure.kind !== "data") this.#parts.health.bad(failure);
+      return undefined;
+    };
+    const work = async () => {
+      const summary = await this.#parts.destination.insert(insert, settings, this.#signal);
+      this.#parts.health.good(["source", "destination", "service", "engine"]);
+      return summary;
+    };
+    return await retry(work, { signal: this.#signal, backoff: this.#backoff(), classify });
   }
 
   #isolates(refusedSince = Date.now()): boolean {
@@ -223,25 +222,16 @@ export class Runner {
 
   /** Repeats what needs the source or the service until it works; undefined when the signal aborted. */
   async #untilPossible<T>(work: () => Promise<T>): Promise<T | undefined> {
-    const pause = this.#backoff();
-    while (!this.#signal.aborted) {
-      try {
-        return await work();
-      } catch (error) {
-        if (this.#signal.aborted) return undefined;
-        await this.#pauseOrFail(error, pause);
-      }
-    }
-    return undefined;
+    const classify = (error: unknown) => this.#assertPasses(error);
+    return await retry(work, { signal: this.#signal, backoff: this.#backoff(), classify });
   }
 
   /** Outages are waited for; a source that has lost what it kept for the pipe, and a bug of ours, fail the pipe. */
-  async #pauseOrFail(error: unknown, pause: Backoff): Promise<void> {
+  #assertPasses(error: unknown): undefined {
     if (error instanceof PipeFailure) throw error;
     if (error instanceof TypeError || error instanceof RangeError) throw error;
     if (error instanceof AppError && error.code === "SOURCE_LOST") throw new PipeFailure(error.message);
     this.#parts.health.bad(failureOf(error));
-    await sleep(pause.next(), this.#signal);
   }
 
   #backoff(): Backoff {

@@ -3,7 +3,7 @@
  * was read the next call waits its time, and a shard without news is asked more and more rarely, down to once a second.
  */
 import { sleep } from "../../../lib/abort.ts";
-import { Backoff } from "../../../lib/backoff.ts";
+import { Backoff, retry } from "../../../lib/backoff.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { type Fetched, type Page, type StartAt, type StreamApi, StreamError } from "../stream.ts";
 import { compareSequences } from "./position.ts";
@@ -81,18 +81,12 @@ export async function* readRange(
 
 /** Waits out throttling for as long as it lasts, and other failures for some attempts; undefined when aborted. */
 export async function patiently<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  const pause = new Backoff({ baseMs: 400, capMs: 10_000 });
-  for (let failures = 0; !signal.aborted; ) {
-    try {
-      return await work();
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      const known = error instanceof StreamError || (error instanceof AppError && error.retryable);
-      if (!known || (error instanceof StreamError && error.reason === "gone")) throw error;
-      if (error instanceof AppError) failures += 1;
-      if (failures >= maxAttempts) throw error;
-      await sleep(pause.next(), signal);
-    }
-  }
-  return undefined;
+  let failures = 0;
+  const classify = (error: unknown): undefined => {
+    const known = error instanceof StreamError || (error instanceof AppError && error.retryable);
+    if (!known || (error instanceof StreamError && error.reason === "gone")) throw error;
+    if (error instanceof AppError) failures += 1;
+    if (failures >= maxAttempts) throw error;
+  };
+  return await retry(work, { signal, backoff: new Backoff({ baseMs: 400, capMs: 10_000 }), classify });
 }
