@@ -38,11 +38,13 @@ export async function restored(served: Served, backupId: string, body: object = 
   const request = { name: "restored", backupId, ...body };
   const { service, password } = await served.api.createService({ params: { organizationId }, body: request });
   const params = { organizationId, serviceId: service.id };
-  await until("the restored service runs", async () => {
+  const isRunning = async () => {
     const now = await served.api.getService({ params });
     if (now.state === "failed") throw new Error(`restore failed: ${now.stateMessage}`);
     return now.state === "running";
-  });
+  };
+  // Long enough for every attempt at a backup that cannot be restored, with the pauses between them.
+  await until("the restored service runs", isRunning, 120_000);
   const { host, port } = service.endpoints[0] as { host: string; port: number };
   return { id: service.id, params, host, port, password };
 }
