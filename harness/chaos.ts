@@ -1,19 +1,8 @@
-/** What the soak tests of pipes share: repeatable chance, and harm done to a running program. */
+/** What the soak tests of pipes share: harm done to a running program. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { details } from "./pipes.ts";
 import type { BenchService, Served } from "./serve.ts";
-
-/** Mulberry32: small and repeatable. */
-export function random(state: number): () => number {
-  let at = state;
-  return () => {
-    at = (at + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Kills -9 the process of a pid file; false between two of its lives. */
 export function kill(pidFile: string): boolean {

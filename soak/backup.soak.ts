@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { backUp, filesBelow, folderOf, restored } from "../harness/backups.ts";
+import { random } from "../harness/random.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../harness/serve.ts";
 
 export const description = "kill -9 during backup, restore and retention; what is left is whole";
@@ -24,7 +25,7 @@ const counts = { backups: 0, restores: 0, killedControl: 0, killedEngine: 0, old
 
 export async function run(): Promise<Record<string, string | number>> {
   console.log(`seed ${seed}, ${rounds} rounds`);
-  const random = mulberry32(seed);
+  const next = random(seed);
   let served = await serve({ env });
   try {
     const service = await runningService(served, { idleScaling: false });
@@ -36,9 +37,9 @@ export async function run(): Promise<Record<string, string | number>> {
         service,
         `INSERT INTO t SELECT number, randomPrintableASCII(60) FROM numbers(${round * 50_000}, 50000)`,
       );
-      await begin(served, service, random);
-      await delay(random() ** 2 * 400);
-      served = await strike(served, service, random);
+      await begin(served, service, next);
+      await delay(next() ** 2 * 400);
+      served = await strike(served, service, next);
       await settled(served, service);
     }
     await finish(served, service);
@@ -49,22 +50,22 @@ export async function run(): Promise<Record<string, string | number>> {
 }
 
 /** Asks for something; conflicts with what is under way are answers too. */
-async function begin(served: Served, service: BenchService, random: () => number): Promise<void> {
+async function begin(served: Served, service: BenchService, next: () => number): Promise<void> {
   const { params } = service;
   const done = (await served.api.listBackups({ params })).find((backup) => backup.verification === "passed");
-  if (done === undefined || random() < 0.5) {
+  if (done === undefined || next() < 0.5) {
     counts.backups += 1;
     await served.api.createBackup({ params }).catch(() => {});
     return;
   }
   counts.restores += 1;
-  const targetDatabase = `r${Math.floor(random() * 1e9)}`;
+  const targetDatabase = `r${Math.floor(next() * 1e9)}`;
   const request = { params: { ...params, backupId: done.id }, body: { database: "default", targetDatabase } };
   await served.api.restoreBackup(request).catch(() => {});
 }
 
-async function strike(served: Served, service: BenchService, random: () => number): Promise<Served> {
-  if (random() < 0.3) {
+async function strike(served: Served, service: BenchService, next: () => number): Promise<Served> {
+  if (next() < 0.3) {
     counts.killedEngine += 1;
     const file = join(served.dataDir, "services", service.id, "engine.pid");
     const { pid } = JSON.parse(readFileSync(file, "utf8")) as { pid: number };
@@ -152,15 +153,4 @@ async function finish(served: Served, service: BenchService): Promise<void> {
       throw new Error(`${backup.backupName}: ${count} rows`);
     counts.olderRestored += 1;
   }
-}
-
-/** A small seeded generator: the same seed strikes at the same moments, as far as the machine allows. */
-function mulberry32(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

@@ -6,10 +6,11 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { PutRecordsRequestEntry } from "@aws-sdk/client-kinesis";
-import { kill, random, retried, revive } from "../harness/chaos.ts";
+import { kill, retried, revive } from "../harness/chaos.ts";
 import { startKinesalite, startKinesisLocal, type TestKinesis } from "../harness/kinesis/kinesis.ts";
 import { aggregated, events, kinesisPipe } from "../harness/kinesis/pipes.ts";
 import { createPipe, details } from "../harness/pipes.ts";
+import { random } from "../harness/random.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../harness/serve.ts";
 
 export const description = "Kinesis pipes stay exactly-once under kill -9, resharding and changing replicas";

@@ -5,9 +5,10 @@
  * workers, made more and fewer on the way.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { kill, random, retried, revive } from "../harness/chaos.ts";
+import { kill, retried, revive } from "../harness/chaos.ts";
 import { startVersitygw, type TestStore } from "../harness/objects/pipe-stores.ts";
 import { createPipe, details, pipeBody } from "../harness/pipes.ts";
+import { random } from "../harness/random.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../harness/serve.ts";
 
 export const description = "object storage pipes stay exactly-once under kill -9 of worker, engine and control plane";

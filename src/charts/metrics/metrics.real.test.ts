@@ -7,6 +7,7 @@ import {
   type RequestInput,
   startEngine,
 } from "../../../harness/engine/chart-engine.ts";
+import { Dice } from "../../../harness/random.ts";
 
 let engine: ChartEngine;
 let room: ChartRoom;
@@ -155,16 +156,12 @@ describe("sums", () => {
   });
 
   test("many series with resets, two filters in one request: equal to plain arithmetic", async () => {
-    let seed = 7;
-    const random = () => {
-      seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
-      return seed / 2 ** 31;
-    };
+    const dice = new Dice(7);
     const points: Point[] = [];
     for (const pod of ["a", "b", "c", "d"]) {
-      let value = Math.floor(random() * 1000);
+      let value = dice.below(1000);
       for (let ms = t0 - 4 * minute; ms < t0 + 20 * minute; ms += 37_000) {
-        value = random() < 0.1 ? Math.floor(random() * 5) : value + Math.floor(random() * 100);
+        value = dice.chance(0.1) ? dice.below(5) : value + dice.below(100);
         points.push({ name: "random", pod, ms, value });
       }
     }

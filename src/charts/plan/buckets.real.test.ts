@@ -10,6 +10,7 @@ import {
   type RequestInput,
   startEngine,
 } from "../../../harness/engine/chart-engine.ts";
+import { Dice } from "../../../harness/random.ts";
 import { granularities } from "../../api/charts.ts";
 import { instantOf, offsetAt } from "../timezone.ts";
 import { Buckets } from "./buckets.ts";
@@ -24,23 +25,18 @@ const days = ["2024-03-31", "2024-10-27", "2024-02-29", "2024-11-03", "1970-01-0
 const zones = ["UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York", "Australia/Lord_Howe"];
 const orders = ["tuple()", "t", "(b, t)", "tuple()) PARTITION BY (a"];
 
-let seed = 7;
-const random = (below: number) => {
-  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-  return Math.floor((seed / 2 ** 32) * below);
-};
-const oneOf = <T>(items: readonly T[]): T => items[random(items.length)] as T;
+const dice = new Dice(7);
 
 /** A time near one of the days; often exactly where a bucket begins or ends. */
 function someMs(): number {
-  const step = oneOf([1, 1, 30_000, 1_800_000, 3_600_000]);
-  return oneOf(days) + Math.floor((random(5 * dayMs) - 2 * dayMs) / step) * step - oneOf([0, 0, 1]);
+  const step = dice.pick([1, 1, 30_000, 1_800_000, 3_600_000]);
+  return dice.pick(days) + Math.floor((dice.below(5 * dayMs) - 2 * dayMs) / step) * step - dice.pick([0, 0, 1]);
 }
 
 function someTime(digits: number | "date", nullable: boolean): bigint | null {
-  if (nullable && random(5) === 0) return null;
+  if (nullable && dice.below(5) === 0) return null;
   if (digits === "date") return BigInt(Math.floor(someMs() / dayMs));
-  const ns = BigInt(someMs()) * 1_000_000n + BigInt(oneOf([0, 0, 1, 999_999, random(1_000_000)]));
+  const ns = BigInt(someMs()) * 1_000_000n + BigInt(dice.pick([0, 0, 1, 999_999, dice.below(1_000_000)]));
   const unit = 10n ** BigInt(9 - digits);
   return (ns / unit) * unit;
 }
@@ -64,12 +60,12 @@ function makeTable(type: string, digits: number | "date"): Table {
     // Date and DateTime begin with the epoch.
     return {
       time: time === null || old || time >= 0n ? time : -time,
-      a: random(4),
-      b: oneOf(["x", "y", "z"]),
-      n: random(9),
+      a: dice.below(4),
+      b: dice.pick(["x", "y", "z"]),
+      n: dice.below(9),
     };
   });
-  return { type, digits, order: nullable ? "tuple()" : oneOf(orders), rows };
+  return { type, digits, order: nullable ? "tuple()" : dice.pick(orders), rows };
 }
 
 const tables: Table[] = [
@@ -129,16 +125,16 @@ const filters: Filter[] = [
 type Case = { readonly request: RequestInput; readonly filters: readonly Filter[] };
 
 function makeCase(i: number, count: boolean): Case {
-  const center = oneOf(days);
-  const startMs = Math.max(0, oneOf([someMs(), center]));
-  const length = oneOf([3_600_000, 6 * 3_600_000, dayMs, 3 * dayMs, random(3 * dayMs)]);
-  const granularity = oneOf(granularities);
-  const picked = Array.from({ length: 1 + random(5) }, () => oneOf(filters));
+  const center = dice.pick(days);
+  const startMs = Math.max(0, dice.pick([someMs(), center]));
+  const length = dice.pick([3_600_000, 6 * 3_600_000, dayMs, 3 * dayMs, dice.below(3 * dayMs)]);
+  const granularity = dice.pick(granularities);
+  const picked = Array.from({ length: 1 + dice.below(5) }, () => dice.pick(filters));
   const request: RequestInput = {
     startTime: startMs,
-    endTime: Math.max(startMs + length - oneOf([0, 1]), 100_000_000_000 + (startMs < 1e11 ? dayMs : 0)),
+    endTime: Math.max(startMs + length - dice.pick([0, 1]), 100_000_000_000 + (startMs < 1e11 ? dayMs : 0)),
     granularity: startMs < 1e11 ? "30d" : granularity,
-    timezone: oneOf(zones),
+    timezone: dice.pick(zones),
     series: picked.map(({ where, whereLanguage }, index) => ({
       sourceId: `t${i}`,
       where,
