@@ -8,6 +8,7 @@ import { literal } from "../../clickhouse/sql.ts";
 import type { ColumnType } from "../../clickhouse/types.ts";
 import { AppError } from "../../lib/errors.ts";
 import { instantOf, offsetAt } from "../timezone.ts";
+import { granularityMs } from "./granularity.ts";
 
 /** A request for more buckets than this is refused. */
 export const maxBuckets = 11_000;
@@ -16,30 +17,13 @@ const secondMs = 1000;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-const sizesMs: Readonly<Record<Exclude<Granularity, "auto">, number>> = {
-  "30s": 30 * secondMs,
-  "1m": 60 * secondMs,
-  "5m": 300 * secondMs,
-  "10m": 600 * secondMs,
-  "15m": 900 * secondMs,
-  "30m": 1800 * secondMs,
-  "1h": hourMs,
-  "2h": 2 * hourMs,
-  "6h": 6 * hourMs,
-  "12h": 12 * hourMs,
-  "1d": 24 * hourMs,
-  "2d": 48 * hourMs,
-  "7d": 168 * hourMs,
-  "30d": 720 * hourMs,
-};
-
 /** Sizes that `auto` chooses from, in seconds. 10m is left out so that each divides the next but one. */
 const autoSeconds = [15, 30, 60, 300, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400, 172_800, 604_800, 2_592_000];
 const autoPoints = 60;
 
 /** The size of a bucket in ms; `auto` aims at no more than 60 buckets. */
 export function bucketSize(granularity: Granularity, startMs: number, endMs: number): number {
-  if (granularity !== "auto") return sizesMs[granularity];
+  if (granularity !== "auto") return granularityMs[granularity];
   const wanted = Math.ceil(Math.floor((endMs - startMs) / secondMs) / autoPoints);
   return (autoSeconds.find((seconds) => seconds >= wanted) ?? 2_592_000) * secondMs;
 }

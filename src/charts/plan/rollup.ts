@@ -19,6 +19,7 @@ import {
   rowTime,
 } from "./conditions.ts";
 import { alias } from "./events.ts";
+import { granularityMs } from "./granularity.ts";
 import type { PlanInput, QueryPlan, Series } from "./plan.ts";
 
 export type RollupTable = { readonly rollup: Rollup; readonly schema: TableSchema };
@@ -26,27 +27,11 @@ export type RollupTable = { readonly rollup: Rollup; readonly schema: TableSchem
 type Aggregated = { readonly column: string; readonly type: ColumnType };
 type Combine = "sum" | "min" | "max";
 
-const secondMs = 1000;
-const sizesMs: Readonly<Record<Rollup["minGranularity"], number>> = {
-  "1s": secondMs,
-  "30s": 30 * secondMs,
-  "1m": 60 * secondMs,
-  "5m": 300 * secondMs,
-  "10m": 600 * secondMs,
-  "15m": 900 * secondMs,
-  "30m": 1800 * secondMs,
-  "1h": 3600 * secondMs,
-  "2h": 7200 * secondMs,
-  "6h": 21_600 * secondMs,
-  "12h": 43_200 * secondMs,
-  "1d": 86_400 * secondMs,
-};
-
 /** A plan over the coarsest rollup that gives the same answer, or undefined when none does. */
 export async function planRollup(input: PlanInput, tables: readonly RollupTable[]): Promise<QueryPlan | undefined> {
   // A rollup counts rows, not what sampled rows stand for.
   if (input.source.sampleRateExpression !== undefined) return undefined;
-  const size = ({ rollup }: RollupTable) => sizesMs[rollup.minGranularity];
+  const size = ({ rollup }: RollupTable) => granularityMs[rollup.minGranularity];
   for (const table of [...tables].sort((a, b) => size(b) - size(a))) {
     const span = wholeBuckets(input, table.rollup);
     if (span === undefined) continue;
@@ -60,7 +45,7 @@ type Span = { readonly fromMs: number; readonly untilMs: number };
 
 /** The part of the range that whole buckets of the rollup cover. */
 function wholeBuckets({ range, buckets }: PlanInput, rollup: Rollup): Span | undefined {
-  const size = sizesMs[rollup.minGranularity];
+  const size = granularityMs[rollup.minGranularity];
   if (buckets.zone !== "UTC" || buckets.sizeMs % size !== 0) return undefined;
   const complete = rollup.minDate === undefined ? 0 : Date.parse(rollup.minDate);
   const fromMs = Math.ceil(Math.max(range.startMs, complete) / size) * size;
