@@ -1,7 +1,7 @@
 /** Lets a request in, or says why not: authentication, the count against the rate limit, authorization. */
 import type { FastifyRequest } from "fastify";
 import type { Operation } from "../api/operation.ts";
-import { AppError } from "../lib/errors.ts";
+import { AppError, notFound } from "../lib/errors.ts";
 import type { Authenticator, Principal } from "./auth.ts";
 import { mayCall } from "./context.ts";
 import type { Interface } from "./errors.ts";
@@ -37,7 +37,7 @@ export async function admit(
   }
   const params = validate(operation.params, request.params, "path") as Record<string, string>;
   if (params.organizationId !== undefined && params.organizationId !== principal.organizationId) {
-    throw new AppError("NOT_FOUND", `Organization ${params.organizationId} does not exist.`);
+    throw notFound("Organization", params.organizationId);
   }
   if (!mayCall(principal.role, operation.access)) {
     throw new AppError("FORBIDDEN", `This needs the role ${operation.access}; the key has ${principal.role}.`);

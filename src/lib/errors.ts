@@ -143,6 +143,17 @@ export class AppError extends Error {
   }
 }
 
+/** NOT_FOUND with the one sentence for it; `what` is a noun with a capital. */
+export function notFound(what: string, id: string): AppError {
+  return new AppError("NOT_FOUND", `${what} ${id} does not exist.`);
+}
+
+/** The value, if there is one; throws NOT_FOUND. */
+export function found<T>(value: T | undefined, what: string, id: string): T {
+  if (value === undefined) throw notFound(what, id);
+  return value;
+}
+
 /** The sentence a caller may see: an AppError's own message, a fixed one for anything unexpected. */
 export function publicMessage(error: unknown): string {
   return error instanceof AppError ? error.message : "An unexpected error occurred.";

@@ -5,7 +5,7 @@ import { newBackupOf } from "../../backups/reconciler.ts";
 import { assertRestorable } from "../../backups/restorable.ts";
 import type { Verdict } from "../../backups/retention.ts";
 import type { PlannedFacts } from "../../backups/schedule.ts";
-import { AppError } from "../../lib/errors.ts";
+import { AppError, found, notFound } from "../../lib/errors.ts";
 import type { Backup, BackupStore } from "../../store/backups.ts";
 import type { RestoreStore } from "../../store/restores.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
@@ -170,15 +170,10 @@ async function knownService(deps: BackupDeps, params: ServiceParams): Promise<st
   if ((await deps.services.findIn(params.organizationId, params.serviceId)) !== undefined) return params.serviceId;
   const rows = await deps.backups.listIn(params.serviceId);
   if (rows.some((row) => row.organizationId === params.organizationId)) return params.serviceId;
-  throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
+  throw notFound("Service", params.serviceId);
 }
 
 async function findBackup(deps: BackupDeps, { params }: Of<BackupParams>): Promise<Backup> {
   const row = found(await deps.backups.findIn(params.organizationId, params.backupId), "Backup", params.backupId);
   return found(row.serviceId === params.serviceId ? row : undefined, "Backup", params.backupId);
-}
-
-function found<T>(value: T | undefined, what: string, id: string): T {
-  if (value === undefined) throw new AppError("NOT_FOUND", `${what} ${id} does not exist.`);
-  return value;
 }

@@ -2,7 +2,7 @@
 import type { SourceBody } from "../../api/chart-sources.ts";
 import type { Handlers, ObservabilityOperations } from "../../api/operations.ts";
 import { sourceContent, sourceRecord } from "../../charts/sources.ts";
-import { AppError } from "../../lib/errors.ts";
+import { AppError, notFound } from "../../lib/errors.ts";
 import type { ChartSourceStore } from "../../store/chart-sources.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
 import type { ServiceStore } from "../../store/services.ts";
@@ -25,7 +25,7 @@ export function chartSourceHandlers(deps: ChartSourceDeps): Pick<Handlers<Observ
   const content = async (organizationId: string, body: SourceBody) => {
     const made = sourceContent(body);
     if ((await deps.services.findIn(organizationId, made.serviceId)) === undefined) {
-      const message = `Service ${made.serviceId} does not exist.`;
+      const { message } = notFound("Service", made.serviceId);
       throw new AppError("BAD_REQUEST", message, { issues: [{ path: "serviceId", message }] });
     }
     return made;

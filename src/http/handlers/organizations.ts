@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { KeyRole, keyRecord, tokenRecord } from "../../api/keys.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { organizationRecord } from "../../api/organizations.ts";
-import { AppError } from "../../lib/errors.ts";
+import { AppError, found } from "../../lib/errors.ts";
 import type { AccessToken, ApiKey, CredentialStore } from "../../store/credentials.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
 import type { Organization, OrganizationStore } from "../../store/organizations.ts";
@@ -79,11 +79,6 @@ export function organizationHandlers(deps: {
       return undefined;
     },
   };
-}
-
-function found<T>(value: T | undefined, what: string, id: string): T {
-  if (value === undefined) throw new AppError("NOT_FOUND", `${what} ${id} does not exist.`);
-  return value;
 }
 
 /** Stored and shown in UTC, whatever offset was sent; null and undefined pass through. */

@@ -2,7 +2,7 @@
 import { withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { pipeOperations } from "../../api/pipes.ts";
-import { AppError } from "../../lib/errors.ts";
+import { AppError, found } from "../../lib/errors.ts";
 import { checkChange, mergeSettings } from "../../pipes/control/changes.ts";
 import type { PipeChecks } from "../../pipes/control/check.ts";
 import { checkDefinition, checkSource } from "../../pipes/control/definition.ts";
@@ -117,15 +117,12 @@ function commandHandlers(deps: PipeDeps): PipeHandlers<"updatePipeState" | "upda
 }
 
 async function findService(deps: PipeDeps, params: Params): Promise<Service> {
-  const row = await deps.services.findIn(params.organizationId, params.serviceId);
-  if (row === undefined) throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
-  return row;
+  return found(await deps.services.findIn(params.organizationId, params.serviceId), "Service", params.serviceId);
 }
 
 async function find(deps: PipeDeps, params: PipeParams): Promise<Pipe> {
   const pipe = await deps.pipes.findIn((await findService(deps, params)).id, params.pipeId);
-  if (pipe === undefined) throw new AppError("NOT_FOUND", `Pipe ${params.pipeId} does not exist.`);
-  return pipe;
+  return found(pipe, "Pipe", params.pipeId);
 }
 
 /** The pipe as it is after a change, which the supervisor is told of. */

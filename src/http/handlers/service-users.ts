@@ -1,6 +1,6 @@
 /** Users of services and their passwords. */
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
-import { AppError } from "../../lib/errors.ts";
+import { AppError, found, notFound } from "../../lib/errors.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
 import { newSecret, sha256Hex } from "../../store/secrets.ts";
 import type { Service, ServiceStore, ServiceUser } from "../../store/services.ts";
@@ -49,7 +49,7 @@ export function serviceUserHandlers(deps: Deps): Pick<Handlers<ManagementOperati
       const service = await findService(services, params);
       if (params.userName === "default") throw new AppError("CONFLICT", "The default user cannot be deleted.");
       if (!(await services.removeUser(service.id, params.userName))) {
-        throw new AppError("NOT_FOUND", `User ${params.userName} does not exist.`);
+        throw notFound("User", params.userName);
       }
       deps.poke();
       return undefined;
@@ -59,9 +59,7 @@ export function serviceUserHandlers(deps: Deps): Pick<Handlers<ManagementOperati
 
 /** Throws NOT_FOUND. */
 export async function findService(services: ServiceStore, params: ServiceParams): Promise<Service> {
-  const service = await services.findIn(params.organizationId, params.serviceId);
-  if (service === undefined) throw new AppError("NOT_FOUND", `Service ${params.serviceId} does not exist.`);
-  return service;
+  return found(await services.findIn(params.organizationId, params.serviceId), "Service", params.serviceId);
 }
 
 function userView(user: ServiceUser) {

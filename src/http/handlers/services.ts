@@ -4,7 +4,7 @@ import { type Input, withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import { assertRestorable } from "../../backups/restorable.ts";
 import type { ServicePorts } from "../../endpoint/service-ports.ts";
-import { AppError, type Issue } from "../../lib/errors.ts";
+import { AppError, found, type Issue } from "../../lib/errors.ts";
 import type { BackupStore } from "../../store/backups.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
 import type { PipesChoice, RestoreStore } from "../../store/restores.ts";
@@ -178,8 +178,7 @@ type FillBody = { backupId?: string | undefined; restorePipes?: PipesChoice | un
 /** Asks for the new service to be filled from a backup; refuses a backup that is not fit for it. */
 async function fillFrom(deps: ServiceDeps, organizationId: string, body: FillBody): Promise<NewService["alongside"]> {
   if (body.backupId === undefined) return undefined;
-  const backup = await deps.backups.findIn(organizationId, body.backupId);
-  if (backup === undefined) throw new AppError("NOT_FOUND", `Backup ${body.backupId} does not exist.`);
+  const backup = found(await deps.backups.findIn(organizationId, body.backupId), "Backup", body.backupId);
   assertRestorable(backup, body.force === true);
   return async (tx, serviceId) => {
     const pipes = body.restorePipes ?? "stopped";
