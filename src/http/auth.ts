@@ -6,6 +6,7 @@
  */
 import type { KeyRole } from "../api/keys.ts";
 import type { FailedLogins } from "../endpoint/auth/failed-logins.ts";
+import { parseBasicCredentials } from "../lib/basic-credentials.ts";
 import { AppError } from "../lib/errors.ts";
 import type { AuditEvent } from "../store/audit-events.ts";
 import type { Credential, CredentialStore } from "../store/credentials.ts";
@@ -89,15 +90,13 @@ export class Authenticator {
   }
 }
 
-type BasicCredentials = { readonly keyId: string | undefined; readonly digest: Buffer };
+type KeyCredentials = { readonly keyId: string | undefined; readonly digest: Buffer };
 
-function readBasic(header: string | undefined): BasicCredentials {
-  const encoded = /^Basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(header ?? "")?.[1];
-  if (encoded === undefined) throw unauthorized("Send HTTP Basic credentials: key id and key secret.");
-  const decoded = Buffer.from(encoded, "base64").toString("utf8");
-  const colon = decoded.indexOf(":");
-  const keyId = colon < 0 ? undefined : decoded.slice(0, colon);
-  return { keyId, digest: sha256(decoded.slice(colon + 1)) };
+function readBasic(header: string | undefined): KeyCredentials {
+  const basic = parseBasicCredentials(header);
+  if (basic === undefined) throw unauthorized("Send HTTP Basic credentials: key id and key secret.");
+  const { user, password } = basic;
+  return { keyId: password === undefined ? undefined : user, digest: sha256(password ?? user) };
 }
 
 function unauthorized(message: string): AppError {

@@ -2,6 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { clickHouseException } from "../../clickhouse/exception.ts";
+import { parseBasicCredentials } from "../../lib/basic-credentials.ts";
 
 export type DoorUser = {
   readonly name: string;
@@ -49,12 +50,11 @@ export function authenticate(users: readonly DoorUser[], credentials: Credential
 }
 
 function fromBasic(authorization: string): Credentials {
-  const match = /^Basic\s+([A-Za-z0-9+/=_-]*)\s*$/i.exec(authorization);
-  if (!match) throw clickHouseException("AUTHENTICATION_FAILED", "Invalid authentication: only Basic is supported");
-  const decoded = Buffer.from(match[1] as string, "base64").toString();
-  const colon = decoded.indexOf(":");
-  const user = colon < 0 ? decoded : decoded.slice(0, colon);
-  return { user: user || "default", password: colon < 0 ? "" : decoded.slice(colon + 1), given: true };
+  const basic = parseBasicCredentials(authorization);
+  if (basic === undefined) {
+    throw clickHouseException("AUTHENTICATION_FAILED", "Invalid authentication: only Basic is supported");
+  }
+  return { user: basic.user || "default", password: basic.password ?? "", given: true };
 }
 
 function header(message: IncomingMessage, name: string): string | undefined {
