@@ -47,6 +47,8 @@ export type Answer = {
 export type Api = AsyncDisposable & {
   readonly server: FastifyInstance;
   readonly organizationId: string;
+  /** Where the database lies. */
+  readonly dataDir: string;
   /** Folder of backups. */
   readonly backupDir: string;
   readonly db: Database;
@@ -111,6 +113,7 @@ export async function startApi(options: ApiOptions = {}): Promise<Api> {
     ...stores,
     server,
     organizationId: organization.id,
+    dataDir: dir,
     backupDir: join(dir, "backups"),
     disks: parts.disks,
     trail: parts.trail,

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { limits } from "../../harness/limits.ts";
 import { type Api, startApi } from "./harness.ts";
@@ -63,7 +65,12 @@ describe("creating a pipe", () => {
       ["source.objectStorage.accessKey"],
     ],
     [
-      "a queue without isContinuous, and a format that is none",
+      "a queue without isContinuous",
+      { source: { objectStorage: { url: "https://h/b/*", queueUrl: "https://sqs.eu-west-1.amazonaws.com/1/q" } } },
+      ["source.objectStorage.queueUrl"],
+    ],
+    [
+      "a format that is none",
       { source: { objectStorage: { url: "https://h/b/*", format: "XML" } } },
       ["source.objectStorage.format"],
     ],
@@ -195,7 +202,24 @@ describe("a pipe", () => {
 
   test("secrets are sealed at rest", async () => {
     const id = await storedPipe();
-    const stored = JSON.stringify(await api.pipes.find(id));
-    expect(stored).not.toContain("very-secret");
+    const sealed = async () =>
+      (await api.db.get<{ source_secrets: string }>("SELECT source_secrets FROM pipes WHERE id = ?", id))
+        ?.source_secrets ?? "";
+    const isSealed = async (secret: string) => {
+      const stored = await sealed();
+      expect(stored).not.toBe("");
+      const read = Buffer.from(stored.replace(/^v1\./, ""), "base64url").toString("latin1");
+      expect(stored + read).not.toContain(secret);
+    };
+    await isSealed("very-secret");
+    await api.pipes.change(id, { secrets: { accessKey: { accessKeyId: "AKIA", secretKey: "changed-secret" } } });
+    await isSealed("changed-secret");
+    // Nor does any file of the database, its log included.
+    const files = readdirSync(api.dataDir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    expect(files.length).toBeGreaterThan(1);
+    for (const { parentPath, name } of files) {
+      expect(readFileSync(join(parentPath, name)).toString("latin1"), name).not.toMatch(/(very|changed)-secret/);
+    }
+    expect(await api.pipes.secrets(id)).toEqual({ accessKey: { accessKeyId: "AKIA", secretKey: "changed-secret" } });
   });
 });
