@@ -23,9 +23,9 @@ function start(program: string, group: GroupLimits & { name: string }) {
 /** Counts turns of a loop for a second, on `threads` threads besides the first that only keep processors busy. */
 const counting = (threads: number) => `
   const { Worker } = process.getBuiltinModule("node:worker_threads");
-  for (let i = 0; i < ${threads}; i += 1) new Worker("for (;;);", { eval: true });
+  const workers = Array.from({ length: ${threads} }, () => new Worker("for (;;);", { eval: true }));
   const count = (ms) => { let turns = 0; for (const end = Date.now() + ms; Date.now() < end;) turns += 1; return turns; };
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await Promise.all(workers.map((worker) => new Promise((resolve) => worker.once("online", resolve))));
   process.send(count(1000), () => process.exit(0));`;
 
 describe.skipIf(!possible)("a control group", () => {

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ahead } from "./ahead.ts";
 
 test("items come in order, the producer runs ahead up to the limit, and its failure comes last", async () => {
@@ -15,8 +15,8 @@ test("items come in order, the producer runs ahead up to the limit, and its fail
     for await (const n of ahead(numbers(), 3)) {
       seen.push(n);
       if (n === 0) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-        expect(produced).toBeGreaterThanOrEqual(3);
+        await vi.waitFor(() => expect(produced).toBeGreaterThanOrEqual(3));
+        await new Promise((resolve) => setImmediate(resolve));
         expect(produced).toBeLessThan(5);
       }
     }

@@ -162,8 +162,7 @@ test("reading waits while what was read has not been sent on", async () => {
   expect(written).toBeLessThan(64);
   const before = bytes;
   for (const sent of waiting.splice(0)) sent();
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(bytes).toBeGreaterThan(before);
+  await expect.poll(() => bytes).toBeGreaterThan(before);
 });
 
 test("a head with a line break in a value is not sent", async () => {

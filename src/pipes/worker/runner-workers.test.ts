@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ClickHouseError } from "../../clickhouse/client.ts";
 import type { Batch, InsertFailure, Source } from "../../sources/source.ts";
 import type { Intent } from "../../store/ledger.ts";
@@ -12,10 +12,16 @@ function batchOf(id: string): Batch {
   return { lane: id, id, replay: { id }, inserts: [insert] };
 }
 
-type World = { readonly intents: Map<string, Intent>; readonly inserted: string[]; readonly refused: InsertFailure[] };
+type World = {
+  readonly intents: Map<string, Intent>;
+  readonly inserted: string[];
+  readonly refused: InsertFailure[];
+  /** Looks at the intents, by worker. */
+  readonly looks: number[];
+};
 
 function newWorld(): World {
-  return { intents: new Map(), inserted: [], refused: [] };
+  return { intents: new Map(), inserted: [], refused: [], looks: [0, 0] };
 }
 
 /** A worker over one ledger. `fails` is asked before every insert; `source.read` hands out the ids. */
@@ -40,7 +46,10 @@ function worker(world: World, run: string, index: number, ids: readonly string[]
       begin: async (intent: Intent) => void world.intents.set(intent.batchId, intent),
       replace: async () => {},
       confirm: async ({ batchId }: { batchId: string }) => void world.intents.delete(batchId),
-      intents: async () => [...world.intents.values()],
+      intents: async () => {
+        world.looks[index] = (world.looks[index] ?? 0) + 1;
+        return [...world.intents.values()];
+      },
       checkpoints: async () => ({}),
     },
     destination: {
@@ -83,9 +92,15 @@ test("a worker reads nothing before the batches of earlier workers are durable, 
   };
   world.intents.set("old", { batchId: "old", lane: "old", intent: frozen });
   let ready = false;
-  const first = worker(world, "now", 0, ["a"], () => (ready ? undefined : new Error("socket hang up"))).run();
+  let attempts = 0;
+  const fails = () => {
+    attempts += 1;
+    return ready ? undefined : new Error("socket hang up");
+  };
+  const first = worker(world, "now", 0, ["a"], fails).run();
   const second = worker(world, "now", 1, ["b"], () => undefined).run();
-  await new Promise((done) => setTimeout(done, 100));
+  // The second has looked once for its own, and then again and again for what the first has to replay.
+  await vi.waitFor(() => expect([attempts >= 3, (world.looks[1] ?? 0) >= 3]).toEqual([true, true]));
   expect(world.inserted).toEqual([]);
   ready = true;
   await Promise.all([first, second]);

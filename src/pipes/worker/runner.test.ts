@@ -1,5 +1,5 @@
 /** Order in a lane, where the runner is stopped or a step of its own fails. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { AppError } from "../../lib/errors.ts";
 import type { Batch, Source } from "../../sources/source.ts";
 import type { Confirmation, Intent } from "../../store/ledger.ts";
@@ -14,9 +14,12 @@ const summary = { readRows: 0, readBytes: 0, writtenRows: 1, writtenBytes: 0 };
 class NumbersSource implements Source {
   cut = 1;
   readonly inserted: string[] = [];
+  /** Batches that a reader was given. */
+  offered = 0;
 
   async *read(checkpoints: ReadonlyMap<string, unknown>): AsyncIterable<Batch> {
     for (let from = Number(checkpoints.get("lane") ?? 0); from < 3; from += this.cut) {
+      this.offered += 1;
       yield this.#batch(from, Math.min(3, from + this.cut));
     }
   }
@@ -99,10 +102,11 @@ test("a batch whose confirmation failed is replayed as it was, before the source
 
 test("when an insert is broken off, the next batch of its lane does not begin", async () => {
   const stop = new AbortController();
-  const { parts, intents } = partsOf(new NumbersSource(), {
+  const source = new NumbersSource();
+  const { parts, intents } = partsOf(source, {
     destination: {
       insert: async () => {
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await vi.waitFor(() => expect(source.offered).toBe(2));
         stop.abort();
         throw new Error("aborted");
       },

@@ -1,7 +1,6 @@
 /** What happens around the process: kill -9, a dead parent, too many queries, two hosts on one directory. */
 import { fork } from "node:child_process";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Stage } from "../../../harness/engine/stage.ts";
@@ -13,6 +12,13 @@ beforeAll(async () => {
   stage = await Stage.open();
 });
 afterAll(async () => await stage.close());
+
+/** Until so many queries of this suite run in the engine. */
+const running = async (count: number) => {
+  const sql =
+    "SELECT count() FROM system.processes WHERE query LIKE '%FROM numbers(1%' AND query NOT LIKE '%processes%'";
+  await expect.poll(() => stage.ok(sql), { timeout: 10_000 }).toBe(String(count));
+};
 
 const alive = (pid: number) => {
   try {
@@ -31,7 +37,7 @@ test("kill -9 in the middle of a query: its connection breaks, and after the res
     headers: { "X-ClickHouse-Key": "secret" },
   }).then((answer) => answer.text());
   streaming.catch(() => {});
-  await delay(500);
+  await running(2);
   process.kill(stage.host.pid, "SIGKILL");
   await expect(query).rejects.toThrow();
   await expect(streaming).rejects.toThrow();
@@ -49,7 +55,7 @@ test("kill -9 in the middle of a query that the gateway carries: a clean error",
   const login = { "X-ClickHouse-User": "default", "X-ClickHouse-Key": "secret" };
   const client = new OneConnection(Number(stage.gateway.portOf("s")), login);
   const query = client.say("SELECT sum(sleepEachRow(0.1)) FROM numbers(100) SETTINGS max_block_size = 1");
-  await delay(500);
+  await running(1);
   process.kill(stage.host.pid, "SIGKILL");
   const answer = await query;
   expect(answer.status).toBe(503);
