@@ -1,0 +1,49 @@
+/** Counts hits per key in fixed windows, in memory. A window begins with the first hit after the last one ended. */
+
+export type RateWindow = {
+  /** Hits of the window, this one included. */
+  readonly hits: number;
+  /** Ms until the window ends, possibly fractional. */
+  readonly leftMs: number;
+};
+
+export type RateCounterOptions = {
+  readonly windowMs: number;
+  /** Keys that are remembered; beyond, the one that was hit longest ago is forgotten. */
+  readonly maxKeys?: number;
+  /** The clock, in ms: replaced in tests. */
+  readonly now?: (() => number) | undefined;
+};
+
+export class RateCounter {
+  readonly #windowMs: number;
+  readonly #maxKeys: number;
+  readonly #now: () => number;
+  /** The key that was hit longest ago first. */
+  readonly #windows = new Map<string, { endsAt: number; hits: number }>();
+
+  constructor({ windowMs, maxKeys = 10_000, now = () => performance.now() }: RateCounterOptions) {
+    this.#windowMs = windowMs;
+    this.#maxKeys = maxKeys;
+    this.#now = now;
+  }
+
+  /** Keys that are remembered. */
+  get size(): number {
+    return this.#windows.size;
+  }
+
+  hit(key: string): RateWindow {
+    const now = this.#now();
+    const known = this.#windows.get(key);
+    const window = known !== undefined && known.endsAt > now ? known : { endsAt: now + this.#windowMs, hits: 0 };
+    window.hits += 1;
+    this.#windows.delete(key);
+    if (this.#windows.size >= this.#maxKeys) {
+      const [oldest] = this.#windows.keys();
+      if (oldest !== undefined) this.#windows.delete(oldest);
+    }
+    this.#windows.set(key, window);
+    return { hits: window.hits, leftMs: window.endsAt - now };
+  }
+}
