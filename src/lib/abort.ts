@@ -1,6 +1,6 @@
 /**
- * The one place that adds listeners to an AbortSignal, and always removes them again: `AbortSignal.any` and
- * `Promise.race` with a long-lived signal leak a little on every pass (nodejs/node #54614).
+ * Waits and children of an AbortSignal. They remove their listeners again, as everything must that adds one:
+ * `AbortSignal.any` and `Promise.race` with a long-lived signal leak a little on every pass (nodejs/node #54614).
  */
 
 /** Resolves after `ms`, or at once when the signal aborts. Never rejects: callers look at `signal.aborted`. */
