@@ -20,6 +20,13 @@ const command = (name: "start" | "stop" | "awake") =>
 const enginePid = () =>
   (JSON.parse(readFileSync(`${served.dataDir}/services/${service.id}/engine.pid`, "utf8")) as { pid: number }).pid;
 
+/** False when the endpoint refuses connections. */
+const listens = (of: BenchService) =>
+  query(of, "SELECT 1").then(
+    () => true,
+    (error) => !/fetch failed/.test(String(error)),
+  );
+
 /** Processes whose command line names our data directory. */
 function processesOf(dataDir: string): number[] {
   return readdirSync("/proc")
@@ -76,6 +83,8 @@ describe("a service on the embedded engine", () => {
     const engine = enginePid();
     served = await served.restartAfterKill();
     await until("the old engine is gone", async () => !processesOf(served.dataDir).includes(engine));
+    // The API may answer a moment before the endpoint listens.
+    await until("the endpoint listens", () => listens(service));
     expect(await query(service, "SELECT count() FROM t")).toBe("1000");
     await until("running", async () => (await state()) === "running");
     // One control plane and one engine host.
@@ -123,12 +132,7 @@ describe("a service on the embedded engine", () => {
     await served.api.deleteService({ params: doomed.params });
     await expect(details()).rejects.toMatchObject({ status: 404 });
     await until("the data is gone", async () => !readdirSync(`${served.dataDir}/services`).includes(doomed.id));
-    await until("the listener is gone", async () =>
-      query(doomed, "SELECT 1").then(
-        () => false,
-        (error) => /fetch failed/.test(String(error)),
-      ),
-    );
+    await until("the listener is gone", async () => !(await listens(doomed)));
   });
 });
 
