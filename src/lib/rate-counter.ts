@@ -33,6 +33,12 @@ export class RateCounter {
     return this.#windows.size;
   }
 
+  /** Hits of the key's window, without counting one. */
+  hitsOf(key: string): number {
+    const window = this.#windows.get(key);
+    return window === undefined || window.endsAt <= this.#now() ? 0 : window.hits;
+  }
+
   hit(key: string): RateWindow {
     const now = this.#now();
     const known = this.#windows.get(key);
