@@ -3,11 +3,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { anyNetwork } from "../harness/network/network.ts";
+import { keptMarks } from "../harness/sources/source-context.ts";
+import type { Json } from "../src/lib/json.ts";
+import { durable, type ObjectDurable } from "../src/sources/object-storage/durable.ts";
 import type { ObjectStorageConfig } from "../src/sources/object-storage/kind.ts";
 import { ObjectSource } from "../src/sources/object-storage/source.ts";
 import { parseUrl } from "../src/sources/object-storage/stores/location.ts";
 import { S3Store } from "../src/sources/object-storage/stores/s3.ts";
-import type { Batch, Json, SourceContext } from "../src/sources/source.ts";
+import type { Batch, SourceContext } from "../src/sources/source.ts";
 import { type BenchResult, round } from "./bench.ts";
 
 export const description = "LIST calls and ms per poll with 1 k, 10 k and 100 k old keys: flat";
@@ -77,7 +80,7 @@ async function measure(history: number) {
 
 const pollMs = 100;
 
-function contextOf(marks: Map<string, Json>): SourceContext {
+function contextOf(marks: Map<string, Json>): SourceContext<ObjectDurable> {
   return {
     network: anyNetwork,
     pipeId: "bench",
@@ -88,10 +91,7 @@ function contextOf(marks: Map<string, Json>): SourceContext {
     memoryGb: 1,
     sourceSilenceMs: 30_000,
     replica: { index: 0, count: 1 },
-    marks: async (keys) => new Map(keys.flatMap((key) => (marks.has(key) ? [[key, marks.get(key) as Json]] : []))),
-    note: async (noted) => {
-      for (const [key, mark] of Object.entries(noted)) marks.set(key, mark);
-    },
+    ...keptMarks<ObjectDurable>(durable, marks),
     reject: async () => {},
     answered: () => {},
     report: () => {},

@@ -1,5 +1,5 @@
 /** `docs/postgres-types.md`: what a column of each Postgres type becomes. The engine types come from the code. */
-import type { SourceColumn, SourceType } from "../src/sources/relational-db/server/catalog.ts";
+import type { SourceColumn, SourceType } from "../src/sources/relational-db/durable.ts";
 import { columnPlan } from "../src/sources/relational-db/tables/types.ts";
 
 type Row = {

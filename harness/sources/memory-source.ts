@@ -1,9 +1,17 @@
 /** A source in memory with lanes like partitions: the smallest one that keeps the contract, and an example of it. */
-import type { Batch, InsertFailure, Json, JsonObject, Source } from "../../src/sources/source.ts";
+import * as z from "zod/mini";
+import type { DurableOf, Stored } from "../../src/sources/durable.ts";
+import type { InsertFailure, Source, Batch as SourceBatch } from "../../src/sources/source.ts";
 
-type Range = { readonly lane: string; readonly from: number; readonly to: number; readonly skip?: readonly number[] };
+const range = z.object({ lane: z.string(), from: z.int(), to: z.int(), skip: z.optional(z.array(z.int())) });
 
-export class MemorySource implements Source {
+/** What the source keeps in the ledger. */
+export const durable = { replay: range, checkpoint: z.int(), marks: {} };
+
+type Range = Stored<typeof range>;
+type Batch = SourceBatch<DurableOf<typeof durable>>;
+
+export class MemorySource implements Source<DurableOf<typeof durable>> {
   readonly #lanes: ReadonlyMap<string, readonly string[]>;
   readonly #batchRows: number;
 
@@ -12,8 +20,8 @@ export class MemorySource implements Source {
     this.#batchRows = batchRows;
   }
 
-  async *read(checkpoints: ReadonlyMap<string, Json>): AsyncIterable<Batch> {
-    const next = new Map([...this.#lanes.keys()].map((lane) => [lane, Number(checkpoints.get(lane) ?? 0)]));
+  async *read(checkpoints: ReadonlyMap<string, number>): AsyncIterable<Batch> {
+    const next = new Map([...this.#lanes.keys()].map((lane) => [lane, checkpoints.get(lane) ?? 0]));
     for (let more = true; more; ) {
       more = false;
       for (const [lane, rows] of this.#lanes) {
@@ -27,13 +35,13 @@ export class MemorySource implements Source {
     }
   }
 
-  async replay(replay: JsonObject): Promise<Batch> {
-    return this.#batch(replay as unknown as Range);
+  async replay(replay: Range): Promise<Batch> {
+    return this.#batch(replay);
   }
 
   /** A bad row is left out and recorded; the rows around it stay in their place. */
   async refused(batch: Batch, failure: InsertFailure): Promise<readonly Batch[]> {
-    const range = batch.replay as unknown as Range;
+    const range = batch.replay;
     const rows = this.#lanes.get(range.lane) as readonly string[];
     const skip = rows.map((_, at) => at).filter((at) => at >= range.from && at < range.to && rows[at] === "bad");
     if (skip.length === 0) return [];
@@ -52,7 +60,7 @@ export class MemorySource implements Source {
     return {
       lane,
       id: `${lane}:${from}-${to}${skip.length > 0 ? "~" : ""}`,
-      replay: range as unknown as JsonObject,
+      replay: range,
       checkpoint: to,
       inserts: [{ sql: "INSERT INTO t FORMAT TSV", body: () => Buffer.from(rows.join("\n")) }],
       rejected,

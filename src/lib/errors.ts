@@ -62,6 +62,12 @@ export const errorCodes = {
     false,
     "What the source kept for the pipe is gone or belongs to another history: send the pipe the command resync.",
   ),
+  STORED_STATE_UNREADABLE: row(
+    500,
+    "INTERNAL_ERROR",
+    false,
+    "What this server had stored about the pipe is not what it can read. Run the version that wrote it, or send the pipe the command resync.",
+  ),
   DESTINATION_INVALID: row(
     400,
     "BAD_REQUEST",

@@ -63,6 +63,11 @@ const sourceCodes = codesOf("S3_ERROR", "RECEIVED_ERROR_FROM_REMOTE_IO_SERVER", 
 /** What the engine puts at the end when a materialized view failed. Quotes end the texts that a row may have put in. */
 const failedInView = /: while pushing to view [^'"]+\. \([A-Z_\d]+\)(?: \(version [^'"]*\))?\s*$/;
 
+/** Neither time nor another attempt helps. */
+export function isFinal(error: unknown): error is AppError {
+  return error instanceof AppError && (error.code === "SOURCE_LOST" || error.code === "STORED_STATE_UNREADABLE");
+}
+
 export function failureOf(error: unknown): Failure {
   if (error instanceof ClickHouseError) return ofEngine(error);
   if (error instanceof AppError) {

@@ -2,11 +2,12 @@
 import type { Server } from "node:net";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import type { ErrorCode } from "../lib/errors.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
 import type { Target } from "../outgoing/dialer.ts";
 import type { OutgoingRules } from "../outgoing/policy.ts";
-import type { DestinationTable, Json, JsonObject } from "../sources/source.ts";
-import type { Confirmation, Intent } from "../store/ledger.ts";
+import type { DestinationTable, Durable } from "../sources/source.ts";
 import type { PipeDestination } from "../store/pipes.ts";
+import type { Confirmation, Intent } from "./durable.ts";
 
 /** A pipe as a worker runs it, secrets included: it travels over IPC only, never on a command line. */
 export type Job = {
@@ -38,13 +39,13 @@ export type Limits = {
 };
 
 /** The control plane's side of a worker's calls. Refused for a worker that is not the current one. */
-export type Calls = {
-  begin(intent: Intent): Promise<void>;
-  replace(batchId: string, intents: readonly Intent[]): Promise<void>;
-  confirm(done: Confirmation): Promise<void>;
+export type Calls<D extends Durable = Durable> = {
+  begin(intent: Intent<D>): Promise<void>;
+  replace(batchId: string, intents: readonly Intent<D>[]): Promise<void>;
+  confirm(done: Confirmation<D>): Promise<void>;
   note(marks: Readonly<Record<string, Json>>, counts: Readonly<Record<string, number>>): Promise<void>;
-  intents(): Promise<Intent[]>;
-  checkpoints(): Promise<Record<string, Json>>;
+  intents(): Promise<Intent<D>[]>;
+  checkpoints(): Promise<Record<string, D["checkpoint"]>>;
   marks(keys: readonly string[]): Promise<Record<string, Json>>;
   /** Waits until the service answers, waking it if it is idle. It stays awake until the lease is released. */
   acquire(): Promise<{ readonly lease: number; readonly address: ClickHouseAddress }>;

@@ -6,11 +6,23 @@
 import type { Server } from "node:net";
 import type { Readable } from "node:stream";
 import type { z } from "zod";
+import type { Json, JsonObject } from "../lib/json.ts";
 import type { Target } from "../outgoing/dialer.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
+import type { DurableShapes } from "./durable.ts";
 
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
-export type JsonObject = { readonly [key: string]: Json };
+/**
+ * What a kind of source keeps in the ledger of its pipes, which outlives the program. The types follow from the schemas
+ * in the connector's `durable.ts` (`DurableOf`), so that everything that is written is JSON and was checked when it is read.
+ */
+export type Durable = {
+  /** What a batch is built from again. */
+  readonly replay: JsonObject;
+  /** Position of a lane. */
+  readonly checkpoint: Json;
+  /** By key. */
+  readonly marks: Readonly<Record<string, Json>>;
+};
 
 /** One INSERT of a batch. The runner adds the deduplication token and the frozen settings. */
 export type Insert = {
@@ -30,7 +42,7 @@ export type Insert = {
  * Rows that become durable together. The same `replay` value must always rebuild the same rows in the same order, cut at
  * the same places, because the deduplication token makes a repeated insert harmless only then.
  */
-export type Batch = {
+export type Batch<D extends Durable = Durable> = {
   /**
    * Batches of one lane are inserted one after the other; lanes run side by side, as many as the pipe's concurrency
    * allows. A partition or shard is a lane; where order means nothing, every batch has a lane of its own.
@@ -39,9 +51,9 @@ export type Batch = {
   /** Unique within the pipe and the same on every replay; the token is derived from it. */
   readonly id: string;
   /** Everything needed to build this batch again, without secrets. Saved before the insert begins. */
-  readonly replay: JsonObject;
+  readonly replay: D["replay"];
   /** Position of the lane once this batch is durable. Absent where marks alone say what is done. */
-  readonly checkpoint?: Json;
+  readonly checkpoint?: D["checkpoint"];
   /** In order. May be empty: then the batch only records what is given up. */
   readonly inserts: readonly Insert[];
   /**
@@ -50,7 +62,7 @@ export type Batch = {
    */
   readonly continues?: string;
   /** Things the source is done with once the batch is durable, by key (object versions, for example). */
-  readonly marks?: Readonly<Record<string, Json>>;
+  readonly marks?: D["marks"];
   /** Added to the pipe's counters when the batch is durable. */
   readonly counts?: Readonly<Partial<Record<CounterName, number>>>;
   /** Written to the error table before the batch is confirmed, once. */
@@ -113,7 +125,7 @@ export type NetworkContext = {
 };
 
 /** What a source is given besides its configuration. */
-export type SourceContext = {
+export type SourceContext<D extends Durable = Durable> = {
   readonly network: NetworkContext;
   readonly pipeId: string;
   /** Grows when the pipe starts over (resync, restore): part of every token. */
@@ -129,9 +141,9 @@ export type SourceContext = {
   readonly sourceSilenceMs: number;
   /** This worker's part of the work: replica `index` of `count`. */
   readonly replica: { readonly index: number; readonly count: number };
-  marks(keys: readonly string[]): Promise<ReadonlyMap<string, Json>>;
+  marks<K extends keyof D["marks"] & string>(keys: readonly K[]): Promise<ReadonlyMap<string, D["marks"][K]>>;
   /** Saves marks and adds to counters outside a batch. */
-  note(marks: Readonly<Record<string, Json>>, counts: Readonly<Partial<Record<CounterName, number>>>): Promise<void>;
+  note(marks: D["marks"], counts: Readonly<Partial<Record<CounterName, number>>>): Promise<void>;
   /** Records things outside a batch in the error table. A record with the same origin and position is written once. */
   reject(records: readonly RejectedRecord[]): Promise<void>;
   /** The source has just answered: an outage of it is over, also when it has nothing new. */
@@ -166,23 +178,23 @@ export type DestinationTable = {
 
 export type DestinationColumn = { readonly name: string; readonly type: string; readonly sourceField: string };
 
-export interface Source extends AsyncDisposable {
+export interface Source<D extends Durable = Durable> extends AsyncDisposable {
   /** True for a source with several tables that can give one of them up while the others go on. */
   readonly isolates?: boolean;
   /** Rebuilds a batch from its saved `replay`. Must not fail because its data is gone upstream: then the insert fails. */
-  replay(replay: JsonObject, signal: AbortSignal): Promise<Batch>;
+  replay(replay: D["replay"], signal: AbortSignal): Promise<Batch<D>>;
   /**
    * New batches after the given checkpoints, in order per lane. Returns when the source is exhausted or aborted. When it
    * throws a retryable AppError, the runner waits and calls it again with the checkpoints reached by then.
    */
-  read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncIterable<Batch>;
+  read(checkpoints: ReadonlyMap<string, D["checkpoint"]>, signal: AbortSignal): AsyncIterable<Batch<D>>;
   /**
    * Batches to insert instead of one that the engine refused: smaller or more tolerant ones, or one without inserts
    * that records what is given up. An empty list stops the pipe with the failure.
    */
-  refused(batch: Batch, failure: InsertFailure, signal: AbortSignal): Promise<readonly Batch[]>;
+  refused(batch: Batch<D>, failure: InsertFailure, signal: AbortSignal): Promise<readonly Batch<D>[]>;
   /** Tells upstream that everything up to the batch is durable. Only called after the checkpoint is saved. */
-  acknowledge(batch: Batch): Promise<void>;
+  acknowledge(batch: Batch<D>): Promise<void>;
 }
 
 /** Opened connector: its code is loaded only when a pipe of its kind is created or run. */
@@ -215,6 +227,8 @@ export type CheckOptions = {
 export type SourceKind = {
   /** The member of `source` that selects this kind. */
   readonly key: string;
+  /** What pipes of this kind keep in their ledger. */
+  readonly durable: DurableShapes;
   /** What a create request may carry. */
   readonly request: z.ZodObject;
   /** What a patch request may change; unchanged immutable members are tolerated by the handler. */

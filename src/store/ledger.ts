@@ -2,7 +2,7 @@
  * The durable side of a pipe's insert order: intents before the insert, checkpoints after it. A confirm writes
  * checkpoint, marks and counters and removes the intent in one transaction, so that a crash shows either all or none.
  */
-import type { Json, JsonObject } from "../sources/source.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
 import type { Database, Queries } from "./database.ts";
 
 export type Intent = {

@@ -11,11 +11,12 @@ import {
   type FetchRequest,
   noTopicId,
 } from "../../src/sources/message-broker/broker-client.ts";
+import { durable, type KafkaDurable } from "../../src/sources/message-broker/durable.ts";
 import type { MessageBrokerConfig } from "../../src/sources/message-broker/kind.ts";
 import type { KafkaMessage } from "../../src/sources/message-broker/protocol/records.ts";
 import { KafkaSource } from "../../src/sources/message-broker/source.ts";
 import { rowsOf } from "../../src/sources/messages/formats/rows.ts";
-import type { Batch, Source, SourceContext } from "../../src/sources/source.ts";
+import type { Source, SourceContext } from "../../src/sources/source.ts";
 
 /** Two partitions with a gap, a tombstone, text that is no JSON, and a value that the engine does not like. */
 const partitions: ReadonlyMap<number, ReadonlyMap<number, string | null>> = new Map([
@@ -97,12 +98,12 @@ class MemoryBroker implements BrokerClient {
 const config: MessageBrokerConfig = { brokers: "memory:1", topics: "t" };
 let lives = 0;
 
-function contextOf(world: World): SourceContext {
+function contextOf(world: World): SourceContext<KafkaDurable> {
   return testContext({
     // Batches of another size in each life: by age, and by bytes.
     settings: { streaming_max_insert_wait_ms: 1 + (lives % 3) * 3 },
     memoryGb: lives % 2 === 0 ? 1 : 0.000_002,
-    ...keptMarks(world.marks),
+    ...keptMarks<KafkaDurable>(durable, world.marks),
     query: async (sql) => {
       if (sql.startsWith("SELECT number")) throw new ClickHouseError(27, 400, "Code: 27. Cannot parse");
       if (sql.includes('"bad"')) throw new ClickHouseError(27, 400, "Code: 27. Cannot parse");
@@ -112,20 +113,20 @@ function contextOf(world: World): SourceContext {
 }
 
 /** A topic has no end; this one is over when every partition was handed out to its end. */
-function untilEnd(source: Source): Source {
+function untilEnd(source: Source<KafkaDurable>): Source<KafkaDurable> {
   return {
     replay: (replay, signal) => source.replay(replay, signal),
     refused: (batch, failure, signal) => source.refused(batch, failure, signal),
     acknowledge: (batch) => source.acknowledge(batch),
     [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
     async *read(checkpoints, signal) {
-      const next = new Map([...checkpoints].map(([lane, at]) => [lane, (at as { next: number }).next]));
+      const next = new Map([...checkpoints].map(([lane, at]) => [lane, at.next]));
       const over = () =>
         [...partitions.keys()].every((partition) => (next.get(`t/${partition}`) ?? 0) >= endOf(partition));
       if (over()) return;
-      for await (const batch of source.read(checkpoints, signal) as AsyncIterable<Batch>) {
+      for await (const batch of source.read(checkpoints, signal)) {
         yield batch;
-        next.set(batch.lane, (batch.checkpoint as { next: number }).next);
+        next.set(batch.lane, batch.checkpoint?.next ?? 0);
         if (over()) return;
       }
     },
@@ -137,6 +138,7 @@ const expected = [...partitions.values()]
   .filter((value): value is string => value?.startsWith("{") === true && !value.includes("bad"));
 
 describeSource("Kafka", () => ({
+  durable,
   open: async (world) => {
     lives += 1;
     // Some brokers of a cluster that is being upgraded know no ids of topics.

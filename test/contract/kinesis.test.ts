@@ -4,6 +4,7 @@ import { keptMarks, testContext, testDestination } from "../../harness/sources/s
 import { describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { childOf } from "../../src/lib/abort.ts";
+import { durable, type KinesisDurable } from "../../src/sources/managed-stream/durable.ts";
 import { finishedMark } from "../../src/sources/managed-stream/reading/lineage.ts";
 import { virtualColumns } from "../../src/sources/managed-stream/records/message.ts";
 import { StreamSource } from "../../src/sources/managed-stream/source.ts";
@@ -39,9 +40,9 @@ function stream(): MemoryStream {
 const expected = ["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "b0", "b1", "c0", "c1", "d0", "d1"];
 let lives = 0;
 
-function contextOf(world: World): SourceContext {
+function contextOf(world: World): SourceContext<KinesisDurable> {
   return testContext({
-    ...keptMarks(world.marks),
+    ...keptMarks<KinesisDurable>(durable, world.marks),
     query: async (sql) => {
       if (sql.includes("unreadable")) throw new ClickHouseError(27, 400, "Code: 27. DB::Exception: Cannot parse");
       return [];
@@ -50,7 +51,7 @@ function contextOf(world: World): SourceContext {
 }
 
 /** A stream never ends; this one does when the end of every shard is durable. */
-function ending(source: StreamSource, world: World, upstream: MemoryStream): Source {
+function ending(source: StreamSource, world: World, upstream: MemoryStream): Source<KinesisDurable> {
   const isOver = () => upstream.all.every((shard) => world.marks.has(finishedMark(shard.id)));
   return {
     read: async function* (checkpoints, signal) {
@@ -69,6 +70,7 @@ function ending(source: StreamSource, world: World, upstream: MemoryStream): Sou
 describeSource("Kinesis", () => {
   const upstream = stream();
   return {
+    durable,
     open: async (world) => {
       lives += 1;
       const source = new StreamSource({

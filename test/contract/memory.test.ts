@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { MemorySource } from "../../harness/sources/memory-source.ts";
+import { durable, MemorySource } from "../../harness/sources/memory-source.ts";
 import { describeSource } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import type { Insert } from "../../src/sources/source.ts";
@@ -21,6 +21,7 @@ const lanes = new Map([
 let lives = 0;
 
 describeSource("memory", () => ({
+  durable,
   open: async () => {
     lives += 1;
     return new MemorySource(lanes, 1 + (lives % 4));

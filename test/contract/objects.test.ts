@@ -1,6 +1,7 @@
 import { keptMarks, testContext } from "../../harness/sources/source-context.ts";
 import { describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
+import { durable, type ObjectDurable } from "../../src/sources/object-storage/durable.ts";
 import type { ObjectStorageConfig } from "../../src/sources/object-storage/kind.ts";
 import { ObjectSource } from "../../src/sources/object-storage/source.ts";
 import type { ObjectFile, ObjectStore } from "../../src/sources/object-storage/stores/store.ts";
@@ -54,12 +55,12 @@ const config: ObjectStorageConfig = { url: "http://host/bucket/in/*" };
 
 let lives = 0;
 
-function contextOf(world: World): SourceContext {
+function contextOf(world: World): SourceContext<ObjectDurable> {
   lives += 1;
   return testContext({
     // Another number of files per batch in each life.
     settings: { object_storage_max_file_count: 1 + (lives % 5), object_storage_max_insert_bytes: 2 ** 30 },
-    ...keptMarks(world.marks),
+    ...keptMarks<ObjectDurable>(durable, world.marks),
     query: async () => {
       throw new ClickHouseError(117, 400, "Code: 117. Unreadable");
     },
@@ -67,6 +68,7 @@ function contextOf(world: World): SourceContext {
 }
 
 describeSource("object storage", () => ({
+  durable,
   open: async (world) =>
     new ObjectSource({ config, context: contextOf(world), store: new MemoryStore(objects), pattern: "in/*" }),
   expected: [...objects]

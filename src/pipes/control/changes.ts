@@ -5,8 +5,9 @@ import type { z } from "zod";
 import { withoutNulls } from "../../api/operation.ts";
 import type { createPipeBody, pipeOperations } from "../../api/pipes.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { kindOf } from "../../sources/registry.ts";
-import type { DestinationTable, JsonObject, SourceKind } from "../../sources/source.ts";
+import type { DestinationTable, SourceKind } from "../../sources/source.ts";
 import type { Pipe, PipeChange, PipeDestination } from "../../store/pipes.ts";
 import { destinationIssues, fullConfig, mappingIssues, splitSecrets, tableOf } from "./definition.ts";
 

@@ -3,6 +3,7 @@
 import { ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import { abortable } from "../../lib/abort.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import type { Target } from "../../outgoing/dialer.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
@@ -11,7 +12,6 @@ import type {
   Connector,
   DestinationTable,
   FoundField,
-  JsonObject,
   NetworkContext,
   Query,
   SourceKind,

@@ -4,8 +4,9 @@ import { withoutNulls } from "../../api/operation.ts";
 import type { createPipeBody } from "../../api/pipes.ts";
 import { columnTypeProblem, tableExpressionProblem } from "../../clickhouse/guard.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { kindOf, sourceKinds } from "../../sources/registry.ts";
-import type { DestinationTable, JsonObject, SourceKind } from "../../sources/source.ts";
+import type { DestinationTable, SourceKind } from "../../sources/source.ts";
 import type { NewPipe, Pipe, PipeDestination } from "../../store/pipes.ts";
 import type { Job } from "../protocol.ts";
 

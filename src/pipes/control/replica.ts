@@ -9,7 +9,9 @@ import { AppError, publicMessage } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { recordProcess } from "../../lib/process.ts";
 import type { Permits } from "../../outgoing/permits.ts";
+import { kindOf } from "../../sources/registry.ts";
 import type { Ledger } from "../../store/ledger.ts";
+import { StoredForms } from "../durable.ts";
 import type { Calls, FromWorker, Job, ToWorker, WorkerStatus } from "../protocol.ts";
 import { listenForEngine } from "./engine-listener.ts";
 import { startWorkerProcess, type WorkerProcessOptions } from "./worker-process.ts";
@@ -42,6 +44,7 @@ export type ReplicaParts = {
 export class Replica {
   readonly #parts: ReplicaParts;
   readonly #child: ChildProcess;
+  readonly #forms: StoredForms;
   readonly #leases = new Map<number, () => void>();
   readonly #permits: (() => void)[] = [];
   readonly #ended = new AbortController();
@@ -54,6 +57,7 @@ export class Replica {
 
   constructor(parts: ReplicaParts) {
     this.#parts = parts;
+    this.#forms = new StoredForms(kindOf(parts.job.sourceKind).durable);
     this.#child = startWorkerProcess({ ...parts.process, config: parts.job.config });
     if (this.#child.pid !== undefined) recordProcess(parts.pidFile, this.#child.pid);
     this.exited = new Promise((resolve) => {
@@ -140,19 +144,25 @@ export class Replica {
   get #calls(): Calls {
     const { ledger, job } = this.#parts;
     const { pipeId } = job;
+    const forms = this.#forms;
     return {
       begin: async (intent) => {
         // Here and not at the engine: a batch that was begun must be inserted, whatever else happens.
         const problem = await this.#parts.diskProblem(this.#parts.serviceId);
         if (problem !== undefined) throw new AppError("LIMIT_REACHED", problem);
-        await ledger.begin(pipeId, intent);
+        await ledger.begin(pipeId, forms.writeIntent(intent));
       },
-      replace: (batchId, intents) => ledger.replace(pipeId, batchId, intents),
-      confirm: (done) => ledger.confirm(pipeId, done),
-      note: (marks, counts) => ledger.note(pipeId, marks, counts),
-      intents: () => ledger.intents(pipeId),
-      checkpoints: () => ledger.checkpoints(pipeId),
-      marks: (keys) => ledger.marks(pipeId, keys),
+      replace: (batchId, intents) =>
+        ledger.replace(
+          pipeId,
+          batchId,
+          intents.map((intent) => forms.writeIntent(intent)),
+        ),
+      confirm: (done) => ledger.confirm(pipeId, forms.writeConfirmation(done)),
+      note: (marks, counts) => ledger.note(pipeId, forms.writeMarks(marks), counts),
+      intents: async () => (await ledger.intents(pipeId)).map((intent) => forms.readIntent(intent)),
+      checkpoints: async () => forms.readCheckpoints(await ledger.checkpoints(pipeId)),
+      marks: async (keys) => forms.readMarks(await ledger.marks(pipeId, keys)),
       acquire: async () => {
         const { release, address } = await this.#parts.acquire(this.#parts.serviceId, this.#ended.signal);
         if (this.#over) {

@@ -24,6 +24,7 @@ import type { Job, Limits } from "../protocol.ts";
 import { fullConfig, jobOf } from "./definition.ts";
 import type { AcquireService, DiskProblem, Replica, ReplicaParts } from "./replica.ts";
 import { hasOutcome, observedOf, pipeAction, presenceOf, shownState, wantedOf } from "./state.ts";
+import { problemOf } from "./stored-definition.ts";
 
 /** A worker process, as much of it as the supervisor uses. */
 export type PipeWorker = Pick<Replica, "status" | "gauges" | "over" | "how" | "pidFile" | "tellOwnPorts" | "stop">;
@@ -156,6 +157,8 @@ export class PipesSupervisor {
     // A restart after a death keeps its word and reason until the worker says something else.
     if (pipe.state !== "Degraded") await this.#setState(pipe, "Provisioning", null);
     const secrets = await this.#options.pipes.secrets(pipe.id);
+    const problem = problemOf(pipe, fullConfig(pipe, secrets));
+    if (problem !== undefined) return await this.#setState(pipe, "Failed", problem);
     const single = kindOf(pipe.sourceKind).targets !== undefined;
     const count = single ? 1 : Math.max(1, pipe.scaling.replicas ?? 1);
     const name = randomUUID();

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { pipeWorkerRules } from "../../confinement/room-rules.ts";
 import { spawnConfined } from "../../confinement/spawn.ts";
 import { childEnvironment } from "../../lib/child-environment.ts";
-import type { JsonObject } from "../../sources/source.ts";
+import type { JsonObject } from "../../lib/json.ts";
 
 const workerFile = fileURLToPath(new URL("../../processes/pipe-worker.ts", import.meta.url));
 

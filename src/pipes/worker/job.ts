@@ -5,8 +5,8 @@ import { Backoff, retry } from "../../lib/backoff.ts";
 import { AppError } from "../../lib/errors.ts";
 import { shareOf } from "../../lib/share.ts";
 import type { Connector, NetworkContext, Query, Source, SourceContext } from "../../sources/source.ts";
-import type { Intent } from "../../store/ledger.ts";
-import { failureOf, sentenceOf } from "../failures.ts";
+import type { Intent } from "../durable.ts";
+import { failureOf, isFinal, sentenceOf } from "../failures.ts";
 import type { Calls, Job, WorkerStatus } from "../protocol.ts";
 import { Destination } from "./destination.ts";
 import { Health, PipeFailure } from "./health.ts";
@@ -130,7 +130,10 @@ async function prepare(job: Job, destination: Destination, calls: Calls, health:
     await destination.prepare({ empty: job.epoch > 0 && !begun });
     if (!begun) await calls.note({ [begunMark]: job.epoch }, {});
   };
-  const classify = (error: unknown) => health.bad(failureOf(error));
+  const classify = (error: unknown): undefined => {
+    if (isFinal(error)) throw error;
+    health.bad(failureOf(error));
+  };
   await retry(work, { signal, backoff: backoffOf(job), classify });
 }
 

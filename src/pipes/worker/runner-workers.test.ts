@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { ClickHouseError } from "../../clickhouse/client.ts";
 import type { Batch, InsertFailure, Source } from "../../sources/source.ts";
-import type { Intent } from "../../store/ledger.ts";
+import type { Intent } from "../durable.ts";
 import { Health } from "./health.ts";
 import { Runner } from "./runner.ts";
 

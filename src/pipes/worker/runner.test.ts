@@ -2,7 +2,7 @@
 import { expect, test, vi } from "vitest";
 import { AppError } from "../../lib/errors.ts";
 import type { Batch, Source } from "../../sources/source.ts";
-import type { Confirmation, Intent } from "../../store/ledger.ts";
+import type { Confirmation, Intent } from "../durable.ts";
 import type { WorkerStatus } from "../protocol.ts";
 import { Health } from "./health.ts";
 import { Runner, type RunnerParts } from "./runner.ts";

@@ -10,10 +10,9 @@
  */
 import { sleep } from "../../lib/abort.ts";
 import { Backoff, retry } from "../../lib/backoff.ts";
-import { AppError } from "../../lib/errors.ts";
-import type { Batch, Insert, InsertFailure, Json, JsonObject, Source } from "../../sources/source.ts";
-import type { Intent } from "../../store/ledger.ts";
-import { type Failure, failureOf, sentenceOf } from "../failures.ts";
+import type { Batch, Durable, Insert, InsertFailure, Source } from "../../sources/source.ts";
+import type { FrozenBatch, Intent } from "../durable.ts";
+import { type Failure, failureOf, isFinal, sentenceOf } from "../failures.ts";
 import type { Calls, Limits } from "../protocol.ts";
 import type { Destination } from "./destination.ts";
 import { type Health, PipeFailure } from "./health.ts";
@@ -29,22 +28,11 @@ const isolatedShare = 1 / 60;
 /** Pause between two looks at what other workers have left to replay. */
 const othersPollMs = 200;
 
-type Frozen = {
-  readonly token: string;
-  readonly settings: readonly EngineSettings[];
-  readonly replay: JsonObject;
-  /** The worker that saved this, by its run and its number in it. */
-  readonly run: string;
-  readonly replica: number;
-  /** The run in which the batch, or the refused one that it stands for, was begun. */
-  readonly since: string;
-};
-
-export type RunnerParts = {
+export type RunnerParts<D extends Durable = Durable> = {
   readonly pipeId: string;
   readonly epoch: number;
-  readonly source: Source;
-  readonly ledger: Pick<Calls, "begin" | "replace" | "confirm" | "intents" | "checkpoints">;
+  readonly source: Source<D>;
+  readonly ledger: Pick<Calls<D>, "begin" | "replace" | "confirm" | "intents" | "checkpoints">;
   readonly destination: Pick<Destination, "insert" | "reject">;
   readonly health: Health;
   readonly settings: EngineSettings;
@@ -52,14 +40,14 @@ export type RunnerParts = {
   readonly limits: Limits;
   readonly worker: { readonly run: string; readonly index: number };
   /** Which of the intents that earlier runs have saved are this worker's. */
-  readonly isMine: (intent: Intent) => boolean;
+  readonly isMine: (intent: Intent<D>) => boolean;
 };
 
-export class Runner {
-  readonly #parts: RunnerParts;
+export class Runner<D extends Durable = Durable> {
+  readonly #parts: RunnerParts<D>;
   readonly #signal: AbortSignal;
 
-  constructor(parts: RunnerParts, signal: AbortSignal) {
+  constructor(parts: RunnerParts<D>, signal: AbortSignal) {
     this.#parts = parts;
     this.#signal = signal;
   }
@@ -94,9 +82,8 @@ export class Runner {
   async #replay(): Promise<void> {
     const saved = (await this.#parts.ledger.intents()).filter((intent) => this.#isMine(intent));
     const lanes = new Lanes(this.#parts.concurrency);
-    for (const { intent } of saved) {
+    for (const { intent: frozen } of saved) {
       if (this.#signal.aborted) break;
-      const frozen = intent as unknown as Frozen;
       const batch = await this.#untilPossible(() => this.#parts.source.replay(frozen.replay, this.#signal));
       if (batch !== undefined) await lanes.start(batch.lane, () => this.#insert(batch, frozen));
     }
@@ -105,8 +92,8 @@ export class Runner {
   }
 
   /** One of a replaced batch belongs to the worker that replaced it, also for a worker that starts later. */
-  #isMine(intent: Intent): boolean {
-    const { run, replica } = intent.intent as unknown as Frozen;
+  #isMine(intent: Intent<D>): boolean {
+    const { run, replica } = intent.intent;
     const { worker, isMine } = this.#parts;
     return run === worker.run ? replica === worker.index : isMine(intent);
   }
@@ -116,13 +103,13 @@ export class Runner {
    * inserted a second time under another token.
    */
   async #awaitOthers(): Promise<void> {
-    const isOld = ({ intent }: Intent) => (intent as unknown as Frozen).since !== this.#parts.worker.run;
+    const isOld = ({ intent }: Intent<D>) => intent.since !== this.#parts.worker.run;
     while (!this.#signal.aborted && (await this.#parts.ledger.intents()).some(isOld)) {
       await sleep(othersPollMs, this.#signal);
     }
   }
 
-  async #begin(batch: Batch, backoff: Backoff): Promise<void> {
+  async #begin(batch: Batch<D>, backoff: Backoff): Promise<void> {
     // The batch before it in its lane may have been broken off: a lane must not have two open intents.
     if (this.#signal.aborted) return;
     const frozen = this.#freeze(batch, this.#parts.worker.run);
@@ -132,7 +119,7 @@ export class Runner {
     await this.#insert(batch, frozen);
   }
 
-  #freeze(batch: Batch, since: string): Frozen {
+  #freeze(batch: Batch<D>, since: string): FrozenBatch<D> {
     const { run, index } = this.#parts.worker;
     return {
       run,
@@ -144,7 +131,7 @@ export class Runner {
     };
   }
 
-  async #insert(batch: Batch, frozen: Frozen): Promise<void> {
+  async #insert(batch: Batch<D>, frozen: FrozenBatch<D>): Promise<void> {
     let sentRows = 0;
     let sentBytes = 0;
     for (const [index, insert] of batch.inserts.entries()) {
@@ -170,7 +157,7 @@ export class Runner {
     await this.#parts.ledger.confirm({
       batchId: batch.id,
       lane: batch.lane,
-      ...(batch.checkpoint === undefined ? {} : { checkpoint: batch.checkpoint as Json }),
+      ...(batch.checkpoint === undefined ? {} : { checkpoint: batch.checkpoint }),
       marks: batch.marks ?? {},
       counts: { fetchedRows, sentRows, sentBytes, ...batch.counts },
     });
@@ -206,7 +193,7 @@ export class Runner {
     return source.isolates === true && Date.now() - refusedSince >= limits.destinationOutageMs * isolatedShare;
   }
 
-  async #replace(batch: Batch, since: string, failure: InsertFailure): Promise<void> {
+  async #replace(batch: Batch<D>, since: string, failure: InsertFailure): Promise<void> {
     const instead = await this.#untilPossible(() => this.#parts.source.refused(batch, failure, this.#signal));
     if (instead === undefined) return;
     if (instead.length === 0) throw new PipeFailure(failure.message);
@@ -226,11 +213,11 @@ export class Runner {
     return await retry(work, { signal: this.#signal, backoff: this.#backoff(), classify });
   }
 
-  /** Outages are waited for; a source that has lost what it kept for the pipe, and a bug of ours, fail the pipe. */
+  /** Outages are waited for. A lost source, stored state that cannot be read, and a bug of ours fail the pipe. */
   #assertPasses(error: unknown): undefined {
     if (error instanceof PipeFailure) throw error;
     if (error instanceof TypeError || error instanceof RangeError) throw error;
-    if (error instanceof AppError && error.code === "SOURCE_LOST") throw new PipeFailure(error.message);
+    if (isFinal(error)) throw new PipeFailure(error.message);
     this.#parts.health.bad(failureOf(error));
   }
 
@@ -244,6 +231,6 @@ function isRefusal(failure: Failure, strikes: number): boolean {
   return failure.kind === "source" && strikes >= maxSourceAttempts;
 }
 
-function intentOf(batch: Batch, frozen: Frozen): Intent {
-  return { batchId: batch.id, lane: batch.lane, intent: frozen as unknown as JsonObject };
+function intentOf<D extends Durable>(batch: Batch<D>, intent: FrozenBatch<D>): Intent<D> {
+  return { batchId: batch.id, lane: batch.lane, intent };
 }

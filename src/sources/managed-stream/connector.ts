@@ -14,6 +14,7 @@ import type {
   SourceContext,
 } from "../source.ts";
 import { KinesisStream } from "./client/client.ts";
+import type { KinesisDurable } from "./durable.ts";
 import type { ManagedStreamConfig } from "./kind.ts";
 import { consumerOf } from "./reading/fan-out.ts";
 import { patiently } from "./reading/polling.ts";
@@ -45,7 +46,7 @@ export const connector: Connector<ManagedStreamConfig> = {
     });
   },
 
-  async open(config: ManagedStreamConfig, context: SourceContext) {
+  async open(config: ManagedStreamConfig, context: SourceContext<KinesisDurable>) {
     const { network } = context;
     const rows = await rowsOf<StreamMessage>(config, registryDialer(network));
     const plan = planRows(context.destination, rows.format, virtualColumns(config.streamName));

@@ -1,7 +1,9 @@
 /** `source.managedStream`: a Kinesis data stream. */
 import { z } from "zod";
+import type { JsonObject } from "../../lib/json.ts";
 import { schemaRegistry } from "../schema-registry.ts";
-import type { JsonObject, SourceKind } from "../source.ts";
+import type { SourceKind } from "../source.ts";
+import { durable } from "./durable.ts";
 
 const request = z.strictObject({
   format: z.enum(["JSONEachRow", "Avro", "AvroConfluent", "Protobuf"]).optional(),
@@ -31,6 +33,7 @@ export type ManagedStreamConfig = z.output<typeof request>;
 
 export const managedStream = {
   key: "managedStream",
+  durable,
   request,
   mutable: ["authentication", "iamRole", "accessKey"],
   secrets: ["accessKey", "schemaRegistry.credentials"],

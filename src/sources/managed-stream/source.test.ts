@@ -7,15 +7,19 @@ import { MemoryStream, record } from "../../../harness/kinesis/memory-stream.ts"
 import { aggregated } from "../../../harness/kinesis/pipes.ts";
 import { anyNetwork } from "../../../harness/network/network.ts";
 import { until } from "../../../harness/serve.ts";
-import { testContext, testDestination } from "../../../harness/sources/source-context.ts";
+import { keptMarks, testContext, testDestination } from "../../../harness/sources/source-context.ts";
+import type { Json } from "../../lib/json.ts";
 import { JsonRows } from "../messages/formats/json-rows.ts";
 import { type BatchLimits, batchLimits } from "../messages/limits.ts";
 import { planRows } from "../messages/plan.ts";
-import type { Batch, Json, RejectedRecord, SourceContext } from "../source.ts";
+import type { RejectedRecord, Batch as SourceBatch, SourceContext } from "../source.ts";
 import { connector } from "./connector.ts";
+import { durable, type KinesisDurable } from "./durable.ts";
 import { finishedMark } from "./reading/lineage.ts";
 import { messagesOf, virtualColumns } from "./records/message.ts";
 import { StreamSource } from "./source.ts";
+
+type Batch = SourceBatch<KinesisDurable>;
 
 const config = { streamName: "s", region: "us-east-1" };
 
@@ -24,7 +28,11 @@ function shardOf(id: string, closed: boolean, count: number) {
   return { id, parents: [], closed, records };
 }
 
-function sourceOf(api: MemoryStream, limits: Partial<BatchLimits> = {}, context: Partial<SourceContext> = {}) {
+function sourceOf(
+  api: MemoryStream,
+  limits: Partial<BatchLimits> = {},
+  context: Partial<SourceContext<KinesisDurable>> = {},
+) {
   return new StreamSource({
     config,
     context: testContext(context),
@@ -42,7 +50,7 @@ afterEach(async () => {
 });
 
 /** Reads in the background and keeps every batch; nothing is acknowledged. */
-function reading(source: StreamSource, checkpoints: ReadonlyMap<string, Json> = new Map()): Batch[] {
+function reading(source: StreamSource, checkpoints: ReadonlyMap<string, string> = new Map()): Batch[] {
   const batches: Batch[] = [];
   const stop = new AbortController();
   const over = (async () => {
@@ -95,11 +103,8 @@ test("a shard that left the stream before its end is recorded once and its child
   const stream = new MemoryStream([{ ...shardOf("child", false, 5), parents: ["gone"] }], 100);
   const marks = new Map<string, Json>();
   const rejected: RejectedRecord[] = [];
-  const context: Partial<SourceContext> = {
-    marks: async (keys) => new Map([...marks].filter(([key]) => keys.includes(key))),
-    note: async (more) => {
-      for (const [key, mark] of Object.entries(more)) marks.set(key, mark);
-    },
+  const context: Partial<SourceContext<KinesisDurable>> = {
+    ...keptMarks<KinesisDurable>(durable, marks),
     reject: async (records) => void rejected.push(...records),
   };
   const batches = reading(sourceOf(stream, {}, context), new Map([["gone", "12345"]]));
@@ -115,12 +120,9 @@ test("two replicas read different shards, and a child only after the other repli
   const stream = new MemoryStream([...shards, child], 100);
   const marks = new Map<string, Json>();
   const replicas = [0, 1].map((index) => {
-    const context: Partial<SourceContext> = {
+    const context: Partial<SourceContext<KinesisDurable>> = {
       replica: { index, count: 2 },
-      marks: async (keys) => new Map([...marks].filter(([key]) => keys.includes(key))),
-      note: async (more) => {
-        for (const [key, mark] of Object.entries(more)) marks.set(key, mark);
-      },
+      ...keptMarks<KinesisDurable>(durable, marks),
     };
     const source = sourceOf(stream, {}, context);
     return { source, batches: reading(source) };

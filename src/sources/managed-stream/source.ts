@@ -5,39 +5,36 @@
  */
 import { childOf } from "../../lib/abort.ts";
 import { shareOf } from "../../lib/share.ts";
+import { marks } from "../marks.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
 import { type BatchStart, type Closed, LaneBatches } from "../messages/lane-batches.ts";
 import type { BatchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
-import { answerRefusal, type Refused, refusedJson, refusedOf } from "../messages/refusals.ts";
-import type { Batch, InsertFailure, Json, JsonObject, Source, SourceContext } from "../source.ts";
+import { answerRefusal, byReason, type Refused, refusedOf } from "../messages/refusals.ts";
+import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
+import type { KinesisDurable, RangeReplay } from "./durable.ts";
 import type { ManagedStreamConfig } from "./kind.ts";
 import { finished, finishedMark } from "./reading/lineage.ts";
 import { readRange } from "./reading/polling.ts";
-import { isWithin, type Range, rangeText, sequenceOf } from "./reading/position.ts";
+import { isWithin, rangeText, sequenceOf } from "./reading/position.ts";
 import { Shards, shardEnd } from "./reading/shards.ts";
 import { type Start, startOf } from "./reading/start.ts";
 import { maxMessageBytes, messagesOf, type StreamMessage } from "./records/message.ts";
 import { type FanOutApi, type StreamApi, StreamError } from "./stream.ts";
 
-type RangeReplay = Range & {
-  readonly shard: string;
-  /** Messages that the engine refused; from then on the batch has an id of its own and keeps its token. */
-  readonly refused?: JsonObject;
-  readonly attempt?: number;
-};
-type Replay = RangeReplay | { readonly shard: string; readonly end: true };
+type Batch = SourceBatch<KinesisDurable>;
+type Context = SourceContext<KinesisDurable>;
 
 export type SourceParts = {
   readonly config: ManagedStreamConfig;
-  readonly context: SourceContext;
+  readonly context: Context;
   readonly api: StreamApi;
   readonly fanOut: (FanOutApi & { close(): void }) | undefined;
   readonly encoder: RowEncoder<StreamMessage>;
   readonly limits: BatchLimits;
 };
 
-export class StreamSource implements Source {
+export class StreamSource implements Source<KinesisDurable> {
   readonly #parts: SourceParts;
   /** Rows of the batches in hand: what a refused one is looked through for. */
   readonly #messages = new WeakMap<Batch, MessageBatch<StreamMessage>>();
@@ -49,7 +46,7 @@ export class StreamSource implements Source {
     this.#parts = parts;
   }
 
-  async *read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncIterable<Batch> {
+  async *read(checkpoints: ReadonlyMap<string, string>, signal: AbortSignal): AsyncIterable<Batch> {
     const { context, config, api, fanOut, encoder, limits } = this.#parts;
     this.#start ??= await startOf(config, context, api, signal);
     if (this.#start === undefined) return;
@@ -73,21 +70,20 @@ export class StreamSource implements Source {
     }
   }
 
-  async replay(replay: JsonObject, signal: AbortSignal): Promise<Batch> {
-    const saved = replay as unknown as Replay;
+  async replay(saved: KinesisDurable["replay"], signal: AbortSignal): Promise<Batch> {
     return "end" in saved ? this.#endBatch(saved.shard) : await this.#rebuild(saved, signal);
   }
 
   async refused(batch: Batch, failure: InsertFailure, signal: AbortSignal): Promise<readonly Batch[]> {
-    const saved = batch.replay as unknown as RangeReplay;
+    const saved = batch.replay;
     const messages = this.#messages.get(batch);
-    if (messages === undefined) return [];
+    if (messages === undefined || "end" in saved) return [];
     const { encoder, context } = this.#parts;
     const answer = await answerRefusal(messages, encoder.plan, refusedOf(saved.refused), failure, context.query);
     if (answer.kind === "stop") return [];
     if (answer.kind === "without") {
       const attempt = (saved.attempt ?? 0) + 1;
-      return [await this.#rebuild({ ...saved, refused: refusedJson(answer.refused), attempt }, signal)];
+      return [await this.#rebuild({ ...saved, refused: byReason(answer.refused), attempt }, signal)];
     }
     const middle = String(answer.lastOfFirst);
     const { attempt: _, ...range } = saved;
@@ -149,7 +145,7 @@ export class StreamSource implements Source {
       lane: shard,
       id: attempt === 0 ? original : `${original}~${attempt}`,
       ...(attempt === 0 ? {} : { continues: original }),
-      replay: saved as unknown as JsonObject,
+      replay: saved,
       checkpoint: last,
       inserts: messages.inserts(),
       rejected: messages.rejected,
@@ -170,7 +166,7 @@ export class StreamSource implements Source {
       id: `${this.#parts.config.streamName}:${shard}:${shardEnd}`,
       replay: { shard, end: true },
       inserts: [],
-      marks: { [finishedMark(shard)]: finished },
+      marks: marks([finishedMark(shard), finished]),
     };
   }
 

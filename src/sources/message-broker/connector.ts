@@ -7,6 +7,7 @@ import { checkSamples, describeSamples, type Samples } from "../messages/samples
 import type { CheckOptions, Connector, DiscoverOptions, FoundField, NetworkContext, SourceContext } from "../source.ts";
 import { accessOf, topicsOf } from "./access.ts";
 import type { BrokerClient } from "./broker-client.ts";
+import type { KafkaDurable } from "./durable.ts";
 import { unknownTopic } from "./failures.ts";
 import { virtualColumns } from "./format.ts";
 import { Membership } from "./group/membership.ts";
@@ -33,7 +34,7 @@ export const connector: Connector<MessageBrokerConfig> = {
     });
   },
 
-  async open(config: MessageBrokerConfig, context: SourceContext) {
+  async open(config: MessageBrokerConfig, context: SourceContext<KafkaDurable>) {
     const { pipeId, replica, network } = context;
     const access = accessOf(config, network);
     const client = new KafkaClient(access, `millrace-${pipeId}-${replica.index}`);

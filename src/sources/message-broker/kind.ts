@@ -1,7 +1,9 @@
 /** `source.messageBroker`: topics of a Kafka-protocol broker. */
 import { z } from "zod";
+import type { JsonObject } from "../../lib/json.ts";
 import { schemaRegistry } from "../schema-registry.ts";
-import type { JsonObject, SourceKind } from "../source.ts";
+import type { SourceKind } from "../source.ts";
+import { durable } from "./durable.ts";
 
 const credentials = z.union([
   z.strictObject({ username: z.string().min(1), password: z.string().min(1) }),
@@ -37,6 +39,7 @@ export type MessageBrokerConfig = z.output<typeof request>;
 
 export const messageBroker = {
   key: "messageBroker",
+  durable,
   request,
   mutable: ["authentication", "iamRole", "caCertificate", "reversePrivateEndpointIds", "credentials"],
   secrets: ["credentials", "schemaRegistry.credentials"],

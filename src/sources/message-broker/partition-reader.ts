@@ -7,7 +7,7 @@ import { AppError } from "../../lib/errors.ts";
 import { shareOf } from "../../lib/share.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
 import type { LaneBatches } from "../messages/lane-batches.ts";
-import type { Json, SourceContext } from "../source.ts";
+import type { SourceContext } from "../source.ts";
 import {
   AnswerMemory,
   type BrokerClient,
@@ -17,10 +17,11 @@ import {
   noTopicId,
   type TopicInfo,
 } from "./broker-client.ts";
+import type { Checkpoint, KafkaDurable } from "./durable.ts";
 import { failureOfPartition, unknownTopic } from "./failures.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import type { Lag } from "./lag.ts";
-import { beginnings, type Checkpoint, laneOf } from "./positions.ts";
+import { beginnings, laneOf } from "./positions.ts";
 import { isPassing, kafkaCodes } from "./protocol/error-codes.ts";
 import { emptyMessage, type KafkaMessage, offsetBehind, RecordCursor } from "./protocol/records.ts";
 
@@ -49,7 +50,7 @@ export type ReaderParts = {
   readonly client: BrokerClient;
   readonly topics: readonly string[];
   readonly offset: MessageBrokerConfig["offset"];
-  readonly context: SourceContext;
+  readonly context: SourceContext<KafkaDurable>;
   readonly encoder: RowEncoder<KafkaMessage>;
   readonly batches: LaneBatches<KafkaMessage>;
   readonly lag: Lag;
@@ -57,14 +58,14 @@ export type ReaderParts = {
 
 export class PartitionReader {
   readonly #parts: ReaderParts;
-  readonly #checkpoints: ReadonlyMap<string, Json>;
+  readonly #checkpoints: ReadonlyMap<string, Checkpoint>;
   readonly #signal: AbortSignal;
   readonly #partitions = new Map<string, Partition>();
   readonly #loops = new Map<number, Promise<void>>();
   #lookAgain = new AbortController();
   #turn = 0;
 
-  constructor(parts: ReaderParts, checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal) {
+  constructor(parts: ReaderParts, checkpoints: ReadonlyMap<string, Checkpoint>, signal: AbortSignal) {
     this.#parts = parts;
     this.#checkpoints = checkpoints;
     this.#signal = signal;
@@ -154,7 +155,7 @@ export class PartitionReader {
   }
 
   async #positionOf(topic: TopicInfo, lane: string, partition: number, begin: ReadonlyMap<number, number>) {
-    const checkpoint = this.#checkpoints.get(lane) as Checkpoint | undefined;
+    const checkpoint = this.#checkpoints.get(lane);
     if (checkpoint !== undefined && isSameTopic(checkpoint.topicId, topic.id)) return checkpoint.next;
     if (checkpoint !== undefined) {
       const message =

@@ -4,14 +4,11 @@
  * first message.
  */
 import { sleep } from "../../lib/abort.ts";
-import type { Json, SourceContext } from "../source.ts";
+import { marks } from "../marks.ts";
+import type { SourceContext } from "../source.ts";
 import { type BrokerClient, isSameTopic, type TopicInfo } from "./broker-client.ts";
+import type { KafkaDurable } from "./durable.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
-
-/** A lane's checkpoint: the offset of the first message that is not durable. */
-export type Checkpoint = { readonly topicId: string; readonly next: number };
-
-type Begin = { readonly topicId: string; readonly offsets: Readonly<Record<string, number>> };
 
 const retryMs = 200;
 
@@ -24,11 +21,11 @@ export async function beginnings(
   topic: TopicInfo,
   client: BrokerClient,
   offset: MessageBrokerConfig["offset"],
-  context: Pick<SourceContext, "marks" | "note" | "replica">,
+  context: Pick<SourceContext<KafkaDurable>, "marks" | "note" | "replica">,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<number, number>> {
-  const mark = `begin:${topic.name}`;
-  const read = async () => (await context.marks([mark])).get(mark) as Begin | undefined;
+  const mark = `begin:${topic.name}` as const;
+  const read = async () => (await context.marks([mark])).get(mark);
   let begin = await read();
   // One replica decides for all: two that look for "latest" would find different ones.
   while (begin === undefined && context.replica.index > 0 && !signal.aborted) {
@@ -37,7 +34,7 @@ export async function beginnings(
   }
   if (begin === undefined) {
     begin = { topicId: topic.id, offsets: await find(topic, client, offset) };
-    await context.note({ [mark]: begin as unknown as Json }, {});
+    await context.note(marks([mark, begin]), {});
   }
   if (!isSameTopic(begin.topicId, topic.id)) return new Map();
   return new Map(Object.entries(begin.offsets).map(([partition, at]) => [Number(partition), at]));

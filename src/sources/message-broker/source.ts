@@ -11,10 +11,11 @@ import { type BatchStart, type Closed, LaneBatches } from "../messages/lane-batc
 import { type BatchLimits, batchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
-import { answerRefusal, type Refused, refusedJson, refusedOf } from "../messages/refusals.ts";
-import type { Batch, InsertFailure, Json, JsonObject, Source, SourceContext } from "../source.ts";
+import { answerRefusal, byReason, type Refused, refusedOf } from "../messages/refusals.ts";
+import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
 import { topicsOf } from "./access.ts";
 import { type BrokerClient, isSameTopic } from "./broker-client.ts";
+import type { Checkpoint, KafkaDurable, Range } from "./durable.ts";
 import { failureOfPartition, unknownTopic } from "./failures.ts";
 import { virtualColumns } from "./format.ts";
 import { GroupOffsets } from "./group/group.ts";
@@ -22,28 +23,12 @@ import type { Membership } from "./group/membership.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import { Lag } from "./lag.ts";
 import { PartitionReader } from "./partition-reader.ts";
-import { type Checkpoint, laneOf } from "./positions.ts";
+import { laneOf } from "./positions.ts";
 import { isPassing, kafkaCodes } from "./protocol/error-codes.ts";
 import { emptyMessage, type KafkaMessage, RecordCursor } from "./protocol/records.ts";
 
-/** What a batch is, as saved with its intent. */
-type Range = {
-  readonly topic: string;
-  readonly partition: number;
-  readonly topicId: string;
-  /** Offsets of the first and last message; absent when the lane only moved on. */
-  readonly first?: number;
-  readonly last?: number;
-  /** Where the lane is read on afterwards. */
-  readonly next: number;
-  /** Largest message in bytes when the batch was begun. */
-  readonly limit: number;
-  readonly refused?: JsonObject;
-  readonly continues?: string;
-  /** Another batch of the same messages carries the checkpoint. */
-  readonly partial?: true;
-};
-
+type Batch = SourceBatch<KafkaDurable>;
+type Context = SourceContext<KafkaDurable>;
 type Made = MessageBatch<KafkaMessage>;
 
 const replayPauseMs = 200;
@@ -51,16 +36,16 @@ const replayWaitMs = 10_000;
 
 export type KafkaSourceParts = {
   readonly config: MessageBrokerConfig;
-  readonly context: SourceContext;
+  readonly context: Context;
   readonly client: BrokerClient;
   readonly rows: Rows<KafkaMessage>;
   /** Makes the replica a member of the consumer group. */
   readonly join: (group: string, onRebalance: (count: number) => void) => Pick<Membership, "identity" | "leave">;
 };
 
-export class KafkaSource implements Source {
+export class KafkaSource implements Source<KafkaDurable> {
   readonly #config: MessageBrokerConfig;
-  readonly #context: SourceContext;
+  readonly #context: Context;
   readonly #client: BrokerClient;
   readonly #plan: RowPlan<KafkaMessage>;
   readonly #encoder: RowEncoder<KafkaMessage>;
@@ -91,7 +76,7 @@ export class KafkaSource implements Source {
     });
   }
 
-  async *read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncIterable<Batch> {
+  async *read(checkpoints: ReadonlyMap<string, Checkpoint>, signal: AbortSignal): AsyncIterable<Batch> {
     using stop = childOf(signal);
     const batches = new LaneBatches<KafkaMessage>(this.#limits, (lane, start) =>
       this.#emptyBatch(lane, this.#limits.maxBytes, new Map(), start),
@@ -123,12 +108,12 @@ export class KafkaSource implements Source {
     }
   }
 
-  async replay(replay: JsonObject, signal: AbortSignal): Promise<Batch> {
-    return await this.#load(replay as unknown as Range, signal);
+  async replay(replay: Range, signal: AbortSignal): Promise<Batch> {
+    return await this.#load(replay, signal);
   }
 
   async refused(batch: Batch, failure: InsertFailure, signal: AbortSignal): Promise<readonly Batch[]> {
-    const range = batch.replay as unknown as Range;
+    const range = batch.replay;
     const made = this.#made.get(batch);
     if (made === undefined) return [];
     const before = refusedOf(range.refused);
@@ -136,7 +121,7 @@ export class KafkaSource implements Source {
     if (answer.kind === "stop") return [];
     if (answer.kind === "without") {
       const continues = batch.continues ?? batch.id;
-      return [await this.#load({ ...range, refused: refusedJson(answer.refused), continues }, signal)];
+      return [await this.#load({ ...range, refused: byReason(answer.refused), continues }, signal)];
     }
     const { continues: _, ...rest } = range;
     const middle = Number(answer.lastOfFirst);
@@ -150,7 +135,7 @@ export class KafkaSource implements Source {
   }
 
   async acknowledge(batch: Batch): Promise<void> {
-    const { topic, partition, next, partial } = batch.replay as unknown as Range;
+    const { topic, partition, next, partial } = batch.replay;
     if (partial) return;
     this.#batches?.done(batch.lane);
     this.#lag.durable(batch.lane, next, this.#newest.get(batch) ?? 0);
@@ -182,11 +167,11 @@ export class KafkaSource implements Source {
     const batch: Batch = {
       lane,
       id: `${lane}:${topicId}:${what}${left > 0 ? `~${left}` : ""}`,
-      replay: range as unknown as JsonObject,
+      replay: range,
       inserts: made.inserts(),
       rejected,
       counts: { fetchedBytes: made.payloadBytes, ...(rejected.length === 0 ? {} : { errors: rejected.length }) },
-      ...(partial ? {} : { checkpoint: checkpoint as unknown as Json }),
+      ...(partial ? {} : { checkpoint }),
       ...(continues === undefined ? {} : { continues }),
     };
     this.#made.set(batch, made);

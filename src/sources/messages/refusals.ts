@@ -1,5 +1,5 @@
 /** What to do about a batch of messages that the engine refused. */
-import type { InsertFailure, JsonObject, Query } from "../source.ts";
+import type { InsertFailure, Query } from "../source.ts";
 import { findBadMessages } from "./bad-rows.ts";
 import { shortMessage } from "./engine-message.ts";
 import type { Message, Position } from "./message.ts";
@@ -38,20 +38,20 @@ export async function answerRefusal<M extends Message>(
   return { kind: "without", refused: new Map([...before, [only, shortMessage(failure.message)]]) };
 }
 
-/** As JSON for a batch's `replay`: each reason once, with the positions that it holds for. */
-export function refusedJson(refused: Refused): JsonObject {
-  const byReason: Record<string, Position[]> = {};
+/** For a batch's `replay`: each reason once, with the positions that it holds for. */
+export function byReason(refused: Refused): Record<string, Position[]> {
+  const positions: Record<string, Position[]> = {};
   for (const [position, reason] of refused) {
-    byReason[reason] ??= [];
-    byReason[reason].push(position);
+    positions[reason] ??= [];
+    positions[reason].push(position);
   }
-  return byReason;
+  return positions;
 }
 
-export function refusedOf(saved: JsonObject | undefined): Map<Position, string> {
+export function refusedOf(saved: Readonly<Record<string, readonly Position[]>> = {}): Map<Position, string> {
   const refused = new Map<Position, string>();
-  for (const [reason, positions] of Object.entries(saved ?? {})) {
-    for (const position of positions as readonly Position[]) refused.set(position, reason);
+  for (const [reason, positions] of Object.entries(saved)) {
+    for (const position of positions) refused.set(position, reason);
   }
   return refused;
 }

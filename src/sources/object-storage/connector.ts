@@ -1,6 +1,7 @@
 /** The object storage connector: checks a configuration and opens a source. */
 import { AppError } from "../../lib/errors.ts";
 import type { CheckOptions, Connector, DiscoverOptions, FoundField, NetworkContext, SourceContext } from "../source.ts";
+import type { ObjectDurable } from "./durable.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { conflictingFields } from "./reading/fields.ts";
 import { inferFormat, isBzip2, isUnpacked, type ObjectFormat } from "./reading/formats.ts";
@@ -65,7 +66,7 @@ export const connector: Connector<ObjectStorageConfig> = {
     }
   },
 
-  async open(config: ObjectStorageConfig, context: SourceContext) {
+  async open(config: ObjectStorageConfig, context: SourceContext<ObjectDurable>) {
     const { network } = context;
     const { store, pattern } = await openStore(config, network);
     const queue = config.queueUrl === undefined ? undefined : await openQueue(config, config.queueUrl, network);

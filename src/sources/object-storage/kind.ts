@@ -1,19 +1,9 @@
 /** `source.objectStorage`: files in a bucket, once or continuously. */
 import { z } from "zod";
-import type { JsonObject, SourceKind } from "../source.ts";
-
-export const objectFormats = [
-  "JSONEachRow",
-  "JSONAsObject",
-  "CSV",
-  "CSVWithNames",
-  "TabSeparated",
-  "TabSeparatedWithNames",
-  "Parquet",
-  "Avro",
-  "ORC",
-  "Arrow",
-] as const;
+import type { JsonObject } from "../../lib/json.ts";
+import type { SourceKind } from "../source.ts";
+import { durable } from "./durable.ts";
+import { objectFormats } from "./object-formats.ts";
 
 const request = z.strictObject({
   type: z
@@ -44,6 +34,7 @@ export type ObjectStorageConfig = z.output<typeof request>;
 
 export const objectStorage = {
   key: "objectStorage",
+  durable,
   request,
   mutable: [
     "authentication",

@@ -8,7 +8,8 @@ import { ahead } from "../../lib/ahead.ts";
 import { AppError } from "../../lib/errors.ts";
 import { shareOf } from "../../lib/share.ts";
 import { shortMessage } from "../messages/engine-message.ts";
-import type { Batch, InsertFailure, Json, JsonObject, RejectedRecord, Source, SourceContext } from "../source.ts";
+import type { InsertFailure, RejectedRecord, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
+import type { ObjectDurable, Pack } from "./durable.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { Deliveries } from "./queue/deliveries.ts";
 import type { NotificationQueue, Notified } from "./queue/queue.ts";
@@ -17,24 +18,26 @@ import { changedMarker, Reading } from "./reading/reading.ts";
 import { findBadRows } from "./reading/rejects.ts";
 import { ObjectRelay } from "./reading/relay.ts";
 import { type KeyPattern, keyPattern } from "./selection/glob.ts";
-import { type ListedPage, type Pack, Packer, type PackLimits, packId } from "./selection/packing.ts";
+import { type ListedPage, Packer, type PackLimits, packId } from "./selection/packing.ts";
 import { marksOf, sortByKey, Tracker } from "./selection/tracker.ts";
 import type { ObjectFile, ObjectStore } from "./stores/store.ts";
+
+type Batch = SourceBatch<ObjectDurable>;
 
 /** Pages of a listing that are read before their files are loaded, so that progress knows the whole. */
 const pagesAhead = 100;
 
 export type SourceParts = {
   readonly config: ObjectStorageConfig;
-  readonly context: SourceContext;
+  readonly context: SourceContext<ObjectDurable>;
   readonly store: ObjectStore;
   readonly pattern: string;
   readonly queue?: NotificationQueue | undefined;
 };
 
-export class ObjectSource implements Source {
+export class ObjectSource implements Source<ObjectDurable> {
   readonly #config: ObjectStorageConfig;
-  readonly #context: SourceContext;
+  readonly #context: SourceContext<ObjectDurable>;
   readonly #store: ObjectStore;
   readonly #pattern: KeyPattern;
   readonly #urlFormat: ObjectFormat | undefined;
@@ -57,13 +60,12 @@ export class ObjectSource implements Source {
     this.#deliveries = parts.queue && new Deliveries(parts.queue);
   }
 
-  async replay(replay: JsonObject, signal: AbortSignal): Promise<Batch> {
-    const pack = replay as unknown as Pack;
+  async replay(pack: Pack, signal: AbortSignal): Promise<Batch> {
     this.#tracker.take(pack.files);
     return await this.#batch(pack, signal);
   }
 
-  async *read(_checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncIterable<Batch> {
+  async *read(_checkpoints: ReadonlyMap<string, unknown>, signal: AbortSignal): AsyncIterable<Batch> {
     this.#tracker.forget();
     this.#deliveries?.forget();
     const from = (await this.#tracker.cursor()) ?? this.#config.startAfter;
@@ -206,7 +208,7 @@ export class ObjectSource implements Source {
   }
 
   async refused(batch: Batch, failure: InsertFailure, signal: AbortSignal): Promise<readonly Batch[]> {
-    const pack = batch.replay as unknown as Pack;
+    const pack = batch.replay;
     if (pack.files.length > 1) {
       const { folder: _, ...rest } = pack;
       const parts = pack.files.map((file) => ({ ...rest, files: [file] }));
@@ -239,7 +241,7 @@ export class ObjectSource implements Source {
   }
 
   async acknowledge(batch: Batch): Promise<void> {
-    const pack = batch.replay as unknown as Pack;
+    const pack = batch.replay;
     this.#tracker.finish(pack.files.map((file) => file.key));
     for (const { key } of pack.files) await this.#deliveries?.settle(key, pack.givenUp === true);
   }
@@ -257,7 +259,7 @@ export class ObjectSource implements Source {
     const common = {
       lane: id,
       id,
-      replay: pack as unknown as JsonObject,
+      replay: pack,
       rejected,
       ...(pack.continues === undefined ? {} : { continues: pack.continues }),
     };

@@ -1,5 +1,6 @@
 /** The Postgres connector: checks a configuration, opens a source, and takes away what the pipe made. */
 import type { CheckOptions, CleanUpOptions, Connector, SourceContext } from "../source.ts";
+import type { PostgresDurable } from "./durable.ts";
 import type { RelationalDbRequest } from "./kind.ts";
 import { preflight } from "./preflight/preflight.ts";
 import { dropOwn, namesOf } from "./server/slot.ts";
@@ -11,7 +12,7 @@ export const connector: Connector<RelationalDbRequest> = {
     await preflight({ ...request, network }, { database: destination.database, query, existing: isExisting }, signal);
   },
 
-  async open(request: RelationalDbRequest, context: SourceContext) {
+  async open(request: RelationalDbRequest, context: SourceContext<PostgresDurable>) {
     const { network, sourceSilenceMs: silenceMs } = context;
     return await RelationalSource.open({ ...request, network, silenceMs }, context);
   },

@@ -1,26 +1,16 @@
 /** `source.relationalDb`: tables of a Postgres database, copied and then followed. */
 import { z } from "zod";
-import type { JsonObject, NetworkContext, SourceKind } from "../source.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { NetworkContext, SourceKind } from "../source.ts";
+import { durable } from "./durable.ts";
+import { sourceName, tableMapping } from "./table-mapping.ts";
 
-const name = z.string().min(1).max(63);
 /** Postgres' own clients take a host that begins with `/` or `@` for the directory of a unix socket. */
 const host = z
   .string()
   .min(1)
   .max(255)
   .regex(/^[^/@\\\s]+$/, { error: "must be a host name or an IP address" });
-
-export const tableMapping = z.strictObject({
-  sourceSchemaName: name,
-  sourceTable: name,
-  targetTable: z.string().min(1).max(206),
-  excludedColumns: z.array(name).max(1600).optional(),
-  useCustomSortingKey: z.boolean().optional(),
-  sortingKeys: z.array(name).max(100).optional(),
-  tableEngine: z.enum(["MergeTree", "ReplacingMergeTree", "Null"]).optional(),
-});
-
-export type TableMapping = z.output<typeof tableMapping>;
 
 const request = z.strictObject({
   type: z
@@ -40,7 +30,7 @@ const request = z.strictObject({
     .optional(),
   host,
   port: z.int().min(1).max(65_535).optional(),
-  database: name,
+  database: sourceName,
   authentication: z.enum(["basic", "IAM_ROLE"]).optional(),
   iamRole: z.string().min(1).max(2048).optional(),
   tlsHost: host.optional(),
@@ -53,8 +43,8 @@ const request = z.strictObject({
       replicationMode: z.enum(["cdc", "snapshot", "cdc_only"]).optional(),
       syncIntervalSeconds: z.int().min(1).max(86_400).optional(),
       pullBatchSize: z.int().min(1).max(10_000_000).optional(),
-      publicationName: name.optional(),
-      replicationSlotName: name.optional(),
+      publicationName: sourceName.optional(),
+      replicationSlotName: sourceName.optional(),
       allowNullableColumns: z.boolean().optional(),
       initialLoadParallelism: z.int().min(1).max(64).optional(),
       snapshotNumRowsPerPartition: z.int().min(1000).max(1_000_000_000).optional(),
@@ -79,6 +69,7 @@ export type RelationalDbConfig = RelationalDbRequest & {
 
 export const relationalDb = {
   key: "relationalDb",
+  durable,
   request,
   mutable: [
     "host",

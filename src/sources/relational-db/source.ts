@@ -2,7 +2,8 @@
 import type pg from "pg";
 import { tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { Batch, InsertFailure, Json, JsonObject, Source, SourceContext } from "../source.ts";
+import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
+import type { PostgresDurable, PostgresReplay } from "./durable.ts";
 import type { RelationalDbConfig } from "./kind.ts";
 import { parseLsn, parsePlace, placeText } from "./protocol/lsn.ts";
 import type { Relation } from "./protocol/pgoutput.ts";
@@ -34,13 +35,16 @@ import { DestinationTables } from "./tables/destination.ts";
 import { evolve, fits } from "./tables/evolve.ts";
 import { type TableState, TableStates } from "./tables/table-states.ts";
 
+type Batch = SourceBatch<PostgresDurable>;
+type Context = SourceContext<PostgresDurable>;
+
 /** Bytes of a batch that is gathered, of a worker with a GB of memory or more: as many again are inserted meanwhile. */
 const maxBatchBytes = 64 * 2 ** 20;
 
-export class RelationalSource implements Source {
+export class RelationalSource implements Source<PostgresDurable> {
   readonly isolates = true;
   readonly #config: RelationalDbConfig;
-  readonly #context: SourceContext;
+  readonly #context: Context;
   readonly #names: Names;
   readonly #destination: DestinationTables;
   readonly #standing: Standing;
@@ -52,7 +56,7 @@ export class RelationalSource implements Source {
   /** Commit of the last transaction that is durable, in part or whole. */
   #reached = 0n;
 
-  private constructor(config: RelationalDbConfig, context: SourceContext, states: TableStates) {
+  private constructor(config: RelationalDbConfig, context: Context, states: TableStates) {
     this.#config = config;
     this.#context = context;
     this.#states = states;
@@ -62,7 +66,7 @@ export class RelationalSource implements Source {
   }
 
   /** Looks at the source and makes what is missing at both sides. */
-  static async open(config: RelationalDbConfig, context: SourceContext): Promise<RelationalSource> {
+  static async open(config: RelationalDbConfig, context: Context): Promise<RelationalSource> {
     const client = await connect(config);
     try {
       const names = namesOf(config, context.pipeId);
@@ -79,11 +83,11 @@ export class RelationalSource implements Source {
     }
   }
 
-  async *read(checkpoints: ReadonlyMap<string, Json>, signal: AbortSignal): AsyncGenerator<Batch> {
+  async *read(checkpoints: ReadonlyMap<string, string>, signal: AbortSignal): AsyncGenerator<Batch> {
     const mode = this.#config.settings?.replicationMode ?? "cdc";
     if (this.#isFresh) this.#isFresh = false;
     else this.#states = await this.#load();
-    const checkpoint = checkpoints.get(streamLane) as string | undefined;
+    const checkpoint = checkpoints.get(streamLane);
     this.#reached = checkpoint === undefined ? 0n : parsePlace(checkpoint).lsn;
     if (mode === "cdc_only") await this.#makeTables();
     else yield* this.#copyTables(mode, signal);
@@ -91,16 +95,16 @@ export class RelationalSource implements Source {
     yield* this.#follow(checkpoint, signal);
   }
 
-  async replay(replay: JsonObject, signal: AbortSignal): Promise<Batch> {
-    const { kind, lane, id, from, to } = replay as Record<string, string>;
-    if (kind === "truncate") return emptyingBatch(replay);
+  async replay(replay: PostgresReplay, signal: AbortSignal): Promise<Batch> {
+    if (replay.kind === "truncate") return emptyingBatch(replay);
     // What was copied is gone with its snapshot: the range is handed out again.
-    if (kind !== "changes") return { lane: lane as string, id: id as string, replay, inserts: [] };
+    if (replay.kind !== "changes") return { lane: replay.lane, id: replay.id, replay, inserts: [] };
+    const { from, to } = replay;
     this.#isFresh = false;
     this.#states = await this.#load();
-    const following = this.#follower(from as string, { until: to as string });
+    const following = this.#follower(from, { until: to });
     try {
-      const reached = parsePlace(to as string).lsn;
+      const reached = parsePlace(to).lsn;
       await following.open((client) => this.#standing.check(client, reached), signal);
       const gathered = await following.exactly(signal);
       if (gathered === undefined) throw new Error("the stream ended before the batch was complete");
@@ -308,7 +312,7 @@ export class RelationalSource implements Source {
   /** The slot's first position: what is before it was copied, or is not wanted. */
   async #firstPosition(check: (client: pg.Client) => Promise<bigint>): Promise<bigint> {
     const first = (await this.#context.marks([slotMark])).get(slotMark);
-    if (first !== undefined) return parseLsn(String(first));
+    if (first !== undefined) return parseLsn(first);
     const client = await connect(this.#config, { replication: true });
     try {
       return await check(client);

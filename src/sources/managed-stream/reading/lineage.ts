@@ -3,18 +3,17 @@
  * records are durable, whichever replica reads it. That is told by marks in the ledger, which are written in the same
  * transaction as the position of the parent's last batch.
  */
-import type { Json } from "../../source.ts";
 import type { ShardFacts } from "../stream.ts";
 import type { Start } from "./start.ts";
 
-export const finished = "finished";
+export const finished = "finished" as const;
 
 /** The mark that says a shard's last batch is durable. */
-export function finishedMark(shard: string): string {
+export function finishedMark(shard: string): `shard:${string}` {
   return `shard:${shard}`;
 }
 
-export type Lookup = (keys: readonly string[]) => Promise<ReadonlyMap<string, Json>>;
+export type Lookup = (keys: readonly `shard:${string}`[]) => Promise<ReadonlyMap<string, unknown>>;
 
 export class Lineage {
   readonly #marks: Lookup;

@@ -1,8 +1,12 @@
 /** How shards are read: within the limits of the service, through throttling and expired iterators, in order of descent. */
+
 import { describe, expect, test } from "vitest";
 import { MemoryStream, record } from "../../../../harness/kinesis/memory-stream.ts";
+import { keptMarks } from "../../../../harness/sources/source-context.ts";
 import { AppError } from "../../../lib/errors.ts";
-import type { Json, SourceContext } from "../../source.ts";
+import type { Json } from "../../../lib/json.ts";
+import type { SourceContext } from "../../source.ts";
+import { durable, type KinesisDurable } from "../durable.ts";
 import { StreamError } from "../stream.ts";
 import { finishedMark, Lineage } from "./lineage.ts";
 import { poll, readRange } from "./polling.ts";
@@ -92,16 +96,13 @@ describe("a range", () => {
   });
 });
 
-type Ledger = Pick<SourceContext, "marks" | "note" | "replica"> & { readonly saved: Map<string, Json> };
+type Ledger = Pick<SourceContext<KinesisDurable>, "marks" | "note" | "replica"> & { readonly saved: Map<string, Json> };
 
 function ledger(index = 0, saved = new Map<string, Json>()): Ledger {
   return {
     saved,
     replica: { index, count: 2 },
-    marks: async (keys) => new Map([...saved].filter(([key]) => keys.includes(key))),
-    note: async (marks) => {
-      for (const [key, mark] of Object.entries(marks)) saved.set(key, mark);
-    },
+    ...keptMarks<KinesisDurable>(durable, saved),
   };
 }
 

@@ -2,9 +2,11 @@
 import { childOf, sleep } from "../../../lib/abort.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { Limiter } from "../../../lib/limiter.ts";
+import { marks } from "../../marks.ts";
 import type { RowEncoder } from "../../messages/formats/encoder.ts";
 import type { LaneBatches } from "../../messages/lane-batches.ts";
-import type { Json, SourceContext } from "../../source.ts";
+import type { SourceContext } from "../../source.ts";
+import type { KinesisDurable } from "../durable.ts";
 import type { ManagedStreamConfig } from "../kind.ts";
 import { messagesOf, type StreamMessage } from "../records/message.ts";
 import { type FanOutApi, type Fetched, type ShardFacts, type StartAt, type StreamApi, StreamError } from "../stream.ts";
@@ -27,13 +29,13 @@ export const shardEnd = "end";
 
 export type ShardsParts = {
   readonly config: ManagedStreamConfig;
-  readonly context: SourceContext;
+  readonly context: SourceContext<KinesisDurable>;
   readonly api: StreamApi;
   readonly fanOut: FanOutApi | undefined;
   readonly encoder: RowEncoder<StreamMessage>;
   readonly batches: LaneBatches<StreamMessage>;
   readonly start: Start;
-  readonly checkpoints: ReadonlyMap<string, Json>;
+  readonly checkpoints: ReadonlyMap<string, string>;
   /** Whether this replica reads the shard. */
   readonly mine: (shard: string) => boolean;
 };
@@ -87,7 +89,7 @@ export class Shards {
     for (const { id } of this.#signal.aborted ? [] : this.#lineage.readable(this.#listed)) {
       if (!this.#parts.mine(id) || this.#pumps.has(id)) continue;
       if (this.#parts.fanOut !== undefined) this.#consumer ??= await this.#register(this.#parts.fanOut);
-      const at = this.#parts.checkpoints.get(id) as string | undefined;
+      const at = this.#parts.checkpoints.get(id);
       this.#pumps.set(
         id,
         this.#pump({ id, at }).catch((error: unknown) => this.#fail(publicly(error, id))),
@@ -118,7 +120,7 @@ export class Shards {
       if (!(await this.#isGone(id))) continue;
       const message = "The shard left the stream before it was read to its end; its last records may be missing.";
       await context.reject([{ origin: `${config.streamName}/${id}`, position: shardEnd, message }]);
-      await context.note({ [finishedMark(id)]: finished }, { errors: 1 });
+      await context.note(marks([finishedMark(id), finished]), { errors: 1 });
     }
   }
 

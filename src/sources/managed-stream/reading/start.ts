@@ -3,7 +3,8 @@
  * before the first batch must neither skip nor add records. Shards that appear later begin at their first record.
  */
 import { sleep } from "../../../lib/abort.ts";
-import type { Json, SourceContext } from "../../source.ts";
+import type { SourceContext } from "../../source.ts";
+import type { FrozenStart, KinesisDurable } from "../durable.ts";
 import type { ManagedStreamConfig } from "../kind.ts";
 import type { ShardFacts, StartAt, StreamApi } from "../stream.ts";
 import { patiently } from "./polling.ts";
@@ -11,22 +12,14 @@ import { patiently } from "./polling.ts";
 const startMark = "start";
 const lookEveryMs = 200;
 
-/** `known`: the shards of the moment. Those that were closed by then hold nothing newer than LATEST. */
-type Frozen = {
-  readonly type: "TRIM_HORIZON" | "LATEST" | "AT_TIMESTAMP";
-  readonly ms: number;
-  readonly known: readonly string[];
-  readonly closed: readonly string[];
-};
-
 export class Start {
-  readonly #frozen: Frozen;
+  readonly #frozen: FrozenStart;
   readonly #known: ReadonlySet<string>;
   readonly #closed: ReadonlySet<string>;
   /** Shards that may still be opened at their very end: only in the life that has just frozen the start. */
   readonly #fresh: Set<string>;
 
-  constructor(frozen: Frozen, fresh: boolean) {
+  constructor(frozen: FrozenStart, fresh: boolean) {
     this.#frozen = frozen;
     this.#known = new Set(frozen.known);
     this.#closed = new Set(frozen.closed);
@@ -49,24 +42,24 @@ export class Start {
 /** The frozen start. The first replica freezes it; the others wait for that. */
 export async function startOf(
   config: ManagedStreamConfig,
-  context: Pick<SourceContext, "marks" | "note" | "replica">,
+  context: Pick<SourceContext<KinesisDurable>, "marks" | "note" | "replica">,
   api: StreamApi,
   signal: AbortSignal,
 ): Promise<Start | undefined> {
   while (!signal.aborted) {
     const saved = (await context.marks([startMark])).get(startMark);
-    if (saved !== undefined) return new Start(saved as unknown as Frozen, false);
+    if (saved !== undefined) return new Start(saved, false);
     if (context.replica.index === 0) break;
     await sleep(lookEveryMs, signal);
   }
   const listed = await patiently(() => api.shards(signal), signal);
   if (listed === undefined) return undefined;
   const frozen = freeze(config, listed.shards, listed.serverMs);
-  await context.note({ [startMark]: frozen as unknown as Json }, {});
+  await context.note({ [startMark]: frozen }, {});
   return new Start(frozen, true);
 }
 
-function freeze(config: ManagedStreamConfig, shards: readonly ShardFacts[], nowMs: number): Frozen {
+function freeze(config: ManagedStreamConfig, shards: readonly ShardFacts[], nowMs: number): FrozenStart {
   const type = config.iteratorType ?? "TRIM_HORIZON";
   if (type === "TRIM_HORIZON") return { type, ms: 0, known: [], closed: [] };
   const ids = (list: readonly ShardFacts[]) => list.map((shard) => shard.id);

@@ -1,29 +1,10 @@
 /** Puts object versions together into batches. */
 import { createHash } from "node:crypto";
-import type { RejectedRecord } from "../../source.ts";
+import type { Pack } from "../durable.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
 import { isCompressed, isUnpacked, type ObjectFormat } from "../reading/formats.ts";
 import { isPlainKey } from "../stores/keys.ts";
 import type { ObjectFile } from "../stores/store.ts";
-
-/** What an intent keeps of a batch. */
-export type Pack = {
-  readonly files: readonly ObjectFile[];
-  readonly format: ObjectFormat;
-  /** Everything in one block: readers see all of it or nothing (per partition). */
-  readonly oneBlock: boolean;
-  /** Bad rows are left out. */
-  readonly lenient: boolean;
-  /** Threads that parse; frozen with the rest, though rows and blocks do not depend on it. */
-  readonly threads: number;
-  /** A prefix that hardly any other objects have: one LIST of it spares asking for each object's version. */
-  readonly folder?: string;
-  /** Nothing is loaded: the file is given up, and `rejected` says why. */
-  readonly givenUp?: boolean;
-  /** Id of the refused batch whose blocks this one completes. */
-  readonly continues?: string;
-  readonly rejected?: readonly RejectedRecord[];
-};
 
 /** What a packer may put together, and a page of the listing that the files come from. */
 export type PackLimits = {

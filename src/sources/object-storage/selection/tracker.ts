@@ -2,24 +2,23 @@
  * What the source knows about objects: which versions are done (durable marks), which are on their way (memory), and up
  * to which key everything is done (the cursor, also a mark). Progress gauges follow from it.
  */
-import type { Json, SourceContext } from "../../source.ts";
+import { marks } from "../../marks.ts";
+import type { SourceContext } from "../../source.ts";
+import type { FileMark, ObjectDurable } from "../durable.ts";
 import type { ObjectFile } from "../stores/store.ts";
 import { compareKeys } from "./glob.ts";
 
-export type FileMark = { readonly etag: string; readonly result: "loaded" | "failed" | "skipped" };
-
-const cursorMark = "cursor";
-const fileMark = (key: string) => `o:${key}`;
+const fileMark = (key: string) => `o:${key}` as const;
 
 export class Tracker {
-  readonly #context: SourceContext;
+  readonly #context: SourceContext<ObjectDurable>;
   /** Versions handed out and not yet durable. */
   readonly #onTheirWay = new Map<string, ObjectFile>();
   #found = { files: 0, bytes: 0 };
   #done = { files: 0, bytes: 0 };
   readonly #startedAt = Date.now();
 
-  constructor(context: SourceContext) {
+  constructor(context: SourceContext<ObjectDurable>) {
     this.#context = context;
   }
 
@@ -34,24 +33,23 @@ export class Tracker {
 
   /** The key up to which an earlier run had finished everything. */
   async cursor(): Promise<string | undefined> {
-    const mark = (await this.#context.marks([this.#cursorKey()])).get(this.#cursorKey());
-    return typeof mark === "string" ? mark : undefined;
+    return (await this.#context.marks([this.#cursorKey()])).get(this.#cursorKey());
   }
 
   /** Everything up to the key is done or on its way; saved only when nothing is on its way. */
   async moveCursor(key: string): Promise<void> {
     if (this.#onTheirWay.size > 0) return;
-    await this.#context.note({ [this.#cursorKey()]: key }, {});
+    await this.#context.note(marks([this.#cursorKey(), key]), {});
   }
 
   /** The versions that nobody has taken yet. A key that was loaded with other content is returned in `replaced`. */
   async news(files: readonly ObjectFile[]): Promise<{ fresh: ObjectFile[]; replaced: ObjectFile[] }> {
-    const marks = await this.#context.marks(files.map((file) => fileMark(file.key)));
+    const known = await this.#context.marks(files.map((file) => fileMark(file.key)));
     const fresh: ObjectFile[] = [];
     const replaced: ObjectFile[] = [];
     for (const file of files) {
       if (this.#onTheirWay.has(file.key)) continue;
-      const mark = marks.get(fileMark(file.key)) as FileMark | undefined;
+      const mark = known.get(fileMark(file.key));
       if (mark === undefined) fresh.push(file);
       else if (mark.etag !== file.etag) replaced.push(file);
     }
@@ -63,7 +61,7 @@ export class Tracker {
   }
 
   async resultOf(key: string): Promise<FileMark | undefined> {
-    return (await this.#context.marks([fileMark(key)])).get(fileMark(key)) as FileMark | undefined;
+    return (await this.#context.marks([fileMark(key)])).get(fileMark(key));
   }
 
   take(files: readonly ObjectFile[]): void {
@@ -102,13 +100,13 @@ export class Tracker {
     sum.bytes += file.size;
   }
 
-  #cursorKey(): string {
-    return `${cursorMark}:${this.#context.replica.index}/${this.#context.replica.count}`;
+  #cursorKey(): `cursor:${string}` {
+    return `cursor:${this.#context.replica.index}/${this.#context.replica.count}`;
   }
 }
 
-export function marksOf(files: readonly ObjectFile[], result: FileMark["result"]): Record<string, Json> {
-  return Object.fromEntries(files.map((file) => [fileMark(file.key), { etag: file.etag, result }]));
+export function marksOf(files: readonly ObjectFile[], result: FileMark["result"]): ObjectDurable["marks"] {
+  return marks(...files.map(({ key, etag }) => [fileMark(key), { etag, result }] as const));
 }
 
 export function sortByKey(files: readonly ObjectFile[]): ObjectFile[] {

@@ -2,8 +2,8 @@
 import type pg from "pg";
 import type { Issue } from "../../../lib/errors.ts";
 import type { Query } from "../../source.ts";
+import type { SourceTable } from "../durable.ts";
 import type { RelationalDbConfig } from "../kind.ts";
-import type { SourceTable } from "../server/catalog.ts";
 
 export type PreflightOptions = {
   /** Where the destination tables are. */

@@ -12,8 +12,9 @@ import { makeCertificate, opensslMissing } from "../../../../harness/postgres/tl
 import { until } from "../../../../harness/serve.ts";
 import type { AppError } from "../../../lib/errors.ts";
 import type { SourceContext } from "../../source.ts";
+import type { SourceTable } from "../durable.ts";
 import type { RelationalDbConfig } from "../kind.ts";
-import { readTables, type SourceTable } from "../server/catalog.ts";
+import { readTables } from "../server/catalog.ts";
 import { connect } from "../server/connection.ts";
 import { copiedRows } from "../snapshot/copied-rows.ts";
 import { Buffers, Pieces } from "../snapshot/pieces.ts";

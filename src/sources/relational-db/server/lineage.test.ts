@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ancestors, forkOf, type Lineage } from "./lineage.ts";
+import type { Lineage } from "../durable.ts";
+import { ancestors, forkOf } from "./lineage.ts";
 
 const of = (...timelines: (readonly [id: number, end?: string])[]): Lineage => ({
   system: "1",

@@ -3,14 +3,8 @@
  * place up to which it had received the log: what the old primary wrote behind that place never happened there.
  */
 import type pg from "pg";
+import type { Lineage } from "../durable.ts";
 import { parseLsn } from "../protocol/lsn.ts";
-
-export type Lineage = {
-  /** The same for a primary and all its standbys. */
-  readonly system: string;
-  /** From the first to the one that is written now; each but the last has the position at which it ended. */
-  readonly timelines: readonly { readonly id: number; readonly end?: string }[];
-};
 
 /** Asks on a connection for replication: those commands need no right of their own. */
 export async function readLineage(client: pg.Client): Promise<Lineage> {

@@ -2,11 +2,13 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
-import type { RelationalDbConfig, TableMapping } from "../kind.ts";
+import type { Lineage } from "../durable.ts";
+import type { RelationalDbConfig } from "../kind.ts";
 import { parseLsn, versionText } from "../protocol/lsn.ts";
+import type { TableMapping } from "../table-mapping.ts";
 import { connect } from "./connection.ts";
 import { sourceError } from "./errors.ts";
-import { type Lineage, readLineage } from "./lineage.ts";
+import { readLineage } from "./lineage.ts";
 import { quoteName, quoteText } from "./session.ts";
 import { lossOf, type SlotRow } from "./wal-budget.ts";
 

@@ -6,9 +6,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
-import type { Json, SourceContext } from "../../source.ts";
+import type { SourceContext } from "../../source.ts";
+import type { Lineage, PostgresDurable } from "../durable.ts";
 import { formatLsn, parseLsn } from "../protocol/lsn.ts";
-import { forkOf, type Lineage, readLineage, shownTimeline } from "./lineage.ts";
+import { forkOf, readLineage, shownTimeline } from "./lineage.ts";
 import { findSlot } from "./slot.ts";
 
 const lineageMark = "lineage";
@@ -18,10 +19,10 @@ const copiedMark = "copied";
 export const confirmedMark = "confirmed";
 
 export class Standing {
-  readonly #context: SourceContext;
+  readonly #context: SourceContext<PostgresDurable>;
   readonly #slot: string;
 
-  constructor(context: SourceContext, slot: string) {
+  constructor(context: SourceContext<PostgresDurable>, slot: string) {
     this.#context = context;
     this.#slot = slot;
   }
@@ -34,9 +35,9 @@ export class Standing {
     const now = await readLineage(client);
     const slot = await findSlot(client, this.#slot);
     if (slot.isStandby) throw new AppError("SOURCE_UNREACHABLE", "The server is a standby: waiting for the primary.");
-    const saved = await this.#context.marks([lineageMark, copiedMark, confirmedMark]);
-    const known = saved.get(lineageMark) as Lineage | undefined;
-    const copied = saved.get(copiedMark) === undefined ? 0n : parseLsn(String(saved.get(copiedMark)));
+    const known = (await this.#context.marks([lineageMark])).get(lineageMark);
+    const saved = await this.#context.marks([copiedMark, confirmedMark]);
+    const copied = parseLsn(saved.get(copiedMark) ?? "0/0");
     // A snapshot shows what lies before its position.
     const reach = copied > reached ? copied - 1n : reached;
     this.#checkHistory(known, now, reach);
@@ -44,14 +45,15 @@ export class Standing {
     if (slot.loss !== undefined) throw this.#lost(slot.loss);
     const position = parseLsn(slot.confirmed);
     const confirmed = saved.get(confirmedMark);
-    if (confirmed !== undefined && position > parseLsn(String(confirmed))) {
+    if (confirmed !== undefined && position > parseLsn(confirmed)) {
       const gap = `is at ${slot.confirmed}, and the pipe has confirmed ${confirmed} only`;
       throw this.#lost(`${gap}: it was made anew or moved by somebody else`);
     }
-    const marks: Record<string, Json> = {};
-    if (!isDeepStrictEqual(known, now)) marks[lineageMark] = now;
-    if (confirmed === undefined) marks[confirmedMark] = slot.confirmed;
-    if (Object.keys(marks).length > 0) await this.#context.note(marks, {});
+    const news = {
+      ...(isDeepStrictEqual(known, now) ? {} : { [lineageMark]: now }),
+      ...(confirmed === undefined ? { [confirmedMark]: slot.confirmed } : {}),
+    };
+    if (Object.keys(news).length > 0) await this.#context.note(news, {});
     return position;
   }
 

@@ -1,8 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { Batch } from "../../source.ts";
+import type { PostgresDurable } from "../durable.ts";
 import { Outlet } from "./outlet.ts";
 
-const batch = (id: string): Batch => ({ lane: "l", id, replay: {}, inserts: [] });
+const batch = (id: string): Batch<PostgresDurable> => ({
+  lane: "l",
+  id,
+  replay: { kind: "copy", lane: "l", id },
+  inserts: [],
+});
 
 /** Has it happened by now? */
 async function settled(promise: Promise<unknown>): Promise<boolean> {

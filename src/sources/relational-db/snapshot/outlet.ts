@@ -1,6 +1,9 @@
 /** Batches between those who read and the one who takes them: so many are not durable yet, and no more. */
 import { Limiter } from "../../../lib/limiter.ts";
-import type { Batch } from "../../source.ts";
+import type { Batch as SourceBatch } from "../../source.ts";
+import type { PostgresDurable } from "../durable.ts";
+
+type Batch = SourceBatch<PostgresDurable>;
 
 /** What a reader is told whose batch nobody wants any more. */
 class Closed extends Error {}

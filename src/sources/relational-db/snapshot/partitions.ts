@@ -1,22 +1,7 @@
 /** How a table is cut into parts for its copy: ranges of pages of the table and of its partitions. */
 import type pg from "pg";
-import type { JsonObject } from "../../source.ts";
+import type { Cut } from "../durable.ts";
 import type { TableName } from "../server/catalog.ts";
-
-/** What is kept of the cut, so that the same number means the same pages after a restart. */
-export type Cut = {
-  readonly leaves: readonly Leaf[];
-  /** As the source estimates them. */
-  readonly rows: number;
-};
-type Leaf = {
-  readonly schema: string;
-  readonly name: string;
-  readonly pages: number;
-  readonly step: number;
-  /** Pages that are copied together at most. Absent in cuts of earlier versions. */
-  readonly most?: number;
-};
 
 export type Part = {
   readonly index: number;
@@ -108,12 +93,4 @@ export function placeCondition(parts: readonly Part[]): string {
   const { from } = parts[0] as Part;
   const { end } = parts.at(-1) as Part;
   return `ctid >= '(${from},0)'::tid${end === undefined ? "" : ` AND ctid < '(${end},0)'::tid`}`;
-}
-
-export function cutToJson(cut: Cut): JsonObject {
-  return cut as unknown as JsonObject;
-}
-
-export function cutFromJson(json: JsonObject): Cut {
-  return json as unknown as Cut;
 }

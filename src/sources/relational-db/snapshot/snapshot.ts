@@ -5,7 +5,9 @@
  * position: the stream, which begins further back, cannot replace them by what it says of the time before.
  */
 import type pg from "pg";
-import type { Batch, JsonObject, SourceContext } from "../../source.ts";
+import { marks } from "../../marks.ts";
+import type { Batch as SourceBatch, SourceContext } from "../../source.ts";
+import type { Cut, PostgresDurable } from "../durable.ts";
 import type { RelationalDbConfig } from "../kind.ts";
 import { CopyFrames } from "../protocol/copy-frames.ts";
 import { connect } from "../server/connection.ts";
@@ -14,17 +16,11 @@ import type { Snapshot } from "../server/slot.ts";
 import type { TablePlan } from "../tables/tables.ts";
 import { copiedRows } from "./copied-rows.ts";
 import { Outlet } from "./outlet.ts";
-import {
-  type Cut,
-  cutFromJson,
-  cutTable,
-  cutToJson,
-  groupParts,
-  type Part,
-  partsOf,
-  placeCondition,
-} from "./partitions.ts";
+import { cutTable, groupParts, type Part, partsOf, placeCondition } from "./partitions.ts";
 import { Buffers, Pieces, pieceBytes } from "./pieces.ts";
+
+type Batch = SourceBatch<PostgresDurable>;
+type Context = SourceContext<PostgresDurable>;
 
 export type Copied = {
   readonly plan: TablePlan;
@@ -44,7 +40,7 @@ type Work = Copied & {
 
 export class SnapshotCopy {
   readonly #config: RelationalDbConfig;
-  readonly #context: SourceContext;
+  readonly #context: Context;
   readonly #tables: readonly Copied[];
   /** Batches that were handed out and are not durable yet. */
   readonly #pending = new Map<string, Batch>();
@@ -56,7 +52,7 @@ export class SnapshotCopy {
   #partsDone = 0;
   #partsNow = 0;
 
-  constructor(config: RelationalDbConfig, context: SourceContext, tables: readonly Copied[]) {
+  constructor(config: RelationalDbConfig, context: Context, tables: readonly Copied[]) {
     this.#config = config;
     this.#context = context;
     this.#tables = tables;
@@ -127,12 +123,14 @@ export class SnapshotCopy {
 
   /** For each table, the oldest transaction that its first snapshot could not see: rows of later ones are new since. */
   async #since(reader: Reader): Promise<ReadonlyMap<string, string>> {
-    const keys = new Map(this.#tables.map(({ plan, copyId }) => [plan.target, `since:${plan.target}:${copyId}`]));
+    const keys = new Map(
+      this.#tables.map(({ plan, copyId }) => [plan.target, `since:${plan.target}:${copyId}`] as const),
+    );
     const saved = await this.#context.marks([...keys.values()]);
     const now = await reader.oldestTransaction();
-    const since = new Map([...keys].map(([target, key]) => [target, String(saved.get(key) ?? now)]));
+    const since = new Map([...keys].map(([target, key]) => [target, saved.get(key) ?? now]));
     await this.#context.note(
-      Object.fromEntries([...keys].map(([target, key]) => [key, since.get(target) as string])),
+      marks(...[...keys].map(([target, key]) => [key, since.get(target) as string] as const)),
       {},
     );
     return since;
@@ -162,11 +160,11 @@ export class SnapshotCopy {
   }
 
   async #cutOf(client: pg.Client, { plan, copyId }: Copied): Promise<Cut> {
-    const key = `cut:${plan.target}:${copyId}`;
+    const key = `cut:${plan.target}:${copyId}` as const;
     const saved = (await this.#context.marks([key])).get(key);
-    if (saved !== undefined) return cutFromJson(saved as JsonObject);
+    if (saved !== undefined) return saved;
     const cut = await cutTable(client, plan.source.oid, this.#config.settings?.snapshotNumRowsPerPartition ?? 100_000);
-    await this.#context.note({ [key]: cutToJson(cut) }, {});
+    await this.#context.note(marks([key, cut]), {});
     return cut;
   }
 
@@ -231,19 +229,19 @@ class Reader {
     const [first] = parts as [Part];
     const lane = isDone ? `${markOf(work, first)}:moved` : markOf(work, first);
     let given = 0;
-    const give = async (bodies: readonly Buffer[], marks: Pick<Batch, "marks"> = {}) => {
+    const give = async (bodies: readonly Buffer[], done: Pick<Batch, "marks"> = {}) => {
       // The snapshot's name makes the token another one when the ranges are copied again.
       const id = `${lane}@${snapshot.lsn}:${snapshot.name}:${given}`;
       given += 1;
       const fetchedBytes = bodies.reduce((sum, { length }) => sum + length, 0);
       const inserts = bodies.map((body) => rows.insert(body));
-      await outlet.give({ lane, id, replay: { kind: "copy", lane, id }, inserts, ...marks, counts: { fetchedBytes } });
+      await outlet.give({ lane, id, replay: { kind: "copy", lane, id }, inserts, ...done, counts: { fetchedBytes } });
     };
     const pieces = new Pieces(this.#buffers, give);
     await this.#frames.copy(this.#client, copySelect(first.leaf, rows.select, { where, only: true }), pieces);
     const rest = pieces.take();
     if (isDone && rest.length === 0) return;
-    await give(rest, isDone ? {} : { marks: Object.fromEntries(parts.map((part) => [markOf(work, part), true])) });
+    await give(rest, isDone ? {} : { marks: marks(...parts.map((part) => [markOf(work, part), true] as const)) });
   }
 }
 
@@ -271,7 +269,7 @@ async function copyAll(
   }
 }
 
-function markOf({ plan, copyId }: Copied, part: Part): string {
+function markOf({ plan, copyId }: Copied, part: Part): `snapshot:${string}` {
   return `snapshot:${plan.target}:${copyId}:${part.index}`;
 }
 

@@ -2,12 +2,15 @@
  * Gathers the messages of the stream into batches. A batch ends with a transaction; only one that does not fit into
  * memory is cut, and then what is acknowledged stays in front of it.
  */
-import type { Batch, Insert, JsonObject } from "../../source.ts";
+import type { Insert, Batch as SourceBatch } from "../../source.ts";
+import type { PostgresDurable, PostgresReplay } from "../durable.ts";
 import { covers, formatLsn, type Place, placeText, versionText } from "../protocol/lsn.ts";
 import type { Delete, Insert as Inserted, Message, Relation, Truncate, Update } from "../protocol/pgoutput.ts";
 import { confirmedMark } from "../server/standing.ts";
 import type { TablePlan } from "../tables/tables.ts";
 import { TableChanges } from "./changes.ts";
+
+type Batch = SourceBatch<PostgresDurable>;
 
 export const streamLane = "stream";
 
@@ -218,7 +221,7 @@ function changeCounts({ plan, changes }: TableChanges): [string, number][] {
 /** A part of the stream as a batch of the pipe. */
 export function streamBatch(gathered: Gathered): Batch {
   const { from, to, inserts, end } = gathered;
-  const replay: JsonObject = { kind: "changes", from, to, ...(end === undefined ? {} : { end }) };
+  const replay = { kind: "changes", from, to, ...(end === undefined ? {} : { end }) } as const;
   const marks = end === undefined ? {} : { marks: { [confirmedMark]: end } };
   return { lane: streamLane, id: `${from}-${to}`, replay, checkpoint: to, inserts, ...marks };
 }
@@ -234,8 +237,8 @@ export function truncateBatch(
 }
 
 /** The same from what was saved of it. */
-export function emptyingBatch(replay: JsonObject): Batch {
-  const { from, to, sql, targets } = replay as { from: string; to: string; sql: string[]; targets: string[] };
+export function emptyingBatch(replay: Extract<PostgresReplay, { kind: "truncate" }>): Batch {
+  const { from, to, sql, targets } = replay;
   const inserts = sql.map((statement, index) => ({ sql: statement, target: targets[index] }));
   return { lane: streamLane, id: `${from}-${to}:truncate`, replay, checkpoint: to, inserts };
 }

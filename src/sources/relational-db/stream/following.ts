@@ -1,12 +1,15 @@
 /** Follows the stream: turns what arrives into batches, at the pace of the destination. */
 import type pg from "pg";
-import type { Batch, Json } from "../../source.ts";
+import type { Batch as SourceBatch } from "../../source.ts";
+import type { PostgresDurable } from "../durable.ts";
 import type { RelationalDbConfig } from "../kind.ts";
 import { type Place, parseLsn, parsePlace, placeText } from "../protocol/lsn.ts";
 import type { Message, Relation } from "../protocol/pgoutput.ts";
 import type { Names } from "../server/slot.ts";
 import { type Barrier, type Gathered, Gatherer, type Limits, type PlanOf, streamBatch } from "./batches.ts";
 import { ReplicationStream } from "./stream.ts";
+
+type Batch = SourceBatch<PostgresDurable>;
 
 export type FollowParts = {
   readonly config: RelationalDbConfig;
@@ -106,8 +109,9 @@ export class Following {
 
   acknowledge(batch: Batch): void {
     this.#unconfirmed.delete(batch.id);
-    const end = (batch.replay as { end?: Json }).end;
-    if (typeof end === "string") this.#stream?.confirm(parseLsn(end));
+    const { replay } = batch;
+    const end = replay.kind === "changes" ? replay.end : undefined;
+    if (end !== undefined) this.#stream?.confirm(parseLsn(end));
   }
 
   /** How far the destination is behind what has been received, and what has been changed so far. */

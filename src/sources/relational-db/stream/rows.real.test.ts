@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Stage } from "../../../../harness/engine/stage.ts";
 import { loadRows } from "../../../../harness/postgres/load.ts";
+import type { SourceColumn } from "../durable.ts";
 import { tupleOf } from "../protocol/tuple.ts";
-import type { SourceColumn } from "../server/catalog.ts";
 import { type ColumnPlan, columnPlan } from "../tables/types.ts";
 import { RowWriter } from "./rows.ts";
 

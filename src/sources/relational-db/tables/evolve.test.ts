@@ -1,7 +1,7 @@
 /** Columns added to tables without a key: all columns are the key then, so the table's order would have to change. */
 import { expect, test } from "vitest";
+import type { SourceColumn, SourceTable } from "../durable.ts";
 import type { Relation } from "../protocol/pgoutput.ts";
-import type { SourceColumn, SourceTable } from "../server/catalog.ts";
 import { evolve } from "./evolve.ts";
 import type { TableState } from "./table-states.ts";
 import { createTableSql, planTable } from "./tables.ts";

@@ -6,36 +6,28 @@ import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
-import type { Json, JsonObject, SourceContext } from "../../source.ts";
-import type { RelationalDbConfig, TableMapping } from "../kind.ts";
+import { marks } from "../../marks.ts";
+import type { SourceContext } from "../../source.ts";
+import type { PostgresDurable, SavedTable, SourceTable } from "../durable.ts";
+import type { RelationalDbConfig } from "../kind.ts";
 import { parseLsn, versionText } from "../protocol/lsn.ts";
 import type { Relation } from "../protocol/pgoutput.ts";
-import { readTables, type SourceTable } from "../server/catalog.ts";
+import { readTables } from "../server/catalog.ts";
+import type { TableMapping } from "../table-mapping.ts";
 import { planTable, type TablePlan } from "./tables.ts";
 
-type Saved = {
-  readonly source: SourceTable;
-  readonly mapping: TableMapping;
-  /** Names the copy: another one begins with an empty table. */
-  readonly copy: string;
-  /** Position of the snapshot with which the copy was completed. */
-  readonly copied?: string;
-  /** Changes before this position are part of the copy. */
-  readonly skipTo?: string;
-  /** Why changes of this table are left out. */
-  readonly stopped?: string;
-};
+type Context = SourceContext<PostgresDurable>;
 
 export class TableState {
-  readonly #context: SourceContext;
+  readonly #context: Context;
   readonly #replan: (source: SourceTable, mapping: TableMapping) => TablePlan;
-  #saved: Saved;
+  #saved: SavedTable;
   #plan: TablePlan;
   #hasRelaxed: boolean;
 
   constructor(
-    context: SourceContext,
-    saved: Saved,
+    context: Context,
+    saved: SavedTable,
     now: SourceTable | undefined,
     replan: (source: SourceTable, mapping: TableMapping) => TablePlan,
   ) {
@@ -103,9 +95,9 @@ export class TableState {
     return copied === undefined ? plan : { ...plan, settledFrom: versionText(parseLsn(copied), 0, false) };
   }
 
-  async #save(saved: Saved): Promise<void> {
+  async #save(saved: SavedTable): Promise<void> {
     this.#saved = saved;
-    await this.#context.note({ [tableMark(this.#plan.target)]: saved as unknown as JsonObject }, {});
+    await this.#context.note(marks([tableMark(this.#plan.target), saved]), {});
   }
 
   #warn(reason: string): void {
@@ -123,27 +115,27 @@ export class TableStates {
   }
 
   /** Reads what is known, and the source's catalog for tables that are new or whose copy is not complete. */
-  static async load(client: pg.Client, config: RelationalDbConfig, context: SourceContext): Promise<TableStates> {
+  static async load(client: pg.Client, config: RelationalDbConfig, context: Context): Promise<TableStates> {
     const mappings = config.tableMappings;
-    const saved = await context.marks([targetsMark, ...mappings.map((mapping) => tableMark(mapping.targetTable))]);
-    const known = (mapping: TableMapping): Saved | undefined => {
-      const mark = saved.get(tableMark(mapping.targetTable)) as unknown as Saved | null | undefined;
+    const targets = (await context.marks([targetsMark])).get(targetsMark);
+    const saved = await context.marks(mappings.map((mapping) => tableMark(mapping.targetTable)));
+    const known = (mapping: TableMapping): SavedTable | undefined => {
+      const mark = saved.get(tableMark(mapping.targetTable));
       return mark && isDeepStrictEqual(mark.mapping, mapping) ? mark : undefined;
     };
     const wanted = mappings.map(({ sourceSchemaName: schema, sourceTable: name }) => ({ schema, name }));
     const found = new Map(
       (await readTables(client, wanted)).map((table) => [tableKey(table.schema, table.name), table]),
     );
-    const marks: Record<string, Json> = forgotten(saved.get(targetsMark), mappings);
-    const states = mappings.map((mapping) => {
+    const used = mappings.map((mapping) => {
       const now = found.get(tableKey(mapping.sourceSchemaName, mapping.sourceTable));
       const state = known(mapping) ?? { source: now ?? missing(mapping), mapping, copy: newCopyId() };
-      const used = restarted(state, now);
-      marks[tableMark(mapping.targetTable)] = used as unknown as JsonObject;
-      return new TableState(context, used, now, (source, of) => planOf(source, of, config, context));
+      return { now, table: restarted(state, now) };
     });
-    await context.note(marks, {});
-    return new TableStates(states);
+    const tables = used.map(({ table }) => [tableMark(table.mapping.targetTable), table] as const);
+    await context.note({ ...forgotten(targets, mappings), ...marks(...tables) }, {});
+    const replan = (source: SourceTable, of: TableMapping) => planOf(source, of, config, context);
+    return new TableStates(used.map(({ now, table }) => new TableState(context, table, now, replan)));
   }
 
   all(): TableState[] {
@@ -163,7 +155,7 @@ export class TableStates {
  * A copy that was interrupted goes on only if the table is as it was, and if a row that is copied twice is one row:
  * without a version to tell them apart it begins anew.
  */
-function restarted(state: Saved, now: SourceTable | undefined): Saved {
+function restarted(state: SavedTable, now: SourceTable | undefined): SavedTable {
   if (state.copied !== undefined || state.stopped !== undefined || now === undefined) return state;
   const engine = state.mapping.tableEngine ?? "ReplacingMergeTree";
   if (engine === "ReplacingMergeTree" && isDeepStrictEqual(json(now), json(state.source))) return state;
@@ -175,13 +167,13 @@ function json(value: unknown): unknown {
 }
 
 /** Tables that were taken out of the pipe are copied anew should they come back. */
-function forgotten(targets: Json | undefined, mappings: readonly TableMapping[]): Record<string, Json> {
+function forgotten(targets: readonly string[] = [], mappings: readonly TableMapping[]) {
   const now = mappings.map((mapping) => mapping.targetTable);
-  const gone = ((targets ?? []) as string[]).filter((target) => !now.includes(target));
-  return { [targetsMark]: now, ...Object.fromEntries(gone.map((target) => [tableMark(target), null])) };
+  const gone = targets.filter((target) => !now.includes(target));
+  return { [targetsMark]: now, ...marks(...gone.map((target) => [tableMark(target), null] as const)) };
 }
 
-function planOf(source: SourceTable, mapping: TableMapping, config: RelationalDbConfig, context: SourceContext) {
+function planOf(source: SourceTable, mapping: TableMapping, config: RelationalDbConfig, context: Context) {
   const { allowNullableColumns: nullable = false, deleteOnMerge: hardDelete = false } = config.settings ?? {};
   return planTable(source, mapping, context.destination.database, { nullable, hardDelete });
 }
@@ -197,7 +189,7 @@ function newCopyId(): string {
 
 const targetsMark = "targets";
 
-function tableMark(target: string): string {
+function tableMark(target: string): `table:${string}` {
   return `table:${target}`;
 }
 

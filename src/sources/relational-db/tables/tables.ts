@@ -2,8 +2,9 @@
 import { identifier, literal, tableName } from "../../../clickhouse/sql.ts";
 import { AppError } from "../../../lib/errors.ts";
 import type { Insert } from "../../source.ts";
-import type { TableMapping } from "../kind.ts";
-import { replicatedColumns, type SourceColumn, type SourceTable } from "../server/catalog.ts";
+import type { SourceColumn, SourceTable } from "../durable.ts";
+import { replicatedColumns } from "../server/catalog.ts";
+import type { TableMapping } from "../table-mapping.ts";
 import { type ColumnPlan, columnPlan, insertSettings } from "./types.ts";
 
 export const versionColumn = "_version";

@@ -17,8 +17,9 @@ import {
   preparation,
   typeCases,
 } from "../../../../harness/postgres/values.ts";
+import type { SourceTable } from "../durable.ts";
 import { decode, type Message, type Relation } from "../protocol/pgoutput.ts";
-import { readTables, replicatedColumns, type SourceTable } from "../server/catalog.ts";
+import { readTables, replicatedColumns } from "../server/catalog.ts";
 import { copySelect, quoteName, sessionSql } from "../server/session.ts";
 import { columnPlaces, RowWriter } from "../stream/rows.ts";
 import { planTable } from "./tables.ts";

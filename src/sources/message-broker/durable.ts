@@ -1,0 +1,34 @@
+/** What a Kafka pipe keeps in its ledger. */
+import * as z from "zod/mini";
+import type { DurableOf, Stored } from "../durable.ts";
+
+/** A batch: a range of offsets of one partition. */
+const range = z.object({
+  topic: z.string(),
+  partition: z.int(),
+  topicId: z.string(),
+  /** Offsets of the first and last message; absent when the lane only moved on. */
+  first: z.optional(z.int()),
+  last: z.optional(z.int()),
+  /** Where the lane is read on afterwards. */
+  next: z.int(),
+  /** Largest message in bytes when the batch was begun. */
+  limit: z.number(),
+  /** Offsets of messages that the engine refused, by the reason. */
+  refused: z.optional(z.record(z.string(), z.array(z.union([z.number(), z.string()])))),
+  continues: z.optional(z.string()),
+  /** Another batch of the same messages carries the checkpoint. */
+  partial: z.optional(z.literal(true)),
+});
+
+/** The offset of the first message of a partition that is not durable. */
+const checkpoint = z.object({ topicId: z.string(), next: z.int() });
+
+/** Where the pipe begins to read the partitions of a topic. */
+const begin = z.object({ topicId: z.string(), offsets: z.record(z.string(), z.int()) });
+
+export const durable = { replay: range, checkpoint, marks: { "begin:": begin } };
+
+export type KafkaDurable = DurableOf<typeof durable>;
+export type Range = Stored<typeof range>;
+export type Checkpoint = Stored<typeof checkpoint>;

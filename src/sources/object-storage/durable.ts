@@ -1,0 +1,47 @@
+/** What a pipe of object storage keeps in its ledger. */
+import * as z from "zod/mini";
+import type { DurableOf, Stored } from "../durable.ts";
+import { objectFormats } from "./object-formats.ts";
+
+const file = z.object({ key: z.string(), etag: z.string(), size: z.number() });
+
+const rejectedRecord = z.object({
+  origin: z.string(),
+  position: z.optional(z.string()),
+  message: z.string(),
+  raw: z.optional(z.string()),
+});
+
+/** A batch: versions of objects that are loaded by one statement. */
+const pack = z.object({
+  files: z.array(file),
+  format: z.enum(objectFormats),
+  /** Everything in one block: readers see all of it or nothing (per partition). */
+  oneBlock: z.boolean(),
+  /** Bad rows are left out. */
+  lenient: z.boolean(),
+  /** Threads that parse; frozen with the rest, though rows and blocks do not depend on it. */
+  threads: z.number(),
+  /** A prefix that hardly any other objects have: one LIST of it spares asking for each object's version. */
+  folder: z.optional(z.string()),
+  /** Nothing is loaded: the file is given up, and `rejected` says why. */
+  givenUp: z.optional(z.boolean()),
+  /** Id of the refused batch whose blocks this one completes. */
+  continues: z.optional(z.string()),
+  rejected: z.optional(z.array(rejectedRecord)),
+});
+
+/** What became of the version of an object. */
+const fileMark = z.object({ etag: z.string(), result: z.enum(["loaded", "failed", "skipped"]) });
+
+export const durable = {
+  replay: pack,
+  /** Marks alone say what is done. */
+  checkpoint: z.never(),
+  /** `cursor:`: the key up to which a replica has finished everything. */
+  marks: { "o:": fileMark, "cursor:": z.string() },
+};
+
+export type ObjectDurable = DurableOf<typeof durable>;
+export type Pack = Stored<typeof pack>;
+export type FileMark = Stored<typeof fileMark>;
