@@ -21,10 +21,11 @@ export type Served = AsyncDisposable & {
 };
 
 export async function serve(
-  options: { dataDir?: string; env?: Record<string, string>; keepData?: boolean } = {},
+  options: { dataDir?: string; env?: Record<string, string>; keepData?: boolean; tree?: string } = {},
 ): Promise<Served> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "millrace-serve-"));
-  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+  // `tree`: the sources of another version.
+  const main = join(options.tree ?? fileURLToPath(new URL("../", import.meta.url)), "src/main.ts");
   const child = spawn(process.execPath, [main, "serve", "--data-dir", dataDir, "--port", "0"], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, MILLRACE_LOG_LEVEL: "warn", ...options.env },
