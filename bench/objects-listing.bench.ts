@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { anyNetwork } from "../harness/network/network.ts";
-import { keptMarks } from "../harness/sources/source-context.ts";
+import { keptMarks, testContext } from "../harness/sources/source-context.ts";
 import type { Json } from "../src/lib/json.ts";
 import { durable, type ObjectDurable } from "../src/sources/object-storage/durable.ts";
 import type { ObjectStorageConfig } from "../src/sources/object-storage/kind.ts";
@@ -81,26 +81,10 @@ async function measure(history: number) {
 const pollMs = 100;
 
 function contextOf(marks: Map<string, Json>): SourceContext<ObjectDurable> {
-  return {
-    network: anyNetwork,
-    pipeId: "bench",
-    epoch: 0,
+  return testContext({
     settings: { object_storage_polling_interval_ms: pollMs, object_storage_max_file_count: 100 },
-    destination: { database: "default", table: "t", columns: [] },
-    concurrency: 2,
-    memoryGb: 1,
-    sourceSilenceMs: 30_000,
-    replica: { index: 0, count: 1 },
-    ...keptMarks<ObjectDurable>(durable, marks),
-    reject: async () => {},
-    answered: () => {},
-    report: () => {},
-    query: async () => [],
-    command: async () => {},
-    warn: () => {},
-    copying: () => {},
-    refusal: () => undefined,
-  };
+    ledger: keptMarks<ObjectDurable>(durable, marks),
+  });
 }
 
 async function drain(batches: AsyncIterable<Batch>): Promise<void> {

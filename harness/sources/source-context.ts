@@ -2,37 +2,43 @@
 import type { Json } from "../../src/lib/json.ts";
 import { StoredForms } from "../../src/pipes/durable.ts";
 import type { DurableShapes } from "../../src/sources/durable.ts";
-import type { Durable, SourceContext } from "../../src/sources/source.ts";
+import type { Durable, SourceContext, SourceLedger, TableDestination } from "../../src/sources/source.ts";
 import { anyNetwork } from "../network/network.ts";
 
-export const testDestination = {
+export const testDestination: TableDestination = {
+  kind: "table",
   database: "default",
   table: "t",
   columns: [{ name: "a", type: "String", sourceField: "a" }],
 };
 
-export function testContext<D extends Durable = Durable>(own: Partial<SourceContext<D>> = {}): SourceContext<D> {
+type Groups = "ledger" | "progress" | "destination";
+
+/** A context with other members than the usual ones, in the groups too. */
+export type OwnContext<D extends Durable = Durable> = Partial<Omit<SourceContext<D>, Groups>> & {
+  readonly [G in Groups]?: Partial<SourceContext<D>[G]>;
+};
+
+export function testContext<D extends Durable = Durable>(own: OwnContext<D> = {}): SourceContext<D> {
   return {
     network: anyNetwork,
     pipeId: "pipe",
     epoch: 0,
     settings: {},
-    destination: testDestination,
     concurrency: 2,
     memoryGb: 1,
     sourceSilenceMs: 30_000,
     replica: { index: 0, count: 1 },
-    marks: async () => new Map(),
-    note: async () => {},
-    reject: async () => {},
-    answered: () => {},
-    copying: () => {},
-    warn: () => {},
-    report: () => {},
-    command: async () => {},
-    refusal: () => undefined,
-    query: async () => [],
     ...own,
+    ledger: { marks: async () => new Map(), note: async () => {}, reject: async () => {}, ...own.ledger },
+    progress: { answered: () => {}, copying: () => {}, warn: () => {}, report: () => {}, ...own.progress },
+    destination: {
+      target: testDestination,
+      query: async () => [],
+      command: async () => {},
+      refusal: () => undefined,
+      ...own.destination,
+    },
   };
 }
 
@@ -40,7 +46,7 @@ export function testContext<D extends Durable = Durable>(own: Partial<SourceCont
 export function keptMarks<D extends Durable>(
   shapes: DurableShapes,
   stored: Map<string, Json>,
-): Pick<SourceContext<D>, "marks" | "note"> {
+): Pick<SourceLedger<D>, "marks" | "note"> {
   const forms = new StoredForms(shapes);
   return {
     marks: async <K extends keyof D["marks"] & string>(keys: readonly K[]) => {

@@ -102,6 +102,7 @@ async function live(world: World, contract: ContractCase, crash: CrashPoint | un
       health: new Health(limits, () => {}),
       settings: { async_insert: 0 },
       concurrency: 2,
+      ownsTables: false,
       limits,
       worker: { run: randomUUID(), index: 0 },
       isMine: () => true,

@@ -5,7 +5,7 @@ import type { ErrorCode } from "../lib/errors.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Target } from "../outgoing/dialer.ts";
 import type { OutgoingRules } from "../outgoing/policy.ts";
-import type { DestinationTable, Durable } from "../sources/source.ts";
+import type { Destination, Durable } from "../sources/source.ts";
 import type { PipeDestination } from "../store/pipes.ts";
 import type { Confirmation, Intent } from "./durable.ts";
 
@@ -15,7 +15,7 @@ export type Job = {
   readonly epoch: number;
   readonly sourceKind: string;
   readonly config: JsonObject;
-  readonly table: DestinationTable;
+  readonly table: Destination;
   readonly destination: PipeDestination;
   readonly settings: Readonly<Record<string, number | boolean>>;
   readonly scaling: Readonly<Record<string, number>>;

@@ -3,7 +3,7 @@ import type { SourceKindKey } from "./registry.ts";
 import type { Connector } from "./source.ts";
 
 /** One for each kind of `registry.ts`; the compiler misses those that are not here. */
-const connectors: Record<SourceKindKey, () => Promise<Connector<never>>> = {
+const connectors: Record<SourceKindKey, () => Promise<Connector>> = {
   messageBroker: async () => (await import("./message-broker/connector.ts")).connector,
   objectStorage: async () => (await import("./object-storage/connector.ts")).connector,
   managedStream: async () => (await import("./managed-stream/connector.ts")).connector,
@@ -11,6 +11,6 @@ const connectors: Record<SourceKindKey, () => Promise<Connector<never>>> = {
 };
 
 /** `key` is one of the kinds of `registry.ts`. */
-export async function connectorOf(key: string): Promise<Connector<never>> {
+export async function connectorOf(key: string): Promise<Connector> {
   return await connectors[key as SourceKindKey]();
 }

@@ -94,7 +94,7 @@ export type RejectedRecord = {
 export type InsertFailure = {
   /**
    * `data`: these bytes will never load. `source`: reading them failed, after several attempts. `destination`: the table
-   * or a view on it has refused them for a while; only told to a source that `isolates`.
+   * or a view on it has refused them for a while; only told to a source that owns its tables.
    */
   readonly kind: "data" | "source" | "destination";
   /** Numeric code of the engine. */
@@ -132,7 +132,6 @@ export type SourceContext<D extends Durable = Durable> = {
   readonly epoch: number;
   /** The pipe's settings with defaults filled in. */
   readonly settings: SourceSettings;
-  readonly destination: DestinationTable;
   /** Batches that are inserted at the same time. */
   readonly concurrency: number;
   /** Memory of this worker, as scaled: what a source may hold follows from it. */
@@ -141,11 +140,22 @@ export type SourceContext<D extends Durable = Durable> = {
   readonly sourceSilenceMs: number;
   /** This worker's part of the work: replica `index` of `count`. */
   readonly replica: { readonly index: number; readonly count: number };
+  readonly ledger: SourceLedger<D>;
+  readonly progress: SourceProgress;
+  readonly destination: DestinationAccess;
+};
+
+/** What the source keeps besides the checkpoints of its batches. */
+export type SourceLedger<D extends Durable = Durable> = {
   marks<K extends keyof D["marks"] & string>(keys: readonly K[]): Promise<ReadonlyMap<string, D["marks"][K]>>;
   /** Saves marks and adds to counters outside a batch. */
   note(marks: D["marks"], counts: Readonly<Partial<Record<CounterName, number>>>): Promise<void>;
   /** Records things outside a batch in the error table. A record with the same origin and position is written once. */
   reject(records: readonly RejectedRecord[]): Promise<void>;
+};
+
+/** What the source says of itself while it runs. */
+export type SourceProgress = {
   /** The source has just answered: an outage of it is over, also when it has nothing new. */
   answered(): void;
   /**
@@ -157,9 +167,14 @@ export type SourceContext<D extends Durable = Durable> = {
   copying(isCopying: boolean): void;
   /** Gauges such as lag and progress; shown in the API and in the metrics. */
   report(gauges: Readonly<Record<string, number>>): void;
+};
+
+/** What the pipe fills, and the way to it. */
+export type DestinationAccess = {
+  readonly target: Destination;
   /** A plain query on the destination service. Wakes it: not for polling. */
   readonly query: Query;
-  /** A statement on the destination service that answers nothing, for connectors that own their tables. */
+  /** A statement that answers nothing, for connectors that own their tables. */
   readonly command: (sql: string) => Promise<void>;
   /** Of an error of `command`: what the engine says when it will not run the statement later either. */
   refusal(error: unknown): string | undefined;
@@ -167,20 +182,28 @@ export type SourceContext<D extends Durable = Durable> = {
 
 export type SourceSettings = Readonly<Record<string, number | boolean>>;
 
-export type DestinationTable = {
+export type Destination = TableDestination | OwnedDestination;
+
+export type TargetTable = {
   readonly database: string;
   readonly table: string;
   /** The columns the pipe fills, with the source field of each. */
   readonly columns: readonly DestinationColumn[];
-  /** Tables that the connector owns; `table` is then the first of them and `columns` is empty. */
-  readonly owned?: readonly string[];
+};
+
+/** One table, whose columns the pipe's definition names. */
+export type TableDestination = TargetTable & { readonly kind: "table" };
+
+/** Tables that the connector makes and changes itself. It can give one of them up while the others go on. */
+export type OwnedDestination = {
+  readonly kind: "owned";
+  readonly database: string;
+  readonly tables: readonly string[];
 };
 
 export type DestinationColumn = { readonly name: string; readonly type: string; readonly sourceField: string };
 
 export interface Source<D extends Durable = Durable> extends AsyncDisposable {
-  /** True for a source with several tables that can give one of them up while the others go on. */
-  readonly isolates?: boolean;
   /** Rebuilds a batch from its saved `replay`. Must not fail because its data is gone upstream: then the insert fails. */
   replay(replay: D["replay"], signal: AbortSignal): Promise<Batch<D>>;
   /**
@@ -197,8 +220,8 @@ export interface Source<D extends Durable = Durable> extends AsyncDisposable {
   acknowledge(batch: Batch<D>): Promise<void>;
 }
 
-/** Opened connector: its code is loaded only when a pipe of its kind is created or run. */
-export interface Connector<Config> {
+/** What a connector does, within its own types; `defineConnector` makes a `Connector` of it. */
+export type TypedConnector<Config> = {
   /** Connects, authenticates and looks; with `validateSamples` also reads samples. Throws AppError SOURCE_* on failure. */
   check(config: Config, options: CheckOptions, signal: AbortSignal): Promise<void>;
   open(config: Config, context: SourceContext, signal: AbortSignal): Promise<Source>;
@@ -206,7 +229,10 @@ export interface Connector<Config> {
   discover?(config: Config, options: DiscoverOptions, signal: AbortSignal): Promise<readonly FoundField[]>;
   /** Removes what the pipe made at the source (a replication slot, for example), when the pipe is deleted. */
   cleanUp?(config: Config, pipe: CleanUpOptions, signal: AbortSignal): Promise<void>;
-}
+};
+
+/** Loaded only when a pipe of its kind is created or run. Its configuration is what the request's schema let through. */
+export type Connector = TypedConnector<JsonObject>;
 
 /** A field that samples of a source have, with the type that the engine infers. */
 export type FoundField = { readonly name: string; readonly type: string; readonly optional: boolean };
@@ -218,7 +244,7 @@ export type CleanUpOptions = { readonly network: NetworkContext; readonly pipeId
 export type CheckOptions = {
   readonly network: NetworkContext;
   readonly validateSamples: boolean;
-  readonly destination: DestinationTable;
+  readonly destination: Destination;
   readonly query: Query;
   /** The pipe exists: what it has made at both sides is its own. */
   readonly isExisting: boolean;

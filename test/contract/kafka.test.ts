@@ -103,11 +103,13 @@ function contextOf(world: World): SourceContext<KafkaDurable> {
     // Batches of another size in each life: by age, and by bytes.
     settings: { streaming_max_insert_wait_ms: 1 + (lives % 3) * 3 },
     memoryGb: lives % 2 === 0 ? 1 : 0.000_002,
-    ...keptMarks<KafkaDurable>(durable, world.marks),
-    query: async (sql) => {
-      if (sql.startsWith("SELECT number")) throw new ClickHouseError(27, 400, "Code: 27. Cannot parse");
-      if (sql.includes('"bad"')) throw new ClickHouseError(27, 400, "Code: 27. Cannot parse");
-      return [];
+    ledger: keptMarks<KafkaDurable>(durable, world.marks),
+    destination: {
+      query: async (sql) => {
+        if (sql.startsWith("SELECT number")) throw new ClickHouseError(27, 400, "Code: 27. Cannot parse");
+        if (sql.includes('"bad"')) throw new ClickHouseError(27, 400, "Code: 27. Cannot parse");
+        return [];
+      },
     },
   });
 }

@@ -42,10 +42,12 @@ let lives = 0;
 
 function contextOf(world: World): SourceContext<KinesisDurable> {
   return testContext({
-    ...keptMarks<KinesisDurable>(durable, world.marks),
-    query: async (sql) => {
-      if (sql.includes("unreadable")) throw new ClickHouseError(27, 400, "Code: 27. DB::Exception: Cannot parse");
-      return [];
+    ledger: keptMarks<KinesisDurable>(durable, world.marks),
+    destination: {
+      query: async (sql) => {
+        if (sql.includes("unreadable")) throw new ClickHouseError(27, 400, "Code: 27. DB::Exception: Cannot parse");
+        return [];
+      },
     },
   });
 }

@@ -60,9 +60,11 @@ function contextOf(world: World): SourceContext<ObjectDurable> {
   return testContext({
     // Another number of files per batch in each life.
     settings: { object_storage_max_file_count: 1 + (lives % 5), object_storage_max_insert_bytes: 2 ** 30 },
-    ...keptMarks<ObjectDurable>(durable, world.marks),
-    query: async () => {
-      throw new ClickHouseError(117, 400, "Code: 117. Unreadable");
+    ledger: keptMarks<ObjectDurable>(durable, world.marks),
+    destination: {
+      query: async () => {
+        throw new ClickHouseError(117, 400, "Code: 117. Unreadable");
+      },
     },
   });
 }

@@ -7,7 +7,7 @@ import type { createPipeBody, pipeOperations } from "../../api/pipes.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { kindOf } from "../../sources/registry.ts";
-import type { DestinationTable, SourceKind } from "../../sources/source.ts";
+import type { Destination, SourceKind } from "../../sources/source.ts";
 import type { Pipe, PipeChange, PipeDestination } from "../../store/pipes.ts";
 import { destinationIssues, fullConfig, mappingIssues, splitSecrets, tableOf } from "./definition.ts";
 
@@ -19,7 +19,7 @@ export type CheckedChange = {
   /** The source as it will be, when it changes: to be checked before it is saved. */
   readonly config: JsonObject | undefined;
   readonly kind: SourceKind;
-  readonly table: DestinationTable;
+  readonly table: Destination;
   readonly validateSamples: boolean;
 };
 

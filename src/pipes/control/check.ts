@@ -9,12 +9,12 @@ import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { connectorOf } from "../../sources/connectors.ts";
 import type {
-  Connector,
-  DestinationTable,
+  Destination,
   FoundField,
   NetworkContext,
   Query,
   SourceKind,
+  TableDestination,
 } from "../../sources/source.ts";
 import { failureOf, sentenceOf } from "../failures.ts";
 import { findTable, type TableFacts } from "../tables.ts";
@@ -29,7 +29,7 @@ export type CheckRequest = {
   readonly kind: SourceKind;
   /** Undefined: the source has not changed. */
   readonly config: JsonObject | undefined;
-  readonly table: DestinationTable;
+  readonly table: Destination;
   /** Undefined: the destination has not changed. */
   readonly managedTable: boolean | undefined;
   readonly validateSamples: boolean;
@@ -68,7 +68,7 @@ export class PipeChecks {
   /** Fields and types that samples of the source have, as the service's engine infers them. Throws as `reachable`. */
   async discover(request: DiscoverRequest, requestSignal: AbortSignal): Promise<readonly FoundField[]> {
     const { kind, config } = request;
-    const connector = (await connectorOf(kind.key)) as Connector<JsonObject>;
+    const connector = await connectorOf(kind.key);
     if (connector.discover === undefined) {
       throw new AppError("BAD_REQUEST", `source.${kind.key}: its fields cannot be discovered`);
     }
@@ -146,7 +146,7 @@ async function checkSource(
   const isExisting = request.managedTable === undefined;
   const { validateSamples, table: destination } = request;
   const options = { network, validateSamples, destination, query, isExisting };
-  await connector.check((request.config ?? {}) as never, options, signal);
+  await connector.check(request.config ?? {}, options, signal);
 }
 
 /** What the engine says about a sample is said about the source. */
@@ -163,31 +163,32 @@ function queryOf(client: ClickHouseClient, signal: AbortSignal): Query {
 
 async function checkDestination(client: ClickHouseClient, request: CheckRequest): Promise<void> {
   if (request.managedTable === undefined) return;
-  const { database, table, owned } = request.table;
-  // The connector knows what its tables must be, and looks itself.
-  if (owned !== undefined) return;
+  // A connector knows what tables of its own must be, and looks itself.
+  if (request.table.kind === "owned") return;
+  const target = request.table;
+  const { database, table } = target;
   const found = await findTable(client, database, table);
   if (found === undefined) {
     if (request.managedTable) return;
     refuse("table", `table ${database}.${table} does not exist; create it, or set managedTable`);
   }
-  const columns = await columnsOf(client, request.table);
+  const columns = await columnsOf(client, target);
   if (request.managedTable && (await hasRows(client, found))) {
     refuse("table", `table ${database}.${table} exists and is not empty`);
   }
   if (!/MergeTree$/.test(found.engine) && found.engine !== "Null") {
     refuse("table", `table ${database}.${table} has the engine ${found.engine}; exactly-once needs a MergeTree table`);
   }
-  const missing = request.table.columns.filter((column) => !columns.has(column.name)).map((column) => column.name);
+  const missing = target.columns.filter((column) => !columns.has(column.name)).map((column) => column.name);
   if (missing.length > 0) refuse("columns", `table ${database}.${table} has no column ${missing.join(", ")}`);
-  const other = request.table.columns.filter((column) => compact(columns.get(column.name)) !== compact(column.type));
+  const other = target.columns.filter((column) => compact(columns.get(column.name)) !== compact(column.type));
   if (request.managedTable && other.length > 0) {
     const list = other.map((column) => `${column.name} is ${columns.get(column.name)}`).join(", ");
     refuse("columns", `table ${database}.${table} exists with other types: ${list}`);
   }
 }
 
-async function columnsOf(client: ClickHouseClient, table: DestinationTable): Promise<Map<string, string>> {
+async function columnsOf(client: ClickHouseClient, table: TableDestination): Promise<Map<string, string>> {
   const rows = await client.rows<{ name: string; type: string }>(
     "SELECT name, type FROM system.columns WHERE database = {database:String} AND table = {table:String}",
     { params: { database: table.database, table: table.table } },

@@ -6,7 +6,7 @@ import { columnTypeProblem, tableExpressionProblem } from "../../clickhouse/guar
 import { AppError, type Issue } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { kindOf, sourceKinds } from "../../sources/registry.ts";
-import type { DestinationTable, SourceKind } from "../../sources/source.ts";
+import type { Destination, SourceKind } from "../../sources/source.ts";
 import type { NewPipe, Pipe, PipeDestination } from "../../store/pipes.ts";
 import type { Job } from "../protocol.ts";
 
@@ -18,7 +18,7 @@ type CreateBody = z.output<typeof createPipeBody>;
 export type Checked = {
   readonly kind: SourceKind;
   readonly config: JsonObject;
-  readonly table: DestinationTable;
+  readonly table: Destination;
   readonly validateSamples: boolean;
   readonly pipe: NewPipe;
 };
@@ -167,11 +167,12 @@ export function tableOf(
   destination: PipeDestination,
   mappings: NewPipe["fieldMappings"],
   owned?: readonly string[],
-): DestinationTable {
+): Destination {
   const database = destination.database ?? "default";
-  if (owned !== undefined) return { database, table: owned[0] ?? "", columns: [], owned };
+  if (owned !== undefined) return { kind: "owned", database, tables: owned };
   const sources = new Map(mappings.map(({ sourceField, destinationField }) => [destinationField, sourceField]));
   return {
+    kind: "table",
     database,
     table: destination.table ?? "",
     columns: (destination.columns ?? []).map((column) => ({

@@ -249,7 +249,7 @@ export class PipesSupervisor {
       const config = fullConfig(pipe, await this.#options.pipes.secrets(pipe.id));
       const organizationId = await this.#organizationOf(pipe);
       const network = { policy: this.#options.policy, organizationId, ...noReads };
-      await connector.cleanUp(config as never, { network, pipeId: pipe.id }, AbortSignal.timeout(30_000));
+      await connector.cleanUp(config, { network, pipeId: pipe.id }, AbortSignal.timeout(30_000));
     } catch (error) {
       const reason = describeError(error);
       this.#options.logger.warn({ pipeId: pipe.id, reason }, "the source could not be cleaned up");

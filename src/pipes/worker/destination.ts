@@ -5,7 +5,8 @@
 import type { ClickHouseClient, Summary } from "../../clickhouse/client.ts";
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { DestinationTable, Insert, RejectedRecord } from "../../sources/source.ts";
+import { errorTableOf } from "../../sources/destination.ts";
+import type { Insert, RejectedRecord, Destination as Target, TargetTable } from "../../sources/source.ts";
 import type { PipeDestination } from "../../store/pipes.ts";
 import { findTable, sinksOf, type TableFacts } from "../tables.ts";
 import type { ServiceLink } from "./service-link.ts";
@@ -18,14 +19,14 @@ const errorTableDays = 7;
 export class Destination {
   readonly #link: ServiceLink;
   readonly #pipeId: string;
-  readonly #table: DestinationTable;
+  readonly #target: Target;
   readonly #definition: PipeDestination;
   #errorTableReady: Promise<void> | undefined;
 
-  constructor(link: ServiceLink, pipeId: string, table: DestinationTable, definition: PipeDestination) {
+  constructor(link: ServiceLink, pipeId: string, target: Target, definition: PipeDestination) {
     this.#link = link;
     this.#pipeId = pipeId;
-    this.#table = table;
+    this.#target = target;
     this.#definition = definition;
   }
 
@@ -34,24 +35,26 @@ export class Destination {
    * a managed table is emptied first, for a pipe that starts over.
    */
   async prepare(options: { empty: boolean }): Promise<void> {
-    const { database, table, owned } = this.#table;
-    if (owned !== undefined) return await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
+    const target = this.#target;
+    const { database } = target;
+    if (target.kind === "owned") return await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
     if (this.#definition.managedTable === true) {
       await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
-      await this.#command(createTableSql(this.#table, this.#definition));
-      if (options.empty) await this.#command(`TRUNCATE TABLE ${tableName(database, table)}`);
+      await this.#command(createTableSql(target, this.#definition));
+      if (options.empty) await this.#command(`TRUNCATE TABLE ${tableName(database, target.table)}`);
     }
     await this.rememberTokens();
   }
 
   /** Also for views that were made after the pipe started. */
   async rememberTokens(): Promise<void> {
-    const { database, table, owned } = this.#table;
-    for (const name of owned ?? [table]) {
+    const target = this.#target;
+    const { database } = target;
+    for (const name of target.kind === "owned" ? target.tables : [target.table]) {
       await this.#link.use(async (client) => {
-        const target = await findTable(client, database, name);
-        if (target !== undefined) await this.#remember(client, target);
-        else if (owned === undefined) throw missingTable(database, name);
+        const found = await findTable(client, database, name);
+        if (found !== undefined) await this.#remember(client, found);
+        else if (target.kind === "table") throw missingTable(database, name);
       });
     }
   }
@@ -105,7 +108,7 @@ export class Destination {
   }
 
   #errorTable(): string {
-    return tableName(this.#table.database, `${this.#table.table}_pipes_error`);
+    return tableName(this.#target.database, errorTableOf(this.#target));
   }
 
   async #command(sql: string): Promise<void> {
@@ -123,7 +126,7 @@ export function missingTable(database: string, table: string): AppError {
 }
 
 /** The statement that creates a managed table. Types and expressions have passed the guard when the pipe was made. */
-export function createTableSql(table: DestinationTable, definition: PipeDestination): string {
+export function createTableSql(table: TargetTable, definition: PipeDestination): string {
   const { engine, sortingKey, partitionBy, primaryKey } = definition.tableDefinition ?? {};
   const columns = (definition.columns ?? []).map(({ name, type }) => `${identifier(name)} ${type}`).join(",\n");
   const type = engine?.type ?? "MergeTree";

@@ -25,7 +25,7 @@ const viewCheckMs = 60_000;
 export async function runJob(
   job: Job,
   network: NetworkContext,
-  connect: () => Promise<Connector<never>>,
+  connect: () => Promise<Connector>,
   calls: Calls,
   events: JobEvents,
   signal: AbortSignal,
@@ -44,7 +44,7 @@ export async function runJob(
     const context = contextOf(job, network, destination, link, calls, events, health);
     await using source: Source = await openSource(connector, job, context, health, signal);
     if (signal.aborted) return { phase: "stopped" };
-    if (job.table.owned !== undefined) await untilDone(job, health, signal, () => destination.rememberTokens());
+    if (job.table.kind === "owned") await untilDone(job, health, signal, () => destination.rememberTokens());
     await runWithViewChecks(job, source, destination, calls, health, signal);
     return { phase: signal.aborted ? "stopped" : "completed" };
   } catch (error) {
@@ -86,6 +86,7 @@ async function runWithViewChecks(
       health,
       settings: engineSettings(job.settings),
       concurrency: concurrencyOf(job.settings, job.scaling),
+      ownsTables: job.table.kind === "owned",
       limits: job.limits,
       worker: job.replica,
       isMine: (intent: Intent) => shareOf(intent.lane, job.replica.count) === job.replica.index,
@@ -97,14 +98,14 @@ async function runWithViewChecks(
 
 /** A connector that owns its tables looks at both sides when it opens: outages of them are waited for. */
 async function openSource(
-  connector: Connector<never>,
+  connector: Connector,
   job: Job,
   context: SourceContext,
   health: Health,
   signal: AbortSignal,
 ): Promise<Source> {
-  const open = () => connector.open(job.config as never, context, signal);
-  if (job.table.owned === undefined) return await open();
+  const open = () => connector.open(job.config, context, signal);
+  if (job.table.kind === "table") return await open();
   const source = await untilDone(job, health, signal, open);
   if (source === undefined) throw signal.reason;
   return source;
@@ -170,27 +171,33 @@ function contextOf(
     pipeId: job.pipeId,
     epoch: job.epoch,
     settings: sourceSettings(job.settings),
-    destination: job.table,
     concurrency: concurrencyOf(job.settings, job.scaling),
     memoryGb: memoryGbOf(job.scaling),
     sourceSilenceMs: job.limits.sourceSilenceMs,
     replica: job.replica,
-    marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
-    note: (marks, counts) => calls.note(marks, counts as Record<string, number>),
-    answered: () => health.good(["source"]),
-    copying: (isCopying) => health.copying(isCopying),
-    warn: (key, message) => health.warn(key, message),
-    report: events.gauges,
-    reject: async (records) => {
-      const content = JSON.stringify(records.map(({ origin, position }) => [origin, position]));
-      const id = createHash("sha256").update(content).digest("hex").slice(0, 32);
-      await destination.reject(records, `${job.pipeId}:${job.epoch}:noted:${id}`);
+    ledger: {
+      marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
+      note: (marks, counts) => calls.note(marks, counts as Record<string, number>),
+      reject: async (records) => {
+        const content = JSON.stringify(records.map(({ origin, position }) => [origin, position]));
+        const id = createHash("sha256").update(content).digest("hex").slice(0, 32);
+        await destination.reject(records, `${job.pipeId}:${job.epoch}:noted:${id}`);
+      },
     },
-    query,
-    command: async (sql) => void (await link.use((client) => client.command(sql))),
-    refusal: (error) => {
-      const failure = failureOf(error);
-      return failure.kind === "data" || failure.kind === "destination" ? sentenceOf(failure) : undefined;
+    progress: {
+      answered: () => health.good(["source"]),
+      copying: (isCopying) => health.copying(isCopying),
+      warn: (key, message) => health.warn(key, message),
+      report: events.gauges,
+    },
+    destination: {
+      target: job.table,
+      query,
+      command: async (sql) => void (await link.use((client) => client.command(sql))),
+      refusal: (error) => {
+        const failure = failureOf(error);
+        return failure.kind === "data" || failure.kind === "destination" ? sentenceOf(failure) : undefined;
+      },
     },
   };
 }

@@ -11,11 +11,7 @@ const summary = { readRows: 0, readBytes: 0, writtenRows: 1, writtenBytes: 0 };
 const inserts = ["a", "b", "c"].map((key) => ({ sql: key, key }));
 
 class TablesSource implements Source {
-  readonly isolates: boolean;
   readonly failures: InsertFailure[] = [];
-  constructor(isolates: boolean) {
-    this.isolates = isolates;
-  }
   async *read(checkpoints: ReadonlyMap<string, unknown>): AsyncIterable<Batch> {
     if (!checkpoints.has("lane")) yield await this.replay();
   }
@@ -30,7 +26,7 @@ class TablesSource implements Source {
   async [Symbol.asyncDispose](): Promise<void> {}
 }
 
-function run(source: Source, done: string[], error: Error) {
+function run(source: Source, ownsTables: boolean, done: string[], error: Error) {
   const checkpoints: Record<string, number> = {};
   const runner = new Runner(
     {
@@ -55,6 +51,7 @@ function run(source: Source, done: string[], error: Error) {
       health: new Health(limits, () => {}),
       settings: {},
       concurrency: 1,
+      ownsTables,
       limits,
       worker: { run: "run", index: 0 },
       isMine: () => true,
@@ -65,10 +62,11 @@ function run(source: Source, done: string[], error: Error) {
 }
 
 test("a table that refuses inserts for a while is given up alone, and the tokens of the others stay", async () => {
-  const source = new TablesSource(true);
+  const source = new TablesSource();
   const done: string[] = [];
   await run(
     source,
+    true,
     done,
     new ClickHouseError(60, 404, "Code: 60. DB::Exception: Table b does not exist. (UNKNOWN_TABLE)"),
   );
@@ -77,17 +75,17 @@ test("a table that refuses inserts for a while is given up alone, and the tokens
 });
 
 test("other sources wait for their destination until it fails the pipe", async () => {
-  const source = new TablesSource(false);
+  const source = new TablesSource();
   const error = new ClickHouseError(60, 404, "Code: 60. DB::Exception: Table b does not exist. (UNKNOWN_TABLE)");
-  await expect(run(source, [], error)).rejects.toThrow(/refuses inserts.*gave up after 1 s/);
+  await expect(run(source, false, [], error)).rejects.toThrow(/refuses inserts.*gave up after 1 s/);
   expect(source.failures).toEqual([]);
 });
 
 test("a source that has lost what it kept fails the pipe at once", async () => {
-  const source = new TablesSource(true);
+  const source = new TablesSource();
   // biome-ignore lint/correctness/useYield: it fails before it has anything
   source.read = async function* () {
     throw new AppError("SOURCE_LOST", "the slot is gone");
   };
-  await expect(run(source, [], new Error("never"))).rejects.toThrow(/^the slot is gone$/);
+  await expect(run(source, true, [], new Error("never"))).rejects.toThrow(/^the slot is gone$/);
 });

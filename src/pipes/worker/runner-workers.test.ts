@@ -64,6 +64,7 @@ function worker(world: World, run: string, index: number, ids: readonly string[]
     health: new Health(limits, () => {}),
     settings: {},
     concurrency: 1,
+    ownsTables: false,
     limits,
     worker: { run, index },
     // What earlier runs left is the first worker's.

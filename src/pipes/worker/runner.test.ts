@@ -68,6 +68,7 @@ function partsOf(source: Source, more: Pick<RunnerParts, "destination"> & { conf
     health: new Health(limits, () => {}),
     settings: {},
     concurrency: 2,
+    ownsTables: false,
     limits,
     worker: { run: "run", index: 0 },
     isMine: () => true,

@@ -22,7 +22,7 @@ import type { EngineSettings } from "./settings.ts";
 /** Attempts at a batch before a failure of reading it counts as the batch's own. */
 const maxSourceAttempts = 4;
 
-/** Part of the time after which a destination fails the pipe: then a source that isolates gives up the table alone. */
+/** Part of the time after which a destination fails the pipe: then a source that owns its tables gives up the table alone. */
 const isolatedShare = 1 / 60;
 
 /** Pause between two looks at what other workers have left to replay. */
@@ -37,6 +37,8 @@ export type RunnerParts<D extends Durable = Durable> = {
   readonly health: Health;
   readonly settings: EngineSettings;
   readonly concurrency: number;
+  /** The source has tables of its own, and can give one up while the others go on. */
+  readonly ownsTables: boolean;
   readonly limits: Limits;
   readonly worker: { readonly run: string; readonly index: number };
   /** Which of the intents that earlier runs have saved are this worker's. */
@@ -189,8 +191,8 @@ export class Runner<D extends Durable = Durable> {
   }
 
   #isolates(refusedSince = Date.now()): boolean {
-    const { source, limits } = this.#parts;
-    return source.isolates === true && Date.now() - refusedSince >= limits.destinationOutageMs * isolatedShare;
+    const { ownsTables, limits } = this.#parts;
+    return ownsTables && Date.now() - refusedSince >= limits.destinationOutageMs * isolatedShare;
   }
 
   async #replace(batch: Batch<D>, since: string, failure: InsertFailure): Promise<void> {

@@ -1,18 +1,13 @@
 /** The Kinesis connector: checks a configuration, opens a source, and takes the pipe's consumer away with the pipe. */
 import { AppError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
+import { defineConnector } from "../define-connector.ts";
+import { requireTable } from "../destination.ts";
 import { rowsOf } from "../messages/formats/rows.ts";
 import { batchLimits } from "../messages/limits.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
 import { checkSamples, describeSamples } from "../messages/samples.ts";
-import type {
-  CheckOptions,
-  CleanUpOptions,
-  Connector,
-  DiscoverOptions,
-  NetworkContext,
-  SourceContext,
-} from "../source.ts";
+import type { CheckOptions, CleanUpOptions, DiscoverOptions, NetworkContext, SourceContext } from "../source.ts";
 import { KinesisStream } from "./client/client.ts";
 import type { KinesisDurable } from "./durable.ts";
 import type { ManagedStreamConfig } from "./kind.ts";
@@ -26,16 +21,17 @@ const sampleMessages = 100;
 /** Calls that look for samples: streams with many empty shards are not searched altogether. */
 const sampleCalls = 20;
 
-export const connector: Connector<ManagedStreamConfig> = {
+export const connector = defineConnector<ManagedStreamConfig>({
   async check(config: ManagedStreamConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
+    const destination = requireTable(options.destination);
     const { format, registry } = await rowsOf<StreamMessage>(config, registryDialer(options.network));
-    planRows(options.destination, format, virtualColumns(config.streamName));
+    planRows(destination, format, virtualColumns(config.streamName));
     await withStream(config, options.network, async (api) => {
       const { shards } = await asked(() => api.shards(signal), signal);
       await registry?.check();
       if (!options.validateSamples) return;
       const samples = await samplesOf(config, options.network, api, shards, signal);
-      await checkSamples(samples, options.destination, options.query);
+      await checkSamples(samples, destination, options.query);
     });
   },
 
@@ -49,7 +45,7 @@ export const connector: Connector<ManagedStreamConfig> = {
   async open(config: ManagedStreamConfig, context: SourceContext<KinesisDurable>) {
     const { network } = context;
     const rows = await rowsOf<StreamMessage>(config, registryDialer(network));
-    const plan = planRows(context.destination, rows.format, virtualColumns(config.streamName));
+    const plan = planRows(requireTable(context.destination.target), rows.format, virtualColumns(config.streamName));
     return new StreamSource({
       config,
       context,
@@ -69,7 +65,7 @@ export const connector: Connector<ManagedStreamConfig> = {
       fanOut.close();
     }
   },
-};
+});
 
 function registryDialer(network: NetworkContext): Dialer {
   return new Dialer(network.policy, "source.managedStream.schemaRegistry.url");

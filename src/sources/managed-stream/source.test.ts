@@ -7,12 +7,12 @@ import { MemoryStream, record } from "../../../harness/kinesis/memory-stream.ts"
 import { aggregated } from "../../../harness/kinesis/pipes.ts";
 import { anyNetwork } from "../../../harness/network/network.ts";
 import { until } from "../../../harness/serve.ts";
-import { keptMarks, testContext, testDestination } from "../../../harness/sources/source-context.ts";
+import { keptMarks, type OwnContext, testContext, testDestination } from "../../../harness/sources/source-context.ts";
 import type { Json } from "../../lib/json.ts";
 import { JsonRows } from "../messages/formats/json-rows.ts";
 import { type BatchLimits, batchLimits } from "../messages/limits.ts";
 import { planRows } from "../messages/plan.ts";
-import type { RejectedRecord, Batch as SourceBatch, SourceContext } from "../source.ts";
+import type { RejectedRecord, Batch as SourceBatch } from "../source.ts";
 import { connector } from "./connector.ts";
 import { durable, type KinesisDurable } from "./durable.ts";
 import { finishedMark } from "./reading/lineage.ts";
@@ -28,11 +28,7 @@ function shardOf(id: string, closed: boolean, count: number) {
   return { id, parents: [], closed, records };
 }
 
-function sourceOf(
-  api: MemoryStream,
-  limits: Partial<BatchLimits> = {},
-  context: Partial<SourceContext<KinesisDurable>> = {},
-) {
+function sourceOf(api: MemoryStream, limits: Partial<BatchLimits> = {}, context: OwnContext<KinesisDurable> = {}) {
   return new StreamSource({
     config,
     context: testContext(context),
@@ -103,9 +99,11 @@ test("a shard that left the stream before its end is recorded once and its child
   const stream = new MemoryStream([{ ...shardOf("child", false, 5), parents: ["gone"] }], 100);
   const marks = new Map<string, Json>();
   const rejected: RejectedRecord[] = [];
-  const context: Partial<SourceContext<KinesisDurable>> = {
-    ...keptMarks<KinesisDurable>(durable, marks),
-    reject: async (records) => void rejected.push(...records),
+  const context: OwnContext<KinesisDurable> = {
+    ledger: {
+      ...keptMarks<KinesisDurable>(durable, marks),
+      reject: async (records) => void rejected.push(...records),
+    },
   };
   const batches = reading(sourceOf(stream, {}, context), new Map([["gone", "12345"]]));
   await until("the child is read", async () => batches.length === 1);
@@ -120,9 +118,9 @@ test("two replicas read different shards, and a child only after the other repli
   const stream = new MemoryStream([...shards, child], 100);
   const marks = new Map<string, Json>();
   const replicas = [0, 1].map((index) => {
-    const context: Partial<SourceContext<KinesisDurable>> = {
+    const context: OwnContext<KinesisDurable> = {
       replica: { index, count: 2 },
-      ...keptMarks<KinesisDurable>(durable, marks),
+      ledger: keptMarks<KinesisDurable>(durable, marks),
     };
     const source = sourceOf(stream, {}, context);
     return { source, batches: reading(source) };

@@ -79,7 +79,13 @@ export class StreamSource implements Source<KinesisDurable> {
     const messages = this.#messages.get(batch);
     if (messages === undefined || "end" in saved) return [];
     const { encoder, context } = this.#parts;
-    const answer = await answerRefusal(messages, encoder.plan, refusedOf(saved.refused), failure, context.query);
+    const answer = await answerRefusal(
+      messages,
+      encoder.plan,
+      refusedOf(saved.refused),
+      failure,
+      context.destination.query,
+    );
     if (answer.kind === "stop") return [];
     if (answer.kind === "without") {
       const attempt = (saved.attempt ?? 0) + 1;

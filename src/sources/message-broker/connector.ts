@@ -1,10 +1,12 @@
 /** The Kafka connector: checks a configuration, reads samples and opens a source. */
 import { AppError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
+import { defineConnector } from "../define-connector.ts";
+import { requireTable } from "../destination.ts";
 import { rowsOf } from "../messages/formats/rows.ts";
 import { planRows } from "../messages/plan.ts";
 import { checkSamples, describeSamples, type Samples } from "../messages/samples.ts";
-import type { CheckOptions, Connector, DiscoverOptions, FoundField, NetworkContext, SourceContext } from "../source.ts";
+import type { CheckOptions, DiscoverOptions, FoundField, NetworkContext, SourceContext } from "../source.ts";
 import { accessOf, topicsOf } from "./access.ts";
 import type { BrokerClient } from "./broker-client.ts";
 import type { KafkaDurable } from "./durable.ts";
@@ -20,16 +22,17 @@ const sampleMessages = 100;
 /** Offsets before the end of a partition from which samples are taken. */
 const sampleDepth = 200;
 
-export const connector: Connector<MessageBrokerConfig> = {
+export const connector = defineConnector<MessageBrokerConfig>({
   async check(config: MessageBrokerConfig, options: CheckOptions): Promise<void> {
+    const destination = requireTable(options.destination);
     const { network } = options;
     const rows = await rowsOf<KafkaMessage>(config, registryDialer(network));
-    planRows(options.destination, rows.format, virtualColumns);
+    planRows(destination, rows.format, virtualColumns);
     await withClient(config, network, "check", async (client) => {
       await requireTopics(config, client);
       await rows.registry?.check();
       if (options.validateSamples) {
-        await checkSamples(await samplesOf(config, network, client), options.destination, options.query);
+        await checkSamples(await samplesOf(config, network, client), destination, options.query);
       }
     });
   },
@@ -50,7 +53,7 @@ export const connector: Connector<MessageBrokerConfig> = {
       return await describeSamples(await samplesOf(config, network, client), query);
     });
   },
-};
+});
 
 function registryDialer(network: NetworkContext): Dialer {
   return new Dialer(network.policy, "source.messageBroker.schemaRegistry.url");

@@ -98,11 +98,11 @@ export class PartitionReader {
   async #look(): Promise<void> {
     const found = await abortable(this.#parts.client.topics(this.#parts.topics), this.#signal);
     // Also where this replica has no partition to read.
-    this.#parts.context.answered();
+    this.#parts.context.progress.answered();
     for (const name of this.#parts.topics) {
       const topic = found.find((candidate) => candidate.name === name);
       // The others are read on meanwhile.
-      this.#parts.context.warn(`topic:${name}`, topic === undefined ? unknownTopic(name).message : undefined);
+      this.#parts.context.progress.warn(`topic:${name}`, topic === undefined ? unknownTopic(name).message : undefined);
       if (topic === undefined) this.#leave(name);
       else await this.#lookAt(topic);
     }
@@ -161,7 +161,7 @@ export class PartitionReader {
       const message =
         "The topic was deleted and made again. Messages of the former one that had not been loaded are lost; " +
         "reading goes on at the first message of the new one.";
-      await this.#parts.context.reject([{ origin: lane, position: `topic ${topic.id}`, message }]);
+      await this.#parts.context.ledger.reject([{ origin: lane, position: `topic ${topic.id}`, message }]);
     }
     return begin.get(partition) ?? (await this.#edge(topic.name, partition, "earliest"));
   }
@@ -180,7 +180,7 @@ export class PartitionReader {
       }
       try {
         const fetched = await abortable(inHand.answer, this.#signal);
-        context.answered();
+        context.progress.answered();
         asked = this.#ask(broker, fetched, memories[(turn + 1) % 2] as AnswerMemory);
         for (const answer of fetched) await this.#take(answer);
       } catch (error) {
@@ -269,8 +269,8 @@ export class PartitionReader {
       position < earliest
         ? `The broker removed ${earliest - position} offsets (${position} to ${earliest - 1}) before they were read.`
         : `The partition ends at offset ${latest}, before the pipe's position ${position}: the broker has lost messages.`;
-    await this.#parts.context.reject([{ origin: lane, position: `${position}-${next}`, message }]);
-    await this.#parts.context.note({}, { errors: 1 });
+    await this.#parts.context.ledger.reject([{ origin: lane, position: `${position}-${next}`, message }]);
+    await this.#parts.context.ledger.note({}, { errors: 1 });
     partition.position = next;
     partition.ahead = next;
     this.#parts.batches.moveTo(lane, next);

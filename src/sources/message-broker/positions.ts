@@ -21,11 +21,11 @@ export async function beginnings(
   topic: TopicInfo,
   client: BrokerClient,
   offset: MessageBrokerConfig["offset"],
-  context: Pick<SourceContext<KafkaDurable>, "marks" | "note" | "replica">,
+  context: Pick<SourceContext<KafkaDurable>, "ledger" | "replica">,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<number, number>> {
   const mark = `begin:${topic.name}` as const;
-  const read = async () => (await context.marks([mark])).get(mark);
+  const read = async () => (await context.ledger.marks([mark])).get(mark);
   let begin = await read();
   // One replica decides for all: two that look for "latest" would find different ones.
   while (begin === undefined && context.replica.index > 0 && !signal.aborted) {
@@ -34,7 +34,7 @@ export async function beginnings(
   }
   if (begin === undefined) {
     begin = { topicId: topic.id, offsets: await find(topic, client, offset) };
-    await context.note(marks([mark, begin]), {});
+    await context.ledger.note(marks([mark, begin]), {});
   }
   if (!isSameTopic(begin.topicId, topic.id)) return new Map();
   return new Map(Object.entries(begin.offsets).map(([partition, at]) => [Number(partition), at]));

@@ -5,6 +5,7 @@
  */
 import { abortable, childOf, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
+import { requireTable } from "../destination.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
 import type { Rows } from "../messages/formats/rows.ts";
 import { type BatchStart, type Closed, LaneBatches } from "../messages/lane-batches.ts";
@@ -62,12 +63,12 @@ export class KafkaSource implements Source<KafkaDurable> {
     this.#config = config;
     this.#context = context;
     this.#client = client;
-    this.#plan = planRows(context.destination, rows.format, virtualColumns);
+    this.#plan = planRows(requireTable(context.destination.target), rows.format, virtualColumns);
     this.#encoder = rows.encoder(this.#plan);
     this.#limits = batchLimits(context.memoryGb, Number(context.settings.streaming_max_insert_wait_ms));
-    this.#lag = new Lag((gauges) => context.report(gauges));
+    this.#lag = new Lag((gauges) => context.progress.report(gauges));
     const group = config.consumerGroup ?? `millrace-${context.pipeId}`;
-    this.#membership = join(group, (count) => context.report({ rebalances: count }));
+    this.#membership = join(group, (count) => context.progress.report({ rebalances: count }));
     this.#group = new GroupOffsets({
       client,
       group,
@@ -117,7 +118,7 @@ export class KafkaSource implements Source<KafkaDurable> {
     const made = this.#made.get(batch);
     if (made === undefined) return [];
     const before = refusedOf(range.refused);
-    const answer = await answerRefusal(made, this.#plan, before, failure, this.#context.query);
+    const answer = await answerRefusal(made, this.#plan, before, failure, this.#context.destination.query);
     if (answer.kind === "stop") return [];
     if (answer.kind === "without") {
       const continues = batch.continues ?? batch.id;

@@ -4,7 +4,7 @@
  */
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { DestinationColumn, DestinationTable } from "../source.ts";
+import type { DestinationColumn, TargetTable } from "../source.ts";
 import type { Message, VirtualColumn, VirtualColumns } from "./message.ts";
 import { conflictingPaths, type Declared, planPaths } from "./paths.ts";
 
@@ -36,7 +36,7 @@ const structureTypes = {
 } as const;
 
 export function planRows<M extends Message>(
-  destination: DestinationTable,
+  destination: TargetTable,
   format: RowFormat,
   virtualColumns: VirtualColumns<M>,
 ): RowPlan<M> {
@@ -79,7 +79,7 @@ export function structureText(structure: readonly Declared[]): string {
 }
 
 function insertSql(
-  destination: DestinationTable,
+  destination: TargetTable,
   format: RowFormat,
   structure: readonly Declared[],
   expressions: readonly string[],

@@ -1,6 +1,6 @@
 /** What a few messages tell before a pipe runs: whether they fit its columns, and which fields and types they have. */
 import { AppError, type Issue } from "../../lib/errors.ts";
-import type { DestinationTable, FoundField, Query } from "../source.ts";
+import type { FoundField, Query, TargetTable } from "../source.ts";
 import { shortMessage } from "./engine-message.ts";
 import type { RowEncoder } from "./formats/encoder.ts";
 import type { Message, VirtualColumns } from "./message.ts";
@@ -23,7 +23,7 @@ const statementBytes = 64 * 2 ** 20;
 /** Throws SOURCE_INVALID naming each column whose field is missing or does not fit. */
 export async function checkSamples<M extends Message>(
   samples: Samples<M>,
-  destination: DestinationTable,
+  destination: TargetTable,
   query: Query,
 ): Promise<void> {
   const { origin, virtualColumns } = samples;
@@ -85,7 +85,7 @@ function knownFields<M extends Message>({ messages }: Samples<M>, encoder: RowEn
   return [...groups].flatMap((group) => (typeof group === "string" ? [] : (encoder.fields?.(group) ?? [])));
 }
 
-async function problemOf<M extends Message>(samples: Samples<M>, destination: DestinationTable, query: Query) {
+async function problemOf<M extends Message>(samples: Samples<M>, destination: TargetTable, query: Query) {
   const { batch } = await batchOf(samples, destination);
   const plan = planRows(destination, samples.format, samples.virtualColumns);
   for (const { group, rows } of batch.groups) {
@@ -100,7 +100,7 @@ async function problemOf<M extends Message>(samples: Samples<M>, destination: De
   return undefined;
 }
 
-async function batchOf<M extends Message>(samples: Samples<M>, destination: DestinationTable) {
+async function batchOf<M extends Message>(samples: Samples<M>, destination: TargetTable) {
   const encoder = samples.encoder(planRows(destination, samples.format, samples.virtualColumns));
   const batch = new MessageBatch<M>({ encoder, origin: samples.origin, maxMessageBytes: Number.POSITIVE_INFINITY });
   for (const message of samples.messages) {

@@ -1,6 +1,15 @@
 /** The object storage connector: checks a configuration and opens a source. */
 import { AppError } from "../../lib/errors.ts";
-import type { CheckOptions, Connector, DiscoverOptions, FoundField, NetworkContext, SourceContext } from "../source.ts";
+import { defineConnector } from "../define-connector.ts";
+import { requireTable } from "../destination.ts";
+import type {
+  CheckOptions,
+  DiscoverOptions,
+  FoundField,
+  NetworkContext,
+  SourceContext,
+  TargetTable,
+} from "../source.ts";
 import type { ObjectDurable } from "./durable.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { conflictingFields } from "./reading/fields.ts";
@@ -13,12 +22,12 @@ import { ObjectSource } from "./source.ts";
 import { locationOf } from "./stores/location.ts";
 import type { ObjectStore } from "./stores/store.ts";
 
-export const connector: Connector<ObjectStorageConfig> = {
+export const connector = defineConnector<ObjectStorageConfig>({
   async check(config: ObjectStorageConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
     const { store, pattern } = await openStore(config, options.network);
     const relay = new ObjectRelay(store, options.network);
-    const reading = (columns: CheckOptions["destination"]["columns"]) =>
-      new Reading(store, relay, config, { ...options.destination, columns });
+    const destination = requireTable(options.destination);
+    const reading = (columns: TargetTable["columns"]) => new Reading(store, relay, config, { ...destination, columns });
     try {
       const keys = keyPattern(pattern);
       const page = await store.list(keys.prefix, undefined, signal);
@@ -33,14 +42,14 @@ export const connector: Connector<ObjectStorageConfig> = {
           "The format cannot be told from the url; set source.objectStorage.format.",
         );
       }
-      const [conflict] = conflictingFields(options.destination.columns, format);
+      const [conflict] = conflictingFields(destination.columns, format);
       if (conflict !== undefined) {
         const message = `The field "${conflict}" is mapped as a value and as the parent of another field.`;
         throw new AppError("SOURCE_INVALID", message);
       }
       checkCompression(config, first?.key ?? pattern, format);
       if (config.queueUrl !== undefined) await checkQueue(config, config.queueUrl, options.network, signal);
-      if (options.validateSamples) await checkSample(first, format, reading, options, signal);
+      if (options.validateSamples) await checkSample(first, format, reading, { ...options, destination }, signal);
     } finally {
       relay.close();
       store.close();
@@ -72,7 +81,7 @@ export const connector: Connector<ObjectStorageConfig> = {
     const queue = config.queueUrl === undefined ? undefined : await openQueue(config, config.queueUrl, network);
     return new ObjectSource({ config, context, store, pattern, queue });
   },
-};
+});
 
 /** The embedded engine is built without bzip2, and we decompress only what can be read from its beginning to its end. */
 function checkCompression(config: ObjectStorageConfig, key: string, format: ObjectFormat): void {

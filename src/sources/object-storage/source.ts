@@ -7,6 +7,7 @@ import { sleep } from "../../lib/abort.ts";
 import { ahead } from "../../lib/ahead.ts";
 import { AppError } from "../../lib/errors.ts";
 import { shareOf } from "../../lib/share.ts";
+import { requireTable } from "../destination.ts";
 import { shortMessage } from "../messages/engine-message.ts";
 import type { InsertFailure, RejectedRecord, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
 import type { ObjectDurable, Pack } from "./durable.ts";
@@ -54,7 +55,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     this.#pattern = keyPattern(parts.pattern);
     this.#urlFormat = parts.config.format ?? inferFormat(parts.pattern);
     this.#relay = new ObjectRelay(parts.store, parts.context.network);
-    this.#reading = new Reading(parts.store, this.#relay, parts.config, parts.context.destination);
+    this.#reading = new Reading(parts.store, this.#relay, parts.config, requireTable(parts.context.destination.target));
     this.#tracker = new Tracker(parts.context);
     this.#queue = parts.queue;
     this.#deliveries = parts.queue && new Deliveries(parts.queue);
@@ -102,7 +103,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     for (let from = after, more = true; more; ) {
       const started = performance.now();
       const page = await this.#store.list(this.#pattern.prefix, from, signal);
-      this.#context.answered();
+      this.#context.progress.answered();
       const { fresh, replaced } = await this.#tracker.news(this.#wanted(page.files));
       await this.#skipReplaced(replaced);
       this.#tracker.take(fresh);
@@ -162,7 +163,7 @@ export class ObjectSource implements Source<ObjectDurable> {
         }
         if (files.size >= most || signal.aborted) break;
       }
-      this.#context.answered();
+      this.#context.progress.answered();
       yield* this.#batchesOf([...files.values()], signal);
     }
   }
@@ -232,7 +233,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     }
     const findings =
       failure.kind === "data" && !pack.lenient && isRowFormat(pack.format)
-        ? await findBadRows(file, pack.format, failure, this.#reading, this.#context.query, signal)
+        ? await findBadRows(file, pack.format, failure, this.#reading, this.#context.destination.query, signal)
         : undefined;
     if (findings?.readable !== true) {
       return [await this.#giveUp(file, shortMessage(failure.message), signal, findings?.rejected)];
@@ -300,10 +301,10 @@ export class ObjectSource implements Source<ObjectDurable> {
   async #skipReplaced(files: readonly ObjectFile[]): Promise<void> {
     if (files.length === 0) return;
     const message = "The object was replaced after it had been loaded; its new content is not loaded.";
-    await this.#context.reject(
+    await this.#context.ledger.reject(
       files.map((file) => ({ origin: this.#store.pathOf(file.key), position: `version ${file.etag}`, message })),
     );
-    await this.#context.note(marksOf(sortByKey(files), "skipped"), { errors: files.length });
+    await this.#context.ledger.note(marksOf(sortByKey(files), "skipped"), { errors: files.length });
   }
 }
 

@@ -42,7 +42,6 @@ type Context = SourceContext<PostgresDurable>;
 const maxBatchBytes = 64 * 2 ** 20;
 
 export class RelationalSource implements Source<PostgresDurable> {
-  readonly isolates = true;
   readonly #config: RelationalDbConfig;
   readonly #context: Context;
   readonly #names: Names;
@@ -74,7 +73,7 @@ export class RelationalSource implements Source<PostgresDurable> {
       if (isFollowed) await ensurePublication(client, names, config.tableMappings);
       const states = await TableStates.load(client, config, context);
       const isCopied = config.settings?.replicationMode === "cdc_only" || states.all().every((state) => state.isCopied);
-      context.copying(!isCopied);
+      context.progress.copying(!isCopied);
       return new RelationalSource(config, context, states);
     } catch (error) {
       throw isOfSource(error) ? sourceError(error) : error;
@@ -142,7 +141,7 @@ export class RelationalSource implements Source<PostgresDurable> {
   }
 
   async acknowledge(batch: Batch): Promise<void> {
-    this.#context.answered();
+    this.#context.progress.answered();
     this.#copy?.acknowledge(batch);
     this.#following?.acknowledge(batch);
   }
@@ -166,7 +165,7 @@ export class RelationalSource implements Source<PostgresDurable> {
   async *#copyTables(mode: string, signal: AbortSignal): AsyncGenerator<Batch> {
     const states = this.#states.all().filter((state) => !state.isCopied);
     if (states.length === 0) return;
-    this.#context.copying(true);
+    this.#context.progress.copying(true);
     const connecting = connect(this.#config);
     // It is awaited when the tables are there.
     connecting.catch(() => {});
@@ -187,7 +186,7 @@ export class RelationalSource implements Source<PostgresDurable> {
         await this.#destination.publish(state.plan, state.copyId);
         await state.completed(snapshot.lsn);
       }
-      this.#context.copying(false);
+      this.#context.progress.copying(false);
     } finally {
       await Promise.allSettled([snapshot?.close(), connecting.then((client) => client.end())]);
     }
@@ -209,7 +208,7 @@ export class RelationalSource implements Source<PostgresDurable> {
   /** The slot's own, the first time; then a later one, while the slot keeps everything since. */
   async #snapshot(mode: string): Promise<Snapshot> {
     if (mode === "snapshot") return await exportSnapshot(this.#config);
-    if ((await this.#context.marks([slotMark])).has(slotMark)) {
+    if ((await this.#context.ledger.marks([slotMark])).has(slotMark)) {
       const snapshot = await temporarySnapshot(this.#config, (client) => this.#standing.check(client, this.#reached));
       await this.#standing.copies(snapshot.lsn);
       return snapshot;
@@ -217,7 +216,7 @@ export class RelationalSource implements Source<PostgresDurable> {
     const failover = this.#config.settings?.enableFailoverSlots === true;
     const snapshot = await createSlot(this.#config, this.#names.slot, failover);
     await this.#standing.begins(snapshot.lineage, snapshot.lsn);
-    await this.#context.note({ [slotMark]: snapshot.lsn }, {});
+    await this.#context.ledger.note({ [slotMark]: snapshot.lsn }, {});
     return snapshot;
   }
 
@@ -243,7 +242,7 @@ export class RelationalSource implements Source<PostgresDurable> {
     const watch = new Watch(this.#config, this.#context, this.#names.slot);
     try {
       await following.open(check, signal);
-      this.#context.answered();
+      this.#context.progress.answered();
       watch.start(() => following.gauges());
       for await (const step of following.steps(signal)) {
         if (step.kind === "batch") yield this.#withoutStopped(step.batch);
@@ -277,13 +276,13 @@ export class RelationalSource implements Source<PostgresDurable> {
       const nullable = this.#config.settings?.allowNullableColumns === true;
       const evolution = evolve(state, relation, now, nullable);
       if (typeof evolution === "string") return await state.stop(evolution);
-      for (const statement of evolution.statements) await this.#context.command(statement);
+      for (const statement of evolution.statements) await this.#context.destination.command(statement);
       if (evolution.statements.length > 0) await this.#destination.refreshView(state.planned(evolution.source));
       // Last: what was not done until here is done again.
       await state.changed(evolution.source);
     } catch (error) {
       // Else one table that somebody has changed would hold all.
-      const refusal = this.#context.refusal(error);
+      const refusal = this.#context.destination.refusal(error);
       if (refusal === undefined) throw isOfSource(error) ? sourceError(error) : error;
       await state.stop(`the engine does not change its table (${refusal})`);
     } finally {
@@ -311,7 +310,7 @@ export class RelationalSource implements Source<PostgresDurable> {
 
   /** The slot's first position: what is before it was copied, or is not wanted. */
   async #firstPosition(check: (client: pg.Client) => Promise<bigint>): Promise<bigint> {
-    const first = (await this.#context.marks([slotMark])).get(slotMark);
+    const first = (await this.#context.ledger.marks([slotMark])).get(slotMark);
     if (first !== undefined) return parseLsn(first);
     const client = await connect(this.#config, { replication: true });
     try {

@@ -96,13 +96,13 @@ describe("a range", () => {
   });
 });
 
-type Ledger = Pick<SourceContext<KinesisDurable>, "marks" | "note" | "replica"> & { readonly saved: Map<string, Json> };
+type Ledger = Pick<SourceContext<KinesisDurable>, "ledger" | "replica"> & { readonly saved: Map<string, Json> };
 
 function ledger(index = 0, saved = new Map<string, Json>()): Ledger {
   return {
     saved,
     replica: { index, count: 2 },
-    ...keptMarks<KinesisDurable>(durable, saved),
+    ledger: { ...keptMarks<KinesisDurable>(durable, saved), reject: async () => {} },
   };
 }
 
@@ -152,7 +152,7 @@ describe("lineage", () => {
     ];
     const book = ledger();
     const start = await startOf(config, book, new MemoryStream(family, 10), new AbortController().signal);
-    const lineage = new Lineage(book.marks, start as NonNullable<typeof start>);
+    const lineage = new Lineage(book.ledger.marks, start as NonNullable<typeof start>);
     const readable = async () => {
       await lineage.learn(family);
       return lineage.readable(family).map((one) => one.id);

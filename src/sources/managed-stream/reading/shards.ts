@@ -57,7 +57,7 @@ export class Shards {
   constructor(parts: ShardsParts, signal: AbortSignal) {
     this.#parts = parts;
     this.#signal = signal;
-    this.#lineage = new Lineage((keys) => parts.context.marks(keys), parts.start);
+    this.#lineage = new Lineage((keys) => parts.context.ledger.marks(keys), parts.start);
     this.#api = limited(parts.api);
   }
 
@@ -104,7 +104,7 @@ export class Shards {
   async #list(): Promise<void> {
     const answer = await patiently(() => this.#parts.api.shards(this.#signal), this.#signal);
     if (answer === undefined) return;
-    this.#parts.context.answered();
+    this.#parts.context.progress.answered();
     this.#listed = answer.shards;
     this.#listedAt = Date.now();
     await this.#dropExpired();
@@ -115,12 +115,12 @@ export class Shards {
     const { checkpoints, context, mine, config } = this.#parts;
     const listed = new Set(this.#listed.map((shard) => shard.id));
     const missing = [...checkpoints.keys()].filter((id) => mine(id) && !listed.has(id));
-    const known = await context.marks(missing.map(finishedMark));
+    const known = await context.ledger.marks(missing.map(finishedMark));
     for (const id of missing.filter((shard) => !known.has(finishedMark(shard)))) {
       if (!(await this.#isGone(id))) continue;
       const message = "The shard left the stream before it was read to its end; its last records may be missing.";
-      await context.reject([{ origin: `${config.streamName}/${id}`, position: shardEnd, message }]);
-      await context.note(marks([finishedMark(id), finished]), { errors: 1 });
+      await context.ledger.reject([{ origin: `${config.streamName}/${id}`, position: shardEnd, message }]);
+      await context.ledger.note(marks([finishedMark(id), finished]), { errors: 1 });
     }
   }
 
@@ -166,7 +166,7 @@ export class Shards {
   /** Adds what was read, and waits for room before more is read. */
   async #take(shard: Reading, { records, ended, behindMs }: Fetched): Promise<void> {
     const { context, config, encoder, batches } = this.#parts;
-    context.answered();
+    context.progress.answered();
     this.#report(shard, ended ? 0 : behindMs);
     let unchecked = 0;
     for (const record of records) {
@@ -191,7 +191,7 @@ export class Shards {
   #report(shard: Reading, behindMs: number): void {
     if (shard.behindMs === behindMs) return;
     shard.behindMs = behindMs;
-    this.#parts.context.report({ [`millisBehindLatest:${shard.id}`]: behindMs });
+    this.#parts.context.progress.report({ [`millisBehindLatest:${shard.id}`]: behindMs });
   }
 
   async #room(id: string): Promise<void> {

@@ -42,12 +42,12 @@ export class Start {
 /** The frozen start. The first replica freezes it; the others wait for that. */
 export async function startOf(
   config: ManagedStreamConfig,
-  context: Pick<SourceContext<KinesisDurable>, "marks" | "note" | "replica">,
+  context: Pick<SourceContext<KinesisDurable>, "ledger" | "replica">,
   api: StreamApi,
   signal: AbortSignal,
 ): Promise<Start | undefined> {
   while (!signal.aborted) {
-    const saved = (await context.marks([startMark])).get(startMark);
+    const saved = (await context.ledger.marks([startMark])).get(startMark);
     if (saved !== undefined) return new Start(saved, false);
     if (context.replica.index === 0) break;
     await sleep(lookEveryMs, signal);
@@ -55,7 +55,7 @@ export async function startOf(
   const listed = await patiently(() => api.shards(signal), signal);
   if (listed === undefined) return undefined;
   const frozen = freeze(config, listed.shards, listed.serverMs);
-  await context.note({ [startMark]: frozen }, {});
+  await context.ledger.note({ [startMark]: frozen }, {});
   return new Start(frozen, true);
 }
 

@@ -1,6 +1,6 @@
 /** The statements with which the engine reads exactly the object versions of a batch. */
 import { identifier, literal, parameterText, tableName } from "../../../clickhouse/sql.ts";
-import type { DestinationTable, Insert } from "../../source.ts";
+import type { Insert, TargetTable } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
 import { isPlainKey } from "../stores/keys.ts";
 import type { ObjectFile, ObjectStore } from "../stores/store.ts";
@@ -38,9 +38,9 @@ export class Reading {
   readonly #store: ObjectStore;
   readonly #relay: ObjectRelay;
   readonly #config: ObjectStorageConfig;
-  readonly #destination: DestinationTable;
+  readonly #destination: TargetTable;
 
-  constructor(store: ObjectStore, relay: ObjectRelay, config: ObjectStorageConfig, destination: DestinationTable) {
+  constructor(store: ObjectStore, relay: ObjectRelay, config: ObjectStorageConfig, destination: TargetTable) {
     this.#store = store;
     this.#relay = relay;
     this.#config = config;

@@ -2,24 +2,26 @@
 import { AppError, type Issue } from "../../../lib/errors.ts";
 import { shortMessage } from "../../messages/engine-message.ts";
 import { pathSteps } from "../../messages/paths.ts";
-import type { CheckOptions, FoundField, Query } from "../../source.ts";
+import type { FoundField, Query, TargetTable } from "../../source.ts";
 import type { ObjectFile } from "../stores/store.ts";
 import { isVirtual } from "./fields.ts";
 import { isPositional, type ObjectFormat } from "./formats.ts";
 import type { Reading } from "./reading.ts";
+
+/** What samples must fit, and who reads them. */
+export type SampleOptions = { readonly destination: TargetTable; readonly query: Query };
 
 const sampleRows = 100;
 
 export async function checkSample(
   file: ObjectFile | undefined,
   format: ObjectFormat,
-  reading: (columns: CheckOptions["destination"]["columns"]) => Reading,
-  options: CheckOptions,
+  reading: (columns: TargetTable["columns"]) => Reading,
+  options: SampleOptions,
   signal: AbortSignal,
 ): Promise<void> {
   if (file === undefined) throw new AppError("SOURCE_INVALID", "No object matches yet, so no sample can be validated.");
-  const run = (columns: CheckOptions["destination"]["columns"]) =>
-    readSample(file, format, reading(columns), options, signal);
+  const run = (columns: TargetTable["columns"]) => readSample(file, format, reading(columns), options, signal);
   const failure = await run(options.destination.columns);
   if (failure === undefined) return await checkFieldsExist(file, format, reading, options, signal);
   const issues: Issue[] = [];
@@ -39,7 +41,7 @@ async function readSample(
   file: ObjectFile,
   format: ObjectFormat,
   reading: Reading,
-  options: CheckOptions,
+  options: SampleOptions,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { sql, ...rest } = await reading.sample(file, format, sampleRows, signal);
@@ -56,8 +58,8 @@ async function readSample(
 async function checkFieldsExist(
   file: ObjectFile,
   format: ObjectFormat,
-  reading: (columns: CheckOptions["destination"]["columns"]) => Reading,
-  options: CheckOptions,
+  reading: (columns: TargetTable["columns"]) => Reading,
+  options: SampleOptions,
   signal: AbortSignal,
 ): Promise<void> {
   if (isPositional(format) || format === "JSONAsObject") return;

@@ -33,18 +33,18 @@ export class Tracker {
 
   /** The key up to which an earlier run had finished everything. */
   async cursor(): Promise<string | undefined> {
-    return (await this.#context.marks([this.#cursorKey()])).get(this.#cursorKey());
+    return (await this.#context.ledger.marks([this.#cursorKey()])).get(this.#cursorKey());
   }
 
   /** Everything up to the key is done or on its way; saved only when nothing is on its way. */
   async moveCursor(key: string): Promise<void> {
     if (this.#onTheirWay.size > 0) return;
-    await this.#context.note(marks([this.#cursorKey(), key]), {});
+    await this.#context.ledger.note(marks([this.#cursorKey(), key]), {});
   }
 
   /** The versions that nobody has taken yet. A key that was loaded with other content is returned in `replaced`. */
   async news(files: readonly ObjectFile[]): Promise<{ fresh: ObjectFile[]; replaced: ObjectFile[] }> {
-    const known = await this.#context.marks(files.map((file) => fileMark(file.key)));
+    const known = await this.#context.ledger.marks(files.map((file) => fileMark(file.key)));
     const fresh: ObjectFile[] = [];
     const replaced: ObjectFile[] = [];
     for (const file of files) {
@@ -61,7 +61,7 @@ export class Tracker {
   }
 
   async resultOf(key: string): Promise<FileMark | undefined> {
-    return (await this.#context.marks([fileMark(key)])).get(fileMark(key));
+    return (await this.#context.ledger.marks([fileMark(key)])).get(fileMark(key));
   }
 
   take(files: readonly ObjectFile[]): void {
@@ -87,7 +87,7 @@ export class Tracker {
     const bytesPending = this.#found.bytes - this.#done.bytes;
     const seconds = (Date.now() - this.#startedAt) / 1000;
     const rate = this.#done.bytes / Math.max(seconds, 0.001);
-    this.#context.report({
+    this.#context.progress.report({
       filesPending,
       bytesPending,
       ...(rate > 0 ? { etaSeconds: Math.ceil(bytesPending / rate) } : {}),

@@ -10,8 +10,8 @@ import { loadCopy } from "../../../../harness/postgres/load.ts";
 import { postgresMissing, TestPostgres } from "../../../../harness/postgres/postgres.ts";
 import { makeCertificate, opensslMissing } from "../../../../harness/postgres/tls.ts";
 import { until } from "../../../../harness/serve.ts";
+import { testContext } from "../../../../harness/sources/source-context.ts";
 import type { AppError } from "../../../lib/errors.ts";
-import type { SourceContext } from "../../source.ts";
 import type { SourceTable } from "../durable.ts";
 import type { RelationalDbConfig } from "../kind.ts";
 import { readTables } from "../server/catalog.ts";
@@ -240,14 +240,18 @@ describe.skipIf(missing !== undefined)("copies of Postgres", () => {
 
     test("only a table that is as the pipe has planned it takes them, with types and without defaults", async () => {
       const plan = await planOf("direct", true);
-      const destination = new DestinationTables({
-        query: async (sql: string) =>
-          (await stage.ok(`${sql} FORMAT JSONEachRow`))
-            .split("\n")
-            .filter(Boolean)
-            .map((row) => JSON.parse(row)),
-        command: async (sql: string) => void (await stage.ok(sql)),
-      } as unknown as SourceContext);
+      const destination = new DestinationTables(
+        testContext({
+          destination: {
+            query: async (sql: string) =>
+              (await stage.ok(`${sql} FORMAT JSONEachRow`))
+                .split("\n")
+                .filter(Boolean)
+                .map((row) => JSON.parse(row)),
+            command: async (sql: string) => void (await stage.ok(sql)),
+          },
+        }),
+      );
       const made =
         "id Int32, n Nullable(Decimal(8, 2)), d Date32, at Nullable(DateTime64(6, 'UTC')), t Nullable(String), b Nullable(Bool)";
       const own = "_version UInt128, _deleted UInt8";

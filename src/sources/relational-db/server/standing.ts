@@ -35,8 +35,8 @@ export class Standing {
     const now = await readLineage(client);
     const slot = await findSlot(client, this.#slot);
     if (slot.isStandby) throw new AppError("SOURCE_UNREACHABLE", "The server is a standby: waiting for the primary.");
-    const known = (await this.#context.marks([lineageMark])).get(lineageMark);
-    const saved = await this.#context.marks([copiedMark, confirmedMark]);
+    const known = (await this.#context.ledger.marks([lineageMark])).get(lineageMark);
+    const saved = await this.#context.ledger.marks([copiedMark, confirmedMark]);
     const copied = parseLsn(saved.get(copiedMark) ?? "0/0");
     // A snapshot shows what lies before its position.
     const reach = copied > reached ? copied - 1n : reached;
@@ -53,23 +53,23 @@ export class Standing {
       ...(isDeepStrictEqual(known, now) ? {} : { [lineageMark]: now }),
       ...(confirmed === undefined ? { [confirmedMark]: slot.confirmed } : {}),
     };
-    if (Object.keys(news).length > 0) await this.#context.note(news, {});
+    if (Object.keys(news).length > 0) await this.#context.ledger.note(news, {});
     return position;
   }
 
   /** Rows are about to be copied in a snapshot of this position. */
   async copies(lsn: string): Promise<void> {
-    await this.#context.note({ [copiedMark]: lsn }, {});
+    await this.#context.ledger.note({ [copiedMark]: lsn }, {});
   }
 
   /** Must be done before the source is told. */
   async confirms(lsn: bigint): Promise<void> {
-    await this.#context.note({ [confirmedMark]: formatLsn(lsn) }, {});
+    await this.#context.ledger.note({ [confirmedMark]: formatLsn(lsn) }, {});
   }
 
   /** A new slot: nothing is known of the time before it. */
   async begins(lineage: Lineage, lsn: string): Promise<void> {
-    await this.#context.note({ [lineageMark]: lineage, [copiedMark]: lsn, [confirmedMark]: lsn }, {});
+    await this.#context.ledger.note({ [lineageMark]: lineage, [copiedMark]: lsn, [confirmedMark]: lsn }, {});
   }
 
   #checkHistory(known: Lineage | undefined, now: Lineage, reach: bigint): void {

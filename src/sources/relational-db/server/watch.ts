@@ -43,8 +43,8 @@ export class Watch {
       const { gauges, warning, lost } = await this.#wal.poll(this.#client);
       // Stopped while it was connecting: nobody else would end this connection.
       if (this.#isStopped) return await this.#client.end();
-      this.#context.report({ ...gauges, ...more() });
-      this.#context.warn("slot", lost ?? warning);
+      this.#context.progress.report({ ...gauges, ...more() });
+      this.#context.progress.warn("slot", lost ?? warning);
     } catch {
       // The stream itself says what is wrong with the source; here it is only asked again later.
       await this.#client?.end().catch(() => {});

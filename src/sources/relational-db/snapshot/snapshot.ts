@@ -126,10 +126,10 @@ export class SnapshotCopy {
     const keys = new Map(
       this.#tables.map(({ plan, copyId }) => [plan.target, `since:${plan.target}:${copyId}`] as const),
     );
-    const saved = await this.#context.marks([...keys.values()]);
+    const saved = await this.#context.ledger.marks([...keys.values()]);
     const now = await reader.oldestTransaction();
     const since = new Map([...keys].map(([target, key]) => [target, saved.get(key) ?? now]));
-    await this.#context.note(
+    await this.#context.ledger.note(
       marks(...[...keys].map(([target, key]) => [key, since.get(target) as string] as const)),
       {},
     );
@@ -150,7 +150,7 @@ export class SnapshotCopy {
     const cut = await this.#cutOf(client, table);
     const parts = partsOf(cut);
     const keys = parts.map((part) => markOf(table, part));
-    const done = await this.#context.marks(keys);
+    const done = await this.#context.ledger.marks(keys);
     this.#estimatedRows += cut.rows;
     this.#partsAll += parts.length;
     this.#partsDone += done.size;
@@ -161,17 +161,17 @@ export class SnapshotCopy {
 
   async #cutOf(client: pg.Client, { plan, copyId }: Copied): Promise<Cut> {
     const key = `cut:${plan.target}:${copyId}` as const;
-    const saved = (await this.#context.marks([key])).get(key);
+    const saved = (await this.#context.ledger.marks([key])).get(key);
     if (saved !== undefined) return saved;
     const cut = await cutTable(client, plan.source.oid, this.#config.settings?.snapshotNumRowsPerPartition ?? 100_000);
-    await this.#context.note(marks([key, cut]), {});
+    await this.#context.ledger.note(marks([key, cut]), {});
     return cut;
   }
 
   #report(): void {
     const left = this.#partsAll - this.#partsDone;
     const seconds = (Date.now() - this.#startedAt) / 1000;
-    this.#context.report({
+    this.#context.progress.report({
       snapshotRowsEstimated: this.#estimatedRows,
       snapshotParts: this.#partsAll,
       snapshotPartsDone: this.#partsDone,

@@ -22,7 +22,7 @@ export class DestinationTables {
     const beside = besideName(plan.target);
     const into = isOlder ? beside : plan.target;
     if (comments.has(beside) && comments.get(beside) !== comment) await this.#drop(plan, beside);
-    await this.#context.command(createTableSql(plan, into, comment));
+    await this.#context.destination.command(createTableSql(plan, into, comment));
     if (into === plan.target) await this.refreshView(plan);
     return { into, isExact: await this.#isExact(plan, into) };
   }
@@ -47,7 +47,7 @@ export class DestinationTables {
     if (plan.engine !== "ReplacingMergeTree") return;
     const view = viewName(plan.target);
     const next = `${view}_next`;
-    const { command } = this.#context;
+    const { command } = this.#context.destination;
     if (!(await this.#has(plan, view))) return await command(createViewSql(plan, view));
     const dropNext = `DROP VIEW IF EXISTS ${tableName(plan.database, next)} SYNC`;
     await command(dropNext);
@@ -58,19 +58,21 @@ export class DestinationTables {
 
   async #has(plan: TablePlan, name: string): Promise<boolean> {
     const of = `database = ${literal(plan.database)} AND name = ${literal(name)}`;
-    return (await this.#context.query(`SELECT 1 AS one FROM system.tables WHERE ${of}`)).length > 0;
+    return (await this.#context.destination.query(`SELECT 1 AS one FROM system.tables WHERE ${of}`)).length > 0;
   }
 
   async #exchange({ database }: TablePlan, one: string, other: string): Promise<void> {
-    await this.#context.command(`EXCHANGE TABLES ${tableName(database, one)} AND ${tableName(database, other)}`);
+    await this.#context.destination.command(
+      `EXCHANGE TABLES ${tableName(database, one)} AND ${tableName(database, other)}`,
+    );
   }
 
   async #drop(plan: TablePlan, name: string): Promise<void> {
-    await this.#context.command(`DROP TABLE IF EXISTS ${tableName(plan.database, name)} SYNC`);
+    await this.#context.destination.command(`DROP TABLE IF EXISTS ${tableName(plan.database, name)} SYNC`);
   }
 
   async #isExact(plan: TablePlan, table: string): Promise<boolean> {
-    const rows = await this.#context.query(
+    const rows = await this.#context.destination.query(
       `SELECT name, type, default_kind FROM system.columns WHERE database = ${literal(plan.database)} AND table = ${literal(table)}`,
     );
     const found = new Map(rows.map((row) => [String(row.name), row]));
@@ -83,7 +85,7 @@ export class DestinationTables {
   /** Of the table and of the one beside it, where they exist. */
   async #comments(plan: TablePlan): Promise<ReadonlyMap<string, string>> {
     const names = [plan.target, besideName(plan.target)].map(literal).join(", ");
-    const rows = await this.#context.query(
+    const rows = await this.#context.destination.query(
       `SELECT name, comment FROM system.tables WHERE database = ${literal(plan.database)} AND ${identifier("name")} IN (${names})`,
     );
     return new Map(rows.map((row) => [String(row.name), String(row.comment)]));

@@ -97,13 +97,13 @@ export class TableState {
 
   async #save(saved: SavedTable): Promise<void> {
     this.#saved = saved;
-    await this.#context.note(marks([tableMark(this.#plan.target), saved]), {});
+    await this.#context.ledger.note(marks([tableMark(this.#plan.target), saved]), {});
   }
 
   #warn(reason: string): void {
     const { schema, name } = this.#saved.source;
     const message = `Changes of the table ${schema}.${name} are left out: ${reason}. Send the command resync.`;
-    this.#context.warn(`table ${this.#plan.target}`, message);
+    this.#context.progress.warn(`table ${this.#plan.target}`, message);
   }
 }
 
@@ -117,8 +117,8 @@ export class TableStates {
   /** Reads what is known, and the source's catalog for tables that are new or whose copy is not complete. */
   static async load(client: pg.Client, config: RelationalDbConfig, context: Context): Promise<TableStates> {
     const mappings = config.tableMappings;
-    const targets = (await context.marks([targetsMark])).get(targetsMark);
-    const saved = await context.marks(mappings.map((mapping) => tableMark(mapping.targetTable)));
+    const targets = (await context.ledger.marks([targetsMark])).get(targetsMark);
+    const saved = await context.ledger.marks(mappings.map((mapping) => tableMark(mapping.targetTable)));
     const known = (mapping: TableMapping): SavedTable | undefined => {
       const mark = saved.get(tableMark(mapping.targetTable));
       return mark && isDeepStrictEqual(mark.mapping, mapping) ? mark : undefined;
@@ -133,7 +133,7 @@ export class TableStates {
       return { now, table: restarted(state, now) };
     });
     const tables = used.map(({ table }) => [tableMark(table.mapping.targetTable), table] as const);
-    await context.note({ ...forgotten(targets, mappings), ...marks(...tables) }, {});
+    await context.ledger.note({ ...forgotten(targets, mappings), ...marks(...tables) }, {});
     const replan = (source: SourceTable, of: TableMapping) => planOf(source, of, config, context);
     return new TableStates(used.map(({ now, table }) => new TableState(context, table, now, replan)));
   }
@@ -175,7 +175,7 @@ function forgotten(targets: readonly string[] = [], mappings: readonly TableMapp
 
 function planOf(source: SourceTable, mapping: TableMapping, config: RelationalDbConfig, context: Context) {
   const { allowNullableColumns: nullable = false, deleteOnMerge: hardDelete = false } = config.settings ?? {};
-  return planTable(source, mapping, context.destination.database, { nullable, hardDelete });
+  return planTable(source, mapping, context.destination.target.database, { nullable, hardDelete });
 }
 
 function missing({ sourceSchemaName, sourceTable }: TableMapping): never {

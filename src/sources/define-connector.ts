@@ -1,0 +1,19 @@
+/** The one place where a configuration, which the kind's schema has let through, gets its type. */
+import type { JsonObject } from "../lib/json.ts";
+import type { Connector, TypedConnector } from "./source.ts";
+
+/** A connector for the outside, which knows its configuration as JSON only. */
+export function defineConnector<Config>(connector: TypedConnector<Config>): Connector {
+  const { discover, cleanUp } = connector;
+  const typed = (config: JsonObject) => config as Config;
+  return {
+    check: async (config, options, signal) => await connector.check(typed(config), options, signal),
+    open: async (config, context, signal) => await connector.open(typed(config), context, signal),
+    ...(discover === undefined
+      ? {}
+      : { discover: async (config, options, signal) => await discover(typed(config), options, signal) }),
+    ...(cleanUp === undefined
+      ? {}
+      : { cleanUp: async (config, pipe, signal) => await cleanUp(typed(config), pipe, signal) }),
+  };
+}

@@ -1,0 +1,14 @@
+/** What a pipe fills, as connectors see it. */
+import type { Destination, TableDestination } from "./source.ts";
+
+/** For connectors that fill a table of the user: their pipes have no other destination. */
+export function requireTable(destination: Destination): TableDestination {
+  if (destination.kind !== "table") throw new TypeError("the connector does not own its tables");
+  return destination;
+}
+
+/** Names the table for what is given up: for several tables the first. */
+export function errorTableOf(destination: Destination): string {
+  const first = destination.kind === "table" ? destination.table : (destination.tables[0] ?? "");
+  return `${first}_pipes_error`;
+}
