@@ -56,14 +56,14 @@ const request = z.strictObject({
   tableMappings: z.array(tableMapping).min(1).max(10_000),
 });
 
-/** What a request says, credentials included. */
-export type RelationalDbRequest = z.output<typeof request>;
+export type RelationalDbConfig = z.output<typeof request>;
 
-/** The configuration as the connector uses it. */
-export type RelationalDbConfig = RelationalDbRequest & {
-  /** Not of the user: where connections may go. */
+/** A source with the way to it: what is needed to connect. */
+export type SourceServer = {
+  readonly config: RelationalDbConfig;
+  /** Where connections may go. */
   readonly network: NetworkContext;
-  /** Not of the user but of the server's settings: how long the source may say nothing, in ms. */
+  /** How long the source may say nothing, in ms. */
   readonly silenceMs?: number;
 };
 

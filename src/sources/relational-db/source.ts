@@ -4,7 +4,7 @@ import { tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
 import type { PostgresDurable, PostgresReplay } from "./durable.ts";
-import type { RelationalDbConfig } from "./kind.ts";
+import type { SourceServer } from "./kind.ts";
 import { parseLsn, parsePlace, placeText } from "./protocol/lsn.ts";
 import type { Relation } from "./protocol/pgoutput.ts";
 import { readTables } from "./server/catalog.ts";
@@ -42,7 +42,7 @@ type Context = SourceContext<PostgresDurable>;
 const maxBatchBytes = 64 * 2 ** 20;
 
 export class RelationalSource implements Source<PostgresDurable> {
-  readonly #config: RelationalDbConfig;
+  readonly #server: SourceServer;
   readonly #context: Context;
   readonly #names: Names;
   readonly #destination: DestinationTables;
@@ -55,26 +55,27 @@ export class RelationalSource implements Source<PostgresDurable> {
   /** Commit of the last transaction that is durable, in part or whole. */
   #reached = 0n;
 
-  private constructor(config: RelationalDbConfig, context: Context, states: TableStates) {
-    this.#config = config;
+  private constructor(server: SourceServer, context: Context, states: TableStates) {
+    this.#server = server;
     this.#context = context;
     this.#states = states;
-    this.#names = namesOf(config, context.pipeId);
+    this.#names = namesOf(server.config, context.pipeId);
     this.#destination = new DestinationTables(context);
     this.#standing = new Standing(context, this.#names.slot);
   }
 
   /** Looks at the source and makes what is missing at both sides. */
-  static async open(config: RelationalDbConfig, context: Context): Promise<RelationalSource> {
-    const client = await connect(config);
+  static async open(server: SourceServer, context: Context): Promise<RelationalSource> {
+    const client = await connect(server);
     try {
-      const names = namesOf(config, context.pipeId);
-      const isFollowed = config.settings?.replicationMode !== "snapshot";
-      if (isFollowed) await ensurePublication(client, names, config.tableMappings);
-      const states = await TableStates.load(client, config, context);
-      const isCopied = config.settings?.replicationMode === "cdc_only" || states.all().every((state) => state.isCopied);
+      const names = namesOf(server.config, context.pipeId);
+      const isFollowed = server.config.settings?.replicationMode !== "snapshot";
+      if (isFollowed) await ensurePublication(client, names, server.config.tableMappings);
+      const states = await TableStates.load(client, server.config, context);
+      const isCopied =
+        server.config.settings?.replicationMode === "cdc_only" || states.all().every((state) => state.isCopied);
       context.progress.copying(!isCopied);
-      return new RelationalSource(config, context, states);
+      return new RelationalSource(server, context, states);
     } catch (error) {
       throw isOfSource(error) ? sourceError(error) : error;
     } finally {
@@ -83,7 +84,7 @@ export class RelationalSource implements Source<PostgresDurable> {
   }
 
   async *read(checkpoints: ReadonlyMap<string, string>, signal: AbortSignal): AsyncGenerator<Batch> {
-    const mode = this.#config.settings?.replicationMode ?? "cdc";
+    const mode = this.#server.config.settings?.replicationMode ?? "cdc";
     if (this.#isFresh) this.#isFresh = false;
     else this.#states = await this.#load();
     const checkpoint = checkpoints.get(streamLane);
@@ -152,9 +153,9 @@ export class RelationalSource implements Source<PostgresDurable> {
 
   /** Anew before every run: a copy that broke off, and changes of the source, are seen here. */
   async #load(): Promise<TableStates> {
-    const client = await connect(this.#config);
+    const client = await connect(this.#server);
     try {
-      return await TableStates.load(client, this.#config, this.#context);
+      return await TableStates.load(client, this.#server.config, this.#context);
     } catch (error) {
       throw isOfSource(error) ? sourceError(error) : error;
     } finally {
@@ -166,7 +167,7 @@ export class RelationalSource implements Source<PostgresDurable> {
     const states = this.#states.all().filter((state) => !state.isCopied);
     if (states.length === 0) return;
     this.#context.progress.copying(true);
-    const connecting = connect(this.#config);
+    const connecting = connect(this.#server);
     // It is awaited when the tables are there.
     connecting.catch(() => {});
     let snapshot: Snapshot | undefined;
@@ -179,7 +180,7 @@ export class RelationalSource implements Source<PostgresDurable> {
         const { plan, copyId } = state;
         tables.push({ plan, copyId, ...(await this.#destination.prepare(plan, copyId)) });
       }
-      this.#copy = new SnapshotCopy(this.#config, this.#context, tables);
+      this.#copy = new SnapshotCopy(this.#server, this.#context, tables);
       yield* this.#copyRows(this.#copy, await connecting, snapshot, signal);
       if (signal.aborted) return;
       for (const state of states.filter(({ isStopped }) => !isStopped)) {
@@ -207,14 +208,14 @@ export class RelationalSource implements Source<PostgresDurable> {
 
   /** The slot's own, the first time; then a later one, while the slot keeps everything since. */
   async #snapshot(mode: string): Promise<Snapshot> {
-    if (mode === "snapshot") return await exportSnapshot(this.#config);
+    if (mode === "snapshot") return await exportSnapshot(this.#server);
     if ((await this.#context.ledger.marks([slotMark])).has(slotMark)) {
-      const snapshot = await temporarySnapshot(this.#config, (client) => this.#standing.check(client, this.#reached));
+      const snapshot = await temporarySnapshot(this.#server, (client) => this.#standing.check(client, this.#reached));
       await this.#standing.copies(snapshot.lsn);
       return snapshot;
     }
-    const failover = this.#config.settings?.enableFailoverSlots === true;
-    const snapshot = await createSlot(this.#config, this.#names.slot, failover);
+    const failover = this.#server.config.settings?.enableFailoverSlots === true;
+    const snapshot = await createSlot(this.#server, this.#names.slot, failover);
     await this.#standing.begins(snapshot.lineage, snapshot.lsn);
     await this.#context.ledger.note({ [slotMark]: snapshot.lsn }, {});
     return snapshot;
@@ -233,13 +234,13 @@ export class RelationalSource implements Source<PostgresDurable> {
   async *#follow(checkpoint: string | undefined, signal: AbortSignal): AsyncGenerator<Batch> {
     const check = (client: pg.Client) => this.#standing.check(client, this.#reached);
     const from = checkpoint ?? placeText({ lsn: (await this.#firstPosition(check)) - 1n, change: "whole" });
-    const { pullBatchSize = 100_000, syncIntervalSeconds = 60 } = this.#config.settings ?? {};
+    const { pullBatchSize = 100_000, syncIntervalSeconds = 60 } = this.#server.config.settings ?? {};
     const following = this.#follower(from, {
       limits: { rows: pullBatchSize, bytes: maxBatchBytes * Math.min(1, this.#context.memoryGb) },
       syncMs: syncIntervalSeconds * 1000,
     });
     this.#following = following;
-    const watch = new Watch(this.#config, this.#context, this.#names.slot);
+    const watch = new Watch(this.#server, this.#context, this.#names.slot);
     try {
       await following.open(check, signal);
       this.#context.progress.answered();
@@ -270,10 +271,10 @@ export class RelationalSource implements Source<PostgresDurable> {
   async #evolve(relation: Relation): Promise<void> {
     const state = this.#states.of(relation);
     if (state === undefined || state.isStopped) return;
-    const client = await connect(this.#config);
+    const client = await connect(this.#server);
     try {
       const [now] = await readTables(client, [relation]);
-      const nullable = this.#config.settings?.allowNullableColumns === true;
+      const nullable = this.#server.config.settings?.allowNullableColumns === true;
       const evolution = evolve(state, relation, now, nullable);
       if (typeof evolution === "string") return await state.stop(evolution);
       for (const statement of evolution.statements) await this.#context.destination.command(statement);
@@ -292,7 +293,7 @@ export class RelationalSource implements Source<PostgresDurable> {
 
   #follower(from: string, options: ConstructorParameters<typeof Following>[2]): Following {
     const parts = {
-      config: this.#config,
+      server: this.#server,
       names: this.#names,
       planOf: (relation: Relation, lsn: bigint) => {
         const state = this.#states.of(relation);
@@ -312,7 +313,7 @@ export class RelationalSource implements Source<PostgresDurable> {
   async #firstPosition(check: (client: pg.Client) => Promise<bigint>): Promise<bigint> {
     const first = (await this.#context.ledger.marks([slotMark])).get(slotMark);
     if (first !== undefined) return parseLsn(first);
-    const client = await connect(this.#config, { replication: true });
+    const client = await connect(this.#server, { replication: true });
     try {
       return await check(client);
     } catch (error) {

@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Issue } from "../../../lib/errors.ts";
 import type { Query } from "../../source.ts";
 import type { SourceTable } from "../durable.ts";
-import type { RelationalDbConfig } from "../kind.ts";
+import type { RelationalDbConfig, SourceServer } from "../kind.ts";
 
 export type PreflightOptions = {
   /** Where the destination tables are. */
@@ -16,6 +16,7 @@ export type PreflightOptions = {
 /** What the checks of one kind are given. */
 export type Preflight = {
   readonly client: pg.Client;
+  readonly source: SourceServer;
   readonly config: RelationalDbConfig;
   readonly server: ServerFacts;
   /** The mapped tables that exist, by `tableKey`. */

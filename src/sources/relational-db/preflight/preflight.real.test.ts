@@ -40,13 +40,12 @@ function mapping(sourceTable: string, more: Partial<Mapping> = {}): Mapping {
 async function problems(server: TestPostgres, mappings: Mapping[], more: More = {}): Promise<string[]> {
   const { host, port, user, password, database } = server;
   const config: RelationalDbConfig = {
-    network: anyNetwork,
     ...{ host, port, database, disableTls: true, credentials: { username: user, password } },
     ...more,
     tableMappings: mappings,
   };
   try {
-    await preflight(config, { database: "default", query }, never);
+    await preflight({ config, network: anyNetwork }, { database: "default", query }, never);
     return [];
   } catch (error) {
     const { code, issues = [], message } = error as AppError;

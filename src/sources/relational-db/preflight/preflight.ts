@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { AppError, type Issue } from "../../../lib/errors.ts";
-import type { RelationalDbConfig } from "../kind.ts";
+import type { SourceServer } from "../kind.ts";
 import { readTables } from "../server/catalog.ts";
 import { sourceError } from "../server/errors.ts";
 import { login } from "../server/login.ts";
@@ -17,14 +17,10 @@ import { targetIssues } from "./targets.ts";
 export const oldestVersion = 140_000;
 
 /** Throws SOURCE_* with every problem found; an unreachable server or a refused login is the only one then. */
-export async function preflight(
-  config: RelationalDbConfig,
-  options: PreflightOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  const client = await login(config, {}, signal);
+export async function preflight(source: SourceServer, options: PreflightOptions, signal: AbortSignal): Promise<void> {
+  const client = await login(source, {}, signal);
   try {
-    const issues = await look(client, config, options, signal);
+    const issues = await look(client, source, options, signal);
     if (issues.length === 0) return;
     const message = issues.map(({ path, message: text }) => `${path}: ${text}`).join("; ");
     throw new AppError("SOURCE_INVALID", message, { issues });
@@ -38,20 +34,21 @@ export async function preflight(
 
 async function look(
   client: pg.Client,
-  config: RelationalDbConfig,
+  source: SourceServer,
   options: PreflightOptions,
   signal: AbortSignal,
 ): Promise<Issue[]> {
   const server = await readServer(client);
   const old = versionIssues(server);
   if (old.length > 0) return old;
+  const { config } = source;
   const names = config.tableMappings.map(({ sourceSchemaName, sourceTable }) => ({
     schema: sourceSchemaName,
     name: sourceTable,
   }));
   const found = await readTables(client, names);
   const tables = new Map(found.map((table) => [tableKey(table.schema, table.name), table]));
-  const parts: Preflight = { client, config, server, tables, existing: options.existing === true };
+  const parts: Preflight = { client, source, config, server, tables, existing: options.existing === true };
   const facts = await readTableFacts(parts);
   const follows = followsLog(config);
   return [
@@ -102,19 +99,19 @@ async function logIssues(parts: Preflight, signal: AbortSignal): Promise<Issue[]
     const shown = Math.floor(server.version / 10_000);
     issues.push(issue("settings.enableFailoverSlots", `needs Postgres 17 or newer; the server is Postgres ${shown}`));
   }
-  return [...issues, ...(await replicationIssues(config, signal))];
+  return [...issues, ...(await replicationIssues(parts.source, signal))];
 }
 
 /** Opens the kind of connection the stream needs: whoever grants the right, this is the test of it. */
-async function replicationIssues(config: RelationalDbConfig, signal: AbortSignal): Promise<Issue[]> {
+async function replicationIssues(source: SourceServer, signal: AbortSignal): Promise<Issue[]> {
   try {
-    const client = await login(config, { replication: true }, signal);
+    const client = await login(source, { replication: true }, signal);
     await client.end().catch(() => {});
     return [];
   } catch (error) {
     signal.throwIfAborted();
     const cause = (error as Error).cause as { code?: string; message?: string } | undefined;
-    const user = config.credentials?.username ?? "";
+    const user = source.config.credentials?.username ?? "";
     if (cause?.code === "42501") {
       const remedy = `ALTER ROLE "${user}" REPLICATION (on RDS: GRANT rds_replication TO "${user}")`;
       return [issue("credentials", `user "${user}" has no replication right: ${remedy}`)];

@@ -13,7 +13,7 @@ import { until } from "../../../../harness/serve.ts";
 import { testContext } from "../../../../harness/sources/source-context.ts";
 import type { AppError } from "../../../lib/errors.ts";
 import type { SourceTable } from "../durable.ts";
-import type { RelationalDbConfig } from "../kind.ts";
+import type { RelationalDbConfig, SourceServer } from "../kind.ts";
 import { readTables } from "../server/catalog.ts";
 import { connect } from "../server/connection.ts";
 import { copiedRows } from "../snapshot/copied-rows.ts";
@@ -40,15 +40,15 @@ describe.skipIf(missing !== undefined)("copies of Postgres", () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  function config(more: Partial<RelationalDbConfig> = {}): RelationalDbConfig {
+  function serverOf(more: Partial<RelationalDbConfig> = {}): SourceServer {
     const { host, port, user, password, database } = server;
     const credentials = { username: user, password };
-    return { network: anyNetwork, host, port, database, credentials, tableMappings: [], ...more };
+    return { network: anyNetwork, config: { host, port, database, credentials, tableMappings: [], ...more } };
   }
 
   async function open(more: Partial<RelationalDbConfig> = { disableTls: true }) {
     const frames = new CopyFrames();
-    const client = await connect(config(more), { frames });
+    const client = await connect(serverOf(more), { frames });
     return { client, frames, [Symbol.asyncDispose]: () => client.end().catch(() => {}) };
   }
 
@@ -166,7 +166,7 @@ describe.skipIf(missing !== undefined)("copies of Postgres", () => {
       stage = await Stage.open();
       await server.sql(`CREATE TABLE direct (${list}); INSERT INTO direct VALUES ${values};
         CREATE TABLE mixed (${list}, raw bytea, list int[]); INSERT INTO mixed SELECT *, 'hi', '{1,NULL}' FROM direct`);
-      client = await connect(config({ disableTls: true }));
+      client = await connect(serverOf({ disableTls: true }));
     });
     afterAll(async () => {
       await client.end();

@@ -1,6 +1,6 @@
 /** Connections whose values are printed in the one way, and COPY as bytes. */
 import type pg from "pg";
-import type { RelationalDbConfig } from "../kind.ts";
+import type { SourceServer } from "../kind.ts";
 import { silenceMsOf } from "./defaults.ts";
 import { sourceError } from "./errors.ts";
 import { isAtWork, type SourceClient } from "./lifeline.ts";
@@ -10,13 +10,13 @@ import { sessionSql } from "./session.ts";
 const loginTimeoutMs = 20_000;
 
 /** A connected client with the session of `sessionSql`; end it yourself. Throws AppError SOURCE_*. */
-export async function connect(config: RelationalDbConfig, options: LoginOptions = {}): Promise<SourceClient> {
+export async function connect(server: SourceServer, options: LoginOptions = {}): Promise<SourceClient> {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), loginTimeoutMs);
   try {
-    const client = await login(config, options, timeout.signal);
+    const client = await login(server, options, timeout.signal);
     if (options.unguarded !== true) {
-      client.guard(silenceMsOf(config), async (pid) => await asksFor(config, pid));
+      client.guard(silenceMsOf(server), async (pid) => await asksFor(server, pid));
     }
     await client.query(sessionSql).catch(async (error: unknown) => {
       await client.end().catch(() => {});
@@ -29,9 +29,9 @@ export async function connect(config: RelationalDbConfig, options: LoginOptions 
 }
 
 /** Asks on a connection of its own, which must not be silent for longer than the one in question. */
-async function asksFor(config: RelationalDbConfig, pid: number): Promise<boolean> {
-  const timeout = AbortSignal.timeout(Math.min(loginTimeoutMs, silenceMsOf(config)));
-  const client = await login(config, {}, timeout);
+async function asksFor(server: SourceServer, pid: number): Promise<boolean> {
+  const timeout = AbortSignal.timeout(Math.min(loginTimeoutMs, silenceMsOf(server)));
+  const client = await login(server, {}, timeout);
   try {
     return await isAtWork(client, pid);
   } finally {

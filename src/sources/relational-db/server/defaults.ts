@@ -1,9 +1,9 @@
 /** What a configuration leaves open. Not in `../kind.ts`, so that a worker does not load the request's schema for it. */
-import type { RelationalDbConfig } from "../kind.ts";
+import type { RelationalDbConfig, SourceServer } from "../kind.ts";
 
 /** How long a source may say nothing, in ms. */
-export function silenceMsOf(config: RelationalDbConfig): number {
-  return config.silenceMs ?? 30_000;
+export function silenceMsOf({ silenceMs = 30_000 }: SourceServer): number {
+  return silenceMs;
 }
 
 export function portOf(config: RelationalDbConfig): number {

@@ -7,7 +7,7 @@ import { freePort } from "../../../../harness/objects/pipe-stores.ts";
 import { postgresMissing, TestPostgres } from "../../../../harness/postgres/postgres.ts";
 import { makeCertificate, opensslMissing } from "../../../../harness/postgres/tls.ts";
 import type { AppError } from "../../../lib/errors.ts";
-import type { RelationalDbConfig } from "../kind.ts";
+import type { RelationalDbConfig, SourceServer } from "../kind.ts";
 import { login } from "./login.ts";
 
 const missing = postgresMissing(18) ?? opensslMissing();
@@ -28,14 +28,14 @@ describe.skipIf(missing !== undefined)("connections to Postgres", () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  function config(more: Partial<RelationalDbConfig> = {}): RelationalDbConfig {
+  function serverOf(more: Partial<RelationalDbConfig> = {}): SourceServer {
     const { host, port, user, password, database } = server;
     const credentials = { username: user, password };
-    return { network: anyNetwork, host, port, database, credentials, tableMappings: [], ...more };
+    return { network: anyNetwork, config: { host, port, database, credentials, tableMappings: [], ...more } };
   }
 
   async function failure(more: Partial<RelationalDbConfig>): Promise<AppError> {
-    const error = await login(config(more), {}, never).then(
+    const error = await login(serverOf(more), {}, never).then(
       async (client) => {
         await client.end();
         throw new Error("it connected");
@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)("connections to Postgres", () => {
   }
 
   async function connects(more: Partial<RelationalDbConfig>): Promise<boolean> {
-    const client = await login(config(more), {}, never);
+    const client = await login(serverOf(more), {}, never);
     const { rows } = await client.query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()");
     await client.end();
     return rows[0].ssl as boolean;
@@ -94,7 +94,7 @@ describe.skipIf(missing !== undefined)("connections to Postgres", () => {
 
   test("a server that is stopped is an outage, and an aborted connection ends", async () => {
     const stopping = new AbortController();
-    const client = await login(config({ disableTls: true }), {}, stopping.signal);
+    const client = await login(serverOf({ disableTls: true }), {}, stopping.signal);
     const query = client.query("SELECT pg_sleep(60)");
     stopping.abort();
     await expect(query).rejects.toThrow();

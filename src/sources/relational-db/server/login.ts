@@ -3,7 +3,7 @@ import net from "node:net";
 import { createSecureContext } from "node:tls";
 import type pg from "pg";
 import { Dialer, type Target } from "../../../outgoing/dialer.ts";
-import type { RelationalDbConfig } from "../kind.ts";
+import type { RelationalDbConfig, SourceServer } from "../kind.ts";
 import type { CopyFrames } from "../protocol/copy-frames.ts";
 import { portOf } from "./defaults.ts";
 import { invalid, loginError } from "./errors.ts";
@@ -25,11 +25,11 @@ const connectTimeoutMs = 10_000;
  * Nothing is taken from the environment, from service files or from password files.
  */
 export async function login(
-  config: RelationalDbConfig,
+  server: SourceServer,
   options: LoginOptions = {},
   signal?: AbortSignal,
 ): Promise<SourceClient> {
-  const client = new SourceClient(clientOptions(config, options));
+  const client = new SourceClient(clientOptions(server, options));
   options.frames?.attach(client);
   // Without a listener a connection that breaks while it is idle would end the process.
   client.on("error", () => {});
@@ -43,16 +43,16 @@ export async function login(
   } catch (error) {
     signal?.removeEventListener("abort", drop);
     drop();
-    throw loginError(error, config);
+    throw loginError(error, server.config);
   }
 }
 
 /** Settings for `new pg.Client(...)`. Throws AppError for a certificate that is none and for logins we cannot do. */
-export function clientOptions(config: RelationalDbConfig, options: LoginOptions = {}): pg.ClientConfig {
+export function clientOptions({ config, network }: SourceServer, options: LoginOptions = {}): pg.ClientConfig {
   if (config.authentication === "IAM_ROLE") {
     throw invalid("authentication", "IAM_ROLE is not supported; give credentials with a password");
   }
-  const { host, database, credentials, tlsHost, network } = config;
+  const { host, database, credentials, tlsHost } = config;
   const port = portOf(config);
   const dialer = new Dialer(network.policy, "source.relationalDb.host");
   const password = credentials?.password ?? "";

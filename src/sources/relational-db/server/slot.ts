@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
 import type { Lineage } from "../durable.ts";
-import type { RelationalDbConfig } from "../kind.ts";
+import type { RelationalDbConfig, SourceServer } from "../kind.ts";
 import { parseLsn, versionText } from "../protocol/lsn.ts";
 import type { TableMapping } from "../table-mapping.ts";
 import { connect } from "./connection.ts";
@@ -76,11 +76,11 @@ export type Snapshot = {
 
 /** Creates the pipe's slot, in place of an older one of the same name, with the snapshot of its first position. */
 export async function createSlot(
-  config: RelationalDbConfig,
+  server: SourceServer,
   slot: string,
   failover: boolean,
 ): Promise<Snapshot & { readonly lineage: Lineage }> {
-  const client = await connect(config, { replication: true });
+  const client = await connect(server, { replication: true });
   try {
     // The snapshot ends with the next command on its connection.
     const lineage = await readLineage(client);
@@ -102,10 +102,10 @@ export async function createSlot(
  * was asked for. The pipe's own slot keeps all that happened since, if the check on the same connection says so.
  */
 export async function temporarySnapshot(
-  config: RelationalDbConfig,
+  server: SourceServer,
   check: (client: pg.Client) => Promise<unknown>,
 ): Promise<Snapshot> {
-  const client = await connect(config, { replication: true });
+  const client = await connect(server, { replication: true });
   try {
     await check(client);
     const name = `millrace_copy_${randomBytes(8).toString("hex")}`;
@@ -121,8 +121,8 @@ export async function temporarySnapshot(
 }
 
 /** A snapshot of now, for a pipe that copies only and needs no slot. */
-export async function exportSnapshot(config: RelationalDbConfig): Promise<Snapshot> {
-  const client = await connect(config);
+export async function exportSnapshot(server: SourceServer): Promise<Snapshot> {
+  const client = await connect(server);
   try {
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     const { rows } = await client.query<{ name: string; lsn: string }>(
@@ -161,8 +161,8 @@ export async function findSlot(client: pg.Client, slot: string): Promise<SlotSta
 }
 
 /** Drops what the pipe made. A slot that is in use is tried again until its reader is gone. */
-export async function dropOwn(config: RelationalDbConfig, names: Names, signal: AbortSignal): Promise<void> {
-  const client = await connect(config);
+export async function dropOwn(server: SourceServer, names: Names, signal: AbortSignal): Promise<void> {
+  const client = await connect(server);
   try {
     if (names.ownSlot) {
       const end = `SELECT pg_catalog.pg_terminate_backend(active_pid) FROM pg_catalog.pg_replication_slots

@@ -1,7 +1,7 @@
 /** Looks at the slot every few seconds while the stream is followed, and reports how far behind the pipe is. */
 import type pg from "pg";
 import type { SourceContext } from "../../source.ts";
-import type { RelationalDbConfig } from "../kind.ts";
+import type { SourceServer } from "../kind.ts";
 import { connect } from "./connection.ts";
 import { WalWatch } from "./wal-budget.ts";
 
@@ -9,15 +9,15 @@ const intervalMs = 10_000;
 const firstMs = 1_000;
 
 export class Watch {
-  readonly #config: RelationalDbConfig;
+  readonly #server: SourceServer;
   readonly #context: SourceContext;
   readonly #wal: WalWatch;
   #client: pg.Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  constructor(config: RelationalDbConfig, context: SourceContext, slot: string) {
-    this.#config = config;
+  constructor(server: SourceServer, context: SourceContext, slot: string) {
+    this.#server = server;
     this.#context = context;
     this.#wal = new WalWatch(slot);
   }
@@ -39,7 +39,7 @@ export class Watch {
 
   async #look(more: () => Readonly<Record<string, number>>): Promise<void> {
     try {
-      this.#client ??= await connect(this.#config);
+      this.#client ??= await connect(this.#server);
       const { gauges, warning, lost } = await this.#wal.poll(this.#client);
       // Stopped while it was connecting: nobody else would end this connection.
       if (this.#isStopped) return await this.#client.end();

@@ -8,7 +8,7 @@ import type pg from "pg";
 import { marks } from "../../marks.ts";
 import type { Batch as SourceBatch, SourceContext } from "../../source.ts";
 import type { Cut, PostgresDurable } from "../durable.ts";
-import type { RelationalDbConfig } from "../kind.ts";
+import type { SourceServer } from "../kind.ts";
 import { CopyFrames } from "../protocol/copy-frames.ts";
 import { connect } from "../server/connection.ts";
 import { copySelect } from "../server/session.ts";
@@ -39,7 +39,7 @@ type Work = Copied & {
 };
 
 export class SnapshotCopy {
-  readonly #config: RelationalDbConfig;
+  readonly #server: SourceServer;
   readonly #context: Context;
   readonly #tables: readonly Copied[];
   /** Batches that were handed out and are not durable yet. */
@@ -52,8 +52,8 @@ export class SnapshotCopy {
   #partsDone = 0;
   #partsNow = 0;
 
-  constructor(config: RelationalDbConfig, context: Context, tables: readonly Copied[]) {
-    this.#config = config;
+  constructor(server: SourceServer, context: Context, tables: readonly Copied[]) {
+    this.#server = server;
     this.#context = context;
     this.#tables = tables;
     // One is ready while others are inserted.
@@ -67,7 +67,7 @@ export class SnapshotCopy {
   async work(client: pg.Client): Promise<Work[]> {
     const byTable = await Promise.all(this.#tables.map((table) => this.#workOf(client, table)));
     this.#report();
-    return interleave(byTable, this.#config.settings?.snapshotNumberOfParallelTables ?? 1);
+    return interleave(byTable, this.#server.config.settings?.snapshotNumberOfParallelTables ?? 1);
   }
 
   /** Batches of these ranges. When it returns, all of them are durable: their lanes have been waited for. */
@@ -101,11 +101,11 @@ export class SnapshotCopy {
 
   /** Connections that copy. */
   get #width(): number {
-    return Math.min(this.#readersOfTable * (this.#config.settings?.snapshotNumberOfParallelTables ?? 1), 32);
+    return Math.min(this.#readersOfTable * (this.#server.config.settings?.snapshotNumberOfParallelTables ?? 1), 32);
   }
 
   get #readersOfTable(): number {
-    return this.#config.settings?.initialLoadParallelism ?? 4;
+    return this.#server.config.settings?.initialLoadParallelism ?? 4;
   }
 
   acknowledge({ id }: Batch): void {
@@ -137,7 +137,7 @@ export class SnapshotCopy {
   }
 
   async #openReaders(count: number, snapshot: Snapshot): Promise<Reader[]> {
-    const opening = Array.from({ length: count }, () => Reader.open(this.#config, snapshot, this.#buffers));
+    const opening = Array.from({ length: count }, () => Reader.open(this.#server, snapshot, this.#buffers));
     const opened = await Promise.allSettled(opening);
     const readers = opened.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
     const failed = opened.find((result) => result.status === "rejected");
@@ -163,7 +163,11 @@ export class SnapshotCopy {
     const key = `cut:${plan.target}:${copyId}` as const;
     const saved = (await this.#context.ledger.marks([key])).get(key);
     if (saved !== undefined) return saved;
-    const cut = await cutTable(client, plan.source.oid, this.#config.settings?.snapshotNumRowsPerPartition ?? 100_000);
+    const cut = await cutTable(
+      client,
+      plan.source.oid,
+      this.#server.config.settings?.snapshotNumRowsPerPartition ?? 100_000,
+    );
     await this.#context.ledger.note(marks([key, cut]), {});
     return cut;
   }
@@ -192,9 +196,9 @@ class Reader {
     this.#buffers = buffers;
   }
 
-  static async open(config: RelationalDbConfig, snapshot: Snapshot, buffers: Buffers): Promise<Reader> {
+  static async open(server: SourceServer, snapshot: Snapshot, buffers: Buffers): Promise<Reader> {
     const frames = new CopyFrames();
-    const client = await connect(config, { frames });
+    const client = await connect(server, { frames });
     try {
       await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
       // A name that the server gave.

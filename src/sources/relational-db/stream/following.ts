@@ -2,7 +2,7 @@
 import type pg from "pg";
 import type { Batch as SourceBatch } from "../../source.ts";
 import type { PostgresDurable } from "../durable.ts";
-import type { RelationalDbConfig } from "../kind.ts";
+import type { SourceServer } from "../kind.ts";
 import { type Place, parseLsn, parsePlace, placeText } from "../protocol/lsn.ts";
 import type { Message, Relation } from "../protocol/pgoutput.ts";
 import type { Names } from "../server/slot.ts";
@@ -12,7 +12,7 @@ import { ReplicationStream } from "./stream.ts";
 type Batch = SourceBatch<PostgresDurable>;
 
 export type FollowParts = {
-  readonly config: RelationalDbConfig;
+  readonly server: SourceServer;
   readonly names: Names;
   /** Of a table that the pipe has; undefined for others. */
   readonly planOf: PlanOf;
@@ -61,7 +61,7 @@ export class Following {
   /** `check` answers where the source goes on, on the connection that is used. */
   async open(check: (client: pg.Client) => Promise<bigint>, signal: AbortSignal): Promise<void> {
     this.#stream = await ReplicationStream.open(
-      this.#parts.config,
+      this.#parts.server,
       this.#parts.names,
       check,
       {

@@ -1,7 +1,7 @@
 /** The replication connection: receives, confirms, and holds the source back while batches are waited for. */
 import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
-import type { RelationalDbConfig } from "../kind.ts";
+import type { SourceServer } from "../kind.ts";
 import { formatLsn } from "../protocol/lsn.ts";
 import { decode, type Message } from "../protocol/pgoutput.ts";
 import { connect, copyOut } from "../server/connection.ts";
@@ -50,15 +50,15 @@ export class ReplicationStream {
 
   /** Begins to receive where `check` says, which looks at the server on the same connection. Messages come later. */
   static async open(
-    config: RelationalDbConfig,
+    server: SourceServer,
     names: Names,
     check: (client: pg.Client) => Promise<bigint>,
     receiver: Receiver,
     signal: AbortSignal,
   ): Promise<ReplicationStream> {
     for (let attempt = 1; ; attempt += 1) {
-      const client = await connect(config, { replication: true, unguarded: true });
-      const stream = new ReplicationStream(client, silenceMsOf(config), receiver);
+      const client = await connect(server, { replication: true, unguarded: true });
+      const stream = new ReplicationStream(client, silenceMsOf(server), receiver);
       try {
         await stream.#start(names, check);
         return stream;
