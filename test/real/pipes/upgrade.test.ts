@@ -74,7 +74,7 @@ test.skipIf(missing !== undefined)(
     for (const table of ["orders", "people_current", "files"]) await untilRows(earlier, service, table, part);
     await untilRows(earlier, service, "events", part / 20);
 
-    // Killed while batches of several pipes are in hand.
+    // Killed while batches are in hand.
     const sending = more(part, 2 * part);
     const pipesAtWork = () => new Set(intents(earlier.dataDir).map(({ pipe }) => pipe)).size;
     await until("two pipes have batches in hand", async () => pipesAtWork() >= 2);
