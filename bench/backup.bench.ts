@@ -60,8 +60,8 @@ async function measureFull() {
   const backups: number[] = [];
   const restores: number[] = [];
   for (let i = 0; i < rounds; i += 1) {
-    copies.push(await timed(() => void execSync(`cp -r '${data}' '${copy}' && sync -f '${copy}'`)));
-    copiesBack.push(await timed(() => void execSync(`cp -r '${copy}' '${back}' && sync -f '${back}'`)));
+    copies.push(await copied(data, copy));
+    copiesBack.push(await copied(copy, back));
     for (const path of [copy, back]) rmSync(path, { recursive: true });
     let backup: Backup | undefined;
     backups.push(
@@ -101,6 +101,18 @@ async function load(service: Parameters<typeof query>[0], from: number, count: n
     `INSERT INTO t SELECT number, toDateTime(number), toString(sipHash64(number)), randomPrintableASCII(80)
      FROM numbers(${from}, ${count})`,
   );
+}
+
+/** Seconds to copy a folder and write it to the disk. The engine is at work in it, and may remove what is being copied. */
+async function copied(from: string, to: string): Promise<number> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await timed(() => void execSync(`cp -r '${from}' '${to}' && sync -f '${to}'`, { stdio: "pipe" }));
+    } catch (error) {
+      if (attempt === 10) throw error;
+      rmSync(to, { recursive: true, force: true });
+    }
+  }
 }
 
 async function timed(work: () => unknown): Promise<number> {

@@ -4,6 +4,7 @@
  */
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { MissingTool } from "../harness/missing.ts";
 import type { BenchModule } from "./bench.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -20,7 +21,13 @@ if (name === undefined || !names.includes(name)) {
 
 const module = (await import(`./${name}.bench.ts`)) as BenchModule;
 console.log(`# ${name}: ${module.description}`);
-const result = await module.run();
-console.table(result.rows);
-console.log(JSON.stringify({ bench: name, ...result.summary }));
-process.exit(0);
+try {
+  const result = await module.run();
+  console.table(result.rows);
+  console.log(JSON.stringify({ bench: name, ok: true, ...result.summary }));
+  process.exit(0);
+} catch (error) {
+  console.error(error instanceof MissingTool ? error.message : error);
+  console.log(JSON.stringify({ bench: name, ok: false }));
+  process.exit(1);
+}

@@ -1,6 +1,7 @@
 /** What the object storage benchmarks share: a real S3 server, a service, files, a pipe's time and the engine's own. */
 import { setTimeout as delay } from "node:timers/promises";
-import { accessKey, startVersitygw, type TestStore, versitygwMissing } from "../harness/objects/pipe-stores.ts";
+import { accessKey, startVersitygw, type TestStore } from "../harness/objects/pipe-stores.ts";
+import { versitygwMissing } from "../harness/objects/versitygw.ts";
 import { columns, createPipe, details, type PipeBody, pipeBody } from "../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve } from "../harness/serve.ts";
 

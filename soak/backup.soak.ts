@@ -7,13 +7,14 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { backUp, filesBelow, folderOf, restored } from "../harness/backups.ts";
+import { numberOf, seedOf } from "../harness/bounds.ts";
 import { random } from "../harness/random.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../harness/serve.ts";
 
 export const description = "kill -9 during backup, restore and retention; what is left is whole";
 
-const rounds = Number(process.env.MILLRACE_SOAK_ROUNDS ?? 25);
-const seed = Number(process.env.MILLRACE_SOAK_SEED ?? Date.now() % 1_000_000);
+const rounds = numberOf("ROUNDS", 25);
+const seed = seedOf();
 
 /** An hour of periods lasts this long: backups come every 6 s, and are kept for 8 s. */
 const hourMs = 333;

@@ -4,6 +4,7 @@
  * engine, where no answer may be an unexpected error.
  */
 import fc from "fast-check";
+import { numberOf, seedOf } from "../harness/bounds.ts";
 import { type ChartRoom, chartRoom, type RequestInput, startEngine } from "../harness/engine/chart-engine.ts";
 import { foreignText } from "../harness/sql/sql-check.ts";
 import { resolveField } from "../src/charts/columns/operand.ts";
@@ -18,9 +19,9 @@ import { AppError } from "../src/lib/errors.ts";
 
 export const description = "100,000 random filters: never SQL that the parser did not build, never a 500";
 
-const count = Number(process.env.MILLRACE_SOAK_COUNT ?? 100_000);
-const runCount = Number(process.env.MILLRACE_SOAK_RUNS ?? 2_000);
-const seed = Number(process.env.MILLRACE_SOAK_SEED ?? Date.now() % 1_000_000);
+const count = numberOf("COUNT", 100_000);
+const runCount = numberOf("RUNS", 2_000);
+const seed = seedOf();
 
 const columns = [
   { name: "Body", type: "String" },

@@ -9,6 +9,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text as bodyText } from "node:stream/consumers";
+import { numberOf, seedOf } from "../harness/bounds.ts";
 import { BareEngine } from "../harness/engine/bare-engine.ts";
 import { Dice } from "../harness/random.ts";
 import { type Canonical, canonicalBatch } from "../harness/sql/canonical-batch.ts";
@@ -25,9 +26,9 @@ import { readCanonical, type SqlToken } from "../src/engine/sql/text/tokens.ts";
 
 export const description = "200,000 statements: what is forbidden never passes, and no canary is reached";
 
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
-const count = Number(process.env.COUNT ?? 200_000);
-const maxRuns = Number(process.env.RUNS ?? 30_000);
+const seed = seedOf();
+const count = numberOf("COUNT", 200_000);
+const maxRuns = numberOf("RUNS", 30_000);
 const batchSize = 400;
 const lanes = 4;
 const canaryText = "CANARY-guard-soak";

@@ -6,6 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { numberOf, seedOf } from "../harness/bounds.ts";
 import { type Census, censusOf } from "../harness/kafka/census.ts";
 import { startKafka, type TestKafka } from "../harness/kafka/kafka.ts";
 import { KafkaTool, kafkaBody, type Produced } from "../harness/kafka/pipes.ts";
@@ -16,8 +17,8 @@ import { type BenchService, query, runningService, type Served, serve, until } f
 export const description =
   "Kafka pipes stay exactly-once under kill -9 of everything, zombies, scaling and bad messages";
 
-const seconds = Number(process.env.SECONDS ?? 90);
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seconds = numberOf("SECONDS", 90);
+const seed = seedOf();
 const topics = ["soak-a", "soak-b"];
 
 type Run = {

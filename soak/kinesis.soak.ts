@@ -6,6 +6,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { PutRecordsRequestEntry } from "@aws-sdk/client-kinesis";
+import { numberOf, seedOf } from "../harness/bounds.ts";
 import { kill, retried, revive } from "../harness/chaos.ts";
 import { startKinesalite, startKinesisLocal, type TestKinesis } from "../harness/kinesis/kinesis.ts";
 import { aggregated, events, kinesisPipe } from "../harness/kinesis/pipes.ts";
@@ -15,8 +16,8 @@ import { type BenchService, query, runningService, type Served, serve, until } f
 
 export const description = "Kinesis pipes stay exactly-once under kill -9, resharding and changing replicas";
 
-const seconds = Number(process.env.SECONDS ?? 90);
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seconds = numberOf("SECONDS", 90);
+const seed = seedOf();
 const maxShards = 6;
 
 type Stream = {

@@ -4,6 +4,7 @@
  */
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { MissingTool } from "../harness/missing.ts";
 
 type SoakModule = { readonly description: string; run(): Promise<Record<string, string | number>> };
 
@@ -25,7 +26,7 @@ try {
   console.log(JSON.stringify({ soak: name, ok: true, ...(await module.run()) }));
   process.exit(0);
 } catch (error) {
-  console.error(error);
+  console.error(error instanceof MissingTool ? error.message : error);
   console.log(JSON.stringify({ soak: name, ok: false }));
   process.exit(1);
 }

@@ -5,6 +5,7 @@
  * workers, made more and fewer on the way.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { numberOf, seedOf } from "../harness/bounds.ts";
 import { kill, retried, revive } from "../harness/chaos.ts";
 import { startVersitygw, type TestStore } from "../harness/objects/pipe-stores.ts";
 import { createPipe, details, pipeBody } from "../harness/pipes.ts";
@@ -13,9 +14,9 @@ import { type BenchService, query, runningService, type Served, serve, until } f
 
 export const description = "object storage pipes stay exactly-once under kill -9 of worker, engine and control plane";
 
-const seconds = Number(process.env.SECONDS ?? 90);
+const seconds = numberOf("SECONDS", 90);
 const maxReplicas = Number(process.env.REPLICAS ?? 1);
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seed = seedOf();
 
 type Run = { served: Served; service: BenchService; store: TestStore; next: () => number; engineKills: number[] };
 

@@ -5,6 +5,7 @@
  * `FAILOVER=1` gives the source a standby, which is promoted now and then in place of a primary that is ended with -9.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { numberOf, seedOf } from "../harness/bounds.ts";
 import { FailoverPair } from "../harness/postgres/failover.ts";
 import { cdcPipe } from "../harness/postgres/pipes.ts";
 import { type PostgresVersion, postgresMissing, TestPostgres } from "../harness/postgres/postgres.ts";
@@ -15,8 +16,8 @@ import { runningService, serve } from "../harness/serve.ts";
 
 export const description = "tables of a Postgres pipe equal their source after a random workload under random kills";
 
-const seconds = Number(process.env.SECONDS ?? 90);
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seconds = numberOf("SECONDS", 90);
+const seed = seedOf();
 const ddl = process.env.DDL === "1";
 const failover = process.env.FAILOVER === "1";
 const version = Number(process.env.PG ?? 18) as PostgresVersion;

@@ -5,9 +5,9 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -18,6 +18,8 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3";
 import { buildApp } from "fauxqs";
+import { requireTool } from "../missing.ts";
+import { versitygw, versitygwMissing } from "./versitygw.ts";
 
 export const accessKey = { accessKeyId: "AKTEST", secretKey: "SK-of-pipe-tests'\\x" };
 export const bucket = "bucket";
@@ -30,13 +32,6 @@ export type TestStore = AsyncDisposable & {
   remove(key: string): Promise<void>;
   url(pattern: string): string;
 };
-
-export const versitygw = join(process.env.MILLRACE_CACHE ?? join(homedir(), ".cache", "millrace"), "bin", "versitygw");
-
-/** Why the real server cannot be used; undefined when it can. */
-export const versitygwMissing = existsSync(versitygw)
-  ? undefined
-  : `no versitygw at ${versitygw}: GOBIN=... go install github.com/versity/versitygw/cmd/versitygw@latest`;
 
 export async function startFauxqs(): Promise<TestStore & { readonly sqsEndpoint: string }> {
   const app = buildApp({ logger: false });
@@ -53,7 +48,9 @@ export async function startFauxqs(): Promise<TestStore & { readonly sqsEndpoint:
   };
 }
 
+/** Throws MissingTool where there is none. */
 export async function startVersitygw(): Promise<TestStore> {
+  requireTool(versitygwMissing);
   const folder = mkdtempSync(join(tmpdir(), "millrace-s3-"));
   const data = join(folder, "data");
   mkdirSync(data);

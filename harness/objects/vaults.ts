@@ -1,25 +1,19 @@
 /** S3 servers on loopback for backups: fauxqs in this process, and versitygw, a real one, where the machine has it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildApp } from "fauxqs";
+import { requireTool } from "../missing.ts";
 import { until } from "../serve.ts";
+import { versitygw, versitygwMissing } from "./versitygw.ts";
 
 export type Vault = AsyncDisposable & { readonly endpoint: string };
 
 /** Whatever the server, these open it. */
 export const vaultKeys = { accessKeyId: "backup-key", secretAccessKey: "backup+secret/with=signs" };
-
-const binary = join(homedir(), ".cache", "millrace", "bin", "versitygw");
-
-/** Why the server cannot be started here, or undefined. */
-export function versitygwMissing(): string | undefined {
-  if (existsSync(binary)) return undefined;
-  return `${binary} is missing; GOBIN=~/.cache/millrace/bin go install github.com/versity/versitygw/cmd/versitygw@latest`;
-}
 
 export async function startFauxqs(): Promise<Vault> {
   const app = buildApp({ logger: false });
@@ -28,13 +22,15 @@ export async function startFauxqs(): Promise<Vault> {
   return { endpoint, [Symbol.asyncDispose]: () => app.close() };
 }
 
+/** Throws MissingTool where there is none. */
 export async function startVersitygw(): Promise<Vault> {
+  requireTool(versitygwMissing);
   const folder = mkdtempSync(join(tmpdir(), "millrace-versitygw-"));
   mkdirSync(join(folder, "buckets"));
   const port = await freePort();
   const { accessKeyId, secretAccessKey } = vaultKeys;
   const args = ["--port", `127.0.0.1:${port}`, "posix", join(folder, "buckets")];
-  const child = spawn(binary, args, {
+  const child = spawn(versitygw, args, {
     stdio: "ignore",
     env: { ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey },
   });

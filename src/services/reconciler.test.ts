@@ -1,8 +1,8 @@
 /** The reconciler against a runtime whose engines are promises: every death and delay is under the test's control. */
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { limits } from "../../harness/limits.ts";
 import { createLogger } from "../lib/logger.ts";
 import { maxDeaths } from "../lib/task-table.ts";
@@ -57,8 +57,15 @@ class FakeRuntime implements ServiceRuntime {
   }
 }
 
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
 async function setUp(idleMinuteMs = 1e9) {
-  const db = openDatabase(join(mkdtempSync(join(tmpdir(), "millrace-rec-")), "m.db"));
+  const folder = mkdtempSync(join(tmpdir(), "millrace-rec-"));
+  folders.push(folder);
+  const db = openDatabase(join(folder, "m.db"));
   const organization = await new OrganizationStore(db).create("o");
   const services = new ServiceStore(db);
   const id = await services.create(

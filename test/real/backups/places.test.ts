@@ -8,13 +8,8 @@ import { fileURLToPath } from "node:url";
 import { CreateBucketCommand, DeleteObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { backUp, ended, filesBelow, folderOf, restored, verify } from "../../../harness/backups.ts";
-import {
-  startFauxqs,
-  startVersitygw,
-  type Vault,
-  vaultKeys,
-  versitygwMissing,
-} from "../../../harness/objects/vaults.ts";
+import { startFauxqs, startVersitygw, type Vault, vaultKeys } from "../../../harness/objects/vaults.ts";
+import { versitygwMissing } from "../../../harness/objects/versitygw.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 import { ClickHouseClient } from "../../../src/clickhouse/client.ts";
 import { spawnEngineHost } from "../../../src/engine/spawn.ts";
@@ -28,7 +23,7 @@ async function fill(service: BenchService): Promise<void> {
 
 const sums = "SELECT count(), sum(sipHash64(a, s)) FROM t";
 
-const missing = versitygwMissing();
+const missing = versitygwMissing;
 if (missing !== undefined) console.log(`skipped: backups in versitygw: ${missing}`);
 
 describe.each([

@@ -3,7 +3,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startVersitygw, type TestStore, versitygwMissing } from "../../../harness/objects/pipe-stores.ts";
+import { startVersitygw, type TestStore } from "../../../harness/objects/pipe-stores.ts";
+import { versitygwMissing } from "../../../harness/objects/versitygw.ts";
 import { columns, createPipe, details, type PipeBody, pipeBody, rows, untilState } from "../../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 

@@ -1,0 +1,9 @@
+/** A tool that this machine does not have. The message says in one sentence how to get it. */
+export class MissingTool extends Error {
+  override readonly name = "MissingTool";
+}
+
+/** Throws MissingTool with the reason, if there is one. */
+export function requireTool(reason: string | undefined): void {
+  if (reason !== undefined) throw new MissingTool(reason);
+}
