@@ -160,7 +160,10 @@ export const pipeRecord = z
 
 export const pipeDetails = pipeRecord
   .extend({
-    lastError: z.string().optional().describe("Why the pipe is Degraded or Failed"),
+    lastError: z
+      .string()
+      .optional()
+      .describe("Why the pipe is Degraded or Failed, or what a Completed one has not loaded"),
     progress: z
       .record(z.string(), z.number())
       .describe(
@@ -200,10 +203,10 @@ export const pipeOperations = {
     method: "GET",
     storedOnly: true,
     path: root,
-    summary: "Lists the pipes of a service",
+    summary: "Lists the pipes of a service with their counters and last errors",
     access: "read",
     params: serviceParams,
-    result: z.array(pipeRecord),
+    result: z.array(pipeDetails),
   }),
   getPipe: operation({
     ...tag,

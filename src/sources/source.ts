@@ -88,7 +88,14 @@ export type RejectedRecord = {
   readonly position?: string;
   readonly message: string;
   readonly raw?: string;
+  /** How many rows it stands for (default 1). */
+  readonly rows?: number;
 };
+
+/** How many rows the records stand for. */
+export function rejectedRows(records: readonly RejectedRecord[]): number {
+  return records.reduce((rows, record) => rows + (record.rows ?? 1), 0);
+}
 
 /** Why the engine did not take a batch. */
 export type InsertFailure = {

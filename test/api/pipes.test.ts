@@ -136,6 +136,7 @@ describe("a pipe", () => {
     const { body, text } = await api.call("GET", `${root}/`);
     const shown = body.result.find((pipe: { id: string }) => pipe.id === id);
     expect(shown).toEqual({
+      progress: {},
       ...{ id, serviceId, name: "Events", state: "Provisioning", scaling: {}, fieldMappings: [] },
       source: { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json", authentication: "IAM_USER" } },
       destination: { table: "events", columns },

@@ -34,7 +34,7 @@ const hashes = {
   "objectStorage checkpoint": "a05696b2b604",
   "objectStorage mark cursor:": "612c3c87bf67",
   "objectStorage mark o:": "041a00333e06",
-  "objectStorage replay": "398b2b3aedfb",
+  "objectStorage replay": "3374cf2ae18c",
   "objectStorage source": "d40b4c72af32",
   "pipe destination": "fd8880fec588",
   "pipe fieldMappings": "ce58419877b7",

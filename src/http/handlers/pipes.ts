@@ -10,7 +10,7 @@ import { type OrganizationLimits, requireRoom } from "../../store/limits.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
-import { pipeDetailsOf, pipeRecordOf } from "../views/pipes.ts";
+import { listedPipeOf, pipeDetailsOf, pipeRecordOf } from "../views/pipes.ts";
 
 export type PipeDeps = {
   readonly pipes: PipeStore;
@@ -35,7 +35,10 @@ export function pipeHandlers(deps: PipeDeps): PipeHandlers<keyof typeof pipeOper
 function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPipe" | "discoverSchema"> {
   const { pipes } = deps;
   return {
-    listPipes: async ({ params }) => (await pipes.listIn((await findService(deps, params)).id)).map(pipeRecordOf),
+    listPipes: async ({ params }) => {
+      const listed = await pipes.listIn((await findService(deps, params)).id);
+      return await Promise.all(listed.map(async (pipe) => listedPipeOf(pipe, await pipes.counters(pipe.id))));
+    },
     createPipe: async ({ params, body }, { signal }) => {
       const service = await findService(deps, params);
       refuseUnlessRunning(service, "creation");

@@ -22,8 +22,9 @@ import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { ServiceStore } from "../../store/services.ts";
 import type { Job, Limits } from "../protocol.ts";
 import { fullConfig, jobOf } from "./definition.ts";
+import { outcomeOf } from "./outcome.ts";
 import type { AcquireService, DiskProblem, Replica, ReplicaParts } from "./replica.ts";
-import { hasOutcome, observedOf, pipeAction, presenceOf, shownState, wantedOf } from "./state.ts";
+import { hasOutcome, observedOf, pipeAction, presenceOf, type Shown, shownState, wantedOf } from "./state.ts";
 import { problemOf } from "./stored-definition.ts";
 
 /** A worker process, as much of it as the supervisor uses. */
@@ -210,8 +211,19 @@ export class PipesSupervisor {
   }
 
   async #finish(pipe: Pipe): Promise<void> {
-    await this.#show(pipe, this.#runs.get(pipe.id));
+    const shown = shownState((this.#runs.get(pipe.id)?.workers ?? []).map((worker) => worker.status));
+    const { state, reason } = shown.state === "Completed" ? await this.#outcome(pipe) : shown;
+    await this.#setState(pipe, state, reason);
     await this.#end(pipe.id);
+  }
+
+  async #outcome(pipe: Pipe): Promise<Shown> {
+    const { table } = pipe.destination;
+    return outcomeOf({
+      counters: await this.#options.pipes.counters(pipe.id),
+      errorTable: table === undefined ? undefined : `${table}_pipes_error`,
+      readsObjects: pipe.sourceKind === "objectStorage",
+    });
   }
 
   async #stop(pipe: Pipe): Promise<void> {

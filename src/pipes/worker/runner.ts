@@ -10,7 +10,14 @@
  */
 import { sleep } from "../../lib/abort.ts";
 import { Backoff, retry } from "../../lib/backoff.ts";
-import type { Batch, Durable, Insert, InsertFailure, Source } from "../../sources/source.ts";
+import {
+  type Batch,
+  type Durable,
+  type Insert,
+  type InsertFailure,
+  rejectedRows,
+  type Source,
+} from "../../sources/source.ts";
 import type { FrozenBatch, Intent } from "../durable.ts";
 import { type Failure, failureOf, isFinal, sentenceOf } from "../failures.ts";
 import type { Calls, Limits } from "../protocol.ts";
@@ -155,7 +162,7 @@ export class Runner<D extends Durable = Durable> {
       });
       if (written === undefined) return;
     }
-    const fetchedRows = sentRows + (batch.inserts.length > 0 ? rejected.length : 0);
+    const fetchedRows = sentRows + (batch.inserts.length > 0 ? rejectedRows(rejected) : 0);
     await this.#parts.ledger.confirm({
       batchId: batch.id,
       lane: batch.lane,

@@ -10,6 +10,7 @@ const rejectedRecord = z.object({
   position: z.optional(z.string()),
   message: z.string(),
   raw: z.optional(z.string()),
+  rows: z.optional(z.int()),
 });
 
 /** A batch: versions of objects that are loaded by one statement. */

@@ -9,7 +9,14 @@ import { AppError } from "../../lib/errors.ts";
 import { shareOf } from "../../lib/share.ts";
 import { requireTable } from "../destination.ts";
 import { shortMessage } from "../messages/engine-message.ts";
-import type { InsertFailure, RejectedRecord, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
+import {
+  type InsertFailure,
+  type RejectedRecord,
+  rejectedRows,
+  type Source,
+  type Batch as SourceBatch,
+  type SourceContext,
+} from "../source.ts";
 import type { ObjectDurable, Pack } from "./durable.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { Deliveries } from "./queue/deliveries.ts";
@@ -256,7 +263,7 @@ export class ObjectSource implements Source<ObjectDurable> {
   async #batch(pack: Pack, signal: AbortSignal): Promise<Batch> {
     const id = packId(pack);
     const rejected = pack.rejected ?? [];
-    const errors = rejected.length === 0 ? {} : { errors: rejected.length };
+    const errors = rejected.length === 0 ? {} : { errors: rejectedRows(rejected) };
     const common = {
       lane: id,
       id,

@@ -120,6 +120,39 @@ suite("object storage pipes", () => {
       "bucket/bad/x.unknown\t\t\t1",
     ]);
     expect(done.progress).toMatchObject({ errors: 6, filesFailed: 3, filesLoaded: 3, filesFound: 6 });
+    expect(done.lastError).toBe("3 of 6 objects could not be read and 3 of 17 rows were refused; see bad_pipes_error.");
+  });
+
+  test("bad rows are counted to the last one, whatever the format", async () => {
+    const lines = (row: (i: number) => string) => Array.from({ length: 1_010 }, (_, i) => row(i)).join("\n");
+    const bad = (i: number) => i % 101 !== 100;
+    await store.put("many/a.csv", `id,name\n${lines((i) => `${bad(i) ? "x" : i},"two\nlines"`)}\n`);
+    await store.put("many/b.json", `${lines((i) => `{"id":${bad(i) ? '"x"' : i},"name":"b"}`)}\n\n`);
+    await store.put("many/c.tsv", `id\tname\n${lines((i) => `${bad(i) ? "x" : i}\tc`)}\n`);
+    const done = await once(pipeBody(store, "many/*", "many"));
+    expect(await count("many")).toBe("30");
+    expect(done.progress).toMatchObject({ errors: 3_000, fetchedRows: 3_030, sentRows: 30 });
+    expect(done).toMatchObject({
+      state: "Completed",
+      lastError: "3000 of 3030 rows were refused; see many_pipes_error.",
+    });
+    expect(await query(service, "SELECT DISTINCT message FROM many_pipes_error WHERE message LIKE '%further%'")).toBe(
+      "980 further rows of this object could not be read and were left out.",
+    );
+  });
+
+  test("a load of which nothing arrived is Failed, and one without objects says so", async () => {
+    await store.put("none/a.parquet", "no parquet");
+    await store.put("none/b.json.gz", "no gzip");
+    const failed = await create(pipeBody(store, "none/*", "none"));
+    await until("failed", async () => (await details(served, service, failed)).state === "Failed");
+    expect((await details(served, service, failed)).lastError).toBe(
+      "Nothing was loaded: 2 of 2 objects could not be read; see none_pipes_error.",
+    );
+    const empty = await once(pipeBody(store, "nowhere/*.json", "nowhere"));
+    expect(empty).toMatchObject({ state: "Completed", lastError: "No object matches the pattern." });
+    const listed = await served.api.listPipes({ params: service.params });
+    expect(listed.find(({ id }) => id === failed)).toMatchObject({ state: "Failed", progress: { filesFailed: 2 } });
   });
 
   test("an existing table keeps its columns, and views get every row once", async () => {

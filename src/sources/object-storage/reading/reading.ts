@@ -99,6 +99,23 @@ export class Reading {
     };
   }
 
+  /**
+   * Counts the rows of a text file, readable or not. Fields of CSV and TSV may span lines, so they are parsed as text; a
+   * row of JSON is a line.
+   */
+  async countAll(file: ObjectFile, format: ObjectFormat, signal: AbortSignal): Promise<Statement> {
+    const byLine = format.startsWith("JSON");
+    const [name, structure, condition] = byLine
+      ? (["LineAsString", "line String", "AND trimBoth(line) != ''"] as const)
+      : ([format, "field Nullable(String)", ""] as const);
+    const { call, params } = await this.#call([file], name, structure, signal);
+    return {
+      sql: `SELECT count() AS rows FROM ${call} ${condition}`,
+      params,
+      settings: { ...this.#settings([file], format), ...(byLine ? {} : anyFields) },
+    };
+  }
+
   /** One line of a text file, cut to a length that fits an error table. */
   async line(file: ObjectFile, format: ObjectFormat, index: number, signal: AbortSignal): Promise<Statement> {
     const { call, params } = await this.#call([file], "LineAsString", "line String", signal);
@@ -191,6 +208,16 @@ function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => str
   if (!listed) return `NOT throwIf(${changed}, '${changedMarker}')`;
   return `${mine} AND NOT throwIf(${mine} AND ${changed}, '${changedMarker}')`;
 }
+
+/** Rows may have any number of fields, and a header any names. */
+const anyFields = {
+  input_format_csv_allow_variable_number_of_columns: 1,
+  input_format_tsv_allow_variable_number_of_columns: 1,
+  input_format_skip_unknown_fields: 1,
+  input_format_with_names_use_header: 0,
+  ...{ input_format_allow_errors_num: Number.MAX_SAFE_INTEGER, input_format_allow_errors_ratio: 1 },
+  optimize_count_from_files: 0,
+};
 
 const lenientSettings = { input_format_allow_errors_num: Number.MAX_SAFE_INTEGER, input_format_allow_errors_ratio: 1 };
 

@@ -35,8 +35,9 @@ export async function findBadRows(
   }
   const problem = await tryCount(file, format, anyNumber, reading, query, signal);
   if (typeof problem === "string") return whole;
-  const message = "Further rows of this object could not be read and were left out.";
-  rejected.push({ origin: reading.nameOf(file), message });
+  const rows = (await countAll(file, format, reading, query, signal)) - problem - rejected.length;
+  const message = `${rows} further rows of this object could not be read and were left out.`;
+  if (rows > 0) rejected.push({ origin: reading.nameOf(file), message, rows });
   return { readable: problem > 0, rejected };
 }
 
@@ -59,6 +60,18 @@ async function tryCount(
     if (rowOf(message) === undefined) throw error;
     return message;
   }
+}
+
+async function countAll(
+  file: ObjectFile,
+  format: ObjectFormat,
+  reading: Reading,
+  query: Query,
+  signal: AbortSignal,
+): Promise<number> {
+  const { sql, ...options } = await reading.countAll(file, format, signal);
+  const [counted] = await query(sql, options);
+  return Number(counted?.rows ?? 0);
 }
 
 async function describeRow(

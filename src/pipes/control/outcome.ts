@@ -1,0 +1,40 @@
+/** What a pipe that has read everything ends as: what it loaded and what it did not is said in one sentence. */
+import type { Shown } from "./state.ts";
+
+export type OutcomeFacts = {
+  readonly counters: Readonly<Partial<Record<string, number>>>;
+  /** Where refused rows and objects are written, or undefined for a source with several tables. */
+  readonly errorTable: string | undefined;
+  /** True for a source that reads objects. */
+  readonly readsObjects: boolean;
+};
+
+/**
+ * `Completed`, without a sentence when everything was loaded. `Failed` when something came in and nothing of it was
+ * loaded.
+ */
+export function outcomeOf({ counters, errorTable, readsObjects }: OutcomeFacts): Shown {
+  const count = (name: string) => counters[name] ?? 0;
+  const objects = count("filesLoaded") + count("filesFailed");
+  if (readsObjects && objects === 0) return { state: "Completed", reason: "No object matches the pattern." };
+  if (count("errors") === 0 && count("filesFailed") === 0) return { state: "Completed", reason: null };
+  const where = errorTable === undefined ? "" : `; see ${errorTable}`;
+  const sentence = `${[...objectsPart(count), ...rowsPart(count)].join(" and ")}${where}.`;
+  if (count("sentRows") > 0) return { state: "Completed", reason: sentence };
+  return { state: "Failed", reason: `Nothing was loaded: ${sentence}` };
+}
+
+type Count = (name: string) => number;
+
+function objectsPart(count: Count): string[] {
+  const failed = count("filesFailed");
+  if (failed === 0) return [];
+  return [`${failed} of ${failed + count("filesLoaded")} objects could not be read`];
+}
+
+/** An object that could not be read counts as one error, unless its rows were looked at one by one. */
+function rowsPart(count: Count): string[] {
+  const rows = count("fetchedRows") - count("sentRows");
+  if (rows <= 0) return [];
+  return [`${rows} of ${count("fetchedRows")} rows were refused`];
+}
