@@ -16,9 +16,15 @@ export class Lag {
   readonly #lanes = new Map<string, Seen>();
   #reportedAt = 0;
   #commitErrors = 0;
+  #assigned = 0;
 
   constructor(report: (gauges: Readonly<Record<string, number>>) => void) {
     this.#report = report;
+  }
+
+  /** How many partitions this worker reads. */
+  assigned(partitions: number): void {
+    this.#assigned = partitions;
   }
 
   /** The partition's readable end. */
@@ -68,6 +74,8 @@ export class Lag {
       gauges[`lagMessages:${name}`] = behind;
       gauges[`lagSeconds:${name}`] = behind === 0 || durableAt === 0 ? 0 : Math.round((now - durableAt) / 1000);
     }
-    this.#report({ ...gauges, lagMessages: messages });
+    // Unknown is not zero: the sum is told when every partition has answered.
+    const isKnown = this.#assigned > 0 && this.#lanes.size >= this.#assigned;
+    this.#report(isKnown ? { ...gauges, lagMessages: messages } : gauges);
   }
 }

@@ -22,8 +22,9 @@ import { failureOfPartition, unknownTopic } from "./failures.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import type { Lag } from "./lag.ts";
 import { beginnings, laneOf } from "./positions.ts";
-import { isPassing, kafkaCodes } from "./protocol/error-codes.ts";
+import { isPassing, kafkaCodes, nameOf } from "./protocol/error-codes.ts";
 import { emptyMessage, type KafkaMessage, offsetBehind, RecordCursor } from "./protocol/records.ts";
+import { PartitionTroubles } from "./troubles.ts";
 
 /** Partitions and topics that are new are seen after this long at the latest. */
 const metadataEveryMs = 5_000;
@@ -60,6 +61,7 @@ export class PartitionReader {
   readonly #parts: ReaderParts;
   readonly #checkpoints: ReadonlyMap<string, Checkpoint>;
   readonly #signal: AbortSignal;
+  readonly #troubles: PartitionTroubles;
   readonly #partitions = new Map<string, Partition>();
   readonly #loops = new Map<number, Promise<void>>();
   #lookAgain = new AbortController();
@@ -67,6 +69,7 @@ export class PartitionReader {
 
   constructor(parts: ReaderParts, checkpoints: ReadonlyMap<string, Checkpoint>, signal: AbortSignal) {
     this.#parts = parts;
+    this.#troubles = new PartitionTroubles((key, message) => parts.context.progress.warn(key, message));
     this.#checkpoints = checkpoints;
     this.#signal = signal;
   }
@@ -113,6 +116,10 @@ export class PartitionReader {
         .finally(() => this.#loops.delete(leader));
       this.#loops.set(leader, loop);
     }
+    for (const { lane, leader } of this.#partitions.values()) {
+      if (leader < 0) this.#troubles.failed(lane, "it has no leader");
+    }
+    this.#parts.lag.assigned(this.#partitions.size);
     this.#parts.lag.report();
   }
 
@@ -232,11 +239,13 @@ export class PartitionReader {
     const partition = this.partition(laneOf(fetched.topic, fetched.partition));
     if (fetched.errorCode === kafkaCodes.OFFSET_OUT_OF_RANGE) return await this.#outOfRange(partition);
     if (isPassing(fetched.errorCode)) {
+      this.#troubles.failed(partition.lane, `the broker answers ${nameOf(fetched.errorCode)}`);
       this.#lookAgain.abort();
       await sleep(settlePauseMs, this.#signal);
       return;
     }
     if (fetched.errorCode !== 0) throw failureOfPartition(fetched.topic, fetched.errorCode);
+    this.#troubles.worked(partition.lane);
     const { batches, encoder, client, lag } = this.#parts;
     lag.seen(partition, fetched.lastStable);
     if (fetched.records.length === 0) return;
