@@ -16,6 +16,7 @@ import type { Loop } from "../lib/loop.ts";
 import { parsePortRange } from "../lib/port-range.ts";
 import { pipeSamples } from "../pipes/control/metrics.ts";
 import type { Pipes } from "../pipes/control/open.ts";
+import { memoryNote } from "../services/memory.ts";
 import type { Services } from "../services/open.ts";
 import type { AuditTrail } from "../store/audit-events.ts";
 import type { OrganizationLimits } from "../store/limits.ts";
@@ -125,6 +126,7 @@ function serviceDeps({ config, stores, services, endpoint, loops }: HttpOptions,
       diskUsedBytes: disks.usedBytes(row),
       diskProblem: disks.problem(row),
       endpointProblem: endpoint.problemOf(row.id),
+      memoryNote: memoryNote(row, access.engines().get(row.id)?.memoryGb),
     }),
     defaultDiskGb: config.serviceDiskGb,
     poke: () => {

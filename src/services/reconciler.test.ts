@@ -19,7 +19,7 @@ class FakeRuntime implements ServiceRuntime {
   removed: string[] = [];
   failStarts = 0;
   /** Of the engine that runs. */
-  knowsUsers = true;
+  isCurrent = true;
   diskLimit: number | undefined;
   die: (how: string) => void = () => {};
 
@@ -30,7 +30,7 @@ class FakeRuntime implements ServiceRuntime {
       throw new Error("no such binary");
     }
     this.live += 1;
-    this.knowsUsers = true;
+    this.isCurrent = true;
     const ended = new Promise<string>((resolve) => {
       this.die = resolve;
     });
@@ -41,7 +41,8 @@ class FakeRuntime implements ServiceRuntime {
     return {
       address,
       readerAddress: address,
-      knowsUsers: async () => this.knowsUsers,
+      isCurrent: async () => this.isCurrent,
+      memoryGb: 1,
       front: { port: this.starts, key: "k" },
       version: "1.2",
       limitDisk: (bytes) => {
@@ -129,9 +130,9 @@ describe("services reconciler", () => {
     expect(s.runtime.starts).toBe(1);
   });
 
-  test("an engine that was started with other users is started anew when nothing has run for a while", async () => {
+  test("an engine that was started with other users or less memory is started anew when nothing has run for a while", async () => {
     await s.until("running");
-    s.runtime.knowsUsers = false;
+    s.runtime.isCurrent = false;
     const lease = await s.access.acquire(s.id, signal);
     for (let i = 0; i < 3; i += 1) await s.reconciler.pass();
     expect(s.runtime.starts).toBe(1);

@@ -81,8 +81,8 @@ export class ServicesReconciler {
     engine.limitDisk(diskLimitBytes(row));
     if (row.idleScaling && this.#idleDue(row)) {
       this.#tasks.run(row.id, () => this.#idle(row, engine));
-    } else if (this.#unusedFor(row, quietMs) && !(await engine.knowsUsers())) {
-      this.#tasks.run(row.id, () => this.#renewUsers(row, engine));
+    } else if (this.#unusedFor(row, quietMs) && !(await engine.isCurrent(row))) {
+      this.#tasks.run(row.id, () => this.#renew(row, engine));
     }
   }
 
@@ -130,8 +130,8 @@ export class ServicesReconciler {
     await this.#setState(row, "idle", null);
   }
 
-  /** The engine reads its users when it starts. A moment without queries is enough for a new start, which nobody notices. */
-  async #renewUsers(row: Service, engine: RunningEngine): Promise<void> {
+  /** The engine takes users and memory when it starts. A moment without queries is enough for a new start, which nobody notices. */
+  async #renew(row: Service, engine: RunningEngine): Promise<void> {
     if (!(await this.#options.access.withdrawUnused(row.id, quietMs))) return;
     if (this.#hasDied(row.id, engine)) return;
     await this.#end(row.id, engine);

@@ -9,8 +9,10 @@ export type RunningEngine = {
   readonly address: ClickHouseAddress;
   /** The same with the rights of a user that may only read. */
   readonly readerAddress: ClickHouseAddress;
-  /** False when the service's users are not those that the engine was started with: then it should start anew. */
-  readonly knowsUsers: () => Promise<boolean>;
+  /** False when users or memory of the service are not those that the engine was started with: then it starts anew. */
+  readonly isCurrent: (service: Service) => Promise<boolean>;
+  /** The `maxReplicaMemoryGb` that it was started with. */
+  readonly memoryGb: number;
   /** For requests that the gateway carries. */
   readonly front: FrontAddress;
   readonly version: string;

@@ -176,6 +176,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks }: Parts) {
         diskUsedBytes: disks.usedBytes(row),
         diskProblem: disks.problem(row),
         endpointProblem: options.endpointProblems?.get(row.id),
+        memoryNote: undefined,
       }),
       defaultDiskGb: options.defaultDiskGb,
       poke,

@@ -118,6 +118,17 @@ describe("a service on the embedded engine", () => {
     expect(await query(service, "SELECT 1")).toBe("1");
   });
 
+  test("a new limit of memory says when it holds, and holds after a moment without queries", async () => {
+    const body = { minReplicaMemoryGb: 8, maxReplicaMemoryGb: 8 };
+    const changed = await served.api.updateServiceScaling({ params: service.params, body });
+    expect(changed.stateMessage).toMatch(/^The engine has 1 GB until its next start/);
+    await until("the engine has started anew", async () => {
+      return (await served.api.getService({ params: service.params })).stateMessage === undefined;
+    });
+    const greedy = "SELECT groupArray(repeat('x', 1000)) FROM numbers(1000000) FORMAT Null SETTINGS max_threads = 1";
+    expect(await query(service, greedy)).toBe("");
+  });
+
   test("a second control plane on the same data directory is refused", async () => {
     await expect(serve({ dataDir: served.dataDir, keepData: true })).rejects.toThrow(
       /already uses this data directory/,

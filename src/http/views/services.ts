@@ -14,6 +14,8 @@ export type LiveFacts = {
   readonly diskProblem: string | undefined;
   /** A sentence when nobody can reach the service, because its port could not be opened. */
   readonly endpointProblem: string | undefined;
+  /** A sentence when the limit of memory is not the one that was asked for. */
+  readonly memoryNote: string | undefined;
 };
 
 export type EndpointFacts = { readonly protocol: "http" | "https"; readonly host: string };
@@ -47,9 +49,9 @@ export function serviceRecordOf(service: Service, endpoint: EndpointFacts): z.in
 export function serviceDetailsOf(
   service: Service,
   endpoint: EndpointFacts,
-  { lastActivityAt, diskUsedBytes, diskProblem, endpointProblem }: LiveFacts,
+  { lastActivityAt, diskUsedBytes, diskProblem, endpointProblem, memoryNote }: LiveFacts,
 ): z.input<typeof serviceDetails> {
-  const stateMessage = service.stateMessage ?? endpointProblem ?? diskProblem;
+  const stateMessage = service.stateMessage ?? endpointProblem ?? diskProblem ?? memoryNote;
   const reachable = endpointProblem === undefined || !["running", "idle"].includes(service.state);
   const idles = service.state === "running" && service.idleScaling && lastActivityAt !== undefined;
   return {

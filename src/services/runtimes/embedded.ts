@@ -4,7 +4,6 @@
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { totalmem } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ReadyLauncher } from "../../confinement/ready-launcher.ts";
@@ -14,6 +13,7 @@ import { endRecorded, recordProcess } from "../../lib/process.ts";
 import type { EgressProxy } from "../../outgoing/proxy.ts";
 import type { Service } from "../../store/services.ts";
 import { diskLimitBytes, type ServiceDisks } from "../disks.ts";
+import { memoryBytes } from "../memory.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
 
 const stopGraceMs = 5_000;
@@ -65,7 +65,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
     const host = await spawnEngineHost({
       dataDir: join(home, "data"),
       runDir,
-      maxMemoryBytes: Math.floor(Math.min(service.maxReplicaMemoryGb * 2 ** 30, totalmem() * 0.9)),
+      maxMemoryBytes: memoryBytes(service),
       maxQueries: this.#maxQueries,
       minFreeDiskBytes: this.#minFreeDiskBytes,
       disk: { usedBytes: this.#disks.usedBytes(service), limitBytes: diskLimitBytes(service) },
@@ -81,7 +81,9 @@ export class EmbeddedRuntime implements ServiceRuntime {
     return {
       address: host.address,
       readerAddress: { ...host.address, user: readerUser },
-      knowsUsers: async () => isDeepStrictEqual(await this.#usersOf(service.id), users),
+      isCurrent: async ({ id, maxReplicaMemoryGb }) =>
+        maxReplicaMemoryGb === service.maxReplicaMemoryGb && isDeepStrictEqual(await this.#usersOf(id), users),
+      memoryGb: service.maxReplicaMemoryGb,
       front: host.front,
       version: host.version,
       ended: host.exited.then(sentenceOf),

@@ -24,7 +24,8 @@ function recorder(fill?: (engine: RunningEngine) => Promise<void>) {
       return {
         address,
         readerAddress: address,
-        knowsUsers: async () => true,
+        isCurrent: async () => true,
+        memoryGb: 1,
         front: { port: 1, key: "k" },
         version: "1",
         limitDisk: () => {},
