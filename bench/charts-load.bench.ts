@@ -166,6 +166,7 @@ async function bareQuery(body: ReturnType<typeof seriesRequest.parse>) {
     range,
     buckets: new Buckets({ ...range, granularity: body.granularity, zone: "UTC" }),
     mostGroups: undefined,
+    exactQuantiles: true,
     typesOf: async (expressions) => expressions.map(() => parseType("String")),
   });
   return { sql: `${plan.sql} FORMAT JSONCompact`, params: plan.params.values() };

@@ -29,11 +29,12 @@ import { Buckets } from "./plan/buckets.ts";
 import type { PlanRow } from "./plan/cells.ts";
 import { planEvents } from "./plan/events.ts";
 import type { PlanInput, QueryPlan, Series } from "./plan/plan.ts";
+import { fitsExactly } from "./plan/quantile.ts";
 import { planRollup, type RollupTable } from "./plan/rollup.ts";
 import { sourceRecord, type Target, targetOf } from "./sources.ts";
 import { blockCache } from "./tables/block-cache.ts";
 import { type TableState, Tables } from "./tables/table.ts";
-import { isTimeZone } from "./timezone.ts";
+import { isTimeZone, nearTimeZones } from "./timezone.ts";
 import { settle, together } from "./waiting.ts";
 
 /** Connects to a service, waking an idle one. Released when the query is over. */
@@ -115,7 +116,7 @@ export class Charts {
 
   /** Answers one request. Throws AppError. */
   async query(request: SeriesRequest, caller: Caller): Promise<Outcome> {
-    if (!isTimeZone(request.timezone)) throw badRequest("timezone", "is not an IANA time zone");
+    requireTimeZone(request.timezone);
     const range = { startMs: request.startTime, endMs: request.endTime };
     const buckets = new Buckets({ ...range, granularity: request.granularity, zone: request.timezone });
     const formulaText = request.formula;
@@ -272,7 +273,8 @@ export class Charts {
     return together(leased.map(run));
   }
 
-  async #run(asked: Running, work: Leased, { schema, blockCacheBytes }: TableState, signal: AbortSignal): Promise<Ran> {
+  async #run(asked: Running, work: Leased, state: TableState, signal: AbortSignal): Promise<Ran> {
+    const { schema, blockCacheBytes } = state;
     const { client, source, series } = work;
     const input: PlanInput = {
       source,
@@ -281,6 +283,11 @@ export class Charts {
       range: asked.range,
       buckets: asked.buckets,
       mostGroups: mostGroups(asked.request, series),
+      exactQuantiles: fitsExactly(
+        state.rows,
+        series.filter(({ item }) => item.aggFn === "quantile").length,
+        this.#deps.limits.memoryBytes,
+      ),
       typesOf: (expressions, params) => this.#tables.typesOf(client, schema, { expressions, params }, signal),
     };
     try {
@@ -353,6 +360,15 @@ export class Charts {
       wait_end_of_query: 1,
     };
   }
+}
+
+function requireTimeZone(name: string): void {
+  if (isTimeZone(name)) return;
+  const near = nearTimeZones(name);
+  throw badRequest(
+    "timezone",
+    `is not an IANA time zone${near.length === 0 ? "" : `; did you mean ${near.join(", ")}?`}`,
+  );
 }
 
 function outOfTime(): AppError {

@@ -5,8 +5,9 @@ import { sourceBody } from "../api/chart-sources.ts";
 import { type SeriesItem, seriesItem } from "../api/charts.ts";
 import { parseType } from "../clickhouse/types.ts";
 import { AppError } from "../lib/errors.ts";
+import { nearMatches } from "../lib/near-matches.ts";
 import { maxWrittenBytes } from "./columns/budget.ts";
-import { nearMatches, tableSchema } from "./columns/schema.ts";
+import { tableSchema } from "./columns/schema.ts";
 import { Buckets } from "./plan/buckets.ts";
 import { planEvents } from "./plan/events.ts";
 import type { QueryPlan } from "./plan/plan.ts";
@@ -35,6 +36,7 @@ function plan(series: Partial<SeriesItem>[], implicit = "s"): Promise<QueryPlan>
     range,
     buckets,
     mostGroups: undefined,
+    exactQuantiles: true,
     typesOf: async (expressions) => expressions.map(() => parseType("Float64")),
   });
 }

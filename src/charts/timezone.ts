@@ -1,4 +1,11 @@
-/** Wall-clock arithmetic in an IANA time zone. Times are milliseconds since the epoch; no dependency, `Intl` only. */
+/**
+ * Wall-clock arithmetic in an IANA time zone. Times are milliseconds since the epoch; no dependency, `Intl` only. This is
+ * the one source of offsets for charts: an engine never reads a zone's rules, because one request may ask several engines,
+ * whose rules may be of other years than those here.
+ */
+import { nearMatches } from "../lib/near-matches.ts";
+
+const dayMs = 86_400_000;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 const maxFormats = 500;
@@ -13,7 +20,7 @@ export type WallClock = {
   readonly second: number;
 };
 
-/** True for a name that this runtime knows; only IANA names and UTC, so that the engine knows it too. */
+/** True for a name that this runtime knows; only IANA names and UTC. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*$/.test(name)) return false;
   try {
@@ -22,6 +29,14 @@ export function isTimeZone(name: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Names of zones that are like one that is unknown: the name itself, or the city alone. */
+export function nearTimeZones(name: string): string[] {
+  const zones = Intl.supportedValuesOf("timeZone");
+  const city = name.trim().replaceAll(" ", "_").toLowerCase();
+  const sameCity = zones.filter((zone) => zone.toLowerCase().split("/").at(-1) === city.split("/").at(-1));
+  return sameCity.length > 0 ? sameCity.slice(0, 3) : nearMatches(name, zones);
 }
 
 /** How far the zone's wall clock is ahead of UTC at an instant, in ms. */
@@ -36,6 +51,62 @@ export function offsetAt(ms: number, zone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(ms / 1000) * 1000;
 }
 
+/** The day of the zone's calendar at an instant, in days since 1970-01-01. */
+export function dayAt(ms: number, zone: string): number {
+  return Math.floor((ms + offsetAt(ms, zone)) / dayMs);
+}
+
+/** A stretch of time in which a zone keeps its offset. It ends where the next one begins. */
+export type Stretch = { readonly fromMs: number; readonly offsetMs: number };
+
+/** Clocks are looked at this often. No zone has changed its clocks twice within this time since 1970. */
+const lookMs = 8 * dayMs;
+const looked = new Map<string, readonly Stretch[]>();
+/** Zones and spans whose stretches are remembered at a time. */
+const maxLooked = 20_000;
+/** Spans that are looked at together: about half a year. */
+const spanMs = 24 * lookMs;
+
+/** The zone's offsets from `fromMs` up to `untilMs`, in order; the first one begins at -Infinity. */
+export function stretchesOf(zone: string, fromMs: number, untilMs: number): readonly Stretch[] {
+  const stretches: Stretch[] = [{ fromMs: Number.NEGATIVE_INFINITY, offsetMs: offsetAt(fromMs, zone) }];
+  if (zone === "UTC") return stretches;
+  for (let span = Math.floor(fromMs / spanMs); span * spanMs < untilMs; span += 1) {
+    for (const change of changesIn(zone, span)) {
+      if (change.fromMs > fromMs && change.fromMs < untilMs) stretches.push(change);
+    }
+  }
+  return stretches;
+}
+
+/** The stretches that begin within a span. */
+function changesIn(zone: string, span: number): readonly Stretch[] {
+  const key = `${zone} ${span}`;
+  const known = looked.get(key);
+  if (known !== undefined) return known;
+  const changes: Stretch[] = [];
+  let before = offsetAt(span * spanMs, zone);
+  for (let at = span * spanMs; at < (span + 1) * spanMs; at += lookMs) {
+    const after = offsetAt(at + lookMs, zone);
+    if (after !== before) changes.push({ fromMs: changeWithin(zone, at, at + lookMs, before), offsetMs: after });
+    before = after;
+  }
+  if (looked.size >= maxLooked) looked.clear();
+  looked.set(key, changes);
+  return changes;
+}
+
+/** The first second at which the offset is another than `before`, after `low` and up to `high`. */
+function changeWithin(zone: string, low: number, high: number, before: number): number {
+  let [same, other] = [low, high];
+  while (other - same > 1000) {
+    const middle = same + Math.floor((other - same) / 2000) * 1000;
+    if (offsetAt(middle, zone) === before) same = middle;
+    else other = middle;
+  }
+  return other;
+}
+
 /**
  * The instant of a wall-clock time. In the hour that a clock change skips, the time as far after the change as it was
  * written after the skipped hour's begin; in the repeated hour, the first of the two.
@@ -43,8 +114,8 @@ export function offsetAt(ms: number, zone: string): number {
 export function instantOf(clock: WallClock, zone: string): number {
   const asUtc = Date.UTC(clock.year, clock.month - 1, clock.day, clock.hour, clock.minute, clock.second);
   if (zone === "UTC") return asUtc;
-  const early = asUtc - offsetAt(asUtc - 86_400_000, zone);
-  const late = asUtc - offsetAt(asUtc + 86_400_000, zone);
+  const early = asUtc - offsetAt(asUtc - dayMs, zone);
+  const late = asUtc - offsetAt(asUtc + dayMs, zone);
   const first = Math.min(early, late);
   if (first + offsetAt(first, zone) === asUtc) return first;
   const second = Math.max(early, late);

@@ -103,6 +103,7 @@ export function fillGaps(
   const first = Math.min(buckets.first, rows[0]?.bucket ?? buckets.first);
   const filled: Row[] = [];
   for (let bucket = first; bucket <= buckets.last; bucket += 1) {
+    if (buckets.isSkipped(bucket)) continue;
     for (const [key, group] of ordered) {
       const values = found.get(`${bucket}${key}`)?.values ?? nothing;
       const before = last.get(key) ?? nothing;

@@ -29,6 +29,11 @@ export function emitExpressions(text: string, schema: TableSchema, params: Param
   return parseExpressions(text).map((expression) => emit(expression, schema, params));
 }
 
+/** Writes an expression that is parsed already. Throws FilterError. */
+export function emitParsed(expression: Expression, schema: TableSchema, params: Params): Emitted {
+  return emit(expression, schema, params);
+}
+
 /** Writes a part of a parsed expression. Throws FilterError. */
 export function emitPart(part: Expression, schema: TableSchema, params: Params): string {
   return new Emitter(schema, params).write(part);

@@ -5,7 +5,7 @@
  */
 import { aggregates } from "../../api/charts.ts";
 import { isPunctuation, isWord, type Token } from "../../clickhouse/lexer.ts";
-import { nearMatches } from "../columns/schema.ts";
+import { nearMatches } from "../../lib/near-matches.ts";
 import { type FieldStep, FilterError } from "../filter/syntax.ts";
 import { Forms } from "./forms.ts";
 import { allowedFunction, allowedFunctions } from "./functions.ts";

@@ -6,9 +6,10 @@ import { Params } from "../columns/params.ts";
 import { at, badRequest } from "../errors.ts";
 import { emitExpression } from "../expression/emit.ts";
 import { numeric } from "../plan/aggregate.ts";
-import { conditionsOf, type Expression, groupExpressions, rowTime, withTypes } from "../plan/conditions.ts";
+import { conditionsOf, type Expression, groupExpressions, withTypes } from "../plan/conditions.ts";
 import { alias } from "../plan/events.ts";
 import type { PlanInput } from "../plan/plan.ts";
+import { inRange, instant, rowTime } from "../plan/row-time.ts";
 
 /** Columns that tell the series of a metric apart, as far as the table has them. */
 const identityColumns = [
@@ -67,7 +68,7 @@ export async function readPoints(input: PlanInput): Promise<Points> {
   for (const { item, index } of series) values.push(await pointValue(item, index, input, params));
   const groups = await groupExpressions(input, params);
   const time = await rowTime(input, params, "TimeUnix");
-  const fromSql = (ms: number) => `fromUnixTimestamp64Milli(${params.bind(String(ms), "Int64")})`;
+  const fromSql = (ms: number) => instant(ms, params);
   const fromMs = buckets.startOf(buckets.first);
   const untilMs = buckets.startOf(buckets.last + 1);
   return {
@@ -80,8 +81,7 @@ export async function readPoints(input: PlanInput): Promise<Points> {
     flags,
     values,
     where: (ms) => {
-      const range = time.all.map(({ sql }) => `${sql} >= ${fromSql(ms)} AND ${sql} < ${fromSql(untilMs)}`);
-      return [...range, `(${[...new Set(wheres)].join(" OR ")})`].join(" AND ");
+      return `${inRange(time, ms, untilMs, buckets.zone, params)} AND (${[...new Set(wheres)].join(" OR ")})`;
     },
     fromMs,
     lookBackMs: Math.max(buckets.sizeMs, leastLookBackMs),

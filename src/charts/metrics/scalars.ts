@@ -6,6 +6,7 @@ import { tableName } from "../../clickhouse/sql.ts";
 import { badRequest } from "../errors.ts";
 import { integersOf } from "../plan/conditions.ts";
 import type { PlanInput, QueryPlan, Series } from "../plan/plan.ts";
+import { quantileSql } from "../plan/quantile.ts";
 import { keysOf, type Points, readPoints } from "./points.ts";
 
 export async function planGauge(input: PlanInput): Promise<QueryPlan> {
@@ -123,7 +124,8 @@ function aggregate({ item, index }: Series, prefix: string, i: number): string {
     case "avg":
       return `avgIf(${value}, ${present})`;
     case "quantile":
-      return `quantileIf(${item.level ?? 0.5})(${value}, ${present})`;
+      // One value per series of the metric, so few enough to be held.
+      return quantileSql({ level: item.level ?? 0.5, value, float: true, filtered: present, exact: true });
     case "last_value":
       return `argMaxOrNullIf(${value}, ${prefix}t${i}, ${present})`;
     default:

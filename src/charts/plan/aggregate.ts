@@ -1,10 +1,11 @@
 /** The aggregate of one series as SQL: over all rows or those that meet a condition, each counted once or by weight. */
 import type { SeriesItem } from "../../api/charts.ts";
-import { isNumeric } from "../../clickhouse/types.ts";
+import { type ColumnType, isNumeric } from "../../clickhouse/types.ts";
 import { badRequest } from "../errors.ts";
 import type { CellKind } from "./cells.ts";
 import type { ConditionOf, Expression } from "./conditions.ts";
 import type { Series } from "./plan.ts";
+import { quantileSql, weightedQuantileSql } from "./quantile.ts";
 
 export type Aggregate = { readonly sql: string; readonly kind: CellKind };
 
@@ -16,10 +17,12 @@ type Of = {
   readonly time: string;
   /** SQL of the number of rows that a row stands for; undefined when each stands for itself. */
   readonly weight: string | undefined;
+  /** Whether quantiles may hold all values. */
+  readonly exact: boolean;
 };
 
 /** One aggregate. With a condition it is of the rows that meet it, and NULL when none does, except counts and sums. */
-export function aggregate({ item, index }: Series, { field, condition, time, weight }: Of): Aggregate {
+export function aggregate({ item, index }: Series, { field, condition, time, weight, exact }: Of): Aggregate {
   const filtered = condition?.sql === undefined ? undefined : condition.flag;
   const call = (name: string, args: string, orNull = false) => {
     const suffix = orNull && condition !== undefined ? "OrNull" : "";
@@ -37,39 +40,55 @@ export function aggregate({ item, index }: Series, { field, condition, time, wei
   }
   const value = numeric(field, `series.${index}.field`);
   if (weight !== undefined && ["sum", "avg", "quantile"].includes(item.aggFn)) {
-    return { sql: weighted(item, value, { weight, filtered }), kind: "number" };
+    return { sql: weighted(item, value, { weight, filtered, exact }), kind: "number" };
   }
   switch (item.aggFn) {
     case "sum": {
-      // A 64-bit sum would wrap around silently; a double loses digits only beyond 2^53, which JSON numbers do as well.
-      const wide = field.type.family === "integer" && field.type.size >= 64;
-      const sum = call("sum", wide ? `toFloat64(${value.sql})` : value.sql);
+      // A sum would wrap around silently; a double loses digits only beyond 2^53, which JSON numbers do as well.
+      const sum = call("sum", isWide(field.type) ? `toFloat64(${value.sql})` : value.sql);
       return { sql: value.nullable ? `ifNull(${sum}, 0)` : sum, kind: "number" };
     }
     case "avg":
-      return { sql: call("avg", value.sql), kind: "number" };
+      // The engine adds up in the type of the values before it divides.
+      return { sql: call("avg", isWide(field.type) ? `toFloat64(${value.sql})` : value.sql), kind: "number" };
     case "min":
     case "max":
       return { sql: call(item.aggFn, value.sql, true), kind: "number" };
     case "last_value":
       return { sql: call("argMax", `${value.sql}, ${time}`, true), kind: "number" };
-    default: {
-      const name = `quantile${filtered === undefined ? "" : "If"}(${item.level ?? 0.5})`;
-      return { sql: `${name}(${filtered === undefined ? value.sql : `${value.sql}, ${filtered}`})`, kind: "number" };
-    }
+    default:
+      return { sql: quantile(item, field, value.sql, { filtered, exact }), kind: "number" };
   }
+}
+
+/** Whether the engine's sums of values of the type may go beyond what it holds sums in. */
+function isWide({ family, size, text }: ColumnType): boolean {
+  if (family === "integer") return size >= 64;
+  return family === "decimal" && Number(/Decimal\((\d+)/.exec(text)?.[1] ?? 76) > 18;
+}
+
+function quantile(
+  { level }: SeriesItem,
+  field: Expression,
+  value: string,
+  { filtered, exact }: { filtered: string | undefined; exact: boolean },
+): string {
+  // Without rows a quantile of decimals is 0 for the engine, of doubles it is nothing.
+  const plain = field.type.family !== "decimal";
+  const float = !["integer", "boolean", "date", "dateTime", "decimal"].includes(field.type.family);
+  return quantileSql({ level: level ?? 0.5, value: plain ? value : `toFloat64(${value})`, float, filtered, exact });
 }
 
 /** Sum, average and quantile of sampled rows. Rows without a value weigh nothing. */
 function weighted(
   { aggFn, level }: SeriesItem,
   value: { readonly sql: string; readonly nullable: boolean },
-  { weight, filtered }: { weight: string; filtered: string | undefined },
+  { weight, filtered, exact }: { weight: string; filtered: string | undefined; exact: boolean },
 ): string {
   const number = `toFloat64(${value.nullable ? `ifNull(${value.sql}, 0)` : value.sql})`;
   const present = [filtered, value.nullable ? `isNotNull(${value.sql})` : undefined].filter((one) => one !== undefined);
   const among = present.length === 0 ? "1" : `(${present.join(" AND ")})`;
-  if (aggFn === "quantile") return `quantileTDigestWeightedIf(${level ?? 0.5})(${number}, ${weight}, ${among})`;
+  if (aggFn === "quantile") return weightedQuantileSql({ level: level ?? 0.5, exact }, { number, weight, among });
   const sum = `sumIf(${number} * ${weight}, ${among})`;
   return aggFn === "sum" ? sum : `${sum} / sumIf(${weight}, ${among})`;
 }

@@ -165,7 +165,7 @@ function plainly(table: Table, { request, filters: picked }: Case): Map<number, 
       const clock = { year: at.getUTCFullYear(), month: at.getUTCMonth() + 1, day: at.getUTCDate() };
       ms = instantOf({ ...clock, hour: 0, minute: 0, second: 0 }, zone);
     } else {
-      if (row.time < BigInt(startTime) * 1_000_000n || row.time > BigInt(endTime) * 1_000_000n) continue;
+      if (row.time < BigInt(startTime) * 1_000_000n || row.time >= BigInt(endTime + 1) * 1_000_000n) continue;
       ms = Number(row.time / 1_000_000n);
     }
     const start = buckets.startOf(buckets.indexOf(ms));

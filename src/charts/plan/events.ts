@@ -15,13 +15,12 @@ import {
   conditionsOf,
   type Expression,
   groupExpressions,
-  inRange,
   integersOf,
-  rowTime,
   withTypes,
 } from "./conditions.ts";
 import type { PlanInput, QueryPlan } from "./plan.ts";
 import { ranked } from "./ranked.ts";
+import { inRange, rowTime } from "./row-time.ts";
 import { tallyOf } from "./tally.ts";
 
 /** Plans one query for all the series. Throws AppError for what the caller got wrong. */
@@ -36,7 +35,13 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   const weight = await weightOfRows(input, params);
   const aggregates = series.map((one, i) => {
     const condition = shared ? undefined : conditions[i];
-    return aggregate(one, { field: fields[i], condition, time: time.finest.sql, weight: weight?.sql });
+    return aggregate(one, {
+      field: fields[i],
+      condition,
+      time: time.finest.sql,
+      weight: weight?.sql,
+      exact: input.exactQuantiles,
+    });
   });
   const { where, dropEmpty } = placeConditions(conditions, {
     shared,
@@ -49,7 +54,7 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   const keys = [`toUInt${bits}(${bucket.index})`, ...groups.map(({ sql }) => sql)];
   const prefix = alias(schema.columns);
   const names = keys.map((_, i) => `${prefix}${i}`);
-  const bounds = inRange(time, range.startMs, range.endMs, buckets.zone, params);
+  const bounds = inRange(time, range.startMs, range.endMs + 1, buckets.zone, params);
   const volatile = [...conditions, ...fields, ...groups, weight].some((part) => part?.volatile === true);
   const whole = { series, params, volatile, fromCaller: true, rollup: undefined };
   const from = `FROM ${tableName(schema.database, schema.table)}\nWHERE ${[bounds, ...where].join(" AND ")}`;

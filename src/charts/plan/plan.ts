@@ -21,6 +21,8 @@ export type PlanInput = {
   readonly buckets: Buckets;
   /** Groups beyond this many, ranked by the first series of the plan, need not be read; undefined keeps all. */
   readonly mostGroups: number | undefined;
+  /** Whether a quantile may hold all values of the table in memory. */
+  readonly exactQuantiles: boolean;
   /** Asks the engine for the types of expressions over the table. */
   readonly typesOf: (expressions: readonly string[], params: Params) => Promise<readonly ColumnType[]>;
 };

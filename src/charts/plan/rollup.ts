@@ -10,17 +10,11 @@ import { AppError } from "../../lib/errors.ts";
 import { isTooLong } from "../columns/budget.ts";
 import { Params } from "../columns/params.ts";
 import type { TableSchema } from "../columns/schema.ts";
-import {
-  type ConditionOf,
-  conditionsOf,
-  type Expression,
-  groupExpressions,
-  integersOf,
-  rowTime,
-} from "./conditions.ts";
+import { type ConditionOf, conditionsOf, type Expression, groupExpressions, integersOf } from "./conditions.ts";
 import { alias } from "./events.ts";
 import { granularityMs } from "./granularity.ts";
 import type { PlanInput, QueryPlan, Series } from "./plan.ts";
+import { instant, rowTime } from "./row-time.ts";
 
 export type RollupTable = { readonly rollup: Rollup; readonly schema: TableSchema };
 
@@ -49,8 +43,8 @@ function wholeBuckets({ range, buckets }: PlanInput, rollup: Rollup): Span | und
   if (buckets.zone !== "UTC" || buckets.sizeMs % size !== 0) return undefined;
   const complete = rollup.minDate === undefined ? 0 : Date.parse(rollup.minDate);
   const fromMs = Math.ceil(Math.max(range.startMs, complete) / size) * size;
-  // A row within the last millisecond belongs to the range only if the whole millisecond does.
-  const untilMs = Math.floor(range.endMs / size) * size;
+  // The last millisecond belongs to the range.
+  const untilMs = Math.floor((range.endMs + 1) / size) * size;
   return untilMs > fromMs ? { fromMs, untilMs } : undefined;
 }
 
@@ -72,13 +66,14 @@ async function planWith(input: PlanInput, table: RollupTable, span: Span): Promi
     throw error;
   }
   const time = await rowTime(input, params);
-  if (time.all.length !== 1 || [...conditions, ...groups].some(({ volatile }) => volatile)) return undefined;
-  const at = (ms: number) => `fromUnixTimestamp64Milli(${params.bind(String(ms), "Int64")})`;
+  const plain = time.coarser.length === 0 && time.finest.type.family !== "date";
+  if (!plain || [...conditions, ...groups].some(({ volatile }) => volatile)) return undefined;
+  const at = (ms: number) => instant(ms, params);
   const within = (expression: string) => `${expression} >= ${at(span.fromMs)} AND ${expression} < ${at(span.untilMs)}`;
   const column = identifier(rollup.timestampColumn);
   const columnType = (table.schema.columns.get(rollup.timestampColumn) as { type: ColumnType }).type;
   const { sql: raw, type } = time.finest;
-  const bounds = `${raw} >= ${at(input.range.startMs)} AND ${raw} <= ${at(input.range.endMs)}`;
+  const bounds = `${raw} >= ${at(input.range.startMs)} AND ${raw} < ${at(input.range.endMs + 1)}`;
   const fromTable = part(input, {
     from: input.schema,
     bucket: input.buckets.sql(raw, type),

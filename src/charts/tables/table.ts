@@ -17,6 +17,8 @@ export type TableState = {
   readonly schema: TableSchema;
   /** Identifies the table's content; undefined when its engine does not tell (views, foreign tables). */
   readonly version: string | undefined;
+  /** Rows of the table; undefined when its engine does not tell. */
+  readonly rows: number | undefined;
   /** Size of the engine's cache of decompressed blocks; 0 where there is none. */
   readonly blockCacheBytes: number;
 };
@@ -31,13 +33,16 @@ type Known = {
 };
 type Flight = { readonly running: Promise<TableState>; next: Promise<TableState> | undefined };
 
+/** In place of a number of rows that the engine does not tell. */
+const unknownRows = "18446744073709551615";
+
 // One pass over each system table; as scalar subqueries the same takes twice as long.
 const stateQuery = `
-SELECT 'column' AS kind, name AS a, type AS b, position AS n, '' AS definition FROM system.columns
+SELECT 'column' AS kind, name AS a, type AS b, position AS n, default_expression AS definition FROM system.columns
   WHERE database = {db:String} AND table = {tbl:String} AND default_kind != 'EPHEMERAL'
 UNION ALL SELECT 'index', name, expr, 0, '' FROM system.data_skipping_indices
   WHERE database = {db:String} AND table = {tbl:String}
-UNION ALL SELECT 'table', concat(toString(uuid), ' ', engine), sorting_key, 0,
+UNION ALL SELECT 'table', concat(toString(uuid), ' ', engine), sorting_key, ifNull(total_rows, ${unknownRows}),
     concat(toString(uuid), create_table_query) FROM system.tables
   WHERE database = {db:String} AND name = {tbl:String}
 UNION ALL SELECT 'parts', toString((count(), sum(rows), sum(bytes_on_disk), max(max_block_number), max(data_version))),
@@ -51,6 +56,8 @@ const definitionQuery = `
 SELECT concat(toString(uuid), create_table_query) FROM system.tables
   WHERE database = {db:String} AND name = {tbl:String}
 FORMAT JSONCompact`;
+
+const quoted = { output_format_json_quote_64bit_integers: 1 };
 
 const maxTables = 1000;
 const maxTypes = 1000;
@@ -114,7 +121,7 @@ export class Tables {
   }
 
   async #read(client: ClickHouseClient, place: TablePlace): Promise<TableState> {
-    const answer = await client.text(stateQuery, { params: boundPlace(place) });
+    const answer = await client.text(stateQuery, { params: boundPlace(place), settings: quoted });
     const { data } = JSON.parse(answer) as { data: StateRow[] };
     const of = (kind: string) =>
       data.filter((row) => row[0] === kind).sort((a, b) => Number(a[3]) - Number(b[3]) || (a[1] < b[1] ? -1 : 1));
@@ -130,10 +137,12 @@ export class Tables {
     const schema = known?.text === text ? known.state.schema : read(place, columns, of("index"), table?.[2] ?? "");
     const hash = createHash("sha256")
       .update(text)
+      .update(definition)
       .update(JSON.stringify(of("parts")))
       .digest("base64url");
     const version = /MergeTree$/.test(table?.[1] ?? "") ? hash : undefined;
-    const state = { schema, version, blockCacheBytes: Number(of("cache")[0]?.[1] ?? 0) };
+    const rows = String(table?.[3] ?? unknownRows) === unknownRows ? undefined : Number(table?.[3]);
+    const state = { schema, version, rows, blockCacheBytes: Number(of("cache")[0]?.[1] ?? 0) };
     if (this.#known.size >= maxTables) this.#known.clear();
     this.#known.set(keyOf(place), { text, state, definition, checkedAt: performance.now() });
     return state;
@@ -177,7 +186,7 @@ function keyOf({ serviceId, database, table }: TablePlace): string {
 type StateRow = readonly [kind: string, a: string, b: string, n: string | number, definition: string];
 
 function read(place: TablePlace, columns: StateRow[], indexes: StateRow[], sortingKey: string): TableSchema {
-  const named = columns.map(([, name, type]) => ({ name, type }));
+  const named = columns.map(([, name, type, , madeOf]) => ({ name, type, madeOf }));
   const expressions = indexes.map(([, , expression]) => expression);
   return tableSchema(place.database, place.table, named, expressions, sortingKey);
 }

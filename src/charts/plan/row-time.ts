@@ -1,0 +1,119 @@
+/**
+ * When a row happened, by the source's list of time expressions. The finest one decides which rows belong to a range; the
+ * coarser ones only prune, with as much room as they may be away from it, so that they never change which rows count.
+ */
+import type { ColumnType } from "../../clickhouse/types.ts";
+import type { Params } from "../columns/params.ts";
+import type { TableSchema } from "../columns/schema.ts";
+import { at, badRequest } from "../errors.ts";
+import { emitParsed } from "../expression/emit.ts";
+import { parseExpressions } from "../expression/parser.ts";
+import type { Expression as Parsed } from "../expression/syntax.ts";
+import { dayAt } from "../timezone.ts";
+import { type Expression, withTypes } from "./conditions.ts";
+import type { PlanInput } from "./plan.ts";
+import { sizeOf, truncationOf } from "./truncation.ts";
+
+export type RowTime = {
+  /** The finest of the source's time expressions: buckets, "last" and the range are by it. */
+  readonly finest: Expression;
+  readonly coarser: readonly (Expression & { readonly room: Room })[];
+};
+
+/** How far a coarser time may be before and after the row's own time. */
+type Room = { readonly beforeMs: number; readonly afterMs: number };
+
+const dayMs = 86_400_000;
+/** Between a day in some zone and the same day in UTC. */
+const zoneMs = 14 * 3_600_000;
+/** A time column of which nothing is known is taken to be within a day of the row's time. */
+const unknownRoomMs = dayMs;
+/** Times after these are other ones in types that cannot hold them. */
+const endsOfTypes: Readonly<Record<string, number>> = {
+  DateTime: 2 ** 32 * 1000,
+  Date: 2 ** 16 * dayMs,
+};
+
+/** The time of a row, from the source's timestampValueExpression. */
+export async function rowTime(input: PlanInput, params: Params, fallback?: string): Promise<RowTime> {
+  const text = input.source.timestampValueExpression ?? fallback ?? "";
+  const path = "source.timestampValueExpression";
+  const parsed = at(path, () => parseExpressions(text));
+  const emitted = at(path, () => parsed.map((one) => emitParsed(one, input.schema, params)));
+  const typed = await withTypes(emitted, input, params);
+  for (const { type } of typed) {
+    if (type.family === "date" || type.family === "dateTime") continue;
+    throw badRequest(path, `must be a Date or DateTime, not ${type.text}; wrap it, as in fromUnixTimestamp64Milli(x)`);
+  }
+  const all = typed.map((expression, i) => {
+    const node = parsed[i] as Parsed;
+    return { ...expression, node, sizeMs: sizeOf(node, expression.type, input.schema) };
+  });
+  const finest = all.reduce((best, one) => (isFiner(one, best) ? one : best));
+  const coarser = all.filter((one) => one !== finest && one.sql !== finest.sql);
+  const row = truncationOf(finest.node, input.schema)?.of;
+  const rooms = coarser.flatMap(({ node, ...one }) => {
+    const room = roomOf({ ...one, node }, row, input.schema);
+    return room === undefined ? [] : [{ ...one, room }];
+  });
+  return { finest, coarser: rooms };
+}
+
+type Sized = { readonly sizeMs: number; readonly node: Parsed };
+
+/** Of equals a column comes before an expression, and what stands first before the rest. */
+function isFiner(one: Sized, best: Sized): boolean {
+  if (one.sizeMs !== best.sizeMs) return one.sizeMs < best.sizeMs;
+  return one.node.kind === "column" && best.node.kind !== "column";
+}
+
+/** How far a time may be from the row's, which is the column `row`; undefined when that cannot be told. */
+function roomOf(
+  { node, type }: { node: Parsed; type: ColumnType },
+  row: string | undefined,
+  schema: TableSchema,
+): Room | undefined {
+  const truncation = truncationOf(node, schema);
+  if (truncation === undefined) return undefined;
+  const zone = type.family === "date" ? zoneMs : 0;
+  const near = truncation.of === row ? 0 : unknownRoomMs;
+  const own = type.family === "date" ? dayMs : 1000;
+  return {
+    beforeMs: Math.max(truncation.beforeMs, own) + near + zone,
+    afterMs: truncation.afterMs + near + zone,
+  };
+}
+
+/** The condition that a row's time is from `fromMs` up to, but not including, `untilMs`. */
+export function inRange(time: RowTime, fromMs: number, untilMs: number, zone: string, params: Params): string {
+  const { finest } = time;
+  const bounds = [exactly(finest, fromMs, untilMs, zone, params)];
+  for (const { sql, type, room } of time.coarser) {
+    const end = endsOfTypes[type.name] ?? Number.POSITIVE_INFINITY;
+    if (untilMs + room.afterMs >= end) continue;
+    const from = Math.max(0, fromMs - room.beforeMs);
+    const until = untilMs + room.afterMs;
+    const near =
+      type.family === "date"
+        ? `${sql} >= ${day(Math.floor(from / dayMs), params)} AND ${sql} <= ${day(Math.floor(until / dayMs), params)}`
+        : `${sql} >= ${instant(from, params)} AND ${sql} <= ${instant(until, params)}`;
+    // A row without the coarser time is in the range all the same.
+    bounds.push(type.nullable ? `(isNull(${sql}) OR (${near}))` : near);
+  }
+  return bounds.join(" AND ");
+}
+
+/** A Date has no time of day: it is in the range when any part of the day is, in the zone of the request. */
+function exactly({ sql, type }: Expression, fromMs: number, untilMs: number, zone: string, params: Params): string {
+  if (type.family !== "date") return `${sql} >= ${instant(fromMs, params)} AND ${sql} < ${instant(untilMs, params)}`;
+  const [first, last] = [dayAt(fromMs, zone), dayAt(untilMs - 1, zone)];
+  return `${sql} >= ${day(first, params)} AND ${sql} <= ${day(last, params)}`;
+}
+
+export function instant(ms: number, params: Params): string {
+  return `fromUnixTimestamp64Milli(${params.bind(String(ms), "Int64")})`;
+}
+
+function day(days: number, params: Params): string {
+  return params.bind(new Date(days * dayMs).toISOString().slice(0, 10), "Date32");
+}
