@@ -20,6 +20,7 @@ import { type Asked, mostGroups, shape } from "./answer/shape.ts";
 import { allOf, batchesOf, mayStream, type Rest, streamed } from "./answer/streaming.ts";
 import { located } from "./clash.ts";
 import { isTooLong, tooLong } from "./columns/budget.ts";
+import { readsAny } from "./columns/volatile.ts";
 import { at, badRequest, engineError } from "./errors.ts";
 import { parseFormula } from "./formula.ts";
 import { TokenGate } from "./gate.ts";
@@ -80,8 +81,6 @@ export type Outcome = {
 
 /** The engine gets this long beyond its own limit to say that time is up. */
 const graceMs = 5_000;
-/** Columns that were read this short a time ago are not read again beside a query. */
-const freshMs = 500;
 const cacheBytes = 64 * 1024 * 1024;
 const cacheTtlMs = 60_000;
 const maxKeptRows = 50_000;
@@ -150,20 +149,18 @@ export class Charts {
 
   /**
    * Answers from what is kept when the tables did not change since. Otherwise the rows are asked for by the columns as
-   * remembered; unless these were read a moment ago, the engine is asked at the same time whether they still hold.
+   * remembered, while the engine is asked whether they still hold. A tag names the version that was there before the rows
+   * were read, so what is kept under it is never older than it says.
    */
   async #answer(asked: Asked, caller: Caller, leased: readonly Leased[], abort: ChildAbort): Promise<Outcome> {
     const { signal } = abort;
-    const states = () =>
-      together(
-        leased.map((work) => this.#state(work, abort.signal)),
-        abort.abort,
-      );
+    const statesNow = () => leased.map((work) => this.#state(work, abort.signal));
+    const states = () => together(statesNow(), abort.abort);
     const keyFor = (tables: readonly TableState[]) => cacheKey(asked.request, caller, leased, tables);
     const streams = leased.length === 1 && leased[0]?.metric === undefined && mayStream(asked, caller.format);
     const run = (tables: readonly TableState[]) => this.#runAll({ ...asked, streams }, leased, tables, abort);
     const remembered = leased.map((work) => this.#tables.remembered(placeOf(work))).filter((one) => one !== undefined);
-    const known = remembered.length === leased.length ? remembered.map(({ state }) => state) : undefined;
+    const known = remembered.length === leased.length ? remembered : undefined;
     const expected = known && keyFor(known);
     const mayBeKept = expected !== undefined && (caller.known.includes(tagOf(expected)) || this.#cache.has(expected));
     if (known === undefined || mayBeKept) {
@@ -176,17 +173,16 @@ export class Charts {
       if (kept !== undefined) return { ...kept, etag: tagOf(key as string), cached: true };
       return await this.#finish(await run(now), asked, caller, { key, signal });
     }
-    const fresh = remembered.every(({ ageMs }) => ageMs < freshMs);
-    const unchanged = fresh ? true : this.#unchanged(leased, known, abort.signal);
-    const [tried, valid] = await Promise.all([settle(run(known)), unchanged]);
-    // What fails may fail because the columns are others now; what succeeds was read at this version or a later one,
-    // and a later one never has this key again.
-    const now = valid && !tried.failed ? known : await states();
+    const [tried, checked] = await Promise.all([settle(run(known)), settle(together(statesNow()))]);
+    // What fails may fail because the columns are others now.
+    const now = checked.failed || tried.failed ? await states() : checked.value();
     if (now.some((state, i) => state.schema !== known[i]?.schema)) {
       if (!tried.failed) for (const one of tried.value()) if ("rest" in one) one.rest?.stop();
       return await this.#finish(await run(now), asked, caller, { key: keyFor(now), signal });
     }
-    return await this.#finish(tried.value(), asked, caller, { key: expected, signal });
+    // Rows that changed meanwhile may be those of before the change, so no version vouches for them.
+    const key = keyFor(now) === expected ? expected : undefined;
+    return await this.#finish(tried.value(), asked, caller, { key, signal });
   }
 
   async #finish(
@@ -259,15 +255,6 @@ export class Charts {
     }
   }
 
-  /** Whether all tables still have these columns. A check that fails tells nothing, so the tables are to be read. */
-  async #unchanged(leased: readonly Leased[], known: readonly TableState[], signal: AbortSignal): Promise<boolean> {
-    const check = (work: Leased, i: number) => {
-      const { schema } = known[i] as TableState;
-      return this.#tables.unchanged(work.client, placeOf(work), schema, signal).catch(() => false);
-    };
-    return (await Promise.all(leased.map(check))).every((unchanged) => unchanged);
-  }
-
   #runAll(asked: Running, leased: readonly Leased[], states: readonly TableState[], abort: ChildAbort): Promise<Ran[]> {
     const run = (work: Leased, i: number) => this.#run(asked, work, states[i] as TableState, abort.signal);
     return together(leased.map(run));
@@ -305,7 +292,9 @@ export class Charts {
   ): Promise<Ran> {
     const { client, series } = work;
     const rolledUp = work.metric === undefined ? await planRollup(input, await this.#rollups(work, signal)) : undefined;
-    const plan = rolledUp ?? (await planners[work.metric ?? "events"](input));
+    const planned = rolledUp ?? (await planners[work.metric ?? "events"](input));
+    const volatile = planned.volatile || readsAny(planned.sql, input.schema.volatile);
+    const plan = { ...planned, volatile };
     if (isTooLong(plan)) throw new AppError("BAD_REQUEST", tooLong);
     // The columns of a rollup are others.
     const cache = plan.rollup === undefined ? blockCache(plan.sql, input.schema, blockCacheBytes) : {};
@@ -338,8 +327,6 @@ export class Charts {
   async #rollups({ source, client }: Leased, signal: AbortSignal): Promise<RollupTable[]> {
     const tables = (source.materializedViews ?? []).map(async (rollup): Promise<RollupTable | undefined> => {
       const place = { serviceId: source.serviceId, database: rollup.databaseName, table: rollup.tableName };
-      const known = this.#tables.remembered(place);
-      if (known !== undefined && known.ageMs < freshMs) return { rollup, schema: known.state.schema };
       const state = await this.#tables.state(client, place, signal).catch(() => undefined);
       return state && { rollup, schema: state.schema };
     });

@@ -4,6 +4,7 @@ import { type ColumnType, parseType } from "../../clickhouse/types.ts";
 import { nearMatches } from "../../lib/near-matches.ts";
 import { remember } from "../../lib/remember.ts";
 import { FilterError } from "../filter/syntax.ts";
+import { volatileColumns } from "./volatile.ts";
 
 export type Column = {
   readonly name: string;
@@ -20,6 +21,8 @@ export type TableSchema = {
   readonly indexExpressions: readonly string[];
   /** Columns that occur in the sorting key or in a skip index: a condition on one of them may prune. */
   readonly indexed: readonly string[];
+  /** Columns whose values may change although no row does. */
+  readonly volatile: readonly string[];
 };
 
 export function tableSchema(
@@ -36,6 +39,7 @@ export function tableSchema(
     columns: new Map(columns.map(({ name, type, madeOf }) => [name, { name, type: parseType(type), madeOf }])),
     indexExpressions,
     indexed: columns.map(({ name }) => name).filter((name) => words.has(name)),
+    volatile: volatileColumns(columns),
   };
 }
 

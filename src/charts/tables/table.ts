@@ -25,37 +25,31 @@ export type TableState = {
 
 export type TablePlace = { readonly serviceId: string; readonly database: string; readonly table: string };
 
-type Known = {
-  readonly text: string;
-  readonly state: TableState;
-  readonly definition: string;
-  readonly checkedAt: number;
-};
+type Known = { readonly text: string; readonly state: TableState; readonly definition: string };
 type Flight = { readonly running: Promise<TableState>; next: Promise<TableState> | undefined };
 
 /** In place of a number of rows that the engine does not tell. */
 const unknownRows = "18446744073709551615";
 
 // One pass over each system table; as scalar subqueries the same takes twice as long.
-const stateQuery = `
-SELECT 'column' AS kind, name AS a, type AS b, position AS n, default_expression AS definition FROM system.columns
+const schemaQuery = `
+SELECT 'column' AS kind, name AS a, type AS b, position AS n, default_expression AS c FROM system.columns
   WHERE database = {db:String} AND table = {tbl:String} AND default_kind != 'EPHEMERAL'
 UNION ALL SELECT 'index', name, expr, 0, '' FROM system.data_skipping_indices
   WHERE database = {db:String} AND table = {tbl:String}
-UNION ALL SELECT 'table', concat(toString(uuid), ' ', engine), sorting_key, ifNull(total_rows, ${unknownRows}),
-    concat(toString(uuid), create_table_query) FROM system.tables
+UNION ALL SELECT 'cache', toString(getServerSetting('uncompressed_cache_size')), '', 0, ''`;
+
+/**
+ * What tells a change: of the definition, and of the rows. Not every database gives its tables an id, so the parts are
+ * told apart by what is in them.
+ */
+const contentQuery = `
+SELECT 'table' AS kind, engine AS a, sorting_key AS b, ifNull(total_rows, ${unknownRows}) AS n,
+    concat(toString(uuid), create_table_query) AS c FROM system.tables
   WHERE database = {db:String} AND name = {tbl:String}
 UNION ALL SELECT 'parts', toString((count(), sum(rows), sum(bytes_on_disk), max(max_block_number), max(data_version))),
-    toString((max(modification_time), groupBitXor(sipHash64(name)))), 0, '' FROM system.parts
-  WHERE active AND database = {db:String} AND table = {tbl:String}
-UNION ALL SELECT 'cache', toString(getServerSetting('uncompressed_cache_size')), '', 0, ''
-FORMAT JSONCompact`;
-
-/** All that `schema` is read from, in one row of one system table: a third of the work of reading it. */
-const definitionQuery = `
-SELECT concat(toString(uuid), create_table_query) FROM system.tables
-  WHERE database = {db:String} AND name = {tbl:String}
-FORMAT JSONCompact`;
+    toString((max(modification_time), groupBitXor(sipHash64(name, hash_of_all_files)))), 0, '' FROM system.parts
+  WHERE active AND database = {db:String} AND table = {tbl:String}`;
 
 const quoted = { output_format_json_quote_64bit_integers: 1 };
 
@@ -67,10 +61,9 @@ export class Tables {
   readonly #flights = new Map<string, Flight>();
   readonly #types = new WeakMap<TableSchema, Map<string, ColumnType>>();
 
-  /** What was last seen of the table, and how long ago in ms. */
-  remembered(place: TablePlace): { readonly state: TableState; readonly ageMs: number } | undefined {
-    const known = this.#known.get(keyOf(place));
-    return known && { state: known.state, ageMs: performance.now() - known.checkedAt };
+  /** What was last seen of the table. */
+  remembered(place: TablePlace): TableState | undefined {
+    return this.#known.get(keyOf(place))?.state;
   }
 
   /**
@@ -88,26 +81,6 @@ export class Tables {
     return abortable(flight.next, signal);
   }
 
-  /**
-   * Whether columns, indexes and sorting key are still as in `schema`; the answer is never older than the call. False
-   * when the engine does not tell.
-   */
-  async unchanged(
-    client: ClickHouseClient,
-    place: TablePlace,
-    schema: TableSchema,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    const known = this.#known.get(keyOf(place));
-    if (known?.state.schema !== schema) return false;
-    const checkedAt = performance.now();
-    const answer = await client.text(definitionQuery, { params: boundPlace(place), signal });
-    const { data } = JSON.parse(answer) as { data: [string][] };
-    if (data[0]?.[0] !== known.definition) return false;
-    if (this.#known.get(keyOf(place)) === known) this.#known.set(keyOf(place), { ...known, checkedAt });
-    return true;
-  }
-
   #start(client: ClickHouseClient, place: TablePlace): Promise<TableState> {
     const key = keyOf(place);
     const running = this.#read(client, place);
@@ -120,32 +93,32 @@ export class Tables {
     return running;
   }
 
+  /** Columns are read again only when the definition is another. */
   async #read(client: ClickHouseClient, place: TablePlace): Promise<TableState> {
-    const answer = await client.text(stateQuery, { params: boundPlace(place), settings: quoted });
-    const { data } = JSON.parse(answer) as { data: StateRow[] };
-    const of = (kind: string) =>
-      data.filter((row) => row[0] === kind).sort((a, b) => Number(a[3]) - Number(b[3]) || (a[1] < b[1] ? -1 : 1));
-    const columns = of("column");
+    const known = this.#known.get(keyOf(place));
+    const content = contentOf(await ask(client, place, contentQuery));
+    if (known !== undefined && known.definition === content.definition) {
+      return this.#keep(place, { ...known, state: { ...known.state, ...content.state } });
+    }
+    const rows = await ask(client, place, `${schemaQuery} UNION ALL ${contentQuery}`);
+    const of = (kind: string) => rows.filter((row) => row[0] === kind);
+    const columns = of("column").sort((a, b) => Number(a[3]) - Number(b[3]));
+    const indexes = of("index").sort((a, b) => (a[1] < b[1] ? -1 : 1));
     if (columns.length === 0) {
       this.#known.delete(keyOf(place));
       throw new AppError("QUERY_FAILED", `the table ${place.database}.${place.table} of the source does not exist`);
     }
-    const [table] = of("table");
-    const definition = table?.[4] ?? "";
-    const text = JSON.stringify([columns, of("index"), table?.slice(0, 3)]);
-    const known = this.#known.get(keyOf(place));
-    const schema = known?.text === text ? known.state.schema : read(place, columns, of("index"), table?.[2] ?? "");
-    const hash = createHash("sha256")
-      .update(text)
-      .update(definition)
-      .update(JSON.stringify(of("parts")))
-      .digest("base64url");
-    const version = /MergeTree$/.test(table?.[1] ?? "") ? hash : undefined;
-    const rows = String(table?.[3] ?? unknownRows) === unknownRows ? undefined : Number(table?.[3]);
-    const state = { schema, version, rows, blockCacheBytes: Number(of("cache")[0]?.[1] ?? 0) };
+    const { definition, sortingKey, state } = contentOf(rows);
+    const text = JSON.stringify([columns, indexes, sortingKey]);
+    const schema = known?.text === text ? known.state.schema : schemaOf(place, columns, indexes, sortingKey);
+    const blockCacheBytes = Number(of("cache")[0]?.[1] ?? 0);
+    return this.#keep(place, { text, definition, state: { schema, blockCacheBytes, ...state } });
+  }
+
+  #keep(place: TablePlace, known: Known): TableState {
     if (this.#known.size >= maxTables) this.#known.clear();
-    this.#known.set(keyOf(place), { text, state, definition, checkedAt: performance.now() });
-    return state;
+    this.#known.set(keyOf(place), known);
+    return known.state;
   }
 
   /** The types of expressions over the table, remembered while the table keeps its columns. */
@@ -183,9 +156,27 @@ function keyOf({ serviceId, database, table }: TablePlace): string {
   return JSON.stringify([serviceId, database, table]);
 }
 
-type StateRow = readonly [kind: string, a: string, b: string, n: string | number, definition: string];
+type StateRow = readonly [kind: string, a: string, b: string, n: string | number, c: string];
 
-function read(place: TablePlace, columns: StateRow[], indexes: StateRow[], sortingKey: string): TableSchema {
+async function ask(client: ClickHouseClient, place: TablePlace, sql: string): Promise<StateRow[]> {
+  const answer = await client.text(`${sql}\nFORMAT JSONCompact`, { params: boundPlace(place), settings: quoted });
+  return (JSON.parse(answer) as { data: StateRow[] }).data;
+}
+
+/** What the rows of `contentQuery` say. */
+function contentOf(rows: readonly StateRow[]) {
+  const [, engine = "", sortingKey = "", count = unknownRows, definition = ""] =
+    rows.find(([kind]) => kind === "table") ?? [];
+  const parts = rows.find(([kind]) => kind === "parts");
+  const hash = createHash("sha256").update(definition).update(JSON.stringify(parts)).digest("base64url");
+  const state = {
+    version: /MergeTree$/.test(engine) ? hash : undefined,
+    rows: String(count) === unknownRows ? undefined : Number(count),
+  };
+  return { definition, sortingKey, state };
+}
+
+function schemaOf(place: TablePlace, columns: StateRow[], indexes: StateRow[], sortingKey: string): TableSchema {
   const named = columns.map(([, name, type, , madeOf]) => ({ name, type, madeOf }));
   const expressions = indexes.map(([, , expression]) => expression);
   return tableSchema(place.database, place.table, named, expressions, sortingKey);
