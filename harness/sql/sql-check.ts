@@ -9,9 +9,11 @@ const words = new Set(
   (
     "AND OR NOT LIKE ILIKE IS NULL IN true false CAST AS Nullable String ifNull indexHint mapContains tupleElement " +
     "JSONExtract arrayExists notEmpty has toStringCutToZero toString toFloat64OrNull lower hasToken isIPAddressInRange " +
-    "isNull isNotNull not negate intDiv arrayElement tuple"
+    "isNull isNotNull not negate intDiv arrayElement tuple " +
+    "isValidASCII match if JSONType dynamicType Dynamic toIPv4 toIPv6"
   ).split(" "),
 );
+const texts = new Set(["Nullable(String)", "Int64", "UInt64", "Double", "^(U?Int|Float)"]);
 const symbols = new Set([
   "(",
   ")",
@@ -45,7 +47,7 @@ export function foreignText(sql: string, schema: TableSchema, allowed: ReadonlyS
   for (const [i, token] of tokens.entries()) {
     const { kind, text, value } = token;
     if (kind === "parameter" && parameterTypes.test(text)) continue;
-    if (kind === "string" && (value === "Nullable(String)" || text === "''")) continue;
+    if (kind === "string" && (texts.has(value) || text === "''")) continue;
     if (kind === "number" && /^(0[xX][\da-fA-F]+|[\d.]+([eE][+-]?\d+)?)$/.test(text)) continue;
     if (kind === "punctuation" && symbols.has(text)) continue;
     // A path inside a JSON column: quoted names joined by dots to a column's name.

@@ -14,6 +14,8 @@ export type Operand = {
   readonly arrays: readonly { readonly sql: string; readonly variable: string }[];
   /** A condition that is implied by any match of a value and that a skip index can answer. */
   readonly hint: string | undefined;
+  /** For values below JSON: the condition that the value is a number. */
+  readonly isNumber?: string;
 };
 
 export type Place = { readonly text: string; readonly at: number };
@@ -89,7 +91,8 @@ function jsonPath(operand: Operand, step: FieldStep): Operand {
   const members =
     step.kind === "dotted" ? step.text.split(".") : [step.kind === "key" ? step.text : String(step.index)];
   const sql = [operand.sql, ...members.filter((member) => member !== "").map(identifier)].join(".");
-  return { ...operand, sql, type: dynamic, nullable: true };
+  const isNumber = `match(dynamicType(CAST(${sql} AS Dynamic)), '^(U?Int|Float)')`;
+  return { ...operand, sql, type: dynamic, nullable: true, isNumber };
 }
 
 function tupleMember(operand: Operand, name: string, { place, params }: Context): Operand {
@@ -130,7 +133,8 @@ function textPath(operand: Operand, path: readonly FieldStep[], { params }: Cont
     return names.map((name) => params.bind(name, "String"));
   });
   const sql = `JSONExtract(${[operand.sql, ...keys].join(", ")}, 'Nullable(String)')`;
-  return { ...operand, sql, type: text, nullable: true, hint: undefined };
+  const isNumber = `JSONType(${[operand.sql, ...keys].join(", ")}) IN ('Int64', 'UInt64', 'Double')`;
+  return { ...operand, sql, type: text, nullable: true, hint: undefined, isNumber };
 }
 
 /** The first member of a step, and the rest of it if the step is dotted. */

@@ -1,8 +1,9 @@
 /** From the tree of a filter to one SQL condition over the columns of a table. Two-valued: NULL counts as no match. */
 import { type Operand, resolveField } from "../columns/operand.ts";
 import type { TableSchema } from "../columns/schema.ts";
-import { type Condition, compileTest, contains, matches, type TestContext } from "./predicates.ts";
+import { type Condition, compileTest, matches, type TestContext } from "./predicates.ts";
 import { FilterError, type FilterNode, plainText, type ValueTest } from "./syntax.ts";
+import { holdsWords } from "./words.ts";
 
 export type FilterContext = TestContext & {
   readonly schema: TableSchema;
@@ -19,6 +20,8 @@ export const maxWords = 100;
 const partsPerTest = 3;
 /** What is written around the text that is searched, for each word. */
 const wordBytes = "hasToken(lower(), {p1000:String}) AND ".length;
+/** How often the text may be searched besides, for the word or phrase as a whole. */
+const searchesOfWhole = 5;
 
 /** The condition of a filter, or undefined for one that matches every row. Throws FilterError. */
 export function compileFilter(node: FilterNode, context: FilterContext): Condition | undefined {
@@ -62,9 +65,9 @@ function implicitTest(test: ValueTest, context: FilterContext): Condition {
   const words = wordsOf(test);
   const items = context.implicit.map((operand): Condition => {
     const sql = operand.type.family === "text" ? operand.sql : `toString(${operand.sql})`;
-    const searches = words.length + 1;
+    const searches = words + searchesOfWhole;
     context.params.budget.spend(partsPerTest * searches, (Buffer.byteLength(sql) + wordBytes) * searches, test.at);
-    return { sql: searchText(sql, test, words, context), nullable: operand.nullable };
+    return { sql: searchText(sql, test, context), nullable: operand.nullable };
   });
   if (items.length === 1) return grouped(items[0] as Condition);
   return { sql: `(${items.map((item) => item.sql).join(" OR ")})`, nullable: items.some((item) => item.nullable) };
@@ -77,27 +80,21 @@ function plainOf(test: ValueTest): string | undefined {
   throw new FilterError("a comparison needs a field", test.at);
 }
 
-/**
- * The different words of a bare word or phrase. The engine's words are runs of ASCII letters and digits and of anything
- * beyond ASCII, whose case it does not fold. Throws FilterError when there are too many.
- */
-function wordsOf(test: ValueTest): string[] {
-  const runs = plainOf(test)?.match(/[A-Za-z0-9\u0080-\uffff]+/g) ?? [];
-  const words = [...new Set(runs.filter((word) => /^[A-Za-z0-9]+$/.test(word)))];
-  if (words.length > maxWords) throw new FilterError(`a phrase has at most ${maxWords} different words`, test.at);
-  return words;
+/** How many different words a bare word or phrase has. Throws FilterError when there are too many. */
+function wordsOf(test: ValueTest): number {
+  const { size } = new Set(plainOf(test)?.match(/[A-Za-z0-9]+/g));
+  if (size > maxWords) throw new FilterError(`a phrase has at most ${maxWords} different words`, test.at);
+  return size;
 }
 
-/**
- * A bare word or phrase is found as whole words, whatever its case: `error` finds "Error: x" and not "errors". Its
- * letter-and-digit runs must be words of the text, and the text must contain it as typed.
- */
-function searchText(sql: string, test: ValueTest, words: readonly string[], { params }: FilterContext): string {
+/** A bare word or phrase is found as whole words, whatever its case: `error` finds "Error: x" and not "errors". */
+function searchText(sql: string, test: ValueTest, { params, schema }: FilterContext): string {
   const plain = plainOf(test);
   if (plain === undefined) return matches(sql, test.kind === "word" ? test.pieces : [], params);
-  const parts = words.map((word) => `hasToken(lower(${sql}), ${params.bind(word.toLowerCase(), "String")})`);
-  if (parts.length !== 1 || words[0] !== plain) parts.push(contains(sql, plain, params));
-  return parts.length === 1 ? (parts[0] as string) : `(${parts.join(" AND ")})`;
+  const indexed = schema.indexExpressions.some((expression) =>
+    expression.includes(`lower(${sql.replaceAll("`", "")})`),
+  );
+  return holdsWords({ sql, indexed }, plain, params);
 }
 
 function grouped(condition: Condition): Condition {

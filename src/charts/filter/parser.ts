@@ -77,7 +77,7 @@ class Parser {
     if (after === ":" || after === "[") return this.#fieldTest(this.#field(word));
     this.#at = word.end;
     this.#skip();
-    if (word.text === "*") return { kind: "all" };
+    if (word.text === "*" && !word.escaped) return { kind: "all" };
     return this.#match(undefined, { kind: "word", pieces: word.pieces, at: start });
   }
 

@@ -4,6 +4,7 @@ import { intoArray, type Operand } from "../columns/operand.ts";
 import type { Params } from "../columns/params.ts";
 import { type CompareOperator, FilterError, type Piece, plainText, type Term, type ValueTest } from "./syntax.ts";
 import { bindDay, bindInstant, bindNumber, isNumber, parseTime, type Span } from "./values.ts";
+import { holdsAddress } from "./words.ts";
 
 /** A boolean expression, and whether it can be NULL (which counts as false). */
 export type Condition = { readonly sql: string; readonly nullable: boolean };
@@ -94,7 +95,7 @@ function textTest(operand: Operand, test: ValueTest, label: string, context: Tes
     case "exact":
       return { sql: `${sql} = ${params.bind(test.text, "String")}`, nullable };
     case "word":
-      return { sql: matches(sql, test.pieces, params, operand.type.text.startsWith("LowCardinality")), nullable };
+      return { sql: wordTest(operand, sql, test.pieces, params), nullable };
     case "compare": {
       const number = test.value.quoted ? undefined : numberParam(test.value.text, params);
       if (number !== undefined) return { sql: `toFloat64OrNull(${sql}) ${test.operator} ${number}`, nullable: true };
@@ -110,6 +111,20 @@ function textTest(operand: Operand, test: ValueTest, label: string, context: Tes
       return { sql: conjunction(parts), nullable: nullable || numeric };
     }
   }
+}
+
+/** A word is contained in text. A number in JSON is not contained but equal, nor is an address a part of another. */
+function wordTest(operand: Operand, sql: string, pieces: readonly Piece[], params: Params): string {
+  const plain = plainText(pieces);
+  if (plain !== undefined && isIPv4(plain)) return holdsAddress(sql, plain, params);
+  const contained = matches(sql, pieces, params, operand.type.text.startsWith("LowCardinality"));
+  const number = plain === undefined ? undefined : numberParam(plain, params);
+  if (operand.isNumber === undefined || number === undefined) return contained;
+  // As text where the digits are more than a double holds.
+  const equal = /^[+-]?\d{16,}$/.test(plain ?? "")
+    ? `${sql} = ${params.bind(String(BigInt(plain ?? "")), "String")}`
+    : `toFloat64OrNull(${sql}) = ${number}`;
+  return `if(${operand.isNumber}, ${equal}, ${contained})`;
 }
 
 function numberParam(text: string, params: Params): string | undefined {
@@ -235,13 +250,23 @@ function addressTest(operand: Operand, test: ValueTest, label: string, context: 
     const range = `isIPAddressInRange(toString(${sql}), ${context.params.bind(given, "String")})`;
     return { sql: range, nullable };
   }
+  if (given !== undefined && given !== "") {
+    const type = operand.type.name === "IPv4" ? "IPv4" : "IPv6";
+    if (!isAddress(given) || (type === "IPv4" && given.includes(":"))) {
+      const how = "write it whole, as a network such as 10.0.0.0/8, or with a wildcard, as in 10.0.*";
+      throw new FilterError(`${label} is an address, ${JSON.stringify(given.slice(0, 100))} is not; ${how}`, test.at);
+    }
+    return { sql: `${sql} = to${type}(${context.params.bind(given, "String")})`, nullable };
+  }
   return asText(operand, test, label, "an address", context);
 }
 
 function isAddress(text: string): boolean {
-  if (!text.includes(":"))
-    return /^(\d{1,3})(\.\d{1,3}){3}$/.test(text) && text.split(".").every((part) => Number(part) < 256);
-  return URL.canParse(`http://[${text}]/`);
+  return text.includes(":") ? URL.canParse(`http://[${text}]/`) : isIPv4(text);
+}
+
+function isIPv4(text: string): boolean {
+  return /^(\d{1,3})(\.\d{1,3}){3}$/.test(text) && text.split(".").every((part) => Number(part) < 256);
 }
 
 /** Words and exact text on the printed form of a value; an order of such values means nothing. */
