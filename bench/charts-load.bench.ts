@@ -167,6 +167,7 @@ async function bareQuery(body: ReturnType<typeof seriesRequest.parse>) {
     buckets: new Buckets({ ...range, granularity: body.granularity, zone: "UTC" }),
     mostGroups: undefined,
     exactQuantiles: true,
+    warn: () => {},
     typesOf: async (expressions) => expressions.map(() => parseType("String")),
   });
   return { sql: `${plan.sql} FORMAT JSONCompact`, params: plan.params.values() };

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { z } from "zod";
 import type { sourceBody } from "../../src/api/chart-sources.ts";
-import { seriesRequest } from "../../src/api/charts.ts";
+import { chartQuery } from "../../src/api/charts.ts";
 import type { Format } from "../../src/charts/answer/answer.ts";
-import { type ChartLimits, Charts, type Outcome } from "../../src/charts/charts.ts";
+import { type ChartLimits, Charts } from "../../src/charts/charts.ts";
+import type { Outcome } from "../../src/charts/outcome.ts";
 import { type ClickHouseAddress, ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { spawnEngineHost } from "../../src/engine/spawn.ts";
 
@@ -33,7 +34,7 @@ export async function startEngine(options: { maxMemoryBytes?: number } = {}): Pr
 }
 
 export type SourceInput = Omit<z.input<typeof sourceBody>, "serviceId" | "connection">;
-export type RequestInput = z.input<typeof seriesRequest>;
+export type RequestInput = z.input<typeof chartQuery>;
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked at member by member
 export type AnswerBody = { data: any[]; truncated?: boolean };
 
@@ -85,7 +86,7 @@ export function chartRoom(
     },
   });
   const outcome: ChartRoom["outcome"] = async (request, options = {}) => {
-    const answer = await charts.query(seriesRequest.parse(request), {
+    const answer = await charts.query(chartQuery.parse(request), {
       organizationId: "o",
       credentialId: options.token ?? "token",
       signal: options.signal ?? new AbortController().signal,

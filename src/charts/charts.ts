@@ -2,11 +2,10 @@
  * Answers chart requests: finds the sources, plans one query per source, runs them in parallel and shapes the answer.
  * Every query is read-only and bounded in time, memory and rows; it ends when the caller goes away.
  */
-import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import type { SourceRecord } from "../api/chart-sources.ts";
-import type { SeriesRequest } from "../api/charts.ts";
-import type { ClickHouseClient, QueryOptions } from "../clickhouse/client.ts";
+import type { ChartRequest } from "../api/charts.ts";
+import { type ClickHouseClient, parseSummary, type QueryOptions, type Summary } from "../clickhouse/client.ts";
 import { type ChildAbort, childOf } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import { ownTurn } from "../lib/turn.ts";
@@ -26,6 +25,7 @@ import { parseFormula } from "./formula.ts";
 import { TokenGate } from "./gate.ts";
 import { planHistogram } from "./metrics/histogram.ts";
 import { planGauge, planSum } from "./metrics/scalars.ts";
+import { type Caller, cacheKey, type Outcome, tagOf, warningsOf } from "./outcome.ts";
 import { Buckets } from "./plan/buckets.ts";
 import type { PlanRow } from "./plan/cells.ts";
 import { planEvents } from "./plan/events.ts";
@@ -59,26 +59,6 @@ export type ChartDeps = {
   readonly limits: ChartLimits;
 };
 
-export type Caller = {
-  readonly organizationId: string;
-  readonly credentialId: string;
-  /** Aborts when the caller goes away. */
-  readonly signal: AbortSignal;
-  readonly format: Format;
-  /** Entity tags of answers the caller has, from If-None-Match. */
-  readonly known: readonly string[];
-};
-
-export type Outcome = {
-  /** Undefined when the caller has the answer already. A stream is to be read to its end or destroyed. */
-  readonly body: readonly (string | Buffer)[] | Readable | undefined;
-  /** Absent when an equal request may have another answer. */
-  readonly etag: string | undefined;
-  readonly cached: boolean;
-  /** Rollups that were read instead of the sources' tables. */
-  readonly rollups: readonly string[];
-};
-
 /** The engine gets this long beyond its own limit to say that time is up. */
 const graceMs = 5_000;
 const cacheBytes = 64 * 1024 * 1024;
@@ -86,15 +66,17 @@ const cacheTtlMs = 60_000;
 const maxKeptRows = 50_000;
 
 type Text = { readonly pieces: readonly (string | Buffer)[]; readonly rows: number };
-type Kept = { readonly body: Text["pieces"]; readonly rollups: readonly string[] };
+type Kept = Pick<Outcome, "rollups" | "warnings"> & { readonly body: Text["pieces"] };
 type Work = Target & { readonly source: SourceRecord; readonly series: readonly Series[] };
 type Leased = Work & { readonly client: ClickHouseClient; release(): void };
 type Running = Asked & { readonly streams: boolean };
 /** What a query answered: as it is, or, when it may be of any length, its first rows and the rest that is to come. */
-type Ran = { readonly series: readonly Series[]; readonly plan: QueryPlan } & (
-  | { readonly bytes: readonly Uint8Array[] }
+type Ran = { readonly series: readonly Series[]; readonly plan: QueryPlan; readonly warnings: readonly string[] } & (
+  | { readonly bytes: readonly Uint8Array[]; readonly read: Summary }
   | { readonly rows: readonly PlanRow[]; readonly rest: Rest | undefined }
 );
+
+const nothingRead = { read: { readRows: 0, readBytes: 0 } };
 
 const planners = { events: planEvents, gauge: planGauge, sum: planSum, histogram: planHistogram };
 
@@ -114,7 +96,7 @@ export class Charts {
   }
 
   /** Answers one request. Throws AppError. */
-  async query(request: SeriesRequest, caller: Caller): Promise<Outcome> {
+  async query(request: ChartRequest, caller: Caller): Promise<Outcome> {
     requireTimeZone(request.timezone);
     const range = { startMs: request.startTime, endMs: request.endTime };
     const buckets = new Buckets({ ...range, granularity: request.granularity, zone: request.timezone });
@@ -167,10 +149,10 @@ export class Charts {
       const now = await states();
       const key = keyFor(now);
       if (key !== undefined && caller.known.includes(tagOf(key))) {
-        return { body: undefined, etag: tagOf(key), cached: true, rollups: [] };
+        return { ...nothingRead, body: undefined, etag: tagOf(key), cached: true, rollups: [], warnings: [] };
       }
       const kept = key === undefined ? undefined : this.#cache.get(key);
-      if (kept !== undefined) return { ...kept, etag: tagOf(key as string), cached: true };
+      if (kept !== undefined) return { ...nothingRead, ...kept, etag: tagOf(key as string), cached: true };
       return await this.#finish(await run(now), asked, caller, { key, signal });
     }
     const [tried, checked] = await Promise.all([settle(run(known)), settle(together(statesNow()))]);
@@ -193,17 +175,20 @@ export class Charts {
   ): Promise<Outcome> {
     const [first] = ran;
     const rollups = ran.flatMap(({ plan }) => (plan.rollup === undefined ? [] : [plan.rollup]));
+    const warnings = [...new Set([...warningsOf(asked.request), ...ran.flatMap((one) => one.warnings)])];
+    const about = { cached: false, rollups, warnings };
     const tagged = key === undefined || ran.some(({ plan }) => plan.volatile) ? undefined : key;
     const etag = tagged === undefined ? undefined : tagOf(tagged);
     if (first !== undefined && "rest" in first && first.rest !== undefined) {
-      return { body: streamed({ ...first, rest: first.rest }, asked, caller.format), etag, cached: false, rollups };
+      const text = streamed({ ...first, rest: first.rest }, asked, caller.format);
+      return { ...about, body: text, etag, read: undefined };
     }
     const { pieces: body, rows } = await this.#textOf(ran, asked, caller.format, signal);
     if (tagged !== undefined && rows <= maxKeptRows) {
       const size = body.reduce((sum, piece) => sum + piece.length, 1000);
-      this.#cache.set(tagged, { body, rollups }, size);
+      this.#cache.set(tagged, { body, rollups, warnings }, size);
     }
-    return { body, etag, cached: false, rollups };
+    return { ...about, body, etag, read: readBy(ran) };
   }
 
   /** The text of the answer. What takes long is done by another thread, or with turns for others. */
@@ -227,7 +212,7 @@ export class Charts {
   }
 
   /** Series of one table together, in the order in which the tables first appear. */
-  async #works(request: SeriesRequest, organizationId: string): Promise<Work[]> {
+  async #works(request: ChartRequest, organizationId: string): Promise<Work[]> {
     const works = new Map<string, Work & { series: Series[] }>();
     const found = new Map<string, SourceRecord>();
     for (const [index, item] of request.series.entries()) {
@@ -263,7 +248,9 @@ export class Charts {
   async #run(asked: Running, work: Leased, state: TableState, signal: AbortSignal): Promise<Ran> {
     const { schema, blockCacheBytes } = state;
     const { client, source, series } = work;
+    const warnings: string[] = [];
     const input: PlanInput = {
+      warn: (path, message) => void warnings.push(`${path}: ${message}`),
       source,
       schema,
       series,
@@ -278,7 +265,8 @@ export class Charts {
       typesOf: (expressions, params) => this.#tables.typesOf(client, schema, { expressions, params }, signal),
     };
     try {
-      return await this.#planAndRun(input, work, { streams: asked.streams, blockCacheBytes }, signal);
+      const ran = await this.#planAndRun(input, work, { streams: asked.streams, blockCacheBytes }, signal);
+      return { ...ran, warnings };
     } catch (error) {
       throw await located(error, input);
     }
@@ -291,6 +279,7 @@ export class Charts {
     signal: AbortSignal,
   ): Promise<Ran> {
     const { client, series } = work;
+    const warnings: readonly string[] = [];
     const rolledUp = work.metric === undefined ? await planRollup(input, await this.#rollups(work, signal)) : undefined;
     const planned = rolledUp ?? (await planners[work.metric ?? "events"](input));
     const volatile = planned.volatile || readsAny(planned.sql, input.schema.volatile);
@@ -303,7 +292,8 @@ export class Charts {
     try {
       if (streams) return await this.#begin(client, plan, options);
       const response = await client.stream(`${plan.sql}\nLIMIT ${maxRows + 1}\nFORMAT JSONCompact`, options);
-      return { series, plan, bytes: await allOf(response) };
+      const read = parseSummary(response.headers["x-clickhouse-summary"]);
+      return { series, plan, warnings, read, bytes: await allOf(response) };
     } catch (error) {
       throw engineError(error, plan.fromCaller);
     }
@@ -317,10 +307,10 @@ export class Charts {
     const rows: PlanRow[] = [];
     while (rows.length <= maxKeptRows) {
       const next = await batches.next();
-      if (next.done === true) return { series: plan.series, rows, plan, rest: undefined };
+      if (next.done === true) return { series: plan.series, warnings: [], rows, plan, rest: undefined };
       rows.push(...next.value);
     }
-    return { series: plan.series, rows, plan, rest: { batches, stop: () => response.destroy() } };
+    return { series: plan.series, warnings: [], rows, plan, rest: { batches, stop: () => response.destroy() } };
   }
 
   /** The source's rollups that exist. */
@@ -342,7 +332,8 @@ export class Charts {
       max_rows_to_read: rowsToRead,
       max_result_rows: maxRows + 1,
       output_format_json_quote_64bit_integers: 1,
-      output_format_json_quote_denormals: 0,
+      // As groups they are values like others, and different ones.
+      output_format_json_quote_denormals: 1,
       date_time_output_format: "iso",
       wait_end_of_query: 1,
     };
@@ -356,6 +347,14 @@ function requireTimeZone(name: string): void {
     "timezone",
     `is not an IANA time zone${near.length === 0 ? "" : `; did you mean ${near.join(", ")}?`}`,
   );
+}
+
+/** What all queries read together; undefined where one of them does not tell. */
+function readBy(ran: readonly Ran[]): Outcome["read"] {
+  const parts = ran.map((one) => ("read" in one ? one.read : undefined));
+  if (parts.includes(undefined)) return undefined;
+  const sum = (name: "readRows" | "readBytes") => parts.reduce((all, part) => all + (part?.[name] ?? 0), 0);
+  return { readRows: sum("readRows"), readBytes: sum("readBytes") };
 }
 
 function outOfTime(): AppError {
@@ -372,21 +371,4 @@ function unlessAborted(error: unknown, signal: AbortSignal): unknown {
 
 function placeOf({ source, table }: Work) {
   return { serviceId: source.serviceId, database: source.from.databaseName, table };
-}
-
-function tagOf(key: string): string {
-  return `"${key}"`;
-}
-
-/** Everything an answer depends on besides the time at which it is asked for; undefined when that cannot be told. */
-function cacheKey(
-  request: SeriesRequest,
-  caller: Caller,
-  works: readonly Work[],
-  states: readonly TableState[],
-): string | undefined {
-  if (states.some(({ version }) => version === undefined)) return undefined;
-  const sources = works.map(({ source, table }, i) => [source.id, source.updatedAt, table, states[i]?.version]);
-  const all = JSON.stringify([caller.organizationId, caller.format, request, sources]);
-  return createHash("sha256").update(all).digest("base64url");
 }

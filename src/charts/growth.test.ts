@@ -37,6 +37,7 @@ function plan(series: Partial<SeriesItem>[], implicit = "s"): Promise<QueryPlan>
     buckets,
     mostGroups: undefined,
     exactQuantiles: true,
+    warn: () => {},
     typesOf: async (expressions) => expressions.map(() => parseType("Float64")),
   });
 }

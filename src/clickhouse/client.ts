@@ -139,7 +139,8 @@ function settingText(value: string | number | boolean): string {
   return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
 }
 
-function parseSummary(header: string | string[] | undefined): Summary {
+/** What a summary header says; zero where it says nothing. */
+export function parseSummary(header: string | string[] | undefined): Summary {
   let fields: Record<string, string> = {};
   try {
     fields = JSON.parse(String(header ?? "{}")) as Record<string, string>;

@@ -40,6 +40,8 @@ export type ServerOptions = Admission & {
   readonly checkEveryMs?: number;
 };
 
+/** When to try again what has no room or no running service now. */
+const retryAfterSeconds = 5;
 const requestTimeoutMs = 60_000;
 const headersTimeoutMs = 30_000;
 const checkEveryMs = 5_000;
@@ -189,6 +191,7 @@ function sendError(options: ServerOptions, error: unknown, request: FastifyReque
     const isBasic = interfaceOf(request) === "management" && pathOf(request) !== "/metrics";
     reply.header("WWW-Authenticate", isBasic ? 'Basic realm="millrace", charset="UTF-8"' : "Bearer");
   }
+  if (known.status === 503) reply.header("Retry-After", String(retryAfterSeconds));
   addRateHeaders(options, request, reply);
   reply.status(known.status).send(errorBody(interfaceOf(request), known, request.id));
 }

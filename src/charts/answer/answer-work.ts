@@ -1,5 +1,5 @@
 /** From what the engine answered to the text of an answer. Plain data in and text out: it runs in any thread. */
-import type { SeriesRequest } from "../../api/charts.ts";
+import type { ChartRequest } from "../../api/charts.ts";
 import { AppError } from "../../lib/errors.ts";
 import { parseFormula } from "../formula.ts";
 import { Buckets } from "../plan/buckets.ts";
@@ -11,7 +11,7 @@ import { refuseTooMany } from "./rows.ts";
 import { shape } from "./shape.ts";
 
 export type AnswerTask = {
-  readonly request: SeriesRequest;
+  readonly request: ChartRequest;
   readonly format: Format;
   /** What each query answered as `FORMAT JSONCompact`, in pieces. */
   readonly plans: readonly {

@@ -1,5 +1,5 @@
 /** Writing an answer: one JSON document, newline-delimited JSON, or CSV. Text is made in pieces, never all at once. */
-import type { SeriesRequest } from "../../api/charts.ts";
+import type { ChartRequest } from "../../api/charts.ts";
 import type { Buckets } from "../plan/buckets.ts";
 import type { Cell } from "../plan/cells.ts";
 import type { Row } from "./rows.ts";
@@ -48,7 +48,7 @@ const byType: Readonly<Record<string, Format>> = {
 export function* write(
   answer: Answer,
   format: Format,
-  request: SeriesRequest,
+  request: ChartRequest,
   buckets: Buckets,
   first = true,
 ): Generator<string> {
@@ -67,12 +67,12 @@ export function* write(
 }
 
 /** Column mode adds what the public relative's column rows carry, under the names its callers read. */
-function rowWriter(answer: Answer, request: SeriesRequest, buckets: Buckets): (row: Row) => object {
+function rowWriter(answer: Answer, request: ChartRequest, buckets: Buckets): (row: Row) => object {
   const groupNames = request.series[0]?.groupBy ?? [];
   const dataNames = answer.columns.map((name) => `${name}.data`);
   const column = request.seriesReturnType === "column";
   const starts = new Map<number, number>();
-  return ({ bucket, group, values }) => {
+  return ({ bucket, group, values, others }) => {
     let start = starts.get(bucket);
     if (start === undefined) {
       start = buckets.startOf(bucket);
@@ -83,6 +83,7 @@ function rowWriter(answer: Answer, request: SeriesRequest, buckets: Buckets): (r
     if (column) for (const [i, name] of groupNames.entries()) object[name] = group[i];
     object.ts_bucket = start;
     object.group = group;
+    if (others === true) object.others = true;
     for (const [i, name] of dataNames.entries()) object[name] = values[i];
     if (column) {
       for (const [i, name] of answer.columns.entries()) object[name] = values[i];
@@ -92,14 +93,16 @@ function rowWriter(answer: Answer, request: SeriesRequest, buckets: Buckets): (r
   };
 }
 
-function* writeCsv(answer: Answer, request: SeriesRequest, buckets: Buckets, first: boolean): Generator<string> {
-  const names = ["ts_bucket", ...(request.series[0]?.groupBy ?? []), ...answer.columns.map((name) => `${name}.data`)];
+function* writeCsv(answer: Answer, request: ChartRequest, buckets: Buckets, first: boolean): Generator<string> {
+  const groupNames = request.series[0]?.groupBy ?? [];
+  const names = ["ts_bucket", ...groupNames, ...answer.columns.map((name) => `${name}.data`)];
   if (first) yield `${names.map(csvCell).join(",")}\r\n`;
   for (let from = 0; from < answer.rows.length; from += rowsPerPiece) {
     yield answer.rows
       .slice(from, from + rowsPerPiece)
       .map(
-        ({ bucket, group, values }) => `${[buckets.startOf(bucket), ...group, ...values].map(csvCell).join(",")}\r\n`,
+        ({ bucket, group, values, others }) =>
+          `${[buckets.startOf(bucket), ...(others === true ? groupNames.map(() => null) : group), ...values].map(csvCell).join(",")}\r\n`,
       )
       .join("");
   }

@@ -8,7 +8,13 @@ import type { Cell, PlanRow } from "../plan/cells.ts";
 import type { Series } from "../plan/plan.ts";
 
 /** One row of the answer. `values` has one member per column of the answer. */
-export type Row = { readonly bucket: number; readonly group: readonly Cell[]; readonly values: readonly Cell[] };
+export type Row = {
+  readonly bucket: number;
+  readonly group: readonly Cell[];
+  readonly values: readonly Cell[];
+  /** The row of all groups that a limit left out; its own group is empty. */
+  readonly others?: true;
+};
 
 export type PlanResult = { readonly series: readonly Series[]; readonly rows: readonly PlanRow[] };
 
@@ -57,21 +63,6 @@ export function withFormula(rows: readonly Row[], formula: Formula): Row[] {
     const numbers = values.map((value) => (typeof value === "number" ? value : null));
     return { bucket, group, values: [...values, formula(numbers)] };
   });
-}
-
-/** Keeps the groups whose first value is greatest in any bucket; among equals the first in order of group. */
-export function limitGroups(rows: readonly Row[], limit: number): { rows: Row[]; truncated: boolean } {
-  const best = new Map<string, { group: readonly Cell[]; value: number }>();
-  for (const { group, values } of rows) {
-    const key = JSON.stringify(group);
-    const value = typeof values[0] === "number" ? values[0] : Number.NEGATIVE_INFINITY;
-    const known = best.get(key);
-    if (known === undefined || value > known.value) best.set(key, { group, value });
-  }
-  if (best.size <= limit) return { rows: [...rows], truncated: false };
-  const ranked = [...best].sort(([, a], [, b]) => b.value - a.value || compareGroups(a.group, b.group));
-  const kept = new Set(ranked.slice(0, limit).map(([key]) => key));
-  return { rows: rows.filter(({ group }) => kept.has(JSON.stringify(group))), truncated: true };
 }
 
 /**
@@ -139,11 +130,25 @@ function compareCells(a: Cell, b: Cell): number {
   if (a === b) return 0;
   if (a === null) return 1;
   if (b === null) return -1;
+  if (isWideInteger(a) || isWideInteger(b)) {
+    const [x, y] = [integerOf(a), integerOf(b)];
+    if (x !== undefined && y !== undefined) return x < y ? -1 : x > y ? 1 : 0;
+  }
   if (typeof a === "string" && typeof b === "string") return compareText(a, b);
   if (typeof a === "object" || typeof b === "object") return compareText(JSON.stringify(a), JSON.stringify(b));
   const x = Number(a);
   const y = Number(b);
   return Number.isNaN(x) || Number.isNaN(y) ? compareText(String(a), String(b)) : x - y;
+}
+
+/** An integer that a JSON number cannot hold is text. */
+function isWideInteger(cell: Cell): boolean {
+  return typeof cell === "string" && /^-?\d{16,78}$/.test(cell);
+}
+
+function integerOf(cell: Cell): bigint | undefined {
+  if (typeof cell === "number") return Number.isSafeInteger(cell) ? BigInt(cell) : undefined;
+  return isWideInteger(cell) ? BigInt(cell as string) : undefined;
 }
 
 /** By code point: UTF-16 order differs from the engine's byte order beyond the basic plane. */

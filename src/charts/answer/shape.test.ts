@@ -10,7 +10,8 @@ import { Buckets, bucketSize } from "../plan/buckets.ts";
 import { instantOf, isTimeZone, offsetAt } from "../timezone.ts";
 import { formatFor, write } from "./answer.ts";
 import { AnswerCache } from "./cache.ts";
-import { fillGaps, limitGroups, mergePlans, type Row, ratioOf } from "./rows.ts";
+import { limitGroups } from "./groups.ts";
+import { fillGaps, mergePlans, type Row, ratioOf } from "./rows.ts";
 
 const hour = 3_600_000;
 const t0 = Date.UTC(2024, 4, 1);
@@ -146,9 +147,9 @@ describe("rows", () => {
     const rows = [row(0, ["a"], 1), row(0, ["b"], 9), row(0, ["c"], 5), row(1, ["a"], 7)];
     expect(limitGroups(rows, 2)).toEqual({
       rows: [row(0, ["a"], 1), row(0, ["b"], 9), row(1, ["a"], 7)],
-      truncated: true,
+      left: [row(0, ["c"], 5)],
     });
-    expect(limitGroups(rows, 3).truncated).toBe(false);
+    expect(limitGroups(rows, 3).left).toEqual([]);
   });
 
   test("gaps are filled for every bucket and group", () => {

@@ -1,6 +1,7 @@
 /** From the tree of a filter to one SQL condition over the columns of a table. Two-valued: NULL counts as no match. */
 import { type Operand, resolveField } from "../columns/operand.ts";
 import type { TableSchema } from "../columns/schema.ts";
+import { checkBareWord, refuseSql, type Warn } from "./doubtful.ts";
 import { type Condition, compileTest, matches, type TestContext } from "./predicates.ts";
 import { FilterError, type FilterNode, plainText, type ValueTest } from "./syntax.ts";
 import { holdsWords } from "./words.ts";
@@ -9,6 +10,8 @@ export type FilterContext = TestContext & {
   readonly schema: TableSchema;
   /** The source's implicit text: bare words are searched in these expressions, which must be text. */
   readonly implicit: readonly Operand[];
+  /** Told of words that may not be meant as words. */
+  readonly warn?: Warn;
 };
 
 /** A source may search its bare words in at most this many expressions. */
@@ -34,6 +37,7 @@ function compile(node: FilterNode, context: FilterContext): Condition {
       return { sql: "true", nullable: false };
     case "and":
     case "or": {
+      if (node.kind === "and") refuseSql(node.items, context.schema);
       const items = node.items.map((item) => compile(item, context));
       return {
         sql: `(${items.map((item) => item.sql).join(node.kind === "and" ? " AND " : " OR ")})`,
@@ -45,7 +49,10 @@ function compile(node: FilterNode, context: FilterContext): Condition {
       return { sql: item.nullable ? `NOT ifNull(${item.sql}, false)` : `NOT (${item.sql})`, nullable: false };
     }
     case "match": {
-      if (node.field === undefined) return implicitTest(node.test, context);
+      if (node.field === undefined) {
+        checkBareWord(node.test, context.schema, context.warn);
+        return implicitTest(node.test, context);
+      }
       const { field } = node;
       const operand = resolveField(field.steps, field, context.schema, context.params);
       const condition = compileTest(operand, node.test, field.text, context);

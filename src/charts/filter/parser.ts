@@ -2,6 +2,7 @@
  * The recursive-descent parser of the filter language. Precedence, loosest first: OR, AND (also by juxtaposition),
  * NOT / `-` / `!`. The grammar is in docs/filter-language.md.
  */
+import { checkLowerCase, checkWord, type LowerCaseWord, type Warn } from "./doubtful.ts";
 import { readQuoted, readWord, skipSpace, startsWord, type Word } from "./lexer.ts";
 import { type CompareOperator, type Field, type FieldStep, FilterError, type FilterNode, type Term } from "./syntax.ts";
 
@@ -10,12 +11,15 @@ export const maxFilterLength = 32_768;
 const maxDepth = 100;
 const maxTests = 500;
 
-/** Parses a filter; blank text is the filter that matches everything. Throws FilterError. */
-export function parseFilter(text: string): FilterNode {
+/**
+ * Parses a filter; blank text is the filter that matches everything. `warn` is told of what may not be meant. Throws
+ * FilterError.
+ */
+export function parseFilter(text: string, warn: Warn = () => {}): FilterNode {
   if (text.length > maxFilterLength) {
     throw new FilterError(`the filter is longer than ${maxFilterLength} characters`, maxFilterLength);
   }
-  return new Parser(text).parse();
+  return new Parser(text, warn).parse();
 }
 
 class Parser {
@@ -24,8 +28,12 @@ class Parser {
   #depth = 0;
   #tests = 0;
 
-  constructor(text: string) {
+  readonly #warn: Warn;
+  readonly #lowerCase = new Map<FilterNode, LowerCaseWord>();
+
+  constructor(text: string, warn: Warn) {
     this.#text = text;
+    this.#warn = warn;
   }
 
   parse(): FilterNode {
@@ -49,6 +57,7 @@ class Parser {
       else if (this.#startsOperand()) items.push(this.#unary(field));
       else break;
     }
+    checkLowerCase(items, this.#lowerCase, this.#warn);
     return items.length === 1 ? (items[0] as FilterNode) : { kind: "and", items };
   }
 
@@ -78,7 +87,7 @@ class Parser {
     this.#at = word.end;
     this.#skip();
     if (word.text === "*" && !word.escaped) return { kind: "all" };
-    return this.#match(undefined, { kind: "word", pieces: word.pieces, at: start });
+    return this.#word(undefined, word);
   }
 
   #group(field: Field | undefined): FilterNode {
@@ -163,7 +172,14 @@ class Parser {
     this.#at = word.end;
     this.#skip();
     if (word.text === "*" && !word.escaped) return this.#match(field, { kind: "exists", at: start });
-    return this.#match(field, { kind: "word", pieces: word.pieces, at: start });
+    return this.#word(field, word);
+  }
+
+  #word(field: Field | undefined, word: Word): FilterNode {
+    checkWord(this.#text.slice(word.start, word.end), word, field !== undefined, this.#warn);
+    const node = this.#match(field, { kind: "word", pieces: word.pieces, at: word.start });
+    if (!word.escaped && /^(and|or)$/i.test(word.text)) this.#lowerCase.set(node, { text: word.text, at: word.start });
+    return node;
   }
 
   #range(field: Field): FilterNode {

@@ -68,6 +68,11 @@ export class Buckets {
     }
   }
 
+  /** Whether the whole range is one bucket, whatever its length. */
+  get isOne(): boolean {
+    return this.#whole;
+  }
+
   get count(): number {
     return this.last - this.first + 1;
   }

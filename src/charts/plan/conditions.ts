@@ -24,7 +24,7 @@ export type ConditionOf = {
 
 /** The condition of each series. A long text is a turn of its own. */
 export async function conditionsOf(
-  input: Pick<PlanInput, "series" | "source" | "schema" | "buckets">,
+  input: Pick<PlanInput, "series" | "source" | "schema" | "buckets" | "warn">,
   params: Params,
 ): Promise<ConditionOf[]> {
   const conditions: ConditionOf[] = [];
@@ -37,7 +37,7 @@ export async function conditionsOf(
 
 function conditionOf(
   series: Series,
-  input: Pick<PlanInput, "source" | "schema" | "buckets">,
+  input: Pick<PlanInput, "source" | "schema" | "buckets" | "warn">,
   params: Params,
 ): ConditionOf {
   const { item, index } = series;
@@ -52,7 +52,8 @@ function conditionOf(
   const { schema, source, buckets } = input;
   const implicit = implicitText(source.implicitColumnExpression ?? source.bodyExpression, schema, params);
   const condition = at(path, () => {
-    return compileFilter(parseFilter(item.where), { schema, params, zone: buckets.zone, implicit });
+    const warn = (message: string, position: number) => input.warn(path, `${message} (at position ${position})`);
+    return compileFilter(parseFilter(item.where, warn), { schema, params, zone: buckets.zone, implicit, warn });
   });
   if (condition === undefined) return all;
   const { sql, nullable } = condition;
@@ -86,11 +87,24 @@ export async function groupExpressions(input: PlanInput, params: Params): Promis
   return typed.map((expression, i) => {
     const { family } = expression.type;
     if (family === "aggregate") throw badRequest(`series.0.groupBy.${i}`, "an aggregate state cannot be grouped by");
-    // The engine does not group by Dynamic; its text form does not merge values that differ.
-    return family === "dynamic" || family === "json"
-      ? { ...expression, sql: `CAST(${expression.sql} AS Nullable(String))`, type: parseType("Nullable(String)") }
-      : expression;
+    return groupable(expression);
   });
+}
+
+/** The value as the answer says it, so that groups are told apart and sorted by what the caller sees. */
+function groupable(expression: Expression): Expression {
+  const { sql, type } = expression;
+  const text = parseType(type.nullable ? "Nullable(String)" : "String");
+  // The engine does not group by Dynamic; its text form does not merge values that differ.
+  if (type.family === "dynamic" || type.family === "json") {
+    return { ...expression, sql: `CAST(${sql} AS Nullable(String))`, type: parseType("Nullable(String)") };
+  }
+  if (type.family === "enum") return { ...expression, sql: `toString(${sql})`, type: text };
+  // Only what fills it up to its length is left out.
+  if (type.name === "FixedString") {
+    return { ...expression, sql: `replaceRegexpOne(toString(${sql}), '\\\\x00+$', '')`, type: text };
+  }
+  return expression;
 }
 
 /** An expression, or a bare path such as `ResourceAttributes.k8s.pod-name`, which is no SQL. */

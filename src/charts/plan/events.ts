@@ -18,7 +18,7 @@ import {
   integersOf,
   withTypes,
 } from "./conditions.ts";
-import type { PlanInput, QueryPlan } from "./plan.ts";
+import type { PlanInput, QueryPlan, Series } from "./plan.ts";
 import { ranked } from "./ranked.ts";
 import { inRange, rowTime } from "./row-time.ts";
 import { tallyOf } from "./tally.ts";
@@ -123,6 +123,10 @@ async function weightOfRows(input: PlanInput, params: Params): Promise<{ sql: st
   return { sql: weightOf(rate as Expression), volatile: emitted.volatile };
 }
 
+function isOfNumbers(series: Series | undefined): boolean {
+  return ["sum", "avg", "min", "max", "quantile", "last_value"].includes(series?.item.aggFn ?? "");
+}
+
 async function fieldsOf(input: PlanInput, params: Params): Promise<(Expression | undefined)[]> {
   const texts = input.series.map(({ item, index }) => {
     if (item.aggFn === "count") return undefined;
@@ -136,7 +140,12 @@ async function fieldsOf(input: PlanInput, params: Params): Promise<(Expression |
   for (const [i, text] of texts.entries()) {
     await ownTurn();
     const emit = (field: string) => emitExpression(field, input.schema, params);
-    emitted.push(text === undefined ? undefined : at(`series.${input.series[i]?.index}.field`, () => emit(text)));
+    const path = `series.${input.series[i]?.index}.field`;
+    const field = text === undefined ? undefined : at(path, () => emit(text));
+    if (field?.type?.family === "text" && field.column !== undefined && isOfNumbers(input.series[i])) {
+      input.warn(path, `${field.column} is text: only values that are numbers count`);
+    }
+    emitted.push(field);
   }
   const typed = await withTypes(
     emitted.filter((one) => one !== undefined),

@@ -23,6 +23,8 @@ export type PlanInput = {
   readonly mostGroups: number | undefined;
   /** Whether a quantile may hold all values of the table in memory. */
   readonly exactQuantiles: boolean;
+  /** Tells the caller of what may not be meant as it is understood. */
+  readonly warn: (path: string, message: string) => void;
   /** Asks the engine for the types of expressions over the table. */
   readonly typesOf: (expressions: readonly string[], params: Params) => Promise<readonly ColumnType[]>;
 };

@@ -1,7 +1,7 @@
 /** A limit of groups on a real engine: the same groups as ranking all of them here, without sending them. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ChartEngine, type ChartRoom, chartRoom, startEngine } from "../../../harness/engine/chart-engine.ts";
-import { limitGroups } from "../answer/rows.ts";
+import { limitGroups } from "../answer/groups.ts";
 
 const t0 = Date.UTC(2024, 4, 1);
 const from = (tableName: string) => ({ databaseName: "c", tableName });
@@ -61,7 +61,8 @@ test.each([
       group: row.group,
       values: items.map((_, i) => row[`series_${i}.data`]),
     }));
-    expect({ rows: got, truncated }, `limit ${limit}`).toEqual(expected);
+    const wanted = { rows: expected.rows, truncated: expected.left.length > 0 };
+    expect({ rows: got, truncated }, `limit ${limit}`).toEqual(wanted);
   }
 });
 

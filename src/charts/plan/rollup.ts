@@ -40,7 +40,7 @@ type Span = { readonly fromMs: number; readonly untilMs: number };
 /** The part of the range that whole buckets of the rollup cover. */
 function wholeBuckets({ range, buckets }: PlanInput, rollup: Rollup): Span | undefined {
   const size = granularityMs[rollup.minGranularity];
-  if (buckets.zone !== "UTC" || buckets.sizeMs % size !== 0) return undefined;
+  if (!buckets.isOne && (buckets.zone !== "UTC" || buckets.sizeMs % size !== 0)) return undefined;
   const complete = rollup.minDate === undefined ? 0 : Date.parse(rollup.minDate);
   const fromMs = Math.ceil(Math.max(range.startMs, complete) / size) * size;
   // The last millisecond belongs to the range.

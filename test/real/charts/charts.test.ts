@@ -118,7 +118,9 @@ describe("charts", () => {
       ["WEB", 1196],
     ]);
     // A plugin: ignores members it does not know, sends ones we do not.
-    expect((await ask({ displayType: "line" }, { dataSource: "events", sortOrder: "desc" })).status).toBe(200);
+    const unknown = await ask({ displayType: "line" }, { dataSource: "events", sortOrder: "desc" });
+    expect(unknown.status).toBe(200);
+    expect(JSON.parse(unknown.headers.get("x-chart-warnings") as string)).toHaveLength(3);
   });
 
   test("errors carry message, error and code, and the place", async () => {
@@ -164,6 +166,52 @@ describe("charts", () => {
     ]);
   });
 
+  test("a misspelt member is refused with the one that was meant", async () => {
+    const { status, json } = await ask({}, { groupby: ["Service"] });
+    expect([status, json.issues]).toEqual([
+      400,
+      [{ path: "series.0.groupby", message: "is not a known member; did you mean groupBy?" }],
+    ]);
+  });
+
+  test("our own endpoint says what is known of the answer, the contract's body stays as it is", async () => {
+    const body = {
+      ...chart({ granularity: "none" }, { groupBy: ["Service"], where: "web or api" }),
+      orderBy: "series_0",
+    };
+    const { status, json } = await call("POST", "/api/v2/charts/query", body);
+    expect([status, json.data]).toEqual([200, []]);
+    expect(json.meta).toMatchObject({
+      bucketMs: 3_600_000,
+      cache: "miss",
+      warnings: [expect.stringContaining("write OR")],
+    });
+    const number = await call("POST", "/api/v2/charts/query", chart({ granularity: "none" }));
+    expect(number.json.data).toEqual([{ ts_bucket: t0, group: [], "series_0.data": 3601 }]);
+    expect(number.json.meta).toMatchObject({ firstBucketPartial: false, lastBucketPartial: false, rowsRead: 3601 });
+    expect(Object.keys((await ask()).json)).toEqual(["data"]);
+    expect((await ask({ granularity: "none" })).status).toBe(400);
+  });
+
+  test("long answers are compressed for those who ask, under a tag of their own", async () => {
+    const long = () => chart({ granularity: "30s" }, { groupBy: ["n"] });
+    const plain = await call("POST", "/api/v2/charts/series", long(), { "Accept-Encoding": "identity" });
+    const gzip = await call("POST", "/api/v2/charts/series", long(), { "Accept-Encoding": "gzip" });
+    expect([plain.headers.get("content-encoding"), gzip.headers.get("content-encoding")]).toEqual([null, "gzip"]);
+    expect(gzip.json).toEqual(plain.json);
+    const tag = gzip.headers.get("etag") as string;
+    expect(tag).not.toBe(plain.headers.get("etag"));
+    const again = await call("POST", "/api/v2/charts/series", long(), {
+      "Accept-Encoding": "gzip",
+      "If-None-Match": tag,
+    });
+    expect(again.status).toBe(304);
+    const short = await call("POST", "/api/v2/charts/series", chart(), { "Accept-Encoding": "gzip" });
+    expect(short.headers.get("content-encoding")).toBeNull();
+    const csv = await call("POST", "/api/v2/charts/series", long(), { "Accept-Encoding": "gzip", Accept: "text/csv" });
+    expect(csv.text.trim().split("\r\n")).toHaveLength(plain.json.data.length + 1);
+  });
+
   test("an idle service is woken by a chart; a stopped one is 503", async () => {
     const state = async () => (await served.api.getService({ params: service.params })).state;
     await until("the service is idle", async () => (await state()) === "idle");
@@ -172,5 +220,6 @@ describe("charts", () => {
     await until("the service is stopped", async () => (await state()) === "stopped");
     const answer = await ask();
     expect([answer.status, answer.json.code]).toEqual([503, "SERVICE_UNAVAILABLE"]);
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
   });
 });
