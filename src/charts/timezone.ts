@@ -59,13 +59,13 @@ export function dayAt(ms: number, zone: string): number {
 /** A stretch of time in which a zone keeps its offset. It ends where the next one begins. */
 export type Stretch = { readonly fromMs: number; readonly offsetMs: number };
 
-/** Clocks are looked at this often. No zone has changed its clocks twice within this time since 1970. */
-const lookMs = 8 * dayMs;
+/** Clocks are looked at this often. No zone has changed its clocks twice within six days since 1970. */
+const lookMs = 4 * dayMs;
 const looked = new Map<string, readonly Stretch[]>();
 /** Zones and spans whose stretches are remembered at a time. */
 const maxLooked = 20_000;
 /** Spans that are looked at together: about half a year. */
-const spanMs = 24 * lookMs;
+const spanMs = 48 * lookMs;
 
 /** The zone's offsets from `fromMs` up to `untilMs`, in order; the first one begins at -Infinity. */
 export function stretchesOf(zone: string, fromMs: number, untilMs: number): readonly Stretch[] {

@@ -198,6 +198,29 @@ describe.each(tables.map((table, i) => ({ ...table, i })))("time of type $type, 
   });
 });
 
+test("coarser times that cannot hold the row's time do not prune", async () => {
+  const { client } = engine;
+  await client.command(`CREATE TABLE c.far (t DateTime64(3, 'UTC'), h DateTime MATERIALIZED toStartOfHour(t),
+    d Date MATERIALIZED toDate(t), year Date MATERIALIZED toStartOfYear(t)) ENGINE = MergeTree ORDER BY (h, d)`);
+  await client.command(
+    "INSERT INTO c.far VALUES ('2106-02-07 06:28:15'), ('2106-02-07 06:28:17'), ('2149-06-06 12:00:00'), ('2150-01-01 00:00:00'), ('2200-01-01 00:00:00')",
+  );
+  const from = { databaseName: "c", tableName: "far" };
+  const lists = ["t", "toStartOfHour(t), t", "h, t", "d, t", "year, h, d, t", "t, addDays(t, 40)"];
+  const source = (list: string) => ({ name: list, kind: "table" as const, from, timestampValueExpression: list });
+  const far = chartRoom(client, Object.fromEntries(lists.map((list) => [list, source(list)])));
+  for (const list of lists) {
+    const series = [{ sourceId: list, aggFn: "count" as const }];
+    const { data } = await far.ask({ startTime: 0, endTime: Date.UTC(2201, 0, 1), granularity: "30d", series });
+    expect(
+      data.map((row) => row["series_0.data"]),
+      list,
+    ).toEqual([2, 1, 1, 1]);
+    const only = { startTime: Date.UTC(2106, 1, 7, 6, 28, 15), endTime: Date.UTC(2106, 1, 7, 6, 28, 17), series };
+    expect((await far.ask({ ...only, granularity: "1h" })).data[0]?.["series_0.data"], list).toBe(2);
+  }
+});
+
 test("nothing is lost at the ends of what the engine's times can hold", async () => {
   const { client } = engine;
   await client.command("CREATE TABLE c.ends (t DateTime64(9, 'UTC')) ENGINE = MergeTree ORDER BY t");

@@ -84,6 +84,13 @@ test("the answer is the same for aligned and for crooked ranges, and says what w
   }
 });
 
+test("one bucket for the whole range is read from it in any zone", async () => {
+  for (const timezone of ["UTC", "Asia/Kolkata"]) {
+    const range = { startTime: t0 + 1, endTime: t0 + 50_000_123, granularity: "none" as const, timezone };
+    expect(await compare(items, range)).toEqual(["c.hourly"]);
+  }
+});
+
 test("it is left alone where it could not give the same answer", async () => {
   expect(await compare(items, { granularity: "30m" })).toEqual([]);
   expect(await compare(items, { granularity: "6h", timezone: "Asia/Kolkata" })).toEqual([]);
