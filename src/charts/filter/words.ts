@@ -37,7 +37,8 @@ export function holdsWords({ sql, indexed }: Text, plain: string, params: Params
   if (tokens.length === 1 && tokensOf(plain)[0] === plain.toLowerCase()) return tokens[0] as string;
   if (/^[A-Za-z0-9]+$/.test(plain)) {
     const token = `hasToken(lower(${sql}), ${params.bind(plain.toLowerCase(), "String")})`;
-    return `(${token} OR (NOT isValidASCII(${sql}) AND ${contained} AND ${unicode}))`;
+    // What does not hold the letters at all, which most text does not, is looked at no further.
+    return `(${contained} AND (${token} OR (NOT isValidASCII(${sql}) AND ${unicode})))`;
   }
   const own = pattern(plain.toLowerCase(), outsideAscii, before, after);
   const plainly = `match(lower(${sql}), ${params.bind(own, "String")})`;
