@@ -116,6 +116,27 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
   updateBackupConfiguration: [
     { title: "Every night, kept for a week", body: { backupStartTime: "03:30", backupRetentionPeriodInHours: 168 } },
   ],
+  queryChart: [
+    {
+      title: "A table: the ten services with the most errors, and the others",
+      body: {
+        startTime: 1_714_557_600_000,
+        endTime: 1_714_561_199_999,
+        granularity: "none",
+        orderBy: "series_0",
+        limit: 10,
+        others: true,
+        series: [
+          {
+            sourceId: "00000000-0000-4000-8000-000000000000",
+            aggFn: "count",
+            where: "SeverityText:error",
+            groupBy: ["Service"],
+          },
+        ],
+      },
+    },
+  ],
   queryChartSeries: [
     {
       title: "Requests and their 95th percentile, by half hour",

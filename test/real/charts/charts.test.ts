@@ -188,7 +188,11 @@ describe("charts", () => {
     });
     const number = await call("POST", "/api/v2/charts/query", chart({ granularity: "none" }));
     expect(number.json.data).toEqual([{ ts_bucket: t0, group: [], "series_0.data": 3601 }]);
-    expect(number.json.meta).toMatchObject({ firstBucketPartial: false, lastBucketPartial: false, rowsRead: expect.any(Number) });
+    expect(number.json.meta).toMatchObject({
+      firstBucketPartial: false,
+      lastBucketPartial: false,
+      rowsRead: expect.any(Number),
+    });
     expect(Object.keys((await ask()).json)).toEqual(["data"]);
     expect((await ask({ granularity: "none" })).status).toBe(400);
   });
