@@ -100,6 +100,21 @@ describe("gauges", () => {
     expect(await only("gauge", "g2", { range: { granularity: "1d" } })).toEqual([7]);
   });
 
+  test("without buckets a series gives its last value of the range, and a sum what it grew by", async () => {
+    await insert("gauge", [
+      { name: "g3", ms: t0 + minute, value: 1 },
+      { name: "g3", ms: t0 + 8 * minute, value: 4 },
+      { name: "g3", pod: "b", ms: t0 + 2 * minute, value: 5 },
+      { name: "g3", pod: "b", ms: t0 + 11 * minute, value: 90 },
+    ]);
+    const range = { granularity: "none" as const };
+    expect(await values("gauge", "g3", { range })).toEqual([{ ms: 0, group: [], value: 9 }]);
+    const points = [100, 150, 7].map((value, i) => ({ name: "d3", ms: t0 + 4 * i * minute, value }));
+    await insert("sum", points, { AggregationTemporality: 1, IsMonotonic: true });
+    expect(await only("sum", "d3", { range })).toEqual([257]);
+    expect(await only("sum", "no such metric", { range })).toEqual([0]);
+  });
+
   test("a metric is found by field alone, as callers of the relative send it", async () => {
     const { data } = await room.ask({
       startTime: t0,
