@@ -1,11 +1,12 @@
 /** Random charts over random tables for a while: a real engine against plain computation over the same rows. */
+import { numberOf, seedOf } from "../harness/bounds.ts";
 import { compareCharts } from "../harness/charts/compare.ts";
 import { startEngine } from "../harness/engine/chart-engine.ts";
 
 export const description = "random charts in all time zones: every value as computed plainly";
 
-const seconds = Number(process.env.MILLRACE_SOAK_SECONDS ?? 60);
-const seed = Number(process.env.MILLRACE_SOAK_SEED ?? Date.now() % 1_000_000);
+const seconds = numberOf("SECONDS", 60);
+const seed = seedOf();
 
 export async function run(): Promise<Record<string, string | number>> {
   await using engine = await startEngine();
