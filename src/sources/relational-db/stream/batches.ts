@@ -93,6 +93,11 @@ export class Gatherer {
     }
   }
 
+  /** This position is confirmed without a batch: from now on no batch may record one that is not later. */
+  settle(lsn: bigint): void {
+    if (this.#end !== undefined && this.#end <= lsn) this.#end = undefined;
+  }
+
   /** True when the relation has been told of on this connection. */
   knows(oid: number): boolean {
     return this.#relations.has(oid);

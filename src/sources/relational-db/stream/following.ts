@@ -173,6 +173,7 @@ export class Following {
     const stream = this.#stream;
     if (stream === undefined || lsn <= stream.confirmed || Date.now() < this.#offerAt) return;
     this.#offerAt = Date.now() + offerPauseMs;
+    this.#gatherer.settle(lsn);
     // What cannot be remembered now is offered again.
     this.#parts.remember(lsn).then(
       () => stream.confirm(lsn),
