@@ -4,6 +4,7 @@ import { StoredForms } from "../../src/pipes/durable.ts";
 import type { DurableShapes } from "../../src/sources/durable.ts";
 import type { Durable, SourceContext, SourceLedger, TableDestination } from "../../src/sources/source.ts";
 import { anyNetwork } from "../network/network.ts";
+import type { At } from "./source-contract.ts";
 
 export const testDestination: TableDestination = {
   kind: "table",
@@ -42,10 +43,11 @@ export function testContext<D extends Durable = Durable>(own: OwnContext<D> = {}
   };
 }
 
-/** Marks that outlive the source, stored as in the ledger. */
+/** Marks that outlive the source, stored as in the ledger. Each note is a step. */
 export function keptMarks<D extends Durable>(
   shapes: DurableShapes,
   stored: Map<string, Json>,
+  at: At = async (_step, work) => await work(),
 ): Pick<SourceLedger<D>, "marks" | "note"> {
   const forms = new StoredForms(shapes);
   return {
@@ -55,8 +57,9 @@ export function keptMarks<D extends Durable>(
       const sent = JSON.stringify(Object.entries(forms.readMarks(found)));
       return new Map<string, D["marks"][K]>(JSON.parse(sent));
     },
-    note: async (noted) => {
-      for (const [key, mark] of Object.entries(forms.writeMarks(noted))) stored.set(key, mark);
-    },
+    note: (noted) =>
+      at("note", () => {
+        for (const [key, mark] of Object.entries(forms.writeMarks(noted))) stored.set(key, mark);
+      }),
   };
 }

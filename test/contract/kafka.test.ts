@@ -1,7 +1,7 @@
 import { createRecordsBatch } from "@platformatic/kafka";
 import { anyNetwork } from "../../harness/network/network.ts";
 import { keptMarks, testContext } from "../../harness/sources/source-context.ts";
-import { describeSource, type World } from "../../harness/sources/source-contract.ts";
+import { type At, describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { Dialer } from "../../src/outgoing/dialer.ts";
 import {
@@ -98,12 +98,12 @@ class MemoryBroker implements BrokerClient {
 const config: MessageBrokerConfig = { brokers: "memory:1", topics: "t" };
 let lives = 0;
 
-function contextOf(world: World): SourceContext<KafkaDurable> {
+function contextOf(world: World, at: At): SourceContext<KafkaDurable> {
   return testContext({
     // Batches of another size in each life: by age, and by bytes.
     settings: { streaming_max_insert_wait_ms: 1 + (lives % 3) * 3 },
     memoryGb: lives % 2 === 0 ? 1 : 0.000_002,
-    ledger: keptMarks<KafkaDurable>(durable, world.marks),
+    ledger: keptMarks<KafkaDurable>(durable, world.marks, at),
     destination: {
       query: async (sql) => {
         if (sql.startsWith("SELECT number")) throw new ClickHouseError(27, 400, "Code: 27. Cannot parse");
@@ -141,12 +141,12 @@ const expected = [...partitions.values()]
 
 describeSource("Kafka", () => ({
   durable,
-  open: async (world) => {
+  open: async (world, at) => {
     lives += 1;
     // Some brokers of a cluster that is being upgraded know no ids of topics.
     const client = new MemoryBroker(1 + (lives % 4), lives % 3 === 0 ? noTopicId : "topic-id");
     const rows = await rowsOf<KafkaMessage>(config, new Dialer(anyNetwork.policy, "schemaRegistry.url"));
-    return untilEnd(new KafkaSource({ config, context: contextOf(world), client, rows, join: alone }));
+    return untilEnd(new KafkaSource({ config, context: contextOf(world, at), client, rows, join: alone }));
   },
   expected,
   rowsOf: async (insert) => {

@@ -1,7 +1,7 @@
 import { MemoryStream, record } from "../../harness/kinesis/memory-stream.ts";
 import { aggregated } from "../../harness/kinesis/pipes.ts";
 import { keptMarks, testContext, testDestination } from "../../harness/sources/source-context.ts";
-import { describeSource, type World } from "../../harness/sources/source-contract.ts";
+import { type At, describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { childOf } from "../../src/lib/abort.ts";
 import { durable, type KinesisDurable } from "../../src/sources/managed-stream/durable.ts";
@@ -40,9 +40,9 @@ function stream(): MemoryStream {
 const expected = ["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "b0", "b1", "c0", "c1", "d0", "d1"];
 let lives = 0;
 
-function contextOf(world: World): SourceContext<KinesisDurable> {
+function contextOf(world: World, at: At): SourceContext<KinesisDurable> {
   return testContext({
-    ledger: keptMarks<KinesisDurable>(durable, world.marks),
+    ledger: keptMarks<KinesisDurable>(durable, world.marks, at),
     destination: {
       query: async (sql) => {
         if (sql.includes("unreadable")) throw new ClickHouseError(27, 400, "Code: 27. DB::Exception: Cannot parse");
@@ -73,11 +73,11 @@ describeSource("Kinesis", () => {
   const upstream = stream();
   return {
     durable,
-    open: async (world) => {
+    open: async (world, at) => {
       lives += 1;
       const source = new StreamSource({
         config: { streamName: "s", region: "us-east-1" },
-        context: contextOf(world),
+        context: contextOf(world, at),
         api: upstream,
         fanOut: undefined,
         encoder: new JsonRows(planRows(testDestination, "JSONEachRow", virtualColumns("s"))),

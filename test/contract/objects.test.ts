@@ -1,5 +1,5 @@
 import { keptMarks, testContext } from "../../harness/sources/source-context.ts";
-import { describeSource, type World } from "../../harness/sources/source-contract.ts";
+import { type At, describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { durable, type ObjectDurable } from "../../src/sources/object-storage/durable.ts";
 import type { ObjectStorageConfig } from "../../src/sources/object-storage/kind.ts";
@@ -55,12 +55,12 @@ const config: ObjectStorageConfig = { url: "http://host/bucket/in/*" };
 
 let lives = 0;
 
-function contextOf(world: World): SourceContext<ObjectDurable> {
+function contextOf(world: World, at: At): SourceContext<ObjectDurable> {
   lives += 1;
   return testContext({
     // Another number of files per batch in each life.
     settings: { object_storage_max_file_count: 1 + (lives % 5), object_storage_max_insert_bytes: 2 ** 30 },
-    ledger: keptMarks<ObjectDurable>(durable, world.marks),
+    ledger: keptMarks<ObjectDurable>(durable, world.marks, at),
     destination: {
       query: async () => {
         throw new ClickHouseError(117, 400, "Code: 117. Unreadable");
@@ -71,8 +71,8 @@ function contextOf(world: World): SourceContext<ObjectDurable> {
 
 describeSource("object storage", () => ({
   durable,
-  open: async (world) =>
-    new ObjectSource({ config, context: contextOf(world), store: new MemoryStore(objects), pattern: "in/*" }),
+  open: async (world, at) =>
+    new ObjectSource({ config, context: contextOf(world, at), store: new MemoryStore(objects), pattern: "in/*" }),
   expected: [...objects]
     .filter(([key]) => key.startsWith("in/") && key !== "in/05.json" && key !== "in/no-format.bin")
     .flatMap(([, content]) => content.split("\n")),
