@@ -1,4 +1,4 @@
-/** What a child in a control group can take from its neighbours. */
+/** How much a child in a control group can take from its neighbours. */
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -20,7 +20,7 @@ function start(program: string, group: GroupLimits & { name: string }) {
   return spawnConfined(process.execPath, args, nodeRules, { stdio: [...stdio], environment: {}, group });
 }
 
-/** Counts turns of a loop for a second, on `threads` threads besides the first that only keep processors busy. */
+/** Counts loop iterations for a second, with `threads` further threads that only keep processors busy. */
 const counting = (threads: number) => `
   const { Worker } = process.getBuiltinModule("node:worker_threads");
   const workers = Array.from({ length: ${threads} }, () => new Worker("for (;;);", { eval: true }));
@@ -65,7 +65,7 @@ describe.skipIf(!possible)("a control group", () => {
     const [turns] = (await once(quiet, "message")) as [number];
     hostile.kill("SIGKILL");
     await once(hostile, "exit");
-    // Without groups it would have the part of one thread among more than sixteen.
+    // Without groups it would get the share of one thread among more than sixteen.
     expect(turns).toBeGreaterThan(free / 5);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Control groups: a child gets a fair part of the processors and bounds of memory and threads, where the system lets us
- * make groups below our own. Version 1 needs root; version 2 a group that is delegated to us, such as a systemd service
- * with Delegate=yes. https://docs.kernel.org/admin-guide/cgroup-v2.html
+ * Control groups: a child gets a fair share of the processors and limits of memory and threads, where the system allows
+ * groups below our own. Version 1 needs root; version 2 a group that is delegated to us, such as a systemd service with
+ * Delegate=yes. https://docs.kernel.org/admin-guide/cgroup-v2.html
  */
 import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
@@ -9,13 +9,13 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 export type GroupLimits = {
-  /** Everything that the child and its page cache may hold; above it the child is killed. Undefined: no bound. */
+  /** Limit of the child's memory and page cache; above it the child is killed. Undefined: no limit. */
   readonly memoryBytes?: number;
   /** Processes and threads. */
   readonly tasks: number;
 };
 
-/** Where groups are made: a folder per controller in version 1, one folder in version 2. */
+/** Where groups are created: a folder per controller in version 1, one folder in version 2. */
 export type Groups =
   | { readonly version: 1; readonly folders: Readonly<Partial<Record<Controller, string>>> }
   | { readonly version: 2; readonly folder: string };
@@ -28,20 +28,23 @@ const weights = { 1: ["cpu.shares", "1024"], 2: ["cpu.weight", "100"] } as const
 
 let known: { readonly groups: Groups | undefined } | undefined;
 
-/** Found out once per process. Undefined where we may make no groups. In version 2, moves this process to a group of its own. */
+/**
+ * Determined once per process. Undefined where no groups may be created. In version 2, moves this process to a group of
+ * its own.
+ */
 export function availableGroups(): Groups | undefined {
   known ??= { groups: findGroups() };
   return known.groups;
 }
 
 /**
- * Makes a group for the child, puts it there while it starts, and removes the group when the child has ended. Limits are a
- * help: where there are no groups, or one cannot be made, the child runs without.
+ * Creates a group for the child, moves the child into it while it starts, and removes the group when the child has
+ * ended. Limits are best effort: where no group can be created, the child runs without one.
  */
 export function enterGroup(child: ChildProcess, groups: Groups | undefined, name: string, limits: GroupLimits): void {
   if (groups === undefined || child.pid === undefined) return;
   try {
-    // Not awaited: the kernel takes some milliseconds, and the child as many to begin its work.
+    // Not awaited: the kernel takes some milliseconds, and so does the child until it begins its work.
     for (const file of makeGroup(groups, name, limits)) writeFile(file, String(child.pid)).catch(() => {});
   } catch {
     removeGroup(groups, name);
@@ -49,7 +52,7 @@ export function enterGroup(child: ChildProcess, groups: Groups | undefined, name
   child.once("exit", () => removeGroup(groups, name));
 }
 
-/** Makes the group, or takes it as an earlier run has left it, and returns the files that take pids. */
+/** Creates the group, or reuses one left by an earlier run, and returns the files that take pids. */
 function makeGroup(groups: Groups, name: string, limits: GroupLimits): string[] {
   if (groups.version === 2) return [makeFolder(join(groups.folder, name), settingsOf(2, controllers, limits))];
   return Object.entries(groups.folders).map(([controller, folder]) =>
@@ -63,7 +66,7 @@ function removeGroup(groups: Groups, name: string): void {
     try {
       rmdirSync(join(folder, name));
     } catch {
-      // Never made, or its last process is still being buried: an empty group costs nothing, and is taken again.
+      // Never created, or its last process has not been reaped yet: an empty group costs nothing and is reused.
     }
   }
 }
@@ -98,7 +101,7 @@ function findGroups(): Groups | undefined {
   }
 }
 
-/** Tries, because permissions of this file system do not tell. */
+/** Tries it, because the permissions of this file system are not conclusive. */
 function usable(groups: Groups | undefined): Groups | undefined {
   if (groups === undefined) return undefined;
   const name = `millrace-try-${process.pid}`;
@@ -113,8 +116,8 @@ function usable(groups: Groups | undefined): Groups | undefined {
 }
 
 /**
- * In version 2 only groups without processes of their own have controllers for those below. So this process moves to a
- * group below, if nobody else is in its group.
+ * In version 2 only groups without processes of their own have controllers for child groups. So this process moves to a
+ * child group, if it is alone in its group.
  */
 function delegated(folder: string): Groups | undefined {
   const has = readFileSync(join(folder, "cgroup.controllers"), "utf8").trim().split(" ");
@@ -135,7 +138,10 @@ function delegated(folder: string): Groups | undefined {
   }
 }
 
-/** Folders of the groups that a process is in, by controller, and of its group of version 2. Texts of /proc. */
+/**
+ * Folders of the groups that contain a process, by controller, and of its version 2 group. Arguments are texts of
+ * /proc.
+ */
 export function ownGroups(cgroup: string, mountinfo: string): Partial<Record<Controller | "unified", string>> {
   const own: Partial<Record<Controller | "unified", string>> = {};
   for (const line of mountinfo.split("\n")) {

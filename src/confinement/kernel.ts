@@ -1,4 +1,4 @@
-/** System calls that Node has no function for. Linux on x64 and arm64. Used in a process that has one thread of ours. */
+/** System calls for which Node has no function. Linux on x64 and arm64. Used in a process with one thread of ours. */
 import { createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);
@@ -23,7 +23,7 @@ export class KernelError extends Error {
   }
 }
 
-/** The architectures that the numbers above are known for. */
+/** The architectures with known numbers. */
 export type Architecture = keyof typeof numbers;
 
 /** Undefined on other systems and architectures. */
@@ -34,21 +34,21 @@ export function architecture(): Architecture | undefined {
 
 type Library = Pick<typeof import("ffi-rs"), "open" | "load" | "DataType" | "FFITypeTag">;
 
-/** Loaded with the first call. */
+/** Loaded by the first call. */
 let library: Library | undefined;
 
 function loaded(): Library {
   if (library === undefined) {
     library = find();
-    // An empty path is the process itself, which has the C library loaded.
+    // An empty path means the process itself, which has the C library loaded.
     library.open({ library: "c", path: "" });
   }
   return library;
 }
 
 /**
- * The package's binding of this platform. Its index would have Node write a report of the process to tell one C library
- * from the other, which takes 5 ms of every start; it is asked only where there is no binding for the usual one.
+ * The package's binding of this platform. Its index would have Node write a process report to detect the C library,
+ * which takes 5 ms of every start; it is used only where the usual binding is missing.
  */
 function find(): Library {
   try {
@@ -88,7 +88,9 @@ export function kernelCall(name: CallName, ...args: readonly (number | Buffer)[]
   return value;
 }
 
-/** Copies bytes to memory of their own, which stays until the process ends or runs another program; its address. */
+/**
+ * Copies bytes to memory that stays allocated until the process ends or executes another program; returns its address.
+ */
 export function placed(bytes: Buffer): number {
   const readWrite = 3;
   const privateAnonymous = 0x22;

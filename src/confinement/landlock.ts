@@ -1,12 +1,12 @@
 /**
- * Landlock: a process gives up rights for itself and all that it starts, for good. No rights are needed for it.
+ * Landlock: a process permanently gives up rights for itself and all its children. It needs no privileges.
  * https://docs.kernel.org/userspace-api/landlock.html
  */
 import { closeSync, constants, lstatSync, openSync, statSync } from "node:fs";
 import { architecture, kernelCall } from "./kernel.ts";
 import type { Rules } from "./rules.ts";
 
-/** Rights on files, each with the version of Landlock that brought it. */
+/** Rights on files, each with the version of Landlock that introduced it. */
 const fileRights = {
   execute: [0, 1],
   writeFile: [1, 1],
@@ -31,7 +31,7 @@ type FileRight = keyof typeof fileRights;
 
 const read: readonly FileRight[] = ["readFile", "readDir"];
 const execute: readonly FileRight[] = ["readFile", "execute"];
-/** Regular files and folders: whoever reads in such a folder is neither led away by a link nor kept waiting by a pipe. */
+/** Regular files and folders: a reader of such a folder can neither be redirected by a link nor blocked by a pipe. */
 const readWrite: readonly FileRight[] = [
   ...read,
   "writeFile",
@@ -44,7 +44,7 @@ const readWrite: readonly FileRight[] = [
 ];
 const withLinks: readonly FileRight[] = [...readWrite, "makeSym"];
 const withSockets: readonly FileRight[] = ["removeFile", "makeSock", "resolveUnix"];
-/** The rights that mean something for a file that is not a folder; the kernel refuses others in its rule. */
+/** The rights that apply to a file that is not a folder; the kernel refuses others in its rule. */
 const ofFiles: readonly FileRight[] = ["execute", "writeFile", "readFile", "truncate", "ioctlDev"];
 
 const bindTcp = 1n;
@@ -59,7 +59,7 @@ const netPort = 2;
 const versionFlag = 1;
 const pathOnly = 0o10000000;
 
-/** The version of the kernel's Landlock; 0: it has none, it is switched off, or the kernel cannot be asked. */
+/** The version of the kernel's Landlock; 0 when it is missing, disabled or cannot be queried. */
 export function landlockVersion(): number {
   if (architecture() === undefined) return 0;
   try {
@@ -69,7 +69,7 @@ export function landlockVersion(): number {
   }
 }
 
-/** What the wall lacks at this version, in words; empty: nothing. */
+/** What the confinement lacks at this version, in words; empty when it is complete. */
 export function missingAt(version: number): string[] {
   return [
     ...(version < 2 ? ["engines are not limited to their folders, which needs Linux 5.19"] : []),
@@ -80,8 +80,8 @@ export function missingAt(version: number): string[] {
 }
 
 /**
- * Confines the calling thread, and everything that it starts from now on. Needs PR_SET_NO_NEW_PRIVS. `version` is
- * what to use at most. Throws when a folder to write in is missing or a symbolic link, or the kernel refuses.
+ * Confines the calling thread, and everything that it starts from now on. Needs PR_SET_NO_NEW_PRIVS. `version` is the
+ * highest version to use. Throws when a writable folder is missing or a symbolic link, or the kernel refuses.
  */
 export function restrictSelf(rules: Rules, version: number): void {
   const handled = bits(Object.keys(fileRights) as FileRight[], version);

@@ -1,4 +1,4 @@
-/** What the launcher is told. */
+/** The launcher's input. */
 import type { Rules } from "./rules.ts";
 
 export type Launch = {
@@ -8,16 +8,16 @@ export type Launch = {
   /** The whole environment of the program. */
   readonly environment: Readonly<Record<string, string>>;
   readonly rules: Rules;
-  /** The pid of the process whose end ends the program. */
+  /** The pid of the process with which the program ends. */
   readonly parent: number;
-  /** Descriptors beyond the standard three that the program gets. */
+  /** Descriptors, besides the standard three, that the program inherits. */
   readonly inherited: readonly number[];
-  /** The version of Landlock to use at most. */
+  /** The highest version of Landlock to use. */
   readonly landlock: number;
 };
 
 /**
- * The launcher's only variable: the number of the descriptor that a Launch comes through, as JSON. It may hold secrets, so
- * it is no argument.
+ * The launcher's only variable: the number of the descriptor from which it reads a Launch, as JSON. A Launch may hold
+ * secrets, so it is not an argument.
  */
 export const launchVariable = "MILLRACE_LAUNCH";

@@ -1,4 +1,4 @@
-/** What a process gives up besides access: rights of root, new privileges, and life without its parent. */
+/** What a process gives up besides access: root's capabilities, new privileges, and life without its parent. */
 import { kernelCall } from "./kernel.ts";
 
 /** include/uapi/linux/prctl.h */
@@ -6,7 +6,7 @@ const setParentDeathSignal = 1;
 const setNoNewPrivileges = 38;
 
 const sigkill = 9;
-/** From here on no program that is run gets rights that its caller has not, such as those of a setuid file. */
+/** From here on no executed program gains rights that its caller lacks, such as those of a setuid file. */
 export function forbidNewPrivileges(): void {
   kernelCall("prctl", setNoNewPrivileges, 1);
 }
@@ -18,8 +18,8 @@ export function dieWithParent(parent: number): void {
 }
 
 /**
- * Gives up every capability: root without them is a user like any other, who owns root's files. Because no new privileges
- * are allowed, running a program as root does not bring them back.
+ * Drops every capability: root without them is an ordinary user who owns root's files. Because no new privileges are
+ * allowed, executing a program as root does not restore them.
  */
 export function dropCapabilities(): void {
   // struct __user_cap_header_struct: version 3, this thread; then two empty sets of effective, permitted, inheritable.

@@ -1,23 +1,23 @@
 /**
- * A launcher that is started before it is needed, so that its own start, about 45 ms, is no part of the wait for the
- * program. It waits in the kernel and takes no processor time.
+ * A launcher that is started before it is needed, so that its own start, about 45 ms, does not delay the program. It
+ * waits in the kernel and takes no processor time.
  */
 import type { ChildProcess, StdioOptions } from "node:child_process";
 import type { Socket } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { startLauncher } from "./start-launcher.ts";
 
-/** Not at once: the program that has just been started needs the processor more. */
+/** Delayed, because the program that has just started needs the processor more. */
 const refillAfterMs = 500;
 
 type Shape = { readonly stdio: StdioOptions; readonly cacheDir: string | undefined };
 
-/** Keeps one launcher ready, of the kind that was asked for last. It ends with this process. */
+/** Keeps one launcher ready, of the kind that was requested last. It ends with this process. */
 export class ReadyLauncher {
   #ready: (Shape & { readonly child: ChildProcess }) | undefined;
   #refilling: NodeJS.Timeout | undefined;
 
-  /** A launcher that waits for its launch: the one that is ready, or a new one. */
+  /** A launcher that waits for its launch: the ready one, or a new one. */
   take(stdio: StdioOptions, cacheDir: string | undefined): ChildProcess {
     const shape = { stdio, cacheDir };
     const ready = this.#ready;

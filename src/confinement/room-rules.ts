@@ -1,10 +1,10 @@
-/** What each kind of child may touch, and why. A child that needs one thing more gets it here. */
+/** What each kind of child may access, and why. Extend a child's access here. */
 import { fileURLToPath } from "node:url";
 import type { Rules } from "./rules.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The program and its packages. Nothing of an operator is in these folders. */
+/** The program and its packages. These folders hold nothing of the operator. */
 const program = [`${root}src`, `${root}node_modules`, `${root}package.json`];
 
 /** Shared libraries and where the dynamic loader finds them. */
@@ -18,10 +18,10 @@ const libraries = [
   "/etc/ld.so.conf.d",
 ];
 
-/** The dynamic loaders: the kernel runs them to run Node. */
+/** The dynamic loaders: the kernel executes them to start Node. */
 const loaders = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
 
-/** Certificates of authorities, and not the private keys that lie beside them. */
+/** Certificates of authorities, without the private keys stored beside them. */
 const certificates = [
   "/etc/ssl/certs",
   "/etc/ssl/cert.pem",
@@ -41,12 +41,12 @@ const timeZones = ["/etc/localtime", "/etc/timezone", "/usr/share/zoneinfo"];
 /** What the C library reads to resolve the names of this machine, such as localhost. */
 const localNames = ["/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf"];
 
-/** What it reads to resolve a name. */
+/** What the C library reads to resolve any name. */
 const nameResolution = [...localNames, "/etc/resolv.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols"];
 
 const devices = ["/dev/random", "/dev/urandom", "/dev/zero"];
 
-/** How large the machine is, and how busy. The launcher adds the process's own folder in /proc, and nobody else's. */
+/** Size and load of the machine. The launcher adds only the process's own folder in /proc. */
 const machine = [
   "/proc/cpuinfo",
   "/proc/filesystems",
@@ -67,10 +67,10 @@ const machine = [
   "/sys/kernel/mm/transparent_hugepage",
 ];
 
-/** Of Linux 5.19. */
+/** The version of Linux 5.19. */
 const engineLandlock = 2;
 
-/** What every Node process of ours needs to start. No network. */
+/** What each of our Node processes needs to start. No network. */
 export const nodeRules: Rules = {
   readWrite: ["/dev/null"],
   withLinks: [],
@@ -85,17 +85,17 @@ export const nodeRules: Rules = {
 };
 
 export type EngineAccess = {
-  /** The service's data directory: the engine links databases to their files in it. It exists. */
+  /** The service's data directory, in which the engine links databases to their files. It exists. */
   readonly dataDir: string;
-  /** Other folders of this service alone: run directory, backup staging, compiled code. They exist. */
+  /** Other folders of this service alone: run directory, backup staging, compile cache. They exist. */
   readonly folders: readonly string[];
   readonly connectPorts: readonly number[] | "any";
   readonly bindPorts: readonly number[];
 };
 
 /**
- * An engine host: whatever SQL makes it do stays in its service's own folders. It runs no program, opens no
- * unix socket, connects only to the given ports, and resolves names only while it may connect to any port.
+ * An engine host: whatever SQL makes it do stays in its service's own folders. It executes no program, opens no unix
+ * socket, connects only to the given ports, and resolves names only while it may connect to any port.
  */
 export function engineRules(access: EngineAccess): Rules {
   const { dataDir, folders, connectPorts, bindPorts } = access;
@@ -117,14 +117,16 @@ export function engineRules(access: EngineAccess): Rules {
 export type PipeWorkerAccess = {
   /** Folders of this pipe alone. They exist. */
   readonly folders: readonly string[];
-  /** Files that its settings name: certificates of the operator, and credentials for a source that uses the machine's. */
+  /**
+   * Files that its settings name: certificates of the operator, and credentials for a source that uses the machine's.
+   */
   readonly read: readonly string[];
 };
 
 /**
- * A pipe worker: it parses what a foreign source sends, and holds that source's secrets. It writes nothing but its own
- * folders and runs no program. It connects to any port, because sources listen anywhere; which addresses it may reach is
- * checked where it resolves names. It accepts no connections.
+ * A pipe worker: it parses what a foreign source sends, and holds that source's secrets. It writes only to its own
+ * folders and executes no program. It connects to any port, because sources listen anywhere; allowed addresses are
+ * checked at name resolution. It accepts no connections.
  */
 export function pipeWorkerRules({ folders, read }: PipeWorkerAccess): Rules {
   return {

@@ -1,33 +1,34 @@
-/** What a confined child may touch. Whatever is not named here is refused by the kernel. */
+/** What a confined child may access. The kernel refuses everything else. */
 
 export type Rules = {
   /**
-   * Folders and files: regular files and folders below may be read, written, made, moved within them and removed, never
-   * run. Nothing else may be made: the control plane reads in some of these folders, would follow links, and wait for pipes.
+   * Folders and files: regular files and folders below may be read, written, created, moved within them and deleted,
+   * never executed. No other kind may be created: the control plane reads in some of these folders, and would follow
+   * links and wait for pipes.
    */
   readonly readWrite: readonly string[];
   /**
-   * Folders: as `readWrite`, and symbolic links may be made. Nothing of ours may follow paths in there, and it must not
-   * lie in a folder of `readWrite`.
+   * Folders: as `readWrite`, and symbolic links may be created. Our own code may not follow paths in there, and it must
+   * not be inside a folder of `readWrite`.
    */
   readonly withLinks: readonly string[];
-  /** Folders and files: everything below may be read and listed. What does not exist is left out. */
+  /** Folders and files: everything below may be read and listed. Missing paths are ignored. */
   readonly read: readonly string[];
-  /** Files that may be read and run. What does not exist is left out. */
+  /** Files that may be read and executed. Missing paths are ignored. */
   readonly execute: readonly string[];
-  /** TCP ports that may be connected to, at any address: Landlock knows no addresses. */
+  /** TCP ports that may be connected to, at any address: Landlock has no rule for addresses. */
   readonly connectPorts: readonly number[] | "any";
   /** TCP ports that may be bound. */
   readonly bindPorts: readonly number[];
   /**
-   * Folders where unix sockets may be made, removed and connected to. Empty: no unix sockets at all. Before version 9 of
-   * Landlock any other value allows to connect to every socket that file permissions allow.
+   * Folders where unix sockets may be created, deleted and connected to. Empty: no unix sockets at all. Before version
+   * 9 of Landlock any other value allows connections to every socket that file permissions allow.
    */
   readonly unixSockets: readonly string[];
-  /** UDP, which name resolution needs. The kernel knows no rule about where it goes. */
+  /** UDP, which name resolution needs. The kernel cannot restrict its destinations. */
   readonly datagrams: boolean;
-  /** Changing modes of files by their path, wherever they are, if the same user owns them. Owners never change. */
+  /** Changing modes of files by path, anywhere, if the same user owns them. Owners never change. */
   readonly modes: boolean;
-  /** The version of Landlock without which the program cannot do its work behind it; below, it runs without Landlock. */
+  /** The lowest version of Landlock with which the program works; with a lower one it runs without Landlock. */
   readonly leastLandlock: number;
 };

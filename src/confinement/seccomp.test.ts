@@ -1,4 +1,4 @@
-/** The filter's instructions, run by a reader of our own: both architectures are tested on either. */
+/** The filter's instructions, run by our own interpreter: both architectures are tested on either. */
 import { describe, expect, test } from "vitest";
 import { nodeRules } from "./room-rules.ts";
 import type { Rules } from "./rules.ts";
@@ -37,7 +37,7 @@ const machines = {
   },
 } as const;
 
-/** What the kernel would answer to the call. */
+/** The kernel's decision for the call. */
 function verdict(filter: Buffer, audit: number, number: number, args: readonly number[]): number {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(number, 0);

@@ -1,5 +1,5 @@
 /**
- * A filter of system calls for what Landlock has no rule for: unix sockets by path (before its version 9), signals
+ * A filter of system calls for what Landlock cannot restrict: unix sockets by path (before its version 9), signals
  * (before its version 6), other namespaces, and parts of the kernel that no child of ours needs.
  * https://www.kernel.org/doc/html/latest/userspace-api/seccomp_filter.html
  */
@@ -9,7 +9,7 @@ import type { Rules } from "./rules.ts";
 const columns = { x64: 0, arm64: 1 } as const;
 const auditArchitecture = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
 
-/** Numbers of a system call on x64 and arm64; the latter has not all of them. */
+/** Numbers of a system call on x64 and arm64; arm64 lacks some of them. */
 type Numbers = readonly [x64: number, arm64?: number];
 
 /** Refused with EPERM, whatever the arguments. */
@@ -30,7 +30,7 @@ const refused: Readonly<Record<string, Numbers>> = {
   msgget: [68, 186],
   semget: [64, 190],
   mq_open: [240, 180],
-  // Owners and attributes of files: the kernel asks for their owner, not for Landlock.
+  // Owners and attributes of files: the kernel checks their owner, not Landlock.
   chown: [92],
   lchown: [94],
   fchown: [93, 55],
@@ -60,7 +60,7 @@ const refused: Readonly<Record<string, Numbers>> = {
   mount_setattr: [442, 442],
   name_to_handle_at: [303, 264],
   open_by_handle_at: [304, 265],
-  // Large parts of the kernel that no child needs; io_uring would pass this filter by.
+  // Large parts of the kernel that no child needs; io_uring would bypass this filter.
   bpf: [321, 280],
   perf_event_open: [298, 241],
   userfaultfd: [323, 282],
@@ -93,7 +93,7 @@ const refused: Readonly<Record<string, Numbers>> = {
 /** Modes of files, by their path. */
 const modes: Readonly<Record<string, Numbers>> = { chmod: [90], fchmodat: [268, 53], fchmodat2: [452, 452] };
 
-/** Calls that name a process: allowed for this process, and where the argument 0 means the caller itself, with 0. */
+/** Calls that name a process: allowed for this process, and with 0 where the argument 0 means the caller itself. */
 const selfOnly: Readonly<Record<string, { numbers: Numbers; argument: number; zero: boolean }>> = {
   kill: { numbers: [62, 129], argument: 0, zero: false },
   tgkill: { numbers: [234, 131], argument: 0, zero: false },
@@ -108,7 +108,7 @@ const selfOnly: Readonly<Record<string, { numbers: Numbers; argument: number; ze
   move_pages: { numbers: [279, 239], argument: 0, zero: true },
 };
 
-/** Calls that send, by the place of their flags. With MSG_FASTOPEN they connect, which Landlock does not look at. */
+/** Calls that send, by the position of their flags. With MSG_FASTOPEN they connect, which Landlock does not check. */
 const sending: Readonly<Record<string, { numbers: Numbers; argument: number }>> = {
   sendto: { numbers: [44, 206], argument: 3 },
   sendmsg: { numbers: [46, 211], argument: 2 },
@@ -126,11 +126,13 @@ const newNamespaces = 0x7e020000;
 const unixFamily = 1;
 const inetFamilies = [2, 10] as const;
 const netlinkFamily = 16;
-/** Its protocol that tells of addresses and routes, which name resolution asks for. */
+/** The protocol for addresses and routes, which name resolution queries. */
 const netlinkRoute = 0;
 const stream = 1;
 const datagram = 2;
-/** TCP and UDP, or what the type means. Landlock's rules of ports hold for TCP alone, and not for its kin such as MPTCP. */
+/**
+ * TCP and UDP, or the type's default. Landlock's port rules apply to TCP alone, and not to its relatives such as MPTCP.
+ */
 const protocols = { [stream]: [0, 6], [datagram]: [0, 17] } as const;
 /** The lower bits of a socket's type; the others are flags. */
 const typeMask = 0xf;
@@ -141,7 +143,7 @@ const refuse = errno(1);
 const noSuchCall = errno(38);
 const badFamily = errno(97);
 
-/** Where things are in struct seccomp_data. Only the lower half of an argument is looked at: the kernel does the same. */
+/** Offsets in struct seccomp_data. Only the lower half of an argument is checked, as in the kernel. */
 const atNumber = 0;
 const atArchitecture = 4;
 const argument = (index: number) => 16 + 8 * index;
@@ -153,7 +155,7 @@ const give = (k: number): Instruction => ({ code: 0x06, yes: 0, no: 0, k });
 const equal = (k: number, yes: number, no: number): Instruction => ({ code: 0x15, yes, no, k });
 const atLeast = (k: number, yes: number, no: number): Instruction => ({ code: 0x35, yes, no, k });
 
-/** Gives `verdict` when the loaded value is, or is not, `value`. */
+/** Returns `verdict` when the loaded value is, or is not, `value`. */
 const ifEqual = (value: number, verdict: number) => [equal(value, 0, 1), give(verdict)];
 const unlessEqual = (value: number, verdict: number) => [equal(value, 1, 0), give(verdict)];
 
@@ -229,14 +231,14 @@ function encoded(program: readonly Instruction[]): Buffer {
   return buffer;
 }
 
-/** Puts the filter over the calling thread and all that it starts. Needs PR_SET_NO_NEW_PRIVS. Throws KernelError. */
+/** Installs the filter for the calling thread and all that it starts. Needs PR_SET_NO_NEW_PRIVS. Throws KernelError. */
 export function filterSelf(rules: Rules, arch: Architecture): void {
   const filter = filterOf(rules, arch, process.pid);
   const program = Buffer.alloc(16);
   program.writeUInt16LE(filter.length / 8, 0);
   program.writeBigUInt64LE(BigInt(placed(filter)), 8);
   const setModeFilter = 1;
-  // Without this flag, kernels before 5.16 switch off speculation for the process, which costs it time.
+  // Without this flag, kernels before 5.16 disable speculation for the process, which slows it down.
   const allowSpeculation = 4;
   kernelCall("seccomp", setModeFilter, allowSpeculation, program);
 }

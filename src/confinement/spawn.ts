@@ -1,4 +1,4 @@
-/** Starts children behind the wall. */
+/** Starts confined children. */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { availableGroups, enterGroup, type GroupLimits } from "./cgroups.ts";
 import type { Launch } from "./launch.ts";
@@ -8,28 +8,29 @@ import { sendLaunch, startLauncher } from "./start-launcher.ts";
 import { confinementState } from "./state.ts";
 
 export type ConfinedOptions = {
-  /** As for `child_process.spawn`; a channel is `ipc` at place 3. */
+  /** As for `child_process.spawn`; a channel is `ipc` at index 3. */
   readonly stdio: Exclude<SpawnOptions["stdio"], undefined>;
   /** The whole environment of the program: nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>;
   /**
-   * Where Node keeps the launcher's compiled code, so that it starts faster. No confined process may ever write there:
-   * the launcher runs before its wall stands.
+   * The launcher's compile cache, for a faster start. No confined process may ever write there: the launcher runs
+   * before it is confined.
    */
   readonly launcherCacheDir?: string | undefined;
-  /** Where a launcher may wait already (default: one is started). */
+  /** A launcher that may be waiting already (default: one is started). */
   readonly readyLauncher?: ReadyLauncher | undefined;
-  /** The control group of the child: its name, which no other child has at the time, and its bounds. */
+  /** The control group of the child: its name, which no other child has at the time, and its limits. */
   readonly group?: GroupLimits & { readonly name: string };
-  /** The version of Landlock to use at most, as on an older kernel (default: the kernel's). */
+  /** The highest version of Landlock to use, as on an older kernel (default: the kernel's). */
   readonly landlock?: number;
 };
 
 /**
- * Starts `command`, an absolute path, with exactly the access that `rules` name, for it and all that it starts. Standard
- * streams and the channel to this process work as without a wall. The child is killed when this process ends. A child
- * that cannot be confined ends with code 126 and the reason on its standard error; it never runs without its wall.
- * Only where the platform has none at all (see `confinementState`) is the program started without.
+ * Starts `command`, an absolute path, with exactly the access that `rules` name, for it and all that it starts.
+ * Standard streams and the channel to this process work as without confinement. The child is killed when this process
+ * ends. A child that cannot be confined exits with code 126 and the reason on its standard error; it never runs
+ * unconfined. Only where the platform has no confinement at all (see `confinementState`) is the program started
+ * without.
  */
 export function spawnConfined(
   command: string,
@@ -54,7 +55,7 @@ export function spawnConfined(
   return launcher;
 }
 
-/** The variable by which Node finds its channel. Node takes it out of the launcher's environment. */
+/** The variable through which Node finds its channel. Node removes it from the launcher's environment. */
 function channelOf(stdio: ConfinedOptions["stdio"]): Record<string, string> {
   const fd = Array.isArray(stdio) ? stdio.indexOf("ipc") : -1;
   return fd === -1 ? {} : { NODE_CHANNEL_FD: String(fd) };

@@ -1,4 +1,4 @@
-/** Starts the launcher, and tells it what to launch. */
+/** Starts the launcher, and sends it the program to execute. */
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,7 @@ export function startLauncher(stdio: StdioOptions, cacheDir: string | undefined)
   const streams = Array.isArray(stdio) ? stdio : [stdio, stdio, stdio];
   return spawn(process.execPath, ["--require", launcherFile, "-"], {
     stdio: [...streams, "pipe"],
-    // A session of its own: where the system groups processes by session, each child has one part of the processors.
+    // A session of its own: where the system groups processes by session, each child has one share of the processors.
     detached: true,
     env: {
       [launchVariable]: String(streams.length),
@@ -23,7 +23,7 @@ export function startLauncher(stdio: StdioOptions, cacheDir: string | undefined)
 /** The launcher becomes the program. */
 export function sendLaunch(launcher: ChildProcess, launch: Launch): void {
   const pipe = launcher.stdio.at(-1) as Writable;
-  // A launcher that is gone already says so by its exit.
+  // The exit of a launcher that has ended is reported separately.
   pipe.on("error", () => {});
   pipe.end(JSON.stringify(launch));
 }

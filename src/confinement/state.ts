@@ -1,30 +1,30 @@
-/** What wall this machine has. */
+/** The confinement that this machine supports. */
 import { availableGroups } from "./cgroups.ts";
 import { architecture } from "./kernel.ts";
 import { landlockVersion, missingAt } from "./landlock.ts";
 
 export type ConfinementState = {
-  /** True: children reach nothing but what their rules name. */
+  /** True when children can access only what their rules name. */
   readonly confined: boolean;
   /** The kernel's version of Landlock; 0: none. */
   readonly landlock: number;
-  /** What the wall lacks here, in words. */
+  /** What the confinement lacks here, in words. */
   readonly missing: readonly string[];
-  /** The version of the control groups that bound what each child takes; undefined: nothing bounds it. */
+  /** The version of the control groups that limit each child; undefined: no limits. */
   readonly groups: number | undefined;
-  /** All of it in words. */
+  /** A summary in words. */
   readonly sentence: string;
 };
 
 let known: ConfinementState | undefined;
 
-/** Found out once per process. Never throws: where nothing can be said, there is no wall. */
+/** Determined once per process. Never throws: when it cannot be determined, there is no confinement. */
 export function confinementState(): ConfinementState {
   known ??= stateOf(landlockVersion(), why(), availableGroups()?.version);
   return known;
 }
 
-/** `reason` says why there is no wall, where there is none. */
+/** `reason` says why there is no confinement; undefined when there is. */
 export function stateOf(landlock: number, reason: string, groups: number | undefined): ConfinementState {
   const missing = landlock === 0 ? ["everything"] : missingAt(landlock);
   const sentence = `${wallSentence(landlock, reason, missing)} ${groupsSentence(groups)}`;
@@ -45,7 +45,7 @@ function groupsSentence(groups: number | undefined): string {
     : `Control groups, version ${groups}, share processors and bound memory and threads.`;
 }
 
-/** For operators who would rather have no server than one without a wall. Throws with the state's sentence. */
+/** For operators who prefer no server to an unconfined one. Throws with the state's sentence. */
 export function assertConfined({ confined, sentence }: ConfinementState): void {
   if (!confined) throw new Error(`--require-confinement: ${sentence}`);
 }

@@ -1,4 +1,4 @@
-/** What a process behind the wall can reach when nothing else stops it. Each attempt succeeds without the wall. */
+/** What a confined process can reach when nothing else stops it. Each attempt succeeds without confinement. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -92,7 +92,7 @@ function forbidden(): Record<string, string> {
   };
 }
 
-/** What a kernel may refuse to a process without a wall too: by its configuration, or because arguments are missing. */
+/** What a kernel may refuse to an unconfined process too: by its configuration, or because arguments are missing. */
 const uncertain = ["take a descriptor of a neighbour", "make namespaces", "connect by another protocol"];
 
 /** System calls by number, on x64. */
@@ -109,14 +109,14 @@ function forbiddenCalls(): Record<string, string> {
   };
 }
 
-/** Refused by the wall, and not for another reason. */
+/** Refused by the confinement, and not for another reason. */
 const refusals = ["EACCES", "EPERM", "EXDEV", "EAFNOSUPPORT", "errno 1", "errno 13", "errno 97"];
 
 function notRefused(outcomes: Outcomes): [string, string][] {
   return Object.entries(outcomes).filter(([, outcome]) => !refusals.includes(outcome));
 }
 
-/** Programs that ran and failed, or were not run: their own error says it, not a code. */
+/** Programs that ran and failed, or were not run: their own error shows it, not a code. */
 const programs = ["run a program by the loader", "read by a Node of its own"];
 
 function engine(): Rules {

@@ -1,10 +1,12 @@
-/** The answer to a request that could not be served, as the ClickHouse HTTP interface shows errors. */
+/** The response to a request that failed, in the error format of the ClickHouse HTTP interface. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
 import { packagedVersion } from "../clickhouse/version.ts";
 import type { Logger } from "../lib/logger.ts";
 
-/** Sends the error, or breaks the connection off when an answer has begun. What is not a ClickHouseException is logged. */
+/**
+ * Sends the error, or breaks the connection when a response has begun. Anything but a ClickHouseException is logged.
+ */
 export function answerFailure(
   message: IncomingMessage,
   response: ServerResponse,
@@ -24,7 +26,8 @@ export function answerFailure(
   response.setHeader("Content-Type", "text/plain; charset=UTF-8");
   response.setHeader("X-ClickHouse-Exception-Code", String(shown.code));
   response.setHeader("Content-Length", Buffer.byteLength(text));
-  // The rest of the body is of no use; a client that is still sending gets the answer and then the end.
+  // The rest of the body is not needed; a client that is still sending gets the response and then the connection
+  // closes.
   if (!message.complete) response.setHeader("Connection", "close");
   response.end(text, () => message.resume());
 }

@@ -104,7 +104,7 @@ describe("login", () => {
       if (answer !== undefined) statuses.push(answer.status);
     };
     const guesses = Array.from({ length: 40 }, (_, i) => guess(i));
-    // Three at once; eight wait, the last of them for seconds; the rest are too many, and so may those be by then.
+    // Three at once; eight wait, the last of them for seconds; the rest are too many, and by then those may be too.
     await expect.poll(() => statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(29);
     expect(statuses.filter((status) => status === 403).length).toBeLessThan(11);
     for (let i = 0; i < 10; i += 1) expect((await post("x")).status).toBe(200);
@@ -186,7 +186,7 @@ describe("bytes", () => {
     await asked;
     const started = performance.now();
     expect(await gateway.sync([service({ id: "next", port })])).toEqual(new Map());
-    // Requests under way get two seconds.
+    // Requests in progress get two seconds.
     expect(performance.now() - started).toBeLessThan(1_500);
     expect((await fetch(`http://127.0.0.1:${port}/ping`)).status).toBe(200);
   });

@@ -1,7 +1,7 @@
 /**
- * The always-open ClickHouse HTTP listener of every service. It is open while the service exists, also when its
- * engine sleeps or is stopped: then a query wakes it, or gets a clear 503. While the engine runs, connections are handed
- * over to its process, and their requests pass no other. Only TLS ends here.
+ * The always-open ClickHouse HTTP listener of every service. It is open while the service exists, also when its engine
+ * is idle or stopped: then a query wakes it, or gets a clear 503. While the engine runs, connections are handed over to
+ * its process, which alone handles their requests. Only TLS is terminated here.
  */
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
@@ -17,7 +17,7 @@ import { Upstreams } from "./proxy/upstream.ts";
 export type GatewayOptions = {
   readonly backend: GatewayBackend;
   readonly logger: Logger;
-  /** Told of logins and refusals of connections that are served here. */
+  /** Called for logins and refusals on connections that are served here. */
   readonly onEvent?: (serviceId: string, event: DoorEvent) => void;
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer };
 };
@@ -26,14 +26,14 @@ type Listener = {
   readonly server: Server;
   readonly door: Door;
   service: GatewayService;
-  /** The engine that knows users and access list, and how far it is with the newest. */
+  /** The engine that has users and access list, and the pending update of them. */
   admitted: { readonly to: HandOver; readonly done: Promise<void> } | undefined;
-  /** Closes what the listener serves itself; answers under way get that long. */
+  /** Closes the connections that the listener serves itself; responses in progress get that long. */
   readonly close: (graceMs: number) => Promise<void>;
 };
 
 const closeGraceMs = 2_000;
-/** A larger mark than the default 64 KiB: else every chunk waits for the one before to leave. */
+/** A larger high-water mark than the default 64 KiB: otherwise every chunk waits until the previous one is sent. */
 const bufferedBytes = 1_048_576;
 
 export class Gateway {
@@ -49,15 +49,15 @@ export class Gateway {
   }
 
   /**
-   * Opens, updates and closes listeners until they match `services`; then users and access lists hold for every request,
-   * also on open connections. A listener that cannot be opened (its port is in use) or updated is in the returned map
-   * with the reason, and is tried again by the next call; the others work.
+   * Opens, updates and closes listeners until they match `services`; then users and access lists hold for every
+   * request, also on open connections. A listener that cannot be opened (its port is in use) or updated is in the
+   * returned map with the reason, and the next call retries it; the others work.
    */
   async sync(services: readonly GatewayService[]): Promise<ReadonlyMap<string, Error>> {
     const failures = new Map<string, Error>();
     const fail = (service: GatewayService, error: unknown, text: string) => {
       failures.set(service.id, error as Error);
-      // Every two seconds it is tried again, and said once.
+      // Retried every two seconds, and logged once.
       if (this.#failures.get(service.id)?.message === (error as Error).message) return;
       this.#options.logger.error({ reason: (error as Error).message, service: service.name, port: service.port }, text);
     };
@@ -81,7 +81,7 @@ export class Gateway {
     return failures;
   }
 
-  /** The port that the service's listener has, or undefined while it is not open. */
+  /** The port of the service's listener; undefined while it is not open. */
   portOf(serviceId: string): number | undefined {
     const address = this.#listeners.get(serviceId)?.server.address();
     return (address as AddressInfo | null | undefined)?.port;
@@ -113,7 +113,7 @@ export class Gateway {
     const door = this.#door(service, true);
     const connections = new Connections({ onRequest: (message, response) => void door.serve(message, response) });
     let closed = false;
-    // Paused: what a client has sent is read by whoever serves it.
+    // Paused: the process that serves the connection reads what the client has sent.
     const server = createServer({ pauseOnConnect: true, allowHalfOpen: true, noDelay: true });
     const close = async (graceMs: number) => {
       closed = true;
@@ -162,11 +162,11 @@ export class Gateway {
       if (listener.admitted !== undefined) this.#admit(listener, listener.admitted.to).catch(() => {});
     }
     const { admitted } = listener;
-    // The last attempt may have been in vain: every call tries again.
+    // The last attempt may have failed: every call retries it.
     await admitted?.done.catch(() => this.#admit(listener, admitted.to));
   }
 
-  /** Everything that is handed over after this call finds the listener's users and access list. */
+  /** Every connection handed over after this call gets the listener's users and access list. */
   async #admit(listener: Listener, to: HandOver): Promise<void> {
     const { id, ipAccessList, users } = listener.service;
     const admitted = { to, done: to.admit({ id, ipAccessList, users }) };
@@ -174,17 +174,17 @@ export class Gateway {
     await admitted.done;
   }
 
-  /** The port is free at once. What is still under way holds up nobody else's listener. */
+  /** The port is free immediately. Responses in progress delay no other listener. */
   #leave(listener: Listener): void {
     const closed = this.#close(listener).finally(() => this.#closing.delete(closed));
     this.#closing.add(closed);
   }
 
-  /** No new connections; answers under way get a moment. */
+  /** Accepts no new connections; responses in progress get a moment. */
   async #close({ server, admitted, close }: Listener): Promise<void> {
     const closed = new Promise<void>((resolve) => {
       server.close(() => resolve());
-      // It asks the engine host for connections that it has shared, and a host may hang.
+      // It waits for the engine host to return shared connections, and a host may hang.
       setTimeout(resolve, 2 * closeGraceMs).unref();
     });
     const draining = close(closeGraceMs);

@@ -1,4 +1,4 @@
-/** The listeners that the services in the store want. */
+/** The listeners that the services in the store need. */
 import type { ServiceStore } from "../store/services.ts";
 import type { Gateway } from "./gateway.ts";
 import { listenProblem } from "./service-ports.ts";
@@ -6,11 +6,13 @@ import { listenProblem } from "./service-ports.ts";
 type Wanted = {
   readonly services: ServiceStore;
   readonly host: string;
-  /** Told the ports before they are opened. */
+  /** Receives the ports before they are opened. */
   readonly onPorts: (ports: readonly number[]) => void;
 };
 
-/** Returns the services whose listener could not be opened, each with the reason as a sentence. They are tried again. */
+/**
+ * Returns the services whose listener could not be opened, each with the reason as a sentence. They are tried again.
+ */
 export async function openListeners(
   gateway: Gateway,
   { services, host, onPorts }: Wanted,
@@ -22,7 +24,7 @@ export async function openListeners(
   return new Map([...failures].map(([id, error]) => [id, `Port ${ports.get(id)} ${listenProblem(error)}.`]));
 }
 
-/** Everything the gateway needs to keep a listener open for each service that exists. */
+/** What the gateway needs to keep a listener open for each existing service. */
 async function gatewayServices(services: ServiceStore, host: string) {
   const users = Map.groupBy(await services.listAllUsers(), (user) => user.serviceId);
   return (await services.listAll())

@@ -6,17 +6,17 @@ import { openListeners } from "./listeners.ts";
 
 export type EndpointOptions = GatewayOptions & {
   readonly services: ServiceStore;
-  /** Address that listeners are opened on. */
+  /** The address that listeners bind to. */
   readonly host: string;
-  /** Told the ports before they are opened. */
+  /** Receives the ports before they are opened. */
   readonly onPorts: (ports: readonly number[]) => void;
 };
 
 export type Endpoint = {
   readonly loop: Loop;
-  /** A sentence when the service's endpoint could not be opened. */
+  /** The reason, as a sentence, why the service's endpoint could not be opened; undefined when it is open. */
   problemOf(serviceId: string): string | undefined;
-  /** All of them, by service. */
+  /** All reasons, by service. */
   problems(): ReadonlyMap<string, string>;
   close(): Promise<void>;
 };

@@ -1,4 +1,4 @@
-/** Chooses the ports of services' endpoints, which stay theirs for good. */
+/** Chooses the ports of services' endpoints, which never change afterwards. */
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import { AppError } from "../lib/errors.ts";
@@ -8,13 +8,13 @@ export type ServicePortsOptions = {
   /** The address that endpoints listen on. */
   readonly host: string;
   readonly range: PortRange;
-  /** Ports of all services that exist, with their names. */
+  /** Ports of all existing services, with their names. */
   readonly taken: () => Promise<ReadonlyMap<number, string>>;
 };
 
 export class ServicePorts {
   readonly #options: ServicePortsOptions;
-  /** Given away, and not yet a service's in the store. */
+  /** Reserved, and not yet in the store. */
   readonly #given = new Set<number>();
 
   constructor(options: ServicePortsOptions) {
@@ -27,7 +27,7 @@ export class ServicePorts {
     const services = await taken();
     for (const port of services.keys()) this.#given.delete(port);
     const count = range.last - range.first + 1;
-    // Servers that share a machine begin at different places, so they do not go for the same port.
+    // Servers that share a machine begin at different ports, so that they do not compete for the same one.
     const start = randomInt(count);
     for (let i = 0; i < count; i += 1) {
       const port = range.first + ((start + i) % count);
@@ -39,7 +39,7 @@ export class ServicePorts {
     throw new AppError("LIMIT_REACHED", `Every port of --service-ports ${range.first}-${range.last} is taken.`);
   }
 
-  /** Throws CONFLICT when the port is another service's, or nobody can listen on it now. */
+  /** Throws CONFLICT when the port belongs to another service or cannot be bound now. */
   async require(port: number): Promise<void> {
     const service = (await this.#options.taken()).get(port);
     const problem = service === undefined ? await problemOfPort(this.#options.host, port) : `belongs to ${service}`;
@@ -49,7 +49,7 @@ export class ServicePorts {
   }
 }
 
-/** Why nobody can listen there, without the reason's technical words. */
+/** The reason why the port cannot be bound, without technical terms. */
 export function listenProblem(error: NodeJS.ErrnoException): string {
   if (error.code === "EADDRINUSE") return "is in use by another program";
   if (error.code === "EACCES") return "is not open to this user";

@@ -1,6 +1,6 @@
 /**
- * One engine per data directory. The engine itself does not check, and two on one directory destroy it: a host that
- * is killed and started again may meet its predecessor, still dying.
+ * At most one engine per data directory. The engine itself does not check, and two on one directory destroy it: a host
+ * that is killed and restarted may meet its predecessor, which is still exiting.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,8 +9,8 @@ import { setTimeout as delay } from "node:timers/promises";
 const lockName = "millrace-host.pid";
 
 /**
- * Waits for a predecessor to be gone and removes what it left of its lock. For the process that starts hosts: a confined
- * host sees no other process, and would take a pid that was given to another program for its predecessor.
+ * Waits until a predecessor has exited and removes its stale lock. For the process that starts hosts: a confined host
+ * sees no other process, and would mistake a reused pid for its predecessor.
  */
 export async function awaitUnlocked(dataDir: string, timeoutMs: number): Promise<void> {
   const path = join(dataDir, lockName);
@@ -18,7 +18,9 @@ export async function awaitUnlocked(dataDir: string, timeoutMs: number): Promise
   rmSync(path, { recursive: true, force: true });
 }
 
-/** Writes our pid into the directory, after waiting for a predecessor to be gone. Rejects when it stays alive. */
+/**
+ * Writes our pid into the directory, after waiting for a predecessor to exit. Rejects when the predecessor stays alive.
+ */
 export async function lockDirectory(dataDir: string, timeoutMs: number): Promise<void> {
   const path = join(dataDir, lockName);
   await awaitHolder(path, timeoutMs);
@@ -33,7 +35,7 @@ async function awaitHolder(path: string, timeoutMs: number): Promise<void> {
   }
 }
 
-/** The process that holds the lock and is alive. A pid that was given to another program since does not count. */
+/** The live process that holds the lock. A pid reused by another program does not count. */
 function holderOf(path: string): number | undefined {
   const text = readSmall(path);
   if (text === undefined) return undefined;
@@ -48,7 +50,7 @@ function holderOf(path: string): number | undefined {
   return started !== "" && current !== undefined && current !== started ? undefined : Number(pid);
 }
 
-/** A host writes in this folder, so what is read there may be anything: no link is followed, and no pipe is waited for. */
+/** A host can write to this folder, so its content is untrusted: no link is followed and no pipe is waited for. */
 function readSmall(path: string): string | undefined {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -63,7 +65,7 @@ function readSmall(path: string): string | undefined {
   }
 }
 
-/** When the process started, in the kernel's ticks; undefined where there is no /proc, or for a zombie. */
+/** Start time of the process, in the kernel's ticks; undefined where there is no /proc, or for a zombie. */
 function startTime(pid: number): string | undefined {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")

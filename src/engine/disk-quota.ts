@@ -1,12 +1,12 @@
-/** The quota of disk of one service: what it uses, what it may use, and what is said when that is too much. */
+/** The disk quota of one service: its use, its limit, and the error when the limit is exceeded. */
 import { clickHouseException } from "../clickhouse/exception.ts";
 
 const bytesPerGib = 2 ** 30;
 
-/** Bytes; undefined where nothing is known, or nothing is limited. */
+/** Bytes; undefined when unknown or unlimited. */
 export type DiskUse = { readonly usedBytes: number | undefined; readonly limitBytes: number | undefined };
 
-/** Says in a sentence that a service has no room left; undefined when it has. */
+/** A sentence for a service that has no disk left; undefined when it has some. */
 export function overQuota({ usedBytes, limitBytes }: DiskUse): string | undefined {
   if (usedBytes === undefined || limitBytes === undefined || usedBytes < limitBytes) return undefined;
   const used = (usedBytes / bytesPerGib).toFixed(2);
@@ -23,12 +23,12 @@ export class DiskQuota implements DiskUse {
     this.limitBytes = limitBytes;
   }
 
-  /** True when the service has no room left. */
+  /** True when the service has no disk left. */
   get isFull(): boolean {
     return overQuota(this) !== undefined;
   }
 
-  /** Throws NOT_ENOUGH_SPACE for a statement that takes more disk, when the service has no room left. */
+  /** Throws NOT_ENOUGH_SPACE when the service has no disk left; called before a statement that needs more disk. */
   requireRoom(): void {
     const sentence = overQuota(this);
     if (sentence === undefined) return;

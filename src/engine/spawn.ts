@@ -1,6 +1,6 @@
 /**
- * Starts an engine host behind its wall and keeps hold of it: it becomes ready or the promise rejects, and it never stays
- * behind.
+ * Starts a confined engine host and supervises it: it becomes ready or the promise rejects, and no process is left
+ * over.
  */
 import type { ChildProcess } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
@@ -26,52 +26,57 @@ export type EngineHostOptions = {
   /** Configuration of the engine; emptied at start. */
   readonly runDir: string;
   readonly maxMemoryBytes: number;
-  /** Queries that may run at the same time (default 1000). */
+  /** Maximum number of concurrent queries (default 1000). */
   readonly maxQueries?: number;
   /** Free bytes of the disk below which inserts are refused (default 0). */
   readonly minFreeDiskBytes?: number;
-  /** Use of the disk as last known, and its limit (default: none). */
+  /** Last known disk use, and its limit (default: none). */
   readonly disk?: DiskUse;
-  /** Told the bytes that the service's tables take on disk, every few seconds. */
+  /** Receives the bytes that the service's tables use on disk, every few seconds. */
   readonly onDiskUsed?: (usedBytes: number) => void;
-  /** Users that the engine knows by name (default: `default` alone). Others have the same rights under a general name. */
+  /**
+   * Users that the engine knows by name (default: `default` alone). Others get the same rights under a stand-in's name.
+   */
   readonly users?: readonly EngineUser[];
   readonly displayName?: string;
-  /** The proxy that leads to the network; without one the engine reaches nothing. */
+  /** The proxy for outgoing connections; without it the engine reaches no network. */
   readonly proxy?: { readonly port: number; readonly url: string };
   readonly backupsAllowedPath?: string;
   readonly logLevel?: string;
   /** How long the engine may take to open the data directory (default 60 s). */
   readonly readyTimeoutMs?: number;
-  /** Where Node keeps compiled code, so that the next start is faster. The host's own: what it writes there is run. */
+  /**
+   * Node's compile cache, so that the next start is faster. It belongs to this host alone, because its content is
+   * executed.
+   */
   readonly compileCacheDir?: string;
-  /** The same for what starts the host; no engine may reach it. */
+  /** The compile cache of the launcher; no engine can write to it. */
   readonly launcherCacheDir?: string;
-  /** Where a launcher may wait already, for a faster start. */
+  /** A launcher that may be waiting already, for a faster start. */
   readonly readyLauncher?: ReadyLauncher;
-  /** Told the pid as soon as there is a process, before the engine answers: for a pid file. */
+  /** Receives the pid as soon as the process exists, before the engine answers: for a pid file. */
   readonly onSpawn?: (pid: number) => void;
 };
 
-/** How a host ended; `reason` is what it has said itself. */
+/** How a host ended; `reason` is what the host reported itself. */
 export type Exit = {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly reason: string | undefined;
-  /** Beginnings of the statements that were under way. */
+  /** Beginnings of the statements that were running. */
   readonly statements: readonly string[];
 };
 
 export type EngineHostProcess = {
   readonly pid: number;
-  /** For requests that the gateway carries. */
+  /** For requests that the gateway forwards. */
   readonly front: FrontAddress;
   /** The engine's own HTTP interface, for the control plane and its workers. */
   readonly address: ClickHouseAddress;
   readonly version: string;
-  /** For connections of clients. */
+  /** For client connections. */
   readonly handOver: HandOver;
-  /** Sets what the service may use of the disk, in bytes; holds from the next statement on. Undefined: no limit. */
+  /** Sets the disk limit of the service in bytes, from the next statement on; undefined removes it. */
   limitDisk(limitBytes: number | undefined): void;
   /** Resolves when the process has ended, for whatever reason. */
   readonly exited: Promise<Exit>;
@@ -82,13 +87,13 @@ export type EngineHostProcess = {
 const hostFile = fileURLToPath(new URL("../processes/engine-host.ts", import.meta.url));
 const stderrTailBytes = 8_000;
 const keyBytes = 32;
-/** More than the engine's pools of threads hold at most, and less than a machine has for all. */
+/** Above the maximum of the engine's thread pools, and below the limit of the whole machine. */
 const maxTasks = 12_000;
-/** How long a predecessor may take to be gone from the data directory. */
+/** How long to wait for a predecessor to release the data directory. */
 const lockTimeoutMs = 10_000;
 
 export async function spawnEngineHost(options: EngineHostOptions): Promise<EngineHostProcess> {
-  // The host cannot see other processes, so whether one still has the directory open is found out here.
+  // A confined host sees no other process, so the launcher's side checks whether the data directory is still open.
   await awaitUnlocked(options.dataDir, lockTimeoutMs);
   const ports = await freePorts();
   const child = startProcess(options, ports);
@@ -105,7 +110,7 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   });
   const tail = stderrTail(child);
   const key = randomBytes(keyBytes).toString("hex");
-  // Not in the arguments, which every process of the machine can read. A failure is the end of the host.
+  // Not in the arguments, which every process of the machine can read. A failed send ends the host.
   const users = options.users ?? [{ name: "default", readonly: false }];
   child.send({ type: "start", key, users, disk: options.disk ?? {} }, () => {});
   const version = await ready(child, exited, tail, options.readyTimeoutMs ?? 60_000);
@@ -126,7 +131,7 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   };
 }
 
-/** Tells the host of a limit that is not the last one. A failure is the end of the host. */
+/** Sends the host a limit that differs from the last one. A failed send ends the host. */
 function limitTeller(child: ChildProcess, first: number | undefined): EngineHostProcess["limitDisk"] {
   let told = first;
   return (limitBytes) => {
@@ -142,7 +147,7 @@ function startProcess(options: EngineHostOptions, ports: Ports): ChildProcess {
   const rules = engineRules({
     dataDir,
     folders: ownFolders(options),
-    // The front asks the engine beside it.
+    // The front connects to the engine in the same process.
     connectPorts: proxy === undefined ? [ports.engine] : [ports.engine, proxy.port],
     bindPorts: [ports.engine, ports.front],
   });
@@ -152,7 +157,7 @@ function startProcess(options: EngineHostOptions, ports: Ports): ChildProcess {
     { ...rules, read: [...rules.read, ...reads] },
     {
       stdio: ["ignore", "ignore", "pipe", "ipc"],
-      // The engine's clients of lakes know a proxy by the environment only.
+      // The engine's data lake clients read their proxy only from the environment.
       environment:
         proxy === undefined ? environment : { ...environment, http_proxy: proxy.url, https_proxy: proxy.url },
       launcherCacheDir,
@@ -162,21 +167,27 @@ function startProcess(options: EngineHostOptions, ports: Ports): ChildProcess {
   );
 }
 
-/** The engine keeps its own limit by refusing queries; above this one, with room for what it does not count, it is killed. */
+/**
+ * The engine enforces its own limit by refusing queries; above this limit, with room for what it does not count, it is
+ * killed.
+ */
 function groupOf({ dataDir, maxMemoryBytes }: EngineHostOptions) {
   const name = `engine-${createHash("sha256").update(dataDir).digest("hex").slice(0, 16)}`;
   return { name, memoryBytes: Math.floor(maxMemoryBytes * 1.25) + 2 ** 29, tasks: maxTasks };
 }
 
 /**
- * The host removes and makes its run directory, which therefore lies in a folder that it may write; the folder itself it
- * cannot exchange for something else.
+ * The host deletes and recreates its run directory, so the parent folder must be writable for it; it cannot replace the
+ * parent itself.
  */
 function hostDirOf({ runDir }: EngineHostOptions): string {
   return join(runDir, "host", "files");
 }
 
-/** Makes the folders that the host may write in, and empties its run directory. Those beside the data. */
+/**
+ * Creates the folders that the host may write to, and empties its run directory. Returns those outside the data
+ * directory.
+ */
 function ownFolders(options: EngineHostOptions): string[] {
   const { dataDir, compileCacheDir, backupsAllowedPath } = options;
   const runDir = dirname(hostDirOf(options));
@@ -188,7 +199,7 @@ function ownFolders(options: EngineHostOptions): string[] {
 
 type Ports = { readonly engine: number; readonly front: number };
 
-/** Ports of the loopback address that nobody listens on now. When one is taken before the host has it, the start fails. */
+/** Loopback ports that are free now. If one is taken before the host binds it, the start fails. */
 async function freePorts(): Promise<Ports> {
   const probes = await Promise.all([listenAnywhere(), listenAnywhere()]);
   const [engine, front] = probes.map((probe) => (probe.address() as { port: number }).port) as [number, number];
@@ -222,7 +233,7 @@ function argumentsOf(options: EngineHostOptions, ports: Ports): string[] {
   return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]));
 }
 
-/** The last bytes of stderr, which also go to our own. */
+/** The end of stderr, which is also forwarded to our own stderr. */
 function stderrTail(child: ChildProcess): () => string {
   let text = "";
   child.stderr?.on("data", (chunk: Buffer) => {

@@ -1,4 +1,4 @@
-/** The thread that makes large answers. */
+/** The thread that builds large responses. */
 import { parentPort } from "node:worker_threads";
 import type { ThreadAnswer } from "../charts/answer/answer-threads.ts";
 import { type AnswerTask, answerOf } from "../charts/answer/answer-work.ts";

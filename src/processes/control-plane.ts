@@ -1,6 +1,6 @@
 /**
- * The composition root: opens one room after the other, and closes them in reverse order. The only place that gives
- * things of one room to another.
+ * The composition root: opens one room after the other, and closes them in reverse order. Only this file passes objects
+ * of one room to another.
  */
 import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -33,7 +33,7 @@ export type App = {
   readonly stopped: Promise<void>;
 };
 
-/** Opens everything and listens. What was opened is closed again when it throws, and when the signal aborts. */
+/** Opens everything and listens. Whatever was opened is closed again when this throws or when the signal aborts. */
 export async function startApp(options: AppOptions): Promise<App> {
   const closers = new Closers(options.logger);
   try {
@@ -48,7 +48,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 
 type Rooms = ReturnType<typeof openRooms>;
 
-/** The rooms stand, and nothing moves in them yet. */
+/** Constructs the rooms without starting any loop. */
 function openRooms({ config, logger, version, signal }: AppOptions, closers: Closers) {
   const confinement = checkedConfinement(config, logger);
   const dataDir = openDataDir(config);
@@ -103,7 +103,7 @@ async function run(options: AppOptions, rooms: Rooms, closers: Closers) {
   const http = await openHttp({ ...options, ...rooms });
   const credentialsFile = join(dataDir, "credentials.json");
   const issued = await ensureCredentials(credentialsFile, stores);
-  // Before anything moves: a port that is in use ends the start at once.
+  // Before any loop starts: a port in use ends the start immediately.
   const { port, baseUrl } = await http.listen();
   rooms.outgoing.listensOn({ api: [port] });
   closers.add("gateway", () => endpoint.close());
@@ -125,7 +125,7 @@ function checkedConfinement(config: Config, logger: Logger): ConfinementState {
   return confinement;
 }
 
-/** Open to nobody else, also when it has been there before. */
+/** Restricts the folder to this user, also when it existed before. */
 function openDataDir(config: Config): string {
   const dataDir = resolve(config.dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });

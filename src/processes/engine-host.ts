@@ -1,8 +1,8 @@
 /**
  * The engine host: one process per running service. The genuine ClickHouse server runs in a thread of it and listens on
- * a loopback port, where the control plane and pipe workers ask it directly. Clients' requests come through this front,
- * which judges their statements: on connections that the gateway hands over, behind the service's door, and from the
- * gateway itself, on another loopback port. The process ends with its parent, even when the engine hangs.
+ * a loopback port, which the control plane and pipe workers query directly. Clients' requests arrive at the front,
+ * which judges their statements: on connections that the gateway hands over, after authentication, and from the gateway
+ * itself, on another loopback port. The process ends with its parent, even when the engine hangs.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
@@ -12,7 +12,7 @@ import type { EngineUser } from "../engine/chdb/users.ts";
 import { lockDirectory } from "../engine/directory-lock.ts";
 import type { DiskUse } from "../engine/disk-quota.ts";
 
-/** How long answers under way and the flush may take once the host was asked to stop. */
+/** Time for responses in progress and the flush once the host was asked to stop. */
 const stopGraceMs = 2_000;
 const lockTimeoutMs = 10_000;
 
@@ -38,12 +38,12 @@ function required(name: "data-dir" | "run-dir" | "front-port" | "port" | "max-me
   return value;
 }
 
-/** What must not stand in the arguments, which every process of the machine can read, and what changes. */
+/** Values that must not be in the arguments, which every process of the machine can read, and values that change. */
 type Start = {
   readonly type: "start";
   readonly key: string;
   readonly users: readonly EngineUser[];
-  /** The last known use of the disk, so that the quota holds from the first statement. */
+  /** The last known disk use, so that the quota holds from the first statement. */
   readonly disk: DiskUse;
 };
 
@@ -85,8 +85,8 @@ async function hostLogger() {
 }
 
 /**
- * The engine can hang when it is shut down, and nothing may outlive the parent: so the end is always SIGKILL, which
- * the data directory survives. Before that, asynchronous inserts that were acknowledged are written out.
+ * The engine can hang during shutdown, and nothing may outlive the parent: so the process always ends by SIGKILL, which
+ * the data directory survives. Before that, acknowledged asynchronous inserts are flushed.
  */
 async function stop(): Promise<void> {
   setTimeout(end, stopGraceMs);

@@ -1,6 +1,6 @@
 /**
- * What an engine host does beside the server that it runs: it judges what is stored, opens the front for clients' requests,
- * and watches. Loaded while the server starts, in its thread.
+ * What an engine host does besides running the server: it judges stored definitions, opens the front for clients'
+ * requests, and monitors the server. Loaded while the server starts in its thread.
  */
 import type { Socket } from "node:net";
 import { setDefaultHighWaterMark } from "node:stream";
@@ -22,8 +22,8 @@ import { askOf, statementJudge } from "../engine/sql/judge.ts";
 import { judgeStored } from "../engine/sql/stored.ts";
 import type { Logger } from "../lib/logger.ts";
 
-// A larger mark than the default 64 KiB: else every chunk waits for the one before to leave. Set for all streams, because
-// a connection that another process hands over cannot be given a mark of its own.
+// A larger high-water mark than the default 64 KiB: otherwise every chunk waits until the previous one is sent. Set for
+// all streams, because the mark of a handed-over connection cannot be set individually.
 setDefaultHighWaterMark(false, 1_048_576);
 
 export type ServingOptions = {
@@ -39,13 +39,15 @@ export type ServingOptions = {
 };
 
 export type Serving = {
-  /** Writes out asynchronous inserts that were acknowledged. */
+  /** Flushes acknowledged asynchronous inserts. */
   flush(): Promise<unknown>;
-  /** Resolves with a sentence when the engine does not answer any more. */
+  /** Resolves with a sentence when the engine no longer answers. */
   readonly broken: Promise<string>;
 };
 
-/** Resolves when clients can be served, and has told the control plane. Rejects when the server cannot be used. */
+/**
+ * Resolves when clients can be served, after reporting it to the control plane. Rejects when the server cannot be used.
+ */
 export async function serveClients(thread: ServerThread, options: ServingOptions): Promise<Serving> {
   const { dataDir, runDir, port, key, users, logger } = options;
   const { client, version } = await connectServer(thread, { port, key });

@@ -1,10 +1,11 @@
 /**
- * Confines its process and becomes the real program in it. Node loads this with `--require`, so it runs before the event
- * loop has turned and nothing is read from the channel to the parent, which the real program inherits unread.
+ * Confines its process and then executes the real program in it. Node loads this file with `--require`, so it runs
+ * before the first turn of the event loop, and nothing is read from the channel to the parent, which the real program
+ * inherits unread.
  *
- * Another program is run, instead of the process confining itself and going on, because Landlock holds for the calling
- * thread: the threads of V8 and of Node that are there before the first line of JavaScript would stay free. Running a
- * program leaves only the calling thread.
+ * The process executes another program instead of confining itself and continuing, because Landlock applies to the
+ * calling thread: the threads that V8 and Node start before the first line of JavaScript would stay unconfined.
+ * Executing a program leaves only the calling thread.
  */
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
@@ -20,7 +21,7 @@ const setDescriptorFlags = 2;
 /** Of 1000; the control plane has 0. */
 const outOfMemoryScore = "300";
 
-/** What shells answer when a program cannot be run. */
+/** The exit code of shells when a program cannot be executed. */
 const cannotRun = 126;
 
 try {
@@ -33,9 +34,9 @@ try {
 
 /** Waits for the parent, which may have started this process long before it is needed. */
 function awaitLaunch(fd: number): Launch {
-  // The first call loads the library that makes them: done while nobody waits.
+  // The first call loads the native library, which happens while nobody waits.
   landlockVersion();
-  // The folder of compiled code is ours alone, and out of reach behind the wall.
+  // The compile cache belongs to us alone, and is unreachable once the process is confined.
   flushCompileCache();
   const text = readFileSync(fd, "utf8");
   closeSync(fd);
@@ -62,18 +63,18 @@ function launch({ command, args, environment, rules, parent, inherited, landlock
   process.execve(command, [command, ...args], environment);
 }
 
-/** Where memory ends for all, a child ends before the control plane does. */
+/** When memory runs out, a child is killed before the control plane. */
 function endFirst(): void {
   try {
     writeFileSync("/proc/self/oom_score_adj", outOfMemoryScore);
   } catch {
-    // It is higher already.
+    // The score is higher already.
   }
 }
 
 /**
- * The process's own folder in /proc, held open as long as the process lives: the kernel may otherwise forget the folder's
- * inode, which carries the rule, and make it anew.
+ * The process's own folder in /proc, held open as long as the process lives: otherwise the kernel may drop the folder's
+ * inode, which carries the rule, and create it again.
  */
 function keepOwnProcess(): string {
   const path = `/proc/${process.pid}`;
@@ -81,7 +82,7 @@ function keepOwnProcess(): string {
   return path;
 }
 
-/** Lets a descriptor stay open in the program that is run. */
+/** Keeps a descriptor open across exec. */
 function keepOpen(fd: number): void {
   kernelCall("fcntl", fd, setDescriptorFlags, 0);
 }

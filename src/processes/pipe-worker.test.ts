@@ -1,6 +1,6 @@
 /**
- * What a pipe's worker loads before its first row. A process start is paid for by every start, edit and crash of a pipe,
- * so nothing is loaded that this pipe may not need.
+ * Which packages a pipe's worker loads before its first row. Every start, edit and crash of a pipe costs a process
+ * start, so nothing is loaded that this pipe may not need.
  */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 const run = promisify(execFile);
 const file = (path: string) => new URL(`../${path}`, import.meta.url).href;
 
-/** Prints the packages that loading the modules brings in, and whether the runtime's second HTTP client came too. */
+/** Prints the packages that importing the modules loads, and whether the runtime's second HTTP client was loaded. */
 const script = `
   import { registerHooks } from "node:module";
   const packages = new Set();

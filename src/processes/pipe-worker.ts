@@ -1,4 +1,4 @@
-/** A pipe worker process: one replica of one pipe. Ends by itself when its parent is gone. */
+/** A pipe worker process: one replica of one pipe. Exits when its parent has ended. */
 
 import { OutgoingPolicy } from "../outgoing/policy.ts";
 import type { FromWorker, ToWorker, WorkerStatus } from "../pipes/protocol.ts";
@@ -6,7 +6,7 @@ import { runJob } from "../pipes/worker/job.ts";
 import { WorkerLink } from "../pipes/worker/worker-link.ts";
 import { connectorOf } from "../sources/connectors.ts";
 
-/** Longest wait for inserts in hand when the parent asks to stop; the parent kills later than that. */
+/** Longest wait for inserts in progress when the parent requests a stop; the parent kills later than that. */
 const lastResortMs = 2_000;
 
 const stopping = new AbortController();
@@ -19,11 +19,11 @@ let policy: OutgoingPolicy | undefined;
 
 process.on("disconnect", () => {
   stopping.abort();
-  // Without the parent nothing can be confirmed; whatever hangs must not outlive it.
+  // Without the parent nothing can be confirmed, and a hanging process must not outlive it.
   setTimeout(() => process.kill(process.pid, "SIGKILL"), lastResortMs);
   setImmediate(() => process.exit(0));
 });
-// The parent decides when to stop: a Ctrl-C in the terminal reaches the whole group.
+// The parent decides when to stop: a Ctrl-C in the terminal reaches the whole process group.
 process.on("SIGINT", () => {});
 
 process.on("message", (message: ToWorker, handle: unknown) => {

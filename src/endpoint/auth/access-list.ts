@@ -1,7 +1,7 @@
 /** Addresses: the `ipAccessList` of a service, with CIDR ranges of both families, and what counts as one address. */
 import { BlockList, isIP, isIPv6 } from "node:net";
 
-/** True for the remote addresses on the list. An entry that cannot be read lets nobody in. */
+/** Returns a check that is true for remote addresses on the list. An entry that cannot be parsed admits no address. */
 export function accessCheck(sources: readonly string[]): (remoteAddress: string | undefined) => boolean {
   const allowed = new BlockList();
   for (const source of sources) addSource(allowed, source.trim());
@@ -16,14 +16,14 @@ export function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
 }
 
-/** What counts as one address: an IPv4 address, or the /64 that an IPv6 host chooses its addresses from. */
+/** What counts as one address: an IPv4 address, or the /64 from which an IPv6 host chooses its addresses. */
 export function networkOf(address: string): string {
   const plain = plainAddress(address);
   if (!isIPv6(plain)) return plain;
   const [head = "", tail] = (plain.split("%")[0] as string).split("::");
   const groups = head === "" ? [] : head.split(":");
   const after = tail === undefined || tail === "" ? [] : tail.split(":");
-  // An embedded IPv4 address stands for two groups, both in the last half.
+  // An embedded IPv4 address replaces two groups, both in the last half.
   const length = groups.length + after.length + (plain.includes(".") ? 1 : 0);
   const zeros = tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - length) }, () => "0");
   const first = [...groups, ...zeros, ...after].slice(0, 4);
@@ -43,6 +43,6 @@ function addSource(list: BlockList, source: string): void {
   const prefix = bits === undefined ? width : Number(bits);
   if (isIP(address) === 0 || more.length > 0 || !Number.isInteger(prefix) || prefix < 0 || prefix > width) return;
   list.addSubnet(address, prefix, family);
-  // The entry that means "everybody" on IPv4 is written by people who mean everybody.
+  // Users write the IPv4 entry for "everybody" when they mean both families.
   if (source === "0.0.0.0/0") list.addSubnet("::", 0, "ipv6");
 }

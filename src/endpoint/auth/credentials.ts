@@ -1,4 +1,4 @@
-/** Who is asking: the three places where a ClickHouse client puts its name and password, and the check. */
+/** Authentication: the three places where a ClickHouse client puts its name and password, and the check. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { clickHouseException } from "../../clickhouse/exception.ts";
@@ -14,14 +14,14 @@ export type DoorUser = {
 export type Credentials = {
   readonly user: string;
   readonly password: string;
-  /** False when the request named nobody, and `default` without a password was assumed. */
+  /** False when the request named no user, and `default` without a password was assumed. */
   readonly given: boolean;
 };
 
-/** URL parameters that never travel on to the engine. */
+/** URL parameters that are never forwarded to the engine. */
 export const credentialParameters: ReadonlySet<string> = new Set(["user", "password"]);
 
-/** Reads the credentials. Two ways at once are refused, as by a ClickHouse server. */
+/** Reads the credentials. A request that uses two places at once is refused, as by a ClickHouse server. */
 export function readCredentials(message: IncomingMessage, query: URLSearchParams): Credentials {
   const headerUser = header(message, "x-clickhouse-user");
   const headerKey = header(message, "x-clickhouse-key");
@@ -39,7 +39,7 @@ export function readCredentials(message: IncomingMessage, query: URLSearchParams
   return { user: query.get("user") || "default", password: query.get("password") ?? "", given: inUrl };
 }
 
-/** The user, or undefined. Takes the same time for an unknown name and for a wrong password. */
+/** The user, or undefined. Takes the same time for an unknown name as for a wrong password. */
 export function authenticate(users: readonly DoorUser[], credentials: Credentials): DoorUser | undefined {
   const hash = createHash("sha256").update(credentials.password).digest();
   const user = users.find(({ name }) => name === credentials.user);

@@ -1,7 +1,7 @@
 /**
- * The door of one service: access list, login and probes. The same code stands in the gateway, for connections that it
- * serves itself, and in the engine host, for those that were handed over. What happens to a request that was let in is
- * the business of `carry`.
+ * Authentication for one service: access list, login and probes. The same code runs in the gateway, for connections
+ * that it serves itself, and in the engine host, for those that were handed over. `carry` handles the requests that are
+ * admitted.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { codesOf } from "../../clickhouse/error-codes.ts";
@@ -15,24 +15,27 @@ import type { DoorEvent } from "./events.ts";
 import { FailedLogins } from "./failed-logins.ts";
 import { isLoggedIn, markLoggedIn } from "./logged-in.ts";
 
-/** Who may come in. Plain data: it travels between processes. */
+/** Users and access list. Plain data: it is sent between processes. */
 export type DoorFacts = {
   readonly id: string;
-  /** Nobody may connect while it is empty; `0.0.0.0/0` and `::/0` let everybody in. */
+  /** An empty list admits nobody; `0.0.0.0/0` and `::/0` admit everybody. */
   readonly ipAccessList: readonly { readonly source: string }[];
   readonly users: readonly DoorUser[];
 };
 
-/** Somebody who was let in: never read from anything that a client sends past the login. */
+/** An authenticated client: set only by the login, never from anything else that the client sends. */
 export type Visitor = { readonly user: string; readonly readonly: 0 | 2 };
 
-/** Carries a request of a visitor out. Rejects, only while nothing was sent back yet, with an exception to send. */
+/**
+ * Handles a request of an authenticated client. Rejects with an exception to send, and only before any part of the
+ * response is sent.
+ */
 export type Carry = (message: IncomingMessage, response: ServerResponse, url: URL, visitor: Visitor) => Promise<void>;
 
-/** Failed logins per minute and address of a service, beyond which the answer is 429. */
+/** Failed logins per minute and address of a service; above this the response is 429. */
 const failuresPerMinute = 20;
 
-/** What a visitor may not do. */
+/** Errors that mean the user lacks a right. */
 const refusals = codesOf("ACCESS_DENIED", "READONLY", "SETTING_CONSTRAINT_VIOLATION");
 
 export type DoorOptions = {
@@ -40,7 +43,7 @@ export type DoorOptions = {
   readonly carry: Carry;
   readonly logger: Logger;
   readonly failedLogins?: FailedLogins;
-  /** Told of the first login of a connection, and of every refusal. Must cost little. */
+  /** Called for the first login of a connection and for every refusal. Must be cheap. */
   readonly onEvent?: (event: DoorEvent) => void;
 };
 
@@ -61,7 +64,7 @@ export class Door {
     this.#onEvent = options.onEvent ?? (() => {});
   }
 
-  /** Takes over users and access list; holds from the next request on, also on open connections. */
+  /** Replaces users and access list, from the next request on, also on open connections. */
   update(facts: DoorFacts): void {
     this.#facts = facts;
     this.#allowed = accessCheck(facts.ipAccessList.map(({ source }) => source));
@@ -99,7 +102,7 @@ export class Door {
     if (code !== undefined) refused(Number(code), `by the engine, with code ${code}`);
   }
 
-  /** The password comes first: wrong ones from the same address keep nobody out who has the right one. */
+  /** The password is checked first: failures from the same address never block a client with the right password. */
   async #login(message: IncomingMessage, response: ServerResponse, url: URL, address: string): Promise<DoorUser> {
     const credentials = readCredentials(message, url.searchParams);
     const user = authenticate(this.#facts.users, credentials);
@@ -127,7 +130,7 @@ export class Door {
   }
 }
 
-/** What a page of another origin may send, as a ClickHouse server says it. */
+/** The headers that a page of another origin may send, as in a ClickHouse server. */
 const preflightHeaders = {
   Allow: "OPTIONS, GET, HEAD, POST",
   "Access-Control-Allow-Origin": "*",
@@ -137,7 +140,7 @@ const preflightHeaders = {
   "Access-Control-Max-Age": "86400",
 };
 
-/** What is answered without a login and without waking the engine. */
+/** Answers probes without a login and without waking the engine. */
 function answerProbe(message: IncomingMessage, response: ServerResponse, url: URL): boolean {
   if (message.method === "OPTIONS") {
     response.writeHead(204, preflightHeaders).end();

@@ -1,17 +1,17 @@
-/** What a door tells of visitors: plain data, which travels between processes. */
+/** Login events: plain data, which is sent between processes. */
 import type { Counted } from "../../lib/event-tally.ts";
 
 export type DoorEvent = {
   readonly type: "login" | "login_refused" | "address_refused" | "statement_refused";
   readonly user: string;
   readonly address: string;
-  /** Why, in the words of the answer. */
+  /** The reason, in the words of the response. */
   readonly detail: string;
 };
 
 export type DoorEvents = readonly Counted<DoorEvent>[];
 
-/** For more different events in a second than are kept apart. */
+/** Replaces the event when one second has more different events than are kept apart. */
 export function anyVisitor(event: DoorEvent): DoorEvent {
   return { type: event.type, user: "(many)", address: "(many)", detail: "" };
 }

@@ -1,9 +1,9 @@
-/** Failed logins are delayed and counted by address, and what is kept of them is bounded. */
+/** Failed logins are delayed and counted by address, and their records are bounded. */
 import { expect, test } from "vitest";
 import { networkOf } from "./access-list.ts";
 import { FailedLogins } from "./failed-logins.ts";
 
-/** A clock that stands, and every wait in order. */
+/** A stopped clock, and every wait in order. */
 function stage(perMinute = 20) {
   let now = 0;
   const waits: number[] = [];

@@ -1,24 +1,24 @@
 /**
- * Slows down guessing without locking anybody out. Whoever asks has looked at the password first: a right one never
- * comes here, so it passes at once, however many wrong ones come from its address. Wrong ones are answered late.
+ * Slows down password guessing without locking anybody out. The caller has checked the password first: a right one
+ * passes immediately, whatever number of failures its address has. Failures are answered late.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { RateCounter } from "../../lib/rate-counter.ts";
 import { networkOf } from "./access-list.ts";
 
 export type FailedLoginsOptions = {
-  /** Failed logins per minute and address that are no reason to say that there are too many. */
+  /** Failed logins per minute and address that are allowed before "too many" is answered. */
   readonly perMinute: number;
   /** The clock, in ms, and the wait: replaced in tests. */
   readonly now?: () => number;
   readonly wait?: (ms: number) => Promise<unknown>;
 };
 
-/** Failures of an address that are answered at once: people mistype. */
+/** Failures of an address that are answered immediately, because people mistype. */
 const freeFailures = 3;
 const firstDelayMs = 100;
 const longestDelayMs = 5_000;
-/** Answers that wait at a time; further ones leave at once, so that waiting costs bounded memory. */
+/** Maximum number of delayed responses; further ones are sent immediately, so that delays use bounded memory. */
 const maxWaiting = 500;
 const maxWaitingPerAddress = 8;
 const maxAddresses = 10_000;
@@ -27,7 +27,7 @@ export class FailedLogins {
   readonly #perMinute: number;
   readonly #counter: RateCounter;
   readonly #wait: (ms: number) => Promise<unknown>;
-  /** Answers that wait, by address. */
+  /** Delayed responses by address. */
   readonly #waitingOf = new Map<string, number>();
   #waiting = 0;
 
@@ -37,14 +37,14 @@ export class FailedLogins {
     this.#wait = wait ?? ((ms) => delay(ms, undefined, { ref: false }));
   }
 
-  /** Addresses that are remembered. */
+  /** Number of addresses kept. */
   get size(): number {
     return this.#counter.size;
   }
 
   /**
-   * Counts a failed login, and resolves when it is to be answered: after up to 5 s, by the number of failures of its
-   * address within a minute. False says that there were too many of them, or that too many answers wait. Never rejects.
+   * Counts a failed login, and resolves when it is to be answered: after up to 5 s, depending on the failures of its
+   * address within a minute. False when there were too many failures, or too many responses wait. Never rejects.
    */
   async failed(address: string | undefined): Promise<boolean> {
     const network = networkOf(address ?? "");
@@ -55,7 +55,7 @@ export class FailedLogins {
     return this.#counter.hitsOf(network) <= this.#perMinute;
   }
 
-  /** False, at once, when too many wait. */
+  /** False, immediately, when too many wait. */
   async #waitInLine(network: string, ms: number): Promise<boolean> {
     const waiting = this.#waitingOf.get(network) ?? 0;
     if (this.#waiting >= maxWaiting || waiting >= maxWaitingPerAddress) return false;

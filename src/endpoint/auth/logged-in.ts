@@ -1,9 +1,9 @@
-/** Which connections belong to somebody who has shown a password. What costs memory is kept small for the others. */
+/** Which connections are authenticated. The others may use only little memory. */
 import type { Socket } from "node:net";
 
 const loggedIn = new WeakSet<Socket>();
 
-/** Notes that a request of this connection came with the right password. It holds as long as the connection does. */
+/** Marks the connection as authenticated by a right password, for as long as it is open. */
 export function markLoggedIn(socket: Socket): void {
   loggedIn.add(socket);
 }

@@ -1,4 +1,4 @@
-/** An HTTP server that listens nowhere watches the connections it is given as one that listens would. */
+/** An HTTP server without a listener monitors the connections it adopts, as a listening server does. */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
@@ -7,7 +7,7 @@ import { markLoggedIn } from "../auth/logged-in.ts";
 import { Connections, type ConnectionsOptions } from "./connections.ts";
 
 let connections: Connections;
-/** With the usual times. */
+/** With the default timeouts. */
 let patient: Connections;
 let current: Connections;
 let listener: Server;
@@ -15,7 +15,7 @@ let answers: ServerResponse[];
 let messages: IncomingMessage[];
 let made: Connections[];
 
-/** Connections with other limits, which get what comes from now on. */
+/** Connections with other limits, used for all later clients. */
 function limited(options: Omit<ConnectionsOptions, "onRequest">): Connections {
   current = new Connections({ onRequest, ...options });
   made.push(current);
@@ -120,7 +120,7 @@ test("what has been read of a next request keeps its connection, also behind ano
   await pipelined.closed;
 });
 
-/** Sends `bytes` of a head that does not end. */
+/** Sends `bytes` of an incomplete head. */
 function unfinished(socket: Socket, bytes: number): void {
   socket.write(`GET /?query=${"x".repeat(bytes)}`);
 }
@@ -149,7 +149,7 @@ test("the budget of an address closes what holds most of it, and nothing that re
   unfinished(large.socket, 250_000);
   await large.closed;
   await expect.poll(() => own.size).toBe(2);
-  // Behind a request whose login is not over, too.
+  // Also after a request whose login has not finished.
   const waiting = await client(request);
   await arrived(2);
   unfinished(waiting.socket, 250_000);

@@ -1,6 +1,6 @@
 /**
- * An HTTP server that listens nowhere: connections are given to it, by a listener in this process or by another
- * process. It knows which of them wait for a request, and can let go of exactly those.
+ * An HTTP server without a listener: it adopts connections of a listener in this process or in another one. It knows
+ * which connections wait for a request, and can release exactly those.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -9,20 +9,22 @@ import { networkOf } from "../auth/access-list.ts";
 import { isLoggedIn } from "../auth/logged-in.ts";
 import { beyondBudget, type bodyProgress, type HeadBudget, hardlyMoves, type Watched } from "./watch.ts";
 
-/** Statements in URLs of a megabyte are real, and a server reads no more. What they hold is bounded by a budget. */
+/**
+ * Statements of a megabyte in URLs occur, and a ClickHouse server accepts no longer ones. A budget bounds their memory.
+ */
 export const maxHeaderBytes = 1_114_112;
-/** A connection without a request is closed after this. */
+/** A connection without a request is closed after this time. */
 export const idleConnectionMs = 30_000;
-/** The head of a request must be there after this; a sender that is slower, or silent, is closed. */
+/** The head of a request must be complete within this time; slower or silent senders are closed. */
 const headersTimeoutMs = 30_000;
 const checkEveryMs = 5_000;
 const budgetEveryMs = 100;
-/** Connections of one address on which nobody has logged in; beyond, the one that waits longest is closed. */
+/** Unauthenticated connections per address; above this the one that has waited longest is closed. */
 const maxStrangers = 500;
 
 export type ConnectionsOptions = {
   readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
-  /** Told when a connection begins with a request, and when it waits for the next one. */
+  /** Called when a request begins on a connection, and when the connection waits for the next one. */
   readonly onBusy?: (socket: Socket, busy: boolean) => void;
   readonly headersTimeoutMs?: number;
   readonly checkEveryMs?: number;
@@ -35,7 +37,7 @@ export class Connections {
   readonly #server: Server;
   readonly #onBusy: (socket: Socket, busy: boolean) => void;
   readonly #options: ConnectionsOptions;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #open = new Map<Socket, Watched>();
   #letGo = false;
   #budgetTimer: NodeJS.Timeout | undefined;
@@ -53,7 +55,7 @@ export class Connections {
       connectionsCheckingInterval: options.checkEveryMs ?? checkEveryMs,
       requestTimeout: 0,
     });
-    // A server looks for connections whose time is up only once it has heard that it listens.
+    // An HTTP server checks connections for timeouts only after its `listening` event.
     this.#server.emit("listening");
     this.#server.on("request", (message: IncomingMessage, response: ServerResponse) => {
       this.#begin(message, response);
@@ -65,7 +67,7 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** Takes over a connection. What it has sent so far must be unread. */
+  /** Adopts a connection. What it has sent so far must be unread. */
   give(socket: Socket): void {
     const network = networkOf(socket.remoteAddress ?? "");
     const watched = { network, open: 0, readAtRest: 0, readAtHead: 0, message: undefined, moved: undefined };
@@ -80,20 +82,21 @@ export class Connections {
     });
     this.#server.emit("connection", socket);
     socket.setTimeout(idleConnectionMs);
-    // It may come paused, so that nothing of it was read before.
+    // It may be paused, so that none of its bytes were read before.
     socket.resume();
   }
 
   /**
-   * Closes our end of every connection that waits for a request, now and as soon as it does, until `keep`. Nothing that
-   * such a connection sends was read: whoever shares it can go on with it. Connections given meanwhile are served.
+   * Closes our end of every connection that waits for a request, now and whenever one does, until `keep`. Nothing that
+   * such a connection sends was read, so the other holder of the socket can continue with it. Connections adopted
+   * meanwhile are served.
    */
   letGo(): void {
     this.#letGo = true;
     this.#letGoAtRest();
   }
 
-  /** True for a closed connection that we let go of between two requests. */
+  /** True for a closed connection that was released between two requests. */
   wasLetGo(socket: Socket): boolean {
     return this.#gone.has(socket);
   }
@@ -107,7 +110,7 @@ export class Connections {
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
-  /** Resolves when there is no connection any more, or after `graceMs`. */
+  /** Resolves when no connection is left, or after `graceMs`. */
   async emptied(graceMs: number): Promise<void> {
     if (this.#open.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -121,7 +124,7 @@ export class Connections {
     });
   }
 
-  /** No answer under way is waited for longer than `graceMs`. */
+  /** Waits at most `graceMs` for responses in progress. */
   async close(graceMs: number): Promise<void> {
     this.letGo();
     await this.emptied(graceMs);
@@ -137,18 +140,18 @@ export class Connections {
     connection.message = message;
     connection.readAtHead = socket.bytesRead;
     this.#onBusy(socket, true);
-    // From here on the server itself sets the time between two requests.
+    // From here on the HTTP server itself applies the timeout between two requests.
     socket.setTimeout(0);
     response.once("close", () => {
       connection.open -= 1;
-      // The rest of a body that nobody waited for is still to come: then this is not the end of the request.
+      // If the rest of a body is still unread, this is not the end of the request.
       connection.readAtRest = message.complete ? socket.bytesRead : -1;
       if (connection.open === 0 && message.complete) this.#onBusy(socket, false);
       if (this.#letGo) this.#letGoAtRest();
     });
   }
 
-  /** Closes what waits for a request and of which nothing was read beyond the last one. */
+  /** Closes connections that wait for a request and of which nothing was read after the last one. */
   #letGoAtRest(): void {
     const used: Socket[] = [];
     for (const [socket, { open, readAtRest }] of this.#open) {
@@ -159,12 +162,12 @@ export class Connections {
       } else used.push(socket);
     }
     if (used.length === 0) return;
-    // What was read may be more than was understood: only the server knows whether another head has begun in it.
+    // More may have been read than was parsed: only the HTTP server knows whether another head has begun in it.
     this.#server.closeIdleConnections();
     for (const socket of used) if (socket.destroyed) this.#gone.add(socket);
   }
 
-  /** A few hundred strangers of one address may wait; who has logged in does not count. */
+  /** At most a few hundred unauthenticated connections of one address may wait; authenticated ones do not count. */
   #makeRoom(network: string): void {
     const most = this.#options.maxStrangers ?? maxStrangers;
     if (this.#open.size <= most) return;

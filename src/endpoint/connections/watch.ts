@@ -1,42 +1,42 @@
 /**
- * What connections may hold of this process: heads of requests that are not complete, which cost memory before anybody
- * has logged in, and bodies that hardly move, which hold a place for nothing.
+ * Limits what connections hold of this process: incomplete request heads, which use memory before any login, and
+ * stalled bodies, which occupy a connection.
  */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { isLoggedIn } from "../auth/logged-in.ts";
 
-/** What is known of a connection between two looks at it. */
+/** The state of a connection between two checks. */
 export type Watched = {
-  /** Where it comes from: see `networkOf`. */
+  /** Its source: see `networkOf`. */
   readonly network: string;
-  /** Requests whose answer has not left yet. */
+  /** Requests whose response is not complete. */
   open: number;
-  /** How many bytes had been read when the last request was over; -1 while the rest of its body is still to come. */
+  /** Bytes read when the last request ended; -1 while the rest of its body is outstanding. */
   readAtRest: number;
-  /** How many bytes had been read when the last head was complete. */
+  /** Bytes read when the last head was complete. */
   readAtHead: number;
   /** The last request. */
   message: IncomingMessage | undefined;
-  /** Bytes read, and when (ms), at the last time the body was seen to move. */
+  /** Bytes read, and when (ms), at the last check that found progress in the body. */
   moved: { readonly bytes: number; readonly at: number } | undefined;
 };
 
 export type HeadBudget = {
-  /** Bytes of incomplete heads of all connections, and of those from one address. */
+  /** Bytes of incomplete heads: of all connections, and of those from one address. */
   readonly all: number;
   readonly perAddress: number;
 };
 
-/** Room for statements of a megabyte in a URL, as long as few send them at once. */
+/** Room for statements of a megabyte in a URL, as long as few are sent at once. */
 export const headBudget: HeadBudget = { all: 64 * 1_048_576, perAddress: 16 * 1_048_576 };
 
-/** A body must move by this much in this time. A sender that streams rows as they come does. */
+/** Minimum progress of a body in this time. A sender that streams rows as they arise achieves it. */
 export const bodyProgress = { leastBytes: 1024, withinMs: 60_000 };
 
 type Held = { readonly socket: Socket; readonly network: string; readonly bytes: number };
 
-/** The connections to close so that incomplete heads fit the budget: those that hold most first. */
+/** The connections to close so that incomplete heads fit the budget: the largest first. */
 export function beyondBudget(connections: Iterable<[Socket, Watched]>, budget: HeadBudget = headBudget): Socket[] {
   const sums = new Map<string, number>();
   const held: Held[] = [];
@@ -61,13 +61,16 @@ export function beyondBudget(connections: Iterable<[Socket, Watched]>, budget: H
   return closed;
 }
 
-/** What may be a part of a head: read since the last request, or behind one whose sender has not logged in. */
+/** Bytes that may belong to a head: read since the last request, or after one whose sender has not logged in. */
 function headBytes(socket: Socket, { open, readAtRest, readAtHead }: Watched): number {
   if (open === 0) return readAtRest < 0 ? 0 : socket.bytesRead - readAtRest;
   return isLoggedIn(socket) ? 0 : socket.bytesRead - readAtHead;
 }
 
-/** Whether a request's body has hardly moved for too long although it was waited for. To be asked now and then. */
+/**
+ * True when a request's body has made almost no progress for too long while this process waited for it. Called
+ * periodically.
+ */
 export function hardlyMoves(socket: Socket, watched: Watched, nowMs: number, rule = bodyProgress): boolean {
   const { message } = watched;
   if (message === undefined || message.complete || watched.open === 0) {
@@ -75,7 +78,8 @@ export function hardlyMoves(socket: Socket, watched: Watched, nowMs: number, rul
     return false;
   }
   const bytes = socket.bytesRead;
-  // What has come and is not read yet waits for us. A reader that iterates pauses as well, and is there to be told.
+  // Bytes that have arrived unread wait for us. An iterating reader pauses the stream as well, and still waits for
+  // data.
   const isOurs = message.readableLength > 0 || (message.isPaused() && message.listenerCount("readable") === 0);
   if (isOurs || watched.moved === undefined || bytes - watched.moved.bytes >= rule.leastBytes) {
     watched.moved = { bytes, at: nowMs };

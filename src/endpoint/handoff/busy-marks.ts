@@ -1,6 +1,6 @@
 /**
- * Which handed-over connections have a request in hand: one byte for each in a file of the run directory. The kernel keeps
- * it when the host is killed, so the control plane can tell the connections that may go on from those that are broken.
+ * Marks which handed-over connections have a request in progress: one byte for each in a file of the run directory. The
+ * kernel keeps it when the host is killed, so the control plane can distinguish reusable connections from broken ones.
  */
 import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -11,13 +11,13 @@ const atRest = Buffer.from([0]);
 
 const fileOf = (runDir: string) => join(runDir, "busy");
 
-/** The host's side. A mark is in the file when the call returns, and costs a few microseconds. */
+/** The host's side. A mark is in the file when the call returns, and takes a few microseconds. */
 export class BusyMarks {
   readonly #fd: number;
 
   constructor(runDir: string) {
     this.#fd = openSync(fileOf(runDir), "w", 0o600);
-    // Its whole length now, so that no later mark can meet a full disk.
+    // The file gets its full length now, so that no later mark can fail on a full disk.
     writeSync(this.#fd, Buffer.alloc(maxConnections));
   }
 

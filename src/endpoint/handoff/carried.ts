@@ -1,6 +1,6 @@
 /**
- * Requests that the gateway carries, because it ends TLS or because the engine has just woken: on a loopback port that
- * answers to the key of this start only. The gateway has asked for the password and says who it is.
+ * Serves requests that the gateway forwards, because it terminates TLS or because the engine has just woken, on a
+ * loopback port protected by a key of this start. The gateway has authenticated the client and names the user.
  */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";

@@ -1,6 +1,6 @@
 /**
- * The host's end of connections that were handed over: the door stands here then, and a visitor's request is judged
- * and passed on to the engine in this process. See `src/endpoint/handoff/sender.ts` for what the other end may rely on.
+ * The host's end of handed-over connections: clients are authenticated here, and their requests are judged and
+ * forwarded to the engine in this process. `src/endpoint/handoff/sender.ts` states what the other end may rely on.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -15,9 +15,9 @@ import type { FromHost, ToHost } from "./messages.ts";
 import type { QueryServer } from "./query-server.ts";
 import { StatementMarks } from "./statement-marks.ts";
 
-/** Reports of activity are at least this far apart. */
+/** Minimum interval between reports of activity. */
 const reportEveryMs = 250;
-/** How long the clear errors of cancelled queries may take to leave. */
+/** How long the error responses of cancelled queries may take to be sent. */
 const cancelGraceMs = 1_000;
 
 export class Front {
@@ -48,7 +48,7 @@ export class Front {
     });
   }
 
-  /** Does what the control plane says. */
+  /** Handles a message of the control plane. */
   hear(message: ToHost, socket: Socket | undefined): void {
     if (message.type === "admit") this.#admit(message.id, message.facts);
     else if (message.type === "connection") this.#take(message.id, socket);
@@ -67,11 +67,11 @@ export class Front {
       say({ type: "closed", id });
       return;
     }
-    // Before anything that follows from it: the number may have been another connection's.
+    // Before anything else: the number may have belonged to another connection.
     this.#marks.set(id, false);
     this.#ids.set(socket, id);
     say({ type: "taken", id });
-    // As the sockets of an HTTP server are: a client may have sent all it wants to say before it is answered.
+    // Like the sockets of an HTTP server: a client may close its sending side before it gets the response.
     socket.allowHalfOpen = true;
     socket.on("error", () => {});
     socket.once("close", () => say({ type: this.#connections.wasLetGo(socket) ? "released" : "closed", id }));
@@ -82,7 +82,7 @@ export class Front {
     const gone = new AbortController();
     this.#running.add(gone);
     this.#report();
-    // Over is a query when its answer has left, which a slow client decides.
+    // A query counts until its response is sent, which depends on the client's speed.
     response.once("close", () => {
       this.#running.delete(gone);
       this.#report();
@@ -99,14 +99,14 @@ export class Front {
       this.#connections.letGo();
       await this.#connections.emptied(graceMs);
     }
-    // One that came in the last moment is answered, and keeps the engine.
+    // A connection that arrived in the last moment is served, and keeps the engine in use.
     const unused = !inUse();
     if (unused) await this.#end();
     this.#connections.keep();
     say({ type: "drained", id, unused });
   }
 
-  /** What is left after the grace: running queries get an error, and heads of requests that do not arrive the end. */
+  /** Closes what is left after the grace period: running queries get an error, incomplete heads are closed. */
   async #end(): Promise<void> {
     for (const gone of this.#running) {
       gone.abort(clickHouseException("NETWORK_ERROR", "The service is being stopped: the query was cancelled."));
@@ -115,7 +115,7 @@ export class Front {
     this.#connections.closeAll();
   }
 
-  /** Tells the control plane of a change at once, and of further ones in intervals. */
+  /** Reports a change to the control plane immediately, and further ones at intervals. */
   #report(): void {
     this.#lastAt = Date.now();
     this.#changed = true;
@@ -132,6 +132,6 @@ export class Front {
 }
 
 function say(message: FromHost): void {
-  // Without the other end this process is about to end itself.
+  // Without the control plane this process is about to exit.
   process.send?.(message, undefined, {}, () => {});
 }

@@ -1,8 +1,8 @@
 /**
  * The control plane's end of handing connections over to an engine host. The connection is shared, not moved: this
- * process keeps its end open without reading, so that a connection can come back between two requests, and nothing
- * that a client has sent is lost when the host lets go. When the host dies, connections with a request in hand are closed,
- * and the others come back as well.
+ * process keeps its end open without reading, so that a connection can return between two requests, and nothing that a
+ * client has sent is lost when the host releases it. When the host dies, connections with a request in progress are
+ * closed, and the others return as well.
  */
 import type { ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
@@ -23,16 +23,16 @@ export class HandOver {
   readonly #runDir: string;
   #marks: BusyMarksReader | undefined;
   #statements: StatementMarksReader | undefined;
-  /** Numbers of connections that are over, for new ones. */
+  /** Numbers of closed connections, for reuse. */
   readonly #freeIds: number[] = [];
   #connectionIds = 0;
   #callIds = 0;
   #ended = false;
   #activity: Activity = { running: 0, lastAt: 0 };
-  /** Told of logins and refusals at the host's door, once a second. */
+  /** Receives logins and refusals of the host, once a second. */
   onEvents: (events: DoorEvents) => void = () => {};
 
-  /** `runDir` is the host's. */
+  /** `runDir` is the host's run directory. */
   constructor(child: ChildProcess, runDir: string) {
     this.#child = child;
     this.#runDir = runDir;
@@ -41,7 +41,7 @@ export class HandOver {
       this.#ended = true;
       this.#activity = { ...this.#activity, running: 0 };
     });
-    // Later than "exit": everything that the host has said before it ended was heard.
+    // Later than "exit": every message that the host sent before it ended has been received.
     child.once("close", () => this.#close());
     // A write to a host that has just ended; `close` follows.
     child.on("error", () => {});
@@ -52,39 +52,40 @@ export class HandOver {
     return !this.#ended;
   }
 
-  /** False when the host has ended, or holds as many connections as it may. */
+  /** False when the host has ended or holds its maximum of connections. */
   get open(): boolean {
     return !this.#ended && this.#held.size < maxConnections;
   }
 
-  /** Connections that the host has, or is about to get. */
+  /** Connections that the host has, or is about to receive. */
   get held(): number {
     return this.#held.size;
   }
 
-  /** As reported last: at most a quarter of a second old while queries come and go. */
+  /** As last reported: at most a quarter of a second old while queries start and end. */
   get activity(): Activity {
     return this.#activity;
   }
 
   /**
-   * Sets users and access list; must come before the first connection. Resolves when they hold for every request from
-   * then on, also on open connections, or when the host has ended. Rejects when it does not answer.
+   * Sets users and access list; must precede the first connection. Resolves when they hold for every later request,
+   * also on open connections, or when the host has ended. Rejects when the host does not answer.
    */
   async admit(facts: DoorFacts): Promise<void> {
     await this.#call((id) => ({ type: "admit", id, facts }), answerTimeoutMs);
   }
 
   /**
-   * Hands a connection over of which nothing was read. `giveBack` gets it when the host did not take it, or let go of it
-   * between two requests, or died then; otherwise it is closed when the host has closed it or has died.
+   * Hands over a connection of which nothing was read. `giveBack` receives it when the host did not take it, released
+   * it between two requests, or died between two requests; otherwise it is closed when the host has closed it or has
+   * died.
    */
   give(socket: Socket, giveBack: (socket: Socket) => void): void {
     try {
       this.#marks ??= new BusyMarksReader(this.#runDir);
       this.#statements ??= new StatementMarksReader(this.#runDir);
     } catch {
-      // The host has ended, and its run directory is gone.
+      // The host has ended, and its run directory is deleted.
       giveBack(socket);
       return;
     }
@@ -97,9 +98,10 @@ export class HandOver {
   }
 
   /**
-   * Gets every connection back between two requests. With `unusedForMs` only when no query has run for that time: false
-   * says that one has, or that one came meanwhile, and the engine should stay in service. Without it, queries that run
-   * longer than `graceMs` are cancelled with a clear error. Nobody may hand connections over meanwhile.
+   * Takes every connection back between two requests. With `unusedForMs` only when no query has run for that time:
+   * false means that one has, or that one arrived meanwhile, and that the engine should stay in service. Without it,
+   * queries that run longer than `graceMs` are cancelled with a clear error. No connection may be handed over
+   * meanwhile.
    */
   async drain(options: { graceMs: number; unusedForMs?: number }): Promise<boolean> {
     return await this.#call((id) => ({ type: "drain", id, ...options }), options.graceMs + answerTimeoutMs);
@@ -119,7 +121,7 @@ export class HandOver {
         this.#calls.delete(id);
         resolve(unused);
       });
-      // A failure is the end of the host, which answers every call.
+      // A failed send means that the host has ended, which answers every call.
       this.#child.send(message(id), () => {});
     });
   }
@@ -152,7 +154,7 @@ export class HandOver {
     return held;
   }
 
-  /** The beginnings of the statements that connections have in hand, without texts in quotes; until the process is closed. */
+  /** The beginnings of the running statements, without texts in quotes; available until the process is closed. */
   statementsInHand(): string[] {
     const busy = [...this.#held].filter(([id, { taken }]) => taken && this.#marks?.isBusy(id) === true);
     return busy.map(([id]) => this.#statements?.get(id) ?? "").filter((text) => text !== "");

@@ -1,6 +1,7 @@
 /**
- * What handed-over connections are running: the beginning of each one's statement, in a file of the run directory. The
- * kernel keeps it when the host is killed, so that the control plane can say what an engine was doing when it died.
+ * Marks what handed-over connections are running: the beginning of each one's statement, in a file of the run
+ * directory. The kernel keeps it when the host is killed, so that the control plane can report what an engine was
+ * running when it died.
  */
 import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -46,7 +47,7 @@ export class StatementMarksReader {
   }
 }
 
-/** One line without texts in quotes, which may hold passwords and keys. An open quote hides the rest. */
+/** One line without texts in quotes, which may hold passwords and keys. An unclosed quote hides the rest. */
 function shown(statement: string): string {
   return statement
     .replace(/'(?:[^'\\]|\\.|'')*('|$)/gs, "'...'")

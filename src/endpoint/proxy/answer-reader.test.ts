@@ -3,7 +3,7 @@ import { type AnswerHandler, AnswerReader, MalformedAnswer } from "./answer-read
 
 type Seen = { status?: number; headers?: unknown; body: string; ended?: { reusable: boolean }; complete: boolean };
 
-/** Reads the answer in pieces of `step` bytes, whose memory is overwritten after each. */
+/** Reads the response in chunks of `step` bytes, whose memory is overwritten after each. */
 function read(text: string, step: number, { method = "GET", closes = false } = {}): Seen {
   const seen: Seen = { body: "", complete: false };
   const handler: AnswerHandler = {

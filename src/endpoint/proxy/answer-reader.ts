@@ -1,6 +1,6 @@
 /**
- * Reads HTTP/1.1 answers off a connection (RFC 9112). It takes bytes as they arrive and returns the body's bytes as slices
- * of them, without copying.
+ * Parses HTTP/1.1 responses from a connection (RFC 9112). It takes bytes as they arrive and returns the body's bytes as
+ * slices of them, without copying.
  */
 
 export type AnswerHead = {
@@ -12,7 +12,7 @@ export type AnswerHead = {
 export type AnswerHandler = {
   onHead(head: AnswerHead): void;
   onData(slice: Buffer): void;
-  /** The message is complete. `reusable`: the connection can take another request. */
+  /** The message is complete. `reusable`: the connection can carry another request. */
   onEnd(reusable: boolean): void;
 };
 
@@ -20,31 +20,31 @@ export class MalformedAnswer extends Error {
   override readonly name = "MalformedAnswer";
 }
 
-/** What of the answer is expected next. */
+/** The next expected part of the response. */
 type Place = "head" | "sized" | "chunkSize" | "chunkData" | "chunkEnd" | "trailer" | "untilClose" | "done";
 
 const maxHeadBytes = 1_048_576;
 const maxLineBytes = 16_384;
 const empty: Buffer = Buffer.alloc(0);
 
-/** One answer. Throws MalformedAnswer for bytes that are none. */
+/** Parses one response. Throws MalformedAnswer for invalid bytes. */
 export class AnswerReader {
   readonly #handler: AnswerHandler;
   readonly #hasBody: boolean;
   #place: Place = "head";
-  /** The beginning of a head or a line whose end has not arrived. */
+  /** The beginning of an incomplete head or line. */
   #kept = empty;
-  /** Bytes that are left of the body or of the chunk. */
+  /** Bytes left of the body or of the chunk. */
   #left = 0;
   #keepsOpen = true;
 
-  /** `method` is that of the request: an answer to HEAD has no body. */
+  /** `method` is the request's: a response to HEAD has no body. */
   constructor(method: string, handler: AnswerHandler) {
     this.#handler = handler;
     this.#hasBody = method !== "HEAD";
   }
 
-  /** True when bytes of the answer have arrived. */
+  /** True when bytes of the response have arrived. */
   get hasBegun(): boolean {
     return this.#place !== "head" || this.#kept.length > 0;
   }
@@ -70,7 +70,7 @@ export class AnswerReader {
     }
   }
 
-  /** The server has closed the connection. Returns false when that cuts the answer off. */
+  /** Called when the server has closed the connection. Returns false when this truncates the response. */
   close(): boolean {
     if (this.#place === "untilClose") this.#end(false);
     return this.#place === "done";
@@ -81,7 +81,7 @@ export class AnswerReader {
     const end = all.indexOf("\r\n\r\n");
     if (end === -1) {
       if (all.length > maxHeadBytes) throw new MalformedAnswer(`the head has more than ${maxHeadBytes} bytes`);
-      // The memory of what has arrived is used again.
+      // The memory of the received bytes is reused.
       this.#kept = Buffer.from(all);
       return bytes.length;
     }
@@ -92,7 +92,7 @@ export class AnswerReader {
   }
 
   #begin(head: AnswerHead): void {
-    // Informational answers are between the server and this client.
+    // Informational responses concern only the server and this client.
     if (head.status < 200) return;
     this.#keepsOpen = !/\bclose\b/i.test(headerOf(head, "connection") ?? "");
     this.#handler.onHead(head);

@@ -1,4 +1,6 @@
-/** Carries a request from the gateway to the engine: a lease, which may wake the service, and the way to its front. */
+/**
+ * Forwards a request from the gateway to the engine: takes a lease, which may wake the service, and finds its front.
+ */
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
@@ -8,7 +10,7 @@ import { NotReached } from "./forward.ts";
 import { forward } from "./proxy.ts";
 import type { Upstreams } from "./upstream.ts";
 
-/** How often, and how far apart, an engine that does not take connections is tried: two seconds in all. */
+/** Number and interval of attempts to reach an engine that accepts no connections: two seconds in all. */
 const maxAttempts = 20;
 const attemptPauseMs = 100;
 
@@ -16,11 +18,14 @@ export type CarryOptions = {
   readonly serviceId: string;
   readonly backend: GatewayBackend;
   readonly upstreams: Upstreams;
-  /** Whether the listener's connections can be handed over: then this one ends, so that the next one is. */
+  /**
+   * True when the listener's connections can be handed over: then this connection is closed, so that the next one is
+   * handed over.
+   */
   readonly handsOver: boolean;
 };
 
-/** An engine that died a moment ago may not be known to be dead yet: then its successor is waited for. */
+/** An engine that died a moment ago may not be known to be dead yet: then the request waits for its successor. */
 export function carryToFront({ serviceId, backend, upstreams, handsOver }: CarryOptions): Carry {
   return async (message, response, url, visitor) => {
     const gone = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * Passes one request on over HTTP and its answer back, bytes as they are, with back-pressure both ways. Either side
- * going away ends the other; an answer that was cut off ends in a broken connection, never as a complete one.
+ * Forwards one request over HTTP and returns its response, bytes unchanged, with back-pressure in both directions. When
+ * either side closes, so does the other; a truncated response ends in a broken connection, never as a complete one.
  */
 import type { ServerResponse } from "node:http";
 import { clickHouseException } from "../../clickhouse/exception.ts";
@@ -10,7 +10,7 @@ import type { UpstreamHandler, UpstreamRequest } from "./upstream-connection.ts"
 
 export type Onward = UpstreamRequest & {
   readonly upstream: Upstream;
-  /** Ends the request when it aborts. */
+  /** Cancels the request when it aborts. */
   readonly signal?: AbortSignal;
 };
 
@@ -19,14 +19,14 @@ export class NotReached extends Error {
   override readonly name = "NotReached";
 }
 
-/** The engine's number of an error. */
+/** The header with the engine's error code. */
 export const engineCodeHeader = "x-clickhouse-exception-code";
 /** Response headers that belong to one connection only. */
 const hopHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "date", "trailer", "upgrade"]);
 
 /**
- * Resolves when both sides are done. Rejects, only while nothing was sent back yet, with NotReached, with the signal's
- * reason, or with an exception to send.
+ * Resolves when both sides are done. Rejects only before any part of the response is sent: with NotReached, with the
+ * signal's reason, or with an exception to send.
  */
 export async function forward({ upstream, signal, ...request }: Onward, response: ServerResponse): Promise<void> {
   signal?.throwIfAborted();
@@ -46,7 +46,7 @@ export async function forward({ upstream, signal, ...request }: Onward, response
 
 type Settle = { resolve(): void; reject(error: Error): void };
 
-/** One answer on its way back. */
+/** Relays one response. */
 class Relay implements UpstreamHandler {
   readonly #response: ServerResponse;
   readonly #signal: AbortSignal | undefined;
@@ -62,7 +62,7 @@ class Relay implements UpstreamHandler {
     const kept: Record<string, string | string[]> = {};
     for (const [name, value] of headers) {
       const known = name.toLowerCase();
-      // Set by itself, it can be read again: the door tells of refusals.
+      // Set separately so that it can be read again: the authenticator reports refusals.
       if (known === engineCodeHeader) this.#response.setHeader(engineCodeHeader, value);
       if (!hopHeaders.has(known)) kept[name] = name in kept ? [kept[name] as string, value].flat() : value;
     }
@@ -81,7 +81,7 @@ class Relay implements UpstreamHandler {
   onError(error: Error, notReached: boolean): void {
     if (this.#response.destroyed) this.#settle.resolve();
     else if (this.#response.headersSent) {
-      // Without the end of the message the answer is cut off, and the client has to see that.
+      // The response is truncated, and without the end of the message the client can detect that.
       this.#response.write("", () => this.#response.socket?.destroySoon());
       this.#settle.resolve();
     } else if (this.#signal?.aborted) this.#settle.reject(this.#signal.reason as Error);

@@ -1,4 +1,4 @@
-/** Carries one authenticated request to the engine host of its service, which judges it. */
+/** Forwards one authenticated request to the engine host of its service, which judges it. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { credentialParameters } from "../auth/credentials.ts";
 import { forward as pass } from "./forward.ts";
@@ -12,7 +12,7 @@ export type CarriedBy = {
   readonly readonly: 0 | 2;
 };
 
-/** Request headers that mean something to the engine host. Nothing else travels on, least of all our own. */
+/** Request headers that matter to the engine host. No others are forwarded, especially none of our own. */
 const passedHeaders = new Set([
   "content-type",
   "content-encoding",
@@ -23,8 +23,8 @@ const passedHeaders = new Set([
 ]);
 const droppedHeaders = new Set(["x-clickhouse-user", "x-clickhouse-key", "x-clickhouse-ssl-certificate-auth"]);
 /**
- * Resolves when both sides are done. Rejects, only while nothing was sent back yet, with NotReached or with an exception
- * to send.
+ * Resolves when both sides are done. Rejects with NotReached or an exception to send, and only before any part of the
+ * response is sent.
  */
 export async function forward(
   message: IncomingMessage,

@@ -1,4 +1,4 @@
-/** One connection to a server on this machine: one request after the other, bytes as they are, read without a copy. */
+/** One connection to a server on this machine: one request at a time, bytes unchanged, read without a copy. */
 import { connect, type Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { type AnswerHead, AnswerReader, MalformedAnswer } from "./answer-reader.ts";
@@ -9,17 +9,17 @@ export type UpstreamRequest = {
   /** Path and query, percent-encoded. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What is known already, and the rest as it arrives. */
+  /** The bytes that are known already, followed by the rest as it arrives. */
   readonly body: { readonly first: readonly Buffer[]; readonly rest: Readable | undefined };
 };
 
 export type UpstreamHandler = {
   onHead(head: AnswerHead): void;
-  /** `sent` must be called once the slice's memory may be used again; until then the connection may stop reading. */
+  /** `sent` must be called once the slice's memory may be reused; until then the connection may stop reading. */
   onData(slice: Buffer, sent: () => void): void;
-  /** The answer is complete. */
+  /** The response is complete. */
   onEnd(): void;
-  /** The answer is not complete, and nothing more comes. `notReached`: nothing of the request has left. */
+  /** The response is incomplete and nothing more follows. `notReached`: nothing of the request was sent. */
   onError(error: Error, notReached: boolean): void;
 };
 
@@ -30,7 +30,7 @@ type Exchange = {
   bodySent: boolean;
 };
 
-/** Reads that may be on their way to the client; then reading waits. */
+/** Maximum number of reads not yet sent to the client; then reading pauses. */
 const maxUnsent = 3;
 const idleMs = 25_000;
 
@@ -42,7 +42,7 @@ export class UpstreamConnection {
   #lease: BufferLease;
   #unsent = 0;
 
-  /** `onIdle` is told when an exchange is over and the next may begin. */
+  /** `onIdle` is called when an exchange has ended and the next may begin. */
   constructor(
     port: number,
     listeners: { onIdle(connection: UpstreamConnection): void; onClose(connection: UpstreamConnection): void },
@@ -70,7 +70,7 @@ export class UpstreamConnection {
     });
   }
 
-  /** Begins an exchange, when none is under way. Throws for what cannot stand in the head of a request. */
+  /** Begins an exchange; none may be in progress. Throws when a value cannot be part of a request's head. */
   send({ method, path, headers, body }: UpstreamRequest, handler: UpstreamHandler): void {
     const { first, rest } = body;
     const chunked = rest !== undefined && headers["content-length"] === undefined;
@@ -83,7 +83,7 @@ export class UpstreamConnection {
     this.#socket.uncork();
     if (rest === undefined) return;
     const upload = () => this.#upload(rest, chunked);
-    // Before that, nothing is taken from the body: when nobody is reached the request is sent again.
+    // Before the connection is established nothing is read from the body, so that the request can be sent again.
     if (this.#connected) upload();
     else this.#socket.once("connect", upload);
   }
@@ -96,7 +96,7 @@ export class UpstreamConnection {
     const exchange = this.#exchange;
     if (exchange === undefined) return;
     const isCurrent = () => this.#exchange === exchange;
-    // What comes after the end of the answer is read, and left.
+    // What arrives after the end of the response is read and discarded.
     rest.on("data", (chunk: Buffer) => {
       if (isCurrent() && !this.#write(chunk, chunked)) rest.pause();
     });
@@ -109,7 +109,7 @@ export class UpstreamConnection {
     rest.once("close", () => {
       if (isCurrent() && !exchange.bodySent) this.destroy(new Error("the body ended early"));
     });
-    // Whoever read its beginning may have paused it.
+    // The reader of its beginning may have paused it.
     rest.resume();
   }
 
@@ -147,7 +147,7 @@ export class UpstreamConnection {
     });
   }
 
-  /** Returns whether to read on. The next read goes into the buffer of the next lease. */
+  /** Returns whether to continue reading. The next read goes into the buffer of the next lease. */
   #onRead(bytes: number): boolean {
     const lease = this.#lease;
     const done = lease.hold();
@@ -174,7 +174,7 @@ export class UpstreamConnection {
     this.#exchange = undefined;
     if (broken === undefined) return;
     if (this.#connected) broken.rest?.resume();
-    // Without a length and without chunks the end of the connection is the end of the answer.
+    // Without a length and without chunks, the end of the connection is the end of the response.
     if (!broken.reader.close()) broken.handler.onError(error, !this.#connected);
   }
 }

@@ -10,7 +10,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-/** A server that does `serve` with each connection, and the client of it. */
+/** A server that runs `serve` for each connection, and a client of it. */
 async function pair(serve: (socket: Socket) => void): Promise<{ upstream: Upstream; sockets: Socket[] }> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -52,7 +52,7 @@ test("a connection takes one request after the other, and is given up when the s
   expect(await exchange(upstream)).toEqual({ status: 200, body: "yes" });
   expect(await exchange(upstream)).toEqual({ status: 200, body: "yes" });
   expect(sockets).toHaveLength(1);
-  // Closed on this side means closed on the other before.
+  // A close on this side implies one on the other side before.
   sockets[0]?.end();
   await once(sockets[0] as Socket, "close");
   expect(await exchange(upstream)).toEqual({ status: 200, body: "yes" });
@@ -79,7 +79,7 @@ test("a server that is not there is told apart from one that went away", async (
     error: expect.stringContaining("ECONNREFUSED"),
     notReached: true,
   });
-  // The request can be sent again: nothing was taken from its body.
+  // The request can be sent again: nothing was read from its body.
   expect(String(await buffer(body))).toBe("b");
 });
 
@@ -88,7 +88,7 @@ test("an answer that comes before the whole body arrives, and its connection is 
   const body = new Readable({ read() {} });
   body.push("b");
   expect(await exchange(upstream, body)).toEqual({ status: 200, body: "full" });
-  // Somebody is still sending: the rest is read, and left.
+  // The client is still sending: the rest is read and discarded.
   body.push("c");
   body.push(null);
   await once(body, "end");
@@ -152,7 +152,7 @@ test("reading waits while what was read has not been sent on", async () => {
     const hold = (slice: Buffer, sent: () => void) => {
       bytes += slice.length;
       waiting.push(sent);
-      // Three reads are out; the rest is still in the kernel and at the server.
+      // Three reads are in progress; the rest is still in the kernel and at the server.
       if (waiting.length === 3) setTimeout(resolve, 50);
     };
     upstream.send(request, { onHead: () => {}, onData: hold, onEnd: () => {}, onError: () => {} });

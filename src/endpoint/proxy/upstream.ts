@@ -1,13 +1,13 @@
 /**
- * The HTTP client that requests of clients are passed on with, to a loopback port of this machine: it keeps connections
- * open, reads no more of an answer than it can give away, and gives away what has arrived of an answer that is cut off.
+ * The HTTP client that forwards requests to a loopback port of this machine: it keeps connections open, reads no more
+ * of a response than it can pass on, and passes on the received part of a truncated response.
  */
 import { UpstreamConnection, type UpstreamHandler, type UpstreamRequest } from "./upstream-connection.ts";
 
-/** The front of an engine host, for requests that the gateway carries: a loopback port that answers to a key only. */
+/** The front of an engine host, for requests that the gateway forwards: a loopback port that requires a key. */
 export type FrontAddress = { readonly port: number; readonly key: string };
 
-/** Connections that are kept open for the next request. */
+/** Maximum number of idle connections kept open. */
 const maxIdle = 64;
 
 export class Upstream {
@@ -19,7 +19,10 @@ export class Upstream {
     this.#port = port;
   }
 
-  /** Sends a request on a connection of its own. Returns what ends it. Throws for what cannot stand in a request. */
+  /**
+   * Sends a request on a connection of its own. Returns a function that cancels it. Throws when a value cannot be part
+   * of a request.
+   */
   send(request: UpstreamRequest, handler: UpstreamHandler): { abort(error: Error): void } {
     const connection = this.#idle.pop() ?? this.#connect();
     let over = false;
@@ -38,7 +41,7 @@ export class Upstream {
     return { abort: (error) => !over && connection.destroy(error) };
   }
 
-  /** Ends everything that is under way. */
+  /** Cancels everything in progress. */
   close(): void {
     for (const connection of this.#open) connection.destroy();
   }
@@ -57,7 +60,7 @@ export class Upstream {
   }
 }
 
-/** Clients of ports, each made when it is asked for first. */
+/** One client per port, created on first use. */
 export class Upstreams {
   readonly #known = new Map<number, Upstream>();
 

@@ -1,4 +1,6 @@
-/** The engine's server configuration: limits, paths, and the key without which its HTTP interface answers nothing. */
+/**
+ * The engine's server configuration: limits, paths, and the key that every request to its HTTP interface must carry.
+ */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type EngineUser, usersXml } from "./users.ts";
@@ -8,42 +10,42 @@ export type EngineConfiguration = {
   readonly dataDir: string;
   /** Loopback port of the engine's HTTP interface. */
   readonly port: number;
-  /** A request without it in `X-ClickHouse-Key` is answered with 404. */
+  /** A request without this key in `X-ClickHouse-Key` is answered with 404. */
   readonly key: string;
   readonly users: readonly EngineUser[];
-  /** Everything the engine may allocate; queries fail above it, the process lives on. */
+  /** Limit of everything that the engine allocates; queries above it fail and the process continues. */
   readonly maxMemoryBytes: number;
   /** Free bytes of the disk below which inserts and temporary data are refused. */
   readonly minFreeDiskBytes: number;
-  /** Queries that may run at the same time. */
+  /** Maximum number of concurrent queries. */
   readonly maxQueries: number;
   readonly displayName: string;
-  /** HTTP proxy for everything that the engine reads from elsewhere; undefined where it reaches nothing. */
+  /** HTTP proxy for every outgoing connection of the engine; when undefined, the engine reaches no network. */
   readonly proxyUrl?: string | undefined;
-  /** Where BACKUP and RESTORE may read and write; none when undefined. */
+  /** Folder in which BACKUP and RESTORE may read and write; undefined disables both. */
   readonly backupsAllowedPath?: string | undefined;
 };
 
-/** What one query may take of the engine's memory. */
+/** Share of the engine's memory that one query may use. */
 const queryShare = 0.8;
-/** Caches, each as a part of the engine's memory. */
+/** Size of each cache, as a share of the engine's memory. */
 const cacheShare = 0.1;
 /** Temporary data on disk, as a multiple of the engine's memory. */
 const temporaryFactor = 4;
 const queryLogDays = 7;
 
-/** Where the engine keeps functions that users make. */
+/** Where the engine keeps user-defined functions. */
 function functionsDir(dataDir: string): string {
   return join(dataDir, "user_defined/");
 }
 
-/** True when users have made functions in this data directory. */
+/** True when this data directory holds user-defined functions. */
 export function hasUserFunctions(dataDir: string): boolean {
   const dir = functionsDir(dataDir);
   return existsSync(dir) && readdirSync(dir).length > 0;
 }
 
-/** Writes both files into `dir` and returns the path of the server's. */
+/** Writes both configuration files into `dir` and returns the path of the server's file. */
 export function writeConfiguration(dir: string, configuration: EngineConfiguration): string {
   mkdirSync(join(dir, "none"), { recursive: true, mode: 0o700 });
   const users = join(dir, "users.xml");
@@ -58,7 +60,7 @@ export function writeConfiguration(dir: string, configuration: EngineConfigurati
 function serverXml(dir: string, users: string, options: EngineConfiguration): string {
   const { port, key, maxMemoryBytes, maxQueries, displayName, backupsAllowedPath } = options;
   const cache = String(Math.floor(maxMemoryBytes * cacheShare));
-  // Nothing lives in this folder, and it is ours: a relative path in SQL leads nowhere.
+  // An empty folder of our own, so that a relative path in SQL resolves to nothing.
   const none = join(dir, "none/");
   const settings: Record<string, string> = {
     users_config: users,
@@ -69,7 +71,7 @@ function serverXml(dir: string, users: string, options: EngineConfiguration): st
     max_server_memory_usage: String(maxMemoryBytes),
     max_temporary_data_on_disk_size: String(maxMemoryBytes * temporaryFactor),
     mark_cache_size: cache,
-    // Used by queries that ask for it, as charts do.
+    // Used only by queries that ask for it, as charts do.
     uncompressed_cache_size: cache,
     primary_index_cache_size: cache,
     index_mark_cache_size: cache,
@@ -86,7 +88,7 @@ function serverXml(dir: string, users: string, options: EngineConfiguration): st
     httpHandlers(key),
     queryLog(),
     ...(options.proxyUrl === undefined ? [] : [proxy(options.proxyUrl)]),
-    // The credentials of this machine are the operator's, never a user's.
+    // The credentials of this machine belong to the operator and are never used for a user's query.
     "<s3><use_environment_credentials>false</use_environment_credentials></s3>",
     ...(backupsAllowedPath === undefined
       ? []
@@ -94,7 +96,7 @@ function serverXml(dir: string, users: string, options: EngineConfiguration): st
   ]);
 }
 
-/** The only handler, and only for requests that show the key. */
+/** The only HTTP handler; it matches only requests that carry the key. */
 function httpHandlers(key: string): string {
   const handler = element("handler", [
     "<type>dynamic_query_handler</type>",
@@ -104,7 +106,7 @@ function httpHandlers(key: string): string {
   return element("http_handlers", [element("rule", [headers, handler])]);
 }
 
-/** ClickHouse knows no credentials of a proxy: the port tells which service asks. */
+/** ClickHouse cannot send proxy credentials, so the proxy port identifies the service. */
 function proxy(url: string): string {
   const uri = [element("uri", [xml(url)])];
   return element("proxy", [element("http", uri), element("https", uri)]);

@@ -1,4 +1,4 @@
-/** The way to a server that was started in this process. */
+/** Connects to a server that was started in this process. */
 import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseClient } from "../../clickhouse/client.ts";
 import type { ServerThread } from "./server.ts";
@@ -8,11 +8,11 @@ const pollMs = 4;
 
 export type EngineServer = {
   readonly version: string;
-  /** As the internal user. */
+  /** Authenticated as the internal user. */
   readonly client: ClickHouseClient;
 };
 
-/** Resolves when the server answers. Rejects when it has ended before, for example because its port was taken. */
+/** Resolves when the server answers. Rejects when it ends first, for example because its port is taken. */
 export async function connectServer(
   { ended }: ServerThread,
   { port, key }: { readonly port: number; readonly key: string },

@@ -1,4 +1,4 @@
-/** Whatever a user does with a table, its bytes stay counted until they are gone. */
+/** Whatever a user does with a table, its bytes count until they are deleted. */
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { BareEngine } from "../../../harness/engine/bare-engine.ts";

@@ -1,17 +1,17 @@
-/** How much disk the tables of a service take. */
+/** Measures how much disk the tables of a service use. */
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ClickHouseClient } from "../../clickhouse/client.ts";
 
 const everyMs = 2_000;
-/** What the engine does not count is looked for on the disk, which costs more. */
+/** Interval of the disk scan, which finds what the engine does not count but costs more than a query. */
 const lookEveryMs = 30_000;
 const timeoutMs = 30_000;
 
 /**
- * Parts of all states, also of dropped tables until they are gone, and detached ones. The engine's own tables do not count:
- * nobody could make room there.
+ * Parts of all states, including detached parts and those of dropped tables until they are deleted. The engine's own
+ * tables do not count, because no user can make room there.
  */
 const partsQuery = `SELECT
     (SELECT sum(bytes_on_disk) FROM system.parts WHERE database != 'system')
@@ -19,7 +19,7 @@ const partsQuery = `SELECT
   + (SELECT sum(bytes_on_disk) FROM system.dropped_tables_parts WHERE database != 'system')
   FORMAT TSV`;
 
-/** Folders of tables whose data are parts. Tables of the database `default` show no uuid; their path has it. */
+/** Folders of tables whose data are parts. Tables of the database `default` show no uuid; their path contains it. */
 const countedQuery = `SELECT extract(arrayJoin(data_paths), '([^/]+)/?$') AS uuid
   FROM system.tables WHERE engine LIKE '%MergeTree'
   UNION ALL SELECT toString(uuid) AS uuid FROM system.dropped_tables WHERE engine LIKE '%MergeTree'`;
@@ -29,14 +29,14 @@ export async function bytesOfParts(client: ClickHouseClient): Promise<number> {
   return Number(await client.text(partsQuery, quiet()));
 }
 
-/** Bytes of tables that are detached, and of those that keep no parts (Log, Set, Join ...). Rejects as above. */
+/** Bytes of detached tables, and of tables that keep no parts (Log, Set, Join ...). Rejects as above. */
 export async function bytesBesideParts(client: ClickHouseClient, dataDir: string): Promise<number> {
   const store = join(dataDir, "store");
   const folders: [uuid: string, path: string][] = [];
   for (const prefix of await namesIn(store)) {
     for (const uuid of await namesIn(join(store, prefix))) folders.push([uuid, join(store, prefix, uuid)]);
   }
-  // Asked after the look: what is created meanwhile is not in the list, and what is dropped is known still.
+  // Queried after the scan: a table created meanwhile is not in the list, and one dropped meanwhile is still known.
   const counted = new Set((await client.rows<{ uuid: string }>(countedQuery, quiet())).map(({ uuid }) => uuid));
   let bytes = 0;
   for (const [uuid, path] of folders) if (!counted.has(uuid)) bytes += await bytesBelow(path);
@@ -44,8 +44,8 @@ export async function bytesBesideParts(client: ClickHouseClient, dataDir: string
 }
 
 /**
- * Tells the bytes on disk at once and then every two seconds, for ever. The questions are no activity of the service; one
- * that fails is left out.
+ * Reports the bytes on disk immediately and then every two seconds, without end. The queries do not count as activity
+ * of the service; a failed measurement is skipped.
  */
 export async function watchDisk(
   client: ClickHouseClient,
@@ -62,13 +62,13 @@ export async function watchDisk(
       }
       tell((await bytesOfParts(client)) + beside);
     } catch {
-      // The engine is busy, or a folder has gone meanwhile: the next round finds out.
+      // The engine is busy or a folder was deleted meanwhile: the next round measures again.
     }
     await delay(everyMs, undefined, { ref: false });
   }
 }
 
-/** Names in a folder; none when it is not there (yet, or any more). */
+/** Names in a folder; empty when the folder does not exist. */
 async function namesIn(folder: string): Promise<string[]> {
   return await readdir(folder).catch(() => []);
 }

@@ -14,7 +14,9 @@ const packages: Readonly<Record<string, string>> = {
   "darwin-arm64": "@chdb/lib-darwin-arm64",
 };
 
-/** Path of the engine library. Throws one sentence when the platform has none, or the package is not installed. */
+/**
+ * Path of the engine library. Throws a one-sentence error when the platform has none or the package is not installed.
+ */
 export function engineLibrary(): string {
   const platform = `${process.platform}-${process.arch}`;
   const name = packages[platform];
@@ -27,7 +29,7 @@ export function engineLibrary(): string {
   }
 }
 
-/** Runs the engine's main function with these arguments. Resolves when it returns, which may be never. */
+/** Runs the engine's main function with these arguments. Resolves when it returns, which may never happen. */
 export async function runEngine(args: readonly string[]): Promise<void> {
   open({ library: "chdb", path: engineLibrary() });
   const argv = ["clickhouse", ...args];

@@ -1,11 +1,11 @@
 /**
- * The genuine ClickHouse server in this process: started on a data directory, listening on a loopback port. It ends
+ * The genuine ClickHouse server in this process: it is started on a data directory, listens on a loopback port and ends
  * with the process.
  */
 import { type EngineConfiguration, writeConfiguration } from "./configuration.ts";
 import { runEngine } from "./library.ts";
 
-/** The local tool ends with its last statement: this one takes about a hundred years. */
+/** The local tool exits after its last statement: this one runs for about a hundred years. */
 const keepAlive = `SELECT sleepEachRow(3) FROM numbers(1000000000)
   SETTINGS function_sleep_max_microseconds_per_block = 1000000000000, max_block_size = 1, max_threads = 1,
   log_queries = 0, max_execution_time = 0 FORMAT Null`;
@@ -13,7 +13,7 @@ const keepAlive = `SELECT sleepEachRow(3) FROM numbers(1000000000)
 /** Rejects when the server has ended. */
 export type ServerThread = { readonly ended: Promise<never> };
 
-/** Starts the server in a thread of its own. It listens some time later: see `connectServer`. */
+/** Starts the server in a separate thread. It starts to listen later: see `connectServer`. */
 export function startServer(options: EngineConfiguration & { readonly configDir: string }): ServerThread {
   const file = writeConfiguration(options.configDir, options);
   const args = [`--config-file=${file}`, `--path=${options.dataDir}`];

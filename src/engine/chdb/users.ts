@@ -1,22 +1,22 @@
 /**
- * The engine's users and what each may do: its own access control, by allow-list. What is not granted here is refused
- * by the engine itself. The engine reads this file once, when it starts.
+ * The engine's users and their grants: the engine's own access control, as an allow-list. The engine refuses whatever
+ * is not granted here. It reads this file once, at start.
  */
 import { maxStatementBytes } from "../sql/limits.ts";
 import { element, xml } from "./xml.ts";
 
 export type EngineUser = { readonly name: string; readonly readonly: boolean };
 
-/** The control plane, pipe workers, backups and charts. */
+/** The user of the control plane, pipe workers, backups and charts. */
 export const internalUser = "millrace-internal";
-/** Stand-ins for users whose names the engine does not know, because they were made after its start. */
+/** Stand-ins for users created after the engine's start, whose names it does not know. */
 const writerUser = "millrace-writer";
 export const readerUser = "millrace-reader";
 
-/** Names that can be element names, and do not stand for one of ours. */
+/** Names that are valid XML element names and differ from those of our own users. */
 const plainName = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
-/** The engine's user for somebody who was let in; `known` are the users that this engine was started with. */
+/** The engine's user for an authenticated principal; `known` are the users that this engine was started with. */
 export function engineUserOf(known: readonly EngineUser[], name: string, readonly: boolean): string {
   const same = known.some((user) => user.name === name && user.readonly === readonly);
   return same && hasOwnName(name) ? name : readonly ? readerUser : writerUser;
@@ -27,8 +27,8 @@ function hasOwnName(name: string): boolean {
 }
 
 /**
- * What a full user's SQL may do. Source access: S3 only, which goes by the proxy of outgoing connections; the engine's
- * client for Azure goes past it. No user management, no files, no URLs.
+ * What the SQL of a full user may do. Source access is S3 only, because its client uses the proxy of outgoing
+ * connections and the Azure client bypasses it. No user management, no files, no URLs.
  */
 const writerGrants = [
   "SELECT, INSERT, ALTER, CREATE DATABASE, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, CREATE FUNCTION ON *.*",
@@ -41,7 +41,9 @@ const writerGrants = [
   "S3 ON *.*",
 ] as const;
 
-/** Engines of tables and databases that keep their data in the data directory or in object storage, and run nothing. */
+/**
+ * Engines of tables and databases that keep their data in the data directory or in object storage, and execute nothing.
+ */
 const tableEngines = `MergeTree ReplacingMergeTree SummingMergeTree AggregatingMergeTree CollapsingMergeTree
   VersionedCollapsingMergeTree CoalescingMergeTree GraphiteMergeTree Memory Null Set Join Log TinyLog StripeLog Buffer
   Merge View MaterializedView WindowView Alias Dictionary GenerateRandom TimeSeries S3 GCS COSN OSS
@@ -54,12 +56,12 @@ const readerGrants = [
 
 const allWriterGrants = [...writerGrants, ...tableEngines.map((name) => `TABLE ENGINE ON ${name}`)];
 
-/** The engine's own databases can be read, and that is all: without `system` nothing works any more. */
+/** The engine's own databases are read-only: without `system` nothing works. */
 const ownDatabases = ["system", "information_schema", "INFORMATION_SCHEMA"];
 const changes =
   "CREATE DATABASE, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, ALTER, INSERT, TRUNCATE, OPTIMIZE, DROP DATABASE, DROP TABLE, DROP VIEW, DROP DICTIONARY";
 
-/** Settings that a statement may not touch: they choose another SQL parser, or name files and servers. */
+/** Settings that a statement may not change: they select another SQL parser, or name files and servers. */
 const pinned: Readonly<Record<string, string>> = {
   dialect: "clickhouse",
   allow_introspection_functions: "0",
@@ -76,7 +78,7 @@ const pinned: Readonly<Record<string, string>> = {
   url_base: "",
   ai_function_text_default_credentials: "",
   ai_function_embedding_default_credentials: "",
-  // Settings that hold expressions or structures as text, where no guard would see them.
+  // Settings that hold expressions or structures as text, which no guard would inspect.
   additional_result_filter: "",
   parallel_replicas_custom_key: "",
   schema_inference_hints: "",
@@ -84,14 +86,14 @@ const pinned: Readonly<Record<string, string>> = {
   s3_max_redirects: "0",
 };
 
-/** Free bytes of the disk that inserts and temporary data leave alone. */
+/** Free bytes of the disk that inserts and temporary data must leave. */
 const diskSettings = ["min_free_disk_bytes_to_perform_insert", "min_free_disk_space_for_temporary_data"] as const;
 
 export type UsersOptions = {
   readonly users: readonly EngineUser[];
-  /** What the internal user and the front show; nobody else knows it. */
+  /** The key that the internal user and the front send; it is known to nobody else. */
   readonly key: string;
-  /** Bytes that one query may use. */
+  /** Memory limit of one query, in bytes. */
   readonly maxQueryBytes: number;
   /** Free bytes of the disk below which inserts and temporary data are refused. */
   readonly minFreeDiskBytes: number;
@@ -104,14 +106,14 @@ export function usersXml({ users, key, maxQueryBytes, minFreeDiskBytes }: UsersO
   const isReader = users.find(({ name }) => name === "default")?.readonly === true;
   return element("clickhouse", [
     element("profiles", [
-      // The first profile is everybody's base: its constraints hold whatever a session chooses.
+      // The first profile is the base of all users: its constraints hold whatever a session chooses.
       element("default", [...settings(clientSettings(base)), constraints(base)]),
       element("readonly", [...settings({ ...clientSettings(base), readonly: "2" }), constraints(base)]),
       element("internal", settings(base)),
     ]),
     element("users", [
       user(internalUser, "internal", key, undefined),
-      // The engine's local session is `default` and has no password. From the network nobody comes in without the key.
+      // The engine's local session is `default` and has no password. A network connection needs the key.
       user("default", isReader ? "readonly" : "default", undefined, [
         ...(isReader ? readerGrants : allWriterGrants),
         "SYSTEM LISTEN ON *.*",
@@ -146,7 +148,7 @@ function user(name: string, profile: string, key: string | undefined, grants: re
   ]);
 }
 
-/** Whose queries a user sees: a reader its own, others all but those of this program. */
+/** Whose queries a user sees: a read-only user its own, others all except those of this program. */
 function visibleQueries(name: string, own: boolean): string {
   const filter = own ? `user = '${name}'` : `user NOT IN ('', '${internalUser}')`;
   const tables = ["processes", "query_log"].map((table) => element(table, [element("filter", [xml(filter)])]));
@@ -168,11 +170,11 @@ function baseSettings(maxQueryBytes: number, minFreeDiskBytes: number): Record<s
 function clientSettings(base: Readonly<Record<string, string>>): Record<string, string> {
   return {
     ...base,
-    // The front turns expressions in VALUES on, for data that it has judged.
+    // The front enables expressions in VALUES for data that it has judged.
     input_format_values_interpret_expressions: "0",
     input_format_values_deduce_templates_of_expressions: "0",
     cancel_http_readonly_queries_on_client_close: "1",
-    // A store that does not answer is an error soon, not after minutes.
+    // A store that does not answer causes an error within seconds, not minutes.
     s3_retry_attempts: "3",
     http_max_tries: "3",
     ...pinned,
@@ -182,7 +184,7 @@ function clientSettings(base: Readonly<Record<string, string>>): Record<string, 
 function constraints(base: Readonly<Record<string, string>>): string {
   return element("constraints", [
     ...Object.keys(pinned).map((name) => element(name, ["<const/>"])),
-    // With a small one the engine reads the beginning of a text only, which is not what was judged.
+    // With a smaller value the engine would parse only the beginning of a text, which is not what was judged.
     element("max_query_size", [element("min", [String(maxStatementBytes)])]),
     ...diskSettings.map((name) => element(name, [element("min", [base[name] as string])])),
   ]);

@@ -1,4 +1,4 @@
-/** Notices a server that does not answer any more. */
+/** Detects a server that no longer answers. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import { clickHouseCodes } from "../../clickhouse/error-codes.ts";
@@ -8,8 +8,8 @@ const everyMs = 1_000;
 const silenceMs = 30_000;
 
 /**
- * Asks the server every second. Resolves with a sentence when it has not answered for 30 s, or says that it is ending.
- * The questions are no activity of the service.
+ * Asks the server every second. Resolves with a sentence when it has not answered for 30 s, or reports that it is
+ * ending. The queries do not count as activity of the service.
  */
 export async function untilBroken(client: ClickHouseClient): Promise<string> {
   for (;;) {
@@ -18,7 +18,7 @@ export async function untilBroken(client: ClickHouseClient): Promise<string> {
       await client.text("SELECT 1", { settings: { log_queries: 0 }, signal: AbortSignal.timeout(silenceMs) });
     } catch (error) {
       if (!(error instanceof ClickHouseError)) return `the engine has not answered for ${silenceMs / 1000} s`;
-      // The server ends after an error that it cannot go on with, and says so to every statement.
+      // After an unrecoverable error the server shuts down and answers every statement with this error.
       if (error.code === clickHouseCodes.ABORTED) return `the engine is ending after a fatal error: ${error.message}`;
     }
   }

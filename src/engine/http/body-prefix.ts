@@ -1,6 +1,6 @@
 /**
- * The beginning of a request's body, decoded, as far as a statement may reach into it. What was read is kept as it
- * came, so that the body can still travel on unchanged.
+ * The beginning of a request's body, decoded, as far as a statement may extend into it. The raw bytes are kept, so that
+ * the body can be forwarded unchanged.
  */
 import type { IncomingMessage } from "node:http";
 import type { Transform } from "node:stream";
@@ -9,7 +9,7 @@ import { ClickHouseException, clickHouseException } from "../../clickhouse/excep
 import { CompressedBlocks } from "./compressed-blocks.ts";
 import { Lz4Frames } from "./lz4-frames.ts";
 
-/** Encodings in which a statement may travel. Insert data may have any that the engine knows. */
+/** Encodings in which a statement may be sent. Insert data may have any encoding that the engine knows. */
 const decoders: Readonly<Record<string, () => Transform>> = {
   gzip: createGunzip,
   "x-gzip": createGunzip,
@@ -20,7 +20,7 @@ const decoders: Readonly<Record<string, () => Transform>> = {
 };
 
 export class BodyPrefix {
-  /** The body as it came, so far. */
+  /** The raw body read so far. */
   readonly raw: Buffer[] = [];
   readonly #message: IncomingMessage;
   readonly #decoder: Transform | undefined;
@@ -29,7 +29,10 @@ export class BodyPrefix {
   #ended = false;
   #bytes = 0;
 
-  /** `decompress`: the body has ClickHouse's own compressed blocks. Throws NOT_IMPLEMENTED for an unknown encoding. */
+  /**
+   * `decompress`: the body consists of ClickHouse's own compressed blocks. Throws NOT_IMPLEMENTED for an unknown
+   * encoding.
+   */
   constructor(message: IncomingMessage, decompress: boolean) {
     this.#message = message;
     this.#decoder = decoderOf(message, decompress);
@@ -42,18 +45,18 @@ export class BodyPrefix {
     });
   }
 
-  /** True once everything was read and decoded. */
+  /** True once everything is read and decoded. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** What was decoded so far. */
+  /** The bytes decoded so far. */
   bytes(): Buffer {
     if (this.#decoded.length > 1) this.#decoded.splice(0, this.#decoded.length, Buffer.concat(this.#decoded));
     return this.#decoded[0] ?? Buffer.alloc(0);
   }
 
-  /** Reads on, at least until there are `bytes` decoded or the body has ended. Throws when it is cut off or damaged. */
+  /** Reads until at least `bytes` are decoded or the body has ended. Throws when the body is truncated or damaged. */
   async read(bytes: number): Promise<void> {
     while (!this.#ended && this.#bytes < bytes) {
       const chunk = await nextChunk(this.#message);
@@ -89,7 +92,7 @@ export class BodyPrefix {
   }
 }
 
-/** The next chunk of a paused body; undefined at its end. What follows stays unread. */
+/** The next chunk of a paused body; undefined at its end. The rest stays unread. */
 function nextChunk(message: IncomingMessage): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     if (message.readableEnded) return resolve(undefined);

@@ -1,6 +1,7 @@
 /**
  * Reads ClickHouse's own compressed stream (`decompress=1`): blocks of a 16-byte checksum, one method byte, compressed
- * size (with its 9 header bytes), decompressed size, data. The engine verifies the checksums: it gets the same bytes.
+ * size (including its 9 header bytes), decompressed size, data. The engine verifies the checksums, because it receives
+ * the same bytes.
  */
 import { Transform, type TransformCallback } from "node:stream";
 import { zstdDecompressSync } from "node:zlib";
@@ -10,7 +11,7 @@ import { clickHouseException } from "../../clickhouse/exception.ts";
 const checksumBytes = 16;
 const headerBytes = 9;
 const methods = { none: 0x02, lz4: 0x82, zstd: 0x90 } as const;
-/** More than any client writes into a block that holds a statement. */
+/** Larger than any block that a client writes for a statement. */
 const maxBlockBytes = 64 * 1_048_576;
 
 /** Compressed blocks in, plain bytes out. A stream that ends inside a block is an error. */
@@ -57,7 +58,7 @@ function unpack(body: Buffer, size: number): Buffer {
   try {
     if (method === methods.none) return data;
     if (method === methods.zstd) return zstdDecompressSync(data, { maxOutputLength: Math.max(size, 1) });
-    // Size and data stand next to each other as the binding wants them.
+    // Size and data are adjacent, as the binding expects them.
     if (method === methods.lz4) return uncompressSync(body.subarray(5));
   } catch (error) {
     throw clickHouseException("CANNOT_DECOMPRESS", "A compressed block cannot be decompressed.", { cause: error });

@@ -1,6 +1,6 @@
 /**
- * Finds the statement of a request, which may stand in the URL, in the body, in a form, or begin in one and go on in the
- * other, and says how the request travels on: with exactly the statement that was found.
+ * Finds the statement of a request, which may be in the URL, in the body, in a form, or begin in one and continue in
+ * another, and decides how the request is forwarded: with exactly the statement that was found.
  */
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
@@ -11,17 +11,17 @@ import { BodyPrefix } from "./body-prefix.ts";
 import { readForm, writeForm } from "./multipart.ts";
 import type { Parameter } from "./parameters.ts";
 
-/** This much is read before a body is taken for a long one: data that is over by then is judged whole. */
+/** Bytes read before a body counts as long: shorter data is judged whole. */
 const leastBytes = 65_536;
 
 export type Gathered = {
-  /** The statement, and insert data behind it as far as it was read. */
+  /** The statement, followed by the insert data read so far. */
   readonly text: Buffer;
   /** False when more insert data follows. */
   readonly whole: boolean;
   /** Parameters of URL and form, without the statement. */
   readonly parameters: readonly Parameter[];
-  /** How it travels on. */
+  /** How the request is forwarded. */
   readonly onward: {
     readonly parameters: readonly Parameter[];
     readonly headers: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export type Gathered = {
 /** True when the text is an INSERT whose data has begun. */
 export type HasData = (text: Buffer) => boolean;
 
-/** Throws a ClickHouseException when there is no statement, or it is too large, cut off or damaged. */
+/** Throws a ClickHouseException when there is no statement, or when it is too large, truncated or damaged. */
 export async function gather(
   message: IncomingMessage,
   parameters: readonly Parameter[],
@@ -64,7 +64,7 @@ export async function gather(
     throw clickHouseException("QUERY_IS_TOO_LARGE", text);
   }
   const text = Buffer.concat([head, prefix.bytes()]);
-  // Decoded already: the engine reads the very bytes that were judged.
+  // Decoded already: the engine reads exactly the bytes that were judged.
   const headers = { ...pick(message, ["content-type"]), "content-length": String(prefix.bytes().length) };
   const plain = parameters.filter(([name]) => name !== "decompress");
   const onward = { parameters: plain, headers, first: [prefix.bytes()], rest: undefined };
@@ -97,13 +97,13 @@ async function fromForm(message: IncomingMessage, parameters: readonly Parameter
   };
 }
 
-/** The statement of the parameters: all that are called `query`, one behind the other, as the engine reads them. */
+/** The statement in the parameters: all that are named `query`, concatenated as the engine does. */
 function statementIn(parameters: readonly Parameter[]): Buffer {
   const found = parameters.filter(([name]) => name === "query").map(([, value]) => value);
   return Buffer.from(found.join(""), "latin1");
 }
 
-/** Data of VALUES may hold expressions, which are judged: as much of it is read as may hold some. */
+/** Data of VALUES may hold expressions, which must be judged: enough is read to include them. */
 function mayBeValues(text: Buffer): boolean {
   return /\bvalues\b/i.test(text.toString("latin1", 0, leastBytes));
 }
@@ -120,8 +120,8 @@ function mayHaveBody(message: IncomingMessage): boolean {
 }
 
 /**
- * True when the body has the engine's compressed blocks. Both sides must see the same bytes, so what one of them could
- * take otherwise is refused: odd values, two of them, and blocks inside of another encoding.
+ * True when the body has the engine's compressed blocks. Both sides must see the same bytes, so whatever one of them
+ * could interpret differently is refused: unusual values, repeated parameters, and blocks inside another encoding.
  */
 function isCompressed(message: IncomingMessage, parameters: readonly Parameter[]): boolean {
   const [value, ...more] = parameters.filter(([name]) => name === "decompress").map(([, text]) => text);

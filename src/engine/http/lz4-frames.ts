@@ -3,7 +3,7 @@ import { Transform, type TransformCallback } from "node:stream";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { Lz4FrameReader } from "../../lib/lz4-frames.ts";
 
-/** Reads one or more frames after each other. A stream that ends inside a frame is an error. */
+/** Reads one or more consecutive frames. A stream that ends inside a frame is an error. */
 export class Lz4Frames extends Transform {
   readonly #reader = new Lz4FrameReader();
 

@@ -1,6 +1,6 @@
 /**
- * Reads a multipart/form-data body whole, and writes it anew from what was read: so that the engine cannot find a field
- * in it that was not judged.
+ * Reads a whole multipart/form-data body and writes a new one from it, so that the engine finds no field that was not
+ * judged.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -8,7 +8,7 @@ import { Busboy } from "@fastify/busboy";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { bytesOf, type Parameter } from "./parameters.ts";
 
-/** Fields and external tables together. */
+/** Limit of fields and external tables together. */
 const maxBytes = 64 * 1_048_576;
 const maxParts = 1_000;
 
@@ -55,7 +55,7 @@ export async function readForm(message: IncomingMessage): Promise<Form> {
   return { fields, tables };
 }
 
-/** The form as a body of our own, and its Content-Type. */
+/** The form as a new body, and its Content-Type. */
 export function writeForm({ fields, tables }: Form): { readonly type: string; readonly body: Buffer } {
   const boundary = `millrace-${randomUUID()}`;
   const parts: Buffer[] = [];

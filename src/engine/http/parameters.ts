@@ -1,15 +1,15 @@
 /**
  * URL parameters as bytes: what is judged here is written anew for the engine, so that both sides read the same. A
- * value is a byte string: every character stands for one byte.
+ * value is a byte string: every character is one byte.
  */
 import { clickHouseException } from "../../clickhouse/exception.ts";
 
 export type Parameter = readonly [name: string, value: string];
 
-/** Parameters that end at the front: the login. */
+/** Parameters that the front does not forward: the login. */
 const loginParameters: ReadonlySet<string> = new Set(["user", "password"]);
 
-/** Reads what stands behind the `?`. Throws BAD_ARGUMENTS for a broken escape. */
+/** Parses the text after the `?`. Throws BAD_ARGUMENTS for a broken escape. */
 export function readParameters(search: string): Parameter[] {
   return search
     .split("&")
@@ -26,12 +26,12 @@ export function writeParameters(parameters: readonly Parameter[]): string {
   return parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
 }
 
-/** A byte string as the UTF-8 text that it holds. */
+/** Decodes a byte string as UTF-8. */
 export function textOf(bytes: string): string {
   return /^[\x00-\x7f]*$/.test(bytes) ? bytes : Buffer.from(bytes, "latin1").toString();
 }
 
-/** The byte string of a text in UTF-8. */
+/** Encodes a text as a UTF-8 byte string. */
 export function bytesOf(text: string): string {
   return /^[\x00-\x7f]*$/.test(text) ? text : Buffer.from(text).toString("latin1");
 }

@@ -1,6 +1,6 @@
 /**
- * Answers the queries of visitors: finds the statement, has it judged, and passes the request on to the engine's own
- * HTTP interface under the visitor's name. Nothing is added to a statement.
+ * Serves the queries of clients: finds the statement, has it judged, and forwards the request to the engine's own HTTP
+ * interface as the principal's user. Nothing is added to a statement.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -14,7 +14,7 @@ import type { DiskQuota } from "../disk-quota.ts";
 import { type Gathered, gather } from "./gather.ts";
 import { bytesOf, type Parameter, readParameters, textOf, writeParameters } from "./parameters.ts";
 
-/** Request headers that mean something to the engine. Nothing else travels on. */
+/** Request headers that matter to the engine. No other header is forwarded. */
 const passedHeaders = [
   "accept-encoding",
   "user-agent",
@@ -29,28 +29,31 @@ const passedHeaders = [
 
 const waitForDrop = "database_atomic_wait_for_drop_and_detach_synchronously";
 
-/** Whether VALUES may hold expressions is the guard's to say. The second gives them the types that a server gives them. */
+/**
+ * The guard decides whether VALUES may hold expressions. The second setting gives them the types that a server gives
+ * them.
+ */
 const expressionSettings: readonly string[] = [
   "input_format_values_interpret_expressions",
   "input_format_values_deduce_templates_of_expressions",
 ];
 
-/** What a guard says of a statement that may run. */
+/** The guard's result for a statement that may run. */
 export type Verdict = {
   readonly valuesMayCompute: boolean;
-  /** True when it takes more disk. */
+  /** True when the statement needs more disk. */
   readonly takesDisk: boolean;
 };
 
 export type Judge = {
   /** True when the text is an INSERT whose data has begun. */
   hasData(text: Buffer): boolean;
-  /** Throws a ClickHouseException for what the visitor may not run. */
+  /** Throws a ClickHouseException when the principal may not run the statement. */
   judge(request: {
     readonly text: Buffer;
     /** False when more insert data follows the text. */
     readonly whole: boolean;
-    /** Every one that was given: of two with the same name the engine takes one. */
+    /** Includes duplicates: of two with the same name the engine uses one. */
     readonly params: readonly (readonly [name: string, value: string])[];
     readonly settings: readonly (readonly [name: string, value: string])[];
     readonly readonly: boolean;
@@ -64,9 +67,9 @@ export type QueriesOptions = {
   /** The users that the engine was started with. */
   readonly users: readonly EngineUser[];
   readonly judge: Judge;
-  /** Asked before a statement that takes more disk. */
+  /** Checked before a statement that needs more disk. */
   readonly disk: Pick<DiskQuota, "isFull" | "requireRoom">;
-  /** Ends a query whose client has gone. Never rejects. */
+  /** Cancels a query whose client has disconnected. Never rejects. */
   readonly kill: (user: string, queryId: string) => Promise<void>;
 };
 
@@ -77,7 +80,7 @@ export class Queries implements QueryServer {
     this.#options = options;
   }
 
-  /** Rejects, only while nothing was sent back yet, with an exception to send. */
+  /** Rejects with an exception to send, and only before any part of the response is sent. */
   async serve(
     message: IncomingMessage,
     response: ServerResponse,
@@ -115,9 +118,9 @@ export class Queries implements QueryServer {
     const { upstream, key, users, kill } = this.#options;
     const user = engineUserOf(users, visitor.user, visitor.readonly > 0);
     const parameters = this.#onward(onward.parameters, visitor, user, valuesMayCompute);
-    // Else a dropped table keeps its room for minutes, in case that somebody wants it back.
+    // Otherwise a dropped table keeps its disk for minutes, so that it can be undropped.
     if (this.#options.disk.isFull) parameters.push([waitForDrop, "1"]);
-    // A server's default, which the local tool calls TSV.
+    // The default of a server, which the local tool replaces by TSV.
     if (!namesFormat(message, parameters)) parameters.push(["default_format", "TabSeparated"]);
     const headers = { ...passed(message), ...onward.headers, "x-clickhouse-user": user, "x-clickhouse-key": key };
     const onGone = () => {
@@ -138,7 +141,7 @@ export class Queries implements QueryServer {
     }
   }
 
-  /** A stand-in's sessions must not be another visitor's. */
+  /** Users who share a stand-in must not share sessions. */
   #onward(parameters: readonly Parameter[], visitor: Visitor, user: string, valuesMayCompute: boolean): Parameter[] {
     const kept = parameters
       .filter(([name]) => !expressionSettings.includes(name))
@@ -152,7 +155,7 @@ export class Queries implements QueryServer {
   }
 }
 
-/** Every query gets an id, so that it can be ended when its client goes. */
+/** Every query gets an id, so that it can be cancelled when its client disconnects. */
 function withQueryId(parameters: readonly Parameter[]): Parameter[] {
   const given = parameters.some(([name, value]) => name === "query_id" && value !== "");
   return given ? [...parameters] : [...parameters, ["query_id", randomUUID()]];

@@ -1,4 +1,4 @@
-/** What clients and tools write, and the guard has no reason to refuse: one line of each feature of the engine's SQL. */
+/** What clients and tools send and the guard must accept: one line for each feature of the engine's SQL. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { BareEngine } from "../../../harness/engine/bare-engine.ts";
 import { Guard } from "./guard.ts";

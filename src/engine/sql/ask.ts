@@ -1,13 +1,16 @@
-/** What the guard asks the engine: the canonical text of a statement, and which names users have made. */
+/** The guard's queries to the engine: the canonical text of a statement, and which names are user-defined. */
 import { clickHouseCodes } from "../../clickhouse/error-codes.ts";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 
-/** The canonical text can be longer than the statement, and no more than this: BETWEEN writes its subject twice. */
+/**
+ * Limit of the canonical text, which can be longer than the statement: the formatter writes the subject of BETWEEN
+ * twice.
+ */
 const maxCanonicalBytes = 1_048_576;
 
 /**
- * Settings that the guard's statements need: a text can grow by escapes, the formatter may not take the service's memory,
- * and nobody wants to read them in the log.
+ * Settings of the guard's statements: escapes can lengthen a text, the formatter may not use up the service's memory,
+ * and the statements stay out of the query log.
  */
 export const askSettings = {
   max_query_size: 1_048_576,
@@ -19,11 +22,15 @@ export const askSettings = {
 
 /**
  * Runs a statement of the guard on the engine, as a user of the control plane, and returns the body. Both are latin1:
- * one character is one byte. Rejects with the engine's `ClickHouseException`. Settings of the parser must be those of the clients.
+ * one character is one byte. Rejects with the engine's `ClickHouseException`. Parser settings must equal those of the
+ * clients.
  */
 export type Ask = (statement: string) => Promise<string>;
 
-/** The engine's own text of a statement, which is not costly. Rejects with the engine's error when it cannot be parsed. */
+/**
+ * The engine's canonical text of a statement, which is cheap to format. Rejects with the engine's error when the text
+ * cannot be parsed.
+ */
 export async function canonicalText(ask: Ask, text: string): Promise<string> {
   try {
     return await ask(`SELECT formatQuerySingleLine(${quote(text)}) FORMAT RawBLOB`);
@@ -32,14 +39,14 @@ export async function canonicalText(ask: Ask, text: string): Promise<string> {
   }
 }
 
-/** Those of the names that are functions or views made by users. */
+/** The subset of the names that are user-defined functions or views. */
 export async function madeByUsers(ask: Ask, names: ReadonlySet<string>): Promise<ReadonlySet<string>> {
   const list = [...names].map(quote).join(", ");
   const views = "FROM system.tables WHERE engine = 'View' AND";
   const body = await ask(
     `SELECT name FROM system.functions WHERE origin = 'SQLUserDefined' AND name IN (${list}) ` +
       `UNION ALL SELECT name ${views} name IN (${list}) ` +
-      // A view of another database is one name for the formatter: `d.v`(a = 1).
+      // The formatter writes a view of another database as one name: `d.v`(a = 1).
       `UNION ALL SELECT concat(database, '.', name) AS whole ${views} whole IN (${list}) FORMAT JSONCompactEachRow`,
   );
   const lines = body.split("\n").filter((line) => line !== "");
@@ -63,12 +70,12 @@ function explain(error: ClickHouseException): ClickHouseException {
 function withoutScope(error: ClickHouseException): ClickHouseException {
   const at = error.message.search(/:? ?In scope SELECT formatQuerySingleLine\(/);
   if (at < 0) return error;
-  // Of a long text the end of the error is missing, where its name stands.
+  // For a long text the end of the message is missing, which contains the error's name.
   const name = isSyntaxError(error) ? "SYNTAX_ERROR" : error.codeName;
   return new ClickHouseException(error.code, name, error.message.slice(0, at));
 }
 
-/** True for an error that says that the text is no statement. */
+/** True for an error that means the text is not a statement. */
 export function isSyntaxError(error: unknown): boolean {
   return error instanceof ClickHouseException && error.code === clickHouseCodes.SYNTAX_ERROR;
 }

@@ -1,6 +1,6 @@
 /**
- * What the guard takes for granted of the engine's formatter: it leaves nothing out that could be code, and it puts every
- * name and every text into quotes, so that none of them can pass for code or hide some.
+ * What the guard assumes of the engine's formatter: it omits nothing that could be code, and it quotes every name and
+ * every text, so that none of them can pass for code or hide some.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BareEngine } from "../../../harness/engine/bare-engine.ts";
@@ -94,7 +94,7 @@ CREATE ROW POLICY N ON N.N USING F(1)
   .split("\n")
   .filter((line) => line !== "");
 
-/** Each ends the quotes that it could stand in, and goes on as code. */
+/** Each closes the quotes around it and continues as code. */
 const nasty = [
   "a', evil('x'), '",
   "a`, evil('x'), `",
@@ -139,7 +139,7 @@ describe("names and texts are quoted, calls are calls", () => {
     for (const text of nasty) {
       const { statement, names, calls } = written(template, text);
       const canonical = await canonicalOf(statement);
-      // A name that is none, such as that of a codec, is a syntax error.
+      // An invalid name, such as an unknown codec, is a syntax error.
       if (canonical === undefined) continue;
       const tokens = readCanonical(canonical);
       const evil = tokens.filter((token) => token.kind === "word" && /^evil/i.test(token.value));
@@ -154,7 +154,7 @@ describe("names and texts are quoted, calls are calls", () => {
       expect(quoted.length, `${names} names in ${canonical}`).toBeGreaterThan(0);
       const called = new Set(tokens.filter(({ kind }) => kind === "word").map(({ value }) => value));
       expect(
-        // DISTINCT and FILTER become the end of the name.
+        // DISTINCT and FILTER become a suffix of the name.
         calls.filter((name) => !called.has(name) && !called.has(`${name}DistinctIf`)),
         canonical,
       ).toEqual([]);
@@ -168,7 +168,8 @@ test("a parameter in the place of a name stays to be seen, but for an alias", as
     const places = [...plain.matchAll(/(?<!AS )`plain`/g)].map(({ index }) => index);
     return places.map((at) => `${plain.slice(0, at)}{f:Identifier}${plain.slice(at + "`plain`".length)}`);
   });
-  // Aliases and formats have rules (`text/bare-names.ts`, `rules/kinds.ts`), and a table without a name is no harm.
+  // Aliases and formats have their own rules (`text/bare-names.ts`, `rules/kinds.ts`), and a table whose name is not
+  // found does no harm.
   statements.push("SELECT 1 AS {f:Identifier}", "INSERT INTO t FORMAT {f:Identifier}");
   const hidden: string[] = [];
   for (const [statement, { text }] of await canonicalBatch(engine.client, statements)) {
@@ -182,7 +183,8 @@ test("a parameter in the place of a name stays to be seen, but for an alias", as
 });
 
 describe("what the formatter writes as it is", () => {
-  // The rules of INSERT and of dictionaries refuse such names (`rules/kinds.ts`, `text/bare-names.ts`). A name fewer is no harm.
+  // The rules of INSERT and of dictionaries refuse such names (`rules/kinds.ts`, `text/bare-names.ts`). A missing name
+  // does no harm.
   test.each([
     ["INSERT INTO t FORMAT `a 'b`", "INSERT INTO t FORMAT a 'b"],
     [

@@ -1,6 +1,7 @@
 /**
- * The guard before a genuine engine, as full and read-only users. Whatever the guard lets pass is run, so a hole shows
- * by what it brings home: `@` is a secret file, `%` a folder that nothing may appear in, `#` a listener that nobody may ask.
+ * The guard in front of a genuine engine, for full and read-only users. Whatever the guard accepts is run, so a hole
+ * shows in the result: `@` is a secret file, `%` a folder that must stay empty, `#` a listener that must receive no
+ * request.
  */
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -47,7 +48,10 @@ const fill = (text: string) =>
     .replaceAll("%", loot)
     .replaceAll("#", `http://127.0.0.1:${(listener.address() as AddressInfo).port}`);
 
-/** Judges, and runs exactly what was judged. Resolves to the answer; rejects with the guard's or the engine's error. */
+/**
+ * Judges the statement, and runs exactly the judged text. Resolves to the answer; rejects with the guard's or the
+ * engine's error.
+ */
 async function run(statement: string, { params = {}, settings = {}, user = "default" }: Asking = {}): Promise<string> {
   const text = Buffer.from(fill(statement), "latin1");
   const filled = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, fill(value)]));
@@ -66,7 +70,7 @@ async function run(statement: string, { params = {}, settings = {}, user = "defa
   return await bodyText(answer);
 }
 
-/** Rejected by the guard itself, not by what the engine does not grant. */
+/** Rejected by the guard itself, not by missing grants of the engine. */
 async function guarded(statement: string, asking: Asking = {}): Promise<void> {
   const error = await run(statement, asking).then(
     (answer) => new Error(`answered ${answer}`),
@@ -291,7 +295,7 @@ function hex(text: string): string {
   return Buffer.from(text).toString("hex");
 }
 
-/** Digits of the bytes, without the zeros at their beginning. */
+/** Binary digits of the bytes, without leading zeros. */
 function binary(text: string): string {
   return [...Buffer.from(text)]
     .map((byte) => byte.toString(2).padStart(8, "0"))

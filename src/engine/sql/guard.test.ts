@@ -1,9 +1,11 @@
-/** How the guard asks: what goes to the engine, what is kept, where data begins. The engine here is a table of answers. */
+/**
+ * The guard's queries to the engine, its cache, and where insert data begins. The engine here is a table of answers.
+ */
 import { describe, expect, test } from "vitest";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
 import { Guard, type Question } from "./guard.ts";
 
-/** Canonical texts by what the guard asks for; anything else is a syntax error. */
+/** Canonical texts by the text that the guard asks for; any other text is a syntax error. */
 function engine(texts: Readonly<Record<string, string>>, made: readonly string[] = []) {
   const asked: string[] = [];
   const ask = async (statement: string) => {
@@ -40,7 +42,7 @@ describe("verdicts", () => {
   test("a cached verdict costs less than 20 microseconds", async () => {
     const { guard } = engine({ "select 1": "SELECT 1" });
     const asking = question("select 1");
-    // The best of ten: others may take the processor at any time.
+    // The best of ten, because other programs may use the processor at any time.
     let best = Number.POSITIVE_INFINITY;
     for (let round = 0; round < 10; round += 1) {
       const start = performance.now();

@@ -1,7 +1,7 @@
 /**
- * The guard: says of a statement whether it may run, before it runs. What is judged is the engine's canonical text of
- * exactly the bytes that will be run. Every rule is a list of what is allowed: what a new engine brings is refused until
- * it is put on a list (`lists/`).
+ * The guard: decides whether a statement may run, before it runs. It judges the engine's canonical text of exactly the
+ * bytes that will be run. Every rule is an allow-list: what a new engine adds is refused until it is added to a list
+ * (`lists/`).
  */
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { type Ask, canonicalText, isSyntaxError, madeByUsers } from "./ask.ts";
@@ -19,33 +19,33 @@ import { maxSearchedBytes, mayHoldExpressions } from "./text/values-data.ts";
 import { TextCache } from "./verdict-cache.ts";
 
 export type Question = {
-  /** The statement, with the data of an INSERT behind it: all of it, or the first 256 KiB and one byte. */
+  /** The statement, followed by the data of an INSERT: all of it, or the first 256 KiB and one byte. */
   readonly text: Buffer;
-  /** True when `text` is all there is. */
+  /** True when `text` is complete. */
   readonly complete: boolean;
   /** Bound parameters, without the prefix `param_`, not yet unescaped. */
   readonly params: readonly (readonly [string, string])[];
   /** Settings of the request. */
   readonly settings: readonly (readonly [string, string])[];
-  /** True for a user who may only read. */
+  /** True for a read-only user. */
   readonly readonly: boolean;
-  /** True for a request by GET, which only reads. */
+  /** True for a GET request, which may only read. */
   readonly get: boolean;
 };
 
 export type Verdict = {
   readonly kind: StatementKind;
-  /** True when the statement takes more disk. */
+  /** True when the statement needs more disk. */
   readonly takesDisk: boolean;
-  /** Offset of the first byte of an INSERT's data; undefined when there is none or its place is not known. */
+  /** Offset of the first byte of an INSERT's data; undefined when there is none or the offset is unknown. */
   readonly dataStart: number | undefined;
   /** True when VALUES data may be parsed with expressions in it (`input_format_values_interpret_expressions`). */
   readonly expressions: boolean;
-  /** Addresses of object storage that the statement names, for a policy of where SQL may connect. */
+  /** Addresses of object storage in the statement, for the policy of outgoing connections. */
   readonly addresses: readonly string[];
 };
 
-/** Deeper nesting of texts in texts is refused. */
+/** Deeper nesting of statements inside texts is refused. */
 const maxNesting = 4;
 
 export class Guard {
@@ -57,7 +57,7 @@ export class Guard {
     this.#ask = options.ask;
   }
 
-  /** Resolves when the statement may run. Rejects with the `ClickHouseException` that the client gets when it may not. */
+  /** Resolves when the statement may run. Otherwise rejects with the `ClickHouseException` for the client. */
   async judge(question: Question): Promise<Verdict> {
     await this.#judgeSettings(question);
     const text = question.text.toString("latin1", 0, maxStatementBytes + 1);
@@ -79,7 +79,7 @@ export class Guard {
   }
 
   /**
-   * Judges a definition that the engine has stored, in the canonical text that its own tables show. Rejects with what is
+   * Judges a definition that the engine has stored, in the canonical text of its system tables. Rejects with what is
    * wrong with it.
    */
   async judgeStored(canonical: string): Promise<void> {
@@ -89,12 +89,12 @@ export class Guard {
     judgeParameters(facts, []);
   }
 
-  /** Judges a whole statement (latin1) that nobody runs now. Rejects with what is wrong with it. */
+  /** Judges a whole statement (latin1) that is not run now. Rejects with what is wrong with it. */
   async judgeText(text: string): Promise<void> {
     judgeParameters(await this.#factsOf(text, 0), []);
   }
 
-  /** From now on ATTACH cannot bring back a table or database of this name. */
+  /** Refuses from now on to ATTACH a table or database of this name. */
   forbidAttach(name: string): void {
     this.#forbidden.add(Buffer.from(name).toString("latin1"));
   }
@@ -117,7 +117,7 @@ export class Guard {
     return { facts: await this.#factsOf(text, 0) };
   }
 
-  /** The facts of an INSERT whose data begins behind this head; undefined when the engine does not read it so. */
+  /** The facts of an INSERT whose data begins after this head; undefined when the engine reads it differently. */
   async #readHead(text: string, head: InsertHead): Promise<Facts | undefined> {
     const beginning = text.slice(0, head.headEnd);
     try {
@@ -125,7 +125,7 @@ export class Guard {
       if (facts.kind !== "insert" || facts.format?.toLowerCase() !== head.format.toLowerCase()) return undefined;
       if (facts.selects === undefined) return facts;
       if (facts.selects === "tables") return undefined;
-      // A query may go on behind what looks like its end, so the engine says where all of the text ends.
+      // A query may continue after its apparent end, so the engine finds the end of the whole text.
       refuseCostly(text);
       const whole = await canonicalText(this.#ask, text.slice(0, maxStatementBytes));
       return whole === (await canonicalText(this.#ask, beginning)) ? facts : undefined;
@@ -152,7 +152,7 @@ export class Guard {
     return facts;
   }
 
-  /** Names that no list holds are those of users' functions and views, whose bodies were judged when they were made. */
+  /** Names on no list are user-defined functions and views, whose bodies were judged at creation. */
   async #judgeUnknown(names: ReadonlySet<string>): Promise<void> {
     if (names.size === 0) return;
     const made = await madeByUsers(this.#ask, names);

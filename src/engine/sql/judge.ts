@@ -1,4 +1,4 @@
-/** The guard, as the front asks it: about requests by HTTP, answered with the help of this host's engine. */
+/** The guard as the front uses it: for HTTP requests, with this host's engine. */
 import { buffer } from "node:stream/consumers";
 import { type ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import { parseException } from "../../clickhouse/exception.ts";
@@ -10,17 +10,17 @@ import { refuse } from "./rules/refusal.ts";
 import { insertHeads } from "./text/insert-data.ts";
 import { structureProblem } from "./text/structure.ts";
 
-/** Parameters of a URL that are no settings. */
+/** URL parameters that are not settings. */
 const notSettings = new Set(
   (
     "query query_id database default_format session_id session_timeout session_check session_mode close_session " +
     "quota_key role compress decompress buffer_size wait_end_of_query stacktrace client_protocol_version " +
-    // The front removes these, and sets them when the guard says so.
+    // The front removes these, and sets them when the guard allows it.
     "input_format_values_interpret_expressions input_format_values_deduce_templates_of_expressions"
   ).split(" "),
 );
 
-/** What the front needs of the guard. */
+/** The guard's interface for the front. */
 export function statementJudge(guard: Guard): Judge {
   return {
     hasData,
@@ -39,7 +39,7 @@ export function statementJudge(guard: Guard): Judge {
   };
 }
 
-/** How the guard asks an engine; `client` does it as the internal user. */
+/** How the guard queries an engine; `client` is authenticated as the internal user. */
 export function askOf(client: ClickHouseClient): Ask {
   return async (statement) => {
     try {
@@ -51,7 +51,10 @@ export function askOf(client: ClickHouseClient): Ask {
   };
 }
 
-/** `t_structure`, `t_types` and `t_format` describe a table that a form brings. Throws for a structure with expressions. */
+/**
+ * `t_structure`, `t_types` and `t_format` describe an external table of a form. Throws for a structure with
+ * expressions.
+ */
 function isExternalTable(name: string, value: string): boolean {
   const part = /^[^_].*_(structure|types|format)$/.exec(name)?.[1];
   if (part === undefined || name.startsWith("input_") || name.startsWith("output_")) return false;
@@ -65,7 +68,7 @@ function isExternalTable(name: string, value: string): boolean {
   return true;
 }
 
-/** True when the text is an INSERT behind whose head more bytes stand, which need not be complete then. */
+/** True when the text is an INSERT and more bytes follow its head; they may be incomplete. */
 function hasData(text: Buffer): boolean {
   const beginning = text.toString("latin1", 0, maxStatementBytes);
   for (const head of insertHeads(beginning)) {

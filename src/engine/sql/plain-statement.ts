@@ -1,10 +1,10 @@
 /**
- * The short way for plain statements: the facts of a SELECT or the head of an INSERT without asking the engine.
+ * The fast path for plain statements: the facts of a SELECT or the head of an INSERT without a query to the engine.
  *
- * Why it is sound: the text is made of tokens that the engine can read in one way only (`text/plain-text.ts`), no name in it is
- * that of anything forbidden, every name before a parenthesis is on the list of functions or is a keyword, and no word of
- * it begins a clause that another rule must see. The parser adds functions of its own for operators and keywords, and
- * none of these is forbidden. What is not as plain takes the long way; this one refuses nothing.
+ * Why it is sound: the engine can read the text's tokens in one way only (`text/plain-text.ts`), no name in it is
+ * forbidden, every name before a parenthesis is a listed function or a keyword, and no word begins a clause that
+ * another rule must see. The parser adds functions of its own for operators and keywords, and none of these is
+ * forbidden. Anything less plain takes the slow path; the fast path refuses nothing.
  */
 
 import { functions, tableFunctions } from "./lists/lists.ts";
@@ -17,7 +17,7 @@ type Tokens = readonly SqlToken[];
 
 const maxTokens = 4_000;
 
-/** Clauses with rules of their own, and what is another kind of statement inside. */
+/** Clauses with rules of their own, and nested statements of other kinds. */
 const otherClauses = /^(?:into|settings?|apply|with|explain|describe|infile|outfile|execute|parallel|format)$/;
 
 /** Keywords that a parenthesis may follow. */
@@ -28,7 +28,7 @@ const keywords = new Set(
   ).split(" "),
 );
 
-/** True for a keyword that may stand before a parenthesis; a function of users with such a name is judged when it is made. */
+/** True for a keyword that may precede a parenthesis; a user-defined function of such a name is judged at creation. */
 export function isPlainKeyword(name: string): boolean {
   return keywords.has(name.toLowerCase());
 }
@@ -43,7 +43,7 @@ const plainTableFunctions = new Set([
   "generate_series",
 ]);
 
-/** Functions that a rule looks at more closely. */
+/** Functions that another rule inspects. */
 const watched = new Set(["hascolumnintable", "format"]);
 
 /** The facts of a plain statement (latin1); undefined when the engine must be asked. */
@@ -64,13 +64,13 @@ function isPlain(tokens: Tokens, at: number): boolean {
   if (token.kind === "word" && otherClauses.test(name)) return false;
   if (functions.refused.has(name) || tableFunctions.refused.has(name) || name.startsWith("__")) return false;
   if (!isMark(tokens[at + 1], "(")) return true;
-  // `a.b(1)` is one name.
+  // `a.b(1)` is a single name.
   if (isMark(tokens[at - 1], ".")) return false;
   if (functions.allowed.has(name)) return !watched.has(name);
   return token.kind === "word" && (keywords.has(name) || plainTableFunctions.has(name));
 }
 
-/** `INSERT INTO [TABLE] name [(columns)] FORMAT name` or `VALUES`, and nothing behind it. */
+/** `INSERT INTO [TABLE] name [(columns)] FORMAT name` or `VALUES`, and nothing after it. */
 function insertFacts(tokens: Tokens): Facts | undefined {
   if (wordOf(tokens[1]) !== "into") return undefined;
   let at = wordOf(tokens[2]) === "table" ? 3 : 2;

@@ -1,4 +1,4 @@
-/** The rules, on texts as the engine's formatter writes them. `guard.real.test.ts` takes the same way through an engine. */
+/** The rules, on texts as the engine's formatter writes them. `guard.real.test.ts` tests them through an engine. */
 import { describe, expect, test } from "vitest";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
 import { readStatement } from "./read-statement.ts";
@@ -232,7 +232,7 @@ test("256 KiB are read in less than a turn of 50 ms", () => {
   const part = "arrayMap(x -> concat(x, 'it\\'s', `a b`), [1, 2.5, {p:Array(String)}]), ";
   const text = `SELECT ${part.repeat(Math.floor(262_000 / part.length))}1`;
   readStatement(text);
-  // The time of this process, not that of a busy machine; 25 ms on a quiet one.
+  // CPU time of this process, so that a busy machine does not count; 25 ms on an idle one.
   const start = process.cpuUsage();
   readStatement(text);
   expect(process.cpuUsage(start).user / 1000).toBeLessThan(150);

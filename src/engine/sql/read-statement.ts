@@ -9,12 +9,12 @@ import { judgeSettingClauses } from "./rules/settings.ts";
 import { isKeyword, partners } from "./text/scan.ts";
 import { readCanonical, type SqlToken, UnreadableText } from "./text/tokens.ts";
 
-/** More tables or functions of users than any statement has; each costs a question to the engine. */
+/** More user-defined tables or functions than any statement has; each costs a query to the engine. */
 const maxUnknown = 200;
 
 /**
- * What a canonical text says, without what the engine must be asked (`Facts.unknown`, `Facts.nested`). Throws the
- * exception that the client gets when it says what is not available.
+ * The facts of a canonical text, except those that need the engine (`Facts.unknown`, `Facts.nested`). Throws the
+ * client's exception when the text contains something that is not available.
  */
 export function readStatement(canonical: string): Facts {
   try {
@@ -40,14 +40,14 @@ function readTokens(tokens: readonly SqlToken[]): Facts {
   return facts;
 }
 
-/** `x -> x + 1 AS f` makes a function for this statement. */
+/** `x -> x + 1 AS f` defines a function for this statement. */
 function forgetLambdas(tokens: readonly SqlToken[], facts: Facts): void {
   for (let at = 1; at < tokens.length; at += 1) {
     if (isKeyword(tokens[at - 1], "AS")) facts.unknown.delete((tokens[at] as SqlToken).value);
   }
 }
 
-/** `INTO OUTFILE 'x'` and `FROM INFILE 'x'`; tables of these names are followed by no text. */
+/** `INTO OUTFILE 'x'` and `FROM INFILE 'x'`; a string never follows a table of these names. */
 function judgeFiles(tokens: readonly SqlToken[]): void {
   for (let at = 0; at < tokens.length - 2; at += 1) {
     const token = tokens[at];

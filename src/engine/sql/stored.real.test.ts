@@ -1,4 +1,4 @@
-/** Definitions that stand on the disk from before: made here by the internal user, whom no guard asks. */
+/** Definitions already on disk: created here by the internal user, who bypasses the guard. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

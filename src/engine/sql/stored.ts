@@ -1,6 +1,6 @@
 /**
- * Definitions that an engine has on its disk: made before a rule was, or restored. They are judged when the engine has
- * started and before clients are let in. What is forbidden is taken out of use; its data stays.
+ * Definitions already on the engine's disk: created before a rule existed, or restored. They are judged after the
+ * engine's start and before clients are admitted. Forbidden ones are disabled; their data stays.
  */
 import type { ClickHouseClient } from "../../clickhouse/client.ts";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
@@ -12,7 +12,7 @@ export type Forbidden = {
   /** Without the database. */
   readonly name: string;
   readonly database: string;
-  /** One sentence: what the definition holds. */
+  /** One sentence that names the forbidden part of the definition. */
   readonly reason: string;
 };
 
@@ -22,16 +22,19 @@ const own = "('system', 'INFORMATION_SCHEMA', 'information_schema')";
 const functionsQuery =
   "SELECT name, '' AS database, create_query AS text FROM system.functions WHERE origin = 'SQLUserDefined'";
 const tablesQuery = `SELECT name, database, create_table_query AS text FROM system.tables WHERE database NOT IN ${own} AND text != ''`;
-/** Databases of engine Overlay, as `default`, keep no table detached over a start, and cannot be asked. */
+/**
+ * Databases of engine Overlay, such as `default`, keep no table detached over a restart, and cannot be queried for it.
+ */
 const detachedQuery = `SELECT table AS name, database,
     file(concat(assumeNotNull((SELECT data_path FROM system.databases WHERE name = 'system')), metadata_path), '') AS text
   FROM system.detached_tables WHERE database IN (SELECT name FROM system.databases WHERE engine = 'Atomic') AND text != ''`;
 
 /**
- * Judges every function, table, view and dictionary; `client` asks as the internal user. Forbidden functions are dropped,
- * the rest is detached until the engine starts again, when it is judged again, and `guard` refuses to attach it. Resolves
- * to what was forbidden. `hasFunctions` is false when users have made none: to list them takes the engine about 40 ms, a fifth
- * of a wake. Rejects when the engine cannot be asked.
+ * Judges every function, table, view and dictionary; `client` is authenticated as the internal user. Forbidden
+ * functions are dropped, other objects are detached until the engine's next start, when they are judged again, and
+ * `guard` refuses to attach them. Resolves to what was forbidden. `hasFunctions` is false when there are no
+ * user-defined functions: listing them takes the engine about 40 ms, a fifth of a wake. Rejects when the engine cannot
+ * be queried.
  */
 export async function judgeStored(
   client: ClickHouseClient,
@@ -40,7 +43,7 @@ export async function judgeStored(
 ): Promise<Forbidden[]> {
   const forbidden: Forbidden[] = [];
   for (const { name, database, text } of await client.rows<Stored>(detachedQuery)) {
-    // The file says how the table would be attached.
+    // The file holds the statement that would attach the table.
     const reason = await problem(() => guard.judgeText(latin1(text).replace(/^ATTACH/, "CREATE")));
     if (reason === undefined) continue;
     guard.forbidAttach(name);

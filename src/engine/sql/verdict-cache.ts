@@ -1,4 +1,4 @@
-/** Keeps what was found out about texts that come again. The oldest go first when there are too many or too long ones. */
+/** Caches results by text. The oldest entries are evicted when there are too many or their texts are too long. */
 export class TextCache<V> {
   readonly #entries = new Map<string, V>();
   readonly #maxEntries: number;
@@ -31,7 +31,7 @@ export class TextCache<V> {
     }
   }
 
-  /** Number of texts that are kept. */
+  /** Number of cached texts. */
   get size(): number {
     return this.#entries.size;
   }

@@ -1,6 +1,6 @@
 /**
- * The lists against the installed engine. A name that the engine has and no list holds is refused at run time; this test
- * says which ones they are, so that a new version of the engine is looked through before it is used.
+ * The lists against the installed engine. A name of the engine that is on no list is refused at run time; this test
+ * reports such names, so that a new version of the engine is reviewed before use.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BareEngine } from "../../../../harness/engine/bare-engine.ts";
@@ -21,7 +21,7 @@ async function names(sql: string): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Names on one side only. */
+/** Names that are on one side only. */
 function difference(ours: Iterable<string>, theirs: Iterable<string>) {
   const mine = new Set(ours);
   const engines = new Set(theirs);

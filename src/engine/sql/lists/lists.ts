@@ -1,4 +1,4 @@
-/** The lists of what SQL may use: data files in `lists/`, compared with the installed engine by `lists.real.test.ts`. */
+/** The allow-lists of SQL: data files in `lists/`, compared with the installed engine by `lists.real.test.ts`. */
 import { readFileSync } from "node:fs";
 
 /** The names of a data file by the title of their section. */
@@ -31,8 +31,8 @@ const nameSections = readSections("names.txt");
 const settingSections = readSections("settings.txt");
 
 /**
- * Functions are compared in lower case: some are case-insensitive for the engine, and no refused one is spelled like an
- * allowed one (a test says so).
+ * Functions are compared in lower case: some are case-insensitive in the engine, and no refused one is spelled like an
+ * allowed one (held by a test).
  */
 export const functions = {
   allowed: namesBelow(functionSections, "allowed", "lower"),
@@ -46,7 +46,7 @@ export const tableFunctions = {
   refused: namesBelow(nameSections, "table functions refused", "lower"),
 } as const;
 
-/** Formats that object storage may be read in, in lower case. */
+/** Formats allowed for reading object storage, in lower case. */
 export const inputFormats = namesBelow(nameSections, "input formats allowed", "lower");
 
 export const engines = {

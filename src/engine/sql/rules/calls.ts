@@ -1,4 +1,4 @@
-/** Every name in the place of a function, and every argument in which a function may be named. */
+/** Judges every name in function position, and every argument that may name a function. */
 
 import { definitionNames, functions, tableFunctions } from "../lists/lists.ts";
 import { argumentRanges, isCall, isKeyword, isMark, isName } from "../text/scan.ts";
@@ -10,8 +10,8 @@ import { isStructured, judgeTableFunction } from "./table-function.ts";
 type Tokens = readonly SqlToken[];
 
 /**
- * Throws for a call of what is not on a list. `skipped` are indices that another rule has judged: names of engines and of
- * the sources of dictionaries.
+ * Throws for a call of a name on no list. `skipped` are indices that another rule has judged: names of engines and of
+ * dictionary sources.
  */
 export function judgeCalls(tokens: Tokens, pairs: Int32Array, facts: Facts, skipped: ReadonlySet<number>): void {
   for (let at = 0; at < tokens.length; at += 1) {
@@ -28,12 +28,12 @@ export function judgeCalls(tokens: Tokens, pairs: Int32Array, facts: Facts, skip
   }
 }
 
-/** Throws for a function that is refused; a name that no list holds goes to `facts.unknown`. */
+/** Throws for a refused function; a name on no list is added to `facts.unknown`. */
 export function judgeName(name: string, facts: Facts): void {
   const folded = name.toLowerCase();
   if (isRefusedFunction(name)) refuse(`Function ${name} is not available.`);
   if (functions.allowed.has(folded) || tableFunctions.allowed.has(folded) || definitionNames.has(folded)) return;
-  // No name is that long, and the engine is asked with it.
+  // No valid name is that long, and the name is sent to the engine.
   if (name.length > 256) unknownFunction(name.slice(0, 40));
   if (isCombined(folded)) return;
   facts.unknown.add(name);
@@ -48,7 +48,7 @@ export function isRefusedFunction(name: string): boolean {
 const combinators =
   /(?:simplestate|ordefault|distinct|resample|foreach|argmax|argmin|ornull|tuple|merge|state|array|null|map|if)$/;
 
-/** `sumIf`, `quantileArrayIf`: an aggregate function with combinators behind its name. */
+/** `sumIf`, `quantileArrayIf`: an aggregate function with combinators as suffixes. */
 function isCombined(folded: string): boolean {
   for (let name = folded; ; ) {
     const end = name.search(combinators);
@@ -58,7 +58,7 @@ function isCombined(folded: string): boolean {
   }
 }
 
-/** `AS n(a, b)` of a table, `WITH RECURSIVE t(a, b) AS (...)`: names of columns, not arguments. */
+/** `AS n(a, b)` of a table, `WITH RECURSIVE t(a, b) AS (...)`: column names, not arguments. */
 function isColumnList(tokens: Tokens, pairs: Int32Array, at: number): boolean {
   const close = pairs[at + 1] as number;
   for (let i = at + 2; i < close; i += 1) {
@@ -69,13 +69,13 @@ function isColumnList(tokens: Tokens, pairs: Int32Array, at: number): boolean {
   return isKeyword(tokens[at - 1], "AS") && (isKeyword(tokens[0], "SELECT") || isKeyword(tokens[0], "WITH"));
 }
 
-/** Functions of arrays and maps take lambdas, and so may what users have made. No other function of the engine does. */
+/** Array and map functions take lambdas, and user-defined ones may. No other function of the engine does. */
 function takesFunctions(name: string): boolean {
   const folded = name.toLowerCase();
   return folded.startsWith("array") || folded.startsWith("map") || !functions.allowed.has(folded);
 }
 
-/** `arrayMap(file, ...)`: a bare name in an argument may be that of a function. */
+/** `arrayMap(file, ...)`: a bare name as an argument may be a function's. */
 function judgeFunctionArguments(tokens: Tokens, pairs: Int32Array, open: number, facts: Facts): void {
   for (const [from, to] of argumentRanges(tokens, pairs, open)) {
     // The formatter keeps parentheses around a name.
@@ -87,14 +87,14 @@ function judgeFunctionArguments(tokens: Tokens, pairs: Int32Array, open: number,
   }
 }
 
-/** How many parentheses stand around everything from `from` to `to`. */
+/** Number of parentheses that enclose the whole range from `from` to `to`. */
 function wrapping(tokens: Tokens, pairs: Int32Array, from: number, to: number): number {
   let depth = 0;
   while (isMark(tokens[from + depth], "(") && pairs[from + depth] === to - 1 - depth) depth += 1;
   return depth;
 }
 
-/** `* APPLY name`, `* APPLY name(parameters)`; a lambda behind APPLY holds calls like any other. */
+/** `* APPLY name`, `* APPLY name(parameters)`; a lambda after APPLY holds ordinary calls. */
 function judgeApplied(tokens: Tokens, at: number, facts: Facts): void {
   const name = tokens[at + 1];
   const named = isKeyword(tokens[at - 1], "AS") || isMark(tokens[at - 1], ".");

@@ -1,17 +1,17 @@
 /**
  * Texts that cost the engine's parser far more than their length, in a thread that cannot be stopped. They are refused
- * before the engine sees them, and nobody writes them for another reason.
+ * before the engine sees them; they have no legitimate use.
  */
 import { plainTokenAt } from "../text/plain-text.ts";
 import { refuse } from "./refusal.ts";
 
-/** A third of a second of the engine's lexer. */
+/** About a third of a second in the engine's lexer. */
 const maxHeredocSteps = 60_000_000;
 
-/** BETWEEN in the subject of BETWEEN; the cost doubles with each. */
+/** Maximum depth of BETWEEN in the subject of BETWEEN; each level doubles the cost. */
 const maxBetweenDepth = 12;
 
-/** Throws for such a text (latin1). The time is linear. */
+/** Throws for such a text (latin1). Linear time. */
 export function refuseCostly(text: string): void {
   refuseManyDollars(text);
   const betweens = text.match(/\bbetween\b/gi)?.length ?? 0;
@@ -19,8 +19,8 @@ export function refuseCostly(text: string): void {
 }
 
 /**
- * The engine searches the rest of the text for the end of each heredoc that may begin at a dollar sign, so its time is the
- * product: 18 seconds for 128 KiB of them.
+ * The engine searches the rest of the text for the end of each heredoc that may begin at a dollar sign, so its time is
+ * quadratic: 18 seconds for 128 KiB of dollar signs.
  */
 function refuseManyDollars(text: string): void {
   let dollars = 0;
@@ -28,22 +28,22 @@ function refuseManyDollars(text: string): void {
   if (dollars * text.length > maxHeredocSteps) refuse("The statement has too many dollar signs for its length.");
 }
 
-/** Words and marks behind which another operand begins. The AND of a BETWEEN is none of them. */
+/** Words and marks after which another operand begins. The AND of a BETWEEN is not one of them. */
 const separators =
   /^(?:and|or|select|from|where|prewhere|having|by|on|when|then|else|limit|settings|union|with|values|using|as|,)$/;
 
 type Level = {
-  /** BETWEENs in the operand that is being read. */
+  /** BETWEENs in the current operand. */
   depth: number;
-  /** The most of any operand of this level. */
+  /** The maximum over the operands of this level. */
   most: number;
-  /** BETWEENs whose AND has not come yet. */
+  /** BETWEENs whose AND has not been read yet. */
   pending: number;
 };
 
 /**
- * How deep BETWEEN stands in the subject of BETWEEN, or more: the formatter writes a subject twice. Infinite where the text
- * cannot be followed.
+ * An upper bound of the depth of BETWEEN in the subject of BETWEEN: the formatter writes a subject twice. Infinite when
+ * the text cannot be parsed.
  */
 function betweenDepth(text: string): number {
   const outer: Level[] = [];
@@ -70,12 +70,12 @@ function betweenDepth(text: string): number {
   return deepest;
 }
 
-/** What stood in parentheses is part of the operand around them. */
+/** The content of parentheses is part of the operand around them. */
 function join(before: Level | undefined, inner: Level): Level {
   return { depth: Math.max(before?.depth ?? 0, inner.most), most: before?.most ?? 0, pending: before?.pending ?? 0 };
 }
 
-/** The brace of a parameter; undefined for everything else that is not plain, behind which something could be hidden. */
+/** The brace of a parameter; undefined for anything else that is not plain and could hide something after it. */
 function braceAt(text: string, from: number): string | undefined {
   let at = from;
   while (/[ \t\n\r]/.test(text[at] ?? "")) at += 1;

@@ -1,4 +1,4 @@
-/** CREATE, REPLACE and ATTACH: engines, dictionaries, and whose rights a view has. */
+/** CREATE, REPLACE and ATTACH: engines, dictionaries, and the rights with which a view runs. */
 import { internalUser } from "../../chdb/users.ts";
 import { dictionaries, engines } from "../lists/lists.ts";
 import { argumentRanges, isCall, isKeyword, isMark, isName } from "../text/scan.ts";
@@ -15,7 +15,7 @@ type Tokens = readonly SqlToken[];
 const heads =
   /^(?:OR REPLACE )?(?:(?:TEMPORARY|MATERIALIZED|WINDOW|LIVE) )?(TABLE|VIEW|DICTIONARY|DATABASE|FUNCTION|INDEX|HYPOTHETICAL INDEX)\b/;
 
-/** Throws for a definition that is not available. Returns the indices of names that need no further look as calls. */
+/** Throws for a definition that is not available. Returns the indices of names that must not be judged as calls. */
 export function judgeDefinition(tokens: Tokens, pairs: Int32Array, facts: Facts): Set<number> {
   const verb = (tokens[0] as SqlToken).value;
   const head = heads.exec(wordsFrom(tokens, 1))?.[1];
@@ -32,7 +32,7 @@ export function judgeDefinition(tokens: Tokens, pairs: Int32Array, facts: Facts)
   return skipped;
 }
 
-/** ATTACH brings back what was detached. With a definition or a path it could bring anything. */
+/** ATTACH restores what was detached. With a definition or a path it could create anything. */
 function judgeAttach(tokens: Tokens, facts: Facts): void {
   const plain = tokens.every((token) => isName(token) || isMark(token, "."));
   const defines = tokens.some(
@@ -42,14 +42,16 @@ function judgeAttach(tokens: Tokens, facts: Facts): void {
   facts.attached = tokens.at(-1)?.value;
 }
 
-/** Functions of users are lambdas; programs and libraries are not available. */
+/** User-defined functions are lambdas; executables and libraries are not available. */
 function judgeFunction(tokens: Tokens): void {
   const at = tokens.findIndex((token) => isKeyword(token, "AS"));
   const lambda = at > 0 && at < 10 && tokens.slice(at).some((token) => isMark(token, "->"));
   if (!lambda) refuse("A function must be defined as a lambda.");
 }
 
-/** Throws for a view with the rights of the control plane, or without any: a view runs with those of its definer. */
+/**
+ * Throws for a view with the rights of the control plane, or with no definer: a view runs with its definer's rights.
+ */
 export function judgeRights(tokens: Tokens): void {
   for (const [at, token] of tokens.entries()) {
     if (isKeyword(token, "SECURITY") && isKeyword(tokens[at + 1], "NONE"))
@@ -73,7 +75,7 @@ function judgeEngines(tokens: Tokens, pairs: Int32Array, database: boolean, skip
   }
 }
 
-/** Object storage: an address that can be looked at, and a format whose data holds no expressions. */
+/** Object storage: the address must be readable by the guard, and the format's data must hold no expressions. */
 function judgeStorageEngine(tokens: Tokens, pairs: Int32Array, at: number, facts: Facts): void {
   const name = (tokens[at] as SqlToken).value;
   if (!isCall(tokens, at)) return;
@@ -84,11 +86,14 @@ function judgeStorageEngine(tokens: Tokens, pairs: Int32Array, at: number, facts
     refuse(`Format Values is not available in ${name}.`);
 }
 
-/** The clauses of a dictionary: `SOURCE(CLICKHOUSE(...))`, `LAYOUT(FLAT())`, `LIFETIME(...)`, `RANGE(...)`, `SETTINGS(...)`. */
+/**
+ * The clauses of a dictionary: `SOURCE(CLICKHOUSE(...))`, `LAYOUT(FLAT())`, `LIFETIME(...)`, `RANGE(...)`,
+ * `SETTINGS(...)`.
+ */
 function judgeDictionary(tokens: Tokens, pairs: Int32Array, skipped: Set<number>, facts: Facts): void {
   for (let at = 0; at < tokens.length; at += 1) {
     const token = tokens[at] as SqlToken;
-    // The attributes stand in the first parentheses and are judged as expressions and types.
+    // The attributes are in the first parentheses and are judged as expressions and types.
     if (isMark(token, "(")) at = Math.max(at, pairs[at] as number);
     if (!isCall(tokens, at) || token.kind !== "word") continue;
     const inner = tokens[at + 2];

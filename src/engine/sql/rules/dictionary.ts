@@ -7,7 +7,7 @@ import { refuse } from "./refusal.ts";
 
 const names = new Set(["DB", "TABLE", "USER", "PASSWORD", "UPDATE_LAG"]);
 
-/** Throws for a key that names a server; the texts that the engine runs as statements go to `facts.nested`. */
+/** Throws for a key that names a server; texts that the engine runs as statements are added to `facts.nested`. */
 export function judgeClickHouseSource(tokens: readonly SqlToken[], pairs: Int32Array, at: number, facts: Facts): void {
   const close = pairs[at + 1] as number;
   for (let i = at + 2; i < close; i += 2) {
@@ -23,7 +23,7 @@ function judgeKey(key: string, value: string, facts: Facts): void {
   if (key === "USER" && value === internalUser) refuse(`User ${value} is not available.`);
   if (names.has(key)) return;
   if (key === "QUERY" || key === "INVALIDATE_QUERY") facts.nested.push(value);
-  // The engine writes these two into the text of its query as they are.
+  // The engine inserts these two into its query unescaped.
   else if (key === "WHERE") facts.nested.push(`SELECT 1 FROM t WHERE ${value}`);
   else if (key === "UPDATE_FIELD") {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(value)) refuse("UPDATE_FIELD of a dictionary must be the name of a column.");

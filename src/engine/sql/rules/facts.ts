@@ -1,36 +1,36 @@
-/** What reading one statement found out; collected by the rules, judged together with the request by the guard. */
+/** The facts of one statement: collected by the rules, judged together with the request by the guard. */
 
 export type StatementKind = "read" | "set" | "kill" | "insert" | "change" | "define" | "system";
 
 export type Facts = {
   readonly kind: StatementKind;
-  /** True when a user who may only read may run it. */
+  /** True when a read-only user may run it. */
   readonly readOnly: boolean;
-  /** True when it takes more disk. */
+  /** True when it needs more disk. */
   takesDisk: boolean;
-  /** Names in the place of a function that no list holds: functions and views that users have made, or nothing. */
+  /** Names in function position that are on no list: user-defined functions and views, or unknown names. */
   readonly unknown: Set<string>;
-  /** Parameters of type Identifier that stand where a function could be named. */
+  /** Parameters of type Identifier in positions where a function could be named. */
   readonly identifiers: Set<string>;
   /** Values of parameters that SET keeps for the session. */
   readonly parameters: string[];
-  /** Texts inside the statement that are statements or expressions themselves, as statements to be judged. */
+  /** Texts inside the statement that the engine parses as statements or expressions, as statements to be judged. */
   readonly nested: string[];
-  /** Addresses of object storage that the statement names. */
+  /** Addresses of object storage in the statement. */
   readonly addresses: Set<string>;
-  /** The format behind INSERT ... FORMAT; undefined for the rest. */
+  /** The format after INSERT ... FORMAT; otherwise undefined. */
   format?: string;
-  /** True when a table function has a bare word among its arguments, which must not be the alias of something. */
+  /** True when a table function has a bare word among its arguments, which must not be an alias. */
   bareWords?: boolean;
   /** True for a dictionary, whose keys the formatter writes without quotes. */
   bareNames?: boolean;
-  /** What ATTACH brings back. */
+  /** The object that ATTACH restores. */
   attached?: string;
   /** INSERT ... SELECT: `"input"` when it reads the data of the request, `"tables"` when it does not. */
   selects?: "input" | "tables";
 };
 
-/** Facts of a statement before any rule has looked at it. */
+/** Facts of a statement before any rule has run. */
 export function emptyFacts(kind: StatementKind, readOnly: boolean): Facts {
   return {
     kind,

@@ -1,6 +1,6 @@
 /**
- * Which statements take more disk: those are refused to a service that is over its quota. Everything that makes room, and
- * definitions without data, go on.
+ * Decides which statements need more disk: they are refused when a service is over its quota. Everything that frees
+ * disk, and definitions without data, still run.
  */
 
 import { isKeyword, isMark } from "../text/scan.ts";
@@ -10,7 +10,7 @@ import { wordsFrom } from "./kinds.ts";
 
 type Tokens = readonly SqlToken[];
 
-/** Commands of ALTER TABLE that write new data, or a second use of what another table has. */
+/** Commands of ALTER TABLE that write new data, or reference the data of another table. */
 const growingCommands = [
   /^UPDATE\b/,
   /^MATERIALIZE (?:COLUMN|INDEX|PROJECTION|STATISTICS)\b/,
@@ -18,10 +18,10 @@ const growingCommands = [
   /^MOVE PARTITION\b/,
 ];
 
-/** Rows that leave the service: a way to make room. */
+/** Rows written outside of the service: a way to free disk. */
 const outside = /^FUNCTION (?:s3|gcs|azureBlobStorage|null) /i;
 
-/** True when a statement of this kind, given as tokens of its canonical text, takes more disk. */
+/** True when a statement of this kind, given as tokens of its canonical text, needs more disk. */
 export function takesDisk(kind: StatementKind, tokens: Tokens): boolean {
   if (kind === "insert") return !outside.test(`${wordsFrom(tokens, 2, 2)} `);
   if (kind === "define") return definesWithData(tokens);
@@ -29,7 +29,7 @@ export function takesDisk(kind: StatementKind, tokens: Tokens): boolean {
   return kind === "system" && /^(?:START VIEWS?|REFRESH VIEW)\b/.test(wordsFrom(tokens, 1, 2));
 }
 
-/** `CREATE TABLE ... AS SELECT`, `CLONE AS`, and views that are filled now or by a clock. */
+/** `CREATE TABLE ... AS SELECT`, `CLONE AS`, and views that are filled now or on a schedule. */
 function definesWithData(tokens: Tokens): boolean {
   const head = tokens.slice(0, 6);
   const has = (word: string) => tokens.some((token) => isKeyword(token, word));

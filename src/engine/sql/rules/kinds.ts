@@ -1,4 +1,4 @@
-/** What a statement is, by the first words of its canonical text. A kind that is not here is not available. */
+/** Classifies a statement by the first words of its canonical text. A kind that is not listed here is not available. */
 
 import { isCall, isKeyword, isMark } from "../text/scan.ts";
 import type { SqlToken } from "../text/tokens.ts";
@@ -22,10 +22,10 @@ const changers = new Set([
 ]);
 const definers = new Set(["CREATE", "REPLACE", "ATTACH"]);
 
-/** Objects that DROP, TRUNCATE, DETACH and RENAME may name; the others are users, roles and things of the server. */
+/** Objects that DROP, TRUNCATE, DETACH and RENAME may name; the others are users, roles and server objects. */
 const objects = /^(?:TEMPORARY )?(?:TABLE|TABLES|VIEW|DICTIONARY|DICTIONARIES|DATABASE|FUNCTION|INDEX|ALL TABLES)\b/;
 
-/** SYSTEM statements that touch data of this service only; the engine's grants narrow them further. */
+/** SYSTEM statements that affect data of this service only; the engine's grants restrict them further. */
 const systemVerbs = [
   /^(?:START|STOP) (?:MERGES|TTL MERGES|MOVES|CLEANUP|VIEWS?|REDUCE BLOCKING PARTS)\b/,
   /^(?:REFRESH|WAIT|CANCEL|PAUSE|START|STOP) VIEW\b/,
@@ -37,7 +37,7 @@ const systemVerbs = [
   /^CLEAR (?:MARK|PRIMARY INDEX|UNCOMPRESSED|INDEX MARK|INDEX UNCOMPRESSED|QUERY|QUERY CONDITION|SCHEMA|COMPILED EXPRESSION|MMAP|PAGE|VECTOR SIMILARITY INDEX|TEXT INDEX [A-Z]+|ICEBERG METADATA|PARQUET METADATA) CACHES?\b/,
 ];
 
-/** Commands of ALTER TABLE. FREEZE, FETCH, MOVE and EXPORT are missing: they name disks, paths and other servers. */
+/** Commands of ALTER TABLE. FREEZE, FETCH, MOVE and EXPORT are omitted: they name disks, paths and other servers. */
 const alterCommands = [
   /^(?:ADD|DROP|CLEAR|MODIFY|COMMENT|RENAME|MATERIALIZE|ALTER) COLUMN\b/,
   /^(?:ADD|DROP|CLEAR|MATERIALIZE) (?:INDEX|PROJECTION)\b/,
@@ -54,7 +54,7 @@ const alterCommands = [
   /^MOVE PARTITION .* TO TABLE\b/,
 ];
 
-/** The kind of a statement, with nothing found yet. Throws for kinds that are not available. */
+/** The kind of a statement, with empty facts. Throws for kinds that are not available. */
 export function readKind(tokens: Tokens): Facts {
   const from = tokens.findIndex((token) => !isMark(token, "("));
   const verb = tokens[from]?.kind === "word" ? (tokens[from]?.value as string) : "";
@@ -70,7 +70,7 @@ export function readKind(tokens: Tokens): Facts {
   refuse(`${verb === "" ? "This kind of statement" : verb} is not available over this interface.`);
 }
 
-/** The next words, as one text: `STOP MERGES default t`. */
+/** The next words, joined: `STOP MERGES default t`. */
 export function wordsFrom(tokens: Tokens, from: number, count = 8): string {
   return tokens
     .slice(from, from + count)
@@ -78,7 +78,7 @@ export function wordsFrom(tokens: Tokens, from: number, count = 8): string {
     .join(" ");
 }
 
-/** EXPLAIN of what is not a query is for users who may run it. */
+/** EXPLAIN of anything but a query requires the right to run it. */
 function explainsQuery(tokens: Tokens, from: number): boolean {
   const verbs = new Set(["SELECT", "WITH", "INSERT", ...changers, ...definers, "SYSTEM", "KILL", "GRANT", "REVOKE"]);
   const inner = tokens.slice(from).find((token) => token.kind === "word" && verbs.has(token.value));
@@ -99,11 +99,11 @@ function insertFacts(tokens: Tokens): Facts {
 }
 
 /**
- * The format of an INSERT, which the formatter alone of all names writes without quotes: it must be a word, and the end of
+ * The format of an INSERT is the only name that the formatter writes without quotes: it must be a word at the end of
  * the text, or it could be code.
  */
 function insertFormat(tokens: Tokens): string | undefined {
-  // What the formatter writes for a format that is a parameter.
+  // The formatter's output for a format that is a parameter.
   if (isKeyword(tokens.at(-1), "VALUES")) refuse("The format of the INSERT must be a name.");
   let depth = 0;
   for (let at = 0; at < tokens.length; at += 1) {
@@ -122,7 +122,7 @@ function setFacts(next: SqlToken | undefined): Facts {
   return emptyFacts("set", true);
 }
 
-/** The engine lets a user without the grant KILL QUERY end his own queries only. */
+/** Without the grant for KILL QUERY, the engine lets users end only their own queries. */
 function killFacts(next: SqlToken | undefined): Facts {
   if (isKeyword(next, "QUERY")) return emptyFacts("kill", true);
   if (isKeyword(next, "MUTATION")) return emptyFacts("kill", false);

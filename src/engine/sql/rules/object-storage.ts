@@ -1,7 +1,7 @@
 /**
- * Which format objects are read in. Format Values holds expressions, and an INSERT whose own VALUES may compute hands that
- * setting on to the materialized views that it feeds. So the format of object storage must be plain to see, and not
- * Values.
+ * The format in which objects are read. Format Values holds expressions, and an INSERT whose own VALUES may be computed
+ * passes that setting to the materialized views that it feeds. So the format of object storage must be explicit, and
+ * not Values.
  */
 import { inputFormats } from "../lists/lists.ts";
 import { isMark, isName } from "../text/scan.ts";
@@ -10,13 +10,13 @@ import { refuse } from "./refusal.ts";
 
 type Range = readonly [number, number];
 
-/** Tables whose metadata says what the files are. */
+/** Tables whose metadata defines the file format. */
 const lakes = /^(?:iceberg|deltalake|hudi|paimon)/;
 
-/** Extensions of compressed files, which stand behind that of the format. */
+/** Extensions of compressed files, which follow the format's extension. */
 const compressed = /\.(?:gz|gzip|br|zst|zstd|xz|lzma|bz2|lz4|snappy)$/;
 
-/** Throws when the format of object storage, given by these arguments, is not certain. `name` is the function or engine. */
+/** Throws when these arguments do not determine the format of object storage. `name` is the function or engine. */
 export function judgeFormat(tokens: readonly SqlToken[], ranges: readonly Range[], name: string): void {
   if (lakes.test(name.toLowerCase())) return;
   const texts = ranges.map(([from, to]) => textOf(tokens, from, to));
@@ -26,7 +26,9 @@ export function judgeFormat(tokens: readonly SqlToken[], ranges: readonly Range[
   if (!hasExtension(texts[azure ? 2 : 0])) refuse(`Name the format of ${name}: its address does not end with one.`);
 }
 
-/** `(url, format)`, `(url, NOSIGN, format)`, `(url, key, secret, [token,] format)`: the engine tells them apart like this. */
+/**
+ * `(url, format)`, `(url, NOSIGN, format)`, `(url, key, secret, [token,] format)`: distinguished as the engine does.
+ */
 function namesFormatOfS3(texts: readonly (string | undefined)[]): boolean {
   if (isFormat(texts[1])) return true;
   if (texts[1]?.toUpperCase() === "NOSIGN") return isFormat(texts[2]);

@@ -1,17 +1,17 @@
 /**
- * Bound parameters. A parameter is a literal of its type, and literals are harmless: structures and settings take none
- * (`table-function.ts`, `settings.ts`). Only type Identifier makes a name, and a name in an argument of a function may
- * be that of a function.
+ * Bound parameters. A parameter is a literal of its type, and literals are harmless: structures and settings take no
+ * parameters (`table-function.ts`, `settings.ts`). Only type Identifier creates a name, and a name in an argument of a
+ * function may be a function's.
  */
 import { isRefusedFunction } from "./calls.ts";
 import type { Facts } from "./facts.ts";
 import { refuse } from "./refusal.ts";
 
-/** Throws when a parameter, given now or kept by the session, could name a function that is not available. */
+/** Throws when a parameter, of this request or of the session, could name a function that is not available. */
 export function judgeParameters(facts: Facts, params: readonly (readonly [string, string])[]): void {
   for (const value of facts.parameters) judgeName(value);
   if (facts.identifiers.size === 0) return;
-  // A view is defined now and given its parameters later, where they are texts like any other.
+  // A view is defined now and receives its parameters later, when they are ordinary texts.
   if (facts.kind === "define") refuse("A definition cannot hold a parameter of type Identifier in an argument.");
   for (const [name, value] of params) if (facts.identifiers.has(name)) judgeName(value);
 }

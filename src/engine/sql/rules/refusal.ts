@@ -1,4 +1,4 @@
-/** How the guard says no: one sentence that names what is not available, in the engine's own form of errors. */
+/** The guard's refusals: one sentence that names what is not available, as an engine error. */
 import { clickHouseException } from "../../../clickhouse/exception.ts";
 
 /** Throws ACCESS_DENIED. */
@@ -6,17 +6,17 @@ export function refuse(sentence: string): never {
   throw clickHouseException("ACCESS_DENIED", sentence);
 }
 
-/** Throws the error that the engine answers for a function that it does not know. */
+/** Throws the engine's error for an unknown function. */
 export function unknownFunction(name: string): never {
   throw clickHouseException("UNKNOWN_FUNCTION", `Function with name \`${name}\` does not exist.`);
 }
 
-/** Throws the error that the engine answers for a setting that it does not know. */
+/** Throws the engine's error for an unknown setting. */
 export function unknownSetting(name: string): never {
   throw clickHouseException("UNKNOWN_SETTING", `Unknown setting '${name}'`);
 }
 
-/** Throws the error that the engine answers for a setting that may not be changed. */
+/** Throws the engine's error for a setting that may not be changed. */
 export function fixedSetting(name: string): never {
   throw clickHouseException("SETTING_CONSTRAINT_VIOLATION", `Setting ${name} should not be changed.`);
 }

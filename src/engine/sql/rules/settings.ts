@@ -1,4 +1,4 @@
-/** Settings: of the request, of SET, and of every SETTINGS clause. Only names on the list may be changed. */
+/** Settings of the request, of SET, and of every SETTINGS clause. Only names on the list may be changed. */
 import { maxStatementBytes } from "../limits.ts";
 import { settingNames } from "../lists/lists.ts";
 import { isCall, isKeyword, isMark, isName } from "../text/scan.ts";
@@ -9,7 +9,7 @@ import { fixedSetting, refuse, unknownSetting } from "./refusal.ts";
 
 type Tokens = readonly SqlToken[];
 
-/** The values that refused settings have; setting one to the value that it has is no change. */
+/** The current values of refused settings; setting one to its current value is allowed. */
 const standing = new Map(
   [...settingNames.refused].map((entry) => {
     const at = entry.indexOf("=");
@@ -17,17 +17,17 @@ const standing = new Map(
   }),
 );
 
-/** Settings that users may invent; the server's `custom_settings_prefixes` must say the same. */
+/** Custom settings of users; the server's `custom_settings_prefixes` must be the same. */
 const custom = /^SQL_[A-Za-z0-9_]+$/;
 
-/** Throws for a setting of the request that may not be set to this value; texts to be judged go to `facts.nested`. */
+/** Throws when the request may not set this value; texts to be judged are added to `facts.nested`. */
 export function judgeSetting(name: string, value: string, facts: Facts): void {
   if (settingNames.judged.has(name)) judgeText(name, value, facts);
   else judgePlain(name, value === "true" ? "1" : value === "false" ? "0" : value);
 }
 
 function judgePlain(name: string, value: string | undefined): void {
-  // The engine would read a beginning of the text, in which a heredoc has no end and is code.
+  // With a smaller value the engine would read only the beginning of the text, in which an unclosed heredoc is code.
   if (name === "max_query_size" && !(/^[0-9]{1,15}$/.test(value ?? "") && Number(value) >= maxStatementBytes)) {
     fixedSetting(name);
   }
@@ -36,7 +36,7 @@ function judgePlain(name: string, value: string | undefined): void {
   if (value === undefined || value !== standing.get(name)) fixedSetting(name);
 }
 
-/** Throws for a clause that changes what may not be changed. */
+/** Throws for a clause that changes a setting that is not allowed. */
 export function judgeSettingClauses(tokens: Tokens, pairs: Int32Array, facts: Facts): void {
   for (let at = 0; at < tokens.length; at += 1) {
     const token = tokens[at] as SqlToken;
@@ -76,7 +76,7 @@ function judgeAssignment(name: string, value: Tokens, facts: Facts): void {
   else judgePlain(name, value.length === 1 && first !== undefined ? literalOf(first) : undefined);
 }
 
-/** `true` and `false` are the numbers 1 and 0 for the engine. */
+/** The engine reads `true` and `false` as the numbers 1 and 0. */
 function literalOf(token: SqlToken): string | undefined {
   if (token.kind === "string" || token.kind === "number") return token.value;
   return isKeyword(token, "true") ? "1" : isKeyword(token, "false") ? "0" : undefined;
@@ -104,7 +104,7 @@ function judgeMap(name: string, value: Tokens, facts: Facts): void {
   }
 }
 
-/** The value as text, as in a URL. */
+/** The value as text, as a URL parameter would hold it. */
 function judgeText(name: string, value: string, facts: Facts): void {
   if (name === "additional_table_filters") judgeMapText(name, value, facts);
   else if (name === "additional_result_filter") addExpression(value, facts);

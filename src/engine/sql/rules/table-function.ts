@@ -1,6 +1,6 @@
 /**
- * Table functions whose arguments may hold the structure of a table. Such an argument must be a literal, because the
- * guard reads it, and it must be plain names and types (`../text/structure.ts`).
+ * Table functions whose arguments may hold the structure of a table. Such an argument must be a literal that the guard
+ * can read, and consist of plain names and types (`../text/structure.ts`).
  */
 
 import { tableFunctions } from "../lists/lists.ts";
@@ -17,21 +17,21 @@ type Range = readonly [number, number];
 const generators = new Set(["input", "generaterandom", "null", "fuzzjson"]);
 const values = new Set(["values", "sqlstandardvalues"]);
 
-/** Arguments of table functions that hold literals themselves. */
+/** Arguments of table functions that contain literals themselves. */
 const nestedArguments = new Set(["headers", "extra_credentials"]);
 
-/** True when the call at `at` is a table function that may be given a structure. */
+/** True when the call at `at` is a table function that may take a structure. */
 export function isStructured(tokens: Tokens, at: number): boolean {
   const name = (tokens[at] as SqlToken).value.toLowerCase();
   if (name === "format") {
-    // The scalar function of this name begins with its pattern, and no format has a brace in its name.
+    // The scalar function of this name takes its pattern first, and no format name contains a brace.
     const first = tokens[at + 2];
     return !(first?.kind === "string" && first.value.includes("{") && isAfter(tokens[at + 3], ",", ")"));
   }
   return generators.has(name) || values.has(name) || tableFunctions.objectStorage.has(name);
 }
 
-/** Throws when an argument of the table function at `at` could bring a structure that was not read. */
+/** Throws when an argument of the table function at `at` could supply a structure that was not judged. */
 export function judgeTableFunction(tokens: Tokens, pairs: Int32Array, at: number, facts: Facts): void {
   const name = (tokens[at] as SqlToken).value;
   const folded = name.toLowerCase();
@@ -48,14 +48,14 @@ export function judgeTableFunction(tokens: Tokens, pairs: Int32Array, at: number
   }
 }
 
-/** The address of object storage: a literal, so that it can be looked at; it is kept for the caller's policy. */
+/** The address of object storage must be a literal; it is kept for the caller's policy. */
 export function judgeAddress(tokens: Tokens, [from, to]: Range, name: string, facts: Facts): void {
   const token = tokens[from];
   if (to !== from + 1 || token?.kind !== "string") refuse(`The address of ${name} must be a text in quotes.`);
   facts.addresses.add(token.value);
 }
 
-/** `values('structure', row, ...)` or `values(row, ...)`; rows may compute, a structure may not be computed. */
+/** `values('structure', row, ...)` or `values(row, ...)`; rows may be computed, a structure may not. */
 function judgeValues(tokens: Tokens, pairs: Int32Array, ranges: readonly Range[], name: string): void {
   const [first] = ranges;
   if (first === undefined) return;
@@ -78,7 +78,7 @@ function judgeFormat(tokens: Tokens, ranges: readonly Range[], name: string, fac
   if (ranges.length > 2 && second !== undefined) judgeArgument(tokens, second, name, facts);
 }
 
-/** VALUES can hold expressions, and the text of the data is not read here. */
+/** VALUES can hold expressions, and the data is not read here. */
 function judgeFormatName(tokens: Tokens, [from, to]: Range, name: string, facts: Facts): void {
   const token = tokens[from];
   const literal = to === from + 1 && (token?.kind === "string" || isName(token));
@@ -116,12 +116,12 @@ function judgeLiteral(tokens: Tokens, at: number, name: string, facts: Facts): v
   }
 }
 
-/** `CSV`, `NOSIGN`: a word that stands for itself, because the statement gives this name to nothing. */
+/** `CSV`, `NOSIGN`: a word that stands for itself, because the statement does not define this name. */
 function isBareWord(tokens: Tokens, at: number): boolean {
   return isName(tokens[at]) && !isCall(tokens, at) && !definedNames(tokens).has((tokens[at] as SqlToken).value);
 }
 
-/** Without a parenthesis a text can call nothing, so keys and paths pass; the rest must be a plain structure. */
+/** A text without a parenthesis can call nothing, so keys and paths pass; any other text must be a plain structure. */
 function judgeText(text: string, name: string): void {
   judgeFormatText(text, name);
   if (!text.includes("(")) return;
@@ -131,7 +131,7 @@ function judgeText(text: string, name: string): void {
 
 const defined = new WeakMap<Tokens, ReadonlySet<string>>();
 
-/** Names that the statement gives to expressions, tables or parameters of lambdas: they may stand for a computed text. */
+/** Names that the statement gives to expressions, tables or lambda parameters: they may stand for a computed text. */
 function definedNames(tokens: Tokens): ReadonlySet<string> {
   const known = defined.get(tokens);
   if (known !== undefined) return known;

@@ -1,13 +1,13 @@
 /**
  * The formatter writes the keys of a dictionary's source, layout and settings without quotes. A key with a quote in its
- * name would make the rest of the canonical text look like something else, so in a dictionary the client's own text may
- * have no such name.
+ * name would change how the rest of the canonical text is read, so the client's own text of a dictionary may have no
+ * such name.
  */
 import { readPlain } from "./plain-text.ts";
 
 const maxTokens = 20_000;
 
-/** True when every name of the text (latin1) is certain to be a word, or quoted with nothing but letters in it. */
+/** True when every name of the text (latin1) is a plain word, or quoted with letters only. */
 export function hasPlainNames(text: string): boolean {
   // The bytes e2 80 begin the curly quotes.
   if (!/[`"]|\xe2\x80/.test(text)) return true;
@@ -16,8 +16,8 @@ export function hasPlainNames(text: string): boolean {
 }
 
 /**
- * True when the text may hold an alias that is a parameter, `1 AS {name:Identifier}`: the formatter does not show it. The
- * name of the type cannot be spelled otherwise.
+ * True when the text may hold an alias that is a parameter, `1 AS {name:Identifier}`: the formatter omits it. The
+ * type's name has no other spelling.
  */
 export function mayHideAlias(text: string): boolean {
   return /identifier/i.test(text);

@@ -1,7 +1,7 @@
 /**
- * Where the data of an INSERT begins. The engine reads a statement from the left and stops behind `FORMAT name` or
- * `VALUES`; what follows is data. Here a candidate is found in the plain beginning of the text. The guard takes it only
- * when the engine's canonical text of the beginning is an INSERT with exactly this format.
+ * Finds where the data of an INSERT begins. The engine reads a statement from the left and stops after `FORMAT name` or
+ * `VALUES`; the rest is data. A candidate is found in the plain beginning of the text, and the guard accepts it only
+ * when the engine's canonical text of that beginning is an INSERT with exactly this format.
  */
 import { plainTokenAt } from "./plain-text.ts";
 import type { SqlToken } from "./tokens.ts";
@@ -9,7 +9,7 @@ import type { SqlToken } from "./tokens.ts";
 export type InsertHead = {
   /** End of `FORMAT name` or of `VALUES`, in bytes. */
   readonly headEnd: number;
-  /** First byte of the data, as the engine counts. */
+  /** Offset of the first byte of data, as the engine counts. */
   readonly dataStart: number;
   readonly format: string;
   /** True for INSERT ... SELECT ... FORMAT, whose data is what `input()` reads. */
@@ -19,7 +19,7 @@ export type InsertHead = {
 /** More tokens than the head of an INSERT has. */
 const maxTokens = 20_000;
 
-/** The heads that the text may begin with, the shortest first; none when it is no INSERT or not plain. */
+/** The candidate heads of the text, shortest first; none when it is not an INSERT or not plain. */
 export function* insertHeads(text: string): Generator<InsertHead> {
   let previous: SqlToken | undefined;
   let depth = 0;
@@ -40,7 +40,7 @@ export function* insertHeads(text: string): Generator<InsertHead> {
   }
 }
 
-/** Behind INTO, TABLE and a dot a word is the name of a table. */
+/** A word after INTO, TABLE or a dot is a table name. */
 function isTableName(previous: SqlToken | undefined): boolean {
   return previous?.value === "." || /^(?:INTO|TABLE)$/i.test(previous?.value ?? "");
 }
@@ -50,7 +50,7 @@ function headAt(text: string, token: SqlToken, word: string, selects: boolean): 
   if (word !== "FORMAT") return undefined;
   const name = plainTokenAt(text, token.end);
   if (name === undefined || name === "odd" || (name.kind !== "word" && name.kind !== "quoted")) return undefined;
-  // A name that could go on is not over yet.
+  // A name that may continue has not ended yet.
   if (/[A-Za-z0-9_$]/.test(text[name.end] ?? " ")) return undefined;
   return { headEnd: name.end, dataStart: skipToData(text, name.end), format: name.value, selects };
 }

@@ -1,7 +1,7 @@
 /**
  * Reads the client's own text where it is so plain that the engine can read it in one way only: ASCII words, numbers,
- * simple quotes, comments. What could depend on more than the next few bytes ends the reading: heredocs, braces, curly
- * quotes, hexadecimal strings, odd comments.
+ * simple quotes, comments. Anything that depends on more than the next few bytes stops the reading: heredocs, braces,
+ * curly quotes, hexadecimal strings, unusual comments.
  *
  * Texts are latin1 strings: one character is one byte.
  */
@@ -13,8 +13,8 @@ const piece =
 const kinds: readonly TokenKind[] = ["word", "number", "string", "quoted", "mark"];
 
 /**
- * The next token at or after `from`: `undefined` at the end of the text, `"odd"` where the text is not plain. Quotes keep
- * their source as value, without the outer quotes.
+ * The next token at or after `from`: `undefined` at the end of the text, `"odd"` where the text is not plain. Quotes
+ * keep their source as value, without the outer quotes.
  */
 export function plainTokenAt(text: string, from: number): SqlToken | undefined | "odd" {
   for (let at = from; at < text.length; at = piece.lastIndex) {

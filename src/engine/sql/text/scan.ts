@@ -1,4 +1,4 @@
-/** Small questions about tokens of a canonical text. */
+/** Predicates and searches over the tokens of a canonical text. */
 import { type SqlToken, UnreadableText } from "./tokens.ts";
 
 type Tokens = readonly SqlToken[];
@@ -25,8 +25,8 @@ export function isCall(tokens: Tokens, at: number): boolean {
 }
 
 /**
- * For every opening parenthesis, bracket or brace the index of its partner. Linear, so every later look is cheap. Throws
- * `UnreadableText` when one has no partner: the formatter writes none so.
+ * The index of the partner of every opening parenthesis, bracket or brace. Linear, so every later lookup is cheap.
+ * Throws `UnreadableText` when one has no partner, which the formatter never writes.
  */
 export function partners(tokens: Tokens): Int32Array {
   const found = new Int32Array(tokens.length);

@@ -1,10 +1,10 @@
 /**
- * The structure of a table as a text, `a String, b Array(UInt8)`: names and types and nothing else. The engine reads
- * such a text with its parser of column lists, in which DEFAULT, ALIAS, MATERIALIZED, EPHEMERAL and TTL hold expressions
- * that no other rule would see.
+ * The structure of a table as a text, `a String, b Array(UInt8)`: only names and types. The engine reads such a text
+ * with its parser of column lists, in which DEFAULT, ALIAS, MATERIALIZED, EPHEMERAL and TTL hold expressions that no
+ * other rule would see.
  */
 
-/** Words, numbers, quotes without escapes, and the few marks of types. No comment can be written with these. */
+/** Words, numbers, quotes without escapes, and the few marks of types. They cannot form a comment. */
 const pieces =
   /[ \t\n\r\f\v]*(?:([A-Za-z_][A-Za-z0-9_]*)|([0-9]+(?:\.[0-9]+)?)|('[^'\\]*')|([`"][^`"\\]*[`"])|([(),=.]|-(?!-)))/y;
 
@@ -14,7 +14,7 @@ const maxDepth = 32;
 
 type Piece = { readonly kind: "word" | "number" | "string" | "quoted" | "mark"; readonly text: string };
 
-/** What is wrong with a structure; undefined when it is a plain list of names and types. */
+/** The error of a structure; undefined when it is a plain list of names and types. */
 export function structureProblem(text: string): string | undefined {
   if (text.length > maxLength) return "is too long";
   const list = readPieces(text.trimEnd());
@@ -46,13 +46,13 @@ function readPieces(text: string): Piece[] | undefined {
   return list;
 }
 
-/** `NULL` and `NOT NULL` behind a type. */
+/** `NULL` and `NOT NULL` after a type. */
 function readNullability(list: readonly Piece[], at: number): number {
   if (/^NULL$/i.test(list[at]?.text ?? "")) return at + 1;
   return /^NOT$/i.test(list[at]?.text ?? "") && /^NULL$/i.test(list[at + 1]?.text ?? "") ? at + 2 : at;
 }
 
-/** Reads `Name` or `Name(argument, ...)`; returns the index behind it. */
+/** Reads `Name` or `Name(argument, ...)`; returns the index after it. */
 function readType(list: readonly Piece[], at: number, depth: number): number | undefined {
   if (depth > maxDepth || list[at]?.kind !== "word" || isReserved(list[at] as Piece)) return undefined;
   if (list[at + 1]?.text !== "(") return at + 1;
@@ -93,7 +93,7 @@ function readNumber(list: readonly Piece[], at: number): number | undefined {
   return list[behindSign]?.kind === "number" ? behindSign + 1 : undefined;
 }
 
-/** Words that begin a clause behind a column's name. */
+/** Words that begin a clause after a column's name. */
 function isReserved(piece: Piece): boolean {
   return /^(?:DEFAULT|ALIAS|MATERIALIZED|EPHEMERAL|TTL|CODEC|CHECK|ASSUME|PRIMARY|COLLATE|COMMENT|STATISTICS|SETTINGS)$/i.test(
     piece.text,

@@ -1,7 +1,7 @@
 /**
- * Reads the engine's canonical text of a statement (`formatQuerySingleLine`) into tokens. That text is a small language:
- * no comments, heredocs, curly quotes, hexadecimal strings or line breaks outside quotes. Whatever is not of this small
- * language is refused, so a text that is read at all is read as the engine reads it.
+ * Reads the engine's canonical text of a statement (`formatQuerySingleLine`) into tokens. That text is a small
+ * language: no comments, heredocs, curly quotes, hexadecimal strings or line breaks outside quotes. Anything else is
+ * refused, so every text that is accepted is read as the engine reads it.
  *
  * Texts are latin1 strings: one character is one byte, whatever the encoding of the client.
  */
@@ -19,7 +19,7 @@ export type SqlToken = {
   readonly end: number;
 };
 
-/** A text that is outside of the small language. */
+/** A text outside of the small language. */
 export class UnreadableText extends Error {
   /** Where reading stopped. */
   readonly at: number;
@@ -35,14 +35,14 @@ const singleMarks = "()[],.+-*/%=<>?:^}";
 const doubleMarks = new Set(["->", "::", "<=", ">=", "!=", "<>", "==", "||"]);
 const digits = /[0-9]+/y;
 const numbers = /(?:0[xX][0-9A-Fa-f]+|[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)/y;
-/** The whole content of a quote, in pieces that cannot overlap: the time is linear. */
+/** The whole content of a quote, in alternatives that cannot overlap: the time is linear. */
 const quotes: Readonly<Record<string, RegExp>> = {
   "'": /'[^'\\]*(?:\\[\s\S][^'\\]*)*'/y,
   "`": /`[^`\\]*(?:\\[\s\S][^`\\]*)*`/y,
 };
 const parameters = /\{\s*([A-Za-z_$][A-Za-z0-9_$]*)\s*:([^{}'`"\\]*(?:'[^'\\]*(?:\\[\s\S][^'\\]*)*'[^{}'`"\\]*)*)\}/y;
 
-/** Every token of a canonical text. Throws `UnreadableText`. The time is linear in the length. */
+/** Every token of a canonical text, in linear time. Throws `UnreadableText`. */
 export function readCanonical(text: string): SqlToken[] {
   const tokens: SqlToken[] = [];
   for (let at = 0; at < text.length; ) {
@@ -82,7 +82,7 @@ function readQuoted(text: string, at: number, quote: string): SqlToken {
   if (source === undefined) throw unreadable(text, at);
   const content = source.slice(1, -1);
   const value = content.includes("\\") ? unescapeQuoted(content) : content;
-  // The formatter writes a backslash before a quote; two quotes in a row are another dialect.
+  // The formatter writes a backslash before a quote; a doubled quote is another dialect.
   const next = text[at + source.length];
   if (next === quote) throw unreadable(text, at);
   return { kind: quote === "'" ? "string" : "quoted", value, type: "", start: at, end: at + source.length };
@@ -91,7 +91,7 @@ function readQuoted(text: string, at: number, quote: string): SqlToken {
 function readParameter(text: string, at: number): SqlToken {
   parameters.lastIndex = at;
   const found = parameters.exec(text);
-  // `{'a':1}` is the value of a setting that is a map; its strings are tokens of their own.
+  // `{'a':1}` is a map as the value of a setting; its strings are separate tokens.
   if (found === null) {
     if (text[at + 1] === "'" || text[at + 1] === "}") return plain("mark", "{", at);
     throw unreadable(text, at);
@@ -100,14 +100,14 @@ function readParameter(text: string, at: number): SqlToken {
   return { kind: "parameter", value: name, type: type.trim(), start: at, end: at + source.length };
 }
 
-/** Behind it a dot is a dot: `a.1` and `(a).1`. */
+/** After an operand a dot is a mark: `a.1` and `(a).1`. */
 function isOperand(token: SqlToken | undefined): boolean {
   if (token === undefined || token.kind === "string" || token.kind === "parameter") return false;
   return token.kind !== "mark" || token.value === ")" || token.value === "]";
 }
 
 /**
- * `1abc` is a name for the engine and must not hide one here. Behind a dot there are digits only: `a.1.2` is `a . 1 . 2`.
+ * `1abc` is a name for the engine and must not hide one here. After a dot only digits follow: `a.1.2` is `a . 1 . 2`.
  */
 function readNumber(text: string, at: number, behindDot: boolean): SqlToken {
   const source = matchAt(behindDot ? digits : numbers, text, at);

@@ -1,6 +1,6 @@
 /**
- * Data of INSERT ... VALUES. The engine can read expressions in it, `now()` or `1 + 2`, and reads literals without them.
- * They are allowed for data that is plain and calls nothing but functions of the list.
+ * Data of INSERT ... VALUES. The engine can evaluate expressions in it, `now()` or `1 + 2`, or accept only literals.
+ * Expressions are enabled for data that is plain and calls only listed functions.
  */
 import { functions } from "../lists/lists.ts";
 import { plainTokenAt } from "./plain-text.ts";
@@ -15,7 +15,7 @@ const queries = /^(?:select|with|from|apply|insert)$/i;
 /** A bound parameter stands for a literal, unless it is an identifier. */
 const parameter = /\{[A-Za-z_][A-Za-z0-9_$]*:(?!\s*Identifier)[A-Za-z0-9_(), ]+\}/gi;
 
-/** Many literals and marks at once, which is what nearly all data is. Its parts begin with different characters. */
+/** Many literals and marks at once, which covers nearly all data. Its alternatives begin with different characters. */
 const literals =
   /(?:[ \t\r\n,()]+|'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*'|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_$.])){1,200}/y;
 const opening = /[ \t\r\n]*\(/y;
@@ -31,7 +31,7 @@ export function mayHoldExpressions(data: string): boolean {
       continue;
     }
     const token = plainTokenAt(text, at);
-    // A comment is one for the engine's lexer, and not for its reader of rows.
+    // The engine's lexer skips comments, its row reader does not.
     if (token === undefined || token === "odd" || token.start !== at) return false;
     if (isName(token) && !isHarmless(text, token.value, token.end)) return false;
     at = token.end;
