@@ -1,4 +1,4 @@
-/** Backups of organizations that this installation does not know, given to one of its own by the operator. */
+/** Assigns backups of organizations unknown to this installation to one of its own, on the operator's request. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { BackupStore } from "../store/backups.ts";
@@ -15,7 +15,7 @@ export type AdoptOptions = {
   readonly signal: AbortSignal;
 };
 
-/** Throws when the server runs, or does not know the organization. */
+/** Throws when the server runs, or when the organization does not exist. */
 export async function adoptBackups({ place, dataDir, organizationId, tell, signal }: AdoptOptions): Promise<void> {
   const file = join(dataDir, "millrace.db");
   if (!existsSync(file)) throw new Error(`${dataDir} is no data directory: it has no millrace.db`);

@@ -1,4 +1,4 @@
-/** Rebuilds the catalogue from what lies at the location: for the day when the metadata is lost. */
+/** Rebuilds the catalogue from the backups at the location, after the metadata is lost. */
 import type { Backup, BackupStore } from "../store/backups.ts";
 import {
   BadManifest,
@@ -11,23 +11,22 @@ import {
 import type { BackupPlace } from "./storage/place.ts";
 import { MissingFile, sameLocation } from "./storage/storage.ts";
 
-/** A folder without a manifest is being written, or was left by a run that was killed: after this time it is garbage. */
+/** A folder without a manifest is being written, or was left by a killed run: after this time it is garbage. */
 const garbageAfterMs = 24 * 3_600_000;
 
 export type Rescan = { readonly adopted: number; readonly removed: number; readonly unreadable: string[] };
 
-/** Whose backups a scan may add and name: a location may hold those of other organizations and installations. */
+/** Whose backups a scan may add and report: a location may hold those of other organizations and installations. */
 export type RescanScope = {
-  /** Who gets a backup of this organization; undefined: it is left alone. */
+  /** The organization that gets a backup of this one; undefined: the backup is ignored. */
   readonly ownerOf: (organizationId: string) => string | undefined;
-  /** Whether a backup of the service that cannot be read is named in the result. */
+  /** True when an unreadable backup of the service appears in the result. */
   readonly names: (serviceId: string) => boolean;
 };
 
 /**
- * Adds the backups of the location that the catalogue does not know, as far as the scope goes, and records the new place of
- * those that were moved here from another one. Added backups count as restorable only after a check, which follows by
- * itself.
+ * Adds the location's backups that are missing in the catalogue, within the scope, and records the new location of
+ * moved ones. Added backups count as restorable only after a check, which follows automatically.
  */
 export async function rescan(
   deps: { place: BackupPlace; backups: BackupStore },
@@ -86,7 +85,7 @@ function rowOf(manifest: Manifest, organizationId: string, place: BackupPlace, m
     type: manifest.type,
     baseId: manifest.chain.at(-1)?.id ?? null,
     location: place.location,
-    // A sealed manifest opens only with the key; a plain one is one of a plain backup.
+    // An encrypted manifest needs the key; a plain one belongs to a plain backup.
     encrypted: !manifest.files.some((file) => file.stored.endsWith(file.path)),
     startedAt: manifest.startedAt,
     finishedAt: manifest.finishedAt,

@@ -17,8 +17,8 @@ const parallelFiles = 4;
 const stopGraceMs = 5_000;
 
 /**
- * Sizes and checksums of every file of the backup and of the chain below it. The files of members in `trusted` are only
- * looked for, with their sizes: they were read in full not long ago. Empty: nothing is wrong.
+ * Checks sizes and checksums of every file of the backup and its chain. Files of members in `trusted` are checked only
+ * for existence and size, because they were read in full recently. Empty: no problem was found.
  */
 export async function checkFiles(
   mover: Mover,
@@ -47,12 +47,15 @@ export async function checkFiles(
 }
 
 export type ScratchOptions = {
-  /** Removed before and after. */
+  /** Removed before and after the check. */
   readonly folder: string;
   readonly launcherCacheDir: string;
 };
 
-/** Restores everything into a scratch engine, checks every table there, and counts its rows. Empty: nothing is wrong. */
+/**
+ * Restores everything into a scratch engine, checks every table there, and counts its rows. Empty: no problem was
+ * found.
+ */
 export async function checkDeep(
   mover: Mover,
   row: Backup,
@@ -94,7 +97,7 @@ async function tryRestore(mover: Mover, chain: Chain, scratch: ScratchOptions, s
   }
 }
 
-/** CHECK TABLE reads every part and compares the engine's own checksums: it finds what was damaged before the backup. */
+/** CHECK TABLE reads every part and compares the engine's own checksums: it finds damage that precedes the backup. */
 async function damagedTables(
   client: ClickHouseClient,
   tables: readonly { database: string; table: string }[],

@@ -1,6 +1,6 @@
 /**
- * From nothing but the backup location to a working installation: the metadata, the catalogue, and for every service its
- * newest whole backup, which fills it when it starts.
+ * Rebuilds a working installation from the backup location alone: the metadata, the catalogue, and for every service
+ * its newest whole backup, which is restored when it starts.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import type { BackupPlace } from "./storage/place.ts";
 
 export type DisasterOptions = {
   readonly place: BackupPlace;
-  /** Without metadata: it is created when it does not exist. */
+  /** A data directory without metadata; created when missing. */
   readonly dataDir: string;
   /** The newest when undefined. */
   readonly name: string | undefined;
@@ -27,7 +27,7 @@ export type DisasterOptions = {
   readonly signal: AbortSignal;
 };
 
-/** Throws, with the data directory as it was, when the metadata backup cannot be used. */
+/** Throws, and leaves the data directory unchanged, when the metadata backup cannot be used. */
 export async function restoreMetadata(options: DisasterOptions): Promise<void> {
   const { place, dataDir, tell, signal } = options;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -75,7 +75,7 @@ async function prepareServices(db: Database, worker: FileWorker, options: Disast
     if ((await restores.unfilled(service.id)) !== undefined) continue;
     const backup = await newestWhole(backups, worker, service.id, options);
     if (backup === undefined) {
-      // Its tables are gone: pipes that went on from their positions would leave a gap.
+      // Its tables are lost: pipes that continued from their positions would leave a gap.
       await new PipeSnapshots(db, new Sealer(Buffer.alloc(32))).rewind(service.id, []);
       tell(`Service ${service.name} (${service.id}) has no usable backup: it starts empty, and its pipes start over.`);
       continue;

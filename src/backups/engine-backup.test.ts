@@ -41,7 +41,7 @@ describe("the engine's list of files", () => {
       { database: "d.x", table: "t", rows: 2042 },
       { database: "d.x", table: "view", rows: 0 },
     ]);
-    // A number that is known nowhere is not guessed.
+    // A count that is found nowhere is not guessed.
     expect(tableRows(entries, numbers)[0]?.rows).toBeNull();
   });
 

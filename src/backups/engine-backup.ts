@@ -10,13 +10,13 @@ export type IndexEntry = {
   readonly name: string;
   readonly size: number;
   readonly checksum: string;
-  /** How many of the bytes are in this backup itself: none when a base has them, the new end of a file that has grown. */
+  /** Bytes stored in this backup itself: none when the base has them all, the new end when a file has grown. */
   readonly ownBytes: number;
   /** The file of this backup that holds these bytes; undefined when there are none. */
   readonly storedAs: string | undefined;
 };
 
-/** Takes a snapshot of every database into `target`, an empty place below the allowed path. */
+/** Takes a snapshot of every database into `target`, an empty folder below the allowed path. */
 export async function backupAll(
   client: ClickHouseClient,
   target: { path: string; basePath: string | undefined; operationId: string },
@@ -32,8 +32,8 @@ export async function backupAll(
 }
 
 /**
- * True from the moment when the engine has chosen what belongs to the backup: it writes the first file only after every
- * table's parts are held. Before that there is nothing but its lock.
+ * True once the engine has chosen the backup's content: it writes the first file only after every table's parts are
+ * held. Before that there is only its lock file.
  */
 export async function snapshotTaken(path: string): Promise<boolean> {
   const names = await readdir(path).catch(() => []);
@@ -45,7 +45,7 @@ export type RestoreWhat =
   | { readonly kind: "database"; readonly from: string; readonly to: string }
   | { readonly kind: "table"; readonly from: readonly [string, string]; readonly to: readonly [string, string] };
 
-/** `structureOnly` makes empty tables; `intoExisting` fills those. */
+/** `structureOnly` creates empty tables; `intoExisting` fills those. */
 export async function restoreFrom(
   client: ClickHouseClient,
   path: string,
@@ -55,7 +55,7 @@ export async function restoreFrom(
 ): Promise<void> {
   const settings = [
     `id = ${literal(options.operationId)}`,
-    // The embedded engine's `default` database has an engine of its own that no other database can have.
+    // The embedded engine's `default` database has an engine that no other database can have.
     "allow_different_database_def = 1",
     ...(options.structureOnly === true ? ["structure_only = 1"] : []),
     ...(options.intoExisting === true ? ["allow_non_empty_tables = 1"] : []),
@@ -70,7 +70,7 @@ function subject(what: RestoreWhat): string {
   return `TABLE ${tableName(...what.from)} AS ${tableName(...what.to)}`;
 }
 
-/** Bytes that a running BACKUP or RESTORE has read so far, of how many. */
+/** Bytes that a running BACKUP or RESTORE has read so far, and their total. */
 export async function operationProgress(client: ClickHouseClient, id: string): Promise<[number, number] | undefined> {
   const [row] = await client.rows<{ done: string; total: string }>(
     `SELECT bytes_read AS done, total_size AS total FROM system.backups WHERE id = ${literal(id)}`,
@@ -78,7 +78,7 @@ export async function operationProgress(client: ClickHouseClient, id: string): P
   return row && [Number(row.done), Number(row.total)];
 }
 
-/** SQL functions as statements that create them again. */
+/** SQL functions, as the statements that create them. */
 export async function userFunctions(client: ClickHouseClient): Promise<string[]> {
   const rows = await client.rows<{ sql: string }>(
     "SELECT create_query AS sql FROM system.functions WHERE origin = 'SQLUserDefined' ORDER BY name",
@@ -86,7 +86,7 @@ export async function userFunctions(client: ClickHouseClient): Promise<string[]>
   return rows.map((row) => row.sql);
 }
 
-/** Creates functions that are not there yet; some may use others, so the order is found by trying. */
+/** Creates missing functions; they may depend on each other, so the order is found by trying. */
 export async function createFunctions(client: ClickHouseClient, functions: readonly string[], signal: AbortSignal) {
   let left = [...functions];
   for (let before = left.length + 1; left.length > 0 && left.length < before; ) {
@@ -102,8 +102,8 @@ export async function createFunctions(client: ClickHouseClient, functions: reado
 }
 
 /**
- * Reads the list of files, and makes sure that all of them are there in full: on a disk that is full, the engine reports
- * BACKUP_CREATED for files that it has cut off, the list included.
+ * Reads the list of files, and verifies that all of them are complete: on a full disk, the engine reports
+ * BACKUP_CREATED for truncated files, including the list.
  */
 export async function readIndex(folder: string): Promise<IndexEntry[]> {
   const xml = await readFile(join(folder, engineIndex), "utf8");
@@ -132,13 +132,13 @@ function incomplete(what: string): Error {
   return new Error(`the engine could not write the whole backup, the disk may be full: ${what}`);
 }
 
-/** Lets the backup in `folder` find its base in `basePath`, wherever it was when the backup was made. */
+/** Points the backup in `folder` to its base in `basePath`, wherever the base was when the backup was made. */
 export async function relocateBase(folder: string, basePath: string): Promise<void> {
   const file = join(folder, engineIndex);
   const xml = await readFile(file, "utf8");
   const here = `<base_backup>${escapeXml(`File(${literal(basePath)})`)}</base_backup>`;
-  // A new file, never a change in place: this one may be a hard link to the stored backup. A replacer function, because a
-  // `$` in the path means nothing here.
+  // A new file, never a change in place: this one may be a hard link to the stored backup. A replacer function, because
+  // a `$` in the path has no special meaning here.
   await writeFile(
     `${file}.new`,
     xml.replace(/<base_backup>.*?<\/base_backup>/s, () => here),
@@ -147,7 +147,7 @@ export async function relocateBase(folder: string, basePath: string): Promise<vo
   await rename(`${file}.new`, file);
 }
 
-/** Row counts that the files of a backup state, by checksum: contents of tiny files that are one number. */
+/** Row counts in the files of a backup, by checksum: the contents of tiny files that are a single number. */
 export async function numbersIn(folder: string, entries: readonly IndexEntry[]): Promise<Record<string, number>> {
   const numbers: Record<string, number> = {};
   for (const { size, ownBytes, checksum, storedAs } of entries) {
@@ -158,7 +158,7 @@ export async function numbersIn(folder: string, entries: readonly IndexEntry[]):
   return numbers;
 }
 
-/** Rows per table, summed over `count.txt` of every part (or of the table itself, for engines without parts). */
+/** Rows per table: the sum of `count.txt` over every part (or of the table itself, for engines without parts). */
 export function tableRows(entries: readonly IndexEntry[], counts: Readonly<Record<string, number>>) {
   const tables = new Map<string, { database: string; table: string; rows: number | null }>();
   const table = (database: string, name: string) => {

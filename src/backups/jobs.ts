@@ -1,4 +1,4 @@
-/** The work of the backups room, one method per kind of job. A job that throws has written down why. */
+/** The jobs of the backups room, one method per kind. A job that throws has recorded its reason. */
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ export type JobDeps = {
   readonly place: BackupPlace;
   readonly worker: FileWorker;
   readonly dataDir: string;
-  /** The service's engine: woken when idle, started without serving when stopped. */
+  /** The service's engine: woken when idle, started without serving clients when stopped. */
   readonly engine: (serviceId: string, signal: AbortSignal) => Promise<EngineLease>;
   readonly maxChain: number;
   readonly logger: Logger;
@@ -44,18 +44,18 @@ export class BackupJobs {
     this.#deps = deps;
   }
 
-  /** Removes what checks of a process that is gone have left. Before any job begins. */
+  /** Removes what checks of an earlier process have left. Runs before any job. */
   async cleanUp(): Promise<void> {
     await rm(join(this.#deps.dataDir, "scratch"), { recursive: true, force: true, maxRetries: 3 });
   }
 
-  /** What a new backup row says before it begins. */
+  /** The facts of a new backup row. */
   plannedFacts(): PlannedFacts {
     const { place } = this.#deps;
     return { location: place.location, encrypted: place.encryptionKey !== undefined };
   }
 
-  /** Makes the backup of a row that exists, checks its files, and writes the outcome into the row. */
+  /** Makes the backup of an existing row, checks its files, and writes the outcome into the row. */
   async backup(row: Backup, service: Service, signal: AbortSignal): Promise<void> {
     const { backups, place, logger } = this.#deps;
     place.clearStaging(service.id);
@@ -90,13 +90,13 @@ export class BackupJobs {
     await this.check({ ...begun, status: "done" }, "manifest", signal);
   }
 
-  /** Checks a backup and writes the result; a damaged one takes down the ones that need it. */
+  /** Checks a backup and records the result; a damaged backup also invalidates the ones that need it. */
   async check(row: Backup, depth: CheckDepth, signal: AbortSignal): Promise<void> {
     const { backups, logger, dataDir } = this.#deps;
     const begunAt = new Date().toISOString();
     const mover = this.#moverOf(row);
     const rows = await backups.listIn(row.serviceId);
-    // What was read in full and found whole has its own turn; here it is enough that it is there.
+    // Backups that were read in full and found whole are checked on their own schedule; here they only need to exist.
     const passed = new Set(rows.filter((other) => other.verification === "passed").map((other) => other.id));
     passed.delete(row.id);
     let problems = await checkFiles(mover, row, passed, signal);
@@ -116,7 +116,7 @@ export class BackupJobs {
     }
   }
 
-  /** Restores a database or table into a service that runs, and writes the outcome into the row. */
+  /** Restores a database or table into a running service, and writes the outcome into the row. */
   async restorePart(restore: Restore, signal: AbortSignal): Promise<void> {
     const { restores, place, logger } = this.#deps;
     place.clearStaging(restore.serviceId);
@@ -129,11 +129,11 @@ export class BackupJobs {
       });
       await restores.finish(restore.id, null, []);
     } catch (error) {
-      // Stopping the program is no outcome: the next start takes the restore up again.
+      // Stopping the program is no outcome: the next start resumes the restore.
       if (signal.aborted) throw error;
       logger.warn({ err: error, restoreId: restore.id }, "restore failed");
-      // The engine may have died in the middle. It counts as over only when nothing of it is left; until then the next
-      // pass begins it again.
+      // The engine may have died during the restore. The restore ends only when nothing of it is left; until then the
+      // next pass starts it again.
       if (!(error instanceof AppError) || restore.status === "in_progress") {
         await this.#withEngine(restore.serviceId, signal, (address) => removePart(address, restore));
       }
@@ -141,7 +141,9 @@ export class BackupJobs {
     }
   }
 
-  /** Fills a new service's engine, which serves nobody yet. Throws with the reason after writing it into the row. */
+  /**
+   * Restores into a new service's engine, which serves no clients yet. Writes the reason into the row and throws it.
+   */
   async fill(restore: Restore, address: ClickHouseAddress, signal: AbortSignal): Promise<void> {
     const { restores, logger } = this.#deps;
     try {
@@ -156,7 +158,10 @@ export class BackupJobs {
     }
   }
 
-  /** Removes a backup: from the first step on it is no backup any more, and a repeated call goes on where one ended. */
+  /**
+   * Removes a backup: after the first step it no longer counts as a backup, and a repeated call continues an
+   * interrupted one.
+   */
   async remove(row: Backup, signal: AbortSignal): Promise<void> {
     await this.#deps.backups.markDeleting(row.id);
     await this.#removeStored(row, signal);
@@ -177,7 +182,7 @@ export class BackupJobs {
     }
   }
 
-  /** A backup that a dead process was making: ends as failed, and nothing of it stays. */
+  /** A backup that an earlier process was making: it fails, and its files are removed. */
   async bury(row: Backup, signal: AbortSignal): Promise<void> {
     this.#deps.place.clearStaging(row.serviceId);
     await this.#deps.backups.fail(
@@ -209,7 +214,7 @@ export class BackupJobs {
     return await makeBackup(deps, row, service, base, signal);
   }
 
-  /** The manifest of the backup to build upon; when it cannot be read, the next backup is a full one. */
+  /** The manifest of the base backup; when it cannot be read, the next backup is a full one. */
   async #base(serviceId: string, signal: AbortSignal): Promise<Manifest | undefined> {
     const rows = await this.#deps.backups.listIn(serviceId);
     const row = chooseBase(rows, { ...this.plannedFacts(), maxChain: this.#deps.maxChain });
@@ -232,7 +237,7 @@ export class BackupJobs {
   async #backupOf(restore: Restore): Promise<Backup> {
     const backup = await this.#deps.backups.find(restore.backupId);
     if (backup === undefined) throw new AppError("NOT_FOUND", `Backup ${restore.backupId} does not exist any more.`);
-    // A rebuilt service's backup was found and checked by the command that asked for this; a restore checks it again.
+    // The command that rebuilt the service found and checked this backup; a restore checks it again.
     const rebuilds = restore.scope === "rebuild" && backup.verification === "pending";
     assertRestorable(backup, restore.forced || rebuilds);
     return backup;
@@ -253,14 +258,17 @@ export class BackupJobs {
     };
   }
 
-  /** Of a failed backup. Where the location cannot be reached now, retention does it with the failed record. */
+  /**
+   * Removes the files of a failed backup. When the location cannot be reached now, retention removes them with the
+   * failed record.
+   */
   async #removeWhatIsThere(row: Backup, signal: AbortSignal): Promise<void> {
     await this.#removeStored(row, signal).catch((error) => {
       this.#deps.logger.warn({ err: error, backupId: row.id }, "files of a failed backup not removed yet");
     });
   }
 
-  /** The manifest first: what is left after a kill is garbage that nobody takes for a backup. */
+  /** The manifest first: what is left after a kill is garbage that cannot pass for a backup. */
   async #removeStored(row: Backup, signal: AbortSignal): Promise<void> {
     const storage = this.#deps.place.storageOf(row.location);
     const folder = backupFolder(row.serviceId, row.name);
@@ -274,7 +282,9 @@ function dependentsOf(rows: readonly Backup[], id: string): Backup[] {
   return direct.flatMap((row) => [row, ...dependentsOf(rows, row.id)]);
 }
 
-/** What the record says. The engine's own words are about the user's tables; anything else stays in the log. */
+/**
+ * The reason for the record. The engine's own message concerns the user's tables; any other message stays in the log.
+ */
 function reasonOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return "interrupted: Millrace was stopped";
   if (error instanceof AppError) return publicMessage(error);

@@ -1,6 +1,6 @@
 /**
- * Makes one backup: snapshot with the engine into the staging folder, store every file, and write the manifest last. It
- * throws when it cannot, and leaves it to the caller to remove what is there.
+ * Makes one backup: takes a snapshot with the engine into the staging folder, stores every file, and writes the
+ * manifest last. On failure it throws, and the caller removes what was stored.
  */
 import { mkdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -31,17 +31,17 @@ import {
 } from "./files/manifest.ts";
 import { withPositions } from "./positions.ts";
 
-/** Beside the engine's own files: the pipes with their positions. */
+/** Stored beside the engine's own files: the pipes with their positions. */
 export const pipesFile = "millrace/pipes.json";
 
-/** A running engine, ours until released. */
+/** A running engine, held until released. */
 export type EngineLease = { readonly address: ClickHouseAddress; release(): Promise<void> };
 
 export type MakeDeps = {
   readonly mover: Mover;
   readonly ledger: Ledger;
   readonly pipes: PipeSnapshots;
-  /** Empty and below the engine's allowed path. */
+  /** An empty folder below the engine's allowed path. */
   readonly staging: string;
   readonly engine: (signal: AbortSignal) => Promise<EngineLease>;
   readonly onStored: (bytes: number) => void;
@@ -95,7 +95,7 @@ export async function makeBackup(
 
 type Snapshot = { readonly pipes: PipeSnapshot[]; readonly functions: string[] };
 
-/** Everything that needs the engine; it is released before the files are stored. */
+/** Every step that needs the engine, which is released before the files are stored. */
 async function takeSnapshot(
   deps: MakeDeps,
   row: Backup,
@@ -125,7 +125,7 @@ async function takeSnapshot(
   }
 }
 
-/** To tell what has changed, the engine needs no more of the base than its list of files. */
+/** To find changes, the engine needs only the base's list of files. */
 async function stageBase(deps: MakeDeps, base: Manifest, serviceId: string, signal: AbortSignal): Promise<string> {
   const index = base.files.find((file) => file.path === engineIndex);
   if (index === undefined) throw new Error(`backup ${base.name} has no ${engineIndex}`);

@@ -1,6 +1,6 @@
 /**
- * Backups of the control plane's own metadata, beside those of the services: `metadata/<name>/`. Secrets in it stay sealed;
- * the key that opens them goes along only where backups are encrypted.
+ * Backups of the control plane's own metadata, beside those of the services: `metadata/<name>/`. Secrets in it stay
+ * encrypted; their key is included only where backups are encrypted.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -39,7 +39,7 @@ export type MetadataOptions = {
   readonly place: BackupPlace;
   readonly worker: FileWorker;
   readonly dataDir: string;
-  /** The key that seals secrets, in base64. */
+  /** The key that encrypts secrets, in base64. */
   readonly secretKey: string;
   readonly version: string;
   readonly hourMs: number;
@@ -55,12 +55,12 @@ export class MetadataBackups {
     this.#options = options;
   }
 
-  /** Asks for a backup with the next pass: the catalogue has grown. */
+  /** Requests a backup with the next pass, because the catalogue has changed. */
   want(): void {
     this.#wanted = true;
   }
 
-  /** Makes a backup when one is wanted or the last is a period old, and removes those past the retention. */
+  /** Makes a backup when one is requested or the last one is a period old, and removes those past the retention. */
   async pass(signal: AbortSignal): Promise<void> {
     const { hourMs, logger } = this.#options;
     if (!this.#wanted && Date.now() - this.#lastAt < defaultPeriodHours * hourMs) return;
@@ -83,7 +83,7 @@ export class MetadataBackups {
     const name = `${createdAt.replaceAll(/[-:.]/g, "")}-${id.slice(0, 8)}`;
     const folder = `${metadataFolder}${name}/`;
     const source = join(dataDir, "metadata-staging");
-    // What a process that is gone has left.
+    // Left by an earlier process.
     await rm(source, { recursive: true, force: true });
     await mkdir(source, { recursive: true, mode: 0o700 });
     try {
@@ -103,7 +103,7 @@ export class MetadataBackups {
     }
   }
 
-  /** Also removes what interrupted runs left: everything here that is older than the retention, but the newest. */
+  /** Also removes what interrupted runs left: everything here older than the retention, except the newest. */
   async #prune(newest: string, signal: AbortSignal): Promise<void> {
     const { place, hourMs } = this.#options;
     const storage = place.current;
@@ -128,7 +128,10 @@ export async function listMetadata(place: BackupPlace, signal: AbortSignal): Pro
     .reverse();
 }
 
-/** Puts the files of a metadata backup into an empty data directory. Throws when one is damaged or the directory is in use. */
+/**
+ * Writes the files of a metadata backup into an empty data directory. Throws when one is damaged or the directory is in
+ * use.
+ */
 export async function fetchMetadata(
   deps: { place: BackupPlace; worker: FileWorker; dataDir: string },
   name: string,
@@ -143,13 +146,13 @@ export async function fetchMetadata(
     throw new Error(`metadata backup ${name} is encrypted: give its key (backupEncryptionKey)`);
   }
   const mover = { storage: place.current, worker, encryptionKey: manifest.encrypted ? place.encryptionKey : undefined };
-  // The database last: with it the directory counts as restored.
+  // The database last: its presence marks the directory as restored.
   for (const file of manifest.files.toSorted((a) => (a.path === databaseFile ? 1 : -1))) {
     if (file.path === keyFile && existsSync(join(dataDir, keyFile))) continue;
     const staged = join(dataDir, `${file.path}.restoring`);
     await rm(staged, { force: true });
     await fetchFile(mover, folder, manifest, file, staged, signal);
-    // A copy: what was fetched may be a hard link to the backup's own file, and this one will be written to.
+    // A copy: the fetched file may be a hard link to the backup's own file, and this one will be modified.
     await copyFile(staged, join(dataDir, file.path));
     await chmod(join(dataDir, file.path), 0o600);
     await rm(staged);

@@ -1,4 +1,4 @@
-/** Backups in the metrics: what an operator wants to be woken for. */
+/** Metrics of backups, for an operator's alerts. */
 import type { Backup, BackupStore } from "../store/backups.ts";
 
 type Sample = {
@@ -8,7 +8,7 @@ type Sample = {
   readonly value: number;
 };
 
-/** Per service that has backups: damaged ones, failed attempts on record, bytes, and the time of the newest good one. */
+/** Per service with backups: damaged backups, recorded failed attempts, bytes, and the time of the newest good one. */
 export async function backupSamples(backups: BackupStore): Promise<Sample[]> {
   const rows = (await backups.listAll()).filter((row) => row.status !== "deleting");
   return [...Map.groupBy(rows, (row) => row.serviceId)].flatMap(([service, own]) => {

@@ -17,7 +17,7 @@ export type BackupsOptions = {
   readonly stores: Stores;
   readonly logger: Logger;
   readonly version: string;
-  /** The service's engine: woken when idle, started without serving when stopped. */
+  /** The service's engine: woken when idle, started without serving clients when stopped. */
   readonly engine: (serviceId: string, signal: AbortSignal) => Promise<EngineLease>;
 };
 
@@ -29,9 +29,9 @@ export type Backups = {
   readonly reconciler: BackupsReconciler;
   readonly loop: Loop;
   readonly metadataLoop: Loop;
-  /** Fills the engine of a new service, which waits for it before it serves; undefined: there is nothing to fill. */
+  /** Restores data into the engine of a new service before it serves; undefined when there is nothing to restore. */
   fillerFor(serviceId: string, signal: AbortSignal): Promise<((engine: Engine) => Promise<void>) | undefined>;
-  /** Waits for the jobs in hand, then ends the thread that works on files. */
+  /** Waits for running jobs, then ends the file worker's thread. */
   close(): Promise<void>;
 };
 

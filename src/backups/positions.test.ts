@@ -61,7 +61,7 @@ async function newService(): Promise<string> {
   );
 }
 
-/** One batch as a pipe delivers it; `rows` stands for the destination table. */
+/** One batch as a pipe delivers it; `rows` represents the destination table. */
 async function deliver(batch: number, rows: number[]): Promise<void> {
   const batchId = `b${batch}`;
   await ledger.begin(pipeId, { batchId, lane: "l", intent: { replay: {}, token: batchId } });

@@ -1,24 +1,24 @@
 /**
- * The positions of a service's pipes, read so that they fit the snapshot of its tables.
+ * Reads the positions of a service's pipes so that they match the snapshot of its tables.
  *
- * A pipe saves an intent, inserts, and saves the checkpoint while removing the intent. Here its next intents are held back
- * and those in hand are waited for. Once no batch is between intent and checkpoint, every row that a pipe ever inserted
- * stands before its checkpoint, and no row that stands behind it is in a table. Both stay so until the hold ends, and
- * the hold ends only after the engine has chosen the parts of the snapshot: neither gap nor double. Inserts of other
- * clients are not held. A batch that does not come to an end in time is named in the captured pipe as unsettled: such a
- * pipe cannot be continued exactly, and restoring says so.
+ * A pipe saves an intent, inserts, and saves the checkpoint while removing the intent. Here new intents are held back
+ * and batches in progress are awaited. Once no batch is between intent and checkpoint, every row that a pipe ever
+ * inserted lies before its checkpoint, and no row after the checkpoint is in a table. Both hold until the hold ends,
+ * which is only after the engine has chosen the parts of the snapshot: neither gaps nor duplicates. Inserts of other
+ * clients are not held. A batch that does not finish in time is recorded in the captured pipe as unsettled: such a pipe
+ * cannot continue exactly, and a restore reports that.
  */
 import { sleep } from "../lib/abort.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { type PipeSnapshot, type PipeSnapshots, sourceOf } from "../store/pipe-snapshots.ts";
 
-/** Longest wait for batches in hand. */
+/** Longest wait for batches in progress. */
 const settleMs = 30_000;
 const lookMs = 20;
 
 /**
- * Captures the positions and runs `snapshot` while they stay true. `snapshot` calls its argument once the tables are chosen;
- * the pipes go on from then at the latest when it settles.
+ * Captures the positions and runs `snapshot` while they stay valid. `snapshot` calls its argument once the tables are
+ * chosen; the pipes continue from then on, at the latest when it settles.
  */
 export async function withPositions(
   deps: { ledger: Ledger; pipes: PipeSnapshots },
@@ -31,7 +31,7 @@ export async function withPositions(
   const deadline = Date.now() + settleMs;
   for (;;) {
     const unsettled = await hold.unsettled();
-    // A pipe that is not asked to run finishes nothing: waiting for it is in vain.
+    // A pipe that is not desired to run finishes no batch, so there is no point in waiting for it.
     if (!pipes.some((pipe) => pipe.running && unsettled.has(pipe.id)) || Date.now() > deadline) break;
     await sleep(lookMs, signal);
     signal.throwIfAborted();
@@ -44,7 +44,7 @@ export async function withPositions(
   return captured;
 }
 
-/** Why a captured pipe must not simply go on reading from its captured position; undefined when it may. */
+/** Why a captured pipe must not continue from its captured position; undefined when it may. */
 export function refusalOf(pipe: PipeSnapshot): string | undefined {
   if (pipe.unsettled.length > 0) {
     return "A batch was being inserted when the backup was made, and may be in the table in part: resync, or clean the table up and start.";

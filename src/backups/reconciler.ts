@@ -1,6 +1,6 @@
 /**
- * Makes what is asked for and what is due: backups, checks, restores, removals. One job per service at a time, a few at a
- * time altogether; jobs run beside the loop and poke it when they are over. Only this room writes states of backups.
+ * Runs what is requested and what is due: backups, checks, restores, removals. One job per service at a time, and a few
+ * in total; jobs run beside the loop and poke it when they end. Only this room writes states of backups.
  */
 import { randomUUID } from "node:crypto";
 import type { Logger } from "../lib/logger.ts";
@@ -22,9 +22,9 @@ export type BackupsOptions = {
   readonly logger: Logger;
   readonly poke: () => void;
   readonly hourMs: number;
-  /** Hours after which a backup's files are read again, and the newest backup is restored for a trial; 0: never. */
+  /** Hours after which a backup's files are read again and the newest backup gets a trial restore; 0: never. */
   readonly checkHours: number;
-  /** Called when a service's backup has been made: the metadata follows it. */
+  /** Called when a service's backup has been made: a metadata backup follows. */
   readonly onBackup: () => void;
 };
 
@@ -32,7 +32,7 @@ type Lane = { readonly rows: Backup[]; readonly restores: Restore[]; readonly se
 
 export class BackupsReconciler {
   readonly #options: BackupsOptions;
-  /** By service. A job that failed has written down why; the pause is for those that could not even do that. */
+  /** By service. A failed job has recorded its reason; the pause is for jobs that could not even do that. */
   readonly #tasks: TaskTable;
   #recovered = false;
 
@@ -44,7 +44,7 @@ export class BackupsReconciler {
     });
   }
 
-  /** One pass over all services, also those that are gone and have backups left. */
+  /** One pass over all services, including deleted ones that have backups left. */
   async pass(signal: AbortSignal): Promise<void> {
     if (!this.#recovered) await this.#recover(signal);
     const { backups, restores, services } = this.#options;
@@ -60,12 +60,12 @@ export class BackupsReconciler {
     }
   }
 
-  /** Waits for the jobs in hand, which end because the signal has aborted. */
+  /** Waits for running jobs, which end because the signal has aborted. */
   async close(): Promise<void> {
     await this.#tasks.close();
   }
 
-  /** What retention would do now with the backups of a service. */
+  /** The current retention decisions for the backups of a service. */
   async retention(serviceId: string) {
     const { backups, services } = this.#options;
     const rows = (await backups.listAll()).filter((row) => row.serviceId === serviceId);
@@ -81,7 +81,7 @@ export class BackupsReconciler {
     });
   }
 
-  /** Rows in progress belong to a process that is gone: nobody else writes here. */
+  /** Rows in progress belong to an earlier process: no other process writes here. */
   async #recover(signal: AbortSignal): Promise<void> {
     const { backups, jobs, logger } = this.#options;
     await jobs.cleanUp();
@@ -99,7 +99,7 @@ export class BackupsReconciler {
     const half = rows.find((row) => row.status === "deleting");
     if (half !== undefined) return () => jobs.remove(half, signal);
     const exists = service !== undefined && service.desiredState !== "deleted";
-    // While it is being filled from a backup, a service has nothing of its own, and its staging folder is in use.
+    // While a service is restored from a backup, it has no data of its own, and its staging folder is in use.
     const filled = exists && (await this.#options.restores.unfilled(id)) === undefined;
     if (filled) {
       const restore = lane.restores.find((row) => row.scope === "database" || row.scope === "table");
@@ -140,14 +140,14 @@ export class BackupsReconciler {
     this.#options.onBackup();
   }
 
-  /** Old findings are looked at again: the newest backup by a trial restore, the others by reading their files. */
+  /** Old results are renewed: for the newest backup by a trial restore, for the others by reading their files. */
   #nextCheck(rows: readonly Backup[], signal: AbortSignal): (() => Promise<void>) | undefined {
     const { jobs, checkHours } = this.#options;
     if (checkHours === 0) return undefined;
     const stale = (at: string | null) => at === null || Date.now() - Date.parse(at) > checkHours * this.#options.hourMs;
     const done = rows.filter((row) => row.status === "done" && row.verification !== "failed");
     const newest = done.at(-1);
-    // Once per cadence and service, whichever backup it was: each new one would otherwise start its own trial.
+    // Once per period and service, for whichever backup: otherwise each new backup would start its own trial restore.
     if (newest !== undefined && done.every((row) => stale(row.deepVerifiedAt))) {
       return () => jobs.check(newest, "deep", signal);
     }
@@ -169,7 +169,7 @@ async function unlessAborted(job: () => Promise<void>, signal: AbortSignal): Pro
   }
 }
 
-/** A row for a backup that was asked for now; what it becomes is decided when it begins. */
+/** A row for a backup requested now; whether it is full or an increment is decided when it starts. */
 export function newBackupOf(service: Service, facts: PlannedFacts) {
   const id = randomUUID();
   const now = new Date().toISOString();

@@ -1,4 +1,4 @@
-/** Everything of a backup into an empty engine, with its rows counted before anything can merge or refresh them. */
+/** Restores a whole backup into an empty engine, and counts its rows before anything can merge or refresh them. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { createFunctions, operationProgress, restoreFrom } from "./engine-backup.ts";
@@ -7,15 +7,15 @@ import type { Manifest } from "./files/manifest.ts";
 const lookMs = 200;
 
 export type FillOptions = {
-  /** Lets merges and refreshable views run afterwards. */
+  /** Resumes merges and refreshable views afterwards. */
   readonly resume: boolean;
   readonly onProgress: (doneBytes: number) => void;
 };
 
 /**
- * Restores all databases and returns the tables whose rows are not those of the manifest, as sentences. Tables come first
- * and empty, so that merges and views can be stopped before there is data: a merge may remove rows (by key, by TTL), and
- * a refresh may write to places outside.
+ * Restores all databases and returns one sentence for each table whose row count differs from the manifest. Tables are
+ * first restored empty, so that merges and views can be stopped before there is data: a merge may remove rows (by key,
+ * by TTL), and a refresh may write to external tables.
  */
 export async function fillEngine(
   client: ClickHouseClient,
@@ -41,7 +41,7 @@ export async function fillEngine(
   return problems;
 }
 
-/** Runs a BACKUP or RESTORE and reports its progress meanwhile. */
+/** Runs a BACKUP or RESTORE and reports its progress. */
 export async function watched(
   client: ClickHouseClient,
   operationId: string,

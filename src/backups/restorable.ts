@@ -2,7 +2,7 @@
 import { AppError } from "../lib/errors.ts";
 import type { Backup } from "../store/backups.ts";
 
-/** Fails with the reason that a caller may see, unless the backup is whole and nothing speaks against it. */
+/** Throws an AppError with the reason unless the backup is whole and may be restored. */
 export function assertRestorable(backup: Backup, forced: boolean): void {
   if (backup.status !== "done") {
     const why = backup.status === "error" ? `it failed (${backup.error})` : "it is not finished";

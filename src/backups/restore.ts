@@ -1,4 +1,4 @@
-/** Carries out restores: everything into a new service, or one database or table into a service that runs. */
+/** Carries out restores: everything into a new service, or one database or table into a running service. */
 
 import { createReadStream } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -22,15 +22,15 @@ import { MissingFile } from "./storage/storage.ts";
 export type RestoreDeps = {
   readonly mover: Mover;
   readonly pipes: PipeSnapshots;
-  /** Below the allowed path of the engine that restores. Removed afterwards. */
+  /** Below the allowed path of the restoring engine. Removed afterwards. */
   readonly staging: string;
   readonly address: ClickHouseAddress;
   readonly onProgress: (doneBytes: number, totalBytes: number) => void;
 };
 
 /**
- * Fills a new and empty engine with everything, and writes the pipes of the backup into the service. Returns notes for the
- * operator. Throws AppError with what is wrong; the engine's data is then to be thrown away.
+ * Restores everything into a new and empty engine, and writes the pipes of the backup into the service. Returns notes
+ * for the operator. Throws an AppError with the reason; the engine's data must then be discarded.
  */
 export async function restoreService(
   deps: RestoreDeps,
@@ -49,7 +49,7 @@ export async function restoreService(
   });
 }
 
-/** Restores one database or table of a backup under another name, which must be free, all of it or nothing. */
+/** Restores one database or table of a backup under another, unused name: all of it or nothing. */
 export async function restorePart(
   deps: RestoreDeps,
   restore: Restore,
@@ -67,7 +67,7 @@ export async function restorePart(
   });
 }
 
-/** Removes what a killed restore of a part may have left behind in a running engine. */
+/** Removes what a killed partial restore may have left in a running engine. */
 export async function removePart(address: ClickHouseAddress, restore: Restore): Promise<void> {
   const client = new ClickHouseClient(address);
   try {
@@ -83,7 +83,7 @@ type Staged = {
   readonly client: ClickHouseClient;
   readonly path: string;
   readonly chain: Chain;
-  /** Bytes fetched so far; the engine's own come on top. */
+  /** Bytes fetched so far; the engine's own bytes are added. */
   readonly done: number;
   readonly report: (doneBytes: number) => void;
 };
@@ -131,7 +131,7 @@ function assertContained(manifest: Manifest, restore: Restore): void {
   throw new AppError("NOT_FOUND", `The backup holds no ${name}.`);
 }
 
-/** The database is ours from its first moment: its comment says so, also to the pass that cleans up after a kill. */
+/** The database is marked as ours from its creation, by its comment, so that the cleanup after a kill finds it. */
 async function restoreDatabase(
   client: ClickHouseClient,
   path: string,
@@ -156,7 +156,7 @@ async function restoreDatabase(
   await client.command(`ALTER DATABASE ${identifier(target)} MODIFY COMMENT ''`, { signal });
 }
 
-/** Under a name of ours first, then renamed: the engine refuses the new name when it is taken meanwhile. */
+/** Restored under a temporary name first, then renamed: the engine refuses the new name if it is taken meanwhile. */
 async function restoreTable(
   client: ClickHouseClient,
   path: string,

@@ -1,12 +1,12 @@
-/** Which backups may go. Pure: rows in, decisions out. */
+/** Decides which backups to remove. Pure: rows in, decisions out. */
 import type { Backup } from "../store/backups.ts";
 
 export type Verdict = { readonly row: Backup; readonly keep: boolean; readonly reason: string };
 
 /**
  * Decides about all backups of one service. A backup is kept while it is younger than the retention, while it is the
- * newest one that can be restored of a service that still exists, or while a kept one or a running one needs it. Verdicts to
- * remove come in an order in which no remaining backup ever lacks its base.
+ * newest restorable one of an existing service, or while a kept or a running backup needs it. Removals are ordered so
+ * that no remaining backup ever lacks its base.
  */
 export function retentionVerdicts(
   rows: readonly Backup[],
@@ -36,7 +36,7 @@ export function retentionVerdicts(
   });
 }
 
-/** Since its end: a backup that took long is kept as long as one that was quick. */
+/** Since its end: a slow backup is kept as long as a quick one. */
 function age(row: Backup, now: number): number {
   return now - Date.parse(row.finishedAt ?? row.startedAt);
 }

@@ -33,7 +33,7 @@ describe("the next scheduled backup", () => {
   test("is due at the next start time in UTC, once a day", () => {
     expect(due([], { startTime: "03:30" })).toBe(at(3.5));
     expect(due([row("a", 3.5)], { startTime: "03:30" })).toBe(at(27.5));
-    // Missed for two days, it is due once and at once: the time lies in the past.
+    // Missed for two days, it is due once and immediately: the time lies in the past.
     expect(due([row("a", 3.6)], { startTime: "03:30" })).toBe(at(27.5));
   });
 

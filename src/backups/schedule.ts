@@ -1,4 +1,4 @@
-/** When a service's next scheduled backup is due, and upon which base. Pure. */
+/** When a service's next scheduled backup is due, and on which base. Pure. */
 import type { Backup, BackupConfiguration } from "../store/backups.ts";
 import { sameLocation } from "./storage/storage.ts";
 
@@ -11,11 +11,11 @@ const maxRetryMs = 60 * 60_000;
 
 export type Clock = {
   readonly now: number;
-  /** Length of an hour of periods; 3,600,000 but in tests. */
+  /** Length of an hour of periods; 3,600,000 except in tests. */
   readonly hourMs: number;
 };
 
-/** Time of the next scheduled backup, in ms since 1970. `rows` are all of the service; order does not matter. */
+/** Time of the next scheduled backup, in ms since 1970. `rows` are all rows of the service, in any order. */
 export function nextDueAt(
   rows: readonly Backup[],
   configuration: BackupConfiguration,
@@ -47,12 +47,12 @@ function nextStart(startTime: string, after: number): number {
   return candidate.getTime();
 }
 
-/** What is known of a backup before it begins: where it will go, and in which form. */
+/** What is known of a backup before it starts: its location, and whether it is encrypted. */
 export type PlannedFacts = Pick<Backup, "location" | "encrypted">;
 
 /**
- * The backup that the next one builds upon: the newest one, when it and all below it are whole, lie at the same place in
- * the same form, and the chain is not full. Undefined: the next one is full.
+ * The base of the next backup: the newest one, when it and its chain are whole, have the same location and format, and
+ * the chain is not full. Undefined: the next backup is full.
  */
 export function chooseBase(
   rows: readonly Backup[],
@@ -74,7 +74,7 @@ export function chooseBase(
   return undefined;
 }
 
-/** `20261121T095200Z-1a2b3c4d`: sorts by the time it was asked for, and is unique with its id. */
+/** `20261121T095200Z-1a2b3c4d`: sorts by the time of the request, and is unique because of its id. */
 export function backupName(askedAt: string, id: string): string {
   return `${askedAt.replaceAll(/[-:]|\.\d+/g, "")}-${id.slice(0, 8)}`;
 }

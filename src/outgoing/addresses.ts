@@ -1,6 +1,6 @@
 /**
- * Classes of IP addresses, after the special-purpose registries of IANA (RFC 6890) and the metadata addresses of cloud
- * providers. An IPv6 address that stands for an IPv4 address has the class of that address.
+ * Classes of IP addresses, according to the special-purpose registries of IANA (RFC 6890) and the metadata addresses of
+ * cloud providers. An IPv6 address that embeds an IPv4 address has the class of that address.
  */
 import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -8,7 +8,7 @@ import { networkInterfaces } from "node:os";
 export const addressClasses = ["metadata", "loopback", "link-local", "private", "reserved", "public"] as const;
 export type AddressClass = (typeof addressClasses)[number];
 
-/** Checked in this order: the first class that has the address wins. */
+/** Checked in this order: the first class that contains the address applies. */
 const networks: Readonly<Record<Exclude<AddressClass, "public">, readonly string[]>> = {
   // AWS, Azure, Google, Oracle, Alibaba; credentials of containers in AWS; Azure's wire server has a public address.
   metadata: [
@@ -37,7 +37,7 @@ const networks: Readonly<Record<Exclude<AddressClass, "public">, readonly string
     "224.0.0.0/4",
     "240.0.0.0/4",
     "ff00::/8",
-    // Protocol assignments, Teredo among them, which hides an IPv4 address; documentation.
+    // Protocol assignments, including Teredo, which embeds an IPv4 address; documentation.
     "2001::/23",
     "2001:db8::/32",
     "3fff::/20",
@@ -46,7 +46,7 @@ const networks: Readonly<Record<Exclude<AddressClass, "public">, readonly string
 
 const lists = Object.entries(networks).map(([name, cidrs]) => [name as AddressClass, listOf(cidrs)] as const);
 
-/** Global unicast, and IPv4 addresses behind translation prefixes (RFC 4291, RFC 6052). */
+/** Global unicast, and IPv4 addresses with translation prefixes (RFC 4291, RFC 6052). */
 const global = listOf(["2000::/3", "::ffff:0:0/96", "64:ff9b::/96"]);
 
 /** The class of an IP address, IPv6 zones ignored. Addresses of this machine's interfaces count as loopback. */
@@ -59,7 +59,7 @@ export function classOf(address: string): AddressClass {
   return family === "ipv6" && !global.check(address, family) ? "reserved" : "public";
 }
 
-/** True for an address of this machine, under which its own listeners can be reached. */
+/** True for an address of this machine, at which its own listeners can be reached. */
 export function isOwnAddress(address: string): boolean {
   return classOf(address) === "loopback";
 }
@@ -100,7 +100,7 @@ function hexOf(address: string): string {
   return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
 }
 
-/** Read at every check: interfaces come and go. */
+/** Read at every check, because interfaces change. */
 function interfaceAddresses(): BlockList {
   const list = new BlockList();
   for (const { address, family } of Object.values(networkInterfaces()).flatMap((entries) => entries ?? [])) {

@@ -1,6 +1,6 @@
 /**
  * Opens outgoing connections under a policy. The address is checked after the name is resolved, and the connection goes
- * to exactly the address that was checked, so that a name which changes its address between the two gains nothing.
+ * to exactly the checked address, so that a name which changes its address in between gains nothing.
  */
 import { lookup as dnsLookup } from "node:dns";
 import { isIP, type LookupFunction, Socket, type SocketConstructorOpts, type TcpSocketConnectOpts } from "node:net";
@@ -22,12 +22,14 @@ export class Dialer {
     this.#field = field;
   }
 
-  /** A connecting socket. For a refused address it fails with SOURCE_ADDRESS_REFUSED, as for one that is unreachable. */
+  /**
+   * A connecting socket. For a refused address it fails with SOURCE_ADDRESS_REFUSED, as for one that is unreachable.
+   */
   connect(options: TcpSocketConnectOpts & SocketConstructorOpts): Socket {
     return this.attach(new Socket(options), { ...options, host: options.host ?? "localhost" });
   }
 
-  /** The same for a socket that exists and is not connected; `connect` is its own method. */
+  /** The same for an existing socket that is not connected; `connect` is its own method. */
   attach(socket: Socket, options: TcpSocketConnectOpts & Target, connect: Connect = socket.connect): Socket {
     const refused = this.literalRefusal(options);
     if (refused !== undefined) return socket.destroy(refused);
@@ -41,14 +43,14 @@ export class Dialer {
     return connectTls({ ...options, lookup: this.lookup(options.port) });
   }
 
-  /** Node does not look up an IP address that stands in place of a name, so `lookup` alone would not see it. */
+  /** Node does not look up an IP address given in place of a name, so `lookup` alone would not check it. */
   literalRefusal({ host, port }: Target): AppError | undefined {
     if (isIP(host) === 0) return undefined;
     const refusal = this.#policy.refusalOf(host, port);
     return refusal && this.#error(host, refusal);
   }
 
-  /** A resolver for `net.connect` that returns allowed addresses only; it fails when the name has no other ones. */
+  /** A resolver for `net.connect` that returns allowed addresses only; it fails when the name has none. */
   lookup(port: number): LookupFunction {
     return (host, options, callback) => {
       dnsLookup(host, { ...options, all: true }, (error, addresses) => {
@@ -63,7 +65,7 @@ export class Dialer {
     };
   }
 
-  /** Says nothing of what listens there: nobody has looked. */
+  /** Reveals nothing about a listener there, because no connection was attempted. */
   #error(host: string, refusal: Refusal): AppError {
     const message = `${refusalText(host, refusal)}${remedy(refusal, this.#policy.setting)}`;
     const issues = [{ path: this.#field, message }];

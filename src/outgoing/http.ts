@@ -9,7 +9,7 @@ const https: typeof Https = process.getBuiltinModule("node:https");
 
 type AgentOptions = { readonly keepAlive?: boolean; readonly maxSockets?: number; readonly timeout?: number };
 
-/** What the AWS clients use. */
+/** As in the AWS clients. */
 const defaults: AgentOptions = { keepAlive: true, maxSockets: 50 };
 
 type Created = (error: Error | null, socket: Duplex) => void;
@@ -52,8 +52,8 @@ export function agentsOf(dialer: Dialer, options: AgentOptions = defaults): Agen
 }
 
 /**
- * An agent for `http:` with a dialer for each target. A kept connection serves only requests of the same target and of the
- * same `scope`, which is a member of the request's options.
+ * An agent for `http:` with a dialer for each target. A kept connection serves only requests of the same target and of
+ * the same `scope`, which is a member of the request's options.
  */
 export function scopedAgent(dialerFor: (target: Target) => Dialer): Agent {
   const agent = new GuardedHttpAgent(dialerFor, { keepAlive: true, timeout: 5_000 });
@@ -68,9 +68,9 @@ export function http2Connection(dialer: Dialer): (authority: URL) => Socket {
     const host = hostname.replaceAll(/[[\]]/g, "");
     const target = { host, port: Number(port || 443) };
     const refused = dialer.literalRefusal(target);
-    // A session cannot be made of a socket that has failed already.
+    // A session cannot be created from a failed socket.
     if (refused !== undefined) throw refused;
-    // An address may not be sent as a server's name.
+    // An IP address may not be sent as a server's name.
     return dialer.connectTls({ ...target, ALPNProtocols: ["h2"], ...(isIP(host) === 0 ? { servername: host } : {}) });
   };
 }
@@ -82,12 +82,12 @@ function guarded(
   create: (options: object) => Duplex | null | undefined,
 ): Duplex | null | undefined {
   const { host, port } = options as Wanted;
-  // Some clients leave an IPv6 address in its brackets.
+  // Some clients keep the brackets of an IPv6 address.
   const target = { host: (host ?? "localhost").replaceAll(/[[\]]/g, ""), port: Number(port) };
   const dialer = typeof dialers === "function" ? dialers(target) : dialers;
   const refused = dialer.literalRefusal(target);
   if (refused === undefined) return create({ ...options, host: target.host, lookup: dialer.lookup(target.port) });
-  // A socket that fails before the agent has seen it would be an error that nobody listens to.
+  // If a socket failed before the agent has seen it, nothing would handle the error.
   if (callback !== undefined) process.nextTick(callback, refused);
   return undefined;
 }

@@ -1,4 +1,4 @@
-/** What an engine may read on behalf of pipes, besides what its users' SQL may reach. */
+/** What an engine may read on behalf of pipes, beyond what its users' SQL may reach. */
 
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";

@@ -1,21 +1,21 @@
 /**
- * Addresses that an engine may read on behalf of pipes, by service. SQL of the service's users has a policy of its own, and
- * the proxy sees requests of one engine only: it knows the reads of a pipe by their target.
+ * Addresses that an engine may read on behalf of pipes, by service. SQL of the service's users has its own policy, and
+ * the proxy sees only the requests of one engine: it recognises the reads of a pipe by their target.
  */
 import type { Target } from "./dialer.ts";
 
 export type Permit = Target & {
-  /** `source`: where a pipe reads, as far as the policy of pipes allows. `worker`: a listener of a pipe worker. */
+  /** `source`: a pipe's source, as far as the policy of pipes allows it. `worker`: a listener of a pipe worker. */
   readonly kind: "source" | "worker";
 };
 
 export class Permits {
   readonly #held = new Map<string, Set<Permit>>();
 
-  /** Holds until the function returned is called. Throws a TypeError for a worker that is not on 127.0.0.1. */
+  /** Valid until the returned function is called. Throws a TypeError for a worker that is not on 127.0.0.1. */
   add(serviceId: string, permit: Permit): () => void {
     if (permit.kind === "worker" && permit.host !== "127.0.0.1") throw new TypeError("workers listen on 127.0.0.1");
-    // Several pipes and checks may hold the same address.
+    // Several pipes and checks may permit the same address.
     const own = { ...permit };
     const held = this.#held.get(serviceId) ?? new Set<Permit>();
     this.#held.set(serviceId, held.add(own));
@@ -25,7 +25,7 @@ export class Permits {
     };
   }
 
-  /** Why the service's engine may read from there; undefined when no pipe needs it. */
+  /** Why the service's engine may read from this target; undefined when no pipe needs it. */
   kindOf(serviceId: string, { host, port }: Target): Permit["kind"] | undefined {
     const held = [...(this.#held.get(serviceId) ?? [])];
     return held.find((permit) => permit.port === port && permit.host.toLowerCase() === host.toLowerCase())?.kind;

@@ -75,7 +75,7 @@ describe("what a setting allows", () => {
     ["any", "198.18.0.1", undefined],
     ["any", "169.254.169.254", "metadata"],
     ["any", "fe80::1", "link-local"],
-    // Wide networks do not open what has to be meant.
+    // Wide networks do not include addresses that must be listed explicitly.
     ["0.0.0.0/0,::/0", "8.8.8.8", undefined],
     ["0.0.0.0/0,::/0", "169.254.169.254", "metadata"],
     ["169.254.0.0/16", "169.254.7.7", undefined],

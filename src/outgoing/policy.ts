@@ -4,9 +4,9 @@ import { type AddressClass, classOf, isOwnAddress, listOf, parseNetwork } from "
 
 const words = ["any", "public", "private", "loopback"] as const;
 
-/** A policy as data: it travels to pipe workers in their job. */
+/** A policy as data: it is sent to pipe workers in their job. */
 export type OutgoingRules = {
-  /** Words and networks, as `parseReach` returns them. Empty: nothing may be reached. */
+  /** Words and networks, as `parseReach` returns them. An empty list allows nothing. */
   readonly reach: readonly string[];
   /** Flag of the operator's setting, named in errors. */
   readonly setting: string;
@@ -36,8 +36,8 @@ export function parseReach(text: string): readonly string[] {
 }
 
 /**
- * What may be reached when the operator says nothing. Only a server that is on the network itself has users whom the
- * networks behind it are closed to.
+ * The allowed addresses without the operator's setting. Only a server that listens on the network has users who have no
+ * access to the networks behind it.
  */
 export function defaultReach(listenHost: string): readonly string[] {
   const isLocal = isIP(listenHost) === 0 ? listenHost === "localhost" : /^127\.|^::1$/.test(listenHost);
@@ -85,7 +85,10 @@ export class OutgoingPolicy {
     return this.#isListed(address, found, isSpecial) ? undefined : found;
   }
 
-  /** A wide network such as 0.0.0.0/0 does not open link-local and metadata addresses: those have to be meant. */
+  /**
+   * A wide network such as 0.0.0.0/0 does not include link-local and metadata addresses: those must be listed
+   * explicitly.
+   */
   #isListed(address: string, found: AddressClass, isSpecial: boolean): boolean {
     const family = isIP(address) === 6 ? "ipv6" : "ipv4";
     const lists = isSpecial ? [this.#listed.get(found)] : [...this.#listed.values()];

@@ -5,17 +5,17 @@ import { request as httpRequest } from "../lib/node-http.ts";
 import type { Target } from "./dialer.ts";
 import { answerFor, badRequest, bodyOf, type ProxyAnswer, reasonOf } from "./proxy-answers.ts";
 
-/** They belong to one connection (RFC 9110, 7.6.1), or the proxy itself answers them. */
+/** Headers of one connection (RFC 9110, 7.6.1), or handled by the proxy itself. */
 const hopByHop = /^(?:connection|keep-alive|proxy-[a-z-]+|te|trailer|transfer-encoding|upgrade|expect)$/i;
 
 export type ForwardOptions = {
   readonly agent: Agent;
-  /** Connections are shared among requests of one scope only. */
+  /** Only requests with the same scope share connections. */
   readonly scopeOf: (target: Target) => string;
   readonly connectTimeoutMs: number;
 };
 
-/** Streams bodies both ways at the pace of the slower side. An answer that breaks off breaks the client's connection. */
+/** Streams bodies in both directions with back-pressure. A truncated response breaks the client's connection. */
 export function forward(options: ForwardOptions, request: IncomingMessage, response: ServerResponse): void {
   const url = absoluteUrl(request.url ?? "");
   if (url === undefined) {
@@ -51,7 +51,9 @@ function absoluteUrl(text: string): URL | undefined {
   return url?.protocol === "http:" && url.username === "" && url.password === "" ? url : undefined;
 }
 
-/** Names and values in turn, as Node has them, without those of one connection and those that `Connection` names. */
+/**
+ * Names and values, alternating, as in Node, without the headers of one connection and those that `Connection` names.
+ */
 function endToEnd(raw: readonly string[]): string[] {
   const pairs = raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ""] as const] : []));
   const listed = pairs.filter(([name]) => /^connection$/i.test(name)).flatMap(([, value]) => value.split(","));
@@ -69,7 +71,7 @@ function limitConnecting(outgoing: ClientRequest, timeoutMs: number): void {
   });
 }
 
-/** What is left of the request's body is not read. */
+/** The rest of the request's body is not read. */
 function answer(request: IncomingMessage, response: ServerResponse, content: ProxyAnswer): void {
   response.writeHead(content.status, reasonOf(content), { "Content-Type": "application/xml", Connection: "close" });
   response.end(request.method === "HEAD" ? undefined : bodyOf(content));

@@ -1,9 +1,9 @@
-/** Tunnels (`CONNECT host:port`), as clients ask a proxy for `https:`. What flows through them is encrypted end to end. */
+/** Tunnels (`CONNECT host:port`), which clients request for `https:`. Their content is encrypted end to end. */
 import type { Socket } from "node:net";
 import type { Dialer, Target } from "./dialer.ts";
 import { answerFor, badRequest, bodyOf, type ProxyAnswer, reasonOf } from "./proxy-answers.ts";
 
-/** A tunnel in which nothing flows for this long is closed. */
+/** An idle tunnel is closed after this time. */
 const idleMs = 600_000;
 
 export type TunnelOptions = {
@@ -11,7 +11,7 @@ export type TunnelOptions = {
   readonly connectTimeoutMs: number;
 };
 
-/** Streams both ways at the pace of the slower side, until one of them ends. `head` is what the client has sent already. */
+/** Streams in both directions with back-pressure until one side ends. `head` is what the client has sent already. */
 export function openTunnel(options: TunnelOptions, authority: string, client: Socket, head: Buffer): void {
   client.on("error", () => client.destroy());
   const target = targetOf(authority);
@@ -30,7 +30,7 @@ export function openTunnel(options: TunnelOptions, authority: string, client: So
     clearTimeout(timer);
     upstream.off("error", refuse);
     upstream.on("error", () => client.destroy());
-    // What was received is still sent.
+    // Received bytes are still sent.
     upstream.once("close", () => client.destroySoon());
     client.write("HTTP/1.1 200 Connection established\r\n\r\n");
     if (head.length > 0) upstream.write(head);

@@ -1,6 +1,6 @@
 /**
- * Which of the engine's clients go by the proxy of its configuration. Those that do not are stopped by the confinement of
- * the engine's process alone; `docs/outgoing.md` lists both.
+ * Which of the engine's clients use the proxy of its configuration. Only the confinement of the engine's process stops
+ * the others; `docs/outgoing.md` lists both.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { loopbackCertificate } from "../../harness/network/loopback-certificate.
 import { OutgoingPolicy } from "./policy.ts";
 import { EgressProxy } from "./proxy.ts";
 
-/** The proxy lets through what is on 127.0.0.1; 127.0.0.2 stands for the inner network. */
+/** The proxy allows 127.0.0.1; 127.0.0.2 represents the inner network. */
 const policy = new OutgoingPolicy({ reach: ["127.0.0.1"], setting: "--sql-networks", ownPorts: [] });
 const folder = mkdtempSync(join(tmpdir(), "millrace-engine-proxy-"));
 const asked: string[] = [];
@@ -35,7 +35,7 @@ class Engine {
   #last = 0;
 
   constructor(configFile: string, proxyUrl: string) {
-    // The Rust clients of lakes know the proxy by the environment only.
+    // The Rust clients of data lakes read the proxy only from the environment.
     const env = { ...process.env, http_proxy: proxyUrl, https_proxy: proxyUrl };
     const script = fileURLToPath(new URL("../../harness/engine/proxied-engine.ts", import.meta.url));
     this.#child = fork(script, [join(folder, "data"), configFile], { env });
@@ -45,7 +45,7 @@ class Engine {
     });
   }
 
-  /** The answer, or the error's text. */
+  /** The result, or the error's text. */
   async ask(sql: string): Promise<string> {
     this.#last += 1;
     const id = this.#last;
@@ -105,7 +105,7 @@ beforeAll(async () => {
     </clickhouse>`,
   );
   engine = new Engine(join(folder, "engine.xml"), url);
-  // Refused tunnels are tried again like broken connections.
+  // Refused tunnels are retried like broken connections.
   await engine.ask("SET s3_retry_attempts = 1, http_max_tries = 1");
 });
 afterAll(async () => {

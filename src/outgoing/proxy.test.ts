@@ -148,7 +148,7 @@ describe("tunnels", () => {
     const { port: at } = await proxyOf(policyOf(["any"])).open("s");
     const { socket } = await tunnel(at, `127.0.0.1:${await listen(source)}`);
     socket.pause();
-    // Until nothing moves any more: everything in between is full.
+    // Until nothing moves: all buffers in between are full.
     for (let before = -1; before !== written; ) {
       before = written;
       await new Promise((done) => setTimeout(done, 200));

@@ -1,7 +1,7 @@
 /**
- * The way of the engines to the network: an HTTP proxy on loopback, one port per service, because ClickHouse sends no
- * credentials to a proxy. An engine that the kernel confines to its port reaches nothing else. Every request is checked:
- * names are resolved here, and the connection goes to exactly an address that was checked.
+ * The engines' access to the network: an HTTP proxy on loopback, one port per service, because ClickHouse sends no
+ * credentials to a proxy. An engine that the kernel confines to its port reaches nothing else. Every request is
+ * checked: the proxy resolves names, and connects to exactly an address that was checked.
  */
 import { once } from "node:events";
 import type { Server } from "node:http";
@@ -22,9 +22,9 @@ export type EgressProxyOptions = {
   readonly policyFor: (serviceId: string, target: Target) => OutgoingPolicy;
   /** Called after a port was opened or closed. Ports of the proxy are ports of the server itself. */
   readonly portsChanged?: (ports: readonly number[]) => void;
-  /** Connections of one service at a time. Further ones are closed. Default 512. */
+  /** Maximum number of concurrent connections of one service. Further ones are closed. Default 512. */
   readonly connections?: number;
-  /** Time for a connection to be established. Default 10 s. */
+  /** Timeout for establishing a connection. Default 10 s. */
   readonly connectTimeoutMs?: number;
 };
 
@@ -39,7 +39,7 @@ export class EgressProxy {
     this.#options = options;
   }
 
-  /** Opens the service's port, or returns the one that is open. */
+  /** Opens the service's port, or returns the open one. */
   async open(serviceId: string): Promise<{ readonly port: number; readonly url: string }> {
     const opening = this.#listeners.get(serviceId) ?? this.#listen(serviceId);
     this.#listeners.set(serviceId, opening);

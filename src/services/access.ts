@@ -1,6 +1,6 @@
 /**
- * Access to running engines: who wants to query a service acquires it, which wakes an idle one and counts as activity
- * until released. Knows the live engines because the reconciler publishes them here.
+ * Access to running engines: callers that query a service acquire its engine, which wakes an idle one and counts as
+ * activity until released. The reconciler publishes the live engines here.
  */
 import type { DoorEvents } from "../endpoint/auth/events.ts";
 import type { HandOver } from "../endpoint/handoff/sender.ts";
@@ -13,7 +13,7 @@ export type Lease = Pick<RunningEngine, "address" | "readerAddress" | "front"> &
 type Activity = { active: number; lastAt: number };
 
 const wakeTimeoutMs = 60_000;
-/** How long a request may take to arrive whose first bytes an engine has read before it idles. */
+/** Time for a request to arrive completely when an engine has read its first bytes before going idle. */
 const idleGraceMs = 1_000;
 
 export class ServiceAccess {
@@ -28,17 +28,17 @@ export class ServiceAccess {
     this.#services = services;
   }
 
-  /** Connects the reconciler, which is built after this. */
+  /** Connects the reconciler, which is constructed later. */
   onWakeWanted(poke: () => void): void {
     this.#poke = poke;
   }
 
-  /** Told of logins and refusals at the doors of running engines. */
+  /** Sets the receiver of logins and refusals of running engines. */
   onDoorEvents(tell: (serviceId: string, events: DoorEvents) => void): void {
     this.#tell = tell;
   }
 
-  /** The reconciler says that an engine answers. */
+  /** Called by the reconciler when an engine answers. */
   publish(serviceId: string, engine: RunningEngine): void {
     this.#engines.set(serviceId, engine);
     if (engine.handOver !== undefined) engine.handOver.onEvents = (events) => this.#tell(serviceId, events);
@@ -46,7 +46,7 @@ export class ServiceAccess {
     this.notify();
   }
 
-  /** Takes an engine out of service before it is ended. */
+  /** Takes an engine out of service before it is stopped. */
   withdraw(serviceId: string): void {
     const last = this.lastActivityAt(serviceId);
     this.#engines.delete(serviceId);
@@ -54,13 +54,13 @@ export class ServiceAccess {
   }
 
   /**
-   * Takes an engine out of service if no query has run for that time. Returns false, and leaves it in service, when one
-   * has, or when one came on a handed-over connection while the engine let go of them: no query is lost to it.
+   * Takes an engine out of service if no query has run for that time. Returns false, and leaves it in service, when a
+   * query has run, or arrived on a handed-over connection while the engine released them: no query is lost.
    */
   async withdrawUnused(serviceId: string, unusedForMs: number): Promise<boolean> {
     const engine = this.#engines.get(serviceId);
     if (engine === undefined || this.isActive(serviceId)) return false;
-    // From here on nothing new reaches it.
+    // From here on no new connection reaches it.
     this.withdraw(serviceId);
     const unused = (await engine.handOver?.drain({ graceMs: idleGraceMs, unusedForMs }).catch(() => false)) ?? true;
     if (!unused && engine.handOver?.alive === true) {
@@ -70,18 +70,18 @@ export class ServiceAccess {
     return unused;
   }
 
-  /** The engines that run, by service. */
+  /** The running engines, by service. */
   engines(): ReadonlyMap<string, RunningEngine> {
     return this.#engines;
   }
 
-  /** Where connections of a running service may be handed over to; never wakes it. */
+  /** The receiver of a running service's connections; never wakes it. */
   handOver(serviceId: string): HandOver | undefined {
     const handOver = this.#engines.get(serviceId)?.handOver;
     return handOver?.open === true ? handOver : undefined;
   }
 
-  /** Lets waiting callers look again after a state change. */
+  /** Makes waiting callers check again after a state change. */
   notify(): void {
     for (const wake of this.#waiting) wake();
   }
@@ -105,7 +105,7 @@ export class ServiceAccess {
 
   /**
    * The running engine. Wakes an idle service and waits for one that is starting. Throws SERVICE_UNAVAILABLE when the
-   * service is stopped or failed, TIMEOUT when it does not come up, or the signal's reason.
+   * service is stopped or failed, TIMEOUT when it does not become ready, or the signal's reason.
    */
   async acquire(serviceId: string, signal: AbortSignal): Promise<Lease> {
     const engine = this.#engines.get(serviceId) ?? (await this.#waitForEngine(serviceId, signal));
@@ -126,7 +126,7 @@ export class ServiceAccess {
     };
   }
 
-  /** The same as a user that may only read. */
+  /** The same for a read-only user. */
   async acquireReader(serviceId: string, signal: AbortSignal): Promise<Pick<Lease, "address" | "release">> {
     const { readerAddress, release } = await this.acquire(serviceId, signal);
     return { address: readerAddress, release };

@@ -1,4 +1,4 @@
-/** What is known of the disk, against a store that counts its writes. */
+/** The known disk use, against a store that counts its writes. */
 import pino from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Service } from "../store/services.ts";

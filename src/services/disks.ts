@@ -1,12 +1,12 @@
 /**
- * What services use of the disk: as their engines report it, and in the store for the time when they sleep. Says when a
- * service is over its quota.
+ * Disk use of services: as their engines report it, and in the store while they are idle. Reports when a service is
+ * over its quota.
  */
 import { overQuota } from "../engine/disk-quota.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Service, ServiceStore } from "../store/services.ts";
 
-/** Every write makes the store forget what it has read, and waits for the disk: so only what matters is written. */
+/** Every write invalidates what the store has cached, and waits for the disk: so only relevant changes are written. */
 const writeEveryMs = 10_000;
 const writtenShare = 0.01;
 
@@ -17,7 +17,7 @@ export class ServiceDisks {
   readonly #logger: Logger;
   readonly #usedBytes = new Map<string, number>();
   readonly #writtenAt = new Map<string, number>();
-  /** Services of which the log says that they are over their quota. */
+  /** Services already logged as over their quota. */
   readonly #over = new Set<string>();
 
   constructor(options: { services: Pick<ServiceStore, "find" | "setDiskUsed">; logger: Logger }) {
@@ -25,7 +25,7 @@ export class ServiceDisks {
     this.#logger = options.logger;
   }
 
-  /** An engine says what its service uses. Never rejects. */
+  /** Called when an engine reports its service's disk use. Never rejects. */
   async report(serviceId: string, usedBytes: number): Promise<void> {
     this.#usedBytes.set(serviceId, usedBytes);
     try {
@@ -41,19 +41,19 @@ export class ServiceDisks {
     }
   }
 
-  /** The service is removed. */
+  /** Forgets a removed service. */
   forget(serviceId: string): void {
     this.#usedBytes.delete(serviceId);
     this.#writtenAt.delete(serviceId);
     this.#over.delete(serviceId);
   }
 
-  /** Bytes that the service's tables take, as last known; undefined before its first engine has said so. */
+  /** Last known bytes of the service's tables; undefined until its first engine has reported. */
   usedBytes(service: DiskFacts): number | undefined {
     return this.#usedBytes.get(service.id) ?? service.diskUsedBytes ?? undefined;
   }
 
-  /** A sentence when the service is over its quota. */
+  /** A sentence when the service is over its quota; otherwise undefined. */
   problem(service: DiskFacts): string | undefined {
     return overQuota({ usedBytes: this.usedBytes(service), limitBytes: diskLimitBytes(service) });
   }

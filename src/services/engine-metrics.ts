@@ -1,11 +1,11 @@
 /**
- * Metrics of services' engines, as Prometheus reads them. Running engines are asked every few seconds, as the internal
- * user: that wakes nobody and is no activity. Of a service that does not run, the numbers of its last run are kept.
+ * Metrics of services' engines for Prometheus. Running engines are queried every few seconds, as the internal user:
+ * that wakes no service and does not count as activity. A service that does not run keeps the numbers of its last run.
  */
 import { ClickHouseClient } from "../clickhouse/client.ts";
 import type { RunningEngine } from "./runtime.ts";
 
-/** Largest tables of a service that have samples of their own. */
+/** Maximum number of tables per service with samples of their own, largest first. */
 const maxTables = 100;
 const timeoutMs = 5_000;
 
@@ -19,7 +19,9 @@ type Metric = {
 const event = (name: string) => `sumIf(value, source = 'event' AND name = '${name}')`;
 const gauge = (name: string) => `sumIf(value, source = 'metric' AND name = '${name}')`;
 
-/** Totals begin anew with each start of the engine. Statements of Millrace itself count too: pipes, charts, backups. */
+/**
+ * Totals restart at 0 with each start of the engine. Statements of Millrace itself count too: pipes, charts, backups.
+ */
 export const engineMetrics: readonly Metric[] = [
   { name: "Service_Memory_Bytes", help: "Memory that the engine accounts for.", sql: gauge("MemoryTracking") },
   { name: "Service_RunningQueries", help: "Queries that run now.", sql: gauge("Query") },
@@ -85,7 +87,7 @@ const tablesQuery = `SELECT database, table, sum(bytes_on_disk) AS bytes, sum(ro
   FROM system.parts WHERE active AND database != 'system' GROUP BY database, table
   ORDER BY bytes DESC, database, table LIMIT ${maxTables}`;
 
-/** What the engines have said last. */
+/** The last numbers of the engines. */
 export class EngineMetrics {
   readonly #engines: () => ReadonlyMap<string, RunningEngine>;
   readonly #now: () => number;
@@ -96,12 +98,12 @@ export class EngineMetrics {
     this.#now = now;
   }
 
-  /** Asks every running engine. One that does not answer keeps its last numbers. */
+  /** Queries every running engine. One that does not answer keeps its last numbers. */
   async pass(): Promise<void> {
     await Promise.all([...this.#engines()].map(([id, engine]) => this.#read(id, engine)));
   }
 
-  /** Samples of one service; none while nothing is known. */
+  /** Samples of one service; empty while nothing is known. */
   samples(organizationId: string, serviceId: string): EngineSample[] {
     const reading = this.#readings.get(serviceId);
     if (reading === undefined) return [];
@@ -135,7 +137,7 @@ export class EngineMetrics {
       const values = engineMetrics.map((_, i) => Number(row?.[`v${i}`] ?? 0));
       this.#readings.set(serviceId, { at: this.#now(), values, tables });
     } catch {
-      // It is ending, or too busy to say: its state tells, and the age of its numbers.
+      // The engine is ending or too busy: its state and the age of its numbers show that.
     } finally {
       client.close();
     }

@@ -1,11 +1,11 @@
-/** Engines for work on a service that is not a query of its clients. */
+/** Engines for work on a service other than its clients' queries. */
 import type { ServiceStore } from "../store/services.ts";
 import type { ServiceAccess } from "./access.ts";
 import type { LendingRuntime, LentEngine } from "./runtimes/lending.ts";
 
 export type Lender = (serviceId: string, signal: AbortSignal) => Promise<LentEngine>;
 
-/** Wakes an idle service and counts as its activity; a stopped one's engine is borrowed and serves nobody. */
+/** Wakes an idle service and counts as its activity; a stopped service's engine is borrowed and serves no client. */
 export function engineLender(services: ServiceStore, access: ServiceAccess, runtime: LendingRuntime): Lender {
   return async (serviceId, signal) => {
     const row = await services.find(serviceId);

@@ -1,8 +1,8 @@
-/** Work that an engine does by itself. */
+/** Background work of an engine. */
 import { ClickHouseClient } from "../clickhouse/client.ts";
 import type { RunningEngine } from "./runtime.ts";
 
-/** True while merges are in progress: work that ending the engine would throw away. */
+/** True while merges are in progress, which stopping the engine would discard. */
 export async function isMerging(engine: RunningEngine): Promise<boolean> {
   const client = new ClickHouseClient(engine.address);
   try {

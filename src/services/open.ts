@@ -21,13 +21,13 @@ export type ServicesOptions = {
   readonly dataDir: string;
   readonly stores: Stores;
   readonly logger: Logger;
-  /** The engines' way to the network. */
+  /** The engines' proxy for outgoing connections. */
   readonly proxy: EgressProxy;
-  /** Told of logins and refusals at the doors of running engines. */
+  /** Called for logins and refusals of running engines. */
   readonly onDoorEvents: (serviceId: string, events: DoorEvents) => void;
-  /** The only folder where a service's engine may write backups and read them. */
+  /** The only folder in which a service's engine may read and write backups. */
   readonly backupPathOf: (serviceId: string) => string;
-  /** What has to fill a new service before it serves. */
+  /** Restores a new service's data before it serves; undefined when there is nothing to restore. */
   readonly fillerFor: (serviceId: string) => Promise<Filler | undefined>;
 };
 
@@ -36,10 +36,10 @@ export type Services = {
   readonly disks: ServiceDisks;
   readonly lend: Lender;
   readonly loop: Loop;
-  /** What running engines say of themselves, and the loop that asks them. */
+  /** Metrics of running engines, and the loop that queries them. */
   readonly metrics: EngineMetrics;
   readonly metricsLoop: Loop;
-  /** Ends every engine. */
+  /** Stops every engine. */
   close(): Promise<void>;
 };
 

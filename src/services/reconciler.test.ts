@@ -1,4 +1,4 @@
-/** The reconciler against a runtime whose engines are promises: every death and delay is under the test's control. */
+/** The reconciler against a runtime whose engines are promises: the test controls every death and delay. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ class FakeRuntime implements ServiceRuntime {
   live = 0;
   removed: string[] = [];
   failStarts = 0;
-  /** Of the engine that runs. */
+  /** Of the running engine. */
   isCurrent = true;
   diskLimit: number | undefined;
   die: (how: string) => void = () => {};
@@ -91,7 +91,7 @@ async function setUp(idleMinuteMs = 1e9) {
     });
   const reconciler = make();
   const state = async () => (await services.find(id))?.state;
-  /** Passes until the service is in the state, or fails after many. */
+  /** Runs passes until the service is in the state, and fails after many. */
   const until = (wanted: string | undefined) =>
     vi.waitFor(async () => {
       await reconciler.pass();
@@ -192,7 +192,7 @@ describe("services reconciler", () => {
         },
         { timeout: 5_000, interval: 5 },
       );
-      // The request excused the deaths before it, not those after it.
+      // The request excuses the deaths before it, not those after it.
       expect(s.runtime.starts).toBe(maxDeaths + 4);
       s.runtime.failStarts = 100;
       s.runtime.die("again");

@@ -1,6 +1,6 @@
 /**
- * Makes every service what is asked for. The body takes no input and never waits for an engine: what takes time runs
- * beside it, one action per service, and pokes the loop when it is over. Only this file writes service states.
+ * Brings every service to its desired state. The body takes no input and never waits for an engine: longer work runs
+ * beside it, one action per service, and pokes the loop when it ends. Only this file writes service states.
  */
 import type { ServiceState } from "../api/services.ts";
 import { describeError } from "../lib/errors.ts";
@@ -12,7 +12,7 @@ import { diskLimitBytes } from "./disks.ts";
 import type { RunningEngine, ServiceRuntime } from "./runtime.ts";
 import { serviceAction, startingState } from "./state.ts";
 
-/** An engine without queries for this long may be started anew. */
+/** An engine without queries for this long may be restarted. */
 const quietMs = 10_000;
 
 export type ReconcilerOptions = {
@@ -22,7 +22,7 @@ export type ReconcilerOptions = {
   readonly logger: Logger;
   readonly idleMinuteMs: number;
   readonly poke: () => void;
-  /** True while an engine is busy with its own work (merges), which delays idling. */
+  /** True while an engine does background work (merges), which delays idling. */
   readonly isBusy: (engine: RunningEngine) => Promise<boolean>;
 };
 
@@ -44,7 +44,7 @@ export class ServicesReconciler {
     for (const { id } of await this.#options.services.listAll()) await this.#look(id);
   }
 
-  /** Ends every engine; states stay as they are, so that the next start brings the same services back. */
+  /** Stops every engine; states stay as they are, so that the next start runs the same services. */
   async close(): Promise<void> {
     await this.#tasks.close();
     await Promise.all(
@@ -57,7 +57,7 @@ export class ServicesReconciler {
 
   async #look(id: string): Promise<void> {
     if (!this.#tasks.isFree(id)) return;
-    // Read after knowing that no action runs: only actions write states, so this row is not a stale one.
+    // Read after checking that no action runs: only actions write states, so this row is current.
     const row = await this.#options.services.find(id);
     if (row === undefined || !this.#tasks.isFree(id)) return;
     const engine = this.#engines.get(id);
@@ -130,7 +130,10 @@ export class ServicesReconciler {
     await this.#setState(row, "idle", null);
   }
 
-  /** The engine takes users and memory when it starts. A moment without queries is enough for a new start, which nobody notices. */
+  /**
+   * The engine takes users and memory when it starts. A moment without queries is enough for a new start, which nobody
+   * notices.
+   */
   async #renew(row: Service, engine: RunningEngine): Promise<void> {
     if (!(await this.#options.access.withdrawUnused(row.id, quietMs))) return;
     if (this.#hasDied(row.id, engine)) return;
@@ -149,13 +152,13 @@ export class ServicesReconciler {
     this.#tasks.forgive(row.id);
   }
 
-  /** Ends the process. From now on its end is expected. */
+  /** Stops the process. From now on its end is expected. */
   async #end(serviceId: string, engine: RunningEngine): Promise<void> {
     this.#engines.delete(serviceId);
     await engine.stop();
   }
 
-  /** The engine's process is gone. Expected when we ended it ourselves: then it is not the service's engine any more. */
+  /** The engine's process has ended. Expected when we stopped it: then it is no longer the service's engine. */
   #ended(row: Service, engine: RunningEngine, how: string): void {
     if (this.#engines.get(row.id) !== engine) return;
     this.#engines.delete(row.id);
@@ -163,7 +166,7 @@ export class ServicesReconciler {
     this.#tasks.run(row.id, () => this.#died(row, `the engine ended unexpectedly: ${how}`));
   }
 
-  /** True when the engine has died during the action that asks: the record of it is the next action. */
+  /** True when the engine has died during the calling action: the next action records it. */
   #hasDied(serviceId: string, engine: RunningEngine): boolean {
     return this.#engines.get(serviceId) !== engine;
   }

@@ -1,33 +1,33 @@
-/** What runs the engine of a service. */
+/** The interface of a runtime, which runs the engine of a service. */
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import type { HandOver } from "../endpoint/handoff/sender.ts";
 import type { FrontAddress } from "../endpoint/proxy/upstream.ts";
 import type { Service } from "../store/services.ts";
 
 export type RunningEngine = {
-  /** The engine's ClickHouse HTTP interface, for the control plane and its workers; the password is theirs alone. */
+  /** The engine's ClickHouse HTTP interface, for the control plane and its workers; only they know the password. */
   readonly address: ClickHouseAddress;
-  /** The same with the rights of a user that may only read. */
+  /** The same with the rights of a read-only user. */
   readonly readerAddress: ClickHouseAddress;
   /** False when users or memory of the service are not those that the engine was started with: then it starts anew. */
   readonly isCurrent: (service: Service) => Promise<boolean>;
   /** The `maxReplicaMemoryGb` that it was started with. */
   readonly memoryGb: number;
-  /** For requests that the gateway carries. */
+  /** For requests that the gateway forwards. */
   readonly front: FrontAddress;
   readonly version: string;
-  /** Sets what the service may use of the disk, in bytes; holds from the next statement on. Undefined: no limit. */
+  /** Sets the disk limit of the service in bytes, from the next statement on; undefined removes it. */
   readonly limitDisk: (limitBytes: number | undefined) => void;
-  /** For connections of clients, which the engine then answers itself; a runtime may have no such way. */
+  /** For client connections, which the engine then serves itself; a runtime may not support it. */
   readonly handOver?: HandOver;
-  /** Settles when the engine's process has ended, with a sentence that says how. */
+  /** Resolves when the engine's process has ended, with a sentence that says how. */
   readonly ended: Promise<string>;
-  /** Ends the process, after a moment for queries under way; resolves when it is gone. */
+  /** Stops the process, after a moment for running queries; resolves when it has ended. */
   stop(): Promise<void>;
 };
 
 export interface ServiceRuntime {
-  /** Starts the engine on the service's data, after ending what an earlier run may have left. */
+  /** Starts the engine on the service's data, after stopping what an earlier run may have left. */
   start(service: Service): Promise<RunningEngine>;
   /** Removes the service's data. Only called when its engine is not running. */
   remove(serviceId: string): Promise<void>;

@@ -15,7 +15,7 @@
 import type { ServiceState } from "../api/services.ts";
 import type { DesiredServiceState } from "../store/services.ts";
 
-/** `watch` keeps a live engine and starts a missing one; `rest` leaves a missing engine missing unless asked to wake. */
+/** `watch` keeps a live engine and starts a missing one; `rest` starts a missing engine only on a wake request. */
 export type ServiceAction = "watch" | "rest" | "stop" | "remove";
 
 const actions: Record<DesiredServiceState, Record<ServiceState, ServiceAction>> = {
@@ -61,7 +61,7 @@ export function serviceAction(desired: DesiredServiceState, state: ServiceState)
   return actions[desired][state];
 }
 
-/** The word shown while a missing engine is being started. */
+/** The state shown while a missing engine is being started. */
 export function startingState(state: ServiceState): ServiceState {
   if (state === "provisioning" || state === "degraded") return state;
   return state === "idle" || state === "awaking" ? "awaking" : "starting";

@@ -8,7 +8,7 @@ export type AuditEventType = "login" | "login_refused" | "address_refused" | "st
 
 export type AuditEvent = {
   readonly type: AuditEventType;
-  /** The organization, or else a service of it. An event with neither is only logged. */
+  /** The organization, or else one of its services. An event with neither is only logged. */
   readonly organizationId?: string | undefined;
   readonly serviceId?: string | undefined;
   readonly actorType: "api_key" | "access_token" | "database_user";
@@ -18,7 +18,7 @@ export type AuditEvent = {
   readonly detail: string;
 };
 
-/** What a service's door saw, as an event of the trail. */
+/** An event of a service's endpoint, as an event of the trail. */
 export function auditEventOf(
   serviceId: string,
   { type, user, address, detail }: { type: AuditEventType; user: string; address: string; detail: string },
@@ -39,7 +39,7 @@ type AuditEventRow = {
   readonly last_at: string;
 };
 
-/** Equal events of an hour, as they are stored. */
+/** Equal events of one hour, as stored. */
 export type AuditRecord = {
   readonly id: string;
   readonly serviceId: string | null;
@@ -53,9 +53,9 @@ export type AuditRecord = {
   readonly lastAt: string;
 };
 
-/** Rows of one organization and type: what a guesser fills does not push out what others did. */
+/** Rows per organization and type: a flood of one type does not displace the others. */
 export const mostRows = 2_500;
-/** Beyond these lengths texts are cut: they come from whoever asks. */
+/** Longer texts are truncated, because they come from clients. */
 const maxActor = 200;
 const maxDetail = 500;
 
@@ -66,7 +66,7 @@ export class AuditEventStore {
     this.#db = db;
   }
 
-  /** Adds events, equal ones of an hour to one row, and drops the oldest beyond `mostRows`. */
+  /** Adds events, equal ones of an hour into one row, and drops the oldest beyond `mostRows`. */
   async add(events: readonly Counted<AuditEvent>[]): Promise<void> {
     await this.#db.transaction(async (tx) => {
       const touched = new Map<string, readonly [organizationId: string, type: string]>();
@@ -93,7 +93,7 @@ export class AuditEventStore {
   }
 }
 
-/** Takes notes without waiting, and writes them once a second. */
+/** Records events without waiting, and writes them once a second. */
 export class AuditTrail {
   readonly #store: AuditEventStore;
   readonly #logger: Logger;
@@ -117,7 +117,7 @@ export class AuditTrail {
     this.#tally.add(counted);
   }
 
-  /** Resolves when everything noted so far is written. Never rejects: what cannot be written is in the log. */
+  /** Resolves when everything recorded so far is written. Never rejects: what cannot be written is logged. */
   async close(): Promise<void> {
     this.#tally.flush();
     await this.#writing;

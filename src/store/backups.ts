@@ -1,13 +1,13 @@
 /**
- * The catalogue of backups and the requests around it. Requests (`queued` rows, `check_wanted`, configurations) are
- * written by the HTTP edge; everything else by the backups reconciler alone. Only one control plane writes here, so a row
- * that is `in_progress` when a process starts belongs to a dead one.
+ * The catalogue of backups and their requests. Requests (`queued` rows, `check_wanted`, configurations) are written by
+ * the HTTP handlers; everything else by the backups reconciler alone. Only one control plane writes here, so a row that
+ * is `in_progress` at start belongs to an earlier process.
  */
 import { randomUUID } from "node:crypto";
 import { columnsOf } from "./columns.ts";
 import type { Database } from "./database.ts";
 
-/** `queued`: asked for; `deleting`: being removed by retention, and shown nowhere. */
+/** `queued`: requested; `deleting`: being removed by retention, and not listed. */
 export type BackupStatus = "queued" | "in_progress" | "done" | "error" | "deleting";
 export type BackupType = "full" | "incremental";
 export type Verification = "pending" | "passed" | "failed";
@@ -37,7 +37,7 @@ type BackupRow = {
   readonly check_wanted: CheckDepth | null;
 };
 
-/** Where a backup lies; without keys, which are in the configuration. */
+/** The location of a backup, without keys, which are in the configuration. */
 export type BackupLocation =
   | { readonly kind: "local"; readonly root: string }
   | {
@@ -127,7 +127,7 @@ export class BackupStore {
     return row.id as string;
   }
 
-  /** Inserts a queued row unless the service has one that is queued or in progress: returns undefined then. */
+  /** Inserts a queued row, unless the service has one that is queued or in progress: then returns undefined. */
   async request(backup: NewBackup): Promise<string | undefined> {
     const row = columnsOf({ ...backup, id: backup.id ?? randomUUID() });
     const columns = Object.keys(row);
@@ -154,7 +154,7 @@ export class BackupStore {
     return row && toBackup(row);
   }
 
-  /** Newest first; without those being removed. */
+  /** Newest first, without those being removed. */
   async listIn(serviceId: string): Promise<Backup[]> {
     const rows = await this.#db.all<BackupRow>(
       "SELECT * FROM backups WHERE service_id = ? AND status <> 'deleting' ORDER BY started_at DESC, id",
@@ -171,7 +171,7 @@ export class BackupStore {
     return rows.map(toBackup);
   }
 
-  /** Everything, also what is being removed; oldest first. */
+  /** All rows, including those being removed; oldest first. */
   async listAll(): Promise<Backup[]> {
     return (await this.#db.all<BackupRow>("SELECT * FROM backups ORDER BY started_at, id")).map(toBackup);
   }
@@ -180,7 +180,7 @@ export class BackupStore {
     await this.#set(id, { ...facts, status: "in_progress" });
   }
 
-  /** While it runs: the bytes stored so far. */
+  /** Records the bytes stored so far. */
   async progress(id: string, sizeBytes: number): Promise<void> {
     await this.#set(id, { sizeBytes });
   }
@@ -189,20 +189,20 @@ export class BackupStore {
     await this.#set(id, { ...facts, status: "done", error: null });
   }
 
-  /** Ended without a backup: nothing of it is stored. */
+  /** Ends the row as failed: nothing of the backup is stored. */
   async fail(id: string, finishedAt: string, error: string): Promise<void> {
     await this.#set(id, { status: "error", finishedAt, error, sizeBytes: 0, checkWanted: null });
   }
 
   /**
-   * After a disaster: forgets what was under way when the metadata was copied. It may have been finished since, and is then
-   * found at the location. Only while no control plane runs.
+   * After a disaster: forgets the backups in progress when the metadata was copied. They may have finished since, and
+   * are then found at the location. Only while no control plane runs.
    */
   async forgetUnfinished(): Promise<void> {
     await this.#db.run("DELETE FROM backups WHERE status IN ('queued', 'in_progress')");
   }
 
-  /** The backup was found at another location than noted. It counts as unchecked there. */
+  /** Records that the backup was found at another location, where it counts as unchecked. */
   async relocate(id: string, location: BackupLocation): Promise<void> {
     await this.#set(id, { location, verification: "pending" });
   }
@@ -215,7 +215,7 @@ export class BackupStore {
     await this.#db.run("DELETE FROM backups WHERE id = ?", id);
   }
 
-  /** Asks for a check; one that is asked for already is not made shallower. */
+  /** Requests a check; a deeper request that is pending stays. */
   async wantCheck(id: string, depth: CheckDepth): Promise<void> {
     await this.#db.run(
       `UPDATE backups SET check_wanted_at = ?,
@@ -224,7 +224,7 @@ export class BackupStore {
     );
   }
 
-  /** In one step: the result, and that requests from before the check began are met. One that came meanwhile stays. */
+  /** In one transaction: records the result, and clears requests from before the check began. A later request stays. */
   async recordCheck(id: string, result: CheckResult, at: string): Promise<void> {
     await this.#db.run(
       `UPDATE backups SET verification = ?, problems = ?, verified_at = ?,

@@ -20,7 +20,7 @@ export type ChartSource = {
   readonly serviceId: string;
   readonly name: string;
   readonly kind: string;
-  /** As the interface's schema made it. */
+  /** As parsed by the API's schema. */
   readonly definition: Readonly<Record<string, unknown>>;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -64,7 +64,7 @@ export class ChartSourceStore {
     return row && toSource(row);
   }
 
-  /** The source as it is now, or undefined when there is none with this id. */
+  /** Returns the new source, or undefined when there is none with this id. */
   async replace(organizationId: string, id: string, content: ChartSourceContent): Promise<ChartSource | undefined> {
     await this.#db.run(
       `UPDATE chart_sources SET service_id = ?, name = ?, kind = ?, definition = ?, updated_at = ?
@@ -75,7 +75,7 @@ export class ChartSourceStore {
     return await this.find(organizationId, id);
   }
 
-  /** Whether there was such a source. */
+  /** Returns whether such a source existed. */
   async delete(organizationId: string, id: string): Promise<boolean> {
     return (
       (await this.#db.run("DELETE FROM chart_sources WHERE organization_id = ? AND id = ?", organizationId, id)) > 0

@@ -27,14 +27,14 @@ type KeyRow = {
 
 type TokenRow = Omit<KeyRow, "key_id" | "secret_hash" | "key_suffix" | "role"> & { readonly token_suffix: string };
 
-/** What keys and tokens have in common. */
+/** The common members of keys and tokens. */
 export type Credential = {
   readonly id: string;
   readonly organizationId: string;
   readonly name: string;
   readonly state: CredentialState;
   readonly expireAt: string | null;
-  /** To the minute. */
+  /** With a resolution of one minute. */
   readonly usedAt: string | null;
   readonly createdAt: string;
 };
@@ -70,7 +70,7 @@ export class CredentialStore {
     role: KeyRole;
     state: CredentialState;
     expireAt: string | null;
-    /** Absent for the key that the server itself makes. */
+    /** Absent for the key that the server itself creates. */
     limit?: Limit;
   }): Promise<{ key: ApiKey; secret: string }> {
     const secret = newSecret();
@@ -125,7 +125,7 @@ export class CredentialStore {
     organizationId: string;
     name: string;
     expireAt: string | null;
-    /** Absent for the token that the server itself makes. */
+    /** Absent for the token that the server itself creates. */
     limit?: Limit;
   }): Promise<{ token: AccessToken; secret: string }> {
     const secret = newSecret();
@@ -176,7 +176,7 @@ export class CredentialStore {
     await this.#db.run("DELETE FROM access_tokens WHERE id = ?", id);
   }
 
-  /** Notes the use of a credential, to the minute. */
+  /** Records the use of a credential, with a resolution of one minute. */
   async markUsed(kind: "api_key" | "access_token", id: string, minute: string): Promise<void> {
     const table = kind === "api_key" ? "api_keys" : "access_tokens";
     await this.#db.run(`UPDATE ${table} SET used_at = ? WHERE id = ?`, minute, id);

@@ -39,7 +39,7 @@ test("a read that begins after a write sees it, however often the same was read 
   }
   await db.transaction(async (tx) => {
     await tx.run("DELETE FROM t WHERE id > 1");
-    // Not yet committed: others still see what was.
+    // Not yet committed: other readers still see the old rows.
     expect(await db.all(all)).toHaveLength(50);
     expect(await tx.all(all)).toHaveLength(1);
   });
@@ -85,7 +85,7 @@ test("every write raises the revision, once it can be read and before it resolve
     db.transaction(async (tx) => {
       await tx.run("INSERT INTO t (id, v) VALUES (2, 'b')");
       await new Promise((next) => setImmediate(next));
-      // Others still read what was before, so its revision holds.
+      // Other readers still see the old rows, so its revision holds.
       expect(db.revision()).toBe(revision);
       expect(await db.all(all)).toHaveLength(1);
     }),

@@ -1,7 +1,7 @@
 /**
  * The metadata database: SQLite in the data directory. The interface is asynchronous and its SQL portable (`?`
- * placeholders, JSON as text, ISO 8601 times as text), so that a Postgres driver can stand behind it later.
- * Writes are durable when their promise resolves (WAL, synchronous=FULL). This file is the only importer of the driver.
+ * placeholders, JSON as text, ISO 8601 times as text), so that a Postgres driver can replace it later. Writes are
+ * durable when their promise resolves (WAL, synchronous=FULL). This file is the only importer of the driver.
  */
 import { chmodSync, closeSync, existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,23 +13,23 @@ export type SqlValue = string | number | bigint | null;
 export interface Queries {
   all<Row>(sql: string, ...params: SqlValue[]): Promise<readonly Row[]>;
   get<Row>(sql: string, ...params: SqlValue[]): Promise<Row | undefined>;
-  /** Returns how many rows changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, ...params: SqlValue[]): Promise<number>;
 }
 
 export interface Database extends Queries {
-  /** Runs the body's statements as one atomic, serialised unit; an exception rolls all of it back. */
+  /** Runs the body's statements as one atomic, serialised transaction; an exception rolls all of it back. */
   transaction<T>(body: (tx: Queries) => Promise<T>): Promise<T>;
-  /** Raised by every write before its promise resolves: as long as it stays, reads find the same. Starts at 0. */
+  /** Raised by every write before its promise resolves: while it is unchanged, reads return the same. Starts at 0. */
   revision(): number;
-  /** Writes a consistent copy into a file that does not exist yet. */
+  /** Writes a consistent copy into a new file. */
   snapshotTo(file: string): Promise<void>;
   close(): void;
 }
 
 /**
  * Opens (and creates or migrates) the database file. Takes a lock that ends with the process, so that a second control
- * plane on the same directory fails loudly instead of writing beside the first.
+ * plane on the same directory fails with an error instead of writing as well.
  */
 export function openDatabase(file: string): Database {
   for (const name of [file, `${file}.lock`]) makePrivate(name);
@@ -41,7 +41,7 @@ export function openDatabase(file: string): Database {
   // This process is the only writer: it holds the lock.
   let revision = 0;
   const exclusively = <T>(work: () => Promise<T>): Promise<T> => {
-    // After the commit: a reader that knows the new revision never reads what was before it.
+    // After the commit: a reader that knows the new revision never reads older rows.
     const result = tail.then(work).finally(() => {
       revision += 1;
     });
@@ -118,7 +118,7 @@ class Connection {
   }
 }
 
-/** SQLite gives its side files the mode of the file. Those of earlier versions may be there with another one. */
+/** SQLite gives its side files the mode of the database file. Those of earlier versions may have another one. */
 function makePrivate(file: string): void {
   closeSync(openSync(file, "a", 0o600));
   for (const name of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);
@@ -135,7 +135,7 @@ function takeLock(file: string): DatabaseSync {
   }
 }
 
-/** Applies the numbered migrations that are missing, each in a transaction of its own. */
+/** Applies the missing numbered migrations, each in its own transaction. */
 function migrate(connection: Connection): void {
   connection.exec("CREATE TABLE IF NOT EXISTS migrations (id INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)");
   const applied = new Set(connection.all<{ id: number }>("SELECT id FROM migrations", []).map((row) => row.id));

@@ -49,7 +49,7 @@ test("parts of a refused batch come back in the order they were given in, whatev
   await ledger.begin(pipeId, intent("0-99"));
   await ledger.replace(pipeId, "0-99", [intent("9-9"), intent("10-99")]);
   expect(await order()).toEqual(["9-9", "10-99"]);
-  // Confirmed in another order, the last confirmation would take the lane's checkpoint back.
+  // Confirmed in another order, the last confirmation would move the lane's checkpoint back.
   await ledger.replace(pipeId, "9-9", [intent("z"), intent("a")]);
   expect(await order()).toEqual(["z", "a", "10-99"]);
   await ledger.replace(pipeId, "a", [intent("m")]);

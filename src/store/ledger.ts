@@ -1,6 +1,6 @@
 /**
- * The durable side of a pipe's insert order: intents before the insert, checkpoints after it. A confirm writes
- * checkpoint, marks and counters and removes the intent in one transaction, so that a crash shows either all or none.
+ * The durable side of a pipe's insert order: intents before the insert, checkpoints after it. A confirmation writes
+ * checkpoint, marks and counters and removes the intent in one transaction, so that a crash leaves all or none of it.
  */
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Database, Queries } from "./database.ts";
@@ -8,7 +8,7 @@ import type { Database, Queries } from "./database.ts";
 export type Intent = {
   readonly batchId: string;
   readonly lane: string;
-  /** `Batch.replay` plus what the runner froze with it: token and insert settings. */
+  /** `Batch.replay` and what the runner adds to it: token and insert settings. */
   readonly intent: JsonObject;
 };
 
@@ -21,15 +21,15 @@ export type Confirmation = {
   readonly counts: Readonly<Record<string, number>>;
 };
 
-/** Pipes kept from beginning batches, so that positions and tables can be read as one. */
+/** Prevents pipes from starting batches, so that positions and tables are consistent. */
 export type Hold = Disposable & {
-  /** Of the held pipes, those with a batch that was begun and is not confirmed. */
+  /** The held pipes with an unconfirmed batch. */
   unsettled(): Promise<ReadonlySet<string>>;
 };
 
 export class Ledger {
   readonly #db: Database;
-  /** Per held pipe, what its callers wait for. */
+  /** The promise that the callers of each held pipe wait for. */
   readonly #held = new Map<string, Promise<void>>();
 
   constructor(db: Database) {
@@ -37,14 +37,14 @@ export class Ledger {
   }
 
   /**
-   * Keeps these pipes from beginning batches until disposed; batches in hand go on and are confirmed. A hold lives in
-   * memory only, and must be short: the pipes' readers wait.
+   * Prevents these pipes from starting batches until disposed; batches in progress continue and are confirmed. A hold
+   * is kept in memory only, and must be short: the pipes' readers wait.
    */
   hold(pipeIds: readonly string[]): Hold {
     const released = Promise.withResolvers<void>();
     for (const id of pipeIds) this.#held.set(id, released.promise);
     return {
-      // In the writers' line, behind every `begin` that got through before the hold.
+      // Queued with the writers, after every `begin` that preceded the hold.
       unsettled: () =>
         this.#db.transaction(async (tx) => {
           const rows = await tx.all<{ pipe_id: string }>("SELECT DISTINCT pipe_id FROM pipe_intents");
@@ -63,7 +63,7 @@ export class Ledger {
     await writeIntent(this.#db, pipeId, intent);
   }
 
-  /** The intents that stand in for one whose insert was refused, in one step and in its place in the lane's order. */
+  /** Replaces an intent whose insert was refused, atomically and at its position in the lane's order. */
   async replace(pipeId: string, batchId: string, intents: readonly Intent[]): Promise<void> {
     await this.#db.transaction(async (tx) => {
       const saved = await readIntents(tx, pipeId);
@@ -91,7 +91,7 @@ export class Ledger {
     });
   }
 
-  /** Marks and counts outside a batch: an object that was given up, for example. */
+  /** Records marks and counts outside a batch, for example for a skipped object. */
   async note(pipeId: string, marks: Readonly<Record<string, Json>>, counts: Readonly<Record<string, number>>) {
     await this.#db.transaction(async (tx) => {
       await writeMarks(tx, pipeId, marks);
@@ -99,7 +99,7 @@ export class Ledger {
     });
   }
 
-  /** In the order in which they must be confirmed within their lanes. */
+  /** In the order of confirmation within their lanes. */
   async intents(pipeId: string): Promise<Intent[]> {
     return await readIntents(this.#db, pipeId);
   }

@@ -1,4 +1,4 @@
-/** What an organization may have at most. A store checks a limit in the transaction of the write that it bounds. */
+/** Limits of an organization. A store checks a limit in the transaction of the write that it bounds. */
 import { AppError } from "../lib/errors.ts";
 
 export type Limit = {
@@ -9,7 +9,7 @@ export type Limit = {
 
 export type OrganizationLimits = {
   readonly services: Limit;
-  /** Sum of the largest memory of all services, in GB. */
+  /** Sum of the maximum memory of all services, in GB. */
   readonly memoryGb: Limit;
   /** Users of one service. */
   readonly users: Limit;
@@ -17,11 +17,11 @@ export type OrganizationLimits = {
   /** Workers of one pipe. */
   readonly replicas: Limit;
   readonly chartSources: Limit;
-  /** API keys; access tokens are counted by themselves. */
+  /** API keys; access tokens are counted separately. */
   readonly keys: Limit;
 };
 
-/** `what` names the things that are counted, such as "services of the organization". Throws LIMIT_REACHED. */
+/** `what` names the counted items, such as "services of the organization". Throws LIMIT_REACHED. */
 export function requireRoom(limit: Limit, what: string, present: number, adding = 1): void {
   if (present + adding <= limit.most) return;
   const message = `${what}: ${present} now, ${present + adding} wanted, ${limit.most} allowed (${limit.setting}).`;

@@ -15,7 +15,7 @@ import { ServiceStore } from "./services.ts";
 
 export type Stores = {
   readonly db: Database;
-  /** Seals secrets, 32 bytes. */
+  /** Encrypts secrets, 32 bytes. */
   readonly secretKey: Buffer;
   readonly organizations: OrganizationStore;
   readonly credentials: CredentialStore;
@@ -29,7 +29,7 @@ export type Stores = {
   readonly chartSources: ChartSourceStore;
 };
 
-/** `secretKey` is in base64; without one, a key file in the folder is read or made. Close `db` at the end. */
+/** `secretKey` is in base64; without one, a key file in the folder is read or created. Close `db` at the end. */
 export function openStores(dataDir: string, secretKey: string | undefined): Stores {
   const db = openDatabase(join(dataDir, "millrace.db"));
   const key = secretKey === undefined ? loadOrCreateKey(join(dataDir, "secret.key")) : Buffer.from(secretKey, "base64");

@@ -1,6 +1,6 @@
 /**
- * Pipes with their positions as plain values: captured with a backup, and written again for a restored service. Secrets stay
- * sealed; they open only with the key of the installation that sealed them.
+ * Pipes with their positions as plain values: captured with a backup, and written again for a restored service. Secrets
+ * stay encrypted; they can be decrypted only with the key of the original installation.
  */
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
@@ -24,7 +24,7 @@ export const pipeSnapshotSchema = z.object({
   checkpoints: z.array(z.object({ lane: text, checkpoint: text })),
   marks: z.array(z.object({ mark_key: text, mark: text })),
   counters: z.array(z.object({ name: text, value: z.number() })),
-  /** Batches that were neither surely in nor surely out of the tables: then the positions are not exact. */
+  /** Batches that may or may not be in the tables: then the positions are not exact. */
   unsettled: z.array(text),
 });
 export type PipeSnapshot = z.output<typeof pipeSnapshotSchema>;
@@ -37,7 +37,7 @@ export function sourceOf(pipe: PipeSnapshot): {
   return { kind: pipe.source_kind, source: JSON.parse(pipe.source) };
 }
 
-/** `against`: why it must not simply go on from its captured position. */
+/** `against`: why it must not continue from its captured position. */
 export type RestoredPipe = { readonly id: string; readonly name: string; readonly against: string | undefined };
 
 const definition = [
@@ -54,7 +54,7 @@ export class PipeSnapshots {
     this.#sealer = sealer;
   }
 
-  /** Ids of the service's pipes, and whether each is asked to run. */
+  /** Ids of the service's pipes, and whether each is desired to run. */
   async listIn(serviceId: string): Promise<{ id: string; running: boolean }[]> {
     const rows = await this.#db.all<{ id: string; desired_state: string }>(
       "SELECT id, desired_state FROM pipes WHERE service_id = ? AND desired_state <> 'deleted'",
@@ -63,7 +63,7 @@ export class PipeSnapshots {
     return rows.map((row) => ({ id: row.id, running: row.desired_state === "running" }));
   }
 
-  /** All pipes of a service with their positions, as of one moment. */
+  /** All pipes of a service with their positions, at one moment. */
   capture(serviceId: string): Promise<PipeSnapshot[]> {
     return this.#db.transaction(async (tx) => {
       const pipes = await tx.all<Record<string, string | number | null> & { id: string }>(
@@ -89,9 +89,10 @@ export class PipeSnapshots {
   }
 
   /**
-   * Writes the pipes into another service under new ids. Every batch's token derives from id and epoch, so no token of the
-   * original suppresses a row of the copy. Repeating the call after a crash makes no second copy. Pipes are made stopped
-   * unless `run` and `refusal` has nothing against it; one whose secrets cannot be opened here is always refused.
+   * Writes the pipes into another service under new ids. Every batch's token derives from id and epoch, so no token of
+   * the original suppresses a row of the copy. Repeating the call after a crash creates no second copy. Pipes are
+   * created stopped, unless `run` is set and `refusal` returns undefined; a pipe whose secrets cannot be decrypted here
+   * is always refused.
    */
   recreate(
     serviceId: string,
@@ -126,8 +127,8 @@ export class PipeSnapshots {
   }
 
   /**
-   * Sets the positions of a service's own pipes back to those of a backup, under a new epoch; pipes that are younger than
-   * the backup start over.
+   * Resets the positions of a service's own pipes to those of a backup, under a new epoch; pipes younger than the
+   * backup start over.
    */
   rewind(serviceId: string, snapshots: readonly PipeSnapshot[]): Promise<void> {
     return this.#db.transaction(async (tx) => {
@@ -148,7 +149,7 @@ export class PipeSnapshots {
     try {
       return { sealed: this.#sealer.seal(this.#sealer.open(pipe.source_secrets, pipe.id), id), lost: false };
     } catch {
-      // Sealed by another installation, or with a key that was changed since.
+      // Encrypted by another installation, or with a key that has changed since.
       return { sealed: null, lost: true };
     }
   }

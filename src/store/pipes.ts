@@ -1,6 +1,6 @@
 /**
- * Pipes. `desired_state` and the definition are written by the HTTP edge and raise `generation`; `state`, `last_error`
- * and `observed_generation` are written by the pipes supervisor alone.
+ * Pipes. `desired_state` and the definition are written by the HTTP handlers and raise `generation`; `state`,
+ * `last_error` and `observed_generation` are written by the pipes supervisor alone.
  */
 import { randomUUID } from "node:crypto";
 import type { PipeState } from "../api/pipes.ts";
@@ -63,7 +63,7 @@ export type Pipe = {
   readonly state: PipeState;
   readonly lastError: string | null;
   readonly epoch: number;
-  /** The pipe is to start over as soon as its workers have ended. */
+  /** The pipe starts over as soon as its workers have ended. */
   readonly resyncRequested: boolean;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -123,7 +123,7 @@ export class PipeStore {
     return row && toPipe(row);
   }
 
-  /** Pipes asked to be deleted are not found any more. */
+  /** Does not find pipes whose deletion was requested. */
   async findIn(serviceId: string, id: string): Promise<Pipe | undefined> {
     const row = await this.#db.get<PipeRow>(
       "SELECT * FROM pipes WHERE id = ? AND service_id = ? AND desired_state <> 'deleted'",
@@ -145,13 +145,13 @@ export class PipeStore {
     return (await this.#db.all<PipeRow>("SELECT * FROM pipes ORDER BY created_at, id")).map(toPipe);
   }
 
-  /** The source's secret members, opened. */
+  /** The source's secret members, decrypted. */
   async secrets(id: string): Promise<Record<string, unknown>> {
     const row = await this.#db.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);
     return row?.source_secrets ? this.#sealer.open(row.source_secrets, id) : {};
   }
 
-  /** Written by the HTTP edge only: raises the generation. */
+  /** Called by HTTP handlers only: raises the generation. */
   async change(id: string, change: PipeChange): Promise<void> {
     const json = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value));
     const columns = {
@@ -175,7 +175,7 @@ export class PipeStore {
     );
   }
 
-  /** Written by the pipes supervisor only. */
+  /** Called by the pipes supervisor only. */
   async setState(id: string, state: PipeState, lastError: string | null, observedGeneration: number): Promise<void> {
     await this.#db.run(
       "UPDATE pipes SET state = ?, last_error = ?, observed_generation = ? WHERE id = ?",
@@ -187,7 +187,7 @@ export class PipeStore {
     await this.#db.run("DELETE FROM pipes WHERE id = ?", id);
   }
 
-  /** Starts the pipe over: forgets positions and marks, and raises the epoch so that no old token suppresses a row. */
+  /** Starts the pipe over: deletes positions and marks, and raises the epoch so that no old token suppresses a row. */
   async startOver(id: string): Promise<void> {
     await this.#db.transaction(async (tx: Queries) => {
       for (const table of ["pipe_checkpoints", "pipe_intents", "pipe_marks"]) {

@@ -1,10 +1,10 @@
-/** Restores asked for by the HTTP edge and carried out by the backups room, which alone writes their progress. */
+/** Restores, requested by the HTTP handlers and carried out by the backups room, which alone writes their progress. */
 import { randomUUID } from "node:crypto";
 import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 
 export type RestoreStatus = "queued" | "in_progress" | "done" | "error";
-/** What becomes of the pipes captured with the backup: not recreated, or recreated in this desired state. */
+/** What happens to the pipes captured with the backup: not recreated, or recreated in this desired state. */
 export type PipesChoice = "none" | "stopped" | "running";
 
 type RestoreRow = {
@@ -40,7 +40,7 @@ export type Restore = {
   readonly sourceTable: string | null;
   readonly targetDatabase: string | null;
   readonly targetTable: string | null;
-  /** Also from a backup that is damaged or not verified. */
+  /** Also from a damaged or unverified backup. */
   readonly forced: boolean;
   readonly pipes: PipesChoice;
   readonly status: RestoreStatus;
@@ -63,7 +63,7 @@ export class RestoreStore {
     this.#db = db;
   }
 
-  /** `queries`: the transaction to take part in. */
+  /** `queries`: the transaction to join. */
   async request(restore: NewRestore, queries: Queries = this.#db): Promise<string> {
     const id = randomUUID();
     const row = columnsOf({ ...restore, id, status: "queued", createdAt: new Date().toISOString() });
@@ -87,13 +87,13 @@ export class RestoreStore {
     return (await this.#db.all<RestoreRow>(all, serviceId)).map(toRestore);
   }
 
-  /** Not finished, oldest first. */
+  /** Unfinished restores, oldest first. */
   async listOpen(): Promise<Restore[]> {
     const open = "SELECT * FROM restores WHERE status IN ('queued', 'in_progress') ORDER BY created_at, id";
     return (await this.#db.all<RestoreRow>(open)).map(toRestore);
   }
 
-  /** The restore that fills a new service, unless it is done. */
+  /** The unfinished restore into a new service. */
   async unfilled(serviceId: string): Promise<Restore | undefined> {
     const row = await this.#db.get<RestoreRow>(
       "SELECT * FROM restores WHERE service_id = ? AND scope IN ('service', 'rebuild') AND status <> 'done'",
@@ -113,7 +113,7 @@ export class RestoreStore {
     await this.#db.run("UPDATE restores SET done_bytes = ?, total_bytes = ? WHERE id = ?", doneBytes, totalBytes, id);
   }
 
-  /** `error` null: it succeeded. */
+  /** `error` is null on success. */
   async finish(id: string, error: string | null, notes: readonly string[]): Promise<void> {
     await this.#db.run(
       `UPDATE restores SET status = ?, error = ?, notes = ?, finished_at = ?,

@@ -1,6 +1,7 @@
 /**
- * Seals secret values at rest with AES-256-GCM. The key is 32 bytes, from the configuration or a file of mode 0600 in
- * the data directory. A sealed text is bound to its context (for example a pipe id): moved elsewhere, it does not open.
+ * Encrypts secret values at rest with AES-256-GCM. The key is 32 bytes, from the configuration or a file of mode 0600
+ * in the data directory. An encrypted text is bound to its context (for example a pipe id): in another context it
+ * cannot be decrypted.
  */
 import { createCipheriv, createDecipheriv, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -20,7 +21,7 @@ export class Sealer {
     return `v1.${Buffer.concat([iv, cipher.getAuthTag(), body]).toString("base64url")}`;
   }
 
-  /** Throws when the text was not sealed with this key for this context. */
+  /** Throws when the text was not encrypted with this key for this context. */
   open<T>(sealed: string, context: string): T {
     const bytes = Buffer.from(sealed.slice("v1.".length), "base64url");
     const decipher = createDecipheriv("aes-256-gcm", this.#key, bytes.subarray(0, 12));

@@ -1,6 +1,6 @@
 /**
- * Services. `desired_state` and `wake_requested` say what is asked for and are written by the edges; `state` and its
- * companions say what is and are written by the services reconciler alone.
+ * Services. `desired_state` and `wake_requested` are requests, written by handlers and the gateway; `state` and the
+ * columns beside it are facts, written by the services reconciler alone.
  */
 import { randomUUID } from "node:crypto";
 import type { ServiceState } from "../api/services.ts";
@@ -55,9 +55,9 @@ export type Service = {
   readonly ipAccessList: readonly AccessListEntry[];
   readonly tags: readonly Tag[];
   readonly releaseChannel: string | null;
-  /** Quota of disk in GiB. */
+  /** Disk quota in GiB. */
   readonly diskGb: number | null;
-  /** As last known; up to 1 % and some seconds behind what `ServiceDisks` knows. */
+  /** As last known; up to 1 % and some seconds older than what `ServiceDisks` knows. */
   readonly diskUsedBytes: number | null;
   readonly desiredState: DesiredServiceState;
   readonly wakeRequested: boolean;
@@ -85,7 +85,7 @@ export type NewService = {
   /** Undefined: no quota. */
   readonly diskGb?: number | undefined;
   readonly passwordSha256: string;
-  /** What has to be there from the service's first moment, in the same transaction. */
+  /** Rows that must exist from the service's first moment, in the same transaction. */
   readonly alongside?: (tx: Queries, serviceId: string) => Promise<void>;
 };
 
@@ -184,7 +184,7 @@ export class ServiceStore {
     return (await this.#db.all<ServiceRow>("SELECT * FROM services ORDER BY created_at, id")).map(toService);
   }
 
-  /** Written by the edges only. */
+  /** Called by handlers and the gateway only. */
   async setDesired(id: string, desired: DesiredServiceState): Promise<void> {
     await this.#db.run(
       "UPDATE services SET desired_state = ?, wake_requested = 0, updated_at = ? WHERE id = ?",
@@ -192,7 +192,7 @@ export class ServiceStore {
     );
   }
 
-  /** Asks for an idle service to be woken; the reconciler clears the request when it has done so. */
+  /** Requests to wake an idle service; the reconciler clears the request when it has done so. */
   async requestWake(id: string): Promise<void> {
     await this.#db.run("UPDATE services SET wake_requested = 1 WHERE id = ? AND wake_requested = 0", id);
   }
@@ -201,20 +201,20 @@ export class ServiceStore {
     await changeRow(this.#db, id, change);
   }
 
-  /** Like `change`, for one that may reserve more memory. Throws LIMIT_REACHED. */
+  /** Like `change`, for a change that may reserve more memory. Throws LIMIT_REACHED. */
   async scale(service: Service, change: ServiceChange, memoryGb: Limit): Promise<void> {
     await this.#db.transaction(async (tx) => {
       const before = (await reserved(tx, service.organizationId)).memoryGb;
       await changeRow(tx, service.id, change);
       const adding = (await reserved(tx, service.organizationId)).memoryGb - before;
-      // Less memory is welcome, also where the limit was lowered below what is there.
+      // Less memory is always accepted, also when the limit was lowered below the current sum.
       if (adding > 0) requireRoom(memoryGb, "GB of memory of the organization's services", before, adding);
     });
   }
 
-  /** Written by the services reconciler only. */
+  /** Called by the services reconciler only. */
   async setState(id: string, state: ServiceState, message: string | null): Promise<void> {
-    // A wake request is granted by the start it leads to; kept longer, it would excuse every death that follows.
+    // A wake request ends with the start that it causes; kept longer, it would excuse every later death.
     const grants = ["starting", "awaking", "running", "stopped"].includes(state);
     const clear = grants ? ", wake_requested = 0" : "";
     await this.#db.run(`UPDATE services SET state = ?, state_message = ?${clear} WHERE id = ?`, state, message, id);
@@ -229,12 +229,12 @@ export class ServiceStore {
     );
   }
 
-  /** Written by the services reconciler only: what it learned from a started engine. */
+  /** Called by the services reconciler only, with the facts of a started engine. */
   async setEngineFacts(id: string, facts: { databaseVersion: string }): Promise<void> {
     await this.#db.run("UPDATE services SET database_version = ? WHERE id = ?", facts.databaseVersion, id);
   }
 
-  /** Written by `ServiceDisks` only: what the service's tables take on disk. */
+  /** Called by `ServiceDisks` only, with the bytes that the service's tables use on disk. */
   async setDiskUsed(id: string, usedBytes: number): Promise<void> {
     await this.#db.run("UPDATE services SET disk_used_bytes = ? WHERE id = ?", usedBytes, id);
   }
@@ -253,7 +253,7 @@ export class ServiceStore {
     return (await this.#db.all<UserRow>("SELECT * FROM service_users")).map(toUser);
   }
 
-  /** Returns false when the user exists already. Throws LIMIT_REACHED. */
+  /** Returns false when the user exists. Throws LIMIT_REACHED. */
   async addUser(user: Omit<ServiceUser, "createdAt">, limit: Limit): Promise<boolean> {
     return await this.#db.transaction(async (tx) => {
       const added = await tx.run(
@@ -283,7 +283,7 @@ export class ServiceStore {
 
 type Count = { readonly n: number };
 
-/** What the organization's services take; one that is being deleted counts no more. */
+/** Sum over the organization's services, without those being deleted. */
 async function reserved(tx: Queries, organizationId: string): Promise<{ services: number; memoryGb: number }> {
   const row = await tx.get<{ services: number; memory: number | null }>(
     `SELECT count(*) AS services, sum(max_replica_memory_gb * num_replicas) AS memory

@@ -1,4 +1,4 @@
-/** The chain of a backup: its manifests from the full one to itself, and all of it laid out for the engine. */
+/** The chain of a backup: its manifests from the full backup to itself, and its files prepared for the engine. */
 import { join } from "node:path";
 import { eachOf } from "../../lib/limiter.ts";
 import { relocateBase } from "../engine-backup.ts";
@@ -9,7 +9,7 @@ const parallelFiles = 6;
 
 export type Chain = { readonly folder: string; readonly manifest: Manifest }[];
 
-/** Reads the manifests. Throws `MissingFile` or `BadManifest` when the chain is not complete. */
+/** Reads the manifests. Throws `MissingFile` or `BadManifest` when the chain is incomplete. */
 export async function readChain(mover: Mover, serviceId: string, name: string, signal: AbortSignal): Promise<Chain> {
   const folder = backupFolder(serviceId, name);
   const manifest = await readManifest(mover.storage, folder, mover.encryptionKey, signal);
@@ -24,8 +24,8 @@ export async function readChain(mover: Mover, serviceId: string, name: string, s
 }
 
 /**
- * Lays the chain out below `target`, every file checked on the way, and returns the folder to restore from. Throws
- * `DamagedFile` for the first file that is not what its manifest says, unless `forced`.
+ * Writes the chain's files below `target`, verifies each, and returns the folder to restore from. Throws `DamagedFile`
+ * for the first file that differs from its manifest, unless `forced`.
  */
 export async function stageChain(
   mover: Mover,
@@ -47,7 +47,7 @@ export async function stageChain(
   return join(target, String(chain.length - 1));
 }
 
-/** Paths come from manifests, which anybody who can write to the location can change. */
+/** Paths come from manifests, which anybody with write access to the location can change. */
 function insideOf(folder: string, path: string): string {
   const full = join(folder, path);
   if (!full.startsWith(`${folder}/`)) throw new Error(`${path} leads out of the backup`);

@@ -1,10 +1,10 @@
 /**
- * Work on whole files, run in a worker thread so that hashing gigabytes never holds up the control plane: checksums,
+ * Work on whole files, run in a worker thread so that hashing gigabytes never blocks the control plane: checksums,
  * encryption, decryption.
  *
- * An encrypted file is a 16-byte head (magic, 7 random bytes, one reserved byte) and chunks of up to 1 MiB, each with its
- * AES-256-GCM tag behind it. A chunk's nonce is the random bytes, its number, and whether it is the last one, and its
- * name is authenticated too: chunks cannot be cut off, reordered or moved into another file.
+ * An encrypted file is a 16-byte head (magic, 7 random bytes, one reserved byte) and chunks of up to 1 MiB, each
+ * followed by its AES-256-GCM tag. A chunk's nonce consists of the random bytes, its number, and whether it is the last
+ * one, and the file's name is authenticated too: chunks cannot be truncated, reordered or moved into another file.
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { closeSync, fdatasyncSync, openSync, readSync, writeSync } from "node:fs";
@@ -19,7 +19,7 @@ export type FileTask =
       readonly name: string;
     };
 
-/** Size and checksum of the file as it is stored: of the target, where there is one. */
+/** Size and checksum of the stored file: of the target, where there is one. */
 export type FileFacts = { readonly size: number; readonly sha256: string };
 
 const magic = Buffer.from("MRBK0001");
@@ -28,7 +28,7 @@ const headBytes = 16;
 const chunkBytes = 1_048_576;
 const tagBytes = 16;
 
-/** Does the task; throws what the file system says, and for a file that was changed. */
+/** Runs the task; throws file system errors, and an error for a modified file. */
 export function runFileTask(task: FileTask): FileFacts {
   if (task.op === "hash") return hash(task.path, task.sync);
   return task.op === "seal" ? seal(task) : unseal(task);
@@ -61,7 +61,7 @@ function seal({ path, target, key, name }: Recode): FileFacts {
     const ahead = Buffer.allocUnsafe(chunkBytes);
     let length = readFull(input, chunk);
     for (let number = 0; ; number += 1) {
-      // Whether a chunk is the last one is known only after a look at the next.
+      // Whether a chunk is the last one is known only after reading the next.
       const next = readFull(input, ahead);
       const cipher = createCipheriv("aes-256-gcm", key, nonce(prefix, number, next === 0)).setAAD(Buffer.from(name));
       write(cipher.update(chunk.subarray(0, length)));
@@ -133,7 +133,7 @@ function nonce(prefix: Buffer, number: number, last: boolean): Buffer {
   return value;
 }
 
-/** Fills the buffer as far as the file reaches. */
+/** Fills the buffer up to the end of the file. */
 function readFull(file: number, buffer: Buffer): number {
   let filled = 0;
   while (filled < buffer.length) {

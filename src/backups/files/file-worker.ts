@@ -1,4 +1,4 @@
-/** The thread that works on whole files. Started with the first task; it ends after a while without one. */
+/** The thread that works on whole files. It starts with the first task and ends after some time without one. */
 import { Worker } from "node:worker_threads";
 import type { FileFacts, FileTask } from "./file-work.ts";
 
@@ -13,17 +13,17 @@ export class FileWorker {
   #next = 0;
   readonly #waiting = new Map<number, Waiting>();
 
-  /** Size and SHA-256; with `sync`, the file's bytes are on the disk afterwards. */
+  /** Size and SHA-256; with `sync`, the file is durable afterwards. */
   hash(path: string, sync = false): Promise<FileFacts> {
     return this.#run({ op: "hash", path, sync });
   }
 
-  /** Encrypts into `target`, which is on the disk afterwards; the facts are those of the target. */
+  /** Encrypts into `target`, which is durable afterwards; returns the facts of the target. */
   seal(path: string, target: string, key: Uint8Array, name: string): Promise<FileFacts> {
     return this.#run({ op: "seal", path, target, key, name });
   }
 
-  /** Decrypts into `target`. Rejects when the file was changed, cut off, or encrypted with another key or name. */
+  /** Decrypts into `target`. Rejects when the file was modified, truncated, or encrypted with another key or name. */
   unseal(path: string, target: string, key: Uint8Array, name: string): Promise<FileFacts> {
     return this.#run({ op: "unseal", path, target, key, name });
   }

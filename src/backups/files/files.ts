@@ -1,4 +1,4 @@
-/** Moving the files of a backup between an engine's folder and the storage, checked on the way. */
+/** Moves the files of a backup between an engine's folder and the storage, and verifies them. */
 
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
@@ -18,11 +18,11 @@ export const filesFolder = "files/";
 export type Mover = {
   readonly storage: BackupStorage;
   readonly worker: FileWorker;
-  /** The installation's key; undefined: plain. */
+  /** The installation's key; undefined: not encrypted. */
   readonly encryptionKey: Buffer | undefined;
 };
 
-/** A file of a backup that is missing, has another size, or other bytes than the manifest says. */
+/** A file of a backup that is missing, or whose size or bytes differ from the manifest. */
 export class DamagedFile extends Error {
   constructor(file: string, reason: string, options?: ErrorOptions) {
     super(`${file} ${reason}`, options);
@@ -30,7 +30,7 @@ export class DamagedFile extends Error {
   }
 }
 
-/** Stores everything below `source` under the backup's folder. Files may be moved away. */
+/** Stores everything below `source` in the backup's folder. Files may be moved away. */
 export async function storeFolder(
   mover: Mover,
   source: string,
@@ -45,7 +45,7 @@ export async function storeFolder(
   await eachOf(paths.entries(), parallelFiles, async ([index, path]) => {
     signal.throwIfAborted();
     const name = relative(source, path);
-    // Names of databases and tables are content too: encrypted files are numbered.
+    // Names of databases and tables are confidential too: encrypted files are numbered.
     const stored = filesFolder + (key === undefined ? name : String(index).padStart(8, "0"));
     let facts: FileFacts;
     if (key === undefined) {
@@ -63,7 +63,7 @@ export async function storeFolder(
   return files.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Brings one file to `target`, decrypted. Throws `DamagedFile` unless its bytes are those of the manifest. */
+/** Writes one decrypted file to `target`. Throws `DamagedFile` unless its bytes match the manifest. */
 export async function fetchFile(
   mover: Mover,
   folder: string,
@@ -88,7 +88,7 @@ export async function fetchFile(
   if (local === undefined) await rm(source, { force: true });
 }
 
-/** What is wrong with a stored file, as the rest of a sentence that begins with its name. */
+/** The fault of a stored file, as the rest of a sentence that begins with its name. */
 export async function storedProblem(
   mover: Mover,
   key: string,
@@ -134,7 +134,7 @@ async function download(storage: BackupStorage, key: string, target: string, sig
   }
 }
 
-/** The engine only reads what it restores from, so the backup's own file may stand in both places. */
+/** The engine only reads its restore folder, so it may contain a hard link to the backup's own file. */
 async function linkOrCopy(source: string, target: string): Promise<void> {
   await link(source, target).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== "EXDEV" && error.code !== "EPERM" && error.code !== "EMLINK") throw error;
@@ -142,7 +142,7 @@ async function linkOrCopy(source: string, target: string): Promise<void> {
   });
 }
 
-/** Copies without a check what can be read: a forced restore takes what is there. */
+/** Copies whatever is readable without verifying it, for a forced restore. */
 export async function fetchUnchecked(
   mover: Mover,
   folder: string,

@@ -1,7 +1,7 @@
 /**
- * The manifest of a backup: everything that must be known to check and restore it when the metadata is lost. It is written
- * last and in one step, so a folder without one is what an interrupted run left behind. With encryption on, the manifest
- * is sealed as well, and only its head can be read without the key.
+ * The manifest of a backup: everything needed to check and restore it when the metadata is lost. It is written last and
+ * in one step, so a folder without one was left by an interrupted run. With encryption on, the manifest is encrypted as
+ * well, and only its head can be read without the key.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { buffer } from "node:stream/consumers";
@@ -20,7 +20,7 @@ const manifestSchema = z.object({
   ...member.shape,
   type: z.enum(["full", "incremental"]),
   trigger: z.enum(["schedule", "request"]),
-  /** The backups this one needs, the full one first; empty for a full one. */
+  /** The backups that this one needs, the full one first; empty for a full one. */
   chain: z.array(member),
   organizationId: z.uuid(),
   startedAt: z.string(),
@@ -34,15 +34,18 @@ const manifestSchema = z.object({
     idleScaling: z.boolean(),
     idleTimeoutMinutes: z.int(),
   }),
-  /** SQL functions by their definitions, which the engine's own backup leaves out. */
+  /** Definitions of SQL functions, which the engine's own backup omits. */
   functions: z.array(z.string()),
-  /** Rows per table at the moment of the snapshot; null where the table's storage does not say. */
+  /** Rows per table at the time of the snapshot; null where the table's storage does not record them. */
   tables: z.array(z.object({ database: z.string(), table: z.string(), rows: z.number().nullable() })),
-  /** Contents of small files by the engine's checksum: how the next increment knows the rows of parts it shares. */
+  /** Contents of small files by the engine's checksum: the next increment gets from them the rows of shared parts. */
   counts: z.record(z.string(), z.number()),
   /** Bytes of everything that the backup restores. */
   totalBytes: z.number(),
-  /** Every file of this backup: its name for the engine, its key below the backup's folder, and what is stored there. */
+  /**
+   * Every file of this backup: its name for the engine, its key below the backup's folder, and its stored size and
+   * checksum.
+   */
   files: z.array(z.object({ path: z.string(), stored: z.string(), size: z.int(), sha256 })),
 });
 export type Manifest = z.output<typeof manifestSchema>;
@@ -55,7 +58,7 @@ const sealedSchema = z.object({
   sealed: z.string(),
 });
 
-/** The manifest is there and cannot be used: changed, cut off, of another version, or sealed with another key. */
+/** The manifest exists and cannot be used: modified, truncated, of another version, or encrypted with another key. */
 export class BadManifest extends Error {
   constructor(folder: string, reason: string, options?: ErrorOptions) {
     super(`${folder}${manifestName}: ${reason}`, options);
@@ -68,12 +71,12 @@ export function backupFolder(serviceId: string, name: string): string {
   return `${servicesFolder}${serviceId}/${name}/`;
 }
 
-/** One key per backup, so that no two of them share nonces. */
+/** One key per backup, so that no two backups share nonces. */
 export function backupKey(master: Buffer, backupId: string): Buffer {
   return Buffer.from(hkdfSync("sha256", master, backupId, "millrace backup", 32));
 }
 
-/** Sum of the stored files, without the manifest. */
+/** Total size of the stored files, without the manifest. */
 export function storedBytes(manifest: Manifest): number {
   return manifest.files.reduce((sum, file) => sum + file.size, 0);
 }

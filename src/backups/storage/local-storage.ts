@@ -1,4 +1,4 @@
-/** Backups in a directory. Folders are private to their owner; writes are synced before they count. */
+/** Backups in a directory. Folders are private to their owner; writes are synced before they are reported. */
 import { constants, createReadStream } from "node:fs";
 import { copyFile, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
@@ -79,7 +79,7 @@ export class LocalStorage implements BackupStorage {
 
   pathOf(key: string): string {
     const path = join(this.#root, key);
-    // Keys come from manifests, which anybody who can write to the location can change.
+    // Keys come from manifests, which anybody with write access to the location can change.
     if (relative(this.#root, path).startsWith("..")) throw new Error(`${key} leads out of the backup directory`);
     return path;
   }

@@ -1,4 +1,7 @@
-/** Where new backups go and how old ones are reached: the configured location, its keys, and the folders of this machine. */
+/**
+ * Where new backups are stored and how old ones are reached: the configured location, its keys, and the folders of this
+ * machine.
+ */
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { emptyFolder } from "../../lib/files.ts";
@@ -15,7 +18,7 @@ export type PlaceOptions = {
   readonly dataDir: string;
 };
 
-/** The settings of the server that say where backups go; see `src/config.ts`. */
+/** The server's settings for the location of backups; see `src/config.ts`. */
 export type PlaceSettings = {
   readonly backupDir?: string | undefined;
   readonly backupBucket?: string | undefined;
@@ -64,7 +67,7 @@ export class BackupPlace {
     this.location = options.location;
     this.encryptionKey = options.encryptionKey;
     this.#s3Keys = options.s3Keys;
-    // Beside the backups where files can simply be moved there; plain bytes never touch the disk of encrypted backups.
+    // Beside the backups when files can simply be moved there; plain bytes never reach the disk of encrypted backups.
     this.#stagingRoot =
       options.location.kind === "local" && options.encryptionKey === undefined
         ? join(options.location.root, ".staging")
@@ -75,7 +78,7 @@ export class BackupPlace {
     return this.storageOf(this.location);
   }
 
-  /** Also reaches locations of earlier configurations, buckets with today's key. */
+  /** Also reaches locations of earlier configurations; buckets with the current key. */
   storageOf(location: BackupLocation): BackupStorage {
     const key = JSON.stringify(location);
     let storage = this.#storages.get(key);
@@ -86,7 +89,7 @@ export class BackupPlace {
     return storage;
   }
 
-  /** The only folder that the engine of this service may back up to and restore from. Private, created. */
+  /** The only folder in which the engine of this service may write and read backups. Private; created when missing. */
   stagingOf(serviceId: string): string {
     const path = join(this.#stagingRoot, serviceId);
     mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -94,8 +97,8 @@ export class BackupPlace {
   }
 
   /**
-   * Removes what operations on the service left in its staging folder. Only while none is running. The folder itself stays:
-   * a running engine may write there by a rule that goes with the folder.
+   * Removes what operations on the service left in its staging folder. Only while none is running. The folder itself
+   * stays: a running engine's access rule refers to this folder.
    */
   clearStaging(serviceId: string): void {
     emptyFolder(this.stagingOf(serviceId));

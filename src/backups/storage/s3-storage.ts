@@ -1,6 +1,6 @@
 /**
- * Backups in an S3-compatible bucket. Files travel in parts, each with a checksum the server compares; credentials are the
- * configured key or the SDK's own chain, and never reach a statement of the engine.
+ * Backups in an S3-compatible bucket. Files are uploaded in parts, each with a checksum that the server verifies;
+ * credentials are the configured key or the SDK's own chain, and never part of an engine statement.
  */
 import { open, stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
@@ -21,7 +21,7 @@ import { type BackupStorage, MissingFile, type StoredFile } from "./storage.ts";
 
 export type S3Keys = { readonly accessKeyId: string; readonly secretAccessKey: string };
 
-/** Below the smallest request limit seen among S3-compatible servers, above the 5 MiB minimum of a part. */
+/** Below the smallest request limit seen among S3-compatible servers, above the minimum part size of 5 MiB. */
 const partBytes = 8 * 2 ** 20;
 const maxParts = 10_000;
 
@@ -127,7 +127,7 @@ export class S3Storage implements BackupStorage {
     }
   }
 
-  /** Parts of uploads that a killed process left behind cost money and show in no listing. */
+  /** Parts of uploads that a killed process left cost money and appear in no listing. */
   async #abortUploads(prefix: string, signal: AbortSignal): Promise<void> {
     const { bucket, prefix: root } = this.location;
     const options = { abortSignal: signal };

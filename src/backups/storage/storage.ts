@@ -1,4 +1,4 @@
-/** Where backups are kept: a directory or a bucket, seen as files under keys with `/`. */
+/** The storage of backups: a directory or a bucket, as files with keys that contain `/`. */
 import type { Readable } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
 import type { BackupLocation } from "../../store/backups.ts";
@@ -11,21 +11,21 @@ export interface BackupStorage {
   putFile(key: string, path: string, signal: AbortSignal): Promise<void>;
   /** Makes everything below the key durable. */
   settle(folder: string): Promise<void>;
-  /** Stores a small file in one step: it is there whole and durable, or not at all. */
+  /** Stores a small file atomically: it is complete and durable, or absent. */
   putWhole(key: string, bytes: Buffer, signal: AbortSignal): Promise<void>;
-  /** Throws `MissingFile` when there is none. */
+  /** Throws `MissingFile` when there is no such file. */
   read(key: string, signal: AbortSignal): Promise<Readable>;
   /** Files whose key begins with the prefix, which ends in `/`. */
   list(prefix: string, signal: AbortSignal): Promise<StoredFile[]>;
-  /** Removes everything below the prefix, which ends in `/`; what is not there is no error. */
+  /** Removes everything below the prefix, which ends in `/`; a missing file is not an error. */
   removeAll(prefix: string, signal: AbortSignal): Promise<void>;
-  /** Removes one file; what is not there is no error. */
+  /** Removes one file; a missing file is not an error. */
   remove(key: string, signal: AbortSignal): Promise<void>;
-  /** A path of this machine for a file, where the storage has one. */
+  /** A local path of the file, if the storage has one. */
   pathOf(key: string): string | undefined;
 }
 
-/** Whether both are the same place, whatever the order of their members. */
+/** True when both are the same location, whatever the order of their members. */
 export function sameLocation(a: BackupLocation, b: BackupLocation): boolean {
   return isDeepStrictEqual(a, b);
 }

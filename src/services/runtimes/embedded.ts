@@ -17,21 +17,21 @@ import { memoryBytes } from "../memory.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
 
 const stopGraceMs = 5_000;
-/** How long queries on handed-over connections may go on when their service is stopped. */
+/** How long queries on handed-over connections may continue when their service is stopped. */
 const drainGraceMs = 2_000;
 
 export type EmbeddedOptions = {
   readonly dataDir: string;
-  /** Queries of one service that may run at the same time. */
+  /** Maximum number of concurrent queries of one service. */
   readonly maxQueries: number;
   /** Free bytes of the disk below which inserts are refused. */
   readonly minFreeDiskBytes: number;
-  /** The only folder where a service's engine may write backups and read them. */
+  /** The only folder in which a service's engine may read and write backups. */
   readonly backupPathOf: (serviceId: string) => string;
-  /** The engines' way to the network. */
+  /** The engines' proxy for outgoing connections. */
   readonly proxy: EgressProxy;
   readonly usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
-  /** Knows what services use of the disk. */
+  /** The disk use of services. */
   readonly disks: ServiceDisks;
 };
 
@@ -90,7 +90,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
       handOver: host.handOver,
       limitDisk: host.limitDisk,
       stop: async () => {
-        // An engine that does not answer is ended all the same.
+        // An engine that does not answer is stopped all the same.
         await host.handOver.drain({ graceMs: drainGraceMs }).catch(() => {});
         await host.stop(stopGraceMs);
         rmSync(pidFile, { force: true });
@@ -110,7 +110,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
   }
 }
 
-/** Statements that are named when an engine dies: one of them may have been the cause. */
+/** Statements reported when an engine dies: one of them may have been the cause. */
 const maxNamed = 3;
 
 function sentenceOf({ code, signal, reason, statements }: Exit): string {

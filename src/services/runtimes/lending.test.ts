@@ -5,7 +5,7 @@ import { LendingRuntime } from "./lending.ts";
 
 const service = { id: "s" } as Service;
 
-/** A runtime that writes down what happens, and refuses to run two engines of a service at once. */
+/** A runtime that records its calls, and refuses to run two engines of a service at once. */
 function recorder(fill?: (engine: RunningEngine) => Promise<void>) {
   const log: string[] = [];
   let live = 0;

@@ -1,12 +1,12 @@
 /**
- * A runtime around another one, which lets somebody else use a service's engine while nobody is served by it: to fill a new
- * service before its first query, and to read a stopped one. At most one engine of a service runs at any time.
+ * A runtime around another one, which lends a service's engine while it serves no clients: to restore a new service's
+ * data before its first query, and to read a stopped service. At most one engine of a service runs at any time.
  */
 import type { ClickHouseAddress } from "../../clickhouse/client.ts";
 import type { Service } from "../../store/services.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
 
-/** Fills the engine of a new service; throws when it cannot. */
+/** Restores data into the engine of a new service; throws when it cannot. */
 export type Filler = (engine: RunningEngine) => Promise<void>;
 
 export type LentEngine = { readonly address: ClickHouseAddress; release(): Promise<void> };
@@ -14,11 +14,11 @@ export type LentEngine = { readonly address: ClickHouseAddress; release(): Promi
 export class LendingRuntime implements ServiceRuntime {
   readonly #inner: ServiceRuntime;
   readonly #fillerFor: (serviceId: string) => Promise<Filler | undefined>;
-  /** Per service, the end of what was begun last. */
+  /** Per service, the end of the latest operation. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #live = new Set<string>();
 
-  /** `fillerFor`: what has to fill the service before it serves, or undefined. */
+  /** `fillerFor` returns what must be restored before the service serves, or undefined. */
   constructor(inner: ServiceRuntime, fillerFor: (serviceId: string) => Promise<Filler | undefined>) {
     this.#inner = inner;
     this.#fillerFor = fillerFor;
@@ -33,8 +33,8 @@ export class LendingRuntime implements ServiceRuntime {
   }
 
   /**
-   * Starts the engine of a service that is not running, for one user; starting or removing the service waits until it is
-   * released, which ends it. Undefined when the service's engine runs already.
+   * Starts the engine of a service that is not running, for one user; starting or removing the service waits until it
+   * is released, which stops it. Undefined when the service's engine runs already.
    */
   lend(service: Service): Promise<LentEngine | undefined> {
     const given = Promise.withResolvers<LentEngine | undefined>();
@@ -58,7 +58,7 @@ export class LendingRuntime implements ServiceRuntime {
 
   async #startFilled(service: Service): Promise<RunningEngine> {
     const fill = await this.#fillerFor(service.id);
-    // What a killed attempt has filled in is not known: every attempt begins with nothing.
+    // It is unknown what a killed attempt has restored: every attempt starts with an empty service.
     if (fill !== undefined) await this.#inner.remove(service.id);
     const engine = await this.#startInner(service);
     try {
