@@ -1,6 +1,6 @@
 /**
- * A ClickHouse HTTP client. Bytes stay bytes: callers get the response stream, or text
- * or rows when they ask for them. Engine errors become `ClickHouseError` with the engine's code.
+ * A ClickHouse HTTP client. Bytes stay bytes: callers get the response stream, or text or rows on request. Engine
+ * errors become `ClickHouseError` with the engine's code.
  */
 import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { Agent, type IncomingMessage, request } from "../lib/node-http.ts";
 
-/** A ClickHouse HTTP endpoint, and who asks. */
+/** A ClickHouse HTTP endpoint with its credentials. */
 export type ClickHouseAddress = {
   readonly host: string;
   readonly port: number;
@@ -22,7 +22,7 @@ export type QueryOptions = {
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
   /** Bound as `{name:Type}` parameters, already in the engine's text form. */
   readonly params?: Readonly<Record<string, string>>;
-  /** Data of an INSERT; the statement then travels in the URL. A Buffer must not change until the answer is there. */
+  /** Data of an INSERT; the statement is then sent in the URL. A Buffer must not change before the response. */
   readonly body?: Buffer | Readable;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -36,7 +36,7 @@ export type Summary = {
 };
 
 export class ClickHouseError extends Error {
-  /** The engine's numeric error code; 0 when the answer carried none. */
+  /** The engine's numeric error code; 0 when the response had none. */
   readonly code: number;
   readonly httpStatus: number;
 
@@ -92,7 +92,7 @@ export class ClickHouseClient {
     throw new ClickHouseError(code, response.statusCode ?? 0, body.trim().slice(0, 4000));
   }
 
-  /** Drops idle connections. */
+  /** Closes idle connections. */
   close(): void {
     this.#agent.destroy();
   }
@@ -127,7 +127,7 @@ export class ClickHouseClient {
   }
 }
 
-/** A statement longer than this travels in front of its data: a URL has an end (`http_max_uri_size`, 1 MiB). */
+/** A longer statement is sent before its data in the body: URLs are limited (`http_max_uri_size`, 1 MiB). */
 const maxUrlStatement = 65_536;
 
 function bodyOf(sql: string, data: QueryOptions["body"]): string | NonNullable<QueryOptions["body"]> {
@@ -145,7 +145,7 @@ export function parseSummary(header: string | string[] | undefined): Summary {
   try {
     fields = JSON.parse(String(header ?? "{}")) as Record<string, string>;
   } catch {
-    // A foreign server may send no summary or a broken one; counters are then zero.
+    // A foreign server may send no summary or a malformed one; counters are then zero.
   }
   return {
     readRows: Number(fields.read_rows ?? 0),

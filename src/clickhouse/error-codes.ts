@@ -1,4 +1,4 @@
-/** The error codes of ClickHouse that something here decides by, with the engine's names. Others pass through as numbers. */
+/** The ClickHouse error codes that decisions depend on, with the engine's names. Others pass through as numbers. */
 export const clickHouseCodes = {
   UNEXPECTED_END_OF_FILE: 3,
   CANNOT_PARSE_TEXT: 6,
@@ -198,7 +198,7 @@ export function httpStatusOf(code: number): number {
   return statuses.get(code) ?? 500;
 }
 
-/** Of parsers and converters that do not like the bytes, and of throwIf. */
+/** Errors of parsers and converters that reject the bytes, and of throwIf. */
 const dataErrors = codesOf(
   "CANNOT_PARSE_TEXT",
   "CANNOT_PARSE_ESCAPE_SEQUENCE",
@@ -240,7 +240,7 @@ const dataErrors = codesOf(
   "AVRO_EXCEPTION",
 );
 
-/** Readers of other libraries throw exceptions of their own, which the engine passes on under one code. */
+/** Readers of other libraries throw exceptions of their own, which the engine reports under one code. */
 const foreignReader = /^std::exception\. Code: 1001, type: (?:avro|parquet|arrow|orc)::/;
 
 /** True when the engine could not read the data: the same bytes will never load. */

@@ -1,12 +1,12 @@
 /**
- * An error as the ClickHouse HTTP interface shows it: numeric code, name, text, and the HTTP status of the code.
- * Used by both ends of our own protocol servers; the client side reads errors in `client.ts`.
+ * An error as the ClickHouse HTTP interface shows it: numeric code, name, text, and the HTTP status of the code. Used
+ * by our own protocol servers; the client reads errors in `client.ts`.
  */
 import { type ClickHouseCodeName, clickHouseCodes, httpStatusOf } from "./error-codes.ts";
 
 export class ClickHouseException extends Error {
   readonly code: number;
-  /** The name in capitals behind the text, for example `UNKNOWN_TABLE`. */
+  /** The name in capitals after the text, for example `UNKNOWN_TABLE`. */
   readonly codeName: string;
 
   constructor(code: number, codeName: string, message: string, options?: ErrorOptions) {
@@ -31,8 +31,8 @@ export function clickHouseException(name: ClickHouseCodeName, message: string, o
 }
 
 /**
- * Reads an error text of the engine. It repeats itself when a query was embedded in another
- * (`Code: N. DB::Exception: Code: N. DB::Exception: ...`), and this keeps the innermost sentence.
+ * Parses an error text of the engine. The prefix is repeated when a query was nested in another (`Code: N.
+ * DB::Exception: Code: N. DB::Exception: ...`); the innermost sentence is kept.
  */
 export function parseException(text: string): ClickHouseException {
   let rest = text.replace(/^Query failed: /, "").trim();

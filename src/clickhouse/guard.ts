@@ -1,6 +1,6 @@
 /**
- * Small grammars for the pieces of SQL that a caller may write: column types and table expressions. Whatever passes can
- * name columns and call a few pure functions, and nothing else: no subquery, no table function, no second clause.
+ * Small grammars for the SQL fragments that a caller may write: column types and table expressions. Accepted fragments
+ * can name columns and call a few pure functions, and nothing else: no subquery, no table function, no second clause.
  */
 import { type Token, tokenize } from "./lexer.ts";
 
@@ -23,7 +23,7 @@ const keyFunctions = new Set(
 
 const keyOperators = new Set(["+", "-", "*", "/", "%", ",", "(", ")", "=", "<", ">", "<=", ">=", "!=", "<>", "=="]);
 
-/** What is wrong with a partition or primary key expression; undefined when it may be written into a statement. */
+/** The error of a partition or primary key expression; undefined when it may be part of a statement. */
 export function tableExpressionProblem(text: string, columns: ReadonlySet<string>): string | undefined {
   const tokens = tokenize(text);
   if (tokens.length === 0) return "is empty";
@@ -39,7 +39,7 @@ export function tableExpressionProblem(text: string, columns: ReadonlySet<string
   return depth === 0 ? undefined : "has an opening parenthesis without a closing one";
 }
 
-/** Only comments and white space lie between tokens. An open comment would swallow what follows in the statement. */
+/** True when there is a comment between tokens. An unclosed comment would hide the rest of the statement. */
 function hasComment(text: string, tokens: readonly Token[]): boolean {
   const ends = [0, ...tokens.map(({ end }) => end)];
   return ends.some((end, index) => text.slice(end, tokens[index]?.start).trim() !== "");
@@ -72,7 +72,7 @@ function keyTokenProblem(token: Token, next: Token | undefined, columns: Readonl
 const typeWord = /^[A-Za-z][A-Za-z0-9_]*$/;
 const maxTypeDepth = 32;
 
-/** What is wrong with the text of a column type; undefined when it may be written into a statement. */
+/** The error of a column type; undefined when it may be part of a statement. */
 export function columnTypeProblem(text: string): string | undefined {
   const tokens = tokenize(text);
   if (hasComment(text, tokens)) return "must not contain a comment";
@@ -81,7 +81,7 @@ export function columnTypeProblem(text: string): string | undefined {
   return end === tokens.length ? undefined : `must not contain ${(tokens[end] as Token).text.slice(0, 40)}`;
 }
 
-/** Reads `Name` or `Name(argument, ...)`; returns the index behind it, or what is wrong. */
+/** Reads `Name` or `Name(argument, ...)`; returns the index after it, or an error. */
 function readType(tokens: readonly Token[], at: number, depth: number): number | string {
   const name = tokens[at];
   if (depth > maxTypeDepth) return "is nested too deeply";

@@ -39,7 +39,7 @@ describe("lexer", () => {
 });
 
 describe("the guard sees the words that the engine sees", () => {
-  // Each text was run on the engine: it finds INTO OUTFILE (or a second statement) behind the comment or quote.
+  // Each text was run on the engine: it finds INTO OUTFILE (or a second statement) after the comment or quote.
   test.each([
     ["a nested comment", "select 1 /* /* */ ' */ into outfile 'x' --'"],
     ["a comment with slashes", "select 1 // '\n into outfile 'x' --'"],

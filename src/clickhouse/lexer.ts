@@ -1,8 +1,8 @@
 /**
  * Splits a ClickHouse SQL text into tokens, following the engine's own lexical rules: comments (`--`, `//`, `#!`, `# `,
  * nested block comments), strings with backslash and doubled-quote escapes, curly quotes, quoted identifiers, numbers,
- * heredocs. Bare words are ASCII, and any other character outside quotes parts two words, as it does for the engine.
- * Guards (no INFILE, no second statement, no table function) look at tokens and never search text.
+ * heredocs. Bare words are ASCII, and any other character outside quotes separates two words, as in the engine. Guards
+ * (no INFILE, no second statement, no table function) inspect tokens and never search text.
  */
 
 export type TokenKind =
@@ -34,12 +34,12 @@ const curlyQuotes: Readonly<Record<string, { close: string; kind: TokenKind }>> 
 };
 const operators = ["<=>", "->", "::", "||", "<=", ">=", "==", "!=", "<>", "@@"];
 
-/** Each may need a search through the rest of the text. Nobody writes that many. */
+/** Each may need a search through the rest of the text. No real statement has that many. */
 const maxHeredocs = 100;
 
 /**
- * Every token up to the end of the text; comments and white space are left out. Total: never throws. The time is linear
- * in the length: from the 101st beginning of a heredoc on, closed or not, the rest of the text is `unterminated`.
+ * Every token up to the end of the text, without comments and white space. Never throws, in linear time: from the 101st
+ * beginning of a heredoc on, closed or not, the rest of the text is `unterminated`.
  */
 export function tokenize(sql: string): Token[] {
   const tokens: Token[] = [];
@@ -55,7 +55,7 @@ export function tokenize(sql: string): Token[] {
   return tokens;
 }
 
-/** True for an unquoted word equal to `word`, whatever its case. */
+/** True for an unquoted word equal to `word`, ignoring case. */
 export function isWord(token: Token | undefined, word: string): boolean {
   return token?.kind === "word" && token.text.toUpperCase() === word.toUpperCase();
 }
@@ -79,7 +79,7 @@ function skipSpace(sql: string, from: number): number {
   }
 }
 
-/** Where the block comment that starts at `start` ends, or -1. Block comments nest. */
+/** The end of the block comment that starts at `start`, or -1. Block comments nest. */
 function blockCommentEnd(sql: string, start: number): number {
   let depth = 0;
   for (let at = start; at + 1 < sql.length; ) {
@@ -141,7 +141,7 @@ function nextToken(sql: string, start: number): Token {
   return token("punctuation", sql, start, start + (operator?.length ?? 1));
 }
 
-/** `$tag$` where a heredoc may begin; without the same tag further on it is a word. */
+/** `$tag$` where a heredoc may begin; if the tag does not recur it is a word. */
 function heredocAt(sql: string, start: number): string | undefined {
   if (sql[start] !== "$") return undefined;
   return /^\$[A-Za-z0-9_]*\$/.exec(sql.slice(start, start + 130))?.[0];

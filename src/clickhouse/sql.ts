@@ -1,4 +1,4 @@
-/** Writing values and names into ClickHouse SQL. Everything that is not a constant of ours goes through these. */
+/** Writes values and names into ClickHouse SQL. Everything but our own constants must pass through these functions. */
 
 /** A string literal. Escapes what the engine's lexer treats specially, so no content can end the literal. */
 export function literal(value: string): string {
@@ -24,7 +24,7 @@ export function tableName(database: string, table: string): string {
   return `${identifier(database)}.${identifier(table)}`;
 }
 
-/** The value of a bound `{name:String}` parameter in the escaped text form that the engine reads it in. */
+/** The value of a bound `{name:String}` parameter in the engine's escaped text form. */
 export function parameterText(value: string): string {
   const escapes: Readonly<Record<string, string>> = {
     "\\": "\\\\",

@@ -1,6 +1,6 @@
 /**
- * Reads the text of a ClickHouse column type, as `system.columns` prints it, into a small tree. Wrappers that do not
- * change what a value means (`Nullable`, `LowCardinality`, `SimpleAggregateFunction`) are taken off on the way.
+ * Parses the text of a ClickHouse column type, as `system.columns` prints it, into a small tree. Wrappers that do not
+ * change the meaning of a value (`Nullable`, `LowCardinality`, `SimpleAggregateFunction`) are removed.
  */
 
 export type TypeFamily =
@@ -65,12 +65,12 @@ const families: Readonly<Record<string, TypeFamily>> = {
   AggregateFunction: "aggregate",
 };
 
-/** Every level reads its part of the text again: without a bound the time would grow with the square of the length. */
+/** Every level parses its part of the text again: without a bound the time would be quadratic. */
 const maxDepth = 32;
 
 /**
- * Parses any type text. Total: what it does not know, or what is nested deeper than 32 levels, becomes family `other` with
- * the text kept.
+ * Parses any type text and never throws: unknown types, and types nested deeper than 32 levels, become family `other`
+ * with their text.
  */
 export function parseType(text: string): ColumnType {
   return parseAt(text, 0);
@@ -104,7 +104,7 @@ function parseAt(text: string, depth: number): ColumnType {
   return { ...base, items: [], size: sizeOf(name, args) };
 }
 
-/** True for the families whose values are numbers for the engine without a conversion. */
+/** True for families whose values the engine treats as numbers without a conversion. */
 export function isNumeric(type: ColumnType): boolean {
   return type.family === "integer" || type.family === "float" || type.family === "decimal";
 }

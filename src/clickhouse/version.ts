@@ -1,2 +1,4 @@
-/** What `version()` says of the engine that package.json pins, known without starting it. A test compares the two. */
+/**
+ * The result of `version()` for the engine that package.json pins, known without starting it. A test compares the two.
+ */
 export const packagedVersion = "26.7.2.1";

@@ -1,4 +1,4 @@
-/** Lets a request in, or says why not: authentication, the count against the rate limit, authorization. */
+/** Admits or refuses a request: authentication, rate limit, authorization. */
 import type { FastifyRequest } from "fastify";
 import type { Operation } from "../api/operation.ts";
 import { AppError, notFound } from "../lib/errors.ts";
@@ -14,12 +14,12 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Set once the request is admitted. */
     principal: Principal | null;
-    /** Set once it is counted. */
+    /** Set once the request is counted. */
     rate: RateDecision | null;
   }
 }
 
-/** Authenticates, counts and authorizes a request; throws what it may not pass. */
+/** Authenticates, counts and authorizes a request; throws when one of the three fails. */
 export async function admit(
   { authenticator, rateLimiter }: Admission,
   name: Interface,
@@ -57,7 +57,7 @@ function namesWith(prefix: string) {
   };
 }
 
-/** Names and values in turn; none for a request that was not counted. */
+/** Names and values, alternating; empty for a request that was not counted. */
 export function rateHeaders({ rateLimiter }: Admission, name: Interface, { rate }: FastifyRequest): string[] {
   if (rate === null) return [];
   const { limit, left, reset, policy } = names[name];

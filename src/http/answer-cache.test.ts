@@ -17,7 +17,7 @@ test("an answer that was made while something was written is given, and not kept
   const read = Promise.withResolvers<string>();
   const early = cache.of("k", () => read.promise);
   revision += 1;
-  // Others have filled the new revision by the time the early one is done.
+  // Others have filled the new revision by the time the early one finishes.
   await cache.of("other", async () => "x");
   read.resolve("old");
   expect((await early).json).toBe('"old"');

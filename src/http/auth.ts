@@ -1,8 +1,8 @@
 /**
- * Authentication of both interfaces. Failures say nothing about which part was wrong. The digest comparison takes
- * constant time, also for unknown keys. Wrong credentials are counted by address and answered late, past the limit with
- * 429, while right ones still pass at once, so that nobody behind the same address can be locked out (the secrets are
- * 256 random bits: guessing is hopeless, the limit keeps it cheap).
+ * Authentication of both APIs. Errors do not reveal which part was wrong. Digests are compared in constant time, also
+ * for unknown keys. Failures are counted by address, answered late and above the limit with 429, while right
+ * credentials still pass immediately, so that nobody who shares an address can be locked out (secrets are 256 random
+ * bits: guessing is hopeless, the limit only keeps it cheap).
  */
 import type { KeyRole } from "../api/keys.ts";
 import type { FailedLogins } from "../endpoint/auth/failed-logins.ts";
@@ -20,17 +20,17 @@ export class Authenticator {
   readonly #credentials: CredentialStore;
   readonly #failures: FailedLogins;
   readonly #note: (event: AuditEvent) => void;
-  /** Minute and address of the last noted use, by credential. */
+  /** Minute and address of the last recorded use, by credential. */
   readonly #noted = new Map<string, { readonly minute: number; readonly address: string }>();
 
-  /** `note` is told of refusals, and once a minute of each credential and address that is let in. */
+  /** `note` is called for refusals, and once a minute for each admitted credential and address. */
   constructor(credentials: CredentialStore, failures: FailedLogins, note: (event: AuditEvent) => void = () => {}) {
     this.#credentials = credentials;
     this.#failures = failures;
     this.#note = note;
   }
 
-  /** Interface A: HTTP Basic with key id and secret. Throws UNAUTHORIZED or TOO_MANY_REQUESTS. */
+  /** Management API: HTTP Basic with key id and secret. Throws UNAUTHORIZED or TOO_MANY_REQUESTS. */
   async basic(header: string | undefined, address: string): Promise<Principal> {
     const { keyId, digest } = readBasic(header);
     const key = keyId === undefined ? undefined : await this.#credentials.findKeyByKeyId(keyId);
@@ -43,7 +43,7 @@ export class Authenticator {
     return { organizationId: key.organizationId, role: key.role, credentialId: key.id };
   }
 
-  /** Interface B: a bearer token. It reads charts and manages chart sources of its organization. */
+  /** Observability API: a bearer token. It reads charts and manages chart sources of its organization. */
   async bearer(header: string | undefined, address: string): Promise<Principal> {
     const secret = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(header ?? "")?.[1];
     if (secret === undefined) throw unauthorized("Send a bearer token.");
@@ -64,7 +64,7 @@ export class Authenticator {
     return new AppError("TOO_MANY_REQUESTS", "Too many failed logins from this address.");
   }
 
-  /** A credential that nobody knows belongs to no organization. */
+  /** An unknown credential belongs to no organization. */
   #noteRefusal(
     actorType: "api_key" | "access_token",
     credential: Credential | undefined,
@@ -84,7 +84,7 @@ export class Authenticator {
     const { organizationId, id: actor } = credential;
     this.#note({ type: "login", organizationId, actorType, actor, address, detail: "" });
     if (noted?.minute === minute) return;
-    // Not awaited: the answer need not wait for it, and a lost note is corrected by the next use.
+    // Not awaited: the response need not wait for it, and the next use makes up for a lost write.
     const at = new Date(minute * 60_000).toISOString();
     this.#credentials.markUsed(actorType, credential.id, at).catch(() => {});
   }

@@ -1,4 +1,4 @@
-/** Bodies that are small and dear: many values, deep nesting, NUL characters. */
+/** Bodies that are small but expensive: many values, deep nesting, NUL characters. */
 import { expect, test } from "vitest";
 import { AppError } from "../lib/errors.ts";
 import { parseJson } from "./body.ts";

@@ -1,4 +1,4 @@
-/** Reading a JSON body safely: size is limited by the server, nesting and NUL bytes here. */
+/** Parses a JSON body safely: the server limits its size, this file nesting and NUL characters. */
 import { AppError, type Issue } from "../lib/errors.ts";
 
 const maxDepth = 32;
@@ -6,7 +6,7 @@ const maxDepth = 32;
 const maxValues = 100_000;
 const maxIssues = 20;
 
-/** Parses a body. Throws INVALID_JSON or BAD_REQUEST; never a range error, however deep the nesting. */
+/** Parses a body. Throws INVALID_JSON or BAD_REQUEST; never a RangeError, however deep the nesting. */
 export function parseJson(bytes: Buffer): unknown {
   const text = decodeUtf8(bytes);
   if (text.trim() === "") throw new AppError("INVALID_JSON", "The request body is empty; send a JSON document.");
@@ -23,7 +23,7 @@ export function parseJson(bytes: Buffer): unknown {
   } catch (cause) {
     throw new AppError("INVALID_JSON", `The request body is not valid JSON${position(cause)}.`, { cause });
   }
-  // In JSON a NUL can only be written in this way, so most documents need no walk.
+  // JSON can express a NUL only in this way, so most documents need no walk.
   const issues: Issue[] = [];
   if (text.includes("\\u0000")) findNul(value, [], issues);
   if (issues.length > 0) throw new AppError("BAD_REQUEST", "The request body holds NUL characters.", { issues });
@@ -38,7 +38,7 @@ function decodeUtf8(bytes: Buffer): string {
   }
 }
 
-/** Greatest depth of brackets and about how many values there are; cheap, and safe on text that is not JSON. */
+/** Maximum depth of brackets and an estimate of the number of values; cheap, and safe on text that is not JSON. */
 function extent(text: string): { readonly deepest: number; readonly values: number } {
   let depth = 0;
   let deepest = 0;
@@ -57,7 +57,7 @@ function extent(text: string): { readonly deepest: number; readonly values: numb
   return { deepest, values };
 }
 
-/** Collects at most `maxIssues` members with a NUL. `path` is where the value stands, and is so again afterwards. */
+/** Collects at most `maxIssues` members with a NUL. `path` is the value's path, and is unchanged on return. */
 function findNul(value: unknown, path: string[], issues: Issue[]): void {
   if (issues.length >= maxIssues) return;
   if (typeof value === "string") {

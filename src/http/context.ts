@@ -1,4 +1,4 @@
-/** Who makes a request and what it may do: the second argument of every handler. */
+/** The caller of a request and its rights: the second argument of every handler. */
 
 import type { FastifyRequest } from "fastify";
 import type { KeyRole } from "../api/keys.ts";
@@ -9,10 +9,10 @@ import type { Principal } from "./auth.ts";
 export type Context = {
   readonly organizationId: string;
   readonly role: KeyRole;
-  /** Id of the key or token that authenticated the request. */
+  /** Id of the credential that authenticated the request. */
   readonly credentialId: string;
   readonly requestId: string;
-  /** Aborts when the client goes away or the server stops. */
+  /** Aborts when the client disconnects or the server stops. */
   readonly signal: AbortSignal;
 };
 
@@ -22,7 +22,7 @@ export function mayCall(role: KeyRole, access: Access): boolean {
   return ranks[role] >= ranks[access];
 }
 
-/** The context of one request. Its signal is made when it is first asked for: most handlers never wait. */
+/** The context of one request. Its signal is created on first use: most handlers never wait. */
 export class RequestContext implements Context {
   readonly organizationId: string;
   readonly role: KeyRole;
@@ -53,7 +53,7 @@ export class RequestContext implements Context {
     return this.#child.signal;
   }
 
-  /** The request has been answered. */
+  /** Called when the request has been answered. */
   release(): void {
     if (this.#onClose !== undefined) this.#socket.off("close", this.#onClose);
     this.#child?.[Symbol.dispose]();

@@ -1,4 +1,4 @@
-/** Turns any thrown value into an AppError, and an AppError into the body of its interface. */
+/** Converts any thrown value into an AppError, and an AppError into the body of its API. */
 import { AppError, errorCodes, type Issue } from "../lib/errors.ts";
 
 export type Interface = "management" | "observability";
@@ -12,7 +12,10 @@ type ErrorBody = {
   readonly issues?: readonly Issue[];
 };
 
-/** A: `{status, requestId, error: "CODE_WORD: sentence", code, issues?}`; B carries `message` and `error`. */
+/**
+ * Management API: `{status, requestId, error: "CODE_WORD: sentence", code, issues?}`; observability API: `message` and
+ * `error`.
+ */
 export function errorBody(name: Interface, error: AppError, requestId: string): ErrorBody {
   const issues = error.issues === undefined ? {} : { issues: error.issues };
   if (name === "observability") {

@@ -1,15 +1,18 @@
-/** Headers that every answer carries, whoever wrote it. */
+/** Headers of every response, whoever writes it. */
 import type { FastifyInstance } from "fastify";
 
-/** A year: browsers ask for https by themselves from then on. */
+/** One year: until then browsers use https by themselves. */
 const strictTransport = ["strict-transport-security", "max-age=31536000"];
 
-/** Names and values in turn, for answers that are written past the router. They hold secrets, or names of things. */
+/**
+ * Names and values, alternating, for responses that bypass the router. They may contain secrets or names, so they are
+ * not cached.
+ */
 export function fixedHeaders(tls: boolean): string[] {
   return ["cache-control", "no-store", ...safeHeaders(tls)];
 }
 
-/** For answers with an entity tag. Their caller may keep them, and asks each time whether they still hold. */
+/** For responses with an entity tag. Callers may cache them, and must revalidate each time. */
 export function taggedHeaders(tls: boolean): string[] {
   return ["cache-control", "private, no-cache", "vary", "Authorization", ...safeHeaders(tls)];
 }
@@ -18,7 +21,7 @@ function safeHeaders(tls: boolean): string[] {
   return ["x-content-type-options", "nosniff", ...(tls ? strictTransport : [])];
 }
 
-/** For answers that the router sends. One that says how it may be kept is left to say so. */
+/** For responses that the router sends. A response's own Cache-Control is kept. */
 export function addFixedHeaders(server: FastifyInstance, tls: boolean): void {
   const headers = fixedHeaders(tls);
   server.addHook("onSend", async (_request, reply) => {
@@ -29,7 +32,7 @@ export function addFixedHeaders(server: FastifyInstance, tls: boolean): void {
   });
 }
 
-/** For pages with markup: no scripts, nothing from elsewhere, in nobody's frame. */
+/** For pages with markup: no scripts, no other origins, no framing. */
 export const pageHeaders = {
   "content-security-policy":
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",

@@ -1,14 +1,14 @@
 /**
- * The host names by which pages may be asked for. A page elsewhere can point a name of its own at this machine and read
- * what a browser here gets (DNS rebinding); the name is what gives it away.
+ * The host names under which pages may be requested. A page elsewhere can point its own host name to this machine and
+ * read what a browser here receives (DNS rebinding); the Host header reveals it.
  */
 import { isIP } from "node:net";
 
-/** Whether a Host header names this server: one of `names`, a name of this machine, or any address. */
+/** Returns a check whether a Host header names this server: one of `names`, a name of this machine, or any address. */
 export function hostCheck(names: readonly string[]): (header: string | undefined) => boolean {
   const known = new Set([...names.map(plainName), "localhost"]);
   return (header) => {
-    // Without a Host it is no browser.
+    // A client without a Host header is not a browser.
     if (header === undefined) return true;
     const name = nameOf(header);
     return known.has(name) || name.endsWith(".localhost") || isIP(name) !== 0;
@@ -25,7 +25,7 @@ function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, "");
 }
 
-/** The host part of a URL at which a listener on `host` is reached from this machine. */
+/** The host part of a URL for a listener on `host`, as reached from this machine. */
 export function hostInUrl(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
   return host.includes(":") ? `[${host}]` : host;

@@ -29,9 +29,9 @@ export async function renderMetrics(samples: readonly Sample[]): Promise<string>
 }
 
 export type ServiceNumbers = {
-  /** What a service uses of the disk, as last known. */
+  /** Last known disk use of a service. */
   usedBytes(service: Service): number | undefined;
-  /** What its engine says of itself. */
+  /** Metrics reported by its engine. */
   engine(service: Service): readonly Sample[];
 };
 

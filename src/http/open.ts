@@ -1,4 +1,4 @@
-/** Opens the HTTP server: both interfaces with their handlers, and the pages beside them. */
+/** Opens the HTTP server: both APIs with their handlers, and the other pages. */
 import type { FastifyInstance } from "fastify";
 import { openApiDocument } from "../api/openapi.ts";
 import { managementOperations, observabilityOperations } from "../api/operations.ts";
@@ -55,12 +55,12 @@ export type HttpOptions = {
 };
 
 export type Http = {
-  /** Listens as the settings say; resolves with the port and the address that clients use. */
+  /** Listens as configured; resolves with the port and the address that clients use. */
   listen(): Promise<{ readonly port: number; readonly baseUrl: string }>;
   close(): Promise<void>;
 };
 
-/** What several handlers are given. */
+/** Shared by several handlers. */
 type Shared = { readonly limits: OrganizationLimits; readonly endpoint: EndpointFacts };
 
 export async function openHttp(options: HttpOptions): Promise<Http> {
@@ -83,7 +83,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
   return { listen: () => listen(server, config, endpoint), close: () => server.close() };
 }
 
-/** How clients see this machine, perhaps behind a proxy. */
+/** How clients reach this machine, perhaps through a proxy. */
 function publicEndpoint({ config, tls }: HttpOptions): EndpointFacts {
   const url = config.publicUrl === undefined ? undefined : new URL(config.publicUrl);
   const own = tls === undefined ? "http" : "https";

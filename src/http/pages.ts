@@ -19,12 +19,12 @@ export type PageOptions = {
   /** Services whose endpoint could not be opened, each with a sentence. */
   readonly endpointProblems: () => ReadonlyMap<string, string>;
   readonly samples: () => Promise<Sample[]>;
-  /** Names by which pages may be asked for, besides addresses and those of this machine. */
+  /** Names under which pages may be requested, besides addresses and those of this machine. */
   readonly hosts: readonly string[];
-  /** Lets a scraper in; without one, metrics are for this machine only. */
+  /** The scraper's token; without one, metrics are available from this machine only. */
   readonly metricsToken: string | undefined;
   readonly failedLogins: FailedLogins;
-  /** What confines engines and pipe workers on this machine. */
+  /** The confinement of engines and pipe workers on this machine. */
   readonly confinement: { readonly confined: boolean; readonly sentence: string };
 };
 
@@ -61,14 +61,14 @@ export function addPages(server: FastifyInstance, options: PageOptions): void {
   });
 }
 
-/** One failure may pass; a loop that fails again and again does not do its work. */
+/** A single failure may be transient; a loop that fails repeatedly does not do its work. */
 function isFailing({ consecutiveFailures }: LoopStatus): boolean {
   return consecutiveFailures >= 3;
 }
 
 /**
- * Names of services and pipes of all organizations are in the metrics. With a token only who has it gets them; without
- * one whoever asks from this machine, unless a proxy says that it asks for somebody else.
+ * Metrics contain names of services and pipes of all organizations. With a token, only its holder gets them; without
+ * one, any caller on this machine, unless a proxy forwards the request for someone else.
  */
 async function admitScraper({ headers, ip }: FastifyRequest, options: PageOptions): Promise<void> {
   const { metricsToken, failedLogins } = options;
@@ -84,7 +84,7 @@ async function admitScraper({ headers, ip }: FastifyRequest, options: PageOption
   throw new AppError("UNAUTHORIZED", "Send the metricsToken as a bearer token.");
 }
 
-/** What proxies add. */
+/** Headers that proxies add. */
 const forwardedHeaders = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 
 function isLoopback(address: string): boolean {

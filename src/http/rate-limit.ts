@@ -1,4 +1,4 @@
-/** How many requests of a key are allowed. */
+/** Limits the requests of each key. */
 import { RateCounter } from "../lib/rate-counter.ts";
 
 export type RateLimit = { readonly limit: number; readonly windowSeconds: number };
@@ -11,7 +11,7 @@ export type RateDecision = {
 };
 
 export class RateLimiter {
-  /** The rule as a header says it. */
+  /** The rule in the form of a response header. */
   readonly policy: string;
   readonly rule: RateLimit;
   readonly #counter: RateCounter;

@@ -1,6 +1,6 @@
 /**
- * The HTTP edge: mounts the operation tables on Fastify, used as a router only. Every answer carries a request id;
- * every error becomes the shape of its interface here and nowhere else.
+ * The HTTP edge: mounts the operation tables on Fastify, used as a router only. Every response carries a request id;
+ * only this file converts errors to the form of their API.
  */
 import { randomUUID } from "node:crypto";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -30,12 +30,12 @@ export type ServerOptions = Admission & {
     readonly operations: Record<string, Operation>;
     readonly handlers: Record<string, AnyHandler>;
   };
-  /** Names the state of the store: see `Database.revision`. */
+  /** Identifies the state of the store: see `Database.revision`. */
   readonly revision: () => number;
   /** Adds routes that are not operations: health, metrics, documents, console. */
   readonly extend: (server: FastifyInstance) => void;
   readonly signal: AbortSignal;
-  /** A request with its body must be there after this; looked at every `checkEveryMs`. Shortened in tests. */
+  /** A request with its body must be complete within this time; checked every `checkEveryMs`. Shortened in tests. */
   readonly requestTimeoutMs?: number;
   readonly checkEveryMs?: number;
 };
@@ -48,7 +48,7 @@ const checkEveryMs = 5_000;
 
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const requestTimeout = options.requestTimeoutMs ?? requestTimeoutMs;
-  // A time for heads that is longer than the one for requests would switch the latter off.
+  // A timeout for heads longer than the one for requests would disable the latter.
   const headersTimeout = Math.min(headersTimeoutMs, requestTimeout);
   const http = { connectionsCheckingInterval: options.checkEveryMs ?? checkEveryMs, headersTimeout };
   const server = fastify({
@@ -76,7 +76,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return server;
 }
 
-/** Interface A paths begin with `/v1`; everything under `/api` is interface B. */
+/** Paths of the management API begin with `/v1`; everything under `/api` is the observability API. */
 function interfaceOf(request: FastifyRequest): Interface {
   return request.url.startsWith("/api/") ? "observability" : "management";
 }
@@ -126,7 +126,7 @@ type Route = {
   readonly name: Interface;
   readonly operation: Operation;
   readonly handler: AnyHandler;
-  /** What every answer carries, names and values in turn. */
+  /** Headers of every response: names and values, alternating. */
   readonly headers: readonly string[];
 };
 
@@ -151,7 +151,10 @@ async function serve(route: Route, request: FastifyRequest, reply: FastifyReply)
   }
 }
 
-/** The kept answer, or 304 for a caller who has it. The envelope's request id differs each time, so the tag is weak. */
+/**
+ * Sends the cached response, or 304 when the caller's copy is current. The envelope's request id differs each time, so
+ * the tag is weak.
+ */
 function sendKept(route: Route, request: FastifyRequest, reply: FastifyReply, { json, tag }: KeptAnswer): unknown {
   const known = namedTags(request.headers["if-none-match"]);
   const isKnown = known.includes(tag) || known.includes("*");
@@ -176,7 +179,7 @@ function readBody(request: FastifyRequest): unknown {
   return parseJson(request.body as Buffer);
 }
 
-/** For answers that are sent through the router. */
+/** For responses that are sent through the router. */
 function addRateHeaders(options: ServerOptions, request: FastifyRequest, reply: FastifyReply): void {
   const headers = rateHeaders(options, interfaceOf(request), request);
   for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);

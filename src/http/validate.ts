@@ -29,7 +29,7 @@ const nouns: Readonly<Record<string, string>> = {
   ...{ object: "an object", record: "an object", array: "a list", null: "null" },
 };
 
-/** What is said where a schema has no words of its own. */
+/** The message for a schema without one of its own. */
 function sentence(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === "invalid_type") return tell(nouns[issue.expected] ?? issue.expected, issue.input);
   if (issue.code !== "invalid_value") return undefined;

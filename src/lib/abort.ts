@@ -1,9 +1,9 @@
 /**
- * Waits and children of an AbortSignal. They remove their listeners again, as everything must that adds one:
+ * Waits and children of an AbortSignal. They remove their listeners again, as all code that adds one must:
  * `AbortSignal.any` and `Promise.race` with a long-lived signal leak a little on every pass (nodejs/node #54614).
  */
 
-/** Resolves after `ms`, or at once when the signal aborts. Never rejects: callers look at `signal.aborted`. */
+/** Resolves after `ms`, or immediately when the signal aborts. Never rejects: callers check `signal.aborted`. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -22,7 +22,10 @@ export type ChildAbort = Disposable & {
   abort(reason?: unknown): void;
 };
 
-/** A controller that aborts with its parent. Dispose it when the work is over, so that the parent forgets it. */
+/**
+ * A controller that aborts with its parent. Dispose it when the work ends, so that its listener is removed from the
+ * parent.
+ */
 export function childOf(parent: AbortSignal): ChildAbort {
   const controller = new AbortController();
   const onAbort = () => controller.abort(parent.reason);

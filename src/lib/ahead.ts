@@ -1,4 +1,4 @@
-/** Pulls items of an async iterable before they are asked for, so that what produces them runs beside the consumer. */
+/** Prefetches items of an async iterable, so that the producer runs concurrently with the consumer. */
 export async function* ahead<T>(source: AsyncIterable<T>, limit: number): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
   const ready: IteratorResult<T>[] = [];

@@ -28,17 +28,17 @@ export class Backoff {
 }
 
 export type RetryOptions<Outcome> = {
-  /** Ends the retries, and the pause between two of them. */
+  /** Ends the retries and the pause between them. */
   readonly signal: AbortSignal;
   readonly backoff: Backoff;
   /**
-   * Says what a failed attempt means. Undefined: try again after a pause. A value ends the retries with it, an error
-   * that is thrown here with that.
+   * Classifies a failed attempt. Undefined: retry after a pause. A returned value ends the retries with that value, a
+   * thrown error with that error.
    */
   readonly classify: (error: unknown) => Outcome | undefined;
 };
 
-/** Repeats the work until it succeeds or `classify` ends it; undefined when the signal has aborted. */
+/** Repeats the work until it succeeds or `classify` ends it; returns undefined when the signal has aborted. */
 export async function retry<T, Outcome = never>(
   work: () => Promise<T>,
   { signal, backoff, classify }: RetryOptions<Outcome>,

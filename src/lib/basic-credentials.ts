@@ -1,11 +1,11 @@
-/** What an `Authorization: Basic` header says (RFC 7617). */
+/** The content of an `Authorization: Basic` header (RFC 7617). */
 export type BasicCredentials = {
   readonly user: string;
   /** Undefined when the credentials have no colon. */
   readonly password: string | undefined;
 };
 
-/** Base64 in either alphabet is read; undefined for anything else, also for another scheme. */
+/** Accepts both base64 alphabets; undefined for anything else, also for another scheme. */
 export function parseBasicCredentials(header: string | undefined): BasicCredentials | undefined {
   const encoded = /^Basic +([A-Za-z0-9+/_-]*={0,2}) *$/i.exec(header ?? "")?.[1];
   if (encoded === undefined) return undefined;

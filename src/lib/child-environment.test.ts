@@ -57,7 +57,7 @@ describe("the environment of a child", () => {
     });
     expect(environment).not.toHaveProperty("AWS_EC2_METADATA_DISABLED");
     expect(environment).not.toHaveProperty("PGPASSWORD");
-    // The folder of the token, which is exchanged for a new file while the child runs.
+    // The folder of the token, which is replaced by a new file while the child runs.
     expect(reads).toEqual(["/etc/our-ca.pem", "/var/run/secrets", "/our-home/.aws"]);
   });
 });

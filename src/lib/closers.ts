@@ -1,4 +1,4 @@
-/** Closes what was opened, last in first out, each step with a name and a time limit. */
+/** Closes opened resources in reverse order, each step with a name and a time limit. */
 import type { Logger } from "./logger.ts";
 
 export class Closers {

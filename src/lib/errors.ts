@@ -1,22 +1,22 @@
 /**
- * One error type and one code table. A message is public: it may reach any caller, so it names fields and states,
- * never secrets, file paths or SQL of ours. The private reason travels as `cause` and is only ever logged.
- * `docs/errors.md` is generated from the table.
+ * One error type and one code table. A message is public: it may reach any caller, so it contains fields and states,
+ * never secrets, file paths or our own SQL. The private reason is the `cause` and is only ever logged. `docs/errors.md`
+ * is generated from the table.
  */
 
 export type Issue = {
   readonly path: string;
   readonly message: string;
-  /** Offset of the mistake in the text at `path`, in UTF-16 units, where it is known. */
+  /** Offset of the mistake in the text at `path`, in UTF-16 units, if known. */
   readonly position?: number;
 };
 
 type CodeRow = {
-  /** HTTP status on both interfaces. */
+  /** HTTP status on both APIs. */
   readonly status: number;
-  /** First word of the `error` sentence on interface A, as the public relative writes it. */
+  /** First word of the `error` sentence on the management API, as in the ClickHouse Cloud API. */
   readonly word: string;
-  /** Whether the same request may succeed later without a change by the caller. */
+  /** True when the same request may succeed later without a change by the caller. */
   readonly retryable: boolean;
   /** What the operator should do. */
   readonly help: string;
@@ -149,7 +149,7 @@ export class AppError extends Error {
   }
 }
 
-/** NOT_FOUND with the one sentence for it; `what` is a noun with a capital. */
+/** NOT_FOUND with its standard sentence; `what` is a capitalized noun. */
 export function notFound(what: string, id: string): AppError {
   return new AppError("NOT_FOUND", `${what} ${id} does not exist.`);
 }
@@ -160,7 +160,7 @@ export function found<T>(value: T | undefined, what: string, id: string): T {
   return value;
 }
 
-/** The sentence a caller may see: an AppError's own message, a fixed one for anything unexpected. */
+/** The sentence for a caller: an AppError's own message, or a fixed one for anything unexpected. */
 export function publicMessage(error: unknown): string {
   return error instanceof AppError ? error.message : "An unexpected error occurred.";
 }

@@ -1,4 +1,4 @@
-/** Equal events are handed on once, with their number. */
+/** Equal events are delivered once, with their count. */
 import { expect, test } from "vitest";
 import { type Counted, EventTally } from "./event-tally.ts";
 

@@ -1,4 +1,4 @@
-/** Counts equal events and hands them on together, so that noting one costs a look-up, however often it happens. */
+/** Counts equal events and delivers them together, so that recording one costs a lookup, however often it happens. */
 
 export type Counted<Event> = {
   readonly event: Event;
@@ -8,7 +8,7 @@ export type Counted<Event> = {
   readonly lastAt: number;
 };
 
-/** Different events that are kept between two flushes; what is beyond is counted as `overflow` makes of it. */
+/** Maximum number of different events between two flushes; further ones are counted as the result of `overflow`. */
 const mostEvents = 500;
 
 export class EventTally<Event extends object> {
@@ -20,7 +20,7 @@ export class EventTally<Event extends object> {
 
   constructor(options: {
     flush: (events: Counted<Event>[]) => void;
-    /** An event that stands for many different ones. */
+    /** Returns an event that represents many different ones. */
     overflow: (event: Event) => Event;
     everyMs?: number;
   }) {
@@ -29,13 +29,13 @@ export class EventTally<Event extends object> {
     this.#everyMs = options.everyMs ?? 1_000;
   }
 
-  /** Counts one. It is handed on within a second. */
+  /** Counts one event. It is delivered within a second. */
   note(event: Event): void {
     const now = Date.now();
     this.add({ event, count: 1, firstAt: now, lastAt: now });
   }
 
-  /** Counts what was counted elsewhere. */
+  /** Adds a count from elsewhere. */
   add({ event, count, firstAt, lastAt }: Counted<Event>): void {
     let key = JSON.stringify(event);
     let kept = event;
@@ -53,7 +53,7 @@ export class EventTally<Event extends object> {
     this.#timer ??= setTimeout(() => this.flush(), this.#everyMs).unref();
   }
 
-  /** Hands on what there is, now. */
+  /** Delivers all counts now. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

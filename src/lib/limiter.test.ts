@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Dice } from "../../harness/random.ts";
 import { eachOf, Limiter, LineFull } from "./limiter.ts";
 
-/** Until promises that have settled have told everybody. */
+/** Lets the callbacks of settled promises run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("a limiter", () => {

@@ -1,12 +1,12 @@
-/** Limits how much runs at a time. */
+/** Limits concurrency. */
 
-/** The line is full: as many wait as may. */
+/** The queue is full. */
 export class LineFull extends Error {}
 
 type LimiterOptions = {
-  /** How many may be inside. */
+  /** Maximum number of concurrent holders. */
   readonly slots: number;
-  /** How many may wait; without it any number. */
+  /** Maximum number of waiting callers; unlimited when undefined. */
   readonly line?: number;
 };
 
@@ -19,14 +19,14 @@ export class Limiter {
     this.#limits = limits;
   }
 
-  /** True when nobody is inside. */
+  /** True when no slot is taken. */
   get isIdle(): boolean {
     return this.#inside === 0;
   }
 
   /**
-   * Waits for a slot, first come, first served. The returned function gives it back; calling it again does nothing.
-   * Rejects with LineFull, or with the signal's reason once it aborts.
+   * Waits for a slot, in order of arrival. The returned function releases it; further calls do nothing. Rejects with
+   * LineFull, or with the signal's reason once it aborts.
    */
   async enter(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
@@ -53,7 +53,7 @@ export class Limiter {
     }
   }
 
-  /** The slot passes to the next one waiting, so that nobody overtakes. */
+  /** The slot passes to the next waiting caller, so that nobody overtakes. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#inside -= 1;
@@ -76,7 +76,10 @@ export class Limiter {
   }
 }
 
-/** Runs `work` for every item, at most `slots` at a time; after a failure nothing new starts, and the first error is thrown. */
+/**
+ * Runs `work` for every item, at most `slots` at a time; after a failure no more items start, and the first error is
+ * thrown.
+ */
 export async function eachOf<T>(items: Iterable<T>, slots: number, work: (item: T) => Promise<void>): Promise<void> {
   const limiter = new Limiter({ slots });
   const running = new Set<Promise<void>>();

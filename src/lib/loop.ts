@@ -1,6 +1,6 @@
 /**
- * A reconciler loop. The body takes no input: a poke, a timer tick and a restart are one code path. It never runs
- * twice at once; a poke during a pass causes exactly one more pass. A failing body is recorded and tried again.
+ * A reconciler loop. The body takes no input: a poke, a timer tick and a restart are one code path. It never runs twice
+ * at once; a poke during a pass causes exactly one more pass. A failed pass is recorded and retried.
  */
 import { sleep } from "./abort.ts";
 import type { Logger } from "./logger.ts";
@@ -38,13 +38,16 @@ export class Loop {
     this.#logger = options.logger.child({ loop: options.name });
   }
 
-  /** Asks for a pass as soon as possible. */
+  /** Requests a pass as soon as possible. */
   poke(): void {
     this.#poked = true;
     this.#wake();
   }
 
-  /** Asks for a pass and resolves when one that began after the call is over, however it went, or after `limitMs`. */
+  /**
+   * Requests a pass and resolves when one that began after the call has ended, with or without an error, or after
+   * `limitMs`.
+   */
   passed(limitMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, limitMs);
@@ -66,7 +69,7 @@ export class Loop {
     };
   }
 
-  /** Runs passes until the signal aborts; resolves when the pass in hand is over. */
+  /** Runs passes until the signal aborts; resolves when the current pass has ended. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#poked = false;

@@ -9,7 +9,7 @@ function linkedFrame(plain: Buffer, blockBytes: number): Buffer {
   const parts = [word(0x184d2204), Buffer.from([0x40, 0x40, 0xc0])];
   for (let at = 0; at < plain.length; at += blockBytes) {
     const block = compressSync(plain.subarray(at, at + blockBytes), plain.subarray(Math.max(0, at - 65_536), at));
-    // Without the size that the binding puts in front.
+    // Without the size that the binding prepends.
     parts.push(word(block.length - 4), block.subarray(4));
   }
   return Buffer.concat([...parts, word(0)]);

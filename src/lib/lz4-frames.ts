@@ -1,14 +1,14 @@
 /**
- * LZ4 frames, in pieces or whole, on the block function of the binding: its own function for frames needs all of a frame
- * and eight times the time. Linked blocks, as the reference library writes them by default, are read with their 64 KiB
- * of history. Checksums are passed over: what carries such frames here has its own.
+ * Reads LZ4 frames, in chunks or whole, with the block function of the binding: its own frame function needs a whole
+ * frame and eight times the time. Linked blocks, which the reference library writes by default, are read with their 64
+ * KiB of history. Checksums are ignored, because the protocols that carry such frames here have their own.
  */
 import { createRequire } from "node:module";
 
 const magic = 0x184d2204;
 const maxHistory = 65_536;
 const uncompressedFlag = 0x80000000;
-/** No byte of a block stands for more than so many. */
+/** A byte of a block expands to at most this many. */
 const maxExpansion = 255;
 
 type FrameInfo = { linked: boolean; blockChecksum: boolean; contentChecksum: boolean; maxBlock: number };
@@ -16,18 +16,18 @@ type Binding = typeof import("lz4-napi");
 
 let binding: Binding | undefined;
 
-/** One or more frames after each other. */
+/** Reads one or more consecutive frames. */
 export class Lz4FrameReader {
   #held: Buffer = Buffer.alloc(0);
   #frame: FrameInfo | undefined;
   #history: Buffer = Buffer.alloc(0);
 
-  /** Whether everything was read, to the end of a frame. */
+  /** True when everything is read, up to the end of a frame. */
   get isDone(): boolean {
     return this.#frame === undefined && this.#held.length === 0;
   }
 
-  /** The plain blocks that are complete now. Throws for what is no LZ4 frame. */
+  /** The plain blocks that are complete now. Throws when the data is not an LZ4 frame. */
   *read(chunk: Buffer): Generator<Buffer> {
     this.#held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     for (;;) {
@@ -94,7 +94,7 @@ export class Lz4FrameReader {
   }
 }
 
-/** Frames that are there as a whole. Throws where they end too early, and when they become more than `maxBytes`. */
+/** Decompresses whole frames. Throws when they are truncated or exceed `maxBytes`. */
 export function unpackLz4Frames(data: Buffer, maxBytes: number): Buffer {
   const reader = new Lz4FrameReader();
   const blocks: Buffer[] = [];

@@ -1,7 +1,7 @@
 /** A range of TCP ports, both ends included. */
 export type PortRange = { readonly first: number; readonly last: number };
 
-/** `21000-21999`. Throws with what is wrong. */
+/** Parses `21000-21999`. Throws with a reason. */
 export function parsePortRange(text: string): PortRange {
   const [, first, last] = /^(\d{1,5})-(\d{1,5})$/.exec(text) ?? [];
   const range = { first: Number(first), last: Number(last) };

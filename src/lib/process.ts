@@ -1,6 +1,6 @@
 /**
- * Finding and ending processes that an earlier run of ours may have left behind. A process is known by its pid *and* its
- * start time, so that a reused pid is never taken for it.
+ * Finds and ends processes that an earlier run may have left. A process is identified by its pid *and* its start time,
+ * so that a reused pid is never mistaken for it.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -20,12 +20,12 @@ export function startTimeOf(pid: number): string | undefined {
   }
 }
 
-/** Notes a child in a pid file, to be ended by `endRecorded` if this process dies without doing so. */
+/** Records a child in a pid file, so that `endRecorded` can end it if this process dies first. */
 export function recordProcess(file: string, pid: number): void {
   writeFileSync(file, JSON.stringify({ pid, startTime: startTimeOf(pid) }));
 }
 
-/** Kills the process noted in the pid file, if it still runs, and waits until it is gone. Removes the file. */
+/** Kills the process in the pid file, if it still runs, and waits until it has ended. Removes the file. */
 export async function endRecorded(file: string): Promise<void> {
   if (!existsSync(file)) return;
   try {
@@ -33,7 +33,7 @@ export async function endRecorded(file: string): Promise<void> {
     if (noted.startTime !== undefined) await endProcess(noted.pid, noted.startTime);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    // A torn pid file names nobody.
+    // A truncated pid file names no process.
   }
   rmSync(file, { force: true });
 }

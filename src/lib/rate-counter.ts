@@ -1,7 +1,9 @@
-/** Counts hits per key in fixed windows, in memory. A window begins with the first hit after the last one ended. */
+/**
+ * Counts hits per key in fixed windows, in memory. A window begins with the first hit after the previous one has ended.
+ */
 
 export type RateWindow = {
-  /** Hits of the window, this one included. */
+  /** Hits in the window, including this one. */
   readonly hits: number;
   /** Ms until the window ends, possibly fractional. */
   readonly leftMs: number;
@@ -9,7 +11,7 @@ export type RateWindow = {
 
 export type RateCounterOptions = {
   readonly windowMs: number;
-  /** Keys that are remembered; beyond, the one that was hit longest ago is forgotten. */
+  /** Maximum number of keys; above it, the least recently hit key is dropped. */
   readonly maxKeys?: number;
   /** The clock, in ms: replaced in tests. */
   readonly now?: (() => number) | undefined;
@@ -19,7 +21,7 @@ export class RateCounter {
   readonly #windowMs: number;
   readonly #maxKeys: number;
   readonly #now: () => number;
-  /** The key that was hit longest ago first. */
+  /** Least recently hit key first. */
   readonly #windows = new Map<string, { endsAt: number; hits: number }>();
 
   constructor({ windowMs, maxKeys = 10_000, now = () => performance.now() }: RateCounterOptions) {
@@ -28,7 +30,7 @@ export class RateCounter {
     this.#now = now;
   }
 
-  /** Keys that are remembered. */
+  /** Number of keys kept. */
   get size(): number {
     return this.#windows.size;
   }

@@ -1,4 +1,4 @@
-/** A function of one immutable object that computes each answer once, for as long as the object lives. */
+/** Memoizes a function of one immutable object, for the lifetime of the object. */
 export function remember<In extends object, Out>(compute: (value: In) => Out): (value: In) => Out {
   const answers = new WeakMap<In, { readonly answer: Out }>();
   return (value) => {

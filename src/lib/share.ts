@@ -1,7 +1,7 @@
-/** Divides named work among equal workers, the same way everywhere and at any time. */
+/** Assigns names to equal workers by hash, with the same result everywhere and at any time. */
 import { createHash } from "node:crypto";
 
-/** Which of `count` workers owns the name, from 0. */
+/** The index, from 0, of the worker out of `count` that owns the name. */
 export function shareOf(name: string, count: number): number {
   return count === 1 ? 0 : createHash("md5").update(name).digest().readUInt32BE() % count;
 }

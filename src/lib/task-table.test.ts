@@ -16,7 +16,7 @@ function setUp() {
   return { clock, failures, tasks, pokes: () => pokes };
 }
 
-/** Until promises that have settled have told everybody. */
+/** Lets the callbacks of settled promises run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test("a key is not free while its action runs, and the end of the action pokes the loop", async () => {
@@ -139,7 +139,7 @@ test("whatever happens in whatever order, actions of a key never overlap and dea
     else if (what === 1 && tasks.isFree(key)) act(key);
     else if (what === 2) open.splice(dice.below(open.length + 1), 1)[0]?.();
     else if (what === 3) clock.now += dice.below(2_000);
-    // What dies again as soon as it is started.
+    // Dies again as soon as it is started.
     else if (tasks.mayStart(key)) {
       starts.set(key, [...(starts.get(key) ?? []), clock.now]);
       tasks.started(key);
@@ -157,7 +157,7 @@ test("whatever happens in whatever order, actions of a key never overlap and dea
   for (const key of keys) {
     expect(begun.get(key), `seed ${seed}: every action runs, in its order`).toEqual(given.get(key));
     const times = starts.get(key) ?? [];
-    // Of the attempts up to a surrender, all but the first two are 250 ms apart at least.
+    // Within the attempts of one series, all but the first two are at least 250 ms apart.
     for (let i = 0; i + maxDeaths <= times.length; i += maxDeaths) {
       for (let n = 2; n < maxDeaths; n += 1) {
         expect((times[i + n] as number) - (times[i + n - 1] as number), `seed ${seed}`).toBeGreaterThanOrEqual(250);

@@ -1,14 +1,14 @@
 /**
- * What a reconciler does beside its loop: at most one action per key at a time, pauses after failed actions, and a record
- * of deaths. An action that throws is reported and tried again by a later pass. A death is the unexpected end of something
- * that the loop keeps running: the first is followed by a start at once, repeated ones by growing pauses, and after
- * `maxDeaths` without a stable run in between the reconciler gives up.
+ * The actions that a reconciler runs beside its loop: at most one per key at a time, pauses after failed actions, and a
+ * record of deaths. An action that throws is reported, and a later pass retries it. A death is the unexpected end of
+ * something that the loop keeps running: the first is followed by an immediate start, repeated ones by growing pauses,
+ * and after `maxDeaths` without a stable run the reconciler gives up.
  */
 import { Backoff } from "./backoff.ts";
 
-/** The pauses grow to 16 s until then, half a minute together. */
+/** Until then the pauses grow to 16 s, half a minute in total. */
 export const maxDeaths = 8;
-/** What runs for longer than this is forgiven its earlier deaths. */
+/** A run longer than this resets the count of deaths. */
 export const stableRunMs = 60_000;
 
 const pauses = { baseMs: 500, capMs: 30_000 };
@@ -27,7 +27,7 @@ type Task = {
 };
 
 export type TaskTableOptions = {
-  /** Asks for a pass of the loop: an action is over. */
+  /** Triggers a pass of the loop, because an action has ended. */
   readonly poke: () => void;
   /** Called with the error of an action that threw. */
   readonly onFailure: (key: string, error: unknown) => void;
@@ -36,10 +36,10 @@ export type TaskTableOptions = {
 };
 
 export type Death = {
-  /** Deaths since the last stable run, this one included. */
+  /** Deaths since the last stable run, including this one. */
   readonly count: number;
   readonly gaveUp: boolean;
-  /** The reason, with the number of attempts when they are over. */
+  /** The reason, with the number of attempts when the last one has failed. */
   readonly message: string;
 };
 
@@ -55,24 +55,24 @@ export class TaskTable {
     this.#now = options.now ?? (() => Date.now());
   }
 
-  /** Keys with an action under way. */
+  /** Keys with a running action. */
   get active(): number {
     return this.#active;
   }
 
-  /** Keys with anything to remember: an action, a pause or a death. */
+  /** Number of keys with an action, a pause or a death. */
   get size(): number {
     return this.#tasks.size;
   }
 
-  /** False while an action of the key runs, in the pause after one that failed, and once the table is closed. */
+  /** False while an action of the key runs, in the pause after a failed one, and once the table is closed. */
   isFree(key: string): boolean {
     const task = this.#tasks.get(key);
     if (task === undefined) return !this.#isClosed;
     return !this.#isClosed && task.action === undefined && this.#now() >= task.noActionBefore;
   }
 
-  /** Runs the action after those of the key that were given before. Ignored once the table is closed. */
+  /** Runs the action after earlier ones of the key. Ignored once the table is closed. */
   run(key: string, action: () => Promise<void>): void {
     if (this.#isClosed) return;
     const task = this.#taskOf(key);
@@ -99,19 +99,19 @@ export class TaskTable {
     return this.#now() >= (this.#tasks.get(key)?.noStartBefore ?? 0);
   }
 
-  /** What runs for the key has been started. */
+  /** Records a start for the key. */
   started(key: string): void {
     const task = this.#tasks.get(key);
     if (task !== undefined) task.startedAt = this.#now();
   }
 
-  /** What was started still runs; a stable run forgives. */
+  /** Records that the key still runs; a stable run resets its deaths. */
   runs(key: string): void {
     const task = this.#tasks.get(key);
     if (task !== undefined && task.deaths > 0 && this.#now() - task.startedAt > stableRunMs) this.forgive(key);
   }
 
-  /** Counts a death. The one that gives up also forgives: whoever asks for a start then asks for all attempts again. */
+  /** Counts a death. The one that gives up also resets the count: a later start request gets all attempts again. */
   died(key: string, reason: string): Death {
     const task = this.#taskOf(key);
     task.deaths += 1;
@@ -122,7 +122,7 @@ export class TaskTable {
     return { count, gaveUp, message: gaveUp ? `gave up after ${count} attempts; ${reason}` : reason };
   }
 
-  /** Forgets the deaths of the key and the pause after them. */
+  /** Resets the deaths of the key and the pause after them. */
   forgive(key: string): void {
     const task = this.#tasks.get(key);
     if (task === undefined) return;
@@ -132,7 +132,7 @@ export class TaskTable {
     this.#forgetBlank(key, task);
   }
 
-  /** Takes no further action; resolves when those under way are over. */
+  /** Accepts no further actions; resolves when the running ones have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#tasks.values()].map((task) => task.action));

@@ -1,18 +1,18 @@
 /**
- * Long work in pieces: between two of them everybody else of this process gets a turn. The clock is one for the whole
- * process, so that the pieces of many callers do not add up in one turn of the event loop.
+ * Long work in slices: between two slices the event loop serves the rest of the process. The clock is shared by the
+ * whole process, so that slices of many callers do not add up in one turn of the event loop.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** A turn that has lasted this long takes no further piece of work. */
+/** A turn that has lasted this long starts no further slice. */
 const longTurnMs = 10;
 
-/** When the first piece of the current turn began. */
+/** Start of the first slice of the current turn. */
 let began: number | undefined;
 
-/** Resolves at once while the turn is young, else in a later one. To be called before each piece of work. */
+/** Resolves immediately while the turn is young, otherwise in a later one. Call it before each slice. */
 export async function ownTurn(): Promise<void> {
-  // Others that waited may have used up the turn in which this one goes on.
+  // Other waiting callers may have used up the turn in which this one continues.
   while (usedMs() > longTurnMs) await nextTurn();
 }
 

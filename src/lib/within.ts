@@ -1,4 +1,4 @@
-/** Resolves when the promise settles, however it does, and at the latest after `ms`; true when it has settled. */
+/** Resolves when the promise settles, either way, and at the latest after `ms`; true when it has settled. */
 export async function settledWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {

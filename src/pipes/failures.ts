@@ -1,4 +1,4 @@
-/** What a failed insert means: try again, the bytes are bad, the source fails, or the destination is not fit. */
+/** Classifies a failed insert: retry, bad bytes, failing source, or unfit destination. */
 import { ClickHouseError } from "../clickhouse/client.ts";
 import { clickHouseCodes, codesOf, isDataError } from "../clickhouse/error-codes.ts";
 import { AppError, describeError } from "../lib/errors.ts";
@@ -9,7 +9,7 @@ export type Failure = {
   readonly kind: FailureKind;
   readonly code: number;
   readonly message: string;
-  /** False for codes that nobody has classified: after some attempts they count as `data`. */
+  /** False for unclassified codes: after some attempts they count as `data`. */
   readonly known: boolean;
 };
 
@@ -37,7 +37,7 @@ const engineCodes = codesOf(
   "KEEPER_EXCEPTION",
   "UNKNOWN_EXCEPTION",
 );
-/** Names and rights that are missing at the destination. */
+/** Missing names and rights at the destination. */
 const destinationCodes = codesOf(
   "NOT_FOUND_COLUMN_IN_BLOCK",
   "DUPLICATE_COLUMN",
@@ -60,7 +60,7 @@ const destinationCodes = codesOf(
 );
 const sourceCodes = codesOf("S3_ERROR", "RECEIVED_ERROR_FROM_REMOTE_IO_SERVER", "POCO_EXCEPTION");
 
-/** What the engine puts at the end when a materialized view failed. Quotes end the texts that a row may have put in. */
+/** What the engine appends when a materialized view failed. A quote ends any text that a row may have supplied. */
 const failedInView = /: while pushing to view [^'"]+\. \([A-Z_\d]+\)(?: \(version [^'"]*\))?\s*$/;
 
 /** Neither time nor another attempt helps. */
@@ -80,9 +80,9 @@ export function failureOf(error: unknown): Failure {
 function ofEngine(error: ClickHouseError): Failure {
   const { code } = error;
   const known = (kind: FailureKind): Failure => ({ kind, code, message: error.message, known: true });
-  // By then the rows are in the table itself: only a repeat of the same insert, under its token, is right.
+  // By then the rows are in the table itself: only a repeat of the same insert, with its token, is right.
   if (failedInView.test(error.message) && !engineCodes.has(code)) return known("destination");
-  // No store says so: it is our own answer to the engine for an object whose bytes cannot be decompressed.
+  // No store sends this: it is our own response to the engine for an object whose bytes cannot be decompressed.
   if (code === clickHouseCodes.S3_ERROR && /HTTP response code: 422\b/.test(error.message)) return known("data");
   if (sourceCodes.has(code)) return known("source");
   // A file whose compression this build of the engine cannot read must not stop the others.
@@ -93,17 +93,17 @@ function ofEngine(error: ClickHouseError): Failure {
   return { kind: "data", code, message: error.message, known: false };
 }
 
-/** The one sentence that users see: without our statement, version and secrets. */
+/** The sentence for users: without our statement, version and secrets. */
 export function sentenceOf(failure: Failure): string {
   const text = failure.message
     .replace(/^Code: \d+\. DB::Exception: /, "")
-    // Only at the end: the texts before it may be a row's own, and its number stands behind them.
+    // Only at the end: the texts before it may come from a row, and its number follows them.
     .replace(/\s*(?:\(version [^()]*(?:\([^()]*\))?\))?\.?\s*$/, "")
     .replace(/: While executing[^('"]*$/, "");
   return scrub(text).slice(0, 1000);
 }
 
-/** Takes out what looks like a credential: signatures and keys of urls and connection strings. */
+/** Removes what looks like a credential: signatures and keys of URLs and connection strings. */
 export function scrub(text: string): string {
   return text
     .replaceAll(

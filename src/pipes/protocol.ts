@@ -1,4 +1,4 @@
-/** What the supervisor and a worker process say to each other over IPC. Everything is JSON. */
+/** IPC messages between the supervisor and a worker process. Everything is JSON. */
 import type { Server } from "node:net";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import type { ErrorCode } from "../lib/errors.ts";
@@ -9,7 +9,7 @@ import type { Destination, Durable } from "../sources/source.ts";
 import type { PipeDestination } from "../store/pipes.ts";
 import type { Confirmation, Intent } from "./durable.ts";
 
-/** A pipe as a worker runs it, secrets included: it travels over IPC only, never on a command line. */
+/** A pipe as a worker runs it, including secrets: it is sent over IPC only, never on a command line. */
 export type Job = {
   readonly pipeId: string;
   readonly epoch: number;
@@ -23,22 +23,22 @@ export type Job = {
   readonly replica: { readonly index: number; readonly count: number; readonly run: string };
   readonly limits: Limits;
   readonly organizationId: string;
-  /** Where the worker may connect to at its start; an `outgoing` message replaces it. */
+  /** Allowed outgoing connections at the worker's start; an `outgoing` message replaces them. */
   readonly outgoing: OutgoingRules;
 };
 
 export type Limits = {
-  /** A source that does not answer for this long fails the pipe. */
+  /** Time after which a source that does not answer fails the pipe. */
   readonly sourceOutageMs: number;
-  /** A connection to a source that brings nothing for this long is taken for broken. */
+  /** Idle time after which a connection to a source counts as broken. */
   readonly sourceSilenceMs: number;
-  /** The same for a destination that refuses inserts. */
+  /** Time after which a destination that refuses inserts fails the pipe. */
   readonly destinationOutageMs: number;
   /** Pause before the second attempt; doubles up to 30 s. */
   readonly retryBaseMs: number;
 };
 
-/** The control plane's side of a worker's calls. Refused for a worker that is not the current one. */
+/** The control plane's side of a worker's calls. Refused for a worker that is not current. */
 export type Calls<D extends Durable = Durable> = {
   begin(intent: Intent<D>): Promise<void>;
   replace(batchId: string, intents: readonly Intent<D>[]): Promise<void>;
@@ -50,9 +50,9 @@ export type Calls<D extends Durable = Durable> = {
   /** Waits until the service answers, waking it if it is idle. It stays awake until the lease is released. */
   acquire(): Promise<{ readonly lease: number; readonly address: ClickHouseAddress }>;
   release(lease: number): Promise<void>;
-  /** The service's engine may read from the address until this worker ends. */
+  /** Permits the service's engine to read from the address until this worker ends. */
   permitEngine(target: Target): Promise<void>;
-  /** A listener that the service's engine may read from until this worker ends. It travels beside the reply. */
+  /** A listener that the service's engine may read from until this worker ends. It is sent with the reply. */
   listenForEngine(): Promise<Server>;
 };
 
@@ -63,7 +63,7 @@ export type WorkerStatus =
 export type ToWorker =
   | { readonly type: "start"; readonly job: Job }
   | { readonly type: "stop" }
-  /** The server has got or given up ports of its own. */
+  /** The server has opened or closed ports of its own. */
   | { readonly type: "outgoing"; readonly ownPorts: readonly number[] }
   | { readonly type: "reply"; readonly id: number; readonly result?: unknown; readonly error?: WireError };
 

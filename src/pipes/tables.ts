@@ -1,4 +1,4 @@
-/** What the engine knows about tables, and which tables the rows of one flow on to through materialized views. */
+/** The engine's facts about tables, and which tables receive a table's rows through materialized views. */
 import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { type Token, tokenize } from "../clickhouse/lexer.ts";
 import { parameterText, tableName } from "../clickhouse/sql.ts";
@@ -11,7 +11,7 @@ export type TableFacts = {
   readonly dedupWindow: number;
   /** Materialized views that read from it. */
   readonly views: readonly { readonly database: string; readonly name: string }[];
-  /** For a materialized view: where it writes to. */
+  /** For a materialized view: the table that it writes to. */
   readonly target: { readonly database: string; readonly name: string } | undefined;
 };
 
@@ -49,7 +49,7 @@ export async function findTable(
   };
 }
 
-/** Every table that rows of this one reach through materialized views, however many steps away. */
+/** Every table that rows of this one reach through materialized views, in any number of steps. */
 export async function sinksOf(client: ClickHouseClient, from: TableFacts): Promise<TableFacts[]> {
   const sinks = new Map<string, TableFacts>();
   const visit = async (table: TableFacts): Promise<void> => {
@@ -66,8 +66,8 @@ export async function sinksOf(client: ClickHouseClient, from: TableFacts): Promi
 }
 
 /**
- * `CREATE MATERIALIZED VIEW a.b UUID '...' TO c.d ...`; without a table behind TO the view has an inner table of its own,
- * which is named after the view's uuid. `system.tables` does not tell that uuid for the embedded engine's `default`.
+ * `CREATE MATERIALIZED VIEW a.b UUID '...' TO c.d ...`; without a table after TO the view has an inner table named
+ * after the view's uuid. `system.tables` does not show that uuid for the embedded engine's `default`.
  */
 async function viewTarget(client: ClickHouseClient, row: Row): Promise<{ database: string; name: string }> {
   const [shown] = await client.rows<{ statement: string }>(

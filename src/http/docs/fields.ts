@@ -34,9 +34,9 @@ type Schema = {
   readonly $defs?: Readonly<Record<string, Schema>>;
 };
 
-/** Deeper members of schemas that hold themselves are left out. */
+/** Deeper members of recursive schemas are left out. */
 const maxDepth = 8;
-/** Bounds that stand for "any integer" are no information. */
+/** Bounds that mean "any integer" are omitted. */
 const anyInteger = Number.MAX_SAFE_INTEGER;
 
 /** Rows in the order of the schema; parents before their members. */
@@ -62,7 +62,7 @@ export function fieldsOf(document: unknown): Field[] {
     const known = new Set(fields.map((field) => field.path));
     for (const [name, member] of Object.entries(schema.properties ?? {})) {
       const memberPath = path === "" ? name : `${path}.${name}`;
-      // Variants of a member share most of theirs.
+      // Variants of a schema share most of their members.
       if (known.has(memberPath)) continue;
       walk(member, memberPath, schema.required?.includes(name) === true, depth + 1);
     }
@@ -78,7 +78,7 @@ export function fieldsOf(document: unknown): Field[] {
   return fields;
 }
 
-/** The schemas of which one holds, without null, or all that hold together. */
+/** The alternatives of a union, without null, or all parts of an intersection. */
 function variantsOf(schema: Schema): readonly Schema[] {
   const given = schema.anyOf ?? schema.oneOf;
   const parts = schema.allOf ?? [];

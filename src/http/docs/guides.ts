@@ -6,7 +6,7 @@ const folder = new URL("../../../docs/", import.meta.url);
 
 export type Guide = { readonly name: string; readonly title: string; readonly text: string };
 
-/** Every guide, in the order of its name. */
+/** Every guide, sorted by name. */
 export function readGuides(): Guide[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith(".md"))
@@ -18,7 +18,7 @@ export function readGuides(): Guide[] {
     });
 }
 
-/** Markup of the guide without its title. Where it names another guide, there is a link. */
+/** Markup of the guide without its title. Names of other guides become links. */
 export function guidePage({ text }: Guide, names: readonly string[]): string {
   const html = marked.parse(text.replace(/^# .+$/m, ""), { async: false });
   return html

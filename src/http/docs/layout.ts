@@ -1,4 +1,4 @@
-/** What all pages of the documentation share. They run no scripts and load nothing from elsewhere. */
+/** The layout of all pages of the documentation. They run no scripts and load nothing from other origins. */
 
 const style = `:root{color-scheme:light dark;--line:light-dark(#d5dae0,#333b44);--soft:light-dark(#57606a,#9aa5b1);--code:light-dark(#f5f7f9,#1e2329);--link:light-dark(#0550ae,#7cb7ff)}
 body{font:16px/1.55 system-ui,sans-serif;margin:0;background:light-dark(#fff,#14171a);color:light-dark(#1b1f24,#dde3ea)}

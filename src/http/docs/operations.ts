@@ -1,4 +1,4 @@
-/** The pages of operations: what is sent, what comes back, an example. */
+/** The pages of operations: request, response, an example. */
 import { z } from "zod";
 import { requestExamples } from "../../api/examples.ts";
 import { type Operation, roleOf } from "../../api/operation.ts";
@@ -54,7 +54,7 @@ function row({ path, type, required, default: fallback, meaning }: Field, io: "i
     fallback === undefined ? "" : `Default: <code>${escapeHtml(fallback)}</code>.`,
   ];
   const breakable = escapeHtml(path).replaceAll(".", ".<wbr>");
-  // In a request null means "not given", for every member that may be left out.
+  // In a request null means "not given", for every optional member.
   const shown = io === "input" && !required ? type.replace(/ or null$/, "") : type;
   return `<tr><td><code>${breakable}</code></td><td>${escapeHtml(shown)}</td><td>${notes.filter(Boolean).join(" ")}</td></tr>`;
 }
@@ -81,7 +81,7 @@ function curl({ method, path }: Operation, body: unknown): string {
   return `curl ${login}${verb} "${url.startsWith("$API") ? url : `$URL${url}`}"${data}`;
 }
 
-/** Like indented JSON, but what fits on a line stays on one. */
+/** Like indented JSON, but a value that fits on a line stays on one. */
 function compactJson(value: unknown, indent = ""): string {
   const flat = JSON.stringify(value, null, 1).replaceAll(/\n\s*/g, " ");
   if (flat.length + indent.length <= 88 || value === null || typeof value !== "object") return flat;

@@ -1,4 +1,4 @@
-/** The documentation that the server itself shows: operations, guides, search. Each page is made once. */
+/** The documentation that the server itself serves: operations, guides, search. Each page is rendered once. */
 import { AppError } from "../../lib/errors.ts";
 import { type Guide, guidePage, readGuides } from "./guides.ts";
 import { escapeHtml, layout } from "./layout.ts";
@@ -41,7 +41,7 @@ export class DocsPages {
     return this.#once(`guide ${name}`, () => layout(guide.title, guidePage(guide, names)));
   }
 
-  /** Operations and guides that hold every word. */
+  /** Operations and guides that contain every word. */
   search(query: string): string {
     const given = query.slice(0, maxQueryLength);
     const words = given.toLowerCase().split(/\s+/).filter(Boolean);

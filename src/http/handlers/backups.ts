@@ -1,4 +1,4 @@
-/** Backups: handlers read rows and write what is asked for; the backups room carries it out. */
+/** Backups: handlers read rows and write requests; the backups room carries them out. */
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { Rescan, RescanScope } from "../../backups/catalogue.ts";
 import { newBackupOf } from "../../backups/reconciler.ts";
@@ -25,11 +25,11 @@ export type BackupDeps = {
   readonly restores: RestoreStore;
   readonly role: BucketRole;
   readonly defaults: BackupDefaults;
-  /** Where the next backup will go. */
+  /** The location and format of the next backup. */
   readonly plannedFacts: () => PlannedFacts;
   readonly retention: (serviceId: string) => Promise<Verdict[]>;
   readonly rescan: (scope: RescanScope, signal: AbortSignal) => Promise<Rescan>;
-  /** Asks the backups loop to look now. */
+  /** Triggers a pass of the backups loop. */
   readonly poke: () => void;
 };
 
@@ -139,7 +139,7 @@ function scheduleHandlers(
           body.backupRetentionPeriodInHours === undefined ? now.retentionHours : body.backupRetentionPeriodInHours,
         startTime: body.backupStartTime === undefined ? now.startTime : body.backupStartTime,
       };
-      // Each of the two says when; the one given last is meant.
+      // Both fields set the schedule; the one given last applies.
       if (body.backupStartTime != null) changed.periodHours = null;
       if (body.backupPeriodInHours != null) changed.startTime = null;
       await backups.setConfiguration(service.id, changed);
@@ -153,7 +153,7 @@ function scheduleHandlers(
   };
 }
 
-/** Backups of this organization alone; those of others, known or not, are the operator's business. */
+/** Only backups of this organization; those of others, known or not, concern the operator. */
 async function scopeOf(deps: BackupDeps, organizationId: string): Promise<RescanScope> {
   const services = await deps.services.listIn(organizationId);
   const backups = await deps.backups.listInOrganization(organizationId);
@@ -165,7 +165,7 @@ async function liveService(deps: BackupDeps, params: ServiceParams): Promise<Ser
   return found(await deps.services.findIn(params.organizationId, params.serviceId), "Service", params.serviceId);
 }
 
-/** Id of a service that exists, or of one that is gone and has backups left. */
+/** Id of an existing service, or of a deleted one that has backups left. */
 async function knownService(deps: BackupDeps, params: ServiceParams): Promise<string> {
   if ((await deps.services.findIn(params.organizationId, params.serviceId)) !== undefined) return params.serviceId;
   const rows = await deps.backups.listIn(params.serviceId);

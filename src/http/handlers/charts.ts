@@ -38,7 +38,7 @@ function send(reply: FastifyReply, outcome: Outcome, contentType: string, meta: 
   const { body, etag, rollups, warnings } = outcome;
   const gzip =
     wantsGzip(reply.request.headers["accept-encoding"]) && (body instanceof Readable || isWorthIt(body ?? []));
-  // Answers may be kept by the caller, but are asked for again: a tag tells whether rows have changed since.
+  // Callers may cache responses, but must revalidate: the tag shows whether rows have changed since.
   reply.header("Cache-Control", etag === undefined ? "no-store" : "private, no-cache");
   reply.header("Vary", "Accept, Accept-Encoding, Authorization");
   if (etag !== undefined) reply.header("ETag", gzip ? `${etag.slice(0, -1)}${gzipSuffix}` : etag);

@@ -81,7 +81,7 @@ export function organizationHandlers(deps: {
   };
 }
 
-/** Stored and shown in UTC, whatever offset was sent; null and undefined pass through. */
+/** Stored and shown in UTC, whatever offset was sent; null and undefined are unchanged. */
 function utc<T extends null | undefined>(time: string | T): string | T {
   return typeof time === "string" ? new Date(time).toISOString() : time;
 }

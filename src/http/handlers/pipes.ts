@@ -1,4 +1,4 @@
-/** Pipes: handlers check and write what is asked for; the pipes supervisor makes it so. */
+/** Pipes: handlers check and write the desired state; the pipes supervisor carries it out. */
 import { withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { pipeOperations } from "../../api/pipes.ts";
@@ -19,7 +19,7 @@ export type PipeDeps = {
   readonly limits: OrganizationLimits;
   /** Gauges of the running workers of a pipe. */
   readonly gauges: (pipeId: string) => Readonly<Record<string, number>>;
-  /** Asks the supervisor to look now. */
+  /** Triggers a pass of the supervisor. */
   readonly poke: () => void;
 };
 
@@ -128,7 +128,7 @@ async function find(deps: PipeDeps, params: PipeParams): Promise<Pipe> {
   return found(pipe, "Pipe", params.pipeId);
 }
 
-/** The pipe as it is after a change, which the supervisor is told of. */
+/** The pipe after a change, which pokes the supervisor. */
 async function changed(deps: PipeDeps, params: PipeParams): Promise<Pipe> {
   deps.poke();
   return await find(deps, params);
@@ -144,7 +144,7 @@ function refuseUnlessRunning(service: Service, what: "creation" | "update" | "di
   throw new AppError("SERVICE_NOT_RUNNING", message);
 }
 
-/** `stop` is possible in every state, `start` in those that rest, `resync` for databases. */
+/** `stop` is possible in every state, `start` in final and stopped states, `resync` for databases. */
 async function command(pipes: PipeStore, pipe: Pipe, name: "start" | "stop" | "resync"): Promise<void> {
   if (name === "stop") return await pipes.change(pipe.id, { desiredState: "stopped" });
   if (name === "resync") {

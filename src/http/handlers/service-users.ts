@@ -8,7 +8,7 @@ import type { Context } from "../context.ts";
 
 type Deps = {
   readonly services: ServiceStore;
-  /** Asks the reconciler and the gateway to look now. */
+  /** Triggers a pass of the reconciler and the gateway. */
   readonly poke: () => void;
   readonly limits: OrganizationLimits;
 };

@@ -1,4 +1,4 @@
-/** Services: handlers read rows and write what is asked for; the services reconciler makes it so. */
+/** Services: handlers read rows and write the desired state; the services reconciler carries it out. */
 
 import { type Input, withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
@@ -27,11 +27,11 @@ export type ServiceDeps = {
   readonly endpoint: EndpointFacts;
   readonly ports: Pick<ServicePorts, "pick" | "require">;
   readonly live: (service: Service) => LiveFacts;
-  /** Quota of disk of new services, in GiB; undefined: none. */
+  /** Disk quota of new services, in GiB; undefined: none. */
   readonly defaultDiskGb: number | undefined;
-  /** Asks the reconciler and the gateway to look now. */
+  /** Triggers a pass of the reconciler and the gateway. */
   readonly poke: () => void;
-  /** Resolves when the gateway has looked at what services there are, or after a short time. */
+  /** Resolves when the gateway has read the services, or after a short time. */
   readonly endpointsOpen: () => Promise<void>;
   readonly limits: OrganizationLimits;
   readonly backups: BackupStore;
@@ -63,7 +63,7 @@ function recordHandlers(
       const password = newSecret();
       const id = await services.create(await newServiceOf(deps, params.organizationId, body, password), deps.limits);
       deps.poke();
-      // A client that connects as soon as it knows the endpoint is not to be refused.
+      // A client that connects as soon as it gets the endpoint must not be refused.
       await deps.endpointsOpen();
       return { service: details(deps, await findService(services, { ...params, serviceId: id })), password };
     },
@@ -137,7 +137,7 @@ function details(deps: ServiceDeps, service: Service) {
   return serviceDetailsOf(service, deps.endpoint, deps.live(service));
 }
 
-/** What is asked for, with defaults filled in. Refuses sizes that no service can have. */
+/** The request with defaults filled in. Refuses unsupported sizes. */
 async function newServiceOf(
   deps: ServiceDeps,
   organizationId: string,
@@ -175,7 +175,7 @@ async function portFor({ ports }: ServiceDeps, wanted: number | undefined): Prom
 
 type FillBody = { backupId?: string | undefined; restorePipes?: PipesChoice | undefined; force?: boolean | undefined };
 
-/** Asks for the new service to be filled from a backup; refuses a backup that is not fit for it. */
+/** Requests a restore into the new service; refuses an unsuitable backup. */
 async function fillFrom(deps: ServiceDeps, organizationId: string, body: FillBody): Promise<NewService["alongside"]> {
   if (body.backupId === undefined) return undefined;
   const backup = found(await deps.backups.findIn(organizationId, body.backupId), "Backup", body.backupId);
@@ -187,12 +187,12 @@ async function fillFrom(deps: ServiceDeps, organizationId: string, body: FillBod
   };
 }
 
-/** `start` does not wake an idle service and `awake` does not start a stopped one, as the relative behaves. */
+/** `start` does not wake an idle service and `awake` does not start a stopped one, as in the ClickHouse Cloud API. */
 async function command(services: ServiceStore, service: Service, name: "start" | "stop" | "awake"): Promise<void> {
   if (name === "stop") return await services.setDesired(service.id, "stopped");
   if (name === "start") {
     if (service.desiredState !== "running") await services.setDesired(service.id, "running");
-    // Starting a failed service is the operator's "try again": it forgets the deaths counted so far.
+    // Starting a failed service means "try again": it resets the count of deaths.
     else if (service.state === "failed") await services.requestWake(service.id);
     return;
   }
@@ -216,7 +216,7 @@ function refuseReplicas(numReplicas: number | undefined): void {
   throw new AppError("BAD_REQUEST", `numReplicas ${message}.`, { issues: [{ path: "numReplicas", message }] });
 }
 
-/** `remove` is carried out before `add`; both match entries by key. Undefined: no change. */
+/** `remove` is applied before `add`; both match entries by key. Undefined: no change. */
 function applyListChange<T>(
   current: readonly T[],
   change: { add?: T[] | undefined; remove?: T[] | undefined } | undefined,

@@ -47,7 +47,7 @@ export function backupDetailsOf(backup: Backup, role: BucketRole): z.input<typeo
   };
 }
 
-/** A start time means one backup a day. */
+/** A start time implies one backup a day. */
 export function configurationOf(
   value: BackupConfiguration,
   defaults: BackupDefaults,

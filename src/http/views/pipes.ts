@@ -1,4 +1,4 @@
-/** Pipes as the API shows them: what the user sent, without secrets and roles, and nothing filled in. */
+/** Pipes as the API shows them: the members that the user sent, without secrets and roles, and no defaults. */
 import type { z } from "zod";
 import type { pipeDetails, pipeRecord } from "../../api/pipes.ts";
 import type { Pipe } from "../../store/pipes.ts";

@@ -5,14 +5,14 @@ import type { serviceDetails, serviceRecord } from "../../api/services.ts";
 import { packagedVersion } from "../../clickhouse/version.ts";
 import type { Service } from "../../store/services.ts";
 
-/** What is known of a service besides what is stored. */
+/** Facts about a service that are not stored. */
 export type LiveFacts = {
   /** Milliseconds since 1970. */
   readonly lastActivityAt: number | undefined;
   readonly diskUsedBytes: number | undefined;
-  /** A sentence when the service is over its quota of disk. */
+  /** A sentence when the service is over its disk quota. */
   readonly diskProblem: string | undefined;
-  /** A sentence when nobody can reach the service, because its port could not be opened. */
+  /** A sentence when the service is unreachable, because its port could not be opened. */
   readonly endpointProblem: string | undefined;
   /** A sentence when the limit of memory is not the one that was asked for. */
   readonly memoryNote: string | undefined;
@@ -20,12 +20,12 @@ export type LiveFacts = {
 
 export type EndpointFacts = { readonly protocol: "http" | "https"; readonly host: string };
 
-/** Exactly the contract's record: no member of ours. */
+/** Exactly the contract's record, without additional members. */
 export function serviceRecordOf(service: Service, endpoint: EndpointFacts): z.input<typeof serviceRecord> {
   return {
     id: service.id,
     name: service.name,
-    // A service that never ran is going to run on the engine at hand.
+    // A service that never ran will run on the packaged engine.
     databaseVersion: service.databaseVersion === "" ? packagedVersion : service.databaseVersion,
     endpoints: [{ protocol: endpoint.protocol, host: endpoint.host, port: service.port, username: "default" }],
     minTotalMemoryGb: service.minReplicaMemoryGb * service.numReplicas,

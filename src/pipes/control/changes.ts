@@ -1,4 +1,4 @@
-/** What a patch changes: mutable members are merged, unchanged immutable ones tolerated, changed ones refused. */
+/** Applies a patch: mutable members are merged, unchanged immutable ones tolerated, changed ones refused. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
@@ -16,7 +16,7 @@ type Settings = z.output<typeof createPipeBody>["settings"];
 
 export type CheckedChange = {
   readonly change: PipeChange;
-  /** The source as it will be, when it changes: to be checked before it is saved. */
+  /** The new source, when it changes; it must be checked before it is saved. */
   readonly config: JsonObject | undefined;
   readonly kind: SourceKind;
   readonly table: Destination;
@@ -51,7 +51,7 @@ export function checkChange(pipe: Pipe, secrets: Record<string, unknown>, body: 
   };
 }
 
-/** Omitted members keep their value, null takes one away. */
+/** Omitted members keep their value, null removes one. */
 export function mergeSettings(
   current: Readonly<Record<string, number | boolean>>,
   change: NonNullable<Settings>,

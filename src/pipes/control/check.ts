@@ -1,4 +1,4 @@
-/** The checks of a new or changed pipe that ask its source and its service, within a bounded time. */
+/** Checks of a new or changed pipe that contact its source and its service, within a bounded time. */
 
 import { ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import { abortable } from "../../lib/abort.ts";
@@ -43,7 +43,7 @@ export type PipeChecksOptions = {
   readonly acquire: AcquireService;
   readonly policy: OutgoingPolicy;
   readonly permits: Permits;
-  /** Checks of one organization that run at the same time. */
+  /** Maximum number of concurrent checks of one organization. */
   readonly limit: number;
 };
 
@@ -57,7 +57,7 @@ export class PipeChecks {
     this.#options = options;
   }
 
-  /** Throws SOURCE_* or DESTINATION_INVALID with what is wrong; TOO_MANY_REQUESTS at the limit. */
+  /** Throws SOURCE_* or DESTINATION_INVALID with the reason; TOO_MANY_REQUESTS at the limit. */
   async reachable(request: CheckRequest, requestSignal: AbortSignal): Promise<void> {
     await this.#withService(request, requestSignal, async (client, network, signal) => {
       await checkDestination(client, request);
@@ -65,7 +65,7 @@ export class PipeChecks {
     });
   }
 
-  /** Fields and types that samples of the source have, as the service's engine infers them. Throws as `reachable`. */
+  /** Fields and types of samples of the source, as the service's engine infers them. Throws like `reachable`. */
   async discover(request: DiscoverRequest, requestSignal: AbortSignal): Promise<readonly FoundField[]> {
     const { kind, config } = request;
     const connector = await connectorOf(kind.key);
@@ -117,7 +117,7 @@ export class PipeChecks {
     }
   }
 
-  /** Takes a place; the function returned gives it back. */
+  /** Takes a slot; the returned function releases it. */
   #begin(organizationId: string): () => void {
     const running = this.#running.get(organizationId) ?? 0;
     const { limit } = this.#options;
@@ -149,7 +149,7 @@ async function checkSource(
   await connector.check(request.config ?? {}, options, signal);
 }
 
-/** What the engine says about a sample is said about the source. */
+/** An engine error about a sample is reported as an error of the source. */
 function queryOf(client: ClickHouseClient, signal: AbortSignal): Query {
   return async (sql, options = {}) => {
     try {

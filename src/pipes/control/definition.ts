@@ -1,4 +1,4 @@
-/** From what a request says to a pipe in the store, and from there to a job of a worker. */
+/** Converts a request into a stored pipe, and a stored pipe into a worker's job. */
 import type { z } from "zod";
 import { withoutNulls } from "../../api/operation.ts";
 import type { createPipeBody } from "../../api/pipes.ts";
@@ -10,7 +10,7 @@ import type { Destination, SourceKind } from "../../sources/source.ts";
 import type { NewPipe, Pipe, PipeDestination } from "../../store/pipes.ts";
 import type { Job } from "../protocol.ts";
 
-/** Of all columns together: reading them holds up every other request. */
+/** Limit of all columns together: parsing them blocks every other request. */
 const maxTypesLength = 262_144;
 
 type CreateBody = z.output<typeof createPipeBody>;
@@ -23,7 +23,10 @@ export type Checked = {
   readonly pipe: NewPipe;
 };
 
-/** The one kind that a source names, with what is wrong with its members. Throws BAD_REQUEST unless it is one. */
+/**
+ * The single kind that a source contains, with the issues of its members. Throws BAD_REQUEST unless there is exactly
+ * one.
+ */
 export function checkSource(arms: Readonly<Record<string, unknown>>) {
   const keys = Object.keys(arms).filter((name) => arms[name] !== undefined);
   if (keys.length !== 1) {
@@ -37,7 +40,7 @@ export function checkSource(arms: Readonly<Record<string, unknown>>) {
   return { key, kind, config, issues };
 }
 
-/** Everything that can be said about a request without asking anybody; throws BAD_REQUEST with every issue. */
+/** Checks whatever can be checked in a request alone; throws BAD_REQUEST with every issue. */
 export function checkDefinition(serviceId: string, body: CreateBody): Checked {
   const given = withoutNulls(body);
   const { validateSamples, ...arms } = given.source;
@@ -77,7 +80,7 @@ function fail(issues: readonly Issue[]): never {
   throw new AppError("BAD_REQUEST", list, { issues });
 }
 
-/** A connector that makes its tables itself takes names and columns from the source. */
+/** A connector that creates its tables itself takes names and columns from the source. */
 function ownedTableIssues(destination: PipeDestination, mappings: NewPipe["fieldMappings"]): Issue[] {
   const issues: Issue[] = [];
   const message = "must be absent: the tables of this kind of source follow from its tableMappings";
@@ -182,7 +185,7 @@ export function tableOf(
   };
 }
 
-/** Secret members go into the sealed part; what is safe to show of one stays, as the kind shows it. */
+/** Secret members move to the encrypted part; the kind may keep a displayable form of them. */
 export function splitSecrets(kind: SourceKind, config: JsonObject) {
   const shown = kind.shown?.(config) ?? config;
   const plain: Record<string, unknown> = {};
@@ -219,7 +222,7 @@ function withoutRoles(destination: PipeDestination & { roles?: unknown }): PipeD
   return rest;
 }
 
-/** What the supervisor adds to the pipe itself. */
+/** The members of a job that the supervisor adds to the pipe. */
 export type JobParts = Pick<Job, "replica" | "limits" | "organizationId" | "outgoing">;
 
 export function jobOf(pipe: Pipe, secrets: Record<string, unknown>, parts: JobParts): Job {

@@ -1,4 +1,4 @@
-/** Pipes in the Prometheus text. Reads the store and what workers reported: never wakes anything. */
+/** Metrics of pipes for Prometheus. Reads the store and worker reports: never wakes a service. */
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 
 export type PipeSample = {

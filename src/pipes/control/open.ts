@@ -16,7 +16,7 @@ export type PipesOptions = {
   readonly logger: Logger;
   /** The service's running engine. */
   readonly acquire: AcquireService;
-  /** Why a service takes no rows for want of disk. */
+  /** Why a service accepts no rows for lack of disk. */
   readonly diskProblem: DiskProblem;
   readonly policy: OutgoingPolicy;
   readonly permits: Permits;

@@ -1,6 +1,6 @@
 /**
- * One worker process as the supervisor sees it. Its calls are answered only while it is the current one: a worker that
- * was replaced can change nothing any more.
+ * One worker process as the supervisor sees it. Its calls are answered only while it is current: a replaced worker can
+ * change nothing.
  */
 import type { ChildProcess } from "node:child_process";
 import { Server } from "node:net";
@@ -24,7 +24,7 @@ export type AcquireService = (
   signal: AbortSignal,
 ) => Promise<{ readonly address: ClickHouseAddress; release(): void }>;
 
-/** A sentence when the service has no room for more data. */
+/** A sentence when the service has no disk left for more data. */
 export type DiskProblem = (serviceId: string) => Promise<string | undefined>;
 
 export type ReplicaParts = {
@@ -37,7 +37,7 @@ export type ReplicaParts = {
   readonly pidFile: string;
   readonly process: Omit<WorkerProcessOptions, "config">;
   readonly logger: Logger;
-  /** Something that the supervisor should look at has changed. */
+  /** Called when something has changed that the supervisor should check. */
   readonly changed: () => void;
 };
 
@@ -86,7 +86,7 @@ export class Replica {
     return this.#gauges;
   }
 
-  /** True when the process is gone. */
+  /** True when the process has ended. */
   get over(): boolean {
     return this.#over;
   }
@@ -104,12 +104,12 @@ export class Replica {
     return this.#child.pid;
   }
 
-  /** Ports that the worker must not connect to from now on. */
+  /** Sends the ports that the worker must not connect to from now on. */
   tellOwnPorts(ownPorts: readonly number[]): void {
     if (!this.#over) this.#send({ type: "outgoing", ownPorts });
   }
 
-  /** Lets inserts in hand end, for a while; resolves when the process is gone. */
+  /** Lets inserts in progress finish, for a limited time; resolves when the process has ended. */
   async stop(): Promise<void> {
     if (this.#over) return;
     this.#send({ type: "stop" });
@@ -147,7 +147,7 @@ export class Replica {
     const forms = this.#forms;
     return {
       begin: async (intent) => {
-        // Here and not at the engine: a batch that was begun must be inserted, whatever else happens.
+        // Checked here and not in the engine: a batch that was begun must be inserted in any case.
         const problem = await this.#parts.diskProblem(this.#parts.serviceId);
         if (problem !== undefined) throw new AppError("LIMIT_REACHED", problem);
         await ledger.begin(pipeId, forms.writeIntent(intent));
@@ -190,7 +190,7 @@ export class Replica {
     };
   }
 
-  /** A listener that goes along is the worker's alone afterwards. */
+  /** A listener sent along belongs to the worker alone afterwards. */
   #send(message: ToWorker, listener?: Server): void {
     if (this.#child.connected) this.#child.send(message, listener, () => listener?.close());
     else listener?.close();

@@ -11,7 +11,7 @@ const final: readonly PipeState[] = ["Completed", "Failed", "InternalError"];
 
 describe("the action", () => {
   const table = [
-    // wanted, service, then the action for each of `observed` in its order
+    // desired, service, then the action for each of `observed` in its order
     ["running", "present", "start start rest watch end recover finish"],
     ["running", "away", "wait wait rest end end end finish"],
     ["stopped", "present", "stop rest stop stop stop stop stop"],

@@ -19,7 +19,7 @@ import type { WorkerStatus } from "../protocol.ts";
 
 export type WantedPipe = "running" | "stopped" | "resync" | "deleted";
 export type ObservedPipe = "absent" | "stopped" | "final" | "running" | "outdated" | "died" | "settled";
-/** `away` is a service without an engine that would wake for a pipe. */
+/** `away`: a service whose engine would not wake for a pipe. */
 export type ServicePresence = "present" | "away";
 
 export type PipeAction =
@@ -88,7 +88,7 @@ export function observedOf(
   return isFinal(shownState(workers.workers.map(({ status }) => status)).state) ? "settled" : "running";
 }
 
-/** An idle service counts as present: it is woken when a pipe has work. */
+/** An idle service counts as present: it wakes when a pipe has work. */
 export function presenceOf(service: { desiredState: string; state: string } | undefined): ServicePresence {
   if (service === undefined || service.desiredState !== "running") return "away";
   return ["running", "idle", "awaking", "degraded", "starting"].includes(service.state) ? "present" : "away";
@@ -96,7 +96,7 @@ export function presenceOf(service: { desiredState: string; state: string } | un
 
 export type Shown = { readonly state: PipeState; readonly reason: string | null };
 
-/** The worst word of all workers wins; a pipe is completed when all of them are. */
+/** The worst status of all workers wins; a pipe is completed when all of them are. */
 export function shownState(statuses: readonly WorkerStatus[]): Shown {
   const failed = statuses.find((status) => status.phase === "failed");
   if (failed?.phase === "failed") return { state: "Failed", reason: failed.reason };
@@ -110,12 +110,12 @@ export function shownState(statuses: readonly WorkerStatus[]): Shown {
   return { state: "Running", reason: null };
 }
 
-/** True of a worker that has said how its work ended. */
+/** True for a worker that has reported its outcome. */
 export function hasOutcome(status: WorkerStatus): boolean {
   return status.phase === "completed" || status.phase === "failed";
 }
 
-/** States that last until somebody edits the pipe or gives a command. */
+/** States that last until the pipe is edited or receives a command. */
 function isFinal(state: PipeState): boolean {
   return state === "Completed" || state === "Failed" || state === "InternalError";
 }

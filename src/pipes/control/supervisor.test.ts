@@ -1,4 +1,4 @@
-/** The supervisor against workers that are objects: every word, death and delay is under the test's control. */
+/** The supervisor against workers that are objects: the test controls every status, death and delay. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -110,7 +110,7 @@ async function setUp() {
     const pipe = await pipes.find(id);
     return pipe && { state: pipe.state, reason: pipe.lastError };
   };
-  /** Passes until the pipe is in the state and has so many live workers. */
+  /** Runs passes until the pipe is in the state and has this many live workers. */
   const until = (state: string | undefined, count: number) =>
     vi.waitFor(
       async () => {

@@ -1,7 +1,7 @@
 /**
- * Makes every pipe what is asked for: starts its workers, stops them, starts dead ones again, and writes the pipe's
- * state. The body takes no input; whatever takes time runs beside it, one action per pipe, and pokes the loop when it is
- * over. Only this file writes pipe states.
+ * Brings every pipe to its desired state: starts and stops its workers, restarts dead ones, and writes the pipe's
+ * state. The body takes no input; longer work runs beside it, one action per pipe, and pokes the loop when it ends.
+ * Only this file writes pipe states.
  */
 
 import { randomUUID } from "node:crypto";
@@ -27,10 +27,10 @@ import type { AcquireService, DiskProblem, Replica, ReplicaParts } from "./repli
 import { hasOutcome, observedOf, pipeAction, presenceOf, type Shown, shownState, wantedOf } from "./state.ts";
 import { problemOf } from "./stored-definition.ts";
 
-/** A worker process, as much of it as the supervisor uses. */
+/** The part of a worker process that the supervisor uses. */
 export type PipeWorker = Pick<Replica, "status" | "gauges" | "over" | "how" | "pidFile" | "tellOwnPorts" | "stop">;
 
-/** The workers of a pipe, started together with the definition of a generation. */
+/** The workers of a pipe, started together with the definition of one generation. */
 type Run = { readonly generation: number; readonly workers: PipeWorker[] };
 
 export type SupervisorOptions = {
@@ -40,7 +40,7 @@ export type SupervisorOptions = {
   readonly acquire: AcquireService;
   readonly diskProblem: DiskProblem;
   readonly logger: Logger;
-  /** Pid files of workers live in its folder `pipes`, compiled code of each pipe in `cache/pipes`. */
+  /** Contains the workers' pid files in `pipes`, and each pipe's compile cache in `cache/pipes`. */
   readonly dataDir: string;
   readonly limits: Limits;
   /** Where workers may connect to. */
@@ -82,7 +82,7 @@ export class PipesSupervisor {
     }
   }
 
-  /** Ends every worker; states stay as they are, so that the next start brings the same pipes back. */
+  /** Stops every worker; states stay as they are, so that the next start runs the same pipes. */
   async close(): Promise<void> {
     await this.#tasks.close();
     await Promise.all([...this.#runs.keys()].map((id) => this.#end(id)));
@@ -97,7 +97,7 @@ export class PipesSupervisor {
     return sums;
   }
 
-  /** Running workers learn of the ports of new services. */
+  /** Sends running workers the ports of new services. */
   #tellOwnPorts(): void {
     const { ownPorts } = this.#options.policy.rules;
     if (ownPorts.join() === this.#toldPorts) return;
@@ -105,7 +105,7 @@ export class PipesSupervisor {
     for (const { workers } of this.#runs.values()) for (const worker of workers) worker.tellOwnPorts(ownPorts);
   }
 
-  /** Workers that outlived the control plane before this one. */
+  /** Ends workers that outlived an earlier control plane. */
   async #endLeftovers(): Promise<void> {
     if (this.#swept) return;
     mkdirSync(this.#runDir, { recursive: true, mode: 0o700 });
@@ -115,7 +115,7 @@ export class PipesSupervisor {
 
   async #look(id: string): Promise<void> {
     if (!this.#tasks.isFree(id)) return;
-    // Read after knowing that no action runs: only actions and this pass write states, so this pipe is not a stale one.
+    // Read after checking that no action runs: only actions and this pass write states, so this pipe is current.
     const pipe = await this.#options.pipes.find(id);
     if (pipe === undefined || !this.#tasks.isFree(id)) return;
     const service = await this.#options.services.find(pipe.serviceId);
@@ -148,14 +148,14 @@ export class PipesSupervisor {
     await this.#show(pipe, run);
   }
 
-  /** Writes what the workers say. */
+  /** Writes the state that the workers report. */
   async #show(pipe: Pipe, run: Run | undefined): Promise<void> {
     const shown = shownState((run?.workers ?? []).map((worker) => worker.status));
     await this.#setState(pipe, shown.state, shown.reason);
   }
 
   async #start(pipe: Pipe): Promise<void> {
-    // A restart after a death keeps its word and reason until the worker says something else.
+    // A restart after a death keeps state and reason until the worker reports another state.
     if (pipe.state !== "Degraded") await this.#setState(pipe, "Provisioning", null);
     const secrets = await this.#options.pipes.secrets(pipe.id);
     const problem = problemOf(pipe, fullConfig(pipe, secrets));
@@ -253,7 +253,9 @@ export class PipesSupervisor {
     return join(this.#options.dataDir, "cache", "pipes", pipeId);
   }
 
-  /** What the connector made at the source goes with the pipe; a source that is gone does not keep the pipe alive. */
+  /**
+   * Removes what the connector created at the source; an unreachable source does not keep the pipe from being deleted.
+   */
   async #cleanUp(pipe: Pipe): Promise<void> {
     try {
       const connector = await connectorOf(pipe.sourceKind);
@@ -272,7 +274,7 @@ export class PipesSupervisor {
     return (await this.#options.services.find(pipe.serviceId))?.organizationId ?? "";
   }
 
-  /** For a pipe whose row is gone. */
+  /** For a pipe whose row is deleted. */
   async #forget(pipeId: string): Promise<void> {
     await this.#end(pipeId);
     this.#tasks.forgive(pipeId);
@@ -294,7 +296,7 @@ export class PipesSupervisor {
   }
 }
 
-/** Cleaning up at a source reads nothing of it. */
+/** Cleaning up at a source reads nothing from it. */
 const noReads: Pick<NetworkContext, "permitEngine" | "listenForEngine"> = {
   permitEngine: async () => {},
   listenForEngine: async () => {

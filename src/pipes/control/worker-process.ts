@@ -1,4 +1,4 @@
-/** Starts the process of a pipe's worker behind its wall. */
+/** Starts the confined process of a pipe's worker. */
 import type { ChildProcess } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,19 +10,19 @@ import type { JsonObject } from "../../lib/json.ts";
 
 const workerFile = fileURLToPath(new URL("../../processes/pipe-worker.ts", import.meta.url));
 
-/** Threads of Node and of its pool, several times over. */
+/** Several times the threads of Node and its pool. */
 const maxTasks = 256;
 
 export type WorkerProcessOptions = {
-  /** Like no other worker's that runs. */
+  /** Unique among running workers. */
   readonly name: string;
   readonly config: JsonObject;
-  /** Folder of compiled code, the pipe's own; made when it is missing. */
+  /** The pipe's own compile cache; created when missing. */
   readonly cacheDir: string;
   readonly launcherCacheDir: string;
 };
 
-/** The process has a channel, and its standard error is ours. */
+/** The process has a channel, and inherits our standard error. */
 export function startWorkerProcess({ name, config, cacheDir, launcherCacheDir }: WorkerProcessOptions): ChildProcess {
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 });
   const aws = usesOwnCredentials(config) ? "credentials" : "region";
@@ -36,7 +36,10 @@ export function startWorkerProcess({ name, config, cacheDir, launcherCacheDir }:
   });
 }
 
-/** True for a source that is read as a role, or as the machine itself: see `src/sources/aws/credentials.ts`. */
+/**
+ * True for a source that is read with a role or with the machine's own credentials: see
+ * `src/sources/aws/credentials.ts`.
+ */
 export function usesOwnCredentials({ authentication, iamRole }: JsonObject): boolean {
   return authentication === "IAM_ROLE" || iamRole !== undefined;
 }

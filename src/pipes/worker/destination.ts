@@ -1,6 +1,6 @@
 /**
- * The destination of a pipe: its table, made ready for exactly-once inserts, and its error table. Everything here may
- * be repeated after a crash.
+ * The destination of a pipe: its table, prepared for exactly-once inserts, and its error table. Every operation here
+ * may be repeated after a crash.
  */
 import type { ClickHouseClient, Summary } from "../../clickhouse/client.ts";
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
@@ -12,7 +12,7 @@ import { findTable, sinksOf, type TableFacts } from "../tables.ts";
 import type { ServiceLink } from "./service-link.ts";
 import type { EngineSettings } from "./settings.ts";
 
-/** Blocks whose tokens the engine remembers: more than any batch in flight can have. */
+/** Number of blocks whose tokens the engine remembers: more than any batch in progress can have. */
 export const dedupWindow = 100_000;
 const errorTableDays = 7;
 
@@ -31,8 +31,8 @@ export class Destination {
   }
 
   /**
-   * Creates a managed table, and makes the table and everything that views feed from it remember tokens. With `empty`
-   * a managed table is emptied first, for a pipe that starts over.
+   * Creates a managed table, and makes the table and all targets of its views remember tokens. With `empty` a managed
+   * table is emptied first, for a pipe that starts over.
    */
   async prepare(options: { empty: boolean }): Promise<void> {
     const target = this.#target;
@@ -46,7 +46,7 @@ export class Destination {
     await this.rememberTokens();
   }
 
-  /** Also for views that were made after the pipe started. */
+  /** Also for views created after the pipe's start. */
   async rememberTokens(): Promise<void> {
     const target = this.#target;
     const { database } = target;
@@ -78,7 +78,7 @@ export class Destination {
     );
   }
 
-  /** Writes to the error table; the same token writes once. */
+  /** Writes to the error table; repeats with the same token write once. */
   async reject(records: readonly RejectedRecord[], token: string): Promise<void> {
     this.#errorTableReady ??= this.#createErrorTable();
     try {
@@ -125,7 +125,7 @@ export function missingTable(database: string, table: string): AppError {
   return new AppError("DESTINATION_INVALID", `The destination table ${database}.${table} does not exist.`);
 }
 
-/** The statement that creates a managed table. Types and expressions have passed the guard when the pipe was made. */
+/** The statement that creates a managed table. The guard accepted types and expressions when the pipe was created. */
 export function createTableSql(table: TargetTable, definition: PipeDestination): string {
   const { engine, sortingKey, partitionBy, primaryKey } = definition.tableDefinition ?? {};
   const columns = (definition.columns ?? []).map(({ name, type }) => `${identifier(name)} ${type}`).join(",\n");
@@ -141,7 +141,7 @@ export function createTableSql(table: TargetTable, definition: PipeDestination):
     `ORDER BY (${order})`,
     `SETTINGS non_replicated_deduplication_window = ${dedupWindow}`,
     comment,
-    // On lines of their own: a text that ends in a comment hides nothing of what follows.
+    // On separate lines: a text that ends in a comment hides nothing after it.
   ].join("\n");
 }
 

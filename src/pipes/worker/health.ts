@@ -1,9 +1,9 @@
-/** Keeps count of how long something has been failing, and says when the pipe should give up. */
+/** Tracks how long something has been failing, and decides when the pipe gives up. */
 import type { Failure, FailureKind } from "../failures.ts";
 import { sentenceOf } from "../failures.ts";
 import type { Limits, WorkerStatus } from "../protocol.ts";
 
-/** The pipe cannot go on without somebody's help. The message is public. */
+/** The pipe cannot continue without intervention. The message is public. */
 export class PipeFailure extends Error {}
 
 export class Health {
@@ -19,20 +19,20 @@ export class Health {
     this.#tell = tell;
   }
 
-  /** Something works again: inserts, or the source. */
+  /** Inserts or the source work again. */
   good(kinds: readonly FailureKind[]): void {
     for (const kind of kinds) this.#since.delete(kind);
     if (this.#since.size === 0) this.#tellRunning();
   }
 
-  /** The pipe goes on, and the user should know of something; without a message that is over. */
+  /** Sets a warning that the pipe shows while it continues; an undefined message clears it. */
   warn(key: string, message: string | undefined): void {
     if (message === undefined) this.#warnings.delete(key);
     else this.#warnings.set(key, message);
     if (this.#since.size === 0 && this.#told !== undefined) this.#tellRunning();
   }
 
-  /** The pipe copies what is there, or has done so. */
+  /** Sets whether the pipe copies existing data. */
   copying(isCopying: boolean): void {
     this.#isCopying = isCopying;
     if (this.#since.size === 0 && this.#told !== undefined) this.#tellRunning();
@@ -47,7 +47,7 @@ export class Health {
     this.#tell(reason === "" ? { phase } : { phase: "degraded", reason });
   }
 
-  /** Throws PipeFailure when this has lasted too long. */
+  /** Records a failure. Throws PipeFailure when it has lasted too long. */
   bad(failure: Failure): void {
     const since = this.#since.get(failure.kind) ?? Date.now();
     this.#since.set(failure.kind, since);
@@ -60,7 +60,7 @@ export class Health {
 
   #limitOf(kind: FailureKind): number {
     if (kind === "source") return this.#limits.sourceOutageMs;
-    // A service that is stopped or starting is not the pipe's failure: it waits.
+    // A stopped or starting service is not the pipe's failure: it waits.
     return kind === "service" ? Number.POSITIVE_INFINITY : this.#limits.destinationOutageMs;
   }
 }

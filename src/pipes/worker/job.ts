@@ -35,7 +35,7 @@ export async function runJob(
   const destination = new Destination(link, job.pipeId, job.table, job.destination);
   try {
     events.tell({ phase: "preparing" });
-    // Its code is loaded while the engine prepares the table.
+    // The connector's code loads while the engine prepares the table.
     const connecting = connect();
     connecting.catch(() => {});
     await prepare(job, destination, calls, health, signal);
@@ -96,7 +96,7 @@ async function runWithViewChecks(
   await runner.run();
 }
 
-/** A connector that owns its tables looks at both sides when it opens: outages of them are waited for. */
+/** A connector that owns its tables contacts both sides when it opens: their outages are waited for. */
 async function openSource(
   connector: Connector,
   job: Job,
@@ -111,7 +111,10 @@ async function openSource(
   return source;
 }
 
-/** Repeats what needs the source or the service, until it works or has failed for too long; undefined when aborted. */
+/**
+ * Repeats work that needs the source or the service, until it succeeds or has failed for too long; undefined when
+ * aborted.
+ */
 async function untilDone<T>(job: Job, health: Health, signal: AbortSignal, work: () => Promise<T>) {
   const classify = (error: unknown): undefined => {
     if (error instanceof TypeError || error instanceof RangeError) throw error;
@@ -121,7 +124,7 @@ async function untilDone<T>(job: Job, health: Health, signal: AbortSignal, work:
   return await retry(work, { signal, backoff: backoffOf(job), classify });
 }
 
-/** Until the destination is ready or has been unfit for too long. */
+/** Waits until the destination is ready, or fails when it has been unfit for too long. */
 async function prepare(job: Job, destination: Destination, calls: Calls, health: Health, signal: AbortSignal) {
   const work = async () => {
     if (job.replica.index !== 0) await awaitBegun(calls, signal);
@@ -144,10 +147,10 @@ function backoffOf(job: Job): Backoff {
 
 const begunMark = "begun";
 
-/** Pause between two looks at whether the first replica has begun. */
+/** Interval of checks whether the first replica has begun. */
 const begunPollMs = 200;
 
-/** The first replica makes the destination ready for all. */
+/** The first replica prepares the destination for all. */
 async function awaitBegun(calls: Calls, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && !(await hasBegun(calls))) await sleep(begunPollMs, signal);
 }

@@ -1,6 +1,6 @@
 import { Limiter } from "../../lib/limiter.ts";
 
-/** Runs work side by side, up to a limit, with at most one piece of a lane at a time. The first failure ends all. */
+/** Runs work concurrently, up to a limit, and sequentially within a lane. The first failure ends all. */
 export class Lanes {
   readonly #limiter: Limiter;
   readonly #running = new Map<string, Promise<void>>();
@@ -10,7 +10,7 @@ export class Lanes {
     this.#limiter = new Limiter({ slots: Math.max(1, limit) });
   }
 
-  /** Resolves when the work has begun: when its lane is free and a place among the running ones. One call at a time. */
+  /** Resolves when the work has begun: when its lane and a slot are free. One call at a time. */
   async start(lane: string, work: () => Promise<void>): Promise<void> {
     await this.#running.get(lane);
     this.#throwFailure();
@@ -27,7 +27,7 @@ export class Lanes {
     this.#running.set(lane, running);
   }
 
-  /** Resolves when nothing runs any more; throws the first failure. */
+  /** Resolves when nothing runs; throws the first failure. */
   async settle(): Promise<void> {
     await Promise.all(this.#running.values());
     this.#throwFailure();

@@ -1,4 +1,4 @@
-/** A source with several tables gives up the one that the engine does not take, and a lost source ends its pipe. */
+/** A source with several tables gives up the one that the engine refuses, and a lost source ends its pipe. */
 import { expect, test } from "vitest";
 import { ClickHouseError } from "../../clickhouse/client.ts";
 import { AppError } from "../../lib/errors.ts";

@@ -16,7 +16,7 @@ type World = {
   readonly intents: Map<string, Intent>;
   readonly inserted: string[];
   readonly refused: InsertFailure[];
-  /** Looks at the intents, by worker. */
+  /** Reads of the intents, by worker. */
   readonly looks: number[];
 };
 
@@ -24,7 +24,7 @@ function newWorld(): World {
   return { intents: new Map(), inserted: [], refused: [], looks: [0, 0] };
 }
 
-/** A worker over one ledger. `fails` is asked before every insert; `source.read` hands out the ids. */
+/** A worker over one ledger. `fails` is called before every insert; `source.read` yields the ids. */
 function worker(world: World, run: string, index: number, ids: readonly string[], fails: () => Error | undefined) {
   const source: Source = {
     replay: async (replay) => batchOf(String(replay.id)),
@@ -67,7 +67,7 @@ function worker(world: World, run: string, index: number, ids: readonly string[]
     ownsTables: false,
     limits,
     worker: { run, index },
-    // What earlier runs left is the first worker's.
+    // The first worker owns what earlier runs left.
     isMine: () => index === 0,
   };
   return new Runner(parts, new AbortController().signal);
@@ -100,7 +100,7 @@ test("a worker reads nothing before the batches of earlier workers are durable, 
   };
   const first = worker(world, "now", 0, ["a"], fails).run();
   const second = worker(world, "now", 1, ["b"], () => undefined).run();
-  // The second has looked once for its own, and then again and again for what the first has to replay.
+  // The second has checked for its own intents once, and then repeatedly for those that the first must replay.
   await vi.waitFor(() => expect([attempts >= 3, (world.looks[1] ?? 0) >= 3]).toEqual([true, true]));
   expect(world.inserted).toEqual([]);
   ready = true;

@@ -1,4 +1,4 @@
-/** Order in a lane, where the runner is stopped or a step of its own fails. */
+/** Order within a lane, when the runner is stopped or one of its own steps fails. */
 import { expect, test, vi } from "vitest";
 import { AppError } from "../../lib/errors.ts";
 import type { Batch, Source } from "../../sources/source.ts";
@@ -14,7 +14,7 @@ const summary = { readRows: 0, readBytes: 0, writtenRows: 1, writtenBytes: 0 };
 class NumbersSource implements Source {
   cut = 1;
   readonly inserted: string[] = [];
-  /** Batches that a reader was given. */
+  /** Number of batches offered to readers. */
   offered = 0;
 
   async *read(checkpoints: ReadonlyMap<string, unknown>): AsyncIterable<Batch> {
@@ -91,7 +91,7 @@ test("a batch whose confirmation failed is replayed as it was, before the source
     confirm: () => {
       failures += 1;
       if (failures !== 1) return;
-      // The source would cut its next batches otherwise.
+      // Otherwise the source would cut its next batches the same way.
       source.cut = 3;
       throw new Error("the ledger is busy");
     },

@@ -5,8 +5,8 @@
  *
  * The intent freezes the batch's boundaries, its token and its engine settings. After a restart the saved intents are
  * replayed first, so a crash between any two steps leads to the same rows under the same token, which the engine
- * recognises. A batch that the engine refuses for good is replaced, in one step of the ledger, by what the source offers
- * instead.
+ * recognises. A batch that the engine refuses permanently is replaced, in one step of the ledger, by what the source
+ * offers instead.
  */
 import { sleep } from "../../lib/abort.ts";
 import { Backoff, retry } from "../../lib/backoff.ts";
@@ -26,13 +26,16 @@ import { type Health, PipeFailure } from "./health.ts";
 import { Lanes } from "./lanes.ts";
 import type { EngineSettings } from "./settings.ts";
 
-/** Attempts at a batch before a failure of reading it counts as the batch's own. */
+/** Attempts at a batch before a read failure counts as the batch's own. */
 const maxSourceAttempts = 4;
 
-/** Part of the time after which a destination fails the pipe: then a source that owns its tables gives up the table alone. */
+/**
+ * Part of the time after which a destination fails the pipe: then a source that owns its tables gives up the table
+ * alone.
+ */
 const isolatedShare = 1 / 60;
 
-/** Pause between two looks at what other workers have left to replay. */
+/** Interval of checks for what other workers have left to replay. */
 const othersPollMs = 200;
 
 export type RunnerParts<D extends Durable = Durable> = {
@@ -48,7 +51,7 @@ export type RunnerParts<D extends Durable = Durable> = {
   readonly ownsTables: boolean;
   readonly limits: Limits;
   readonly worker: { readonly run: string; readonly index: number };
-  /** Which of the intents that earlier runs have saved are this worker's. */
+  /** True for the intents of earlier runs that this worker owns. */
   readonly isMine: (intent: Intent<D>) => boolean;
 };
 
@@ -68,11 +71,11 @@ export class Runner<D extends Durable = Durable> {
     await retry(() => this.#readOnce(backoff), { signal: this.#signal, backoff, classify });
   }
 
-  /** Until the source is exhausted or something fails; returns only when no batch is in hand. */
+  /** Runs until the source is exhausted or something fails; returns only when no batch is in progress. */
   async #readOnce(backoff: Backoff): Promise<void> {
     const lanes = new Lanes(this.#parts.concurrency);
     try {
-      // Also after a failure of ours: a batch whose confirmation failed must not be read anew and cut otherwise.
+      // Also after a failure of ours: a batch whose confirmation failed must not be read again with other boundaries.
       await this.#replay();
       const checkpoints = new Map(Object.entries(await this.#parts.ledger.checkpoints()));
       this.#parts.health.good([]);
@@ -87,7 +90,7 @@ export class Runner<D extends Durable = Durable> {
     }
   }
 
-  /** Batches that an earlier run began and did not confirm, exactly as they were saved. */
+  /** Replays batches that an earlier run began and did not confirm, exactly as they were saved. */
   async #replay(): Promise<void> {
     const saved = (await this.#parts.ledger.intents()).filter((intent) => this.#isMine(intent));
     const lanes = new Lanes(this.#parts.concurrency);
@@ -100,7 +103,7 @@ export class Runner<D extends Durable = Durable> {
     await this.#awaitOthers();
   }
 
-  /** One of a replaced batch belongs to the worker that replaced it, also for a worker that starts later. */
+  /** The intents of a replaced batch belong to the worker that replaced it, also for a worker that starts later. */
   #isMine(intent: Intent<D>): boolean {
     const { run, replica } = intent.intent;
     const { worker, isMine } = this.#parts;
@@ -108,8 +111,8 @@ export class Runner<D extends Durable = Durable> {
   }
 
   /**
-   * Until no batch of an earlier run is left: what another worker replays may be this one's to read, and would be
-   * inserted a second time under another token.
+   * Waits until no batch of an earlier run is left: what another worker replays may also be in this one's share, and
+   * would be inserted twice under another token.
    */
   async #awaitOthers(): Promise<void> {
     const isOld = ({ intent }: Intent<D>) => intent.since !== this.#parts.worker.run;
@@ -119,11 +122,11 @@ export class Runner<D extends Durable = Durable> {
   }
 
   async #begin(batch: Batch<D>, backoff: Backoff): Promise<void> {
-    // The batch before it in its lane may have been broken off: a lane must not have two open intents.
+    // The previous batch of the lane may have been interrupted: a lane must not have two open intents.
     if (this.#signal.aborted) return;
     const frozen = this.#freeze(batch, this.#parts.worker.run);
     await this.#parts.ledger.begin(intentOf(batch, frozen));
-    // Not sooner: where no batch may begin, the source must not be read again and again without a pause.
+    // Not sooner: where no batch may begin, the source must not be read repeatedly without a pause.
     backoff.reset();
     await this.#insert(batch, frozen);
   }
@@ -173,9 +176,9 @@ export class Runner<D extends Durable = Durable> {
     await this.#parts.source.acknowledge(batch);
   }
 
-  /** Written rows, or why the batch is refused, or undefined when the signal aborted. */
+  /** The number of written rows, or why the batch is refused, or undefined when the signal aborted. */
   async #insertOne(insert: Insert, settings: EngineSettings) {
-    // Only what may be the batch's own fault counts: an engine that is killed says nothing about the batch.
+    // Counts only failures that may be the batch's own fault: a killed engine says nothing about the batch.
     let strikes = 0;
     let refusedSince: number | undefined;
     const classify = (error: unknown) => {
@@ -216,7 +219,7 @@ export class Runner<D extends Durable = Durable> {
     }
   }
 
-  /** Repeats what needs the source or the service until it works; undefined when the signal aborted. */
+  /** Repeats work that needs the source or the service until it succeeds; undefined when the signal aborted. */
   async #untilPossible<T>(work: () => Promise<T>): Promise<T | undefined> {
     const classify = (error: unknown) => this.#assertPasses(error);
     return await retry(work, { signal: this.#signal, backoff: this.#backoff(), classify });

@@ -1,6 +1,6 @@
 /**
- * A worker's way to its service. The lease is taken when work begins and given back shortly after it ends, so that a
- * pipe with nothing to do lets its service go idle.
+ * A worker's connection to its service. The lease is acquired when work begins and released shortly after it ends, so
+ * that an idle pipe lets its service go idle.
  */
 import { ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import type { Calls } from "../protocol.ts";
@@ -27,7 +27,7 @@ export class ServiceLink {
     try {
       return await work((await opening.opened).client);
     } catch (error) {
-      // No answer: the engine may have been replaced by one at another address, so the next use asks again.
+      // No answer: the engine may have been replaced by one at another address, so the next use acquires it again.
       if (!(error instanceof ClickHouseError) && this.#current === opening) this.#current = undefined;
       throw error;
     } finally {
@@ -59,7 +59,7 @@ export class ServiceLink {
         client.close();
         await this.#calls.release(lease);
       })
-      // A lease that could not be had or given back ends with this process.
+      // A lease that could not be acquired or released ends with this process.
       .catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-/** The settings of a pipe: their defaults for the source, and what they mean to the engine. */
+/** The settings of a pipe: their defaults for the source, and their translation to engine settings. */
 import { availableParallelism } from "node:os";
 
 type Settings = Readonly<Record<string, number | boolean>>;
@@ -17,8 +17,8 @@ export function sourceSettings(settings: Settings): Settings {
 }
 
 /**
- * Batches inserted at the same time. Several insert threads within one statement would put rows into other blocks at a
- * retry, so `database_max_insert_threads` asks for more statements side by side instead.
+ * Number of concurrent inserts. Several insert threads within one statement would distribute rows over other blocks at
+ * a retry, so `database_max_insert_threads` sets the number of concurrent statements instead.
  */
 export function concurrencyOf(settings: Settings, scaling: Readonly<Record<string, number>>): number {
   const asked = [settings.object_storage_concurrency, scaling.concurrency || undefined].find((n) => n !== undefined);
@@ -26,12 +26,12 @@ export function concurrencyOf(settings: Settings, scaling: Readonly<Record<strin
   return Math.max(Number(asked ?? fallback), Number(settings.database_max_insert_threads ?? 0));
 }
 
-/** Memory of one worker in GB, by which the batches of streams are sized. */
+/** Memory of one worker in GB, which determines the batch size of streams. */
 export function memoryGbOf(scaling: Readonly<Record<string, number>>): number {
   return scaling.replicaMemoryGb ?? 1;
 }
 
-/** What every insert of a pipe runs with. Frozen in the intent: an edit never touches a batch that has begun. */
+/** Engine settings of every insert of a pipe. Frozen in the intent: an edit never affects a batch that has begun. */
 export function engineSettings(settings: Settings): EngineSettings {
   const blockBytes = settings.database_min_insert_block_size_bytes;
   return {
@@ -40,7 +40,7 @@ export function engineSettings(settings: Settings): EngineSettings {
     deduplicate_blocks_in_dependent_materialized_views: 1,
     max_insert_threads: 1,
     max_partitions_per_insert_block: 0,
-    // A limit of rows besides would cut blocks before the limit of bytes that was asked for.
+    // An additional limit of rows would cut blocks before the requested limit of bytes.
     min_insert_block_size_rows: blockBytes === undefined ? 1_048_449 : 0,
     min_insert_block_size_bytes: Number(blockBytes ?? 268_402_944),
     ...given("max_threads", settings.database_max_threads),

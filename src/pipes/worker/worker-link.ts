@@ -20,7 +20,7 @@ export class WorkerLink {
         this.#call(name as keyof Calls, args),
   });
 
-  /** `handle` is what came beside the reply, and is the result then. */
+  /** `handle` came with the reply, and then is the result. */
   settle(reply: Reply, handle?: unknown): void {
     const waiting = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
