@@ -1,8 +1,8 @@
-/** The connectors' code, loaded when it is needed. A worker comes here without the request schemas of all kinds. */
+/** The connectors' code, loaded on first use. A worker imports it without the request schemas of all kinds. */
 import type { SourceKindKey } from "./registry.ts";
 import type { Connector } from "./source.ts";
 
-/** One for each kind of `registry.ts`; the compiler misses those that are not here. */
+/** One for each kind of `registry.ts`; the compiler reports missing ones. */
 const connectors: Record<SourceKindKey, () => Promise<Connector>> = {
   messageBroker: async () => (await import("./message-broker/connector.ts")).connector,
   objectStorage: async () => (await import("./object-storage/connector.ts")).connector,

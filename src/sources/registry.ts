@@ -12,7 +12,7 @@ export const sourceKinds = { messageBroker, objectStorage, managedStream, relati
 
 export type SourceKindKey = keyof typeof sourceKinds;
 
-/** `key` is a member of `source` that the schema has let through. */
+/** `key` is a member of `source` that the schema has accepted. */
 export function kindOf(key: string): SourceKind {
   return sourceKinds[key as SourceKindKey];
 }

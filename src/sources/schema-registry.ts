@@ -1,4 +1,4 @@
-/** `schemaRegistry` of the kinds whose messages name a schema: one that speaks Confluent's API. */
+/** `schemaRegistry` of the kinds whose messages reference a schema: a registry with Confluent's API. */
 import { z } from "zod";
 
 export const schemaRegistry = z.strictObject({

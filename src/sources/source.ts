@@ -1,7 +1,7 @@
 /**
- * The connector contract. A connector declares itself in `<kind>/kind.ts` (schemas, secret paths) and does
- * its I/O in one or more files beside it. It never touches the store or the destination: it hands out batches, and the
- * pipe runner owns the order *save intent -> insert with token -> save checkpoint -> acknowledge upstream*.
+ * The connector contract. A connector declares itself in `<kind>/kind.ts` (schemas, secret paths) and does its I/O in
+ * one or more files beside it. It never accesses the store or the destination: it yields batches, and the pipe runner
+ * owns the order *save intent -> insert with token -> save checkpoint -> acknowledge upstream*.
  */
 import type { Server } from "node:net";
 import type { Readable } from "node:stream";
@@ -13,7 +13,8 @@ import type { DurableShapes } from "./durable.ts";
 
 /**
  * What a kind of source keeps in the ledger of its pipes, which outlives the program. The types follow from the schemas
- * in the connector's `durable.ts` (`DurableOf`), so that everything that is written is JSON and was checked when it is read.
+ * in the connector's `durable.ts` (`DurableOf`), so that everything that is written is JSON and was checked when it is
+ * read.
  */
 export type Durable = {
   /** What a batch is built from again. */
@@ -30,42 +31,45 @@ export type Insert = {
   readonly sql: string;
   /** Fresh bytes for every attempt. */
   readonly body?: () => Buffer | Readable;
-  /** Bound parameters of the statement; secrets travel here and never in `sql`. */
+  /** Bound parameters of the statement; secrets are passed here and never in `sql`. */
   readonly params?: Readonly<Record<string, string>>;
-  /** Names the insert within its batch, for one that may be built again without others; else it is named by its place. */
+  /**
+   * Identifies the insert within its batch when the batch may be rebuilt without some inserts; otherwise its index
+   * does.
+   */
   readonly key?: string;
   /** Engine settings the statement needs. They are saved with the intent, and a replay uses the saved ones. */
   readonly settings?: Readonly<Record<string, string | number>>;
 };
 
 /**
- * Rows that become durable together. The same `replay` value must always rebuild the same rows in the same order, cut at
- * the same places, because the deduplication token makes a repeated insert harmless only then.
+ * Rows that become durable together. The same `replay` value must always rebuild the same rows in the same order, cut
+ * at the same places, because the deduplication token makes a repeated insert harmless only then.
  */
 export type Batch<D extends Durable = Durable> = {
   /**
-   * Batches of one lane are inserted one after the other; lanes run side by side, as many as the pipe's concurrency
-   * allows. A partition or shard is a lane; where order means nothing, every batch has a lane of its own.
+   * Batches of one lane are inserted sequentially; lanes run concurrently, up to the pipe's concurrency. A partition or
+   * shard is a lane; where order is irrelevant, every batch has a lane of its own.
    */
   readonly lane: string;
   /** Unique within the pipe and the same on every replay; the token is derived from it. */
   readonly id: string;
-  /** Everything needed to build this batch again, without secrets. Saved before the insert begins. */
+  /** Everything needed to rebuild this batch, without secrets. Saved before the insert begins. */
   readonly replay: D["replay"];
-  /** Position of the lane once this batch is durable. Absent where marks alone say what is done. */
+  /** Position of the lane once this batch is durable. Absent when marks alone record progress. */
   readonly checkpoint?: D["checkpoint"];
   /** In order. May be empty: then the batch only records what is given up. */
   readonly inserts: readonly Insert[];
   /**
-   * Id of the refused batch that this one completes. Both share a token: blocks which the refused attempt left behind
-   * are recognised. Only for a batch whose rows begin with the same blocks.
+   * Id of the refused batch that this one completes. Both share a token: blocks that the refused attempt left in the
+   * table are recognised. Only for a batch whose rows begin with the same blocks.
    */
   readonly continues?: string;
-  /** Things the source is done with once the batch is durable, by key (object versions, for example). */
+  /** Keys that the source has finished once the batch is durable (object versions, for example). */
   readonly marks?: D["marks"];
   /** Added to the pipe's counters when the batch is durable. */
   readonly counts?: Readonly<Partial<Record<CounterName, number>>>;
-  /** Written to the error table before the batch is confirmed, once. */
+  /** Written to the error table once, before the batch is confirmed. */
   readonly rejected?: readonly RejectedRecord[];
 };
 
@@ -82,7 +86,7 @@ export const counterNames = [
 ] as const;
 export type CounterName = (typeof counterNames)[number];
 
-/** A row or object that could not be loaded: goes to the destination's `<table>_pipes_error` table. */
+/** A row or object that could not be loaded: it is written to the destination's `<table>_pipes_error` table. */
 export type RejectedRecord = {
   readonly origin: string;
   readonly position?: string;
@@ -97,16 +101,16 @@ export function rejectedRows(records: readonly RejectedRecord[]): number {
   return records.reduce((rows, record) => rows + (record.rows ?? 1), 0);
 }
 
-/** Why the engine did not take a batch. */
+/** Why the engine refused a batch. */
 export type InsertFailure = {
   /**
-   * `data`: these bytes will never load. `source`: reading them failed, after several attempts. `destination`: the table
-   * or a view on it has refused them for a while; only told to a source that owns its tables.
+   * `data`: these bytes will never load. `source`: reading them failed, after several attempts. `destination`: the
+   * table or a view on it has refused them for a while; only told to a source that owns its tables.
    */
   readonly kind: "data" | "source" | "destination";
   /** Numeric code of the engine. */
   readonly code: number;
-  /** Which of the batch's inserts was refused, from 0; those before it went through. */
+  /** Index of the refused insert in the batch; those before it succeeded. */
   readonly insert: number;
   /** The engine's sentence, free of secrets. */
   readonly message: string;
@@ -120,30 +124,32 @@ export type Query = (
   },
 ) => Promise<Record<string, unknown>[]>;
 
-/** On whose behalf a connector opens connections, and within which rules. Every connection of it goes by the policy. */
+/** For whom a connector opens connections, and under which rules. Every connection of it is subject to the policy. */
 export type NetworkContext = {
   readonly policy: OutgoingPolicy;
   /** External id when a role of AWS is assumed. */
   readonly organizationId: string;
-  /** Lets the destination's engine read from an address of the source, until the worker ends or the check is over. */
+  /**
+   * Permits the destination's engine to read from an address of the source, until the worker ends or the check is over.
+   */
   permitEngine(target: Target): Promise<void>;
-  /** A listener on 127.0.0.1 that the destination's engine may read from. Its connections are the caller's. */
+  /** A listener on 127.0.0.1 that the destination's engine may read from. Its connections belong to the caller. */
   listenForEngine(): Promise<Server>;
 };
 
-/** What a source is given besides its configuration. */
+/** What a source receives besides its configuration. */
 export type SourceContext<D extends Durable = Durable> = {
   readonly network: NetworkContext;
   readonly pipeId: string;
-  /** Grows when the pipe starts over (resync, restore): part of every token. */
+  /** Increases when the pipe starts over (resync, restore): part of every token. */
   readonly epoch: number;
   /** The pipe's settings with defaults filled in. */
   readonly settings: SourceSettings;
-  /** Batches that are inserted at the same time. */
+  /** Number of concurrent inserts. */
   readonly concurrency: number;
-  /** Memory of this worker, as scaled: what a source may hold follows from it. */
+  /** Memory of this worker, as scaled: it determines how much a source may hold. */
   readonly memoryGb: number;
-  /** A connection to the source that has brought nothing for this long, though it should have, is taken for broken. */
+  /** A connection to the source that should bring data, and has brought none for this long, counts as broken. */
   readonly sourceSilenceMs: number;
   /** This worker's part of the work: replica `index` of `count`. */
   readonly replica: { readonly index: number; readonly count: number };
@@ -163,14 +169,14 @@ export type SourceLedger<D extends Durable = Durable> = {
 
 /** What the source says of itself while it runs. */
 export type SourceProgress = {
-  /** The source has just answered: an outage of it is over, also when it has nothing new. */
+  /** The source has just answered: this ends an outage, also when there is nothing new. */
   answered(): void;
   /**
-   * Something the user should know of while the pipe goes on: it is shown as degraded until the same key is given
-   * without a message.
+   * Sets a warning that the user should see while the pipe continues: the pipe is shown as degraded until the same key
+   * is set without a message.
    */
   warn(key: string, message?: string): void;
-  /** The pipe copies what is there before it follows changes: shown as `Snapshot`. */
+  /** The pipe copies existing data before it follows changes: shown as `Snapshot`. */
   copying(isCopying: boolean): void;
   /** Gauges such as lag and progress; shown in the API and in the metrics. */
   report(gauges: Readonly<Record<string, number>>): void;
@@ -183,7 +189,7 @@ export type DestinationAccess = {
   readonly query: Query;
   /** A statement that answers nothing, for connectors that own their tables. */
   readonly command: (sql: string) => Promise<void>;
-  /** Of an error of `command`: what the engine says when it will not run the statement later either. */
+  /** For an error of `command`: the engine's message when the statement can never succeed. */
   refusal(error: unknown): string | undefined;
 };
 
@@ -211,11 +217,13 @@ export type OwnedDestination = {
 export type DestinationColumn = { readonly name: string; readonly type: string; readonly sourceField: string };
 
 export interface Source<D extends Durable = Durable> extends AsyncDisposable {
-  /** Rebuilds a batch from its saved `replay`. Must not fail because its data is gone upstream: then the insert fails. */
+  /**
+   * Rebuilds a batch from its saved `replay`. Must not fail because its data is gone upstream: then the insert fails.
+   */
   replay(replay: D["replay"], signal: AbortSignal): Promise<Batch<D>>;
   /**
-   * New batches after the given checkpoints, in order per lane. Returns when the source is exhausted or aborted. When it
-   * throws a retryable AppError, the runner waits and calls it again with the checkpoints reached by then.
+   * New batches after the given checkpoints, in order per lane. Returns when the source is exhausted or aborted. When
+   * it throws a retryable AppError, the runner waits and calls it again with the checkpoints reached by then.
    */
   read(checkpoints: ReadonlyMap<string, D["checkpoint"]>, signal: AbortSignal): AsyncIterable<Batch<D>>;
   /**
@@ -223,25 +231,27 @@ export interface Source<D extends Durable = Durable> extends AsyncDisposable {
    * that records what is given up. An empty list stops the pipe with the failure.
    */
   refused(batch: Batch<D>, failure: InsertFailure, signal: AbortSignal): Promise<readonly Batch<D>[]>;
-  /** Tells upstream that everything up to the batch is durable. Only called after the checkpoint is saved. */
+  /** Acknowledges upstream that everything up to the batch is durable. Only called after the checkpoint is saved. */
   acknowledge(batch: Batch<D>): Promise<void>;
 }
 
 /** What a connector does, within its own types; `defineConnector` makes a `Connector` of it. */
 export type TypedConnector<Config> = {
-  /** Connects, authenticates and looks; with `validateSamples` also reads samples. Throws AppError SOURCE_* on failure. */
+  /** Connects and authenticates; with `validateSamples` also reads samples. Throws AppError SOURCE_* on failure. */
   check(config: Config, options: CheckOptions, signal: AbortSignal): Promise<void>;
   open(config: Config, context: SourceContext, signal: AbortSignal): Promise<Source>;
-  /** Fields and types inferred from samples. Throws SOURCE_* as `check` does. */
+  /** Fields and types inferred from samples. Throws SOURCE_* like `check`. */
   discover?(config: Config, options: DiscoverOptions, signal: AbortSignal): Promise<readonly FoundField[]>;
-  /** Removes what the pipe made at the source (a replication slot, for example), when the pipe is deleted. */
+  /** Removes what the pipe created at the source (a replication slot, for example), when the pipe is deleted. */
   cleanUp?(config: Config, pipe: CleanUpOptions, signal: AbortSignal): Promise<void>;
 };
 
-/** Loaded only when a pipe of its kind is created or run. Its configuration is what the request's schema let through. */
+/**
+ * Loaded only when a pipe of its kind is created or run. Its configuration is what the request's schema let through.
+ */
 export type Connector = TypedConnector<JsonObject>;
 
-/** A field that samples of a source have, with the type that the engine infers. */
+/** A field of the source's samples, with the type that the engine infers. */
 export type FoundField = { readonly name: string; readonly type: string; readonly optional: boolean };
 
 export type DiscoverOptions = { readonly network: NetworkContext; readonly query: Query };
@@ -253,7 +263,7 @@ export type CheckOptions = {
   readonly validateSamples: boolean;
   readonly destination: Destination;
   readonly query: Query;
-  /** The pipe exists: what it has made at both sides is its own. */
+  /** The pipe exists: whatever it has created on both sides belongs to it. */
   readonly isExisting: boolean;
 };
 
@@ -262,19 +272,19 @@ export type SourceKind = {
   readonly key: string;
   /** What pipes of this kind keep in their ledger. */
   readonly durable: DurableShapes;
-  /** What a create request may carry. */
+  /** The members of a create request. */
   readonly request: z.ZodObject;
   /** What a patch request may change; unchanged immutable members are tolerated by the handler. */
   readonly mutable: readonly string[];
-  /** Dotted paths that are sealed at rest and absent from responses. */
+  /** Dotted paths that are encrypted at rest and absent from responses. */
   readonly secrets: readonly string[];
-  /** Makes a non-secret member safe to show, such as a connection string without its key. */
+  /** Removes secrets from a member that is shown, such as the key in a connection string. */
   readonly shown?: (config: JsonObject) => JsonObject;
-  /** Cross-field rules; returns what is wrong with paths below the kind's member. */
+  /** Cross-field rules; returns issues with paths below the kind's member. */
   readonly rules?: (config: JsonObject) => { readonly path: string; readonly message: string }[];
   /**
-   * For a connector that makes its tables itself: their names in the destination database. Such a pipe has one worker,
-   * and its request names neither table nor columns.
+   * For a connector that creates its tables itself: their names in the destination database. Such a pipe has one
+   * worker, and its request names neither table nor columns.
    */
   readonly targets?: (config: JsonObject) => readonly string[];
 };

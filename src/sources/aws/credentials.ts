@@ -1,4 +1,4 @@
-/** Credentials of a source in AWS, and of stores that sign like it: a given key, or a role that is assumed. */
+/** Credentials of a source in AWS, and of stores with the same signatures: a given key, or an assumed role. */
 import { Dialer } from "../../outgoing/dialer.ts";
 import { agentsOf } from "../../outgoing/http.ts";
 import type { NetworkContext } from "../source.ts";
@@ -9,7 +9,7 @@ export type Credentials = {
   readonly sessionToken?: string;
 };
 
-/** The members of a source that say who reads it. */
+/** The members of a source that determine its credentials. */
 export type AwsAccess = {
   readonly accessKey?: { readonly accessKeyId: string; readonly secretKey: string } | undefined;
   readonly authentication?: string | undefined;
@@ -17,8 +17,8 @@ export type AwsAccess = {
 };
 
 /**
- * undefined: neither a key nor a role is given, so requests cannot be signed. A role is assumed with the organization's id
- * as external id, so that the role's owner can refuse other organizations of the same server ("confused deputy",
+ * undefined: neither a key nor a role is given, so requests cannot be signed. A role is assumed with the organization's
+ * id as external id, so that the role's owner can refuse other organizations of the same server ("confused deputy",
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/confused-deputy.html).
  */
 export function credentialsOf(
@@ -34,7 +34,7 @@ export function credentialsOf(
   return renewing(async () => await (await roleProvider(access.iamRole, region, network))());
 }
 
-/** The role, or without one the machine's own credentials. Loaded only here: it takes longer than all the rest. */
+/** The role's credentials, or the machine's own. Loaded only here: it takes longer than everything else. */
 async function roleProvider(role: string | undefined, region: string, network: NetworkContext) {
   const { fromNodeProviderChain, fromTemporaryCredentials } = await import("@aws-sdk/credential-providers");
   const clientConfig = { region };
@@ -50,7 +50,9 @@ async function roleProvider(role: string | undefined, region: string, network: N
   return fromTemporaryCredentials({ params, clientConfig: { ...clientConfig, requestHandler } });
 }
 
-/** Keeps credentials until ten minutes before they expire: an insert that begins with them can still end with them. */
+/**
+ * Caches credentials until ten minutes before they expire: an insert that begins with them can still finish with them.
+ */
 function renewing(provider: () => Promise<Credentials & { readonly expiration?: Date }>): () => Promise<Credentials> {
   let held: (Credentials & { readonly expiration?: Date }) | undefined;
   return async () => {

@@ -1,6 +1,6 @@
 /**
- * The login of Amazon MSK with IAM: a URL, signed for the action "connect" and valid for fifteen minutes, is the token of
- * SASL/OAUTHBEARER. https://docs.aws.amazon.com/msk/latest/developerguide/iam-access-control.html
+ * The login of Amazon MSK with IAM: a URL, signed for the action "connect" and valid for fifteen minutes, is the token
+ * of SASL/OAUTHBEARER. https://docs.aws.amazon.com/msk/latest/developerguide/iam-access-control.html
  */
 import { createHash, createHmac, type Hash, type Hmac } from "node:crypto";
 import { AppError } from "../../lib/errors.ts";
@@ -9,14 +9,14 @@ import { type AwsAccess, type Credentials, credentialsOf } from "./credentials.t
 
 const validSeconds = 900;
 
-/** Of a broker such as b-1.name.abcdef.c2.kafka.eu-west-1.amazonaws.com; undefined for other names. */
+/** From a broker such as b-1.name.abcdef.c2.kafka.eu-west-1.amazonaws.com; undefined for other names. */
 export function regionOfBroker(host: string): string | undefined {
   return /\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$/.exec(host.toLowerCase())?.[1];
 }
 
 /**
- * A fresh token for every call; brokers ask for another one before a session ends. The region is that of the brokers'
- * names, or without such a name the machine's. Rejects with AppError SOURCE_* when there are no credentials or no region.
+ * A fresh token for every call; brokers request another one before a session ends. The region is that of the brokers'
+ * names, or else the machine's. Rejects with AppError SOURCE_* when there are no credentials or no region.
  */
 export function mskTokens(access: AwsAccess, hosts: readonly string[], network: NetworkContext): () => Promise<string> {
   const named = hosts.map(regionOfBroker).find((region) => region !== undefined);
@@ -78,7 +78,7 @@ async function orUnauthorized(credentials: () => Promise<Credentials>): Promise<
   }
 }
 
-/** The hash in the form that the signer asks for. */
+/** SHA-256 in the form that the signer expects. */
 class Sha256 {
   readonly #hash: Hash | Hmac;
 

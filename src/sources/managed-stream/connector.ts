@@ -1,4 +1,4 @@
-/** The Kinesis connector: checks a configuration, opens a source, and takes the pipe's consumer away with the pipe. */
+/** The Kinesis connector: checks a configuration, opens a source, and deletes the pipe's consumer with the pipe. */
 import { AppError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
 import { defineConnector } from "../define-connector.ts";
@@ -18,7 +18,7 @@ import { StreamSource } from "./source.ts";
 import { type ShardFacts, type StreamApi, StreamError } from "./stream.ts";
 
 const sampleMessages = 100;
-/** Calls that look for samples: streams with many empty shards are not searched altogether. */
+/** Maximum number of calls for samples: streams with many empty shards are not searched completely. */
 const sampleCalls = 20;
 
 export const connector = defineConnector<ManagedStreamConfig>({
@@ -110,7 +110,7 @@ async function samplesOf(
   let calls = 0;
   for (const { id } of shards) {
     let iterator: string | undefined = await asked(() => api.iterator(id, { from: "horizon" }, signal), signal);
-    // An answer may be empty although the shard has records further on.
+    // A response may be empty although the shard has records further on.
     while (iterator !== undefined && calls < sampleCalls && messages.length < sampleMessages) {
       const at: string = iterator;
       calls += 1;

@@ -1,4 +1,4 @@
-/** What a stream's source does where the stream or the destination fails it: bounded memory, trimmed records, bad answers. */
+/** A stream's source when the stream or the destination fails: bounded memory, trimmed records, bad responses. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
@@ -69,7 +69,7 @@ test("while nothing becomes durable, reading stops within the budget of memory, 
     await new Promise((resolve) => setTimeout(resolve, 500));
     return read() >= 200_000 && before === stream.calls.length;
   });
-  // What is held, and one answer per shard that was on its way.
+  // The held bytes, and one response per shard that was in progress.
   expect(read()).toBeLessThan(300_000 + 2 * 60_000 + 2 * 50_000);
   for (const batch of [...batches]) await source.acknowledge(batch);
   await until("reading goes on", async () => stream.calls.length > calls);

@@ -1,7 +1,7 @@
 /**
- * A stream as batches. A shard is a lane; a batch is a range of its records, named by its first and last position, so
- * that a replay reads exactly that range again. The last batch of a closed shard is an empty one that marks the shard as
- * finished: only then are its children begun, by whichever replica owns them.
+ * A stream as batches. A shard is a lane; a batch is a range of its records, identified by its first and last position,
+ * so that a replay reads exactly that range again. The last batch of a closed shard is an empty one that marks the
+ * shard as finished: only then are its children begun, by whichever replica owns them.
  */
 import { childOf } from "../../lib/abort.ts";
 import { shareOf } from "../../lib/share.ts";
@@ -36,7 +36,7 @@ export type SourceParts = {
 
 export class StreamSource implements Source<KinesisDurable> {
   readonly #parts: SourceParts;
-  /** Rows of the batches in hand: what a refused one is looked through for. */
+  /** Rows of the batches in progress, which are searched when one is refused. */
   readonly #messages = new WeakMap<Batch, MessageBatch<StreamMessage>>();
   #start: Start | undefined;
   #batches: LaneBatches<StreamMessage> | undefined;
@@ -115,7 +115,7 @@ export class StreamSource implements Source<KinesisDurable> {
     return this.#batch({ shard: lane, first: String(batch.first), last: String(next) }, batch);
   }
 
-  /** The range read again. Where the stream no longer has all of it, the rest is loaded under the same token. */
+  /** Reads the range again. If the stream no longer has all of it, the rest is loaded under the same token. */
   async #rebuild(saved: RangeReplay, signal: AbortSignal): Promise<Batch> {
     const { api, config, encoder } = this.#parts;
     const { shard, first, last } = saved;
@@ -165,7 +165,7 @@ export class StreamSource implements Source<KinesisDurable> {
     return batch;
   }
 
-  /** Durable when everything before it is, because batches of a lane follow each other. */
+  /** Durable when everything before it is, because batches of a lane are sequential. */
   #endBatch(shard: string): Batch {
     return {
       lane: shard,

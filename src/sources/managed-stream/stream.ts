@@ -1,4 +1,4 @@
-/** What the connector needs of a data stream. Sequence numbers are decimal texts that grow within a shard. */
+/** What the connector needs from a data stream. Sequence numbers are decimal texts that increase within a shard. */
 
 export type StreamRecord = {
   readonly sequence: string;
@@ -10,9 +10,9 @@ export type StreamRecord = {
 
 export type ShardFacts = {
   readonly id: string;
-  /** Shards that this one was split or merged from, also those that the stream no longer lists. */
+  /** Shards from which this one was split or merged, including those that the stream no longer lists. */
   readonly parents: readonly string[];
-  /** No record will be added to it any more. */
+  /** No record will be added to it. */
   readonly closed: boolean;
 };
 
@@ -23,12 +23,12 @@ export type StartAt =
   | { readonly from: "time"; readonly ms: number }
   | { readonly from: "at" | "after"; readonly sequence: string };
 
-/** One answer of a shard. */
+/** One response of a shard. */
 export type Fetched = {
   readonly records: readonly StreamRecord[];
-  /** How far the answer is behind the end of the shard, in ms. */
+  /** The lag of the response behind the end of the shard, in ms. */
   readonly behindMs: number;
-  /** The shard is closed and has nothing after these records. */
+  /** The shard is closed and has no records after these. */
   readonly ended: boolean;
 };
 
@@ -40,9 +40,12 @@ export type Pushed = Fetched & {
   readonly continuation: string | undefined;
 };
 
-/** A data stream as it is reached over the network. Every call throws AppError SOURCE_*, or a StreamError to act upon. */
+/**
+ * A data stream accessed over the network. Every call throws AppError SOURCE_*, or a StreamError that the reader
+ * handles.
+ */
 export interface StreamApi {
-  /** Every shard whose records can still be read, and the server's clock when the answer was made. */
+  /** Every shard whose records can still be read, and the server's clock at the time of the response. */
   shards(signal: AbortSignal): Promise<{ readonly shards: readonly ShardFacts[]; readonly serverMs: number }>;
   iterator(shard: string, start: StartAt, signal: AbortSignal): Promise<string>;
   records(iterator: string, limit: number, signal: AbortSignal): Promise<Page>;
@@ -51,17 +54,17 @@ export interface StreamApi {
 
 /** Enhanced fan-out: a consumer of our own, to which shards push. */
 export interface FanOutApi {
-  /** Makes the consumer if it does not exist, waits until it is active, and returns its address. */
+  /** Creates the consumer if it does not exist, waits until it is active, and returns its address. */
   register(consumer: string, signal: AbortSignal): Promise<string>;
-  /** Removes the consumer; one that does not exist is fine. */
+  /** Removes the consumer; a missing one is not an error. */
   deregister(consumer: string, signal: AbortSignal): Promise<void>;
   /** Ends after at most five minutes, or when the shard has ended. */
   subscribe(consumerArn: string, shard: string, start: StartAt, signal: AbortSignal): AsyncIterable<Pushed>;
 }
 
 /**
- * What a reader handles itself: `throttled` (too many calls or bytes), `expired` (the iterator is too old), `gone` (the
- * shard or the position is no longer in the stream), `busy` (another subscription holds the shard).
+ * Errors that a reader handles itself: `throttled` (too many calls or bytes), `expired` (the iterator is too old),
+ * `gone` (the shard or the position is no longer in the stream), `busy` (another subscription holds the shard).
  */
 export class StreamError extends Error {
   readonly reason: "throttled" | "expired" | "gone" | "busy";

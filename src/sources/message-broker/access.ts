@@ -1,4 +1,4 @@
-/** How to reach the brokers: addresses, TLS and SASL, as told by the configuration. */
+/** How to reach the brokers: addresses, TLS and SASL, from the configuration. */
 import { isIP } from "node:net";
 import { AppError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
@@ -12,26 +12,26 @@ export type Access = {
   readonly brokers: readonly BrokerAddress[];
   /** Opens connections to these brokers and to those that the cluster names. */
   readonly dialer: Dialer;
-  /** Absent: the brokers are spoken to without TLS. */
+  /** Absent: the brokers are contacted without TLS. */
   readonly tls?: Tls;
   readonly login?: Login;
 };
 
 type Tls = {
-  /** Trust and our own certificate, in PEM. */
+  /** Certificate authorities and our own certificate, in PEM. */
   readonly options: { readonly ca?: string; readonly cert?: string; readonly key?: string };
-  /** Whether the broker's name is sent before the handshake. */
+  /** True when the handshake sends the broker's name (SNI). */
   readonly sendsName: boolean;
 };
 
 const defaultPort = 9092;
 const hosted = ["msk", "gcmk", "confluent", "warpstream", "azureeventhub", "dokafka"];
 
-/** `host:port`, `[v6]:port`, optionally behind the name of a security protocol such as `SASL_SSL://`. */
+/** `host:port`, `[v6]:port`, optionally after a security protocol such as `SASL_SSL://`. */
 const addressForm =
   /^(?:(PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL):\/\/)?(\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+)(?::(\d{1,5}))?$/;
 
-/** Throws SOURCE_INVALID for what cannot be understood or is not available. */
+/** Throws SOURCE_INVALID for what cannot be parsed or is not available. */
 export function accessOf(config: MessageBrokerConfig, network: NetworkContext): Access {
   const parts = listOf(config.brokers).map((text) => {
     const match = addressForm.exec(text);
@@ -64,7 +64,7 @@ function listOf(text: string): string[] {
     .filter((part) => part !== "");
 }
 
-/** Without a protocol in front of the brokers: where a certificate is given, and at the hosted brokers. */
+/** For brokers without a protocol prefix: TLS is implied by a certificate, and by hosted brokers. */
 function impliesTls(config: MessageBrokerConfig): boolean {
   if (config.caCertificate !== undefined || config.authentication === "MUTUAL_TLS" || usesIam(config)) return true;
   return hosted.includes(config.type ?? "kafka");
@@ -78,7 +78,7 @@ function tlsOf(config: MessageBrokerConfig, brokers: readonly BrokerAddress[]): 
       ...(caCertificate === undefined ? {} : { ca: caCertificate }),
       ...(pair === undefined ? {} : { cert: pair.certificate, key: pair.privateKey }),
     },
-    // Addresses may not be sent as a name; what the certificate must name is checked all the same.
+    // An IP address may not be sent as SNI; the certificate is checked against it all the same.
     sendsName: brokers.every(({ host }) => isIP(host) === 0),
   };
 }
@@ -93,7 +93,7 @@ function loginOf(
   if (authentication === undefined || authentication === "MUTUAL_TLS") return undefined;
   if (authentication === "IAM_ROLE" || authentication === "IAM_USER") return iamOf(config, brokers, network);
   if (credentials !== undefined && "connectionString" in credentials) {
-    // Event Hubs: the fixed name stands for "the password is a connection string".
+    // Event Hubs: this fixed name means that the password is a connection string.
     return { mechanism: "PLAIN", username: "$ConnectionString", password: credentials.connectionString };
   }
   if (credentials === undefined || !("username" in credentials)) {

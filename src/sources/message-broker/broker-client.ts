@@ -1,17 +1,17 @@
-/** What a pipe asks of a Kafka cluster. Everything throws AppError SOURCE_*. */
+/** What a pipe needs from a Kafka cluster. Every call throws AppError SOURCE_*. */
 import type { AbortedTransaction, Decompress } from "./protocol/records.ts";
 
-/** The protocol's own way to say that there is no id. */
+/** The protocol's value for a missing id. */
 export const noTopicId = "00000000-0000-0000-0000-000000000000";
 
-/** Whether two ids of a name may belong to one topic: an id that is not known decides nothing. */
+/** True when two ids of one name may belong to the same topic: an unknown id matches any. */
 export function isSameTopic(one: string, other: string): boolean {
   return one === other || one === noTopicId || other === noTopicId;
 }
 
 export type TopicInfo = {
   readonly name: string;
-  /** Another one when the topic was deleted and made again; `noTopicId` of brokers before Kafka 2.8. */
+  /** Changes when the topic is deleted and created again; `noTopicId` for brokers before Kafka 2.8. */
   readonly id: string;
   readonly partitions: readonly PartitionInfo[];
 };
@@ -24,12 +24,12 @@ export type PartitionName = { readonly topic: string; readonly partition: number
 export type FetchRequest = PartitionName & {
   readonly topicId: string;
   readonly position: number;
-  /** At most so many, but always one batch of records. */
+  /** Maximum of bytes, but always at least one batch of records. */
   readonly bytes?: number;
 };
 
 export type Fetched = PartitionName & {
-  /** Of the protocol; 0 is fine. */
+  /** Error code of the protocol; 0 means success. */
   readonly errorCode: number;
   /** Offsets below are committed and can be read. */
   readonly lastStable: number;
@@ -38,7 +38,7 @@ export type Fetched = PartitionName & {
   readonly records: Buffer;
 };
 
-/** Memory for answers, used again and again: every answer overwrites the one before. */
+/** Reusable memory for responses: every response overwrites the previous one. */
 export class AnswerMemory {
   #memory: Buffer = Buffer.alloc(0);
 
@@ -48,19 +48,19 @@ export class AnswerMemory {
   }
 }
 
-/** Who commits, as the group knows its members. */
+/** The member that commits, as the group knows it. */
 export type Identity = { readonly generation: number; readonly member: string; readonly instance: string | null };
 
 export type OffsetAt = "earliest" | "latest" | number;
 
 export interface BrokerClient {
-  /** Topics that do not exist are left out. */
+  /** Missing topics are left out. */
   topics(names: readonly string[]): Promise<readonly TopicInfo[]>;
-  /** An offset per partition: the first, the one behind the last, or the first that is not older than a time in ms. */
+  /** An offset per partition: the first, the one after the last, or the first that is not older than a time in ms. */
   offsets(of: readonly PartitionName[], at: OffsetAt): Promise<readonly (PartitionName & { offset: number })[]>;
   /**
-   * From one broker, which leads all of the partitions. Waits up to `maxWaitMs` for the first byte. The records lie in
-   * the memory given, without it in memory of their own; checksums of complete batches are right.
+   * From one broker, which leads all of the partitions. Waits up to `maxWaitMs` for the first byte. The records are in
+   * the given memory, or in newly allocated memory; checksums of complete batches are verified.
    */
   fetch(
     broker: number,
@@ -68,11 +68,13 @@ export interface BrokerClient {
     maxWaitMs: number,
     memory?: AnswerMemory,
   ): Promise<readonly Fetched[]>;
-  /** Sets the group's offsets, as a member of it, or as a consumer without membership, which a group with members refuses. */
+  /**
+   * Commits the group's offsets, as a member, or as a consumer without membership, which a group with members refuses.
+   */
   commit(group: string, offsets: readonly (PartitionName & { offset: number })[], as?: Identity): Promise<void>;
   readonly decompress: Decompress;
   close(): Promise<void>;
 }
 
-/** Reads of one broker: few enough bytes to hold several answers, large enough to keep it busy. */
+/** Size of reads from one broker: small enough to hold several responses, large enough to keep it busy. */
 export const fetchBytes = { answer: 16 * 2 ** 20, partition: 4 * 2 ** 20, first: 2 ** 20 };

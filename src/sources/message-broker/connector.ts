@@ -19,7 +19,7 @@ import { emptyMessage, type KafkaMessage, RecordCursor } from "./protocol/record
 import { KafkaSource } from "./source.ts";
 
 const sampleMessages = 100;
-/** Offsets before the end of a partition from which samples are taken. */
+/** Samples begin this many offsets before the end of a partition. */
 const sampleDepth = 200;
 
 export const connector = defineConnector<MessageBrokerConfig>({
@@ -81,7 +81,7 @@ async function requireTopics(config: MessageBrokerConfig, client: BrokerClient):
   if (missing !== undefined) throw unknownTopic(missing);
 }
 
-/** The newest messages of the partitions, as far as one look at each brings them. */
+/** The newest messages of the partitions, as far as one fetch each returns them. */
 async function samplesOf(
   config: MessageBrokerConfig,
   network: NetworkContext,

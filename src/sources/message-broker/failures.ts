@@ -1,12 +1,12 @@
-/** What a failure at the broker means, in words that name the part to look at. Never with credentials. */
+/** Explains broker failures in words that name the faulty part of the configuration. Never with credentials. */
 import { AppError } from "../../lib/errors.ts";
 import { kafkaCodes, nameOf } from "./protocol/error-codes.ts";
 
 type Link = { readonly code?: unknown; readonly message?: unknown } & object;
 
-/** The broker has answered a request with an error of the protocol, or with something that is no answer. */
+/** The broker answered a request with a protocol error, or with an invalid response. */
 export class BrokerError extends Error {
-  /** Of the protocol. */
+  /** Error code of the protocol. */
   readonly errorCode: number | undefined;
 
   constructor(what: string, errorCode: number | undefined, options?: ErrorOptions) {
@@ -15,12 +15,12 @@ export class BrokerError extends Error {
   }
 }
 
-/** Throws unless the code of an answer says that all is well. */
+/** Throws unless the code of a response means success. */
 export function requireDone(errorCode: number, what: string): void {
   if (errorCode !== kafkaCodes.NONE) throw new BrokerError(what, errorCode);
 }
 
-/** The broker has heard who we are, and does not let us in. */
+/** The broker refuses the login. */
 export class LoginError extends Error {
   readonly fault: "mechanism" | "credentials";
 
@@ -54,11 +54,11 @@ export function unauthorized(what: string): AppError {
   return new AppError("SOURCE_UNAUTHORIZED", `The broker does not accept the credentials: ${what}.`);
 }
 
-/** Turns whatever the client throws into one SOURCE_* error; a mistake of ours stays what it is. */
+/** Converts client errors into one SOURCE_* error; an internal error stays as it is. */
 export function sourceError(error: unknown): Error {
   if (error instanceof AppError || error instanceof TypeError || error instanceof RangeError) return error;
   const links = linksOf(error);
-  // What our own part of a login threw comes wrapped.
+  // Errors of our own login code are wrapped by the client.
   const own = links.find((link) => link instanceof AppError);
   if (own instanceof AppError) return own;
   const has = (pattern: RegExp) => links.find((link) => pattern.test(String(link.code)) || pattern.test(text(link)));
@@ -104,7 +104,7 @@ function text(link: Link): string {
   return typeof link.message === "string" ? link.message : "";
 }
 
-/** The error with its causes and parts, outermost first. */
+/** The error with its causes and aggregated errors, outermost first. */
 function linksOf(error: unknown): Link[] {
   const links: Link[] = [];
   const visit = (value: unknown, depth: number) => {

@@ -1,4 +1,4 @@
-/** The columns that a message has besides its payload. */
+/** The columns of a message besides its payload. */
 import type { VirtualColumns } from "../messages/message.ts";
 import { headersOf, type KafkaMessage } from "./protocol/records.ts";
 

@@ -1,4 +1,4 @@
-/** How far behind the pipe is, per partition: in messages and in seconds. */
+/** The pipe's lag per partition: in messages and in seconds. */
 import type { PartitionName } from "./broker-client.ts";
 
 type Seen = {
@@ -27,14 +27,14 @@ export class Lag {
     this.#assigned = partitions;
   }
 
-  /** The partition's readable end. */
+  /** Updates the partition's readable end. */
   seen(partition: PartitionName & { readonly lane: string; readonly position: number }, end: number): void {
     const lane = this.#lanes.get(partition.lane);
     if (lane !== undefined) lane.end = end;
     else this.#lanes.set(partition.lane, { end, durable: partition.position, durableAt: 0, readAt: 0 });
   }
 
-  /** A message of this timestamp was read. */
+  /** Updates the timestamp of the last message read. */
   read(partition: { readonly lane: string }, timestamp: number): void {
     const lane = this.#lanes.get(partition.lane);
     if (lane !== undefined) lane.readAt = timestamp;
@@ -61,7 +61,7 @@ export class Lag {
     this.#report({ commitErrors: this.#commitErrors });
   }
 
-  /** At most once a second. */
+  /** At most once per second. */
   report(): void {
     const now = Date.now();
     if (now - this.#reportedAt < reportEveryMs) return;

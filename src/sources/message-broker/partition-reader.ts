@@ -1,6 +1,6 @@
 /**
- * Reads the partitions of one replica: finds their leaders, fetches from every broker side by side, and puts messages
- * into lanes as long as there is room. It stops with the first failure that does not pass by itself.
+ * Reads the partitions of one replica: finds their leaders, fetches from all brokers concurrently, and adds messages to
+ * lanes as long as there is room. It stops at the first permanent failure.
  */
 import { abortable, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
@@ -26,7 +26,7 @@ import { isPassing, kafkaCodes, nameOf } from "./protocol/error-codes.ts";
 import { emptyMessage, type KafkaMessage, offsetBehind, RecordCursor } from "./protocol/records.ts";
 import { PartitionTroubles } from "./troubles.ts";
 
-/** Partitions and topics that are new are seen after this long at the latest. */
+/** Maximum delay until new partitions and topics are detected. */
 const metadataEveryMs = 5_000;
 const settlePauseMs = 200;
 const fetchWaitMs = 500;
@@ -37,11 +37,11 @@ export type Partition = {
   topicId: string;
   readonly partition: number;
   leader: number;
-  /** Behind everything that was taken apart. */
+  /** The offset after everything that was decoded. */
   position: number;
-  /** Where the next fetch begins: ahead of the position while an answer is taken apart. */
+  /** Offset of the next fetch: past the position while a response is decoded. */
   ahead: number;
-  /** Fetches under way, and answers that are being taken apart. */
+  /** Fetches in progress, and responses that are being decoded. */
   busy: number;
 };
 
@@ -74,12 +74,12 @@ export class PartitionReader {
     this.#signal = signal;
   }
 
-  /** The partition behind a lane that messages were added to. */
+  /** The partition of a lane that messages were added to. */
   partition(lane: string): Partition {
     return this.#partitions.get(lane) as Partition;
   }
 
-  /** Ends when aborted; a failure is given to the batches. */
+  /** Ends when aborted; a failure is passed to the batches. */
   async run(): Promise<void> {
     try {
       while (!this.#signal.aborted) {
@@ -89,7 +89,7 @@ export class PartitionReader {
         this.#signal.addEventListener("abort", onAbort);
         await sleep(metadataEveryMs, this.#lookAgain.signal);
         this.#signal.removeEventListener("abort", onAbort);
-        // Leaders take a moment to be elected: no storm of questions.
+        // Electing leaders takes a moment: this pause limits metadata requests.
         await sleep(settlePauseMs, this.#signal);
       }
     } catch (error) {
@@ -100,11 +100,11 @@ export class PartitionReader {
 
   async #look(): Promise<void> {
     const found = await abortable(this.#parts.client.topics(this.#parts.topics), this.#signal);
-    // Also where this replica has no partition to read.
+    // Also when this replica has no partition to read.
     this.#parts.context.progress.answered();
     for (const name of this.#parts.topics) {
       const topic = found.find((candidate) => candidate.name === name);
-      // The others are read on meanwhile.
+      // The other topics are still read meanwhile.
       this.#parts.context.progress.warn(`topic:${name}`, topic === undefined ? unknownTopic(name).message : undefined);
       if (topic === undefined) this.#leave(name);
       else await this.#lookAt(topic);
@@ -123,7 +123,7 @@ export class PartitionReader {
     this.#parts.lag.report();
   }
 
-  /** Nobody leads the partitions of a topic that is gone. */
+  /** The partitions of a deleted topic have no leader. */
   #leave(topic: string): void {
     for (const partition of this.#partitions.values()) if (partition.topic === topic) partition.leader = -1;
   }
@@ -138,7 +138,7 @@ export class PartitionReader {
       if (known === undefined) fresh.push({ lane, partition, leader });
       else if (isSameTopic(known.topicId, topic.id)) {
         known.leader = leader;
-        // After an upgrade of the cluster topics have ids; a broker not yet upgraded does not take one away.
+        // After an upgrade of the cluster topics have ids; a broker that is not upgraded yet does not remove one.
         if (known.topicId === noTopicId) known.topicId = topic.id;
       } else throw new AppError("SOURCE_UNREACHABLE", `The topic "${topic.name}" was deleted and made again.`);
     }
@@ -173,7 +173,7 @@ export class PartitionReader {
     return begin.get(partition) ?? (await this.#edge(topic.name, partition, "earliest"));
   }
 
-  /** Two answers at most: one is taken apart while the next one comes. */
+  /** At most two responses: one is decoded while the next one arrives. */
   async #readBroker(broker: number): Promise<void> {
     const { batches, context, lag } = this.#parts;
     const memories = [new AnswerMemory(), new AnswerMemory()] as const;
@@ -204,7 +204,7 @@ export class PartitionReader {
     return [...this.#partitions.values()].some(({ leader }) => leader === broker);
   }
 
-  /** Asks for what comes behind the answer in hand; undefined when there is no room for more. */
+  /** Requests what follows the current response; undefined when there is no room for more. */
   #ask(broker: number, inHand: readonly Fetched[], memory: AnswerMemory): Asked | undefined {
     const { client, batches } = this.#parts;
     const goingOn = new Set<Partition>();
@@ -219,18 +219,18 @@ export class PartitionReader {
       return partition.leader === broker && isFree && batches.hasRoom(partition.lane);
     });
     if (wanted.length === 0) return undefined;
-    // An answer is limited in bytes and filled in the order of the request: everybody comes first in turn.
+    // A response is limited in bytes and filled in the order of the request, so every partition comes first in turn.
     this.#turn += 1;
     const first = this.#turn % wanted.length;
     const partitions = [...wanted.slice(first), ...wanted.slice(0, first)];
     for (const partition of partitions) partition.busy += 1;
     const requests = partitions.map(({ lane, topic, topicId, partition, position, ahead }) => {
-      // Little at first: its rows are seen early, while more comes.
+      // Little at first, so that its rows are visible early, while more arrives.
       const bytes = ahead === position && batches.isNew(lane) ? fetchBytes.first : fetchBytes.partition;
       return { topic, topicId, partition, position: ahead, bytes };
     });
     const answer = client.fetch(broker, requests, fetchWaitMs, memory);
-    // Awaited when the answer in hand is done with; until then its failure is not unhandled.
+    // Awaited after the current response is processed; until then its failure is not unhandled.
     answer.catch(() => {});
     return { partitions, answer };
   }
@@ -267,7 +267,7 @@ export class PartitionReader {
     batches.answered(partition.lane);
   }
 
-  /** The broker no longer has the position, or does not have it any more after losing a part of its log. */
+  /** The broker no longer has the position, either because of retention or after losing a part of its log. */
   async #outOfRange(partition: Partition): Promise<void> {
     const { lane, topic, position } = partition;
     const earliest = await this.#edge(topic, partition.partition, "earliest");

@@ -1,7 +1,6 @@
 /**
- * Where a pipe begins to read each partition. What it begins with is decided once, for all partitions of a topic
- * together, and saved: a restart must not look for "latest" again, and a partition that is added later is read from its
- * first message.
+ * Where a pipe begins to read each partition. The beginning is decided once, for all partitions of a topic together,
+ * and saved: a restart must not resolve "latest" again, and a partition added later is read from its first message.
  */
 import { sleep } from "../../lib/abort.ts";
 import { marks } from "../marks.ts";
@@ -16,7 +15,7 @@ export function laneOf(topic: string, partition: number): string {
   return `${topic}/${partition}`;
 }
 
-/** Offset by partition for a topic that the pipe may see for the first time. */
+/** Offset by partition for a topic that may be new to the pipe. */
 export async function beginnings(
   topic: TopicInfo,
   client: BrokerClient,
@@ -27,7 +26,7 @@ export async function beginnings(
   const mark = `begin:${topic.name}` as const;
   const read = async () => (await context.ledger.marks([mark])).get(mark);
   let begin = await read();
-  // One replica decides for all: two that look for "latest" would find different ones.
+  // One replica decides for all, because two that resolve "latest" would find different offsets.
   while (begin === undefined && context.replica.index > 0 && !signal.aborted) {
     await sleep(retryMs, signal);
     begin = await read();
@@ -47,7 +46,7 @@ async function find(topic: TopicInfo, client: BrokerClient, offset: MessageBroke
   const latest = byPartition(await client.offsets(partitions, "latest"));
   if (strategy === "from_latest") return latest;
   const since = byPartition(await client.offsets(partitions, millis(offset?.timestamp as string)));
-  // No message is that young: what comes next is.
+  // All messages are older: reading starts with the next one.
   return Object.fromEntries(Object.entries(since).map(([p, at]) => [p, at < 0 ? (latest[p] as number) : at]));
 }
 

@@ -1,7 +1,7 @@
 /**
- * Topics as batches: one partition is one lane, one batch a range of offsets. Which replica reads a partition follows
- * from its name and the number of replicas, so that exactly one of them ever begins batches of it. A worker that lost
- * its place cannot begin one, because intents go through the control plane.
+ * Topics as batches: one partition is one lane, one batch a range of offsets. The replica that reads a partition
+ * follows from the partition's name and the number of replicas, so that exactly one of them ever begins batches of it.
+ * A replaced worker cannot begin one, because intents go through the control plane.
  */
 import { abortable, childOf, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
@@ -40,7 +40,7 @@ export type KafkaSourceParts = {
   readonly context: Context;
   readonly client: BrokerClient;
   readonly rows: Rows<KafkaMessage>;
-  /** Makes the replica a member of the consumer group. */
+  /** Joins the replica to the consumer group. */
   readonly join: (group: string, onRebalance: (count: number) => void) => Pick<Membership, "identity" | "leave">;
 };
 
@@ -54,7 +54,7 @@ export class KafkaSource implements Source<KafkaDurable> {
   readonly #group: GroupOffsets;
   readonly #membership: Pick<Membership, "identity" | "leave">;
   readonly #lag: Lag;
-  /** What a refused batch is looked through for. */
+  /** Batches in progress, which are searched for bad rows when refused. */
   readonly #made = new WeakMap<Batch, Made>();
   readonly #newest = new WeakMap<Batch, number>();
   #batches: LaneBatches<KafkaMessage> | undefined;
@@ -183,7 +183,7 @@ export class KafkaSource implements Source<KafkaDurable> {
     return new MessageBatch({ encoder: this.#encoder, origin, maxMessageBytes, refused, ...start });
   }
 
-  /** The batch of a range, read once more. What the broker no longer has is recorded and left out. */
+  /** Reads the batch of a range again. Messages that the broker no longer has are recorded and left out. */
   async #load(range: Range, signal: AbortSignal): Promise<Batch> {
     const lane = laneOf(range.topic, range.partition);
     const made = this.#emptyBatch(lane, range.limit, refusedOf(range.refused));
@@ -195,7 +195,7 @@ export class KafkaSource implements Source<KafkaDurable> {
     return this.#batch(range, made);
   }
 
-  /** Adds the range's messages; returns what is missing of them, as a sentence. */
+  /** Adds the range's messages; returns a sentence about missing ones. */
   async #readRange(range: Range, made: Made, signal: AbortSignal): Promise<string | undefined> {
     const { topic, partition, topicId, last = 0 } = range;
     const message = emptyMessage(topic, partition);

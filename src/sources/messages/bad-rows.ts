@@ -1,6 +1,6 @@
 /**
- * Which messages of a refused batch are the bad ones. The engine names the first row that it could not read: that costs
- * one look at that row. Only when more of them are bad are all rows read once more, without inserting.
+ * Finds the bad messages of a refused batch. The engine names the first row that it could not read, which costs one
+ * query for that row. Only when more rows are bad are all rows read once more, without inserting.
  */
 import { ClickHouseError } from "../../clickhouse/client.ts";
 import { isDataError } from "../../clickhouse/error-codes.ts";
@@ -12,18 +12,18 @@ import type { Group, MessageBatch } from "./message-batch.ts";
 import type { RowPlan } from "./plan.ts";
 import { listUnreadable, readAll, rowNumber } from "./probe.ts";
 
-/** Rows whose own complaint is asked for; further ones of the same batch get a general sentence. */
+/** Rows whose own error is queried; further ones of the same batch get a general sentence. */
 const maxDescribed = 20;
-/** Bytes of rows in one question to the engine. */
+/** Bytes of rows in one query to the engine. */
 const pieceBytes = 2_000_000;
 const generalMessage = "The engine cannot read this message as the columns of the pipe ask for.";
 
-/** Reason by position; empty when every row can be read, so that the rows are not what was refused. */
+/** Reason by position; empty when every row can be read, so that the rows were not the cause. */
 export async function findBadMessages<M extends Message>(
   batch: MessageBatch<M>,
   plan: RowPlan<M>,
   failure: InsertFailure,
-  /** False: only the row that the failure names is looked at. */
+  /** False: only the row named by the failure is checked. */
   thorough: boolean,
   query: Query,
 ): Promise<Map<Position, string>> {
@@ -68,7 +68,7 @@ class Look<M extends Message> {
     return found;
   }
 
-  /** What is wrong with rows `[from, to)`; undefined when they can be read. */
+  /** The error of rows `[from, to)`; undefined when they can be read. */
   async problemOf(group: Group, from: number, to: number): Promise<string | undefined> {
     const { sql, settings } = readAll(this.#plan, Buffer.concat([group.group.head, group.rows.part(from, to)]));
     const problem = await this.#ask(sql, settings);
@@ -78,7 +78,7 @@ class Look<M extends Message> {
   async #list(group: Group, from: number, to: number): Promise<number[] | undefined> {
     const lines: Buffer[] = [];
     for (let index = from; index < to; index += 1) {
-      // On one line, because the engine goes on behind the next line end when it cannot read a row.
+      // On one line, because after an unreadable row the engine continues at the next line end.
       const line = Buffer.from(group.rows.part(index, index + 1).subarray(1));
       for (let at = line.indexOf(0x0a); at >= 0; at = line.indexOf(0x0a, at + 1)) line[at] = 0x20;
       const members = closesRightAway(line, -1) ? "" : ",";
@@ -89,7 +89,7 @@ class Look<M extends Message> {
     return typeof answer === "string" ? undefined : answer.map((row) => from + Number(row.row) - 1);
   }
 
-  /** By halves: as many questions as bad rows, times the logarithm of all rows. */
+  /** By bisection: as many queries as bad rows, times the logarithm of all rows. */
   async #split(group: Group, from: number, to: number): Promise<number[]> {
     if ((await this.problemOf(group, from, to)) === undefined) return [];
     if (to - from === 1) return [from];
@@ -97,7 +97,7 @@ class Look<M extends Message> {
     return [...(await this.#split(group, from, middle)), ...(await this.#split(group, middle, to))];
   }
 
-  /** The rows of the answer, or the engine's complaint about the data. Throws for everything else. */
+  /** The rows of the result, or the engine's error about the data. Throws for any other error. */
   async #ask(sql: string, settings: Record<string, string | number>) {
     try {
       return await this.#query(sql, { settings });

@@ -1,14 +1,14 @@
-/** Reading the engine's sentences about rows that it could not parse. */
+/** Parses the engine's messages about rows that it could not read. */
 
-/** The row that a parser complains about, from 1. What it quotes from the data stands before that. */
+/** The row in a parser's message, from 1. Quoted data precedes it. */
 export function rowOf(message: string): number | undefined {
   const row = [...message.matchAll(/\(at row (\d+)\)/g)].at(-1)?.[1];
   return row === undefined ? undefined : Number(row);
 }
 
 /**
- * The sentence without our statement, the row's number, and what the engine repeats about the query and the file. All of
- * that stands behind what is quoted from the data, so it is looked for from the end: a row's own text cuts nothing off.
+ * The sentence without our statement, the row's number, and the engine's suffixes about the query and the file. These
+ * all follow the quoted data, so the search starts at the end: a row's own text truncates nothing.
  */
 export function shortMessage(message: string): string {
   const sentence = message

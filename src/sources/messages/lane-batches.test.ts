@@ -32,7 +32,7 @@ test("full batches are handed out one per lane at a time, in order", async () =>
   const first = await batches.next(endless);
   const second = await batches.next(endless);
   expect([first?.lane, first?.next, second?.lane]).toEqual(["a", 1, "b"]);
-  // Lane a is still in hand: its second batch waits.
+  // Lane a still has a batch in progress: its second batch waits.
   const third = batches.next(endless);
   expect(await Promise.race([third, new Promise((resolve) => setImmediate(() => resolve("waits")))])).toBe("waits");
   batches.done("a");
@@ -79,7 +79,7 @@ test("memory is made for a full batch while the source has more, and for small o
     batches.done("a");
   }
   const [before, full, ...small] = guesses as [number, number, ...number[]];
-  // 400 rows of `{"a":"0"}`, a line end and what is kept about each.
+  // 400 rows of `{"a":"0"}`, a line end and the memory per row.
   expect([before, full]).toEqual([0, 400 * (10 + 16)]);
   expect(small.at(-1)).toBeLessThan(full / 50);
 });
@@ -91,7 +91,7 @@ test("when memory is full there is no room, and the largest batch goes at once",
   put(batches, "large", 0, 30);
   expect(batches.hasRoom("small")).toBe(false);
   expect((await batches.next(endless))?.lane).toBe("large");
-  // Rows on their way count until they are durable.
+  // Rows in progress count until they are durable.
   expect(batches.hasRoom("small")).toBe(false);
   batches.done("large");
   expect(batches.hasRoom("small")).toBe(true);
@@ -116,7 +116,7 @@ test.each([
     const [insert] = closed?.batch.inserts() ?? [];
     return () => insert?.body?.() as Buffer;
   };
-  // The first one only tells how large batches are.
+  // The first one only determines how large batches are.
   (await fill("a", "x"))();
   batches.done("a");
   const first = await fill("a", "y");

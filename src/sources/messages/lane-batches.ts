@@ -1,7 +1,7 @@
 /**
- * Messages of many lanes, gathered into batches: a lane's batch is closed when it is full or old, and the closed ones
- * are handed out one per lane at a time, so that a slow lane does not hold up the others. What is held, open and on its
- * way, stays within a budget of memory: producers ask for room before they read on.
+ * Gathers messages of many lanes into batches: a lane's batch is closed when it is full or old, and closed batches are
+ * handed out one per lane at a time, so that a slow lane does not delay the others. Open batches and those in progress
+ * stay within a memory budget: producers check for room before they read on.
  */
 import { childOf, sleep } from "../../lib/abort.ts";
 import type { BatchLimits } from "./limits.ts";
@@ -9,27 +9,29 @@ import type { Message, Position } from "./message.ts";
 import type { MessageBatch } from "./message-batch.ts";
 import { type RowMemory, RowPool } from "./row-memory.ts";
 
-/** The first full batch of a lane takes this part of the rows: the engine has work while the next ones are filled. */
+/**
+ * The first full batch of a lane has this share of the rows, so that the engine works while the next ones are filled.
+ */
 const firstPart = 0.25;
 
 type Lane<M extends Message> = {
   readonly name: string;
   open: { readonly batch: MessageBatch<M>; readonly since: number } | undefined;
-  /** Full ones, oldest first. */
+  /** Full batches, oldest first. */
   readonly closed: Closed<M>[];
-  /** Where the lane is read on: behind everything added. */
+  /** The lane's next position: after everything added. */
   next: Position | undefined;
   inHand: MessageBatch<M> | undefined;
-  /** Rows at which a batch is closed. */
+  /** Number of rows at which a batch is closed. */
   maxRows: number;
-  /** No batch was closed yet. */
+  /** True until a batch is closed. */
   isNew: boolean;
 };
 
-/** How a new batch begins. */
+/** The parameters of a new batch. */
 export type BatchStart = { readonly expectedBytes: number; readonly memory: RowMemory };
 
-/** A batch that takes no more messages, and the position behind it. */
+/** A batch that accepts no more messages, and the position after it. */
 export type Closed<M extends Message> = {
   readonly lane: string;
   readonly batch: MessageBatch<M>;
@@ -50,7 +52,7 @@ export class LaneBatches<M extends Message> {
     this.#open = open;
   }
 
-  /** Adds a message whose encoder is prepared; `next` is the position to read on from after it. */
+  /** Adds a message whose encoder is prepared; `next` is the position after it. */
   add(laneName: string, message: M, next: Position): void {
     const lane = this.#lane(laneName);
     lane.open ??= this.#begin(lane.name);
@@ -60,25 +62,28 @@ export class LaneBatches<M extends Message> {
     if (batch.size >= lane.maxRows || batch.bytes >= this.#limits.maxBytes) this.#close(lane);
   }
 
-  /** The lane has moved on without a message (a control record, or a gap): to be remembered with the next batch. */
+  /** The lane has advanced without a message (a control record, or a gap): the next batch saves the position. */
   moveTo(laneName: string, next: Position): void {
     const lane = this.#lane(laneName);
     lane.open ??= this.#begin(lane.name);
     lane.next = next;
   }
 
-  /** What the source had at once for the lane was added. A new lane does not wait for more: its rows are seen early. */
+  /**
+   * The source's current response for the lane has been added. A new lane does not wait for more, so that its rows are
+   * visible early.
+   */
   answered(laneName: string): void {
     const lane = this.#lane(laneName);
     if (lane.isNew && (lane.open?.batch.size ?? 0) > 0) this.#close(lane);
   }
 
-  /** No batch of the lane was closed yet. */
+  /** True when no batch of the lane has been closed yet. */
   isNew(laneName: string): boolean {
     return this.#lane(laneName).isNew;
   }
 
-  /** The lane has come to its end: what is open goes at once, and after it an empty batch with this position. */
+  /** The lane has ended: its open batch is due immediately, followed by an empty batch with this position. */
   finish(laneName: string, end: Position): void {
     const lane = this.#lane(laneName);
     this.#close(lane);
@@ -86,7 +91,7 @@ export class LaneBatches<M extends Message> {
     this.#close(lane);
   }
 
-  /** Whether the lane should be read on now. */
+  /** True when the lane should be read on now. */
   hasRoom(laneName: string): boolean {
     return this.#lane(laneName).closed.length === 0 && this.bytes < this.#limits.memoryBytes;
   }
@@ -100,7 +105,7 @@ export class LaneBatches<M extends Message> {
     return sum;
   }
 
-  /** The batch of the lane that was handed out is durable. */
+  /** The lane's batch that was handed out is durable. */
   done(laneName: string): void {
     const lane = this.#lane(laneName);
     lane.inHand?.release();
@@ -108,13 +113,13 @@ export class LaneBatches<M extends Message> {
     this.#wake();
   }
 
-  /** `next` throws from now on. */
+  /** Makes `next` throw from now on. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#wake();
   }
 
-  /** Waits until something was added, handed out or finished, but not longer than the time given. */
+  /** Waits until something is added, handed out or finished, but at most this long. */
   async change(limitMs: number, signal: AbortSignal): Promise<void> {
     using waiting = childOf(signal);
     const wake = () => waiting.abort();
@@ -128,7 +133,7 @@ export class LaneBatches<M extends Message> {
     this.#wake();
   }
 
-  /** The next batch to insert; undefined when aborted. Throws what `fail` was given. */
+  /** The next batch to insert; undefined when aborted. Throws the error that `fail` received. */
   async next(signal: AbortSignal): Promise<Closed<M> | undefined> {
     while (!signal.aborted) {
       if (this.#failure !== undefined) throw this.#failure.error;
@@ -147,7 +152,7 @@ export class LaneBatches<M extends Message> {
     return closed;
   }
 
-  /** A lane with a full batch, else the one with the oldest batch that is due. */
+  /** A lane with a full batch, otherwise the one with the oldest due batch. */
   #choose(): Lane<M> | undefined {
     const free = [...this.#lanes.values()].filter((lane) => lane.inHand === undefined);
     const full = free.find((lane) => lane.closed.length > 0);
@@ -183,7 +188,7 @@ export class LaneBatches<M extends Message> {
     this.#wake();
   }
 
-  /** Guesses what the next batch takes: as much as a full one, where the source has more than it was given time for. */
+  /** Estimates the size of the next batch: a full one, when the source has more than there was time for. */
   #expect(lane: Lane<M>, batch: MessageBatch<M>): void {
     const { maxRows, maxBytes } = this.#limits;
     const isFull = batch.size >= lane.maxRows || batch.bytes >= maxBytes;

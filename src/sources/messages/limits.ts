@@ -1,4 +1,4 @@
-/** When a batch is full, and how much may be in memory. */
+/** When a batch is full, and how much memory batches may use. */
 
 const megabyte = 1_000_000;
 
@@ -12,7 +12,7 @@ export type BatchLimits = {
   readonly memoryBytes: number;
 };
 
-/** 100,000 rows, 32 MB per GB of the replica's memory, or the pipe's longest wait, whatever comes first. */
+/** 100,000 rows, 32 MB per GB of the replica's memory, or the pipe's longest wait, whichever comes first. */
 export function batchLimits(memoryGb: number, maxWaitMs: number): BatchLimits {
   const maxBytes = 32 * megabyte * memoryGb;
   return { maxRows: 100_000, maxBytes, maxWaitMs, memoryBytes: 4 * maxBytes };

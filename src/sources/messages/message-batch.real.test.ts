@@ -1,4 +1,4 @@
-/** Batches of messages against a real engine: what arrives, and what one bad message costs. */
+/** Batches of messages against a real engine: which rows arrive, and the cost of a bad message. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MessageEngine, message, type TestMessage } from "../../../harness/engine/message-engine.ts";
 import { anyNetwork } from "../../../harness/network/network.ts";
@@ -129,7 +129,7 @@ describe("JSON messages", () => {
     expect(await rows("SELECT count() AS c, sum(id) AS s FROM large")).toEqual([
       { c: "99999", s: String((99_999 * 100_000) / 2 - 77_777) },
     ]);
-    // One block, and recognised when it is repeated.
+    // One block, which is recognised when repeated.
     await engine.load(encoder, messages, "large");
     expect(await rows("SELECT count() AS c, uniqExact(_part) AS p FROM large")).toEqual([{ c: "99999", p: "1" }]);
   });

@@ -1,6 +1,6 @@
 /**
- * The messages of one lane on their way into one batch. A message becomes one row, or a rejected record, or nothing
- * (a message without a payload). The same messages added in the same order make the same inserts.
+ * The messages of one lane that form one batch. A message becomes one row, or a rejected record, or nothing (a message
+ * without a payload). The same messages added in the same order result in the same inserts.
  */
 import { isUtf8 } from "node:buffer";
 import type { Insert, RejectedRecord } from "../source.ts";
@@ -9,7 +9,7 @@ import { hasPayload, type Message, type Position } from "./message.ts";
 import type { RowMemory } from "./row-memory.ts";
 import { RowWriter } from "./row-writer.ts";
 
-/** Bytes of a rejected message that are kept: generous for the first ones of a batch. */
+/** Bytes of a rejected message that are kept: more for the first ones of a batch. */
 const rawBytes = { first: 65_536, further: 1_000 };
 const generous = 100;
 
@@ -22,28 +22,28 @@ export type MessageBatchOptions<M extends Message> = {
   readonly maxMessageBytes: number;
   /** Messages that the engine refused in an earlier attempt, with the reason. */
   readonly refused?: ReadonlyMap<Position, string>;
-  /** Bytes that the rows will probably take. */
+  /** Estimated bytes of the rows. */
   readonly expectedBytes?: number;
   readonly memory?: RowMemory;
 };
 
-/** What a row takes besides its bytes: where it begins, and its position. */
+/** Memory of a row besides its bytes: its offset and its position. */
 const perRowBytes = 16;
 
 export class MessageBatch<M extends Message> {
   readonly #options: MessageBatchOptions<M>;
   readonly #groups = new Map<string, Group>();
   readonly rejected: RejectedRecord[] = [];
-  /** Messages added, also those that made no row. */
+  /** Messages added, including those without a row. */
   messages = 0;
   /** Payload bytes of the messages added. */
   payloadBytes = 0;
   first: Position | undefined;
   last: Position | undefined;
-  /** Memory held, roughly. */
+  /** Memory held, approximately. */
   bytes = 0;
   #rows = 0;
-  /** The group of the message before, which most often is that of the next. */
+  /** The group of the previous message, which is usually that of the next. */
   #latest: Group | undefined;
   #readings = 0;
 
@@ -51,7 +51,7 @@ export class MessageBatch<M extends Message> {
     this.#options = options;
   }
 
-  /** Rows and rejected records: what decides whether the batch is full. */
+  /** Rows and rejected records, which determine whether the batch is full. */
   get size(): number {
     return this.#rows + this.rejected.length;
   }
@@ -71,7 +71,7 @@ export class MessageBatch<M extends Message> {
     if (problem !== undefined) this.#reject(message, problem);
   }
 
-  /** Why the message makes no row; undefined when it does. */
+  /** Why the message has no row; undefined when it has one. */
   #addRow(message: M): string | undefined {
     const { encoder, maxMessageBytes, refused } = this.#options;
     const group = encoder.group(message);
@@ -93,7 +93,7 @@ export class MessageBatch<M extends Message> {
     return undefined;
   }
 
-  /** One per group, in order of its first message. Empty when no message made a row. */
+  /** One per group, in order of its first message. Empty when no message has a row. */
   inserts(): Insert[] {
     if (this.#rows === 0) return [];
     const { sql, settings } = this.#options.encoder.plan;
@@ -108,7 +108,7 @@ export class MessageBatch<M extends Message> {
 
   /** The batch is durable, and nothing will read it again. */
   release(): void {
-    // What was sent more than once may still be on its way for an attempt that was given up.
+    // After several sends, an abandoned attempt may still be reading the memory.
     if (this.#readings > this.#groups.size) return;
     for (const { rows } of this.#groups.values()) rows.release();
   }
@@ -143,9 +143,9 @@ export function contentOf(group: RowGroup, rows: RowWriter): Buffer {
   return group.head.length === 0 ? rows.content() : Buffer.concat([group.head, rows.content()]);
 }
 
-/** Payload bytes as text for the error table: as they are when they are text, otherwise `hex:` and digits. */
+/** Payload bytes as text for the error table: unchanged if they are text, otherwise `hex:` and digits. */
 export function rawText(bytes: Buffer): string {
-  // A cut may fall into a character; that alone does not make a text binary.
+  // A cut may split a character; that alone does not make a text binary.
   for (let cut = 0; cut < 4 && cut < bytes.length; cut += 1) {
     const text = bytes.subarray(0, bytes.length - cut);
     if (isUtf8(text)) return text.toString();

@@ -1,18 +1,18 @@
-/** What the connectors of brokers and streams share: a message, and what is known about it besides its payload. */
+/** Shared by the connectors of brokers and streams: a message, and its facts besides the payload. */
 
 export type Position = number | string;
 
-/** A message as a view into the bytes it came in. Connectors may hand out the same object again and again. */
+/** A message as a view into the received bytes. Connectors may reuse one object for all messages. */
 export type Message = {
   /** The payload is `bytes[start, end)`; `end` below `start` means that there is none (a tombstone). */
   bytes: Buffer;
   start: number;
   end: number;
-  /** Unique and growing within the lane. */
+  /** Unique and increasing within the lane. */
   position: Position;
 };
 
-/** A column that the connector knows and the payload does not hold, such as `_key`. */
+/** A column supplied by the connector and not by the payload, such as `_key`. */
 export type VirtualColumn<M extends Message> =
   | { readonly kind: "text"; read(message: M): Buffer | string }
   | { readonly kind: "texts"; read(message: M): readonly (Buffer | string)[] }

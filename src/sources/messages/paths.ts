@@ -1,5 +1,5 @@
 /**
- * Source fields as SQL: which columns the engine declares for the fields that a pipe reads, and one expression per
+ * Source fields as SQL: the columns that the engine declares for the fields of a pipe, and one expression per
  * destination column. The types are the destination's own, so that the engine's parser converts.
  */
 import { identifier, literal } from "../../clickhouse/sql.ts";
@@ -26,7 +26,7 @@ export function distinct(
 
 type PathNode = { type: string | undefined; readonly members: Map<string, PathNode> };
 
-/** Dotted paths become tuples with just the members that are wanted. `a\.b` is a field whose name has a dot. */
+/** Dotted paths become tuples with only the wanted members. `a\.b` is a field whose name has a dot. */
 export function planPaths(
   read: readonly DestinationColumn[],
   expressionOf: Map<DestinationColumn, string>,
@@ -54,7 +54,7 @@ function typeOf(node: PathNode): string {
   return `Tuple(${[...node.members].map(([name, member]) => `${identifier(name)} ${typeOf(member)}`).join(", ")})`;
 }
 
-/** The steps of a dotted path; a backslash takes the next character literally. */
+/** The steps of a dotted path; a backslash escapes the next character. */
 export function pathSteps(field: string): string[] {
   const steps = [...field.matchAll(/((?:\\.|[^.\\])+)/gsu)].map(([step]) => step.replaceAll(/\\(.)/gsu, "$1"));
   return steps.length === 0 ? [field] : steps;

@@ -10,7 +10,7 @@ import { conflictingPaths, type Declared, planPaths } from "./paths.ts";
 
 export type RowFormat = "JSONEachRow" | "Avro";
 
-/** A virtual column that some mapping reads, under the name it has in the rows that go to the engine. */
+/** A virtual column that a mapping reads, with its name in the rows that are sent to the engine. */
 export type UsedVirtual<M extends Message> = { readonly field: string; readonly column: VirtualColumn<M> };
 
 export type RowPlan<M extends Message> = {
@@ -24,7 +24,7 @@ export type RowPlan<M extends Message> = {
   readonly expressions: readonly string[];
 };
 
-/** No field of a payload should be called so; one that is makes its message unreadable, and nothing else. */
+/** A reserved prefix: a payload field with it makes its message unreadable, and affects nothing else. */
 const reserved = "__millrace";
 
 const structureTypes = {
@@ -60,7 +60,7 @@ export function planRows<M extends Message>(
     expressionOf.set(column, `CAST(${value}, ${literal(column.type)})`);
   }
   const virtuals = [...used.values()];
-  // A row without any wanted field still is a row; the engine needs one column to count it by.
+  // A row without wanted fields is still a row; the engine needs one column to count it.
   const structure = [...virtuals, ...fields].map(({ name, type }) => ({ name, type }));
   if (structure.length === 0) structure.push({ name: `${reserved}_row`, type: "UInt8" });
   const expressions = columns.map((column) => expressionOf.get(column) as string);
@@ -86,7 +86,7 @@ function insertSql(
 ): string {
   const names = destination.columns.map((column) => identifier(column.name)).join(", ");
   const head = `INSERT INTO ${tableName(destination.database, destination.table)} (${names})`;
-  // Fields that already are what the columns want go straight into the table.
+  // Fields that already match the columns go straight into the table.
   const same = destination.columns.every(
     ({ name, sourceField }, at) => name === sourceField && expressions[at] === identifier(name),
   );
@@ -94,7 +94,7 @@ function insertSql(
   return `${head} SELECT ${expressions.join(", ")} FROM input(${literal(structureText(structure))}) FORMAT ${format}`;
 }
 
-/** Limits that no batch reaches: what a statement inserts is one block, so that a repeat is recognised as a whole. */
+/** Limits that no batch reaches: a statement inserts one block, so that a repeat is recognised as a whole. */
 const oneBlock = {
   min_insert_block_size_rows: 0,
   min_insert_block_size_bytes: 2 ** 50,
@@ -102,7 +102,7 @@ const oneBlock = {
   max_threads: 1,
 };
 
-/** Reading rules of every pipe: unknown fields are left out, missing ones and nulls become the type's zero value. */
+/** Settings of every pipe: unknown fields are ignored, missing ones and nulls become the type's zero value. */
 export function formatSettings(format: RowFormat): Record<string, string | number> {
   const common = {
     input_format_null_as_default: 1,

@@ -4,7 +4,7 @@ import type { Message } from "./message.ts";
 import { type RowPlan, structureText } from "./plan.ts";
 
 const statementBytes = 512 * 2 ** 20;
-/** The column that numbers rows while the unreadable ones are looked for. */
+/** The column that numbers rows during the search for unreadable ones. */
 export const rowNumber = "__millrace_row_number";
 
 export type ProbeStatement = { readonly sql: string; readonly settings: Record<string, string | number> };
@@ -19,7 +19,7 @@ export function readAll<M extends Message>(plan: RowPlan<M>, content: Buffer): P
   };
 }
 
-/** Of JSON rows numbered 1 to `rows` on lines of their own: the numbers of those that cannot be read. */
+/** The numbers of unreadable rows among JSON rows numbered 1 to `rows`, each on its own line. */
 export function listUnreadable<M extends Message>(plan: RowPlan<M>, lines: Buffer, rows: number): ProbeStatement {
   const structure = [{ name: rowNumber, type: "UInt32" }, ...plan.structure];
   const table = formatCall("JSONEachRow", structureText(structure), lines);
@@ -41,7 +41,7 @@ function formatCall(format: string, structure: string, content: Buffer): string 
   return `format(${format}, ${literal(structure)}, ${bytesLiteral(content)})`;
 }
 
-/** A string literal of any bytes, written with characters of ASCII only. */
+/** A string literal of any bytes, written in ASCII only. */
 export function bytesLiteral(bytes: Buffer): string {
   const text = bytes.toString("latin1").replaceAll(/[\\'\0-\x1f\x7f-\xff]/g, (char) => {
     if (char === "\\" || char === "'") return `\\${char}`;

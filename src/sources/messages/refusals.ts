@@ -1,4 +1,4 @@
-/** What to do about a batch of messages that the engine refused. */
+/** Decides what to do with a batch of messages that the engine refused. */
 import type { InsertFailure, Query } from "../source.ts";
 import { findBadMessages } from "./bad-rows.ts";
 import { shortMessage } from "./engine-message.ts";
@@ -10,11 +10,11 @@ import type { RowPlan } from "./plan.ts";
 export type Refused = ReadonlyMap<Position, string>;
 
 export type Answer =
-  /** The same batch without these messages; it goes on under the refused one's token. */
+  /** The same batch without these messages; it continues under the refused one's token. */
   | { readonly kind: "without"; readonly refused: Refused }
-  /** Two batches with tokens of their own, the first up to and with `lastOfFirst`. */
+  /** Two batches with tokens of their own; the first ends with `lastOfFirst`. */
   | { readonly kind: "halves"; readonly lastOfFirst: Position }
-  /** The messages are not what was refused. */
+  /** The messages are not the cause. */
   | { readonly kind: "stop" };
 
 export async function answerRefusal<M extends Message>(
@@ -26,8 +26,8 @@ export async function answerRefusal<M extends Message>(
 ): Promise<Answer> {
   const found = await findBadMessages(batch, plan, failure, before.size > 0, query);
   if (found.size > 0) return { kind: "without", refused: new Map([...before, ...found]) };
-  // Rows behind a view that fails may already be in the table, and rows of an earlier schema are: other tokens would
-  // bring them again.
+  // With a failing view, rows may already be in the table, and with several schemas, rows of an earlier one are: other
+  // tokens would duplicate them.
   if (/pushing to view/.test(failure.message) || batch.groups.length !== 1) return { kind: "stop" };
   const positions = batch.groups[0]?.positions ?? [];
   if (positions.length > 1) {

@@ -1,15 +1,15 @@
-/** Memory of rows that are durable, used again for the next ones: the system's fresh pages cost more than filling them. */
+/** Reuses the memory of durable rows: the system's fresh pages cost more than filling them. */
 export interface RowMemory {
-  /** At least so many bytes, with any content. */
+  /** At least this many bytes, with any content. */
   take(bytes: number): Buffer;
   give(memory: Buffer): void;
 }
 
 export const unpooled: RowMemory = { take: (bytes) => Buffer.allocUnsafeSlow(bytes), give: () => {} };
 
-/** What is kept for later, at most. */
+/** Maximum number of buffers kept. */
 const keptPieces = 4;
-/** Smaller pieces are not worth keeping. */
+/** Smaller buffers are not worth keeping. */
 const smallBytes = 1_000_000;
 
 export class RowPool implements RowMemory {
@@ -19,7 +19,7 @@ export class RowPool implements RowMemory {
     if (bytes < smallBytes) return unpooled.take(bytes);
     const fits = this.#free.findIndex((memory) => memory.length >= bytes);
     if (fits >= 0) return this.#free.splice(fits, 1)[0] as Buffer;
-    // A round size, so that it fits the next batch too, which may be a little larger. What is not written to costs nothing.
+    // A round size, so that it also fits the next batch, which may be a little larger. Untouched memory costs nothing.
     return unpooled.take(2 ** Math.ceil(Math.log2(bytes)));
   }
 

@@ -1,9 +1,9 @@
-/** The bytes of rows on their way to the engine, and where each row begins. */
+/** The bytes of rows for the engine, and where each row begins. */
 import { type RowMemory, unpooled } from "./row-memory.ts";
 
 const initialBytes = 64 * 1024;
 const initialRows = 1024;
-/** Memory that nothing was written to yet costs little, copying a lot. */
+/** Untouched memory costs little, copying a lot. */
 const growth = 8;
 
 export class RowWriter {
@@ -59,7 +59,7 @@ export class RowWriter {
     this.#length += this.#bytes.write(text, this.#length, "latin1");
   }
 
-  /** Everything written; valid as long as nothing is added. */
+  /** Everything written; valid until more is added. */
   content(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -69,7 +69,7 @@ export class RowWriter {
     return this.#bytes.subarray(this.#startOf(from), this.#startOf(to));
   }
 
-  /** Nothing reads the rows any more: their memory may be used for others. */
+  /** Nothing reads the rows any more: their memory may be reused. */
   release(): void {
     this.#memory.give(this.#bytes);
     this.#bytes = Buffer.alloc(0);

@@ -1,4 +1,6 @@
-/** What a few messages tell before a pipe runs: whether they fit its columns, and which fields and types they have. */
+/**
+ * Derives from a few messages, before a pipe runs, whether they fit its columns, and which fields and types they have.
+ */
 import { AppError, type Issue } from "../../lib/errors.ts";
 import type { FoundField, Query, TargetTable } from "../source.ts";
 import { shortMessage } from "./engine-message.ts";
@@ -14,7 +16,7 @@ export type Samples<M extends Message> = {
   readonly virtualColumns: VirtualColumns<M>;
   readonly encoder: (plan: RowPlan<M>) => RowEncoder<M>;
   readonly messages: readonly M[];
-  /** What the samples were taken from, for messages. */
+  /** The origin of the samples, for error messages. */
   readonly origin: string;
 };
 
@@ -79,7 +81,9 @@ export async function describeSamples<M extends Message>(samples: Samples<M>, qu
   throw invalid(`No field can be told from ${samples.origin}: ${reason}`, []);
 }
 
-/** Fields that the schemas of the samples tell; none where only rows do. The encoder is prepared for the samples. */
+/**
+ * Fields known from the samples' schemas; empty where only rows describe them. The encoder is prepared for the samples.
+ */
 function knownFields<M extends Message>({ messages }: Samples<M>, encoder: RowEncoder<M>): FoundField[] {
   const groups = new Set(messages.map((message) => encoder.group(message)));
   return [...groups].flatMap((group) => (typeof group === "string" ? [] : (encoder.fields?.(group) ?? [])));

@@ -83,7 +83,7 @@ export const connector = defineConnector<ObjectStorageConfig>({
   },
 });
 
-/** The embedded engine is built without bzip2, and we decompress only what can be read from its beginning to its end. */
+/** The embedded engine is built without bzip2, and we decompress only formats that are read sequentially. */
 function checkCompression(config: ObjectStorageConfig, key: string, format: ObjectFormat): void {
   if (!isBzip2(key, config.compression) || isUnpacked(key, format, config.compression)) return;
   const message = `${format} inside bzip2 cannot be read; use the compression of ${format} itself, or none.`;

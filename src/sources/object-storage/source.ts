@@ -1,6 +1,6 @@
 /**
- * Objects as batches. What is done stands in marks, one per object version, so that neither the order of keys nor of
- * events decides about correctness; cursors only save LIST calls.
+ * Objects as batches. Marks record what is done, one per object version, so that correctness depends neither on the
+ * order of keys nor on that of events; cursors only save LIST calls.
  */
 import { availableParallelism } from "node:os";
 import { sleep } from "../../lib/abort.ts";
@@ -32,7 +32,7 @@ import type { ObjectFile, ObjectStore } from "./stores/store.ts";
 
 type Batch = SourceBatch<ObjectDurable>;
 
-/** Pages of a listing that are read before their files are loaded, so that progress knows the whole. */
+/** Pages of a listing that are read before their files are loaded, so that the progress gauge knows the total. */
 const pagesAhead = 100;
 
 export type SourceParts = {
@@ -78,7 +78,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     this.#deliveries?.forget();
     const from = (await this.#tracker.cursor()) ?? this.#config.startAfter;
     if (this.#queue !== undefined && this.#deliveries !== undefined) {
-      // One replica for all: an object can be listed and notified at the same time, and repeated by the queue.
+      // One replica for all: an object can be listed and notified at the same time, and its notification repeated.
       if (this.#context.replica.index > 0) return await untilAborted(signal);
       if (this.#config.skipInitialLoad !== true) yield* this.#readFrom(from, signal);
       return yield* this.#readQueue(this.#queue, this.#deliveries, signal);
@@ -123,7 +123,7 @@ export class ObjectSource implements Source<ObjectDurable> {
   }
 
   /**
-   * One page of the keys that were passed long ago, further on with every poll: finds objects that arrived late with a
+   * One page of the keys that were passed long ago, advancing with every poll: finds objects that arrived late with a
    * smaller key, at the constant cost of one LIST call.
    */
   async *#sweepPage(
@@ -175,7 +175,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     }
   }
 
-  /** Adds what a message brings to `files`, and holds the message until it is durable. */
+  /** Adds a message's objects to `files`, and holds the message until they are durable. */
   async #accept(
     message: Notified,
     deliveries: Deliveries,
@@ -189,7 +189,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     for (const { key, file } of wanted) {
       const version = file ?? (await this.stat(key, signal));
       const known = await this.#tracker.resultOf(key);
-      // Already given up: the message keeps coming until the queue puts it aside.
+      // Already given up: the message is delivered again until the queue moves it to the dead letters.
       failed ||= known?.result === "failed";
       if (known?.result === "failed") continue;
       if (version === undefined || version.size === 0) continue;
@@ -202,13 +202,13 @@ export class ObjectSource implements Source<ObjectDurable> {
     await deliveries.hold(message, open, failed);
   }
 
-  /** The object as it is now; undefined when it is gone. */
+  /** The current object; undefined when it is gone. */
   async stat(key: string, signal: AbortSignal): Promise<ObjectFile | undefined> {
     const page = await this.#store.list(key, undefined, signal);
     return page.files.find((file) => file.key === key);
   }
 
-  /** Statements side by side share the cores; one alone may have them all. */
+  /** Concurrent statements share the cores; a single one may use all. */
   #threads(files: number): PackLimits["threads"] {
     const cores = Number(this.#context.settings.database_max_threads) || availableParallelism();
     const beside = Math.max(1, Math.floor(cores / Math.min(this.#context.concurrency, Math.max(1, files))));
@@ -283,7 +283,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     };
   }
 
-  /** A batch that loads nothing and records why. */
+  /** A batch that loads nothing and records the reason. */
   async #giveUp(
     file: ObjectFile,
     message: string,
@@ -304,7 +304,9 @@ export class ObjectSource implements Source<ObjectDurable> {
     });
   }
 
-  /** Loading an object again whose earlier content is in the table would double rows: it is only recorded. */
+  /**
+   * Loading an object again whose earlier content is in the table would duplicate rows: the change is only recorded.
+   */
   async #skipReplaced(files: readonly ObjectFile[]): Promise<void> {
     if (files.length === 0) return;
     const message = "The object was replaced after it had been loaded; its new content is not loaded.";

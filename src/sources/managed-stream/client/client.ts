@@ -1,4 +1,4 @@
-/** A Kinesis data stream through the AWS client. Retries are the readers' business: they know what a call is worth. */
+/** A Kinesis data stream through the AWS client. Retries are left to the readers, which know what a call is worth. */
 import {
   GetRecordsCommand,
   GetShardIteratorCommand,
@@ -51,7 +51,7 @@ export class KinesisStream implements StreamApi {
         (next) => async (args) => {
           const answer = await next(args);
           const { headers = {} } = answer.response as { headers?: Record<string, string> };
-          // The first answer's clock: nothing that arrives after it may be taken for older.
+          // The clock of the first response: later records cannot be older.
           if (Number.isNaN(serverMs)) serverMs = Date.parse(headers.date ?? "");
           return answer;
         },

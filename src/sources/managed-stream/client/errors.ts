@@ -1,4 +1,4 @@
-/** Errors of the AWS client as ours; the client's own text stays private. */
+/** Converts errors of the AWS client; the client's own text stays private. */
 import { AppError } from "../../../lib/errors.ts";
 import { addressRefusalOf } from "../../../outgoing/dialer.ts";
 import { StreamError } from "../stream.ts";
@@ -14,7 +14,7 @@ type ClientError = {
   readonly $metadata?: { readonly httpStatusCode?: number };
 };
 
-/** Names the stream and, where it is known, the part of the configuration that does not work. */
+/** Names the stream and, if known, the faulty part of the configuration. */
 export function streamError(error: unknown, stream: string, address: string): AppError | StreamError {
   if (error instanceof AppError || error instanceof StreamError) return error;
   const refused = addressRefusalOf(error);

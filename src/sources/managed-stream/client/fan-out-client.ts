@@ -1,4 +1,4 @@
-/** Consumers and subscriptions through the AWS client. Subscriptions need HTTP/2, which only TLS endpoints speak. */
+/** Consumers and subscriptions through the AWS client. Subscriptions need HTTP/2, which only TLS endpoints support. */
 import {
   DeregisterStreamConsumerCommand,
   DescribeStreamConsumerCommand,
@@ -50,7 +50,7 @@ export class FanOutClient implements FanOutApi {
       signal.throwIfAborted();
       const found = await this.#describe(StreamARN, consumer, signal);
       if (found?.ConsumerStatus === "ACTIVE") return found.ConsumerARN as string;
-      // One that is being deleted by an earlier pipe of the same id goes first.
+      // A consumer of the same name that is being deleted must disappear first.
       if (found === undefined) await this.#make(StreamARN, consumer, signal);
     }
   }
@@ -74,7 +74,7 @@ export class FanOutClient implements FanOutApi {
       for await (const { SubscribeToShardEvent: event } of EventStream) {
         clearTimeout(timer);
         if (event !== undefined) yield pushedOf(event);
-        // While the consumer of this generator is busy, nothing is expected.
+        // While the caller of this generator is busy, no event is expected.
         timer = setTimeout(() => silence.abort(), silenceMs);
       }
     } catch (error) {
@@ -118,7 +118,7 @@ export class FanOutClient implements FanOutApi {
       await this.#client.send(command, { abortSignal: signal });
     } catch (error) {
       const { name } = error as Error;
-      // Another replica was faster.
+      // Another replica was first.
       if (name === "ResourceInUseException") return;
       if (name === "LimitExceededException") {
         const text = `Stream "${this.#name}" has as many consumers as it may have; remove one or unset useEnhancedFanOut.`;
@@ -131,7 +131,7 @@ export class FanOutClient implements FanOutApi {
   #error(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return error;
     const known = streamError(error, this.#name, this.#address);
-    // At a subscription this means that the consumer or the shard is gone, which a new start finds out.
+    // For a subscription this means that the consumer or the shard is gone; a new start finds out which.
     if (known instanceof StreamError && known.reason === "gone") {
       return new AppError("SOURCE_UNREACHABLE", `${this.#address} does not know the consumer or the position.`, {
         cause: error,

@@ -1,4 +1,7 @@
-/** Enhanced fan-out as AWS speaks it: HTTP/2, subscriptions that end and are renewed, a shard's end, errors in between. */
+/**
+ * Enhanced fan-out as AWS implements it: HTTP/2, subscriptions that end and are renewed, a shard's end, errors in
+ * between.
+ */
 import { setDefaultCACertificates } from "node:tls";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Http2Kinesis, startHttp2Kinesis } from "../../../../harness/kinesis/http2.ts";
@@ -68,7 +71,7 @@ test("a subscription that ends is renewed behind what it has reached, until the 
     (subscription) => {
       starts.push(subscription.start);
       subscription.send(event(["11", "12"], "12"));
-      // Nothing new, but the position has moved on.
+      // No records, but a new position.
       subscription.send(event([], "20"));
       subscription.end();
     },

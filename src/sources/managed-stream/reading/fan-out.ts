@@ -1,6 +1,6 @@
 /**
- * Reads a shard by enhanced fan-out: the pipe has a consumer of its own at the stream, to which the shard pushes 2 MB/s
- * whatever others read. A subscription lasts five minutes and is then renewed at the position it has reached.
+ * Reads a shard by enhanced fan-out: the pipe has its own consumer of the stream, to which the shard pushes 2 MB/s
+ * whatever others read. A subscription lasts five minutes and is then renewed at its current position.
  */
 import { sleep } from "../../../lib/abort.ts";
 import { Backoff } from "../../../lib/backoff.ts";
@@ -8,7 +8,7 @@ import { AppError } from "../../../lib/errors.ts";
 import { type FanOutApi, type Fetched, type StartAt, type StreamApi, StreamError } from "../stream.ts";
 import { patiently } from "./polling.ts";
 
-/** Least time between two subscriptions to a shard; the service allows five a second. */
+/** Minimum time between two subscriptions to a shard; the service allows five per second. */
 const renewGapMs = 250;
 const maxFailures = 5;
 
@@ -20,9 +20,9 @@ export function consumerOf(pipeId: string): string {
 type Listening = { readonly api: StreamApi; readonly fanOut: FanOutApi; readonly consumer: string };
 
 /**
- * What the shard pushes, from `start` on, until it has ended or the signal aborts. `isClosed` says whether the stream
- * lists the shard as closed: some servers keep a subscription to a drained shard open for ever, so that then a plain
- * call has to find out whether anything is left.
+ * Yields what the shard pushes, from `start` on, until it has ended or the signal aborts. `isClosed` says whether the
+ * stream lists the shard as closed: some servers never end a subscription to a drained shard, so a plain call then
+ * checks whether anything is left.
  */
 export async function* listen(
   { api, fanOut, consumer }: Listening,
@@ -40,7 +40,7 @@ export async function* listen(
       for await (const event of fanOut.subscribe(consumer, shard, from(), signal)) {
         pause.reset();
         failures = 0;
-        // A shard that is silent for long is passed by the continuation, not by its last record.
+        // For a shard without records for a long time, the continuation advances, not the last record.
         reached = event.continuation ?? event.records.at(-1)?.sequence ?? reached;
         const silent = event.records.length === 0 && isClosed();
         const ended = event.ended || (silent && (await isDrained(api, shard, from(), signal)));
@@ -59,7 +59,7 @@ export async function* listen(
   }
 }
 
-/** True when a closed shard has nothing after the position. */
+/** True when a closed shard has no records after the position. */
 async function isDrained(api: StreamApi, shard: string, from: StartAt, signal: AbortSignal): Promise<boolean> {
   const page = await patiently(
     async () => await api.records(await api.iterator(shard, from, signal), 1, signal),

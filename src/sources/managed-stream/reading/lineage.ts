@@ -1,6 +1,6 @@
 /**
- * Which shards may be read now. A shard is begun when every parent that the stream still lists is finished: all of its
- * records are durable, whichever replica reads it. That is told by marks in the ledger, which are written in the same
+ * Decides which shards may be read now. A shard is begun when every parent that the stream still lists is finished: all
+ * of its records are durable, whichever replica reads it. Marks in the ledger record this, written in the same
  * transaction as the position of the parent's last batch.
  */
 import type { ShardFacts } from "../stream.ts";
@@ -8,7 +8,7 @@ import type { Start } from "./start.ts";
 
 export const finished = "finished" as const;
 
-/** The mark that says a shard's last batch is durable. */
+/** The mark that records that a shard's last batch is durable. */
 export function finishedMark(shard: string): `shard:${string}` {
   return `shard:${shard}`;
 }
@@ -26,7 +26,7 @@ export class Lineage {
     this.#start = start;
   }
 
-  /** Looks up which of the shards were finished meanwhile; true when there are any: their children may be new. */
+  /** Looks up which of the shards have finished; true when there are any: their children may be readable now. */
   async learn(listed: readonly ShardFacts[]): Promise<boolean> {
     const open = listed.map((shard) => shard.id).filter((id) => !this.isFinished(id));
     const marks = await this.#marks(open.map(finishedMark));
@@ -35,7 +35,7 @@ export class Lineage {
     return news.length > 0;
   }
 
-  /** Of the listed shards, those that may be read and are not finished. */
+  /** The listed shards that may be read and are not finished. */
   readable(listed: readonly ShardFacts[]): ShardFacts[] {
     const ids = new Set(listed.map((shard) => shard.id));
     const done = (id: string) => this.isFinished(id) || !ids.has(id);

@@ -1,4 +1,7 @@
-/** How shards are read: within the limits of the service, through throttling and expired iterators, in order of descent. */
+/**
+ * How shards are read: within the limits of the service, despite throttling and expired iterators, parents before
+ * children.
+ */
 
 import { describe, expect, test } from "vitest";
 import { MemoryStream, record } from "../../../../harness/kinesis/memory-stream.ts";
@@ -18,7 +21,7 @@ const shard = (id: string, parents: string[], closed: boolean, count = 0) => ({
   records: Array.from({ length: count }, (_, index) => record(0, index, `record ${index}`)),
 });
 
-/** Reads for the time given; returns the data read. */
+/** Reads for this time; returns the data read. */
 async function pollFor(ms: number, stream: MemoryStream): Promise<string[]> {
   const stop = new AbortController();
   setTimeout(() => stop.abort(), ms);
@@ -118,13 +121,13 @@ describe("the start", () => {
     const start = await startOf({ ...config, iteratorType: "LATEST" }, first, stream, signal);
     expect(start?.isBefore("old")).toBe(true);
     expect(start?.of("a")).toEqual({ from: "latest" });
-    // A new iterator for the same shard must not skip what has arrived meanwhile.
+    // A new iterator for the same shard must not skip records that have arrived meanwhile.
     const again = start?.of("a") as { from: string; ms: number };
     expect(again.from).toBe("time");
     expect(again.ms).toBeGreaterThanOrEqual(before);
     const later = await startOf({ ...config, iteratorType: "LATEST" }, ledger(0, first.saved), stream, signal);
     expect(later?.of("a")).toEqual(again);
-    // A shard that was made after the start is read from its first record.
+    // A shard created after the start is read from its first record.
     expect(later?.of("new")).toEqual({ from: "horizon" });
   });
 

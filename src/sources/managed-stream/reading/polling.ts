@@ -1,6 +1,7 @@
 /**
- * Reads a shard with GetRecords. A shard allows five calls and 2 MB a second, for all its readers together: after what
- * was read the next call waits its time, and a shard without news is asked more and more rarely, down to once a second.
+ * Reads a shard with GetRecords. A shard allows five calls and 2 MB a second for all its readers together: after each
+ * read the next call waits accordingly, and a shard without new records is called less and less often, down to once a
+ * second.
  */
 import { sleep } from "../../../lib/abort.ts";
 import { Backoff, retry } from "../../../lib/backoff.ts";
@@ -12,12 +13,12 @@ const bytesPerMs = 2_000;
 const callGapMs = 200;
 const idleGapMs = 1_000;
 const maxRecords = 10_000;
-/** Attempts at a call in a row before its failure is the pipe's business. */
+/** Consecutive attempts at a call before the pipe handles its failure. */
 const maxAttempts = 4;
 
 /**
- * Answers of the shard from `start` on, until it has ended or the signal aborts. `start` is asked for again whenever a
- * new iterator is needed, so it must be the position after everything handed out.
+ * Yields responses of the shard from `start` on, until it has ended or the signal aborts. `start` is called whenever a
+ * new iterator is needed, so it must return the position after everything yielded.
  */
 export async function* poll(
   api: StreamApi,
@@ -32,7 +33,7 @@ export async function* poll(
     const page = await patiently(async () => {
       iterator ??= await api.iterator(shard, start(), signal);
       return await api.records(iterator, maxRecords, signal).catch((error: unknown) => {
-        // Another iterator does not hurt, whatever was wrong with this one.
+        // A new iterator does no harm, whatever was wrong.
         iterator = undefined;
         throw error;
       });
@@ -57,7 +58,7 @@ export async function* readRange(
   signal: AbortSignal,
 ): AsyncGenerator<Page["records"]> {
   let iterator: string | undefined;
-  // Empty answers at the end of the shard: the last record must have come by then, unless it was trimmed away.
+  // Empty responses at the end of the shard: the last record must have arrived by then, unless it was trimmed.
   let missing = 0;
   for (let from: StartAt = { from: "at", sequence: first }; !signal.aborted && missing < maxAttempts; ) {
     const page: Page | undefined = await patiently(async () => {
@@ -79,7 +80,7 @@ export async function* readRange(
   }
 }
 
-/** Waits out throttling for as long as it lasts, and other failures for some attempts; undefined when aborted. */
+/** Waits during throttling without a limit, and retries other failures a few times; undefined when aborted. */
 export async function patiently<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   let failures = 0;
   const classify = (error: unknown): undefined => {

@@ -1,17 +1,17 @@
 /**
- * Where a pipe stands in a shard, as text. A Kinesis record may hold several user records, so there are two forms:
- * `sequence` for a whole record, and `sequence.sub` for one user record of it, counted from 0.
+ * A pipe's position in a shard, as text. A Kinesis record may hold several user records, so there are two forms:
+ * `sequence` for a whole record, and `sequence.sub` for one of its user records, counted from 0.
  */
 import type { StartAt } from "../stream.ts";
 
-/** Both ends included; with `after` the first one is not. */
+/** Both ends are included; with `after` the first one is not. */
 export type Range = { readonly first: string; readonly last: string; readonly after?: true };
 
 export function positionText(sequence: string, sub: number | undefined): string {
   return sub === undefined ? sequence : `${sequence}.${sub}`;
 }
 
-/** Where to go on behind the position: at its own record if that has further user records. */
+/** Where to continue after the position: at its own record if that has further user records. */
 export function startAfter(position: string): StartAt {
   const { sequence, sub } = parse(position);
   return { from: sub === undefined ? "after" : "at", sequence };
@@ -21,7 +21,7 @@ export function sequenceOf(position: string): string {
   return parse(position).sequence;
 }
 
-/** True when the position lies behind the other, or behind the whole record that the other names. */
+/** True when the position is after the other, or after the whole record that the other names. */
 export function isBehind(position: string, other: string): boolean {
   const [mine, theirs] = [parse(position), parse(other)];
   const order = compareSequences(mine.sequence, theirs.sequence);

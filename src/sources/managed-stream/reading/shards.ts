@@ -1,4 +1,4 @@
-/** Reads all shards of this replica side by side into batches, and begins new ones when their parents are finished. */
+/** Reads all shards of this replica concurrently into batches, and begins new ones when their parents are finished. */
 import { childOf, sleep } from "../../../lib/abort.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { Limiter } from "../../../lib/limiter.ts";
@@ -17,14 +17,14 @@ import { isBehind, startAfter } from "./position.ts";
 import type { Start } from "./start.ts";
 
 const listEveryMs = 10_000;
-/** How often shards that other replicas finish are looked at. */
+/** Interval of checks for shards that other replicas finish. */
 const lookEveryMs = 1_000;
-/** GetRecords calls under way at the same time; an answer has up to 10 MB. */
+/** Concurrent GetRecords calls; a response has up to 10 MB. */
 const callsAtOnce = 8;
-/** Payload that is added between two looks at the memory that is left. */
+/** Payload added between two checks of the remaining memory. */
 const roomEveryBytes = 1_000_000;
 
-/** The position of a lane whose shard has nothing more. */
+/** The position of a lane whose shard has ended. */
 export const shardEnd = "end";
 
 export type ShardsParts = {
@@ -36,11 +36,11 @@ export type ShardsParts = {
   readonly batches: LaneBatches<StreamMessage>;
   readonly start: Start;
   readonly checkpoints: ReadonlyMap<string, string>;
-  /** Whether this replica reads the shard. */
+  /** True when this replica reads the shard. */
   readonly mine: (shard: string) => boolean;
 };
 
-/** A shard that is being read; `at` is the position behind everything read of it. */
+/** A shard that is being read; `at` is the position after everything read from it. */
 type Reading = { readonly id: string; at: string | undefined; behindMs?: number };
 
 export class Shards {
@@ -61,7 +61,7 @@ export class Shards {
     this.#api = limited(parts.api);
   }
 
-  /** Reads until the signal aborts. What goes wrong is given to the batches. */
+  /** Reads until the signal aborts. Errors are passed to the batches. */
   async run(): Promise<void> {
     try {
       while (!this.#signal.aborted) {
@@ -76,12 +76,12 @@ export class Shards {
     await Promise.all(this.#pumps.values());
   }
 
-  /** A shard's end is durable: its children may begin. */
+  /** Called when a shard's end is durable: its children may begin. */
   finished(): void {
     this.#lookNow();
   }
 
-  /** Begins the shards that may be read by now. Asks the stream from time to time, and the ledger every time. */
+  /** Begins the shards that may be read by now. Lists the stream occasionally, and reads the ledger every time. */
   async #look(): Promise<void> {
     if (Date.now() - this.#listedAt > listEveryMs) await this.#list();
     // Also shards of other replicas: their children may be ours, and not listed yet.
@@ -110,7 +110,7 @@ export class Shards {
     await this.#dropExpired();
   }
 
-  /** Shards that left the stream before they were read to their end: their records are too old. */
+  /** Shards that left the stream before they were read completely: their records have expired. */
   async #dropExpired(): Promise<void> {
     const { checkpoints, context, mine, config } = this.#parts;
     const listed = new Set(this.#listed.map((shard) => shard.id));
@@ -124,7 +124,7 @@ export class Shards {
     }
   }
 
-  /** Asked besides the list, because giving up a shard by mistake would lose its records. */
+  /** Checked in addition to the list, because giving up a shard by mistake would lose its records. */
   async #isGone(id: string): Promise<boolean> {
     try {
       await patiently(() => this.#parts.api.iterator(id, { from: "horizon" }, this.#signal), this.#signal);
@@ -148,7 +148,7 @@ export class Shards {
         ended = fetched.ended;
       }
       if (this.#signal.aborted) return;
-      // The end counts only when the list of shards says the same.
+      // The end counts only when the list of shards confirms it.
       if (ended) await this.#list();
       if (ended && this.#isClosed(shard.id)) return this.#parts.batches.finish(shard.id, shardEnd);
       await sleep(lookEveryMs, this.#signal);
@@ -163,7 +163,7 @@ export class Shards {
     return listen(parts, shard.id, from, () => this.#isClosed(shard.id), this.#signal);
   }
 
-  /** Adds what was read, and waits for room before more is read. */
+  /** Adds the records, and waits for room before more is read. */
   async #take(shard: Reading, { records, ended, behindMs }: Fetched): Promise<void> {
     const { context, config, encoder, batches } = this.#parts;
     context.progress.answered();
@@ -205,7 +205,7 @@ export class Shards {
   }
 }
 
-/** The same stream with a bound on the answers that are under way. */
+/** The same stream with a bound on concurrent responses. */
 function limited(api: StreamApi): StreamApi {
   const calls = new Limiter({ slots: callsAtOnce });
   return {

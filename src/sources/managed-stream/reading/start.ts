@@ -1,5 +1,5 @@
 /**
- * Where a pipe begins in its stream. It is decided once and frozen in a mark before the first record is read: a crash
+ * Where a pipe begins in its stream. It is decided once and saved in a mark before the first record is read: a crash
  * before the first batch must neither skip nor add records. Shards that appear later begin at their first record.
  */
 import { sleep } from "../../../lib/abort.ts";
@@ -16,7 +16,7 @@ export class Start {
   readonly #frozen: FrozenStart;
   readonly #known: ReadonlySet<string>;
   readonly #closed: ReadonlySet<string>;
-  /** Shards that may still be opened at their very end: only in the life that has just frozen the start. */
+  /** Shards that may still be opened at LATEST: only in the process that has just saved the start. */
   readonly #fresh: Set<string>;
 
   constructor(frozen: FrozenStart, fresh: boolean) {
@@ -39,7 +39,7 @@ export class Start {
   }
 }
 
-/** The frozen start. The first replica freezes it; the others wait for that. */
+/** The saved start. The first replica saves it; the others wait for it. */
 export async function startOf(
   config: ManagedStreamConfig,
   context: Pick<SourceContext<KinesisDurable>, "ledger" | "replica">,

@@ -5,7 +5,7 @@ import { aggregated } from "../../../../harness/kinesis/pipes.ts";
 import { deaggregate } from "./aggregation.ts";
 
 const magic = Buffer.from([0xf3, 0x89, 0x9a, 0xc2]);
-/** The library puts keys that are numbers into another order than it counts them. */
+/** The library sorts numeric keys differently from how it counts them. */
 const keys = fc.string({ maxLength: 20 }).map((text) => `k${text}`);
 const framed = (message: Buffer) => Buffer.concat([magic, message, createHash("md5").update(message).digest()]);
 
@@ -46,7 +46,7 @@ test("whatever stands behind the magic bytes, with a right sum, does no harm", (
     }),
     { numRuns: 2_000 },
   );
-  // A length beyond the end, a key that does not exist, and a number of more than 64 bits.
+  // A length beyond the end, a missing key, and a number of more than 64 bits.
   expect(deaggregate(framed(Buffer.from([0x1a, 0x7f, 1])))).toBeUndefined();
   expect(deaggregate(framed(Buffer.from([0x1a, 0x05, 0x08, 9, 0x1a, 1, 65])))).toBeUndefined();
   expect(deaggregate(framed(Buffer.alloc(12, 0xff)))).toBeUndefined();

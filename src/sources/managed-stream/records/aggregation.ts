@@ -1,7 +1,7 @@
 /**
  * Records of the Kinesis Producer Library: many user records in one. Layout: four magic bytes, a protobuf message
- * `AggregatedRecord`, and the MD5 sum of that message. A record that only looks like one is left as it is, as the AWS
- * consumer library does.
+ * `AggregatedRecord`, and the MD5 sum of that message. A record that only resembles one stays unchanged, as in the AWS
+ * consumer library.
  */
 import { createHash } from "node:crypto";
 
@@ -10,7 +10,7 @@ export type UserRecord = { readonly key: string; readonly data: Uint8Array };
 const magic = Buffer.from([0xf3, 0x89, 0x9a, 0xc2]);
 const sumBytes = 16;
 
-/** The user records in their order; undefined when the record is not an aggregated one. */
+/** The user records in order; undefined when the record is not aggregated. */
 export function deaggregate(data: Uint8Array): UserRecord[] | undefined {
   if (data.byteLength <= magic.length + sumBytes) return undefined;
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
@@ -50,7 +50,7 @@ function readRecord(record: Buffer, keys: readonly string[]): UserRecord {
 
 type Field = { readonly field: number; readonly bytes?: Buffer; readonly number?: number };
 
-/** The fields of a protobuf message; throws RangeError for bytes that are none. */
+/** The fields of a protobuf message; throws RangeError for invalid bytes. */
 function* fields(message: Buffer): Generator<Field> {
   let at = 0;
   const varint = () => {

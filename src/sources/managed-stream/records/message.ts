@@ -1,4 +1,4 @@
-/** Stream records as messages: aggregated ones taken apart, compressed ones unpacked. */
+/** Stream records as messages: aggregated ones split, compressed ones decompressed. */
 import { gunzipSync } from "node:zlib";
 import type { RowEncoder } from "../../messages/formats/encoder.ts";
 import type { Message, VirtualColumns } from "../../messages/message.ts";
@@ -6,27 +6,27 @@ import { positionText } from "../reading/position.ts";
 import type { StreamRecord } from "../stream.ts";
 import { deaggregate, type UserRecord } from "./aggregation.ts";
 
-/** Most bytes of one message when it is unpacked. A constant: a replay must come to the same verdict. */
+/** Maximum size of one decompressed message. A constant: a replay must have the same result. */
 export const maxMessageBytes = 16_000_000;
 
 export type StreamMessage = Message & {
   readonly position: string;
-  /** The position to go on from when this message is done: the whole record's behind its last user record. */
+  /** The position after this message: the whole record's after its last user record. */
   readonly next: string;
   readonly shard: string;
   readonly key: string;
   readonly sequence: string;
   readonly sub: number;
   readonly arrivalMs: number;
-  /** Why the payload cannot be had; `bytes` then are the record's own. */
+  /** Why the payload cannot be decompressed; `bytes` then are the record's own. */
   readonly problem: string | undefined;
 };
 
 export type Compression = "none" | "gzip";
 
 /**
- * The messages of a record in their order; at least one, so that the position moves on with every record. One after the
- * other, because a small record may unpack to much.
+ * The messages of a record in order; at least one, so that every record advances the position. Yielded one at a time,
+ * because a small record may expand a lot.
  */
 export function* messagesOf(
   shard: string,
@@ -78,7 +78,7 @@ export function virtualColumns(stream: string): VirtualColumns<StreamMessage> {
   };
 }
 
-/** The encoder of the format, which knows besides which payloads could not be unpacked. */
+/** The encoder of the format, which also rejects payloads that could not be decompressed. */
 export function unpackedOnly(encoder: RowEncoder<StreamMessage>): RowEncoder<StreamMessage> {
   return {
     plan: encoder.plan,

@@ -1,6 +1,6 @@
 /**
- * The consumer group's offsets, for tools that show lag. They follow our own checkpoints and decide nothing: losing a
- * commit, or the whole group, loses no message.
+ * The consumer group's offsets, for tools that show lag. They follow our own checkpoints and determine nothing: losing
+ * a commit, or the whole group, loses no message.
  */
 import { settledWithin } from "../../../lib/within.ts";
 import type { BrokerClient, Identity, PartitionName } from "../broker-client.ts";
@@ -11,7 +11,7 @@ const closeWithinMs = 2_000;
 export type GroupOffsetsOptions = {
   readonly client: Pick<BrokerClient, "commit">;
   readonly group: string;
-  /** Who commits; undefined while nobody is a member. */
+  /** The committing member; undefined without membership. */
   readonly identity: () => Identity | undefined;
   readonly onError: () => void;
 };
@@ -35,7 +35,7 @@ export class GroupOffsets {
     this.#timer ??= setTimeout(() => this.#flush(), commitEveryMs);
   }
 
-  /** Commits what is left, if the broker still answers. */
+  /** Commits the remaining offsets, if the broker still answers. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#flush();
@@ -58,7 +58,7 @@ export class GroupOffsets {
     } catch {
       onError();
       if (this.#closed) return;
-      // What no newer offset has replaced is tried again.
+      // Offsets without a newer one are retried.
       for (const [lane, to] of offsets) if (!this.#pending.has(lane)) this.advance(lane, to);
     }
   }

@@ -1,6 +1,6 @@
 /**
  * A replica as a member of the consumer group: tools show who reads which partition, commits carry the member's
- * generation, and another program cannot slip into the group, because it does not know our protocol. Membership decides
+ * generation, and another program cannot join the group, because it does not know our protocol. Membership determines
  * nothing: partitions belong to replicas by their share (`src/lib/share.ts`), and no rebalance interrupts an insert.
  */
 import { sleep } from "../../../lib/abort.ts";
@@ -26,7 +26,7 @@ import {
 import { findCoordinator, metadata } from "../protocol/requests.ts";
 
 const protocol = "millrace";
-/** A member that died is forgotten after this time; its successor takes its place at once, by its instance id. */
+/** The group drops a dead member after this time; its successor replaces it immediately, by its instance id. */
 const sessionMs = 20_000;
 const heartbeatMs = 3_000;
 const rejoinPauseMs = 5_000;
@@ -38,7 +38,7 @@ export type MembershipOptions = {
   readonly topics: readonly string[];
   readonly pipeId: string;
   readonly replica: { readonly index: number; readonly count: number };
-  /** The group's members have changed, this often since the start. */
+  /** Called when the group's members have changed, with the number of changes since the start. */
   readonly onRebalance: (count: number) => void;
 };
 
@@ -51,7 +51,7 @@ export class Membership {
   readonly #left = new AbortController();
   #coordinator: BrokerAddress | undefined;
   #identity: Identity | undefined;
-  /** The name that the group knows us by, also while we are joining again. */
+  /** Our member id, also while we rejoin. */
   #member = "";
   #rebalances = 0;
 
@@ -78,7 +78,7 @@ export class Membership {
     this.#connections.close();
   }
 
-  /** Membership can be lost at any time, and is sought again until the end. */
+  /** Membership can be lost at any time, and is restored until the end. */
   async #stay(): Promise<void> {
     while (!this.#left.signal.aborted) {
       try {
@@ -125,7 +125,7 @@ export class Membership {
     return await this.#connections.get(this.#coordinator);
   }
 
-  /** What the replicas read anyway, as tools want to be told by the group's leader. */
+  /** The fixed shares of the replicas, in the form in which tools expect an assignment by the group's leader. */
   async #shares(connection: Connection, members: Joined["members"]) {
     if (members.length === 0) return [];
     const { topics } = await connection.send(metadata(this.#options.topics));
@@ -144,7 +144,7 @@ function owns(replica: Replica | undefined, lane: string): boolean {
   return replica !== undefined && shareOf(lane, replica.count) === replica.index;
 }
 
-/** Undefined for what no replica of ours has written. */
+/** Undefined for metadata that no replica of ours has written. */
 function replicaOf(words: string): Replica | undefined {
   try {
     const { index, count } = JSON.parse(words) as Replica;

@@ -1,23 +1,23 @@
-/** What a request of the protocol is. */
+/** Definition of a protocol request. */
 import type { WireReader, WireWriter } from "./wire.ts";
 
 export type VersionRange = { readonly min: number; readonly max: number };
 
-/** A request of the protocol, with the versions that this client writes and reads. */
+/** A protocol request, with the versions that this client implements. */
 export type Api = VersionRange & {
   readonly key: number;
   readonly name: string;
-  /** The first version in the flexible form; absent where no version has it. */
+  /** The first version in the flexible form; absent when no version has it. */
   readonly flexibleFrom?: number;
 };
 
-/** A request of the protocol and how its answer is read. */
+/** A request of the protocol, and how to read its response. */
 export type Call<T> = {
   readonly api: Api;
-  /** The newest version that can express this request, where that is not the newest of `api`. */
+  /** The newest version that can express this request, if it is older than the newest of `api`. */
   readonly newest?: number;
   write(to: WireWriter, version: number): void;
   read(from: WireReader, version: number): T;
-  /** Memory for the answer of so many bytes. What `read` returns may refer to it. */
+  /** Memory for a response of this many bytes. The result of `read` may refer to it. */
   readonly memory?: ((bytes: number) => Buffer) | undefined;
 };

@@ -1,4 +1,7 @@
-/** A connection against a small server in this process, which answers as it is told and cuts its answers anywhere. */
+/**
+ * A connection against a small server in this process, which answers as each test says and splits its responses
+ * anywhere.
+ */
 import type { Server, Socket } from "node:net";
 import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
@@ -23,7 +26,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** Calls `onRequests` with the ids of the requests that have come so far. */
+/** Calls `onRequests` with the ids of the requests received so far. */
 async function connected(
   onRequests: (ids: readonly number[], socket: Socket) => void,
   offered: OfferedVersions = new Map([...allVersions, [echoApi.key, echoApi]]),
@@ -43,7 +46,7 @@ async function connected(
   return connection;
 }
 
-/** A request whose answer is bytes. */
+/** A request whose response is bytes. */
 const echo = (memory?: AnswerMemory): Call<string> => ({
   api: echoApi,
   write: () => {},

@@ -1,6 +1,6 @@
 /**
- * One connection to a broker: requests go out at once and are answered in order. An answer is read from the socket
- * straight into its place, so that a large one is neither put together from pieces nor costs new memory.
+ * One connection to a broker: requests are sent immediately and answered in order. A response is read from the socket
+ * straight into its final memory, so that a large one is neither assembled from chunks nor needs new memory.
  */
 import { isIP, type Socket } from "node:net";
 import type { Access, BrokerAddress } from "../access.ts";
@@ -20,11 +20,11 @@ type Waiting = {
 
 const connectMs = 5_000;
 const answerMs = 30_000;
-/** Small answers, and the beginning of large ones. */
+/** Small responses, and the beginning of large ones. */
 const headBytes = 64 * 1024;
-/** An answer that claims to be larger is none. */
+/** A response that claims to be larger is invalid. */
 const maxAnswerBytes = 2 ** 30;
-/** Part of a session's time after which the next requests go through a new connection. */
+/** Share of a session's lifetime after which further requests use a new connection. */
 const sessionShare = 0.8;
 
 export class Connection {
@@ -32,9 +32,9 @@ export class Connection {
   readonly #clientId: string;
   readonly #waiting = new Map<number, Waiting>();
   readonly #head = Buffer.allocUnsafeSlow(headBytes);
-  /** Bytes of `#head` that were received and not taken apart. */
+  /** Bytes of `#head` that were received and not parsed. */
   #headEnd = 0;
-  /** A large answer of which a part has been received. */
+  /** A large response that is partly received. */
   #body: Buffer | undefined;
   #bodyEnd = 0;
   #lastId = 0;
@@ -44,7 +44,9 @@ export class Connection {
   #expiresAt = Number.POSITIVE_INFINITY;
   #retired = false;
 
-  /** Connected and logged in, with the broker's versions known. Rejects with what the socket, TLS or the broker said. */
+  /**
+   * Connected and logged in, with the broker's versions known. Rejects with the error of the socket, TLS or the broker.
+   */
   static async open(address: BrokerAddress, access: Access, clientId: string): Promise<Connection> {
     const open = (login?: Login) => Connection.#open(address, access, clientId, login);
     return access.login === undefined ? await open() : await withSpellings(access.login, open);
@@ -85,12 +87,12 @@ export class Connection {
     this.#socket.on("close", () => this.#fail(new Error("the connection was closed")));
   }
 
-  /** Whether it takes further requests. */
+  /** True while it accepts further requests. */
   get usable(): boolean {
     return this.#failure === undefined && !this.#retired && Date.now() < this.#expiresAt;
   }
 
-  /** Rejects when the connection ends, or the broker does not answer in time or does not offer the request. */
+  /** Rejects when the connection ends, or the broker does not answer in time or does not support the request. */
   async send<T>(call: Call<T>): Promise<T> {
     return await this.#send(call, commonVersion(call.api, this.#offered, call.newest));
   }
@@ -113,7 +115,7 @@ export class Connection {
     });
   }
 
-  /** Ends when what was asked is answered. */
+  /** Closes the connection once all requests are answered. */
   retire(): void {
     this.#retired = true;
     if (this.#waiting.size === 0) this.close();
@@ -135,7 +137,7 @@ export class Connection {
     });
   }
 
-  /** Where the next bytes go. */
+  /** The memory for the next bytes. */
   #room(): Buffer {
     return this.#body === undefined ? this.#head.subarray(this.#headEnd) : this.#body.subarray(this.#bodyEnd);
   }
@@ -156,7 +158,7 @@ export class Connection {
     return true;
   }
 
-  /** Gives what the head holds to those who wait for it. */
+  /** Passes the complete responses in the head to their callers. */
   #takeApart(): void {
     const head = this.#head;
     if (this.#isFirst && isTlsRecord(head)) this.#fail(new Error("the broker requires TLS"));
@@ -189,7 +191,7 @@ export class Connection {
     clearTimeout(timer);
     try {
       const reader = new WireReader(answer, isFlexible(call.api, version), 4);
-      // A client that does not know the broker yet must be able to read this one.
+      // A client that does not know the broker's versions yet must be able to read this response.
       if (call.api !== apis.apiVersions) reader.tags();
       resolve(call.read(reader, version));
     } catch (error) {
@@ -209,7 +211,7 @@ export class Connection {
   }
 }
 
-/** What a port that wants TLS says to somebody who does not speak it. */
+/** The first bytes that a TLS port sends to a client without TLS. */
 function isTlsRecord(head: Buffer): boolean {
   const [type = 0, major, minor = 0] = head;
   return type >= 0x14 && type <= 0x17 && major === 3 && minor <= 4;

@@ -1,4 +1,4 @@
-/** Connections to the brokers of one cluster, one to each, opened when they are needed. */
+/** Connections to the brokers of one cluster, one to each, opened on first use. */
 import type { Access, BrokerAddress } from "../access.ts";
 import { Connection } from "./connection.ts";
 
@@ -13,14 +13,14 @@ export class Connections {
     this.#clientId = clientId;
   }
 
-  /** The connection to a broker; another one when it has ended. */
+  /** The connection to a broker; a new one when the last has ended. */
   async get(address: BrokerAddress): Promise<Connection> {
     const key = `${address.host}:${address.port}`;
     const known = this.#open.get(key);
     if (known !== undefined) {
       const connection = await known;
       if (connection.usable) return connection;
-      // The first who sees it makes the next one.
+      // The first caller that notices opens the next one.
       if (this.#open.get(key) !== known) return await this.get(address);
       connection.retire();
     }
@@ -38,7 +38,7 @@ export class Connections {
     }
   }
 
-  /** To the first broker that can be reached. Rejects with the reasons of all. */
+  /** A connection to the first reachable broker. Rejects with the reasons of all. */
   async any(addresses: readonly BrokerAddress[]): Promise<Connection> {
     const reasons: unknown[] = [];
     for (const address of addresses) {

@@ -1,4 +1,4 @@
-/** Records that are damaged, on their way or where the broker keeps them. */
+/** Records that are damaged in transit or in the broker's storage. */
 import { once } from "node:events";
 import type { AddressInfo, Server } from "node:net";
 import { createRecordsBatch } from "@platformatic/kafka";
@@ -32,7 +32,7 @@ const records = (flipped?: number) => {
   return all;
 };
 
-/** The first of the answers to a fetch, then the next one, and the last one ever after. */
+/** Serves the first response to the first fetch, then the next ones, and the last one from then on. */
 async function clientOf(answers: readonly Buffer[]): Promise<{ client: KafkaClient; fetches: () => number }> {
   let fetches = 0;
   const offered = new Map([...allVersions, [1, { min: 0, max: 4 }] as const, [3, { min: 0, max: 4 }] as const]);

@@ -1,17 +1,17 @@
-/** What the runtime cannot decompress itself: SNAPPY, plain or in the frame of its Java library, and LZ4. */
+/** Decompression that the runtime lacks: SNAPPY, plain or framed by its Java library, and LZ4. */
 import { createRequire } from "node:module";
 import { unpackLz4Frames } from "../../../lib/lz4-frames.ts";
 import { type Decompress, maxBatchBytes } from "./records.ts";
 
 type Codecs = typeof import("@platformatic/wasm-utils");
 
-/** In front of SNAPPY blocks, each with its length. */
+/** Precedes SNAPPY blocks, each with its length. */
 const frame = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
 const frameHeaderBytes = 16;
 
 let loaded: Codecs | undefined;
 
-/** Loaded with the first such batch: most topics have none. */
+/** Loaded with the first such batch, because most topics have none. */
 function codecs(): Codecs {
   loaded ??= createRequire(import.meta.url)("@platformatic/wasm-utils") as Codecs;
   return loaded;

@@ -1,4 +1,4 @@
-/** The error codes of the Kafka protocol that something here decides by or tells, under the protocol's own names. */
+/** The Kafka error codes that decisions or messages depend on, with the protocol's names. */
 
 export const kafkaCodes = {
   NONE: 0,
@@ -33,12 +33,12 @@ export const kafkaCodes = {
 
 const names = new Map(Object.entries(kafkaCodes).map(([name, code]) => [code as number, name]));
 
-/** The name, or the number of a code that has none here. */
+/** The name of a code, or its number when it is not listed here. */
 export function nameOf(code: number): string {
   return names.get(code) ?? `${code}`;
 }
 
-/** What passes by itself when the cluster has settled: a new leader, a restart. */
+/** Errors that disappear when the cluster has settled: a new leader, a restart. */
 const passing: ReadonlySet<number> = new Set([
   kafkaCodes.UNKNOWN_TOPIC_OR_PARTITION,
   kafkaCodes.LEADER_NOT_AVAILABLE,

@@ -1,19 +1,19 @@
-/** The requests of a member of a consumer group, and what members tell each other. */
+/** The requests of a member of a consumer group, and the metadata that members exchange. */
 import type { Identity } from "../broker-client.ts";
 import { requireDone } from "../failures.ts";
 import type { Call } from "./call.ts";
 import { apis } from "./versions.ts";
 import { WireReader, WireWriter } from "./wire.ts";
 
-/** The kind of group whose members tools know how to show. */
+/** The group type that tools can display. */
 const protocolType = "consumer";
 
 export type Joined = {
   readonly generation: number;
   readonly member: string;
-  /** Of all, for the leader; empty for the others. */
+  /** All members, for the leader; empty for the others. */
   readonly members: readonly { readonly member: string; readonly metadata: Buffer }[];
-  /** The leader has nothing to hand out: everything stays as it is. */
+  /** The leader has nothing to assign: all assignments stay. */
   readonly stays: boolean;
 };
 
@@ -44,7 +44,7 @@ export function joinGroup({ group, member, instance, protocol, metadata, session
       if (version >= 7) from.nullableString(); // protocolType
       from.nullableString(); // protocolName
       from.string(); // leader
-      // Before version 9 the broker gives a leader that has nothing to assign no members.
+      // Before version 9 the broker sends no members to a leader that has nothing to assign.
       const stays = version >= 9 && from.int8() !== 0;
       const own = from.string();
       const members = from.array(() => {
@@ -60,7 +60,7 @@ export function joinGroup({ group, member, instance, protocol, metadata, session
   };
 }
 
-/** Takes up the place in the group; the leader tells what everybody has. */
+/** Completes the join; the leader sends all assignments. */
 export function syncGroup(
   group: string,
   protocol: string,
@@ -106,14 +106,14 @@ function readGroupError(from: WireReader): void {
   requireDone(from.int16(), "the group");
 }
 
-/** Version 1 of what consumers say when they join: their topics, and words of their own. */
+/** Version 1 of a consumer's join metadata: its topics, and custom user data. */
 export function subscription(topics: readonly string[], words: string): Buffer {
   const to = new WireWriter().int16(1);
   to.array(topics, (topic) => to.string(topic)).bytes(Buffer.from(words));
   return to.array([], () => {}).content(); // ownedPartitions
 }
 
-/** The words of a member; empty for one that says it in another way. */
+/** The user data of a member; empty for another format. */
 export function wordsOf(metadata: Buffer): string {
   try {
     const from = new WireReader(metadata);
@@ -125,7 +125,7 @@ export function wordsOf(metadata: Buffer): string {
   }
 }
 
-/** Version 1 of what a consumer is told to read. */
+/** Version 1 of a consumer's assignment. */
 export function assignment(topics: readonly { readonly topic: string; readonly partitions: readonly number[] }[]) {
   const to = new WireWriter().int16(1);
   to.array(topics, ({ topic, partitions }) => {

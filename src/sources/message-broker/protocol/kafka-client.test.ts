@@ -1,4 +1,4 @@
-/** A cluster names its brokers: an allowed seed must not lead to a refused address. */
+/** A cluster returns the addresses of its brokers: an allowed seed must not lead to a refused address. */
 
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
@@ -20,7 +20,7 @@ async function listen(server: Server, host: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Answers every request with metadata: one topic, whose leader listens where the test says. */
+/** Answers every request with metadata: one topic, whose leader has the address that the test sets. */
 function seed(leader: { host: string; port: number }): Server {
   return scriptedBroker(({ id }, socket) => {
     const body = new WireWriter(true).noTags().int32(0);

@@ -1,4 +1,4 @@
-/** A cluster behind the requests of the Kafka protocol, without group membership and without decoding records. */
+/** A cluster accessed by the Kafka protocol, without group membership and without decoding records. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Access, BrokerAddress } from "../access.ts";
 import type {
@@ -18,14 +18,14 @@ import { decompress } from "./decompress.ts";
 import { damagedBatch } from "./records.ts";
 import { commitOffsets, fetchRecords, findCoordinator, listOffsets, metadata } from "./requests.ts";
 
-/** Records may be damaged on their way; those that are damaged in the broker's storage stay so. */
+/** Records may be damaged in transit, which a retry fixes, or in the broker's storage, which it does not. */
 const fetchAttempts = 3;
 const damagedPauseMs = 200;
 
 export class KafkaClient implements BrokerClient {
   readonly #seeds: readonly BrokerAddress[];
   readonly #connections: Connections;
-  /** A fetch waits at the broker, and what is asked behind it on the same connection waits with it. */
+  /** A fetch waits at the broker, and later requests on the same connection wait with it. */
   readonly #fetching: Connections;
   #brokers: ReadonlyMap<number, BrokerAddress> = new Map();
   #topics = new Map<string, TopicInfo>();

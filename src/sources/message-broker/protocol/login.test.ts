@@ -5,7 +5,7 @@ import { type Login, withSpellings } from "./login.ts";
 
 const scram = (username: string, password: string): Login => ({ mechanism: "SCRAM-SHA-256", username, password });
 
-/** What is tried, and accepted when a broker knows the password in this form. */
+/** The attempts against a broker that knows the password in this form, and whether it accepted one. */
 async function tried(login: Login, stored: string): Promise<string[]> {
   const passwords: string[] = [];
   const open = async (one: Login) => {

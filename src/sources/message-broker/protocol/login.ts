@@ -18,16 +18,16 @@ type Asker = { send<T>(call: Call<T>): Promise<T> };
 type Answer = { readonly content: Buffer; readonly lifetimeMs: number };
 
 const minIterations = 4096;
-/** A broker must not be able to keep the process busy. */
+/** A bound, so that a broker cannot keep the process busy. */
 const maxIterations = 10_000_000;
 const derive = promisify(pbkdf2);
 
-/** The spelling that a broker has accepted. */
+/** The form of the login that a broker has accepted. */
 const accepted = new WeakMap<Login, Login>();
 
 /**
- * Calls `open` with the login prepared by SASLprep, as SCRAM wants it, and where that fails, as it is written: Apache
- * Kafka stores names and passwords unprepared. Each attempt needs a connection of its own.
+ * Calls `open` with the login prepared by SASLprep, as SCRAM requires, and if that fails, with the login as written:
+ * Apache Kafka stores names and passwords unprepared. Each attempt needs a connection of its own.
  */
 export async function withSpellings<T>(login: Login, open: (login: Login) => Promise<T>): Promise<T> {
   const known = accepted.get(login);
@@ -42,21 +42,21 @@ export async function withSpellings<T>(login: Login, open: (login: Login) => Pro
   try {
     return await attempt(prepared);
   } catch (error) {
-    // Not every broker says that it refuses a login: some only close the connection.
+    // Some brokers only close the connection when they refuse a login.
     return await attempt(login).catch((second) => {
       throw error instanceof LoginError ? second : error;
     });
   }
 }
 
-/** Undefined when preparing changes nothing. */
+/** Undefined when preparation changes nothing. */
 async function preparedLogin(login: Login): Promise<Login | undefined> {
   if (login.mechanism === "PLAIN" || login.mechanism === "OAUTHBEARER") return undefined;
   const [username, password] = [await prepare(login.username), await prepare(login.password)];
   return username === login.username && password === login.password ? undefined : { ...login, username, password };
 }
 
-/** By RFC 4013. A text that it prohibits is returned as it is: the broker may know it all the same. */
+/** Per RFC 4013. A prohibited text is returned unchanged, because the broker may still accept it. */
 async function prepare(text: string): Promise<string> {
   if (/^[\x20-\x7e]*$/.test(text)) return text;
   const { saslprep } = await import("@mongodb-js/saslprep");
@@ -67,14 +67,14 @@ async function prepare(text: string): Promise<string> {
   }
 }
 
-/** Milliseconds for which the broker takes requests; 0 for ever. Throws LoginError when it does not know us. */
+/** Lifetime of the session in milliseconds; 0 without a limit. Throws LoginError when the broker refuses the login. */
 export async function logIn(connection: Asker, login: Login): Promise<number> {
   await connection.send(handshake(login.mechanism));
   const ask = (content: string) => connection.send(authenticate(content));
   if (login.mechanism === "PLAIN") return (await ask(`\0${login.username}\0${login.password}`)).lifetimeMs;
   if (login.mechanism !== "OAUTHBEARER") return await scram(ask, login.mechanism, login.username, login.password);
   const { content, lifetimeMs } = await ask(`n,,\u0001auth=Bearer ${await login.token()}\u0001\u0001`);
-  // A broker that does not take a token answers with what is wrong, and only closes the connection afterwards.
+  // A broker that refuses a token answers with the reason, and closes the connection only afterwards.
   if (content.length > 0) throw unauthorized("IAM: the key or role may not connect to the cluster");
   return lifetimeMs;
 }
@@ -97,7 +97,7 @@ function authenticate(content: string): Call<Answer> {
     write: (to) => void to.bytes(Buffer.from(content)).noTags(),
     read: (from, version) => {
       const errorCode = from.int16();
-      from.nullableString(); // errorMessage, not shown: it may repeat a part of what was sent
+      from.nullableString(); // errorMessage, not shown: it may repeat a part of the request
       if (errorCode !== 0) throw new LoginError("credentials");
       const answer = from.bytes();
       return { content: answer, lifetimeMs: version >= 1 ? Number(from.int64()) : 0 };

@@ -13,7 +13,7 @@ const written = fc.record({
   header: fc.string({ maxLength: 5 }),
 });
 
-/** One after the other, as a broker stores them. */
+/** Consecutive batches, as a broker stores them. */
 function batches(parts: readonly (readonly Written[])[], compression: "none" | "gzip"): Buffer {
   let offset = 0;
   const made = parts.map((messages) => {
@@ -75,19 +75,19 @@ test("an incomplete batch at the end is left for the next answer, which is asked
 
 test("records whose lengths lead out of their batch are refused, not read", () => {
   const bytes = batches([[{ key: "k", value: "x".repeat(200), header: "h" }]], "none");
-  // The length of the record, behind the head of the batch.
+  // The length of the record, after the head of the batch.
   bytes[62] = 0x7f;
   expect(() => readAll(bytes, 0)).toThrow(/break off/);
 });
 
-/** Vectors of RFC 3720 (B.4), as the content of a batch behind its checksum. */
+/** Vectors of RFC 3720 (B.4), as the content of a batch after its checksum. */
 test.each([
   ["32 bytes of zeroes", Buffer.alloc(32), 0x8a9136aa],
   ["32 bytes of ones", Buffer.alloc(32, 0xff), 0x62a8ab43],
   ["32 bytes that rise", Buffer.from(Array.from({ length: 32 }, (_, at) => at)), 0x46dd794e],
   ["32 bytes that fall", Buffer.from(Array.from({ length: 32 }, (_, at) => 31 - at)), 0x113fdb5c],
 ])("the checksum is CRC-32C: %s", (_, content, checksum) => {
-  // The shortest batch has 40 bytes behind the checksum: what follows the vector continues it.
+  // The shortest batch has 40 bytes after the checksum: the bytes after the vector complete it.
   const rest = Buffer.alloc(8);
   const batch = Buffer.concat([Buffer.alloc(21), content, rest]);
   batch.writeInt32BE(batch.length - 12, 8);
@@ -98,7 +98,7 @@ test.each([
   expect(damagedBatch(batch)).toBe(0);
 });
 
-/** CRC-32C bit by bit, from a known checksum on. */
+/** CRC-32C bit by bit, continued from a known checksum. */
 function continued(checksum: number, bytes: Buffer): number {
   let crc = ~checksum;
   for (const byte of bytes) {

@@ -1,32 +1,32 @@
 /**
- * Record batches (format 2) as they come from a broker, walked without an object per record. Batches of aborted
- * transactions and control batches are passed over; the position moves on behind them all the same.
+ * Reads record batches (format 2) of a broker without an object per record. Batches of aborted transactions and control
+ * batches are skipped; the position still advances past them.
  */
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { crc32c } from "@node-rs/crc32";
 import { AppError } from "../../../lib/errors.ts";
 import type { Message } from "../../messages/message.ts";
 
-/** A record as a view; the same object is filled again for the next one. */
+/** A record as a view; the same object is reused for every record. */
 export type KafkaMessage = Message & {
   position: number;
   topic: string;
   partition: number;
   /** Milliseconds since 1970. */
   timestamp: number;
-  /** `bytes[keyStart, keyEnd)`; `keyEnd` below `keyStart` means none. */
+  /** `bytes[keyStart, keyEnd)`; there is no key when `keyEnd` is below `keyStart`. */
   keyStart: number;
   keyEnd: number;
-  /** Where the headers begin; read with `headersOf`. */
+  /** Offset of the headers; read with `headersOf`. */
   headersAt: number;
 };
 
 export type AbortedTransaction = { readonly producerId: bigint; readonly firstOffset: number };
 
-/** Decompresses blocks that the runtime does not know. */
+/** Decompresses formats that the runtime lacks. */
 export type Decompress = { snappy(data: Buffer): Buffer; lz4(data: Buffer): Buffer };
 
-/** What a batch may unpack to: a bomb must not take the process. */
+/** Limit of a decompressed batch, so that a decompression bomb cannot end the process. */
 export const maxBatchBytes = 512 * 2 ** 20;
 const headerBytes = 61;
 
@@ -36,14 +36,14 @@ export function emptyMessage(topic: string, partition: number): KafkaMessage {
   return { ...bounds, bytes: empty, position: 0, topic, partition, timestamp: 0 };
 }
 
-/** Messages refer to the data, or to memory of their own where it was compressed. */
+/** Messages refer to the data, or to separate memory if it was compressed. */
 export class RecordCursor {
   readonly #data: Buffer;
   #at = 0;
   readonly #decompress: Decompress;
   readonly #aborted: AbortedTransaction[];
   readonly #abortedProducers = new Set<bigint>();
-  /** Offset behind everything walked. */
+  /** Offset after everything read so far. */
   next: number;
   #records: Buffer = Buffer.alloc(0);
   #recordAt = 0;
@@ -57,7 +57,7 @@ export class RecordCursor {
     this.next = from;
   }
 
-  /** Fills the message with the next record at or behind `next`; false at the end of the data. */
+  /** Fills the message with the next record at or after `next`; false at the end of the data. */
   read(message: KafkaMessage): boolean {
     for (;;) {
       while (this.#left === 0) {
@@ -67,13 +67,13 @@ export class RecordCursor {
       this.#readRecord(message);
       const wanted = message.position >= this.next;
       if (wanted) this.next = message.position + 1;
-      // Behind the last record there may be offsets that compaction has emptied.
+      // After the last record there may be offsets that compaction has emptied.
       if (this.#left === 0) this.next = Math.max(this.next, this.#batch.end);
       if (wanted) return true;
     }
   }
 
-  /** Opens the next batch with records to read; false when no complete one is left. */
+  /** Opens the next batch with records to read; false when no complete batch is left. */
   #nextBatch(): boolean {
     const data = this.#data;
     const at = this.#at;
@@ -147,7 +147,7 @@ function brokenOff(): AppError {
   return new AppError("SOURCE_INVALID", "The broker sends records that break off.");
 }
 
-/** Bytes of the batch that begins there; undefined when it is not complete. */
+/** Size of the batch that begins there; undefined when it is incomplete. */
 function batchBytes(data: Buffer, at: number): number | undefined {
   if (data.length - at < headerBytes) return undefined;
   const size = 12 + data.readInt32BE(at + 8);
@@ -160,8 +160,8 @@ function batchBytes(data: Buffer, at: number): number | undefined {
 }
 
 /**
- * Offset of the first batch that is not as its producer made it; undefined when all complete ones are. An older format
- * is not judged here: the cursor refuses it.
+ * Offset of the first batch with a wrong checksum; undefined when all complete ones are correct. An older format is not
+ * checked here: the cursor refuses it.
  */
 export function damagedBatch(data: Buffer): number | undefined {
   for (let at = 0; data.length - at >= headerBytes && data[at + 16] === 2; ) {
@@ -174,7 +174,7 @@ export function damagedBatch(data: Buffer): number | undefined {
   return undefined;
 }
 
-/** Where to read on behind the complete batches, as their heads tell; a cursor comes to the same offset. */
+/** The offset after the complete batches, according to their heads; a cursor reaches the same offset. */
 export function offsetBehind(data: Buffer, from: number): number {
   let next = from;
   let size = batchBytes(data, 0);
@@ -192,7 +192,7 @@ export function headersOf(message: KafkaMessage): { name: Buffer; value: Buffer 
   return Array.from({ length: count }, () => ({ name: readBytes(message.bytes), value: readBytes(message.bytes) }));
 }
 
-/** The reader's place: a plain variable is much faster than an object per number. */
+/** The reader's position: a plain variable is much faster than an object per number. */
 const varint = { at: 0 };
 
 function readBytes(bytes: Buffer): Buffer {
@@ -202,7 +202,7 @@ function readBytes(bytes: Buffer): Buffer {
   return part;
 }
 
-/** Zigzag and variable length; exact up to 2^53. */
+/** Zigzag varint; exact up to 2^53. */
 function readVarint(bytes: Buffer): number {
   let byte = bytes[varint.at] as number;
   varint.at += 1;
@@ -218,7 +218,7 @@ function readVarint(bytes: Buffer): number {
   return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
 }
 
-/** The key of a control record: version and type, of which 0 means aborted. */
+/** The key of a control record: version and type, where type 0 means aborted. */
 function isAbortMarker(body: Buffer): boolean {
   varint.at = 0;
   readVarint(body);

@@ -1,4 +1,4 @@
-/** The requests that reading topics takes. Which versions are known stands in `versions.ts`. */
+/** The requests for reading topics. `versions.ts` lists their versions. */
 import type { BrokerAddress } from "../access.ts";
 import type { Fetched, FetchRequest, Identity, PartitionName, TopicInfo } from "../broker-client.ts";
 import { fetchBytes, noTopicId } from "../broker-client.ts";
@@ -8,17 +8,17 @@ import { isPassing, kafkaCodes } from "./error-codes.ts";
 import { apis } from "./versions.ts";
 import type { WireReader, WireWriter } from "./wire.ts";
 
-/** Stands for a client that reads, where a follower would give its id. */
+/** The replica id of a consumer; a follower would send its own id. */
 const noReplica = -1;
 const noLeaderEpoch = -1;
 const readCommitted = 1;
-/** How long a broker may look up an offset in its remote storage. */
+/** Time for a broker to look up an offset in its remote storage. */
 const remoteTimeoutMs = 20_000;
 const lastFetchByName = 12;
 
 export type Metadata = { readonly brokers: ReadonlyMap<number, BrokerAddress>; readonly topics: readonly TopicInfo[] };
 
-/** Topics that do not exist, or cannot be told at the moment, are left out. */
+/** Topics that are missing or currently unavailable are left out. */
 export function metadata(names: readonly string[]): Call<Metadata> {
   return {
     api: apis.metadata,
@@ -56,7 +56,7 @@ function readTopic(from: WireReader, version: number): TopicInfo | undefined {
   const id = version >= 10 ? from.uuid() : noTopicId;
   from.int8(); // isInternal
   const partitions = from.array(() => {
-    from.int16(); // errorCode: without a leader, which is then -1, or with replicas that are not there
+    from.int16(); // errorCode: without a leader, which is then -1, or with missing replicas
     const partition = from.int32();
     const leader = from.int32();
     if (version >= 7) from.int32(); // leaderEpoch
@@ -74,7 +74,7 @@ function readTopic(from: WireReader, version: number): TopicInfo | undefined {
   return { name, id, partitions: partitions.sort((a, b) => a.partition - b.partition) };
 }
 
-/** `timestamp` in ms, or -2 for the first offset and -1 for the one behind the last. */
+/** `timestamp` in ms, or -2 for the first offset and -1 for the one after the last. */
 export function listOffsets(
   of: readonly PartitionName[],
   timestamp: number,
@@ -115,7 +115,7 @@ export function listOffsets(
   };
 }
 
-/** Records stay bytes, in the memory given, and errors stay numbers. */
+/** Records stay bytes, in the given memory, and errors stay numbers. */
 export function fetchRecords(
   wanted: readonly FetchRequest[],
   maxWaitMs: number,
@@ -124,7 +124,7 @@ export function fetchRecords(
   const names = new Map(wanted.map(({ topic, topicId }) => [topicId, topic]));
   return {
     api: apis.fetch,
-    // Later versions know topics by their ids only.
+    // Later versions identify topics only by id.
     ...(names.has(noTopicId) ? { newest: lastFetchByName } : {}),
     memory,
     write: (to, version) => {
@@ -185,7 +185,7 @@ function readPartition(from: WireReader, version: number): Omit<Fetched, "topic"
   return { partition, errorCode, lastStable, aborted, records };
 }
 
-/** Where the group's coordinator is. */
+/** Finds the group's coordinator. */
 export function findCoordinator(group: string): Call<BrokerAddress> {
   const groups = 0;
   return {

@@ -1,4 +1,4 @@
-/** Brokers of several ages: what is spoken with each, and what is said to one that cannot be spoken with. */
+/** Brokers of several versions: which request versions are used with each, and the error for an unsupported broker. */
 import { once } from "node:events";
 import type { AddressInfo, Server } from "node:net";
 import { afterEach, expect, test } from "vitest";

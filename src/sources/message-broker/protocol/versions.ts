@@ -1,15 +1,15 @@
-/** Which version of each request is used: the newest that the broker and this client both know (KIP-35). */
+/** The version of each request: the newest that the broker and this client both support (KIP-35). */
 import { AppError } from "../../../lib/errors.ts";
 import { requireDone } from "../failures.ts";
 import type { Api, Call, VersionRange } from "./call.ts";
 import { kafkaCodes } from "./error-codes.ts";
 
-/** What a broker knows, by the key of the request. */
+/** The versions that a broker supports, by request key. */
 export type OfferedVersions = ReadonlyMap<number, VersionRange>;
 
 /**
- * The lowest versions are those of Kafka 1.0, except for Fetch (0.11: record batches of format 2) and for the members of
- * groups (2.3: fixed instance ids). The highest ones are those of Kafka 4.1.
+ * The lowest versions are those of Kafka 1.0, except for Fetch (0.11: record batches of format 2) and for the members
+ * of groups (2.3: fixed instance ids). The highest ones are those of Kafka 4.1.
  */
 export const apis = {
   fetch: { key: 1, name: "Fetch", min: 4, max: 18, flexibleFrom: 12 },
@@ -30,7 +30,7 @@ export function isFlexible({ flexibleFrom }: Api, version: number): boolean {
   return flexibleFrom !== undefined && version >= flexibleFrom;
 }
 
-/** The newest common version, at most `newest`. Throws SOURCE_INVALID where there is none. */
+/** The newest common version, at most `newest`. Throws SOURCE_INVALID when there is none. */
 export function commonVersion(api: Api, offered: OfferedVersions, newest = api.max): number {
   const theirs = offered.get(api.key);
   const needed = api.min === newest ? `version ${newest}` : `a version from ${api.min} to ${newest}`;
@@ -43,7 +43,7 @@ export function commonVersion(api: Api, offered: OfferedVersions, newest = api.m
   throw new AppError("SOURCE_INVALID", `The broker offers ${range} of the request ${api.name}; ${needed} is needed.`);
 }
 
-/** Undefined when the broker does not know the version of this request itself: it knows version 0. */
+/** Undefined when the broker does not support this version of the request itself: it supports version 0. */
 export const apiVersions: Call<OfferedVersions | undefined> = {
   api: apis.apiVersions,
   write: (to, version) => {
@@ -51,7 +51,7 @@ export const apiVersions: Call<OfferedVersions | undefined> = {
   },
   read: (from, version) => {
     const errorCode = from.int16();
-    // What follows is in the form of version 0.
+    // The rest has the form of version 0.
     if (errorCode === kafkaCodes.UNSUPPORTED_VERSION && version > 0) return undefined;
     requireDone(errorCode, "the versions");
     const ranges = from.array(() => {

@@ -1,12 +1,12 @@
 /**
  * The primitive types of the Kafka protocol, in both of its forms: the classic one, and the flexible one of newer
  * versions (KIP-482), in which lengths are compact and structures end with tagged fields. A reader throws RangeError
- * where an answer ends too early.
+ * for a truncated response.
  */
 const nothing = Buffer.alloc(0);
 
 export class WireWriter {
-  /** The form of what is written next. */
+  /** The form of the following writes. */
   flexible: boolean;
   #bytes = Buffer.allocUnsafe(1024);
   #length = 0;
@@ -43,7 +43,7 @@ export class WireWriter {
     return this.int8(value ? 1 : 0);
   }
 
-  /** In the form of eight, four, four, four and twelve digits; the zero id for none. */
+  /** As groups of eight, four, four, four and twelve digits; null is the zero id. */
   uuid(id: string | null): this {
     const at = this.#grow(16);
     this.#bytes.fill(0, at, at + 16);
@@ -101,7 +101,7 @@ export class WireWriter {
     return this;
   }
 
-  /** Makes room and returns where it begins; `#bytes` may be another one afterwards. */
+  /** Reserves space and returns its offset; `#bytes` may be replaced. */
   #grow(more: number): number {
     const at = this.#length;
     this.#length += more;
@@ -115,7 +115,7 @@ export class WireWriter {
 }
 
 export class WireReader {
-  /** The form of what is read next. */
+  /** The form of the following reads. */
   flexible: boolean;
   readonly #bytes: Buffer;
   #at: number;
@@ -161,13 +161,13 @@ export class WireReader {
     return size < 0 ? null : this.#view(size).toString();
   }
 
-  /** A view; empty for none. */
+  /** A view; empty for null. */
   bytes(): Buffer {
     const size = this.#size();
     return size <= 0 ? nothing : this.#view(size);
   }
 
-  /** Empty for none. */
+  /** Empty for null. */
   array<T>(read: () => T): T[] {
     const items: T[] = [];
     for (let left = this.#size(); left > 0; left -= 1) items.push(read());

@@ -1,7 +1,7 @@
 /**
  * Avro messages in the registry's framing (a zero byte, the schema's id, the datum) as an Avro file: one per schema,
- * with every message in a block of its own. The reader cannot go past a block, so no message can reach into another.
- * Virtual columns become fields in front of the schema's own.
+ * with every message in a block of its own. The reader cannot read past a block, so no message can extend into another.
+ * Virtual columns become fields before the schema's own.
  */
 import { createHash } from "node:crypto";
 import { AppError } from "../../../lib/errors.ts";
@@ -80,7 +80,7 @@ const avroTypes = {
   millis: "long",
 } as const;
 
-/** The id in front of the datum; undefined when there is none. */
+/** The id before the datum; undefined when there is none. */
 export function schemaId(message: Message): number | undefined {
   if (message.end - message.start < headerBytes || message.bytes[message.start] !== 0) return undefined;
   return message.bytes.readInt32BE(message.start + 1);
@@ -101,7 +101,7 @@ function sized(bytes: Buffer): Buffer {
   return Buffer.concat([long(bytes.length), bytes]);
 }
 
-/** Zigzag and variable length, as Avro writes integers. */
+/** Zigzag varint, as Avro writes integers. */
 function long(value: number | bigint): Buffer {
   let rest = BigInt.asUintN(64, (BigInt(value) << 1n) ^ (BigInt(value) >> 63n));
   const bytes: number[] = [];
@@ -115,7 +115,7 @@ function long(value: number | bigint): Buffer {
 
 const primitives = new Set(["null", "boolean", "int", "long", "float", "double", "bytes", "string"]);
 
-/** The schema with the schemas it refers to written out where their names first appear. */
+/** The schema with referenced schemas inlined where their names first appear. */
 function inlined({ schema, references }: RegisteredSchema): unknown {
   const own = parsed(schema);
   if (references.length === 0) return own;

@@ -78,7 +78,7 @@ describe("bounds of a JSON object", () => {
         const text = JSON.stringify({ text: parts.join(""), more: 1 });
         expect(boundsOf(text)).toEqual({ from: 0, to: text.length });
         expect(boundsOf(text.slice(0, -1))).toBeUndefined();
-        // Without its closing quote the string swallows the rest.
+        // Without its closing quote the string includes the rest.
         expect(boundsOf(text.replace('","more', ',"more'))).toBeUndefined();
       }),
       { numRuns: 2000 },
@@ -93,7 +93,7 @@ describe("bounds of a JSON object", () => {
         if (boundsOf(text) === undefined) return;
         const behind = `${text}\n{"next":1}`;
         const bytes = Buffer.from(behind);
-        // Read from its start, the object closes before the next row begins.
+        // Parsed from its start, the object closes before the next row begins.
         expect(objectBounds(bytes, 0, bytes.length - 11)?.to).toBeLessThanOrEqual(bytes.length - 11);
         expect(boundsOf(behind)).toBeUndefined();
       }),

@@ -1,7 +1,7 @@
 /**
- * Where a JSON object ends. Rows are put one behind the other for the engine's parser, so a message must not be able to
- * break out of its row: only one that is exactly one object, with brackets and strings closed, may go in. Everything
- * inside (types, numbers, names) stays the engine's business.
+ * Finds the end of a JSON object. Rows are concatenated for the engine's parser, so a message must not be able to break
+ * out of its row: it must be exactly one object, with brackets and strings closed. Everything inside (types, numbers,
+ * names) is left to the engine.
  */
 
 const quote = 0x22;
@@ -11,17 +11,19 @@ const closeBrace = 0x7d;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/** The engine refuses deeper ones too. */
+/** The engine refuses deeper nesting too. */
 const maxDepth = 1000;
 
-/** The index of the first byte of `bytes[start, end)` that is no space; `end` when there is none. */
+/** The index of the first byte of `bytes[start, end)` that is not white space; `end` when there is none. */
 export function afterSpace(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   while (at < end && isSpace(bytes[at] as number)) at += 1;
   return at;
 }
 
-/** The index behind the object that opens at `from`; -1 unless it is one object with nothing but space up to `end`. */
+/**
+ * The index after the object that opens at `from`; -1 unless it is one object followed only by white space up to `end`.
+ */
 export function objectEnd(bytes: Uint8Array, from: number, end: number): number {
   let to = end;
   while (to > from && isSpace(bytes[to - 1] as number)) to -= 1;
@@ -29,10 +31,10 @@ export function objectEnd(bytes: Uint8Array, from: number, end: number): number 
   return closesAt(bytes, from, to) === to ? to : -1;
 }
 
-/** Brackets that are open at once and remembered as bits of one number. */
+/** Open brackets that fit into the bits of one number. */
 const flatDepth = 30;
 
-/** The index behind the bracket that closes the one at `from`; -1 when there is none before `end`. */
+/** The index after the bracket that closes the one at `from`; -1 when there is none before `end`. */
 function closesAt(bytes: Uint8Array, from: number, end: number): number {
   let depth = 0;
   /** The innermost open bracket is the lowest bit: 1 for a brace. */
@@ -74,10 +76,10 @@ function deepClosesAt(bytes: Uint8Array, from: number, end: number): number {
   return -1;
 }
 
-/** Bytes of a string that are looked at one by one before the search of the runtime is worth its call. */
+/** Bytes of a string that are checked one by one before a call of the runtime's search pays off. */
 const shortString = 24;
 
-/** The index of the quote that closes the string opened at `from`; -1 when it stays open. */
+/** The index of the quote that closes the string opened at `from`; -1 when it is not closed. */
 function stringEnd(bytes: Uint8Array, from: number, end: number): number {
   const near = Math.min(end, from + shortString);
   let at = from + 1;
@@ -86,7 +88,7 @@ function stringEnd(bytes: Uint8Array, from: number, end: number): number {
     if (byte === quote) return at;
     if (byte === backslash) at += 1;
   }
-  // `at` is never behind a backslash that escapes it: an escaped byte was stepped over.
+  // No escaping backslash precedes `at`: an escaped byte has been skipped.
   for (let found = bytes.indexOf(quote, at); found >= 0 && found < end; found = bytes.indexOf(quote, found + 1)) {
     let escapes = 0;
     while (found - escapes > at && bytes[found - escapes - 1] === backslash) escapes += 1;

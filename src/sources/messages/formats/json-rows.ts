@@ -1,4 +1,4 @@
-/** JSON messages as rows: the message's own bytes, with virtual columns put in front of its first field. */
+/** JSON messages as rows: the message's own bytes, with virtual columns inserted before its first field. */
 
 import type { Message } from "../message.ts";
 import type { RowPlan, UsedVirtual } from "../plan.ts";
@@ -44,7 +44,7 @@ export class JsonRows<M extends Message> implements RowEncoder<M> {
   }
 }
 
-/** Virtual columns as members of an object; as text of single bytes, so that bytes which are no UTF-8 stay as they are. */
+/** Virtual columns as members of an object, as single-byte text, so that bytes that are not UTF-8 stay unchanged. */
 export function virtualMembers<M extends Message>({ virtuals }: RowPlan<M>, message: M): string {
   if (virtuals.length === 0) return "";
   return virtuals.map((virtual) => member(virtual, message)).join(",");

@@ -1,10 +1,10 @@
-/** Fields of a message type with the engine's types that hold all of their values. */
+/** Fields of a message type, with engine types that can hold all of their values. */
 
 import { identifier } from "../../../clickhouse/sql.ts";
 import type { FoundField } from "../../source.ts";
 import type { Field, ScalarKind, Shape, ValueType } from "./protobuf-shape.ts";
 
-/** Members of members that are described; deeper ones are text. */
+/** Depth of nested members that are described; deeper ones are text. */
 const maxMembers = 5;
 
 const scalarTypes: Readonly<Record<ScalarKind, string>> = {
@@ -33,7 +33,7 @@ export function fieldsOf(shape: Shape): FoundField[] {
   });
 }
 
-/** `within`: message types around the field, because a type within itself has no end. */
+/** `within`: the enclosing message types, because a recursive type has no end. */
 function typeOf(field: Field, within: readonly Shape[]): string {
   const { many, type, required, zero } = field;
   if (many === "list") return `Array(${valueType(type, within)})`;
@@ -53,7 +53,7 @@ function valueType(type: ValueType, within: readonly Shape[]): string {
   const shape = type.shape();
   if (shape.as === "timestamp") return "DateTime64(9, 'UTC')";
   if (shape.as === "duration") return "Decimal(21, 9)";
-  // Of any type, or without an end: the engine keeps the text.
+  // Of any type, or recursive: the engine keeps the text.
   const only = shape.fields[0];
   if (shape.as === "value")
     return only?.many === "no" && only.type.kind !== "null" ? valueType(only.type, within) : "String";

@@ -1,4 +1,4 @@
-/** Protobuf messages and schemas of ill will. */
+/** Hostile protobuf messages and schemas. */
 import fc from "fast-check";
 import protobuf from "protobufjs";
 import { describe, expect, test } from "vitest";

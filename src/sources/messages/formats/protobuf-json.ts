@@ -1,13 +1,13 @@
 /**
- * A protobuf message as a JSON object of the engine's reader, as text of single bytes. A message is gone through once to
- * find where each field's value is, and then written in the order of the schema: the last value of a field counts, and
- * parts of a message field are one message.
+ * A protobuf message as a JSON object for the engine's reader, as single-byte text. A first pass over the message finds
+ * the position of each field's value; then the fields are written in the order of the schema: the last value of a field
+ * counts, and parts of a message field are merged.
  */
 
 import { type Field, type ScalarKind, type Shape, type ValueType, zeroOf } from "./protobuf-shape.ts";
 import { maxDepth, WireError, WireReader, wireTypes } from "./protobuf-wire.ts";
 
-/** A short message may stand for much text: empty submessages with many fields, long names of enumerations. */
+/** A short message may expand to much text: empty submessages with many fields, long enumeration names. */
 const rowBytes = { base: 1_000_000, perByte: 16, most: 64_000_000 };
 
 const fixedTypes: Readonly<Partial<Record<ValueType["kind"], number>>> = {
@@ -25,11 +25,11 @@ function wireTypeOf(type: ValueType): number {
   return fixedTypes[type.kind] ?? wireTypes.varint;
 }
 
-/** Where the values of one message are. */
+/** Positions of the values of one message. */
 type Found = {
   /** Start and end of the last value, by the field's index; -1 when there is none. */
   readonly ends: number[];
-  /** Start and end of every value, of fields that have several. */
+  /** Start and end of every value, for repeated fields. */
   readonly lists: (number[] | undefined)[];
   /** Index of the field that counts, by oneof. */
   readonly chosen: (number | undefined)[];
@@ -39,12 +39,12 @@ export class ProtobufJson {
   readonly #wire = new WireReader();
   #left = 0;
 
-  /** Throws WireError when `bytes[start, end)` is no such message, or would be too large a row. */
+  /** Throws WireError when `bytes[start, end)` is not such a message, or its row would be too large. */
   object(shape: Shape, bytes: Buffer, start: number, end: number): string {
     this.#wire.bytes = bytes;
     this.#left = Math.min(rowBytes.base + rowBytes.perByte * (end - start), rowBytes.most);
     const text = this.#message(shape, start, end, 1);
-    // Only when the message itself is of a well-known type that is one value.
+    // Only when the message itself is of a well-known type with a single value.
     return shape.as === "object" ? text : `{"value":${text}}`;
   }
 
@@ -69,7 +69,7 @@ export class ProtobufJson {
 
   #find(shape: Shape, start: number, end: number, depth: number): Found {
     const wire = this.#wire;
-    // Sparse messages of many fields cost time without writing anything.
+    // Sparse messages of many fields take time without writing anything.
     this.#spend(shape.fields.length >> 3);
     const found: Found = { ends: new Array(shape.fields.length * 2).fill(-1), lists: [], chosen: [] };
     wire.at = start;
@@ -79,7 +79,7 @@ export class ProtobufJson {
       const type = tag & 7;
       const expected = field === undefined ? -1 : wireTypeOf(field.type);
       const packed = type === wireTypes.bytes && expected !== wireTypes.bytes && expected !== wireTypes.group;
-      // A field of another wire type is an unknown field, as for every other reader.
+      // A field with another wire type is an unknown field, as for every other reader.
       if (field === undefined || (type !== expected && !(packed && field.many === "list"))) {
         wire.skip(tag, end, depth);
         continue;
@@ -100,7 +100,7 @@ export class ProtobufJson {
     return found;
   }
 
-  /** The field's value; undefined when the row leaves it out. */
+  /** The field's value; undefined when the row omits it. */
   #field(field: Field, found: Found, depth: number): string | undefined {
     const { index, many, type } = field;
     const from = found.ends[2 * index] as number;
@@ -121,7 +121,7 @@ export class ProtobufJson {
     let text = "[";
     for (let at = 0; at < list.length; at += 2) {
       const end = list[at + 1] as number;
-      // What stands alone is read the same way as what is packed.
+      // A single element is read in the same way as packed ones.
       for (let from = list[at] as number; isOne || from < end; from = this.#wire.at) {
         this.#spend(1);
         const value = this.#value(type, from, end, depth);
@@ -147,7 +147,7 @@ export class ProtobufJson {
     return `{${[...members].map(([key, value]) => `${key}:${value}`).join(",")}}`;
   }
 
-  /** Parts of one message that stand apart mean the same as their bytes in a row. */
+  /** Separate parts of one message mean the same as their concatenated bytes. */
   #merged(shape: Shape, list: readonly number[], depth: number): string {
     const wire = this.#wire;
     const whole = wire.bytes;
@@ -189,7 +189,7 @@ export class ProtobufJson {
     return [seconds as number, nanos as number];
   }
 
-  /** One value, which begins at `from`; of integers it reads as many bytes as there are. */
+  /** One value that begins at `from`; integers determine their own length. */
   #value(type: ValueType, from: number, end: number, depth: number): string {
     if (type.kind === "message") return this.#message(type.shape(), from, end, depth + 1);
     this.#wire.at = from;
@@ -276,7 +276,7 @@ function fixedText(kind: ScalarKind, bytes: Buffer, at: number): string {
   }
 }
 
-/** In quotes where JSON has no number: the engine reads them as such, and steps over them where nobody wants them. */
+/** In quotes where JSON has no number: the engine reads these, and skips them where they are not wanted. */
 function floatText(value: number): string {
   if (Number.isFinite(value)) return Object.is(value, -0) ? "-0" : String(value);
   return Number.isNaN(value) ? '"nan"' : value > 0 ? '"inf"' : '"-inf"';

@@ -1,4 +1,4 @@
-/** Protobuf messages against a real engine: every kind of value in columns of the types that a schema tells. */
+/** Protobuf messages against a real engine: every kind of value in columns of the types derived from a schema. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MessageEngine, message, type TestMessage } from "../../../../harness/engine/message-engine.ts";
 import { anyNetwork } from "../../../../harness/network/network.ts";

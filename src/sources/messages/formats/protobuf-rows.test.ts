@@ -91,7 +91,7 @@ describe("values", () => {
     expect(await rowOf(schema, [8, 1, 8, 2])).toContain('{"a":2,');
     expect(await rowOf(schema, [16, 1, 26, 1, 65])).toBe('{"a":0,"c":"A","f":{}}');
     expect(await rowOf(schema, [34, 2, 8, 1, 16, 7])).toBe('{"a":0,"b":7,"f":{}}');
-    // A part in front of a rival is gone, one behind it is not joined with it.
+    // A part before another oneof member is dropped, one after it is not merged with it.
     expect(await rowOf(schema, [34, 2, 8, 1, 16, 7, 34, 2, 16, 5])).toBe('{"a":0,"d":{"x":0,"y":[5]},"f":{}}');
     const parts = [42, 4, 8, 1, 16, 1, 42, 6, 16, 2, 26, 2, 8, 3, 42, 4, 26, 2, 16, 4];
     expect(await rowOf(schema, parts)).toBe('{"a":0,"e":{"x":1,"y":[1,2],"z":{"x":3,"y":[4]}},"f":{}}');
@@ -114,7 +114,7 @@ describe("values", () => {
     expect(await rowOf(schema, group)).toContain('[{"x":1,"h":{"y":2}},{}]');
     expect(await rowOf(schema, [42, 4, 8, 1, 16, 1, 42, 0])).toContain('"d":{"true":"B","false":"A"}');
     expect(await rowOf(schema, [50, 0, 50, 1, 97])).toContain('"e":["","a"]');
-    // Unknown ones of every wire type, and a known number of another one.
+    // Unknown fields of every wire type, and a known number with another wire type.
     const unknown = [
       0x98,
       6,

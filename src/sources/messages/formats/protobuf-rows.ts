@@ -1,7 +1,7 @@
 /**
- * Protobuf messages in the registry's framing as rows of JSON: a zero byte, the schema's id in four bytes, the path of the
- * message type in its file, the message. The path is a count and as many indexes, in zigzag; one zero byte means the
- * first message of the file. Rows of all schemas are of one format, so they go into one insert.
+ * Protobuf messages in the registry's framing as JSON rows: a zero byte, the schema's id in four bytes, the path of the
+ * message type in its file, the message. The path is a count followed by as many indexes, in zigzag; one zero byte
+ * means the first message of the file. Rows of all schemas have one format, so they share one insert.
  */
 
 import type { Message } from "../message.ts";
@@ -18,7 +18,7 @@ import { WireError, WireReader } from "./protobuf-wire.ts";
 import type { SchemaRegistry } from "./registry.ts";
 
 const headerBytes = 5;
-/** Message types within one another: more than the parser of schemas allows. */
+/** Nesting of message types: more than the schema parser allows. */
 const maxPath = 64;
 
 type Frame = { readonly path: readonly number[]; readonly from: number };
@@ -76,7 +76,7 @@ export class ProtobufRows<M extends Message> implements RowEncoder<M> {
     return undefined;
   }
 
-  /** Fields and types as the schema of the message says. */
+  /** Fields and types according to the message's schema. */
   fields(group: RowGroup) {
     return fieldsOf((group as ProtobufGroup).shape);
   }
@@ -86,7 +86,7 @@ export class ProtobufRows<M extends Message> implements RowEncoder<M> {
     if (this.#registry.known(id) === undefined) await this.#registry.ask(id);
   }
 
-  /** The schema, or why its messages can never be rows. */
+  /** The schema, or the reason why its messages can never be rows. */
   #learn(id: number): ProtobufSchema | string {
     const registered = this.#registry.known(id);
     if (registered === undefined || registered === null || protobuf === undefined) {
@@ -109,7 +109,7 @@ function read(id: number, registered: NonNullable<ReturnType<SchemaRegistry["kno
 
 const firstMessage = [0];
 
-/** Where the message begins behind its frame, and of which type it is; undefined for a frame that is cut or impossible. */
+/** The message's start after its frame, and its type; undefined for a truncated or invalid frame. */
 export function frameOf(message: Message): Frame | undefined {
   const { bytes, start, end } = message;
   const from = start + headerBytes;

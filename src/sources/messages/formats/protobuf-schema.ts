@@ -1,6 +1,6 @@
 /**
  * Schemas of the registry (.proto text) as shapes of messages. The text is untrusted: its size is bounded, imports come
- * from the schema's references or from a fixed set of files, never from a path, and nothing of it becomes code.
+ * from the schema's references or from a fixed set of files, never from a path, and no part of it becomes code.
  */
 import type { Enum, INamespace, MapField, NamespaceBase, Field as ProtoField, Type } from "protobufjs";
 import {
@@ -16,15 +16,15 @@ import type { RegisteredSchema } from "./registry.ts";
 
 type Protobuf = typeof import("protobufjs");
 
-/** Of a schema with all its references; the parser's time grows with the square of a message's fields. */
+/** Of a schema with all its references; the parser's time is quadratic in a message's fields. */
 const limits = { characters: 1_000_000, numbers: 10_000 };
 const mainFile = "the schema";
 
-/** The parser of .proto text, loaded by the first pipe that needs it. */
+/** The .proto parser, loaded by the first pipe that needs it. */
 export async function loadProtobuf(): Promise<Protobuf> {
   const { default: protobuf } = await import("protobufjs");
   const json = { with: { type: "json" } } as const;
-  // Files of google/protobuf that the library does not know by itself.
+  // Files of google/protobuf that the library does not include.
   const rest = {
     descriptor: await import("protobufjs/google/protobuf/descriptor.json", json),
     api: await import("protobufjs/google/protobuf/api.json", json),
@@ -42,7 +42,7 @@ export class ProtobufSchema {
   readonly #types: readonly Type[];
   readonly #shapes = new Map<Type, Shape>();
 
-  /** Throws an Error that says what is wrong with the text. */
+  /** Throws an Error that explains what is wrong with the text. */
   constructor(protobuf: Protobuf, registered: RegisteredSchema) {
     this.#protobuf = protobuf;
     const { schema, references } = registered;
@@ -51,19 +51,19 @@ export class ProtobufSchema {
     const root = new protobuf.Root();
     const imports = new Set<string>();
     for (const [name, text] of [[mainFile, schema] as const, ...files]) {
-      // The name that the parser gives to what it finds; its types do not mention it.
+      // The result's name is not part of the parser's types.
       const parse = protobuf.parse as typeof protobuf.parse & { filename: string | null };
       parse.filename = name;
       const file = parse(text, root, { keepCase: true });
       for (const path of [...(file.imports ?? []), ...(file.weakImports ?? [])]) imports.add(path);
     }
     this.#addCommon(root, imports, files);
-    // A file that is not there is no harm when only its options are used; a missing type is named here.
+    // A missing file does no harm when only its options are used; a missing type throws here.
     root.resolveAll();
     this.#types = this.#messagesIn(root);
   }
 
-  /** The message at a path of indexes: into the file's messages, then into that one's own, and so on. */
+  /** The message at a path of indexes: into the file's messages, then into that message's own, and so on. */
   shape(path: readonly number[]): Shape | undefined {
     let types = this.#types;
     let type: Type | undefined;
@@ -79,7 +79,7 @@ export class ProtobufSchema {
     const anyFile = "google/protobuf/any.proto";
     for (const path of [...imports, ...(imports.size > 0 ? [anyFile] : [])]) {
       if (files.has(path) || !path.startsWith("google/protobuf/")) continue;
-      // Each file comes with all that it needs but Any, so that some types are in several of them.
+      // Each file includes all its dependencies but Any, so that some types are in several files.
       const types = this.#protobuf.common.get(path)?.nested?.google as { nested: { protobuf: INamespace } } | undefined;
       const missing = Object.entries(types?.nested.protobuf.nested ?? {}).filter(
         ([name]) => root.lookup(`google.protobuf.${name}`) === null,
@@ -135,7 +135,7 @@ export class ProtobufSchema {
     const { resolvedType } = field;
     if (resolvedType === null) return { kind: field.type as ScalarKind };
     if (resolvedType instanceof this.#protobuf.Enum) return enumType(resolvedType);
-    // Values of maps have their length in front, whatever the file says of other fields.
+    // Map values are always length-delimited, whatever the file sets for other fields.
     const delimited = field.delimited && !field.map;
     return { kind: "message", delimited, shape: () => this.#shapeOf(resolvedType as Type) };
   }

@@ -1,6 +1,6 @@
-/** What the reader of messages knows about a message type: its fields by number, in the order of its schema. */
+/** The reader's view of a message type: its fields by number, in the order of its schema. */
 
-/** Types of single values; `null` is the enumeration of one value that `google.protobuf.Value` has. */
+/** Types of single values; `null` is the enumeration of `google.protobuf.Value` with a single value. */
 export type ScalarKind =
   | "int32"
   | "uint32"
@@ -23,22 +23,22 @@ export type ValueType =
   | { readonly kind: ScalarKind }
   /** Quoted names by number. */
   | { readonly kind: "enum"; readonly names: ReadonlyMap<number, string> }
-  /** The shape is made when it is first asked for, because types may contain themselves. */
+  /** The shape is built on first use, because types may be recursive. */
   | { readonly kind: "message"; readonly delimited: boolean; shape(): Shape };
 
 export type Field = {
   readonly index: number;
   readonly number: number;
   readonly name: string;
-  /** `"name":` as it stands in the row. */
+  /** `"name":` as written in the row. */
   readonly key: string;
   readonly type: ValueType;
   /** `map`: the type is that of entries, which have the fields 1 and 2. */
   readonly many: "no" | "list" | "map";
   readonly required: boolean;
-  /** Number of the oneof that it belongs to: only the last one of its fields in a message counts. */
+  /** Number of its oneof: only the last of these fields in a message counts. */
   readonly oneof: number | undefined;
-  /** What stands for a field that the message does not have; undefined: nothing does. */
+  /** The value of a field that is missing in the message; undefined omits the field. */
   readonly zero: string | undefined;
 };
 
@@ -46,14 +46,14 @@ export type Shape = {
   readonly name: string;
   readonly fields: readonly Field[];
   readonly byNumber: ReadonlyMap<number, Field>;
-  /** Well-known types that are one value: the set one of their fields, or the zero of the first; or a time. */
+  /** Well-known types with a single value: the one field that is set, or the zero of the first; or a time. */
   readonly as: "object" | "value" | "timestamp" | "duration";
 };
 
 export type FieldSpec = Pick<Field, "number" | "name" | "type"> &
   Partial<Pick<Field, "many" | "required" | "oneof">> & { readonly implicit: boolean };
 
-/** A shape of fields; `zero` is worked out for those which have no presence of their own (`implicit`). */
+/** A shape of fields; `zero` is computed for those without explicit presence (`implicit`). */
 export function shapeOf(name: string, specs: readonly FieldSpec[], as: Shape["as"]): Shape {
   const fields = specs.map((spec, index): Field => {
     const { many = "no", required = false, oneof } = spec;
@@ -64,7 +64,7 @@ export function shapeOf(name: string, specs: readonly FieldSpec[], as: Shape["as
   return { name, fields, byNumber: new Map(fields.map((field) => [field.number, field])), as };
 }
 
-/** In quotes, as text of single bytes. */
+/** In quotes, as single-byte text. */
 export function quotedName(name: string): string {
   return JSON.stringify(Buffer.from(name).toString("latin1"));
 }

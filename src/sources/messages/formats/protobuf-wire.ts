@@ -1,11 +1,11 @@
-/** Protobuf's wire format: tags, integers of variable length, and how to step over a field. Everything may be hostile. */
+/** Protobuf's wire format: tags, varints, and skipping of fields. All input may be hostile. */
 
-/** Why bytes are no protobuf message; the text is for the error table. */
+/** Why bytes are not a protobuf message; the text is for the error table. */
 export class WireError extends Error {}
 
 export const wireTypes = { varint: 0, fixed64: 1, bytes: 2, group: 3, endGroup: 4, fixed32: 5 } as const;
 
-/** Messages, groups and well-known values within one another; what other readers allow, too. */
+/** Nesting of messages, groups and well-known values; other readers have the same limit. */
 export const maxDepth = 100;
 
 const cut = "The message ends in the middle of a field.";
@@ -13,11 +13,11 @@ const cut = "The message ends in the middle of a field.";
 export class WireReader {
   bytes: Buffer = Buffer.alloc(0);
   at = 0;
-  /** Halves of the integer that was read last. */
+  /** Halves of the last integer read. */
   low = 0;
   high = 0;
 
-  /** Reads an integer of variable length that ends before `end`. */
+  /** Reads a varint that ends before `end`. */
   varint(end: number): void {
     const { bytes } = this;
     let at = this.at;
@@ -47,7 +47,7 @@ export class WireReader {
     return this.low;
   }
 
-  /** Steps over the value of a tag. */
+  /** Skips the value of a tag. */
   skip(tag: number, end: number, depth = 0): void {
     const type = tag & 7;
     if (type === wireTypes.varint) this.varint(end);
@@ -56,14 +56,14 @@ export class WireReader {
     else this.fixed(type === wireTypes.fixed64 ? 8 : type === wireTypes.fixed32 ? 4 : -1, end);
   }
 
-  /** Reads the length in front of bytes, which end before `end`. */
+  /** Reads the length of bytes that end before `end`. */
   length(end: number): number {
     this.varint(end);
     if (this.high !== 0 || this.low > end - this.at) throw new WireError(cut);
     return this.low;
   }
 
-  /** Steps over a group's content and its end; returns where the content ends. */
+  /** Skips a group's content and its end tag; returns where the content ends. */
   skipGroup(tag: number, end: number, depth = 0): number {
     if (depth >= maxDepth) throw new WireError(`The message is nested more than ${maxDepth} deep.`);
     for (;;) {
@@ -83,7 +83,7 @@ export class WireReader {
     this.at += size;
   }
 
-  /** The integer that was read last, with all its digits. */
+  /** The last integer read, with all its digits. */
   unsigned(): string {
     if (this.high < 0x20_0000) return String(this.high * 0x1_0000_0000 + this.low);
     return String((BigInt(this.high) << 32n) | BigInt(this.low));
@@ -94,7 +94,7 @@ export class WireReader {
     return String(BigInt.asIntN(64, (BigInt(this.high) << 32n) | BigInt(this.low)));
   }
 
-  /** The integer that was read last in zigzag: even ones are positive. */
+  /** The last integer read, decoded as zigzag: even ones are positive. */
   zigzag(): string {
     const value = (BigInt(this.high) << 32n) | BigInt(this.low);
     return String((value >> 1n) ^ -(value & 1n));

@@ -1,6 +1,6 @@
 /**
- * The read side of a Confluent-compatible schema registry: schemas by id, with the schemas that they refer to. An id
- * means the same schema for ever, so what was found is kept; an id that is unknown is asked for again after a while.
+ * The read side of a Confluent-compatible schema registry: schemas by id, with their references. An id always means the
+ * same schema, so found schemas are cached; an unknown id is requested again after a while.
  */
 import { request as httpsRequest } from "node:https";
 import type { Readable } from "node:stream";
@@ -18,14 +18,14 @@ export type RegistryConfig = {
 export type RegisteredSchema = {
   readonly type: "AVRO" | "PROTOBUF" | "JSON";
   readonly schema: string;
-  /** Schemas that this one refers to, what is referred to first. */
+  /** Referenced schemas, dependencies first. */
   readonly references: readonly { readonly name: string; readonly schema: string }[];
 };
 
 type Reference = RegisteredSchema["references"][number];
 
 const timeoutMs = 10_000;
-/** As Node's own agent: a registry may close an idle connection at the moment that it is used again. */
+/** Like Node's own agent: a registry may close an idle connection at the moment of its reuse. */
 const agentOptions = { keepAlive: true, timeout: 5_000 };
 const unknownForMs = 5_000;
 const maxReferences = 200;
@@ -49,7 +49,7 @@ export class SchemaRegistry {
     this.#agents = agentsOf(dialer, agentOptions);
   }
 
-  /** What is known of the id now: its schema, or null when the registry does not have it. */
+  /** The cached schema of the id, or null when the registry does not have it. */
   known(id: number): RegisteredSchema | null | undefined {
     const schema = this.#known.get(id);
     if (schema !== undefined) return schema;
@@ -57,7 +57,7 @@ export class SchemaRegistry {
     return until !== undefined && Date.now() < until ? null : undefined;
   }
 
-  /** Asks for the id, so that it is known afterwards. Throws SOURCE_* when the registry does not answer. */
+  /** Requests the id, so that it is known afterwards. Throws SOURCE_* when the registry does not answer. */
   async ask(id: number): Promise<void> {
     const running = this.#asked.get(id) ?? this.#fetch(id).finally(() => this.#asked.delete(id));
     this.#asked.set(id, running);
@@ -98,7 +98,7 @@ export class SchemaRegistry {
     }
   }
 
-  /** The JSON of a path; undefined when it does not exist. */
+  /** The JSON at a path; undefined when it does not exist. */
   async #get(path: string): Promise<unknown> {
     const { status, body } = await this.#request(path).catch((error: unknown) => {
       throw addressRefusalOf(error) ?? unreachable(describeError(error));

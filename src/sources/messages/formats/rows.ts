@@ -1,4 +1,4 @@
-/** From a declared format to rows: which of the engine's formats reads them, and what encodes the messages for it. */
+/** Maps a declared format to rows: the engine format that reads them, and the encoder of the messages. */
 import { AppError } from "../../../lib/errors.ts";
 import type { Dialer } from "../../../outgoing/dialer.ts";
 import type { Message } from "../message.ts";
@@ -19,8 +19,8 @@ export type Rows<M extends Message> = {
 };
 
 /**
- * The code of the format is loaded with the first use; `dialer` opens connections to the schema registry. Rejects with
- * SOURCE_INVALID for a format that cannot be read.
+ * The format's code is loaded on first use; `dialer` opens connections to the schema registry. Rejects with
+ * SOURCE_INVALID for an unsupported format.
  */
 export async function rowsOf<M extends Message>(config: FormatConfig, dialer: Dialer): Promise<Rows<M>> {
   const format = config.format ?? (config.schemaRegistry === undefined ? "JSONEachRow" : "AvroConfluent");

@@ -1,4 +1,4 @@
-/** Which messages wait for which objects: a message is removed when the last of its objects is durable. */
+/** Maps messages to their objects: a message is removed when the last of its objects is durable. */
 import type { NotificationQueue, Notified } from "./queue.ts";
 
 type Delivery = { readonly message: Notified; readonly open: Set<string>; failed: boolean };
@@ -12,24 +12,24 @@ export class Deliveries {
     this.#queue = queue;
   }
 
-  /** Messages that have come and are not read yet. They stay ours, also while the store does not answer. */
+  /** Messages received and not read yet. They stay hidden in the queue, also while the store does not answer. */
   expect(messages: readonly Notified[]): void {
     this.#expected.push(...messages);
   }
 
-  /** The next message to read. It is expected again until it is held or left. */
+  /** The next message to read. It stays expected until it is held or left. */
   next(): Notified | undefined {
     return this.#expected[0];
   }
 
-  /** Reading broke off: every message that is not done is read again, without another delivery by the queue. */
+  /** Reading was interrupted: every unfinished message is read again, without another delivery by the queue. */
   forget(): void {
     const held = new Set([...this.#waiting.values()].flatMap((waiting) => [...waiting]));
     this.#waiting.clear();
     this.#expected.unshift(...[...held].map((delivery) => delivery.message));
   }
 
-  /** Nobody can make sense of the message. */
+  /** The message cannot be understood. */
   leave(message: Notified): void {
     this.#queue.leave(message.receipt);
     this.#isRead(message);
@@ -51,7 +51,10 @@ export class Deliveries {
     else await this.#queue.remove([message.receipt]);
   }
 
-  /** The object is durable, or, with `failed`, given up: its messages then go the queue's way to the dead letters. */
+  /**
+   * The object is durable, or, with `failed`, given up: its messages then go to the dead-letter queue by the queue's
+   * rule.
+   */
   async settle(key: string, failed: boolean): Promise<void> {
     const done: string[] = [];
     for (const delivery of this.#waiting.get(key) ?? []) {

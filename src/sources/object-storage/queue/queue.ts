@@ -1,7 +1,7 @@
 /**
- * Notifications of new objects from SQS: bodies of S3 itself, wrapped by SNS, or from EventBridge. A message stays ours
- * by heartbeats while its objects are loaded, and is deleted only when their rows are durable. One that cannot be loaded
- * or understood is left alone, so that the queue's own rule moves it to the dead-letter queue.
+ * Notifications of new objects from SQS: bodies of S3 itself, wrapped by SNS, or from EventBridge. Heartbeats keep a
+ * message hidden while its objects are loaded, and it is deleted only when their rows are durable. One that cannot be
+ * loaded or understood is left alone, so that the queue's own rule moves it to the dead-letter queue.
  */
 import {
   ChangeMessageVisibilityBatchCommand,
@@ -18,26 +18,26 @@ import type { NetworkContext } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
 import { bareEtag, type ObjectFile, storeError } from "../stores/store.ts";
 
-/** A message is hidden without a heartbeat for the queue's own visibility timeout, kept within these bounds. */
+/** A message is hidden without a heartbeat for the queue's own visibility timeout, limited to these bounds. */
 const visibilityBoundsS = { least: 2, most: 60 };
-/** Two heartbeats in a row may fail before a message comes again. */
+/** Two consecutive heartbeats may fail before a message is delivered again. */
 const heartbeatsPerTimeout = 3;
 const longPollS = 10;
 
 export type Notified = {
   readonly receipt: string;
-  /** Objects that were created. Size and version are the event's, undefined when it does not tell. */
+  /** Objects that were created. Size and version come from the event, undefined when it lacks them. */
   readonly objects: readonly { readonly key: string; readonly file: ObjectFile | undefined }[];
-  /** False: nobody can make sense of the body. */
+  /** False when the body cannot be understood. */
   readonly understood: boolean;
 };
 
 export interface NotificationQueue {
-  /** Waits a while for messages; at most ten. */
+  /** Waits for a limited time; returns at most ten messages. */
   receive(wait: boolean, signal: AbortSignal): Promise<Notified[]>;
   /** The message's objects are durable. */
   remove(receipts: readonly string[]): Promise<void>;
-  /** No more heartbeats: the queue will deliver the message again. */
+  /** Stops the heartbeats: the queue will deliver the message again. */
   leave(receipt: string): void;
   close(): void;
 }
@@ -96,7 +96,7 @@ export class SqsQueue implements NotificationQueue {
     this.#client.destroy();
   }
 
-  /** Starts the heartbeats with the first message that is asked for; returns the seconds that one lasts. */
+  /** Starts the heartbeats with the first message; returns the seconds that one lasts. */
   async #startHiding(signal: AbortSignal): Promise<number> {
     if (this.#hiding === undefined) {
       const { least, most } = visibilityBoundsS;
@@ -113,7 +113,7 @@ export class SqsQueue implements NotificationQueue {
     return Number(answer.Attributes?.VisibilityTimeout ?? visibilityBoundsS.most);
   }
 
-  /** What the queue does not delete now stays hidden and is tried again with the next heartbeat. */
+  /** What the queue does not delete now stays hidden and is retried with the next heartbeat. */
   async #deleteDone(): Promise<void> {
     for (const receipts of inTens(this.#done)) {
       const Entries = receipts.map((ReceiptHandle, i) => ({ Id: String(i), ReceiptHandle }));
@@ -138,7 +138,7 @@ export class SqsQueue implements NotificationQueue {
         VisibilityTimeout: seconds,
       }));
       const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: this.#url, Entries });
-      // One that is missed lets the message come again, which is harmless.
+      // A missed heartbeat means another delivery of the message, which is harmless.
       await this.#client.send(command).catch(() => {});
     }
   }
@@ -153,7 +153,7 @@ export class SqsQueue implements NotificationQueue {
   }
 }
 
-/** The queue takes ten entries per request. */
+/** The queue accepts ten entries per request. */
 function inTens(receipts: ReadonlySet<string>): string[][] {
   const all = [...receipts];
   return Array.from({ length: Math.ceil(all.length / 10) }, (_, i) => all.slice(10 * i, 10 * i + 10));
@@ -184,7 +184,7 @@ export function readMessage(message: Pick<Message, "Body" | "ReceiptHandle">): N
 function readBody(message: Pick<Message, "Body" | "ReceiptHandle">): Notified {
   const receipt = message.ReceiptHandle ?? "";
   const body = parse(message.Body);
-  // SNS without raw delivery puts the event into a text of its own.
+  // SNS without raw delivery wraps the event in a string.
   const event = typeof body?.Message === "string" ? parse(body.Message) : body;
   if (event?.Event === "s3:TestEvent") return { receipt, objects: [], understood: true };
   if (typeof event?.["detail-type"] === "string") {
@@ -196,7 +196,7 @@ function readBody(message: Pick<Message, "Body" | "ReceiptHandle">): Notified {
   if (!Array.isArray(event?.Records)) return { receipt, objects: [], understood: false };
   const objects = event.Records.flatMap(({ eventName, s3 }) => {
     if (!/^(s3:)?ObjectCreated:/.test(eventName ?? "") || s3?.object?.key === undefined) return [];
-    // S3 encodes keys like a form: a space is a plus.
+    // S3 encodes keys like a form: a plus means a space.
     const key = decodeURIComponent(s3.object.key.replaceAll("+", " "));
     return [objectOf(key, s3.object.eTag, s3.object.size)];
   });

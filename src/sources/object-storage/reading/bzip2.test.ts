@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Bzip2Error, decompressBzip2 } from "./bzip2.ts";
 
-/** What the bzip2 program makes of these texts. */
+/** The output of the bzip2 program for these texts. */
 const hello = Buffer.from("QlpoOTFBWSZTWcHAgOIAAAFBAAAQAkSgADDNAMNGKZcXckU4UJDBwIDi", "base64");
 const nothing = Buffer.from("QlpoORdyRThQkAAAAAA=", "base64");
 const a = Buffer.from("QlpoOTFBWSZTWRmTm2sAAAABACAAIAAhGEaC7kinChIDMnNtYA==", "base64");
@@ -30,7 +30,7 @@ test("wrong and missing bytes are errors, never other data", async () => {
   for (let at = 0; at < hello.length; at += 1) {
     const bytes = Buffer.from(hello);
     bytes[at] = (bytes[at] as number) ^ 0x10;
-    // A few bits mean nothing: the text must be right, or there is an error.
+    // A few bits have no meaning: the text must be right, or there is an error.
     const text = await unpacked(bytes).catch((error: unknown) => error);
     if (text !== "hello\n") expect(text, `byte ${at}`).toBeInstanceOf(Bzip2Error);
   }

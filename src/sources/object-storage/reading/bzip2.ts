@@ -3,7 +3,7 @@ import unbzip2Stream from "unbzip2-stream";
 
 export class Bzip2Error extends Error {}
 
-/** The decompressed bytes, a block at a time. Throws Bzip2Error at the first byte that is wrong or missing. */
+/** The decompressed bytes, one block at a time. Throws Bzip2Error at the first wrong or missing byte. */
 export async function* decompressBzip2(compressed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const stream = unbzip2Stream();
   let blocks: Buffer[] = [];
@@ -24,14 +24,14 @@ export async function* decompressBzip2(compressed: AsyncIterable<Buffer>): Async
     yield* take();
     if (failure !== undefined) throw wrong(failure);
   }
-  // Nothing at all is no bzip2 file, and the library says nothing about it.
+  // An empty object is not a bzip2 file, and the library does not report it.
   if (empty) throw new Bzip2Error("The object is not valid bzip2: it is empty.");
   stream.end();
   yield* take();
   if (failure !== undefined) throw wrong(failure);
 }
 
-/** The library's own words are not for users, and it reads beyond the last byte of a file that breaks off. */
+/** The library's own messages are not for users, and it reads past the end of a truncated file. */
 function wrong(failure: unknown): Bzip2Error {
   const text = String((failure as { message?: unknown } | null)?.message ?? failure);
   const ended = failure instanceof TypeError || /prematurely/.test(text);

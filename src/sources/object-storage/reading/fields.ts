@@ -1,6 +1,6 @@
 /**
- * The mapping of a pipe as SQL: the structure that the engine reads files with, and one expression per destination
- * column. The types are the destination's own, so that the engine's parser converts and no row is touched by us.
+ * The mapping of a pipe as SQL: the structure with which the engine reads files, and one expression per destination
+ * column. The types are the destination's own, so that the engine's parser converts and our code touches no row.
  */
 import { identifier, literal } from "../../../clickhouse/sql.ts";
 import { conflictingPaths, type Declared, distinct, planPaths } from "../../messages/paths.ts";
@@ -16,7 +16,7 @@ export type FieldPlan = {
   readonly fields: readonly string[];
 };
 
-/** Columns that the store knows about an object and not the file itself. */
+/** Columns with facts of the store about an object, not of the file itself. */
 const virtualColumns: Readonly<Record<string, string>> = {
   _path: "toString(_path)",
   _file: "toString(_file)",
@@ -29,7 +29,7 @@ export function isVirtual(sourceField: string): boolean {
   return Object.hasOwn(virtualColumns, sourceField);
 }
 
-/** `size`: what `_size` is when the engine reads something else than the object itself. */
+/** `size`: the value of `_size` when the engine reads something else than the object itself. */
 export function fieldPlan(columns: readonly DestinationColumn[], format: ObjectFormat, size?: string): FieldPlan {
   const read = columns.filter((column) => !isVirtual(column.sourceField));
   const expressionOf = new Map<DestinationColumn, string>();
@@ -50,7 +50,7 @@ function planFields(
   format: ObjectFormat,
   expressionOf: Map<DestinationColumn, string>,
 ): Declared[] {
-  // A file of which nothing is wanted still has rows; the engine needs one column to count them by.
+  // A file without wanted fields still has rows; the engine needs one column to count them.
   if (read.length === 0) return [{ name: "c1", type: "String" }];
   if (format === "JSONAsObject") {
     for (const column of read) expressionOf.set(column, "json");
@@ -63,7 +63,7 @@ function planFields(
   return planPaths(read, expressionOf);
 }
 
-/** `c1`, `c2` ... name positions; otherwise the mappings stand in the order of the file's columns. */
+/** `c1`, `c2` ... name positions; otherwise the mappings have the order of the file's columns. */
 function planPositions(read: readonly DestinationColumn[], expressionOf: Map<DestinationColumn, string>): Declared[] {
   const numbered = read.every((column) => /^c[1-9]\d{0,4}$/.test(column.sourceField));
   const at = new Map<number, DestinationColumn[]>();

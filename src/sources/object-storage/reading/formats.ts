@@ -1,4 +1,4 @@
-/** Formats and compressions: what the pipe says, or what the key's suffix tells. */
+/** Formats and compressions: set by the pipe, or inferred from the key's suffix. */
 import type { ObjectStorageConfig } from "../kind.ts";
 
 export type ObjectFormat = NonNullable<ObjectStorageConfig["format"]>;
@@ -19,7 +19,7 @@ const suffixes: Readonly<Record<string, ObjectFormat>> = {
 
 const compressionSuffix = /\.(gz|gzip|br|brotli|xz|lzma|zst|zstd|bz2|lz4)$/i;
 
-/** The format that the suffix of a key or pattern tells, after a suffix of compression. */
+/** The format of a key's or pattern's suffix, which may precede a suffix of compression. */
 export function inferFormat(key: string): ObjectFormat | undefined {
   const suffix = /\.([a-z0-9]+)$/i.exec(key.replace(compressionSuffix, ""))?.[1];
   return suffix === undefined ? undefined : suffixes[suffix.toLowerCase()];
@@ -39,7 +39,7 @@ const compressionMethods: Readonly<Record<string, string>> = {
   lz4: "lz4",
 };
 
-/** The engine's name of the compression; `auto` looks at the suffix of each key. */
+/** The engine's name of the compression; `auto` uses the suffix of each key. */
 export function engineCompression(compression: ObjectStorageConfig["compression"]): string {
   return compressionMethods[compression ?? "auto"] ?? "auto";
 }
@@ -49,7 +49,9 @@ export function isCompressed(key: string, compression: ObjectStorageConfig["comp
   return method === "auto" ? compressionSuffix.test(key) : method !== "none";
 }
 
-/** Decompressed by us, because the engine cannot: text in bzip2. Other formats in it cannot be read at all. */
+/**
+ * True for objects that we decompress because the engine cannot: text in bzip2. Other formats cannot be read in bzip2.
+ */
 export function isUnpacked(key: string, format: string, compression: ObjectStorageConfig["compression"]) {
   return isBzip2(key, compression) && !isColumnar(format);
 }
@@ -63,7 +65,7 @@ function isColumnar(format: string): boolean {
   return ["Parquet", "Avro", "ORC", "Arrow"].includes(format);
 }
 
-/** Text formats in which one bad row can be left out. */
+/** Text formats in which a single bad row can be skipped. */
 export function isRowFormat(format: ObjectFormat): boolean {
   return format.startsWith("JSON") || format.startsWith("CSV") || format.startsWith("TabSeparated");
 }
@@ -72,12 +74,12 @@ export function hasHeader(format: ObjectFormat): boolean {
   return format.endsWith("WithNames");
 }
 
-/** Formats whose fields have no names but positions. */
+/** Formats whose fields have positions instead of names. */
 export function isPositional(format: ObjectFormat): boolean {
   return format === "CSV" || format === "TabSeparated";
 }
 
-/** Reading rules that hold for every pipe: unknown fields are left out, missing ones become the zero value. */
+/** Settings of every pipe: unknown fields are ignored, missing ones become the zero value. */
 export function formatSettings(format: ObjectFormat, delimiter: string | undefined): Record<string, string | number> {
   const common = { input_format_null_as_default: 1, date_time_input_format: "best_effort" };
   if (format.startsWith("JSON")) {
@@ -95,7 +97,7 @@ export function formatSettings(format: ObjectFormat, delimiter: string | undefin
       input_format_with_names_use_header: 1,
       input_format_csv_allow_variable_number_of_columns: 1,
       input_format_csv_empty_as_default: 1,
-      // A first row that happens to read like our column names is a row.
+      // A first row that equals our column names is still a row.
       input_format_csv_detect_header: 0,
       ...(delimiter === undefined ? {} : { format_csv_delimiter: delimiter }),
     };
@@ -111,7 +113,7 @@ export function formatSettings(format: ObjectFormat, delimiter: string | undefin
     };
   }
   if (format === "Parquet") {
-    // Rows in the file's order: without it the blocks of a repeated insert could hold other rows.
+    // Rows in the file's order: otherwise the blocks of a repeated insert could hold other rows.
     return { ...common, input_format_parquet_preserve_order: 1, input_format_parquet_allow_missing_columns: 1 };
   }
   if (format === "Avro") return { ...common, input_format_avro_allow_missing_fields: 1 };

@@ -1,4 +1,4 @@
-/** The statements with which the engine reads exactly the object versions of a batch. */
+/** The statements by which the engine reads exactly the object versions of a batch. */
 import { identifier, literal, parameterText, tableName } from "../../../clickhouse/sql.ts";
 import type { Insert, TargetTable } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
@@ -8,7 +8,7 @@ import { fieldPlan } from "./fields.ts";
 import { engineCompression, formatSettings, isUnpacked, type ObjectFormat } from "./formats.ts";
 import type { ObjectRelay } from "./relay.ts";
 
-/** Objects that one statement of many small ones reads at the same time. */
+/** Objects that one statement of many small ones reads concurrently. */
 const smallFileReaders = 8;
 
 /** Appears in the engine's error when an object is not the version that the batch names. */
@@ -17,7 +17,7 @@ export const changedMarker = "MILLRACE_OBJECT_CHANGED";
 /** A block size that no batch reaches: everything the statement reads becomes one block. */
 const unlimitedBlock = 2 ** 50;
 
-/** Reading fails soon on a dead store; the runner tries again with pauses of its own. */
+/** Reading from an unavailable store fails quickly; the runner retries with its own pauses. */
 const patience = {
   s3_retry_attempts: 3,
   s3_max_single_read_retries: 3,
@@ -25,7 +25,7 @@ const patience = {
   s3_request_timeout_ms: 30_000,
 };
 
-/** What is being decompressed cannot be read from several places at once, and breaks off again if it did so once. */
+/** A decompressed stream cannot be read at several offsets at once, and a retry would fail in the same way. */
 const unpackedSettings = { max_download_threads: 1, s3_max_single_read_retries: 1 };
 
 export type Statement = {
@@ -72,7 +72,7 @@ export class Reading {
           ? {
               min_insert_block_size_rows: 0,
               min_insert_block_size_bytes: unlimitedBlock,
-              // Small files are waited for rather than computed on.
+              // For small files, waiting takes longer than computing.
               max_threads: files.length === 1 ? options.threads : Math.max(options.threads, smallFileReaders),
             }
           : { max_threads: 1, max_block_size: 65_409 }),
@@ -100,8 +100,8 @@ export class Reading {
   }
 
   /**
-   * Counts the rows of a text file, readable or not. Fields of CSV and TSV may span lines, so they are parsed as text; a
-   * row of JSON is a line.
+   * Counts the rows of a text file, readable or not. Fields of CSV and TSV may span lines, so they are parsed as text;
+   * a row of JSON is a line.
    */
   async countAll(file: ObjectFile, format: ObjectFormat, signal: AbortSignal): Promise<Statement> {
     const byLine = format.startsWith("JSON");
@@ -116,7 +116,7 @@ export class Reading {
     };
   }
 
-  /** One line of a text file, cut to a length that fits an error table. */
+  /** One line of a text file, truncated to fit an error table. */
   async line(file: ObjectFile, format: ObjectFormat, index: number, signal: AbortSignal): Promise<Statement> {
     const { call, params } = await this.#call([file], "LineAsString", "line String", signal);
     return {
@@ -138,7 +138,7 @@ export class Reading {
     };
   }
 
-  /** What the engine itself finds in the file: field names and types. */
+  /** Field names and types that the engine infers from the file. */
   async describe(file: ObjectFile, format: ObjectFormat, signal: AbortSignal): Promise<Statement> {
     const { reader, compression } = await this.#reader([file.key], [file], format, signal);
     return {
@@ -148,7 +148,7 @@ export class Reading {
     };
   }
 
-  /** What was wrong with the object when we decompressed it for the engine. */
+  /** The error found when we decompressed the object for the engine. */
   problemOf(file: ObjectFile): string | undefined {
     return this.#relay.problemOf(file);
   }
@@ -157,7 +157,7 @@ export class Reading {
     return file !== undefined && isUnpacked(file.key, format, this.#config.compression);
   }
 
-  /** The engine sees decompressed bytes, whose number is not the object's size. */
+  /** The engine sees decompressed bytes, whose number differs from the object's size. */
   #sizeOf(files: readonly ObjectFile[], format: ObjectFormat): string | undefined {
     if (!this.#isUnpacked(files, format)) return undefined;
     const paths = files.map((file) => literal(this.#store.pathOf(file.key))).join(", ");
@@ -188,7 +188,7 @@ export class Reading {
   }
 }
 
-/** The version that the engine reads, without the quotes that some stores and some of its requests add. */
+/** The version that the engine reads, without the quotes that some stores and some of the engine's requests add. */
 const bare = "replaceAll(assumeNotNull(_etag), '\"', '')";
 
 /** Every row must come from the versions named: another version of an object fails the statement. */
@@ -200,7 +200,7 @@ function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => str
     const changed = isPlainKey(file.key) ? "" : `_path = ${path} AND `;
     return `${same}NOT throwIf(${changed}${bare} != ${literal(file.etag)}, '${changedMarker}')`;
   }
-  // A listing also shows objects that are not of this batch: those are left out, and only a changed one is an error.
+  // A listing also contains objects outside of this batch: those are ignored, and only a changed one is an error.
   const paths = files.map(({ key }) => literal(pathOf(key))).join(", ");
   const mine = listed ? `_path IN (${paths})` : "";
   const versions = files.map(({ key, etag }) => literal(`${pathOf(key)}\n${etag}`)).join(", ");

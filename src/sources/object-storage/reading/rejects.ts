@@ -1,11 +1,11 @@
-/** Finds out which rows of a file the engine cannot read, one after the other, without loading anything. */
+/** Finds the rows of a file that the engine cannot read, one after the other, without loading anything. */
 import { rowOf, shortMessage } from "../../messages/engine-message.ts";
 import type { InsertFailure, Query, RejectedRecord } from "../../source.ts";
 import type { ObjectFile } from "../stores/store.ts";
 import { hasHeader, isRowFormat, type ObjectFormat } from "./formats.ts";
 import type { Reading } from "./reading.ts";
 
-/** Bad rows of one file that are recorded one by one; the others are recorded together. */
+/** Bad rows of one file that are recorded individually; further ones are recorded together. */
 export const maxRecordedRows = 20;
 const anyNumber = Number.MAX_SAFE_INTEGER;
 
@@ -41,7 +41,7 @@ export async function findBadRows(
   return { readable: problem > 0, rejected };
 }
 
-/** The number of rows, or the engine's message when the file cannot be read with so many bad rows left out. */
+/** The number of rows, or the engine's message when the file cannot be read even with that many bad rows skipped. */
 async function tryCount(
   file: ObjectFile,
   format: ObjectFormat,
@@ -56,7 +56,7 @@ async function tryCount(
     return Number(counted?.rows ?? 0);
   } catch (error) {
     const message = (error as Error).message;
-    // Anything else than a parser's complaint is not about this file; the batch is tried again later.
+    // An error other than a parser's does not concern this file; the batch is retried later.
     if (rowOf(message) === undefined) throw error;
     return message;
   }

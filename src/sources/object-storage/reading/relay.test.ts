@@ -1,4 +1,4 @@
-/** What the engine sees of objects that a relay serves, with requests as it sends them. */
+/** What the engine receives for objects that a relay serves, with requests in the engine's form. */
 import { request as httpRequest } from "node:http";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -94,6 +94,6 @@ test("only who knows a token reads, and the token says what is served", async ()
   expect((await ask("/box/in/a", { token: "0".repeat(48) })).status).toBe(403);
   expect((await ask("/box/in/a", { token: "" })).status).toBe(403);
   expect((await ask("/box/in/a")).body).toBe("0123456789");
-  // These bytes are no bzip2.
+  // These bytes are not bzip2.
   expect((await ask("/box/in/a", { mode: "unpacked" })).status).toBe(422);
 });

@@ -1,9 +1,9 @@
 /**
  * Serves a store's objects to the engine: a small S3 server in this process, on loopback. It has two uses. `unpacked`
- * objects are decompressed on the way, because the engine's build cannot do it. `plain` ones are of a store whose client
- * in the engine goes past the proxy of outgoing connections. To the engine they are objects like all others: path, version
- * and time are the store's own, so mappings, bad rows and exactly-once need no rules of their own. Nothing is held but what
- * is on its way.
+ * objects are decompressed by the relay, because the engine's build cannot do it. `plain` ones belong to a store whose
+ * client in the engine bypasses the proxy of outgoing connections. To the engine they are ordinary objects: path,
+ * version and time are the store's own, so mappings, bad rows and exactly-once need no special rules. The relay holds
+ * only bytes in transit.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -16,11 +16,11 @@ import { enginePattern } from "../stores/keys.ts";
 import type { ByteRange, ObjectFile, ObjectStore, ReadCall } from "../stores/store.ts";
 import { Bzip2Error, decompressBzip2 } from "./bzip2.ts";
 
-/** The length is unknown before the end: any larger one will do, because the engine reads until the answer ends. */
+/** The length is unknown until the end: any larger one works, because the engine reads to the end of the response. */
 const anyLength = 2 ** 40;
-/** The pipe runner knows it in the engine's message: this object will never load. */
+/** The pipe runner recognises it in the engine's message: this object will never load. */
 const damagedStatus = 422;
-/** Versions that were asked for, and the problems of objects, are remembered for this many keys. */
+/** Requested versions, and the errors of objects, are kept for this many keys. */
 const maxRemembered = 1_000;
 
 export type RelayMode = "unpacked" | "plain";
@@ -28,7 +28,7 @@ export type RelayMode = "unpacked" | "plain";
 export class ObjectRelay {
   readonly #store: ObjectStore;
   readonly #network: NetworkContext;
-  /** Only who knows one may read: it is the access key of the engine's requests, and says what they are to get. */
+  /** A reader must know one: it is the access key of the engine's requests, and selects the mode. */
   readonly #tokens: Readonly<Record<RelayMode, string>> = { unpacked: newToken(), plain: newToken() };
   readonly #versions = new Map<string, string>();
   readonly #problems = new Map<string, { readonly etag: string; readonly message: string }>();
@@ -54,7 +54,7 @@ export class ObjectRelay {
     return { head: "s3({object_url:String}, {access_key:String}, {secret_key:String}, ", params };
   }
 
-  /** What is wrong with this version of the object, once it was found that it cannot be decompressed. */
+  /** The error of this version of the object, once decompression has failed. */
   problemOf({ key, etag }: ObjectFile): string | undefined {
     const problem = this.#problems.get(key);
     return problem?.etag === etag ? problem.message : undefined;
@@ -109,7 +109,7 @@ export class ObjectRelay {
     return (["unpacked", "plain"] as const).find((mode) => isToken(this.#tokens[mode]));
   }
 
-  /** For keys with characters that the engine takes for wildcards. */
+  /** For keys with characters that the engine treats as wildcards. */
   async #list(query: URLSearchParams, mode: RelayMode, response: ServerResponse): Promise<void> {
     const after = query.get("continuation-token") ?? undefined;
     const page = await this.#store.list(query.get("prefix") ?? "", after, this.#stop.signal);
@@ -133,7 +133,7 @@ export class ObjectRelay {
     response.end();
   }
 
-  /** The version that the engine was told of, or the part of it that it asks for. */
+  /** The version that the engine was given, or the part of it that it requests. */
   async #get(key: string, range: ByteRange | undefined, response: ServerResponse): Promise<void> {
     const version = this.#versions.get(key);
     const { etag, modified, size, body } = await this.#store.download(key, version, this.#stop.signal, range);
@@ -152,14 +152,15 @@ export class ObjectRelay {
     }
   }
 
-  /** The version that the engine was told of, from the byte that it asks for to the end. */
+  /** The version that the engine was given, from the requested byte to the end. */
   async #getUnpacked(key: string, range: ByteRange | undefined, response: ServerResponse): Promise<void> {
     const start = range?.start ?? 0;
     const { etag, modified, body } = await this.#store.download(key, this.#versions.get(key), this.#stop.signal);
     try {
       if (this.#problems.get(key)?.etag === etag) return end(response, damagedStatus);
       const blocks = from(decompressBzip2(body), start);
-      // The first block before the answer begins: an object that is no bzip2 at all is then no answer that breaks off.
+      // The first block before the response begins: an object that is not bzip2 then causes an error status, not a
+      // truncated response.
       const first = await blocks.next();
       describe(response, etag, modified);
       if (range !== undefined) {

@@ -1,4 +1,4 @@
-/** `validateSamples`: reads the first object as the pipe would and says which field does not fit. */
+/** `validateSamples`: reads the first object as the pipe would and reports which field does not fit. */
 import { AppError, type Issue } from "../../../lib/errors.ts";
 import { shortMessage } from "../../messages/engine-message.ts";
 import { pathSteps } from "../../messages/paths.ts";
@@ -36,7 +36,7 @@ export async function checkSample(
   throw new AppError("SOURCE_INVALID", `The sample does not fit: ${list || `${file.key}: ${failure}`}`, { issues });
 }
 
-/** What is wrong with the sample; undefined when its rows can be read. */
+/** The error of the sample; undefined when its rows can be read. */
 async function readSample(
   file: ObjectFile,
   format: ObjectFormat,
@@ -54,7 +54,7 @@ async function readSample(
   }
 }
 
-/** A mapped field that the sample does not have at all is most likely a misspelled one. */
+/** A mapped field that is missing in the sample is most likely misspelled. */
 async function checkFieldsExist(
   file: ObjectFile,
   format: ObjectFormat,
@@ -79,7 +79,7 @@ async function checkFieldsExist(
   throw new AppError("SOURCE_INVALID", `The sample ${file.key} has no field ${names}.`, { issues });
 }
 
-/** Fields and types as the engine infers them from one object. */
+/** Fields and types that the engine infers from one object. */
 export async function discoverObject(
   file: ObjectFile | undefined,
   format: ObjectFormat | undefined,

@@ -1,7 +1,7 @@
-/** Which keys a url selects: `?` and `*` stay within one folder, `**` crosses folders. Case-sensitive. */
+/** Selects keys by a URL's pattern: `?` and `*` match within one folder, `**` crosses folders. Case-sensitive. */
 
 export type KeyPattern = {
-  /** The part before the first wildcard: what a listing can be limited to. */
+  /** The part before the first wildcard, to which a listing can be limited. */
   readonly prefix: string;
   /** True when the pattern names exactly one key. */
   readonly exact: boolean;

@@ -1,4 +1,4 @@
-/** Puts object versions together into batches. */
+/** Groups object versions into batches. */
 import { createHash } from "node:crypto";
 import type { Pack } from "../durable.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
@@ -6,24 +6,24 @@ import { isCompressed, isUnpacked, type ObjectFormat } from "../reading/formats.
 import { isPlainKey } from "../stores/keys.ts";
 import type { ObjectFile } from "../stores/store.ts";
 
-/** What a packer may put together, and a page of the listing that the files come from. */
+/** Limits of a packer, and the page of the listing that the files come from. */
 export type PackLimits = {
   readonly maxBytes: number;
   readonly maxFiles: number;
-  /** Parsing threads of a batch when there are several, and when there is one. */
+  /** Parsing threads of a batch that runs beside others, and of one that runs alone. */
   readonly threads: { readonly beside: number; readonly alone: number };
   readonly page?: ListedPage;
 };
 
 export type ListedPage = {
-  /** Every key of the page, also of objects that are not wanted. */
+  /** Every key of the page, including unwanted objects. */
   readonly keys: readonly string[];
   /** The last key before the page, and whether keys follow it. */
   readonly after: string | undefined;
   readonly more: boolean;
 };
 
-/** Bytes on the store that become one block in memory; columnar and compressed files grow when they are read. */
+/** Stored bytes that become one block in memory; columnar and compressed files grow when they are read. */
 const oneBlockTextBytes = 64 * 2 ** 20;
 const oneBlockPackedBytes = 16 * 2 ** 20;
 /** The engine expands a list of at most this many keys. */
@@ -40,7 +40,9 @@ export function isPacked(file: ObjectFile, format: ObjectFormat, compression: Ob
   return !text || isCompressed(file.key, compression);
 }
 
-/** Collects small files until a batch is full; large files and keys with wildcard characters go alone. */
+/**
+ * Collects small files until a batch is full; large files and keys with wildcard characters get batches of their own.
+ */
 export class Packer {
   readonly #limits: PackLimits;
   readonly #compression: ObjectStorageConfig["compression"];
@@ -102,7 +104,7 @@ export class Packer {
   }
 }
 
-/** A common prefix of the files under which the store has few other keys, none of them in deeper folders. */
+/** A common prefix of the files under which the store has few other keys, and none in deeper folders. */
 function folderOf(files: readonly ObjectFile[], page: ListedPage | undefined): string | undefined {
   if (page === undefined || files.length < 10) return undefined;
   const first = (files[0] as ObjectFile).key;
@@ -117,7 +119,7 @@ function folderOf(files: readonly ObjectFile[], page: ListedPage | undefined): s
   return cutBefore || cutAfter || deeper || same.length > 2 * files.length ? undefined : prefix;
 }
 
-/** The same for the same object versions read in the same way, and for nothing else. */
+/** Equal for the same object versions read in the same way, and only for them. */
 export function packId(pack: Pack): string {
   const manner = [pack.lenient, pack.givenUp ?? false];
   const content = JSON.stringify([...manner, pack.format, pack.files.map(({ key, etag, size }) => [key, etag, size])]);

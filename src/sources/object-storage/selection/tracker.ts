@@ -1,6 +1,6 @@
 /**
- * What the source knows about objects: which versions are done (durable marks), which are on their way (memory), and up
- * to which key everything is done (the cursor, also a mark). Progress gauges follow from it.
+ * The state of objects: which versions are done (durable marks), which are in progress (memory), and up to which key
+ * everything is done (the cursor, also a mark). Progress gauges are derived from it.
  */
 import { marks } from "../../marks.ts";
 import type { SourceContext } from "../../source.ts";
@@ -23,8 +23,8 @@ export class Tracker {
   }
 
   /**
-   * Forgets what was found and not handed out, because reading broke off: it will be found again. Only when nothing that
-   * was handed out is still being inserted.
+   * Forgets what was found and not handed out, because reading was interrupted: it will be found again. Only when
+   * nothing that was handed out is still being inserted.
    */
   forget(): void {
     this.#onTheirWay.clear();
@@ -36,13 +36,16 @@ export class Tracker {
     return (await this.#context.ledger.marks([this.#cursorKey()])).get(this.#cursorKey());
   }
 
-  /** Everything up to the key is done or on its way; saved only when nothing is on its way. */
+  /** Everything up to the key is done or in progress; saved only when nothing is in progress. */
   async moveCursor(key: string): Promise<void> {
     if (this.#onTheirWay.size > 0) return;
     await this.#context.ledger.note(marks([this.#cursorKey(), key]), {});
   }
 
-  /** The versions that nobody has taken yet. A key that was loaded with other content is returned in `replaced`. */
+  /**
+   * The versions that are neither done nor in progress. Keys that were loaded with other content are returned in
+   * `replaced`.
+   */
   async news(files: readonly ObjectFile[]): Promise<{ fresh: ObjectFile[]; replaced: ObjectFile[] }> {
     const known = await this.#context.ledger.marks(files.map((file) => fileMark(file.key)));
     const fresh: ObjectFile[] = [];

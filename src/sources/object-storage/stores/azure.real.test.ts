@@ -1,4 +1,4 @@
-/** What listing a container costs when most of its blobs are old. */
+/** The cost of listing a container when most of its blobs are old. */
 import { expect, test } from "vitest";
 import { anyNetwork } from "../../../../harness/network/network.ts";
 import { azuriteMissing, startAzurite } from "../../../../harness/objects/azurite.ts";
@@ -36,7 +36,7 @@ test.skipIf(azuriteMissing !== undefined)(
     expect(poll.files.map((file) => file.key)).toEqual(["in/99999.json"]);
     expect(front.answers).toBe(1);
     expect(front.bytes).toBeLessThan(wholeBytes / 100);
-    // A service that does not know the parameter: the same blobs, at the old price.
+    // A service that does not support the parameter: the same blobs, at the former cost.
     front.refuses = ({ url }) => url?.includes("startfrom") === true;
     const elsewhere = newStore();
     expect((await elsewhere.list("in/", old.at(-1), signal)).files.map((file) => file.key)).toEqual(["in/99999.json"]);

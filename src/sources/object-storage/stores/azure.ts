@@ -1,6 +1,6 @@
 /**
- * Azure Blob Storage through its SDK. The engine gets the blobs from our relay: its own client for Azure goes past the
- * proxy of outgoing connections, and never learns the account's key this way.
+ * Azure Blob Storage through its SDK. The engine reads the blobs from our relay: its own client for Azure bypasses the
+ * proxy of outgoing connections, and in this way never learns the account's key.
  */
 import type { Readable } from "node:stream";
 import {
@@ -42,8 +42,8 @@ export class AzureStore implements ObjectStore {
   }
 
   /**
-   * From the key on, where the service knows `startfrom` (version 2026-02-06). From one that does not, pages up to the
-   * key are read and dropped: one request per 5000 older blobs.
+   * Starts at the key, where the service supports `startfrom` (version 2026-02-06). Otherwise pages up to the key are
+   * read and dropped: one request per 5000 older blobs.
    */
   async list(prefix: string, after: string | undefined, signal: AbortSignal): Promise<ListPage> {
     try {
@@ -51,7 +51,7 @@ export class AzureStore implements ObjectStore {
         return await this.#page({ prefix, abortSignal: signal }, after, after === undefined ? pageSize : 5 * pageSize);
       }
       try {
-        // The key itself comes again.
+        // The result contains the key itself.
         return await this.#page({ prefix, abortSignal: signal, startFrom: after }, after, pageSize + 1);
       } catch (error) {
         if ((error as { statusCode?: number }).statusCode !== 400) throw error;
@@ -106,13 +106,13 @@ export class AzureStore implements ObjectStore {
   close(): void {}
 }
 
-/** An agent of one's own also keeps the client from using a proxy that the connection string or the environment names. */
+/** An agent of our own also prevents the client from using a proxy of the connection string or the environment. */
 function clientOf(connectionString: string, network: NetworkContext): BlobServiceClient {
   const agents = agentsOf(new Dialer(network.policy, "source.objectStorage.connectionString"));
   const isTls = BlobServiceClient.fromConnectionString(connectionString).url.startsWith("https:");
   const options = {
     retryOptions: { maxTries: 3, tryTimeoutInMs: 20_000 },
-    // The client hands these to its pipeline, without declaring them.
+    // The client passes these to its pipeline, without declaring them.
     agent: isTls ? agents.https : agents.http,
     redirectOptions: { maxRetries: 0 },
   };

@@ -1,8 +1,8 @@
 /** Keys as the engine's path arguments. */
 
 /**
- * The path argument that makes the engine read these keys. Characters that the engine takes for wildcards cannot be escaped
- * there; they become `*`, and the caller's filter on `_path` picks the exact key.
+ * The path argument with which the engine reads these keys. Characters that the engine treats as wildcards cannot be
+ * escaped there; they become `*`, and the caller's filter on `_path` selects the exact key.
  */
 export function enginePattern(keys: readonly string[], encode: (text: string) => string): string {
   const patterns = keys.map((key) =>
@@ -15,7 +15,7 @@ export function enginePattern(keys: readonly string[], encode: (text: string) =>
   return patterns.length === 1 ? (patterns[0] as string) : `{${patterns.join(",")}}`;
 }
 
-/** Keys that can stand in a list `{a,b}` of the engine. */
+/** True for keys that can be part of a list `{a,b}` of the engine. */
 export function isPlainKey(key: string): boolean {
   return !/[*?{},]/.test(key) && !key.includes("..");
 }

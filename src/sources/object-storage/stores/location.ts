@@ -1,4 +1,4 @@
-/** Where the objects are: what the url (or the Azure members) of a pipe means. */
+/** The location of objects, parsed from the URL (or the Azure members) of a pipe. */
 import { AppError } from "../../../lib/errors.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
 
@@ -8,7 +8,7 @@ export type S3Location = {
   readonly endpoint: string;
   readonly region: string;
   readonly bucket: string;
-  /** True when the bucket is a part of the path and not of the host name. */
+  /** True when the bucket is part of the path and not of the host name. */
   readonly pathStyle: boolean;
   /** Key pattern, not percent-encoded. */
   readonly pattern: string;
@@ -39,7 +39,7 @@ export function parseUrl(url: string): S3Location {
 }
 
 function aws(bucket: string, region: string, pattern: string): S3Location {
-  // A dot in the bucket's name breaks the certificate of the virtual host.
+  // A dot in the bucket's name does not match the certificate of the virtual host.
   const endpoint = `https://s3.${region}.amazonaws.com`;
   return { store: "s3", endpoint, region, bucket, pathStyle: bucket.includes("."), pattern };
 }
@@ -50,7 +50,7 @@ function pathStyle(endpoint: string, region: string, path: string): S3Location {
   return { store: "s3", endpoint, region, bucket, pathStyle: true, pattern: path.slice(bucket.length + 1) };
 }
 
-/** `asPath`: stores that serve both styles, and whose virtual hosts the engine does not know. */
+/** `asPath`: stores that serve both styles, and whose virtual hosts the engine does not recognise. */
 function virtualHost(host: string): { bucket: string; endpoint: string; asPath: boolean } | undefined {
   const s3 = /^(.+)\.(s3[.-].+)$/i.exec(host);
   if (s3) return { bucket: s3[1] as string, endpoint: s3[2] as string, asPath: false };
@@ -67,7 +67,7 @@ function regionOf(host: string): string {
   return ovh ? (ovh[1] as string) : "us-east-1";
 }
 
-/** A url of the engine's `s3()` for a key or an engine pattern, whose text is percent-encoded except the wildcards. */
+/** A URL of the engine's `s3()` for a key or an engine pattern, percent-encoded except for the wildcards. */
 export function engineUrl(location: S3Location, encodedKey: string): string {
   if (location.pathStyle) return `${location.endpoint}/${encodeURIComponent(location.bucket)}/${encodedKey}`;
   return `${location.endpoint.replace("://", `://${location.bucket}.`)}/${encodedKey}`;

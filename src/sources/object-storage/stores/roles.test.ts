@@ -31,7 +31,7 @@ test("AssumeRole once, its session in the parameters, nothing of it in the state
   expect(call.head).toBe("s3({object_url:String}, {access_key:String}, {secret_key:String}, {session_token:String}, ");
   expect(asked.length).toBe(1);
   expect(asked[0]).toContain("role%2Fr");
-  // Without it one organization could name a role that trusts this server for another one.
+  // Otherwise one organization could use a role that trusts this server for another one.
   expect(new URLSearchParams(asked[0]).get("ExternalId")).toBe(anyNetwork.organizationId);
   store.close();
   sts.close();

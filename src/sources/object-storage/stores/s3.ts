@@ -1,4 +1,4 @@
-/** S3 and everything that speaks like it. Listing is ours; the engine reads the objects itself. */
+/** S3 and compatible stores. Listing is ours; the engine reads the objects itself. */
 import type { Readable } from "node:stream";
 import {
   GetObjectCommand,
@@ -47,7 +47,7 @@ export class S3Store implements ObjectStore {
       const listed = page.Contents ?? [];
       const files = listed
         .map((object) => ({ key: object.Key ?? "", etag: bareEtag(object.ETag), size: object.Size ?? 0 }))
-        // Some stores count the start key in.
+        // Some stores include the start key.
         .filter((file) => file.key !== "" && file.key !== after);
       return { files, more: page.IsTruncated === true, last: files.at(-1)?.key };
     } catch (error) {

@@ -1,16 +1,16 @@
-/** What the connector needs of a store: listing, and a way for the engine to read objects. */
+/** What the connector needs from a store: listing, and a way for the engine to read objects. */
 import type { Readable } from "node:stream";
 import { AppError } from "../../../lib/errors.ts";
 import { addressRefusalOf } from "../../../outgoing/dialer.ts";
 
 export type ObjectFile = {
   readonly key: string;
-  /** Changes with every new content of the key. Without quotes, which stores and the engine add as they like. */
+  /** Changes with every new content of the key. Without quotes, which stores and the engine add inconsistently. */
   readonly etag: string;
   readonly size: number;
 };
 
-/** A table function call without its format arguments, for the keys given. */
+/** A table function call for the given keys, without its format arguments. */
 export type ReadCall = {
   /** For example `s3({url:String}, {key:String}, {secret:String}, `: format, structure and compression follow. */
   readonly head: string;
@@ -30,13 +30,16 @@ export type ListPage = {
 export interface ObjectStore {
   /** Up to 1000 objects after `after` (exclusive) in key order. `more` is false on the last page. */
   list(prefix: string, after: string | undefined, signal: AbortSignal): Promise<ListPage>;
-  /** The object's name for people and for the engine's `_path`: with its bucket. */
+  /** The object's name for people and for the engine's `_path`, including its bucket. */
   pathOf(key: string): string;
-  /** How the engine reads exactly these keys by itself. Absent: it reads them from a relay of ours. */
+  /** How the engine reads exactly these keys by itself. Absent: it reads them from our relay. */
   reader?(keys: readonly string[], signal: AbortSignal): Promise<ReadCall>;
-  /** The object as it is now. Throws when it is gone. */
+  /** The current object. Throws when it is gone. */
   head(key: string, signal: AbortSignal): Promise<ObjectVersion>;
-  /** The object's bytes, or a range of them; with `etag` only of that version. Throws when it is gone or another one. */
+  /**
+   * The object's bytes, or a range of them; with `etag` only of that version. Throws when the object is gone or has
+   * another version.
+   */
   download(
     key: string,
     etag: string | undefined,
@@ -46,13 +49,13 @@ export interface ObjectStore {
   close(): void;
 }
 
-/** `size` is that of the whole object. */
+/** `size` is the whole object's. */
 export type ObjectVersion = { readonly etag: string; readonly modified: Date; readonly size: number };
 
 /** From `start` to `end`, both included; without `end` to the end of the object. */
 export type ByteRange = { readonly start: number; readonly end?: number };
 
-/** Size of an object, by an answer that may hold a part of it: `bytes 0-9/100`. */
+/** Size of an object, from a response that may contain only a part of it: `bytes 0-9/100`. */
 export function wholeSize(contentRange: string | undefined, contentLength: number | undefined): number {
   return Number(contentRange?.split("/")[1] ?? contentLength ?? 0);
 }
@@ -62,7 +65,7 @@ const unauthorized =
 const invalid =
   /NoSuchBucket|NoSuchKey|NotFound|InvalidBucketName|ContainerNotFound|ResourceNotFound|PermanentRedirect/i;
 
-/** An error of a store's client as ours; the client's own text stays private. */
+/** Converts an error of a store's client; the client's own text stays private. */
 export function storeError(error: unknown, place: string, address: string): AppError {
   if (error instanceof AppError) return error;
   const refused = addressRefusalOf(error);
