@@ -51,7 +51,7 @@ function load(url: string, authorization: string): Promise<autocannon.Result> {
   return autocannon({ url, connections: 16, duration: seconds, headers: { authorization } });
 }
 
-/** A service as it looks in use: five pipes, at rest. */
+/** A typical service: five idle pipes. */
 async function createPipes(served: Served, service: BenchService, store: TestStore): Promise<void> {
   await store.put("a.json", '{"a": 1}');
   const objectStorage = { url: `${store.endpoint}/${store.bucket}/*.json`, accessKey: store.accessKey };

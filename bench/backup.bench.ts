@@ -12,7 +12,7 @@ const rounds = 3;
 const rows = 4_000_000;
 const changedRows = 200_000;
 
-/** Each full backup takes the place of the one before: a chain length of 1 makes them all full. */
+/** Each full backup replaces the previous one: a chain length of 1 makes them all full. */
 export async function run(): Promise<BenchResult> {
   const full = await measureFull();
   const increment = await measureIncrement();
@@ -47,7 +47,7 @@ async function measureFull() {
   const service = await runningService(served, { idleScaling: false });
   await load(service, 0, rows);
   await query(service, "OPTIMIZE TABLE t FINAL");
-  // Parts that were merged away would be copied by cp and by no backup.
+  // Parts that were merged away are copied by cp, but not by a backup.
   const outdated = "SELECT count() FROM system.parts WHERE NOT active AND table = 't'";
   await until("merged parts are gone", async () => (await query(service, outdated)) === "0", 120_000);
   const data = join(served.dataDir, "services", service.id, "data");
@@ -103,7 +103,9 @@ async function load(service: Parameters<typeof query>[0], from: number, count: n
   );
 }
 
-/** Seconds to copy a folder and write it to the disk. The engine is at work in it, and may remove what is being copied. */
+/**
+ * Seconds to copy a folder and write it to the disk. The engine is at work in it, and may remove what is being copied.
+ */
 async function copied(from: string, to: string): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
     try {

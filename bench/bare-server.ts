@@ -1,4 +1,6 @@
-/** The peer of the `api` benchmark, in a process of its own: answers every request with the bytes it was given. */
+/**
+ * The peer of the `api` benchmark, in a process of its own: answers every request with the bytes it received at start.
+ */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

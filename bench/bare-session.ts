@@ -1,4 +1,4 @@
-/** The process of `BareEngine` in `postgres.ts`: one chDB session with nothing around it, which times statements. */
+/** The process of `BareEngine` in `postgres.ts`: one chDB session without anything else, which times statements. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Session } from "chdb";

@@ -1,4 +1,4 @@
-/** What a benchmark file `NAME.bench.ts` exports, and the small statistics they share. */
+/** The exports of a benchmark file `NAME.bench.ts`, and shared statistics. */
 
 export type BenchResult = {
   /** The human table: one object per row. */

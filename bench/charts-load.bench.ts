@@ -1,4 +1,4 @@
-/** Thirty-two dashboards at a time through the real program, and the same load on the relative's planner in process. */
+/** Thirty-two concurrent dashboards through the real program, and the same load on HyperDX's planner in process. */
 import { request } from "node:http";
 import { runningService, serve } from "../harness/serve.ts";
 import { seriesRequest } from "../src/api/charts.ts";
@@ -24,7 +24,7 @@ const panels = [
   ["LogAttributes.region:region-3", 'SeverityText:"info"'],
 ];
 
-/** A range that no other request has, so that no answer comes from a cache. */
+/** A range that no other request has, so that no response comes from a cache. */
 let asked = 0;
 const nextRange = () => {
   asked += 1;

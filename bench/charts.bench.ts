@@ -1,4 +1,4 @@
-/** Chart requests of five series over five million log rows, against the relative's planner on the same engine. */
+/** Chart requests of five series over five million log rows, against HyperDX's planner on the same engine. */
 import type { RequestInput } from "../harness/engine/chart-engine.ts";
 import { chartRoom, startEngine } from "../harness/engine/chart-engine.ts";
 import { type BenchResult, median, round } from "./bench.ts";
@@ -89,8 +89,8 @@ export async function run(): Promise<BenchResult> {
     const oneByOne: number[] = [];
     const atOnce: number[] = [];
     for (let i = 0; i < rounds + 1; i += 1) {
-      // Another range each time, so that no answer comes from a cache. Blocks of columns may, which the peer's queries
-      // do not ask for: the first request after these were dropped is measured beside the next one.
+      // Another range each time, so that no response comes from a cache. Blocks of columns may be cached, which the
+      // peer's queries do not request: the first request after dropping them is measured beside the next one.
       const range = { startMs: dayStartMs, endMs: dayEndMs - 2 * i };
       const earlier = { startMs: dayStartMs, endMs: dayEndMs - 2 * i - 1 };
       await engine.client.command("SYSTEM DROP UNCOMPRESSED CACHE");
@@ -155,7 +155,7 @@ async function timed(body: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-/** A fast answer is worth nothing if it is another one: counts and extremes must be equal. */
+/** A fast answer must also be right: counts and extremes must be equal. */
 async function compareAnswers(
   one: Case,
   coarse: boolean,

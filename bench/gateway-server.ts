@@ -1,4 +1,4 @@
-/** The gateway of the gateway benchmark and its engine host, as in the control plane: one process and its child. */
+/** The gateway of the gateway benchmark and its engine host: one process and its child, as in the control plane. */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { Gateway } from "../src/endpoint/gateway.ts";

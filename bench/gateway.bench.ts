@@ -1,6 +1,6 @@
 /**
  * The gateway against the engine's own port, side by side and alternating in one run: the same requests of the same
- * client to the same engine, once past the gateway's listener, login and guard, and once without them.
+ * client to the same engine, once through the gateway's listener, login and guard, and once without them.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -26,7 +26,8 @@ type Pair = Record<Side, number[]>;
 
 export async function run(): Promise<BenchResult> {
   const dir = mkdtempSync(join(statSync("/dev/shm", { throwIfNoEntry: false }) ? "/dev/shm" : tmpdir(), "mr-bench-"));
-  // As in life the gateway is a process of its own, and the engine host its child: the client's work does not hold it up.
+  // As in production the gateway is a process of its own, and the engine host its child: the client's work does not
+  // delay it.
   const server = fork(fileURLToPath(new URL("./gateway-server.ts", import.meta.url)), [dir]);
   try {
     const [started] = (await once(server, "message")) as [{ gatewayPort: number; address: ClickHouseAddress }];
@@ -47,7 +48,7 @@ export async function run(): Promise<BenchResult> {
   }
 }
 
-/** Milliseconds of each side, after a few rounds that do not count. */
+/** Milliseconds of each side, after a few warm-up rounds. */
 async function alternate(rounds: number, work: (side: Side, round: number) => Promise<unknown>): Promise<Pair> {
   const pair: Pair = { direct: [], gateway: [] };
   const warmUp = Math.ceil(rounds / 10);
@@ -140,7 +141,7 @@ class Client {
     this.#headers = { "X-ClickHouse-User": user, "X-ClickHouse-Key": password };
   }
 
-  /** Sends a statement and reads the whole answer; returns its size. */
+  /** Sends a statement and reads the whole response; returns its size. */
   async send(sql: string): Promise<number> {
     let bytes = 0;
     await this.#request("/", Buffer.from(sql), (chunk) => {
@@ -149,7 +150,7 @@ class Client {
     return bytes;
   }
 
-  /** The same with the answer. */
+  /** The same, returning the response. */
   async fetch(sql: string): Promise<Buffer> {
     const chunks: Buffer[] = [];
     await this.#request("/", Buffer.from(sql), (chunk) => chunks.push(chunk));

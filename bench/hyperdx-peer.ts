@@ -1,6 +1,6 @@
 /**
- * The public relative as a peer: its published planner makes one SQL text per series, the same engine runs them, and
- * the rows are merged as its API documents. The package is installed into a cache folder outside of the repository.
+ * HyperDX as a peer: its published planner generates one SQL text per series, the same engine runs them, and the rows
+ * are merged as its API documents. The package is installed into a cache folder outside of the repository.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -19,11 +19,11 @@ export type PeerRow = { ts_bucket: number; group: unknown[]; [series: string]: u
 type Render = (config: object, metadata: object) => Promise<{ sql: string; params: Record<string, unknown> }>;
 
 export type Peer = {
-  /** All series, one after another or at the same time. */
+  /** All series, sequentially or concurrently. */
   run(request: PeerRequest, concurrent: boolean): Promise<PeerRow[]>;
 };
 
-/** Installs the planner if it is not there yet. Throws when it cannot be had. */
+/** Installs the planner on first use. Throws when it is not available. */
 export async function loadPeer(
   client: ClickHouseClient,
   table: { database: string; table: string; timestamp: string; body: string; sortingKey: string },
@@ -91,7 +91,7 @@ function configOf(
   };
 }
 
-/** One row per bucket and group, found by the text of both; values of series under their position. */
+/** One row per bucket and group, matched by the text of both; values of series by their position. */
 function merge(results: readonly { meta: { name: string }[]; data: Record<string, unknown>[] }[]): PeerRow[] {
   const rows = new Map<string, PeerRow>();
   for (const [index, { meta, data }] of results.entries()) {
@@ -113,7 +113,7 @@ function merge(results: readonly { meta: { name: string }[]; data: Record<string
   return [...rows.values()];
 }
 
-/** Its planner prints what it cannot parse; that noise would slow it down and hide our table. */
+/** Its planner prints what it cannot parse; that output would slow it down and hide our table. */
 export function quietly<T>(body: () => Promise<T>): Promise<T> {
   const { log, warn, error, debug, info } = console;
   const nothing = () => {};

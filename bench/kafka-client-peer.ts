@@ -1,5 +1,5 @@
 /**
- * One Kafka client on its own in this process: reads ROWS messages of a topic and throws them away. Arguments: `ours`,
+ * One Kafka client on its own in this process: reads ROWS messages of a topic and discards them. Arguments: `ours`,
  * `stream` or `fetch` (of the library), BROKERS TOPIC PARTITIONS ROWS. Prints JSON: times to load the client, and to
  * read, in ms, wall and CPU.
  */

@@ -1,4 +1,4 @@
-/** Our Kafka client against the library that could take its place: `docs/decisions/0008-kafka.md`. */
+/** Our Kafka client against the library that could replace it: `docs/decisions/0008-kafka.md`. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";

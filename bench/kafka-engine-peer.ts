@@ -1,6 +1,6 @@
 /**
  * The engine on its own in this process: its Kafka table engine with a materialized view, or its JSON parser on a file.
- * Arguments: `kafka BROKERS TOPIC ROWS`, or `file PATH ROWS`. Prints the seconds it took.
+ * Arguments: `kafka BROKERS TOPIC ROWS`, or `file PATH ROWS`. Prints the seconds taken.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

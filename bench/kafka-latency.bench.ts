@@ -1,4 +1,7 @@
-/** Time from producing a message until a query sees its row, at 1,000 messages per second and the lowest wait setting. */
+/**
+ * Time from producing a message until a query returns its row, at 1,000 messages per second and the lowest wait
+ * setting.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { startKafka } from "../harness/kafka/kafka.ts";
 import { KafkaTool, kafkaBody } from "../harness/kafka/pipes.ts";
@@ -38,18 +41,18 @@ export async function run(): Promise<BenchResult> {
   }
   over.producing = true;
   await watching;
-  // The first second warms everything up.
+  // The first second is warm-up.
   const samples = sent.map((at, index) => (seen[index] as number) - at).slice(1_000);
   const p50 = round(percentile(samples, 50));
   const p99 = round(percentile(samples, 99));
   return {
     rows: [{ messages: samples.length, p50, p99, max: round(Math.max(...samples)) }],
-    // Half of the wait is what gathering costs on average: 1 would be a pipe that adds nothing to it.
+    // Gathering costs half of the wait on average: 1 would be a pipe that adds nothing to it.
     summary: { ratio: round(waitMs / 2 / p50), p50, p99, perSecond: (1000 / tickMs) * perTick },
   };
 }
 
-/** Notes for every id when a query first saw it. */
+/** Records for every id when a query first returned it. */
 async function watch(service: BenchService, seen: number[], sent: readonly number[], over: { producing: boolean }) {
   for (let known = 0; !over.producing || known < sent.length; ) {
     const ids = await query(service, `SELECT id FROM latency WHERE id >= ${lowest(seen)}`).catch(() => "");
@@ -65,7 +68,7 @@ async function watch(service: BenchService, seen: number[], sent: readonly numbe
   }
 }
 
-/** Below this id everything was seen. */
+/** All ids below this one were seen. */
 function lowest(seen: readonly number[]): number {
   let at = Math.max(0, seen.length - 5_000);
   while (at < seen.length && seen[at] !== undefined) at += 1;

@@ -1,4 +1,4 @@
-/** What the Kafka benchmarks share: a broker with a topic full of JSON, our pipe's time, and the peers' times. */
+/** Shared by the Kafka benchmarks: a broker with a topic full of JSON, our pipe's time, and the peers' times. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream, existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -18,13 +18,16 @@ const partitions = 4;
 const run = promisify(execFile);
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
-/** One message of about `bytes` bytes: two wanted fields and one that is passed over. */
+/** One message of about `bytes` bytes: two wanted fields and an ignored one. */
 export function jsonMessage(id: number, bytes: number): string {
   const head = `{"id":${id},"name":"name ${(id * 2_654_435_761) % 1_000_003}","payload":"`;
   return `${head}${"x".repeat(Math.max(0, bytes - head.length - 2))}"}`;
 }
 
-/** Rows per second from a full topic into a MergeTree table: ours, the engine's own Kafka engine, and what limits both. */
+/**
+ * Rows per second from a full topic into a MergeTree table: ours, the engine's own Kafka engine, and the limits of
+ * both.
+ */
 export async function throughput(messageBytes: number, rows: number, rounds: number): Promise<BenchResult> {
   await using kafka = await startKafka({ heapMb: 1024 });
   await using tool = new KafkaTool(kafka);
@@ -91,7 +94,7 @@ function report(
   };
 }
 
-/** The same messages into the topic and, one per line, into the file. Returns their bytes. */
+/** Writes the same messages into the topic and, one per line, into the file. Returns their bytes. */
 async function fill(tool: KafkaTool, file: string, messageBytes: number, rows: number): Promise<number> {
   const out = createWriteStream(file);
   let bytes = 0;

@@ -1,6 +1,6 @@
 /**
  * A Kinesis pipe, from the stream into the table, against a bare GetRecords loop of the AWS SDK over the same shards of
- * the same stand-in; and how old records are when they are in the table while they arrive at a steady rate.
+ * the same stand-in; and the age of records when they reach the table, at a steady rate.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { GetRecordsCommand, GetShardIteratorCommand } from "@aws-sdk/client-kinesis";
@@ -55,7 +55,7 @@ export async function run(): Promise<BenchResult> {
   };
 }
 
-/** Seconds until every record of every shard was read, all shards side by side. */
+/** Seconds until every record of every shard was read, all shards concurrently. */
 async function timeBareLoop(kinesis: TestKinesis): Promise<number> {
   const client = clientFor(kinesis.endpoint);
   const open = await kinesis.openShards("bulk");
@@ -79,7 +79,7 @@ async function timeBareLoop(kinesis: TestKinesis): Promise<number> {
   return seconds;
 }
 
-/** Seconds from the answer to `create` until every record is in the table; the worker's start is part of it. */
+/** Seconds from the response to `create` until every record is in the table, including the worker's start. */
 async function timePipe({ kinesis, served, service }: Bench, table: string): Promise<number> {
   const body = { settings: { streaming_max_insert_wait_ms: waitMs } };
   const pipeId = await createPipe(served, service, kinesisPipe(kinesis, "bulk", { table, body }));
@@ -125,7 +125,7 @@ async function steadyLag({ kinesis, served, service }: Bench): Promise<{ p50: nu
   }
   const total = steadySeconds * steadyRate;
   await until("all are there", async () => Number(await query(service, "SELECT count() FROM steady")) >= total);
-  // The first seconds are the worker's start.
+  // The first seconds include the worker's start.
   const lag = "quantilesExact(0.5, 0.99)(dateDiff('millisecond', arrival, loaded))";
   const found = JSON.parse(await query(service, `SELECT ${lag} FROM steady WHERE id >= ${3 * steadyRate}`)) as number[];
   await served.api.deletePipe({ params: { ...service.params, pipeId } });

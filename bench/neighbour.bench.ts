@@ -1,4 +1,4 @@
-/** What a service at full load costs the tiny query of another one on the same machine. */
+/** How much a service at full load delays the tiny query of another one on the same machine. */
 import { Agent, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { type BenchService, runningService, serve } from "../harness/serve.ts";
@@ -51,7 +51,7 @@ async function tiny(service: BenchService, count: number): Promise<number[]> {
   return samples;
 }
 
-/** Computes until it is told to stop. */
+/** Computes until it is aborted. */
 async function burn(service: BenchService, signal: AbortSignal): Promise<void> {
   await ask(service, "SELECT sum(sipHash64(number)) FROM numbers_mt(1000000000000)", signal).catch(() => {});
 }

@@ -1,4 +1,4 @@
-/** Large files: rows per second of a pipe against the engine's own insert of the same files, in turn. */
+/** Large files: rows per second of a pipe against the engine's own insert of the same files, alternating. */
 import { type BenchResult, median, round } from "./bench.ts";
 import { expectRows, startObjectsBench, timeEngine, timePipe, writeFiles } from "./objects.ts";
 

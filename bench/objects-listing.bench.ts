@@ -1,4 +1,4 @@
-/** What a poll costs as history grows: LIST calls and milliseconds with 1,000, 10,000 and 100,000 old keys. */
+/** The cost of a poll as history grows: LIST calls and milliseconds with 1,000, 10,000 and 100,000 old keys. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";

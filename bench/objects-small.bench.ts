@@ -1,4 +1,4 @@
-/** Many small files: what tracking every one of them costs. */
+/** Many small files: the cost of tracking each of them. */
 import { type BenchResult, round } from "./bench.ts";
 import { expectRows, startObjectsBench, timeEngine, timePipe } from "./objects.ts";
 

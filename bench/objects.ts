@@ -1,4 +1,4 @@
-/** What the object storage benchmarks share: a real S3 server, a service, files, a pipe's time and the engine's own. */
+/** Shared by the object storage benchmarks: a real S3 server, a service, files, a pipe's time and the engine's own. */
 import { setTimeout as delay } from "node:timers/promises";
 import { accessKey, startVersitygw, type TestStore } from "../harness/objects/pipe-stores.ts";
 import { versitygwMissing } from "../harness/objects/versitygw.ts";
@@ -51,7 +51,7 @@ export async function writeFiles(
   }
 }
 
-/** Seconds from the answer to `create` until the one-shot pipe is Completed. */
+/** Seconds from the response to `create` until the one-shot pipe is Completed. */
 export async function timePipe(
   bench: ObjectsBench,
   pattern: string,

@@ -1,6 +1,6 @@
 /**
- * Replication messages to TabSeparated, against the plain way: an object of strings for each row. Rates are per second
- * of processor time, so that what else runs matters little.
+ * Replication messages to TabSeparated, against the simple way: an object of strings for each row. Rates are per second
+ * of processor time, so that other load matters little.
  */
 import { decode } from "../src/sources/relational-db/protocol/pgoutput.ts";
 import { tupleOf } from "../src/sources/relational-db/protocol/tuple.ts";
@@ -25,7 +25,7 @@ export async function run(): Promise<BenchResult> {
       const start = process.cpuUsage();
       lengths.add(way(messages));
       const { user, system } = process.cpuUsage(start);
-      // The first round warms up.
+      // The first round is warm-up.
       if (round > 0) rates[name].push(rows / ((user + system) / 1e6));
     }
   }

@@ -1,6 +1,7 @@
 /**
- * From commit at the source to visible at the destination, at 1,000 rows per second with `syncIntervalSeconds: 1`. Every
- * row is a transaction. `ratio` is the sync interval against the p50: above 1 when half of the rows are there sooner.
+ * From commit at the source to visible at the destination, at 1,000 rows per second with `syncIntervalSeconds: 1`.
+ * Every row is a transaction. `ratio` is the sync interval against the p50: above 1 when half of the rows are visible
+ * sooner.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { cdcPipe } from "../harness/postgres/pipes.ts";
@@ -27,7 +28,7 @@ export async function run(): Promise<BenchResult> {
     while (visible.length <= total) {
       const asked = performance.now();
       const highest = Number(await query(service, "SELECT max(id) FROM ticks"));
-      // Rows are committed in order, so everything up to the highest is there. The later end of the question counts.
+      // Rows are committed in order, so everything up to the highest is visible. The end of the query counts.
       const now = performance.now();
       while (visible.length <= Math.min(highest, total)) visible.push(now);
       if (now - (committed.at(-1) ?? 0) > 60_000)
@@ -47,7 +48,7 @@ export async function run(): Promise<BenchResult> {
     return (performance.now() - started) / 1000;
   };
   const [took] = await Promise.all([write(), watch()]);
-  // The first seconds warm up.
+  // The first seconds are warm-up.
   const waits = visible.map((at, id) => at - (committed[id] as number)).slice(perSecond * 2);
   const [p50, p99] = [percentile(waits, 50), percentile(waits, 99)];
   return {

@@ -1,7 +1,7 @@
 /**
- * Draining a backlog of inserts and updates: a pipe, from its start until everything is readable, against pg_recvlogical
- * that writes the same slot's messages to /dev/null (`ratio`, ours in changes per second), and against the engine's own
- * MaterializedPostgreSQL in a process of its own.
+ * Draining a backlog of inserts and updates: a pipe, from its start until everything is readable, against
+ * pg_recvlogical that writes the same slot's messages to /dev/null (`ratio`, ours in changes per second), and against
+ * the engine's own MaterializedPostgreSQL in a process of its own.
  */
 
 import { untilState } from "../harness/pipes.ts";
@@ -51,7 +51,7 @@ export async function run(): Promise<BenchResult> {
   const started = performance.now();
   await bench.served.api.updatePipeState({ params, body: { command: "start" } });
   const all = `SELECT countIf(n = 1) + count() FROM events_current`;
-  // The rows are counted only when the pipe says that it has them: a count costs as much as a batch.
+  // The rows are counted only when the pipe reports them, because a count costs as much as a batch.
   await secondsUntil(
     bench,
     pipeId,
@@ -85,7 +85,7 @@ export async function run(): Promise<BenchResult> {
   };
 }
 
-/** Transactions of ten thousand changes each, as a loader would make them. */
+/** Transactions of ten thousand changes each, as a loader would write them. */
 async function writeBacklog({ source }: PostgresBench): Promise<void> {
   await using client = await source.client();
   for (let from = 1; from <= inserts; from += perTransaction) {
@@ -99,7 +99,9 @@ async function writeBacklog({ source }: PostgresBench): Promise<void> {
   }
 }
 
-/** Why it cannot be measured, or undefined. It has copied the first row, and is held back until the backlog is there. */
+/**
+ * Why it cannot be measured, or undefined. It has copied the first row, and is paused until the backlog is complete.
+ */
 async function prepareMaterialized({ source }: PostgresBench, engine: BareEngine): Promise<string | undefined> {
   const address = [`${source.host}:${source.port}`, source.database, source.user, source.password].map(literal);
   try {

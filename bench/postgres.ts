@@ -1,4 +1,4 @@
-/** What the Postgres benchmarks share: a server, a service, waiting for a pipe, and the peers. */
+/** Shared by the Postgres benchmarks: a server, a service, waiting for a pipe, and the peers. */
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -38,10 +38,10 @@ export async function startPostgresBench(): Promise<PostgresBench> {
 
 type Details = Awaited<ReturnType<typeof details>>;
 
-/** Looking costs the same processors: twenty times a second is often enough. */
+/** Polling uses the same processors: twenty times a second is enough. */
 const lookMs = 50;
 
-/** Seconds until the condition holds for what the API says of the pipe; throws when the pipe fails first. */
+/** Seconds until the pipe in the API meets the condition; throws when the pipe fails first. */
 export async function secondsUntil(
   bench: PostgresBench,
   pipeId: string,
@@ -73,7 +73,7 @@ export async function timeCopy(source: TestPostgres, sql: string): Promise<numbe
   return (performance.now() - started) / 1000;
 }
 
-/** Finds a client program of this machine's packages. */
+/** Finds a client program in this machine's packages. */
 export function tool(name: string): string | undefined {
   const places = ["/usr/bin", ...["18", "17", "16", "15", "14"].map((version) => `/usr/lib/postgresql/${version}/bin`)];
   return places.map((folder) => join(folder, name)).find((file) => existsSync(file));
@@ -104,7 +104,7 @@ export async function timeRecvlogical(
   return (performance.now() - started) / 1000;
 }
 
-/** One chDB session with nothing around it, in a process of its own. */
+/** One chDB session without anything else, in a process of its own. */
 export class BareEngine implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), "millrace-bare-"));
   #child: ChildProcess | undefined;
@@ -115,7 +115,7 @@ export class BareEngine implements Disposable {
     return engine;
   }
 
-  /** Ends the process; what it replicates waits at its source. */
+  /** Stops the process, while changes to replicate wait at the source. */
   pause(): void {
     this.#child?.kill("SIGKILL");
     rmSync(join(this.#folder, "pipe"), { force: true });
@@ -128,7 +128,7 @@ export class BareEngine implements Disposable {
     await once(this.#child, "message");
   }
 
-  /** Seconds of a statement; throws the engine's words. */
+  /** Seconds of a statement; throws the engine's message. */
   async run(sql: string): Promise<number> {
     const child = this.#child as ChildProcess;
     child.send({ sql });
@@ -137,7 +137,7 @@ export class BareEngine implements Disposable {
     return ms / 1000;
   }
 
-  /** True when the query's one value is true; by an error of the engine, because answers stay in its process. */
+  /** True when the query's single value is true; reported by an engine error, because results stay in its process. */
   async holds(condition: string): Promise<boolean> {
     return await this.run(`SELECT throwIf(NOT (${condition})) FORMAT Null`).then(
       () => true,

@@ -1,4 +1,4 @@
-/** Backups as a test meets them: made, waited for, restored, damaged. */
+/** Backups in tests: created, awaited, restored, damaged. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ApiClient } from "../src/api/client.ts";
@@ -23,7 +23,7 @@ export async function ended(served: Served, service: BenchService, backupId: str
   return await get();
 }
 
-/** A check on demand, waited for. */
+/** Requests a check and waits for it. */
 export async function verify(served: Served, service: BenchService, backupId: string, deep: boolean): Promise<Backup> {
   const params = { ...service.params, backupId };
   await served.api.verifyBackup({ params, body: { deep } });
@@ -32,7 +32,7 @@ export async function verify(served: Served, service: BenchService, backupId: st
   return await served.api.getBackup({ params });
 }
 
-/** A new service filled from a backup, when it runs. */
+/** A new service restored from a backup, once it runs. */
 export async function restored(served: Served, backupId: string, body: object = {}): Promise<BenchService> {
   const { organizationId } = served.credentials;
   const request = { name: "restored", backupId, ...body };
@@ -43,7 +43,7 @@ export async function restored(served: Served, backupId: string, body: object = 
     if (now.state === "failed") throw new Error(`restore failed: ${now.stateMessage}`);
     return now.state === "running";
   };
-  // Long enough for every attempt at a backup that cannot be restored, with the pauses between them.
+  // Long enough for every attempt at a backup that cannot be restored, including the pauses between them.
   await until("the restored service runs", isRunning, 120_000);
   const { host, port } = service.endpoints[0] as { host: string; port: number };
   return { id: service.id, params, host, port, password };

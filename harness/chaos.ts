@@ -1,10 +1,10 @@
-/** What the soak tests of pipes share: harm done to a running program. */
+/** Shared by the soak tests of pipes: faults in a running program. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { details } from "./pipes.ts";
 import type { BenchService, Served } from "./serve.ts";
 
-/** Kills -9 the process of a pid file; false between two of its lives. */
+/** Kills the process of a pid file with -9; false when it is not running. */
 export function kill(pidFile: string): boolean {
   try {
     process.kill((JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid, "SIGKILL");
@@ -14,7 +14,7 @@ export function kill(pidFile: string): boolean {
   }
 }
 
-/** The operator's part: a service or a pipe that was killed too often rests until it is started again. */
+/** Acts as the operator: a service or a pipe that was killed too often stays down until it is started again. */
 export async function revive(served: Served, service: BenchService, pipeIds: Iterable<string>): Promise<void> {
   const { params } = service;
   if ((await served.api.getService({ params })).state === "failed") {
@@ -27,7 +27,7 @@ export async function revive(served: Served, service: BenchService, pipeIds: Ite
   }
 }
 
-/** Repeats what goes through an engine that may have been killed a moment ago. */
+/** Retries work that goes through an engine that may have been killed a moment ago. */
 export async function retried(work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

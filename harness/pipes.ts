@@ -69,7 +69,7 @@ export async function untilState(
   });
 }
 
-/** Waits for rows of a table; when they do not come, says what the pipes of the service say. */
+/** Waits for rows of a table; on timeout, reports the state of the service's pipes. */
 export async function untilRows(served: Served, service: BenchService, table: string, count: number) {
   let seen = "";
   await until(`${count} rows in ${table}`, async () => {

@@ -1,6 +1,6 @@
 /**
- * Attempts of a confined process: a Node program that tries one expression after another and tells what came of each.
- * The wall is all that stands between it and what it tries.
+ * Attempts of a confined process: a Node program that evaluates one expression after another and reports each result.
+ * Only the confinement restricts it.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -34,7 +34,7 @@ const loopback = (port) => Buffer.from([2, 0, port >> 8, port & 255, 127, 0, 0, 
 /** Outcome of each attempt: `done`, or the code of its error. */
 export type Outcomes = Record<string, string>;
 
-/** Without rules the process runs without a wall. */
+/** Without rules the process is not confined. */
 export async function attempt(
   attempts: Readonly<Record<string, string>>,
   rules: Rules | undefined,

@@ -1,4 +1,4 @@
-/** Random numbers that a seed repeats. */
+/** Seeded random numbers. */
 
 /** Mulberry32: small and repeatable; numbers from 0 up to 1. */
 export function random(seed: number): () => number {
@@ -11,7 +11,7 @@ export function random(seed: number): () => number {
   };
 }
 
-/** The choices tests make of such numbers. */
+/** Random choices for tests. */
 export class Dice {
   readonly next: () => number;
 

@@ -14,9 +14,9 @@ export type Served = AsyncDisposable & {
   readonly credentials: Credentials;
   readonly api: ApiClient;
   readonly process: ChildProcess;
-  /** Ends the control plane; its data directory stays. */
+  /** Stops the control plane; its data directory stays. */
   stop(): Promise<void>;
-  /** Ends the control plane the hard way and starts it again on the same data directory. */
+  /** Kills the control plane and starts it again on the same data directory. */
   restartAfterKill(): Promise<Served>;
 };
 

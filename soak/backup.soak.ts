@@ -1,7 +1,7 @@
 /**
- * Backups, restores and retention under kill -9 of the control plane and of engines at random moments. After every kill:
- * whatever was under way ends, what is listed as done is whole and has its chain, and nothing else is stored. At the end
- * every backup that is left restores to the rows that the table had when it was made.
+ * Backups, restores and retention under kill -9 of the control plane and of engines at random moments. After every
+ * kill: operations in progress end, every backup listed as done is whole and has its chain, and nothing else is stored.
+ * At the end every remaining backup restores to the rows that the table had when it was made.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,11 +16,11 @@ export const description = "kill -9 during backup, restore and retention; what i
 const rounds = numberOf("ROUNDS", 25);
 const seed = seedOf();
 
-/** An hour of periods lasts this long: backups come every 6 s, and are kept for 8 s. */
+/** The length of an hour of periods: backups are due every 6 s, and are kept for 8 s. */
 const hourMs = 333;
 const env = { MILLRACE_BACKUP_HOUR_MS: String(hourMs), MILLRACE_BACKUP_CHAIN_LENGTH: "3" };
 
-/** Backups that a kill ended. */
+/** Backups that a kill interrupted. */
 const interrupted = new Set<string>();
 const counts = { backups: 0, restores: 0, killedControl: 0, killedEngine: 0, olderRestored: 0 };
 
@@ -50,7 +50,7 @@ export async function run(): Promise<Record<string, string | number>> {
   }
 }
 
-/** Asks for something; conflicts with what is under way are answers too. */
+/** Requests an operation; a conflict with one in progress is a valid response. */
 async function begin(served: Served, service: BenchService, next: () => number): Promise<void> {
   const { params } = service;
   const done = (await served.api.listBackups({ params })).find((backup) => backup.verification === "passed");
@@ -108,7 +108,7 @@ async function settled(served: Served, service: BenchService): Promise<void> {
   });
 }
 
-/** What is wrong, or undefined. Between two looks a backup may begin or go: the caller looks again. */
+/** The inconsistency, or undefined. Between two reads a backup may start or be removed: the caller checks again. */
 async function consistent(served: Served, service: BenchService): Promise<string | undefined> {
   const listed = await served.api.listBackups({ params: service.params });
   if (
@@ -137,7 +137,7 @@ async function consistent(served: Served, service: BenchService): Promise<string
 
 async function finish(served: Served, service: BenchService): Promise<void> {
   const params = { ...service.params };
-  // What is kept stays from now on.
+  // From now on no backup is removed.
   await served.api.updateBackupConfiguration({ params, body: { backupRetentionPeriodInHours: 1080 } });
   await until("nothing is in progress", async () => (await consistent(served, service)) === undefined);
   const last = await backUp(served, service);

@@ -112,7 +112,7 @@ const sqlWords = new Set([...functions, "NULL", "x", "toIntervalDay", ..."BETWEE
 
 type Kind = "filter" | "expression";
 
-/** Whether the text was accepted. Throws when a guarantee is broken. */
+/** True when the text was accepted. Throws when a guarantee is broken. */
 function check(kind: Kind, text: string): boolean {
   const params = new Params();
   try {

@@ -1,8 +1,8 @@
 /**
- * Two hundred thousand random statements before the guard, and those that pass before a genuine engine in a directory
- * that is thrown away. No canary is reached: a file, a path to write, a listener, and the data of another engine. What
- * was written as forbidden never passes, and our reading of the engine's canonical text has the engine's own tokens.
- * `SEED` repeats a run, `COUNT` and `RUNS` bound it.
+ * Two hundred thousand random statements for the guard; accepted ones run on a genuine engine in a temporary directory.
+ * No canary is reached: a file, a path to write, a listener, and the data of another engine. Nothing written as
+ * forbidden is accepted, and our tokens of the engine's canonical text equal the engine's own. `SEED` repeats a run,
+ * `COUNT` and `RUNS` bound it.
  */
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -33,7 +33,7 @@ const batchSize = 400;
 const lanes = 4;
 const canaryText = "CANARY-guard-soak";
 
-/** What an engine says when a statement has reached for a file or a server, even for one that is not there. */
+/** The engine's message when a statement has reached for a file or a server, even for a missing one. */
 const reached =
   /Cannot open file|No such file|errno|FILE_DOESNT_EXIST|Connection refused|NETWORK_ERROR|NO_REMOTE_SHARD/;
 
@@ -107,7 +107,7 @@ async function prepare(engine: BareEngine, other: BareEngine) {
 
 type Stage = Awaited<ReturnType<typeof prepare>>;
 
-/** One statement; of every five two are changed at random, and then nobody knows what they are. */
+/** One statement; two of every five are changed at random, and then their classification is unknown. */
 function write(dice: Dice, { files, loot, url }: Stage["canaries"]): Statement {
   const statement = new Grammar(dice, { file: dice.pick(files), loot, url }).statement();
   return dice.chance(0.4) ? { ...statement, text: mutated(dice, statement.text), dangerous: false } : statement;
@@ -141,7 +141,7 @@ async function judgeBatch(engine: BareEngine, batch: readonly Statement[], tally
     }
     if (verdict.addresses.length === 0) passed.push([statement, verdict, user]);
   }
-  // A share of every batch, so that the whole run has its number.
+  // A share of every batch, so that the whole run reaches its number.
   const wanted = Math.ceil((maxRuns * batch.length) / count);
   const running = passed.filter(() => dice.chance(wanted / passed.length));
   await Promise.all(
@@ -167,7 +167,7 @@ async function judge(guard: Guard, statement: Statement, user: string): Promise<
   }
 }
 
-/** The engine's answers, those of the batch from memory. */
+/** The engine's answers; those of the batch from memory. */
 function answering(engine: BareEngine, canonical: ReadonlyMap<string, Canonical>) {
   const ask = askOf(engine.client);
   return async (statement: string): Promise<string> => {
@@ -186,7 +186,7 @@ function checkReading({ text, tokens }: Canonical): void {
   try {
     ours = readCanonical(text);
   } catch {
-    // What cannot be read is refused.
+    // Text that cannot be read is refused.
     return;
   }
   const wanted: string[] = [];
@@ -194,7 +194,7 @@ function checkReading({ text, tokens }: Canonical): void {
   const parameters = ours.filter(({ kind }) => kind === "parameter");
   for (const [from, to] of tokens) {
     while ((parameters[parameter]?.end ?? Number.POSITIVE_INFINITY) <= from) parameter += 1;
-    // The engine's lexer sees a parameter in pieces.
+    // The engine's lexer splits a parameter into several tokens.
     if (from < (parameters[parameter]?.start ?? Number.POSITIVE_INFINITY)) wanted.push(`${from}-${to}`);
   }
   const plain = ours.filter(({ kind }) => kind !== "parameter").map(({ start, end }) => `${start}-${end}`);
@@ -202,13 +202,13 @@ function checkReading({ text, tokens }: Canonical): void {
     throw new Error(`other tokens in ${JSON.stringify(text)}: ${plain} and ${wanted}`);
 }
 
-/** What the short way lets pass, the long way lets pass too, as the same. */
+/** What the fast path accepts, the slow path accepts too, with the same facts. */
 function checkShortWay(text: string, own: string): void {
   const short = plainFacts(text);
   if (short === undefined) return;
   const long = readStatement(own);
   const same = short.kind === long.kind && short.readOnly === long.readOnly && short.format === long.format;
-  // `* * EXCEPT(a)` calls a function of that name, which nobody has.
+  // `* * EXCEPT(a)` calls a function of that name, which does not exist.
   const unknown = [...long.unknown].filter((name) => !isPlainKeyword(name));
   if (!same || unknown.length + long.identifiers.size + long.nested.length + long.addresses.size > 0) {
     throw new Error(`the short way sees ${JSON.stringify(text)} otherwise`);
@@ -224,7 +224,7 @@ async function runOne(
 ): Promise<void> {
   tally.ran += 1;
   const compute: Record<string, string> = verdict.expressions ? { input_format_values_interpret_expressions: "1" } : {};
-  // An answer that breaks off in the middle would say nothing.
+  // A truncated answer would prove nothing.
   const bounds = {
     wait_end_of_query: "1",
     max_execution_time: "2",

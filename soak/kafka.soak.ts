@@ -1,7 +1,7 @@
 /**
  * A Kafka pipe under random faults: workers, engine host, control plane and broker are killed with -9, workers are
  * frozen and wake late, the number of replicas changes, partitions are added, and bad messages and aborted transactions
- * lie among the good ones. In the end the table, and a materialized view behind it, hold every good message of the
+ * are mixed with the good ones. In the end the table, and a materialized view of it, hold every good message of the
  * topics exactly once, by offset. `SEED` repeats a run, `SECONDS` bounds it (default 90).
  */
 import { readFileSync } from "node:fs";
@@ -84,7 +84,7 @@ async function prepare(state: Run): Promise<void> {
     },
     body: {
       fieldMappings: columns.map(({ name, sourceField }) => ({ sourceField, destinationField: name })),
-      // Small batches, so that kills find many of them half done.
+      // Small batches, so that kills find many of them half inserted.
       scaling: { replicas: 2, replicaMemoryGb: 0.5 },
     },
   });
@@ -107,7 +107,7 @@ async function produce(state: Run, deadline: number): Promise<void> {
         );
       } else await state.tool.send(messages, codec);
     } catch {
-      // The broker was killed a moment ago. What it took is found by reading the topics in the end.
+      // The broker was killed a moment ago. Reading the topics in the end shows what it accepted.
       await delay(300);
     }
     await delay(state.next() * 100);
@@ -144,7 +144,7 @@ async function torment(state: Run, deadline: number): Promise<void> {
   await revive(state);
 }
 
-/** The operator's part: a service or a pipe that was killed too often rests until it is started again. */
+/** Acts as the operator: a service or a pipe that was killed too often stays down until it is started again. */
 async function revive(state: Run): Promise<void> {
   const { params } = state.service;
   if ((await state.served.api.getService({ params })).state === "failed") {
@@ -160,7 +160,7 @@ async function harm(state: Run): Promise<void> {
   const params = { ...state.service.params, pipeId: state.pipeId };
   const replica = Math.floor(state.next() * 3);
   const pidFile = `${state.served.dataDir}/pipes/${state.pipeId}${replica === 0 ? "" : `.${replica}`}.pid`;
-  // A service whose engine dies six times in a row without a stable minute is given up: stay below that.
+  // A service is given up when its engine dies six times in a row without a stable minute: stay below that.
   state.engineKills = state.engineKills.filter((at) => Date.now() - at < 70_000);
   if (dice < 0.3) {
     if (signal(pidFile, "SIGKILL")) count(state, "worker");
@@ -218,7 +218,7 @@ async function verify(state: Run): Promise<Record<string, string | number>> {
     );
   });
   console.log(`caught up after ${Math.round((Date.now() - started) / 1000)} s`);
-  // Whatever would come twice has time to come.
+  // Time for duplicates to arrive.
   await delay(3_000);
   return await compare(state, census);
 }
@@ -257,7 +257,7 @@ function pidOf(pidFile: string): number | undefined {
   try {
     return (JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid;
   } catch {
-    // Between two lives.
+    // The process is not running.
     return undefined;
   }
 }
@@ -270,7 +270,7 @@ function send(pid: number, name: NodeJS.Signals): boolean {
   }
 }
 
-/** A request may meet a control plane or a state in between. */
+/** A request may meet a restarting control plane or a transitional state. */
 async function retried(work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -1,8 +1,8 @@
 /**
  * Kinesis pipes under random kills while their streams are split and merged: worker, engine host and control plane are
- * killed with -9 at random moments, replicas go from one to three and back, records are plain and aggregated, and in the
- * end every one is there exactly once, in the tables and behind a materialized view. One pipe polls kinesalite, one uses
- * enhanced fan-out of kinesis-local. `SEED` repeats a run, `SECONDS` bounds it (default 90).
+ * killed with -9 at random moments, replicas change from one to three and back, records are plain and aggregated, and
+ * in the end every record is there exactly once, in the tables and in a materialized view of them. One pipe polls
+ * kinesalite, one uses enhanced fan-out of kinesis-local. `SEED` repeats a run, `SECONDS` bounds it (default 90).
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { PutRecordsRequestEntry } from "@aws-sdk/client-kinesis";
@@ -78,7 +78,7 @@ async function begin({ served, service }: Run, stream: Stream): Promise<void> {
 
 const deadline = Date.now() + seconds * 1000;
 
-/** Records all the time, and a reshard now and then. */
+/** Continuous records, and an occasional reshard. */
 async function produce(state: Run): Promise<void> {
   const chance = random(seed + 1);
   await Promise.all(
@@ -132,7 +132,7 @@ async function harm(state: Run): Promise<void> {
   const { served, service, streams, done } = state;
   const dice = state.next();
   const { pipe } = streams[Math.floor(state.next() * streams.length)] as Stream;
-  // A service whose engine dies six times in a row without a stable minute is given up: stay below that.
+  // A service is given up when its engine dies six times in a row without a stable minute: stay below that.
   state.engineKills = state.engineKills.filter((at) => Date.now() - at < 70_000);
   if (dice < 0.4) {
     const file = state.next() < 0.5 ? `${pipe}.pid` : `${pipe}.${1 + Math.floor(state.next() * 2)}.pid`;
@@ -160,7 +160,7 @@ async function verify(state: Run, { name, pipe, count }: Stream): Promise<number
       throw new Error(`${error.message}: ${await look()} of ${count}; ${word} ${lastError ?? ""} SEED=${seed}`);
     },
   );
-  // Whatever would come twice has time to come.
+  // Time for duplicates to arrive.
   await delay(2_000);
   const sum = (BigInt(count) * BigInt(count - 1)) / 2n;
   const rows = await look();

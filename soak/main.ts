@@ -1,5 +1,5 @@
 /**
- * `npm run soak -- NAME`: runs one long test. It prints what it found and ends with status 1 when a guarantee broke.
+ * `npm run soak -- NAME`: runs one long test. It prints its results and exits with status 1 when a guarantee is broken.
  * A soak file `NAME.soak.ts` exports `description` and `run`, which throws on the first broken guarantee.
  */
 import { readdirSync } from "node:fs";

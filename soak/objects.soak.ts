@@ -1,8 +1,8 @@
 /**
  * Object storage pipes under random kills: worker, engine host and control plane are killed with -9 at random moments,
- * settings are edited and objects arrive late, and in the end every row is there exactly once, in the tables and behind
- * a materialized view. `SEED` repeats a run, `SECONDS` bounds it (default 90). With `REPLICAS=3` pipes have up to three
- * workers, made more and fewer on the way.
+ * settings are edited and objects arrive late, and in the end every row is there exactly once, in the tables and in a
+ * materialized view of them. `SEED` repeats a run, `SECONDS` bounds it (default 90). With `REPLICAS=3` pipes have up to
+ * three workers, whose number changes during the run.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { numberOf, seedOf } from "../harness/bounds.ts";
@@ -65,7 +65,7 @@ async function torment(state: Run): Promise<Record<string, string | number>> {
       `CREATE MATERIALIZED VIEW ${suffix}_view TO ${suffix}_sum AS SELECT id % 7 AS k, count() AS c, sum(id) AS s FROM ${suffix} GROUP BY k`,
     );
     expected.set(suffix, 0);
-    // Large objects, of many blocks each: kills in the middle of them leave some of the blocks behind.
+    // Large objects of many blocks each: a kill during one of them leaves some of its blocks in the table.
     for (let file = 0; file < largeFiles; file += 1) {
       nextId = await upload(
         state,
@@ -84,7 +84,7 @@ async function torment(state: Run): Promise<Record<string, string | number>> {
         settings: {
           object_storage_polling_interval_ms: 300,
           object_storage_max_file_count: 7,
-          // Small blocks, so that a kill hits the middle of a statement.
+          // Small blocks, so that a kill interrupts a statement.
           database_min_insert_block_size_bytes: 4_000_000,
         },
       },
@@ -93,7 +93,7 @@ async function torment(state: Run): Promise<Record<string, string | number>> {
   }
   const kills: Record<string, number> = { worker: 0, engine: 0, control: 0 };
   const deadline = Date.now() + seconds * 1000;
-  // First nothing but kills, while the large objects are being loaded.
+  // At first only kills, while the large objects are loaded.
   while (Date.now() < deadline - (seconds * 1000) / 2) {
     await delay(700 + state.next() * 1800);
     await harm(state, pipes, kills);
@@ -137,7 +137,7 @@ async function upload(
 async function harm(state: Run, pipes: ReadonlyMap<string, string>, kills: Record<string, number>): Promise<void> {
   await revive(state.served, state.service, pipes.values());
   const dice = state.next();
-  // A service whose engine dies six times in a row without a stable minute is given up: stay below that.
+  // A service is given up when its engine dies six times in a row without a stable minute: stay below that.
   state.engineKills = state.engineKills.filter((at) => Date.now() - at < 70_000);
   const spareEngine = state.engineKills.length >= 4;
   if (dice < 0.3 || (spareEngine && dice < 0.75)) {
@@ -166,7 +166,7 @@ async function edit(state: Run, pipeId: string): Promise<void> {
   await state.served.api.updatePipeSettings({ params: { ...state.service.params, pipeId }, body });
 }
 
-/** Another number of workers for one of the pipes. */
+/** Changes the number of workers of one of the pipes. */
 async function scale(state: Run, pipes: ReadonlyMap<string, string>): Promise<void> {
   const ids = [...pipes.values()];
   const pipeId = ids[Math.floor(state.next() * ids.length)] as string;
@@ -191,7 +191,7 @@ async function verify(
         );
       },
     );
-    // Whatever would come twice has time to come.
+    // Time for duplicates to arrive.
     await delay(1_500);
     const [rows, distinct, sum] = (await look()).split("\t");
     const view = await query(state.service, `SELECT sum(c), sum(s) FROM ${suffix}_sum`);

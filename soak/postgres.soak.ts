@@ -1,8 +1,9 @@
 /**
- * A Postgres pipe under a random workload and random kills: worker, engine host, control plane and source are ended with
- * -9, pipe and service are stopped and started; in the end every table is equal to its source, row by row. `SEED` repeats
- * a run's choices, `SECONDS` bounds it (default 90), `DDL=1` also changes columns, `PG=16` takes another server.
- * `FAILOVER=1` gives the source a standby, which is promoted now and then in place of a primary that is ended with -9.
+ * A Postgres pipe under a random workload and random kills: worker, engine host, control plane and source are killed
+ * with -9, pipe and service are stopped and started; in the end every table equals its source, row by row. `SEED`
+ * repeats a run's choices, `SECONDS` bounds it (default 90), `DDL=1` also changes columns, `PG=16` selects another
+ * server. `FAILOVER=1` gives the source a standby, which is promoted occasionally in place of a primary that is killed
+ * with -9.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { numberOf, seedOf } from "../harness/bounds.ts";
@@ -33,7 +34,7 @@ export async function run(): Promise<Record<string, string | number>> {
   await workload.create();
   const served = await serve({ env: { MILLRACE_LOG_LEVEL: "error" } });
   const service = await runningService(served, { idleScaling: false });
-  // Writers are at work while the tables are copied.
+  // Writers run while the tables are copied.
   workload.start();
   const settings = { snapshotNumRowsPerPartition: 1_000, pullBatchSize: 5_000, enableFailoverSlots: failover };
   const pipeId = await cdcPipe(served, service, source, workload.tables, { settings });

@@ -1,6 +1,6 @@
 /**
- * The genuine server in a directory that is thrown away, asked at its own port: no gateway, no front, no guard before it
- * and no wall around it. What a guard lets pass shows here what it can do.
+ * The genuine server in a temporary directory, queried at its own port: no gateway, no front, no guard and no
+ * confinement. Whatever a guard accepts shows its effect here.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -22,14 +22,14 @@ export class BareEngine implements AsyncDisposable {
   #child: ChildProcess | undefined;
   #port = 0;
 
-  /** Its users are `default`, who may do what full users may, and `reader`. */
+  /** Its users are `default`, with the rights of full users, and `reader`. */
   static async start(): Promise<BareEngine> {
     const engine = new BareEngine();
     await engine.#start();
     return engine;
   }
 
-  /** As the internal user, which may do everything. */
+  /** Authenticated as the internal user, which has all rights. */
   get client(): ClickHouseClient {
     return this.clientOf(internalUser);
   }

@@ -13,7 +13,7 @@ import { spawnEngineHost } from "../../src/engine/spawn.ts";
 
 export type ChartEngine = AsyncDisposable & { readonly client: ClickHouseClient; readonly address: ClickHouseAddress };
 
-/** An engine host in a temporary directory, which goes away with it. */
+/** An engine host in a temporary directory, which is deleted with it. */
 export async function startEngine(options: { maxMemoryBytes?: number } = {}): Promise<ChartEngine> {
   const dir = mkdtempSync(join(tmpdir(), "millrace-charts-"));
   const host = await spawnEngineHost({
@@ -44,14 +44,14 @@ export type ChartRoom = {
   readonly charts: Charts;
   /** Answers a request as JSON, or throws the AppError. */
   ask(request: RequestInput): Promise<AnswerBody>;
-  /** The same with everything else that is known of the answer. */
+  /** The same with everything else that is known of the response. */
   outcome(
     request: RequestInput,
     options?: { format?: Format; known?: string[]; signal?: AbortSignal; token?: string },
   ): Promise<Outcome & { readonly text: string }>;
 };
 
-/** Sources by id; all of them lie on the given engine. */
+/** Sources by id; all of them are on the given engine. */
 export function chartRoom(
   client: ClickHouseClient,
   sources: Record<string, SourceInput>,

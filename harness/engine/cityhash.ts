@@ -12,7 +12,7 @@ const k2: U64 = { hi: 0x9ae16a3b, lo: 0x2f90404f };
 const k3: U64 = { hi: 0xc949d7c7, lo: 0x509e6557 };
 const kMul: U64 = { hi: 0x9ddfea08, lo: 0xeb382d69 };
 
-/** The 16 bytes as they stand in front of a compressed block. */
+/** The 16 bytes as they precede a compressed block. */
 export function cityHash128(data: Buffer): Buffer {
   const [low, high] = hash(data);
   const out = Buffer.allocUnsafe(16);

@@ -1,4 +1,4 @@
-/** ClickHouse's own compressed blocks with their checksums: written by us, and checked in what the engine wrote. */
+/** ClickHouse's own compressed blocks with their checksums: our writer, and a check of the engine's blocks. */
 import { compressSync } from "lz4-napi";
 import { cityHash128 } from "./cityhash.ts";
 
@@ -6,9 +6,9 @@ const checksumBytes = 16;
 const headerBytes = 9;
 const lz4 = 0x82;
 
-/** One block, packed with LZ4. */
+/** One block, compressed with LZ4. */
 export function compressBlock(plain: Buffer): Buffer {
-  // The binding puts the plain size in front, which is where the block's own header ends.
+  // The binding prepends the plain size, which is the last part of the block's own header.
   const packed = compressSync(plain);
   const block = Buffer.allocUnsafe(checksumBytes + headerBytes + packed.length - 4);
   block[checksumBytes] = lz4;
@@ -18,7 +18,7 @@ export function compressBlock(plain: Buffer): Buffer {
   return block;
 }
 
-/** How many blocks the bytes hold. Throws for one whose checksum is not that of its bytes. */
+/** The number of blocks. Throws for a block with a wrong checksum. */
 export function checkedBlocks(bytes: Buffer): number {
   let count = 0;
   for (let at = 0; at < bytes.length; count += 1) {

@@ -41,14 +41,14 @@ export class MessageEngine implements AsyncDisposable {
     return await this.client.rows(sql, options);
   };
 
-  /** As the checks of a new pipe ask: an error of the engine is an error about the source. */
+  /** As in the checks of a new pipe: an error of the engine is an error about the source. */
   readonly checkQuery: Query = async (sql, options) => {
     return await this.query(sql, options).catch((error: Error) => {
       throw new AppError("SOURCE_INVALID", error.message);
     });
   };
 
-  /** Inserts the messages; bad ones are left out. Returns the reasons by position and how many attempts it took. */
+  /** Inserts the messages; bad ones are skipped. Returns the reasons by position and the number of attempts. */
   async load(encoder: RowEncoder<TestMessage>, messages: readonly TestMessage[], token: string) {
     const refused = new Map<Position, string>();
     for (let attempt = 1; ; attempt += 1) {

@@ -1,6 +1,6 @@
 /**
- * The engine library in a process of its own, with a configuration that a test writes: for what depends on the library
- * alone. Forked with the data directory and the configuration file as arguments; answers one query per message.
+ * The engine library in a process of its own, with a configuration that a test writes, for tests of the library alone.
+ * Forked with the data directory and the configuration file as arguments; answers one query per message.
  */
 import { createRequire } from "node:module";
 

@@ -25,9 +25,9 @@ export class Stage {
   readonly dir: string;
   readonly gateway: Gateway;
   host: EngineHostProcess;
-  /** False: every request passes through the gateway's process, as it does while a service wakes. */
+  /** False: every request passes through the gateway's process, as while a service wakes. */
   handsOver = true;
-  /** How many requests have passed through the gateway's process. */
+  /** Number of requests that passed through the gateway's process. */
   leases = 0;
   #restarting: Promise<void> | undefined;
   readonly #maxQueries: number | undefined;
@@ -60,7 +60,7 @@ export class Stage {
     return `http://127.0.0.1:${this.gateway.portOf("s")}`;
   }
 
-  /** One POST as `default`; `params` go into the URL. */
+  /** One POST as `default`; `params` become URL parameters. */
   async query(sql: string | Buffer, params: Record<string, string> = {}, init: RequestInit = {}): Promise<Answer> {
     const answer = await fetch(`${this.url}/?${new URLSearchParams(params)}`, {
       method: "POST",
@@ -72,7 +72,7 @@ export class Stage {
     return { status: answer.status, text: await answer.text(), headers: answer.headers };
   }
 
-  /** Like `query`, and fails when the answer is an error. Without the last line end. */
+  /** Like `query`, but throws on an error. The result has no final line end. */
   async ok(sql: string | Buffer, params: Record<string, string> = {}, init: RequestInit = {}): Promise<string> {
     const answer = await this.query(sql, params, init);
     if (answer.status !== 200) throw new Error(`HTTP ${answer.status}: ${answer.text}`);

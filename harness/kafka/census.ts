@@ -1,4 +1,4 @@
-/** What really lies in topics, counted by Kafka's own consumer: none of our code decides what a test expects. */
+/** Counts what topics contain, with Kafka's own consumer: none of our code determines what a test expects. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";

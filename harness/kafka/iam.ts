@@ -1,8 +1,8 @@
-/** A listener that takes the logins of Amazon MSK, as far as an Apache Kafka can be taught to. */
+/** A listener that accepts logins like Amazon MSK, as far as Apache Kafka supports it. */
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** By access key id: its secret, and the session token that must come with it. */
+/** By access key id: its secret, and the session token that must accompany it. */
 export type IamKeys = Readonly<Record<string, { readonly secret: string; readonly session?: string }>>;
 
 const validator = fileURLToPath(new URL("./MskTokenValidator.java", import.meta.url));
@@ -10,7 +10,7 @@ const validator = fileURLToPath(new URL("./MskTokenValidator.java", import.meta.
 /** Sessions of the listener end after this time: clients must log in again before. */
 export const iamSessionMs = 4_000;
 
-/** Compiles the check of tokens into a folder for the brokers' class path. */
+/** Compiles the token validator into a folder of the brokers' class path. */
 export function compileValidator(jars: string, folder: string): void {
   execFileSync("javac", ["-nowarn", "-cp", `${jars}/*`, "-d", folder, validator], { stdio: "pipe" });
 }

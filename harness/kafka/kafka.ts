@@ -1,6 +1,6 @@
 /**
- * A real Apache Kafka in KRaft mode on loopback, from the jars of Maven Central. They are looked for in
- * `$MILLRACE_CACHE/kafka-VERSION` (default `~/.cache/millrace`) and fetched with Maven once. `KAFKA_VERSION` takes
+ * A real Apache Kafka in KRaft mode on loopback, from the jars of Maven Central. They are expected in
+ * `$MILLRACE_CACHE/kafka-VERSION` (default `~/.cache/millrace`) and fetched with Maven once. `KAFKA_VERSION` selects
  * another release, from 3.5 on.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
@@ -60,7 +60,7 @@ function fetchJars(): void {
   try {
     renameSync(part, jars);
   } catch (error) {
-    // Another worker of the tests was faster.
+    // Another test worker was first.
     if (!existsSync(jars)) throw error;
     rmSync(part, { recursive: true });
   }
@@ -73,14 +73,14 @@ export type TestKafka = AsyncDisposable & {
   readonly brokers: string;
   readonly saslBrokers: string;
   readonly saslTlsBrokers: string;
-  /** Wants a client certificate. */
+  /** Requires a client certificate. */
   readonly mutualTlsBrokers: string;
-  /** Takes logins as Amazon MSK does, with TLS. */
+  /** Accepts logins like Amazon MSK, with TLS. */
   readonly iamBrokers: string;
   readonly certificates: Certificates | undefined;
-  /** What the first broker has printed. */
+  /** The output of the first broker. */
   log(): string;
-  /** `kill -9`, and a start on the same data. */
+  /** `kill -9`, followed by a start on the same data. */
   restart(broker?: number): Promise<void>;
   kill(broker?: number): Promise<void>;
   start(broker?: number): Promise<void>;

@@ -1,6 +1,6 @@
 /**
  * franz-go's kfake: a Kafka cluster in memory that shares no code with Apache's, and that offers the versions a test
- * wants. Built with Go once, into `$MILLRACE_CACHE/bin` (default `~/.cache/millrace/bin`).
+ * selects. Built with Go once, into `$MILLRACE_CACHE/bin` (default `~/.cache/millrace/bin`).
  */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -17,7 +17,7 @@ const hash = createHash("sha256").update(Buffer.concat(sources)).digest("hex").s
 const bin = join(process.env.MILLRACE_CACHE ?? join(homedir(), ".cache", "millrace"), "bin");
 const program = join(bin, `kfake-${hash}`);
 
-/** Why kfake cannot be used; undefined when it can. Builds it where that has not been done yet. */
+/** Why kfake cannot be used; undefined when it can. Builds it on first use. */
 export function kfakeMissing(): string | undefined {
   if (existsSync(program)) return undefined;
   if (spawnSync("go", ["version"]).status !== 0) return `no kfake at ${program}, and no go to build it with`;
@@ -34,20 +34,23 @@ export function kfakeMissing(): string | undefined {
 }
 
 export type KfakeOptions = {
-  /** The release of Kafka whose versions are offered, such as `2.4`; the newest without. */
+  /** The release of Kafka whose versions are offered, such as `2.4`; the newest by default. */
   readonly as?: string;
-  /** The newest version offered of some requests, by their keys. */
+  /** The newest version offered for some requests, by request key. */
   readonly newest?: ReadonlyMap<number, number>;
-  /** Partitions by topic. */
+  /** Number of partitions by topic. */
   readonly topics: Readonly<Record<string, number>>;
   readonly login?: { readonly mechanism: string; readonly username: string; readonly password: string };
 };
 
 export type Kfake = AsyncDisposable & {
   readonly brokers: string;
-  /** Versions of the requests that have come, by their keys. */
+  /** Versions of the requests received, by request key. */
   readonly requests: ReadonlyMap<number, ReadonlySet<number>>;
-  /** Appends `{"id":N,"name":"name N"}` for `from` to `to - 1`, message N to the partition N modulo their number. */
+  /**
+   * Appends `{"id":N,"name":"name N"}` for `from` to `to - 1`, message N to the partition N modulo the number of
+   * partitions.
+   */
   produce(topic: string, from: number, to: number, codec?: string): Promise<void>;
 };
 

@@ -27,7 +27,7 @@ export class KafkaTool implements AsyncDisposable {
     this.#producer = this.#newProducer();
   }
 
-  /** Idempotent: what it sends again after an answer was lost is in the topic once. */
+  /** Idempotent: what it sends again after a lost response is in the topic once. */
   #newProducer() {
     return new Producer<Buffer, Buffer, Buffer, Buffer>({
       clientId: "producer",
@@ -47,7 +47,7 @@ export class KafkaTool implements AsyncDisposable {
     });
   }
 
-  /** Makes the topic `count` partitions large; the new ones live on the first broker. */
+  /** Grows the topic to `count` partitions; the new ones are on the first broker. */
   async grow(name: string, from: number, count: number): Promise<void> {
     const assignments = Array.from({ length: count - from }, () => ({ brokerIds: [1] }));
     await this.admin.createPartitions({ topics: [{ name, count, assignments }] });
@@ -60,7 +60,7 @@ export class KafkaTool implements AsyncDisposable {
     }
   }
 
-  /** For brokers that die: a new producer goes on after a failure, so messages may be in the topic more than once. */
+  /** For brokers that die: a new producer continues after a failure, so messages may be in the topic more than once. */
   async sendAnyway(messages: readonly Produced[], attempts = 5): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {

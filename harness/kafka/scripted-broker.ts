@@ -1,4 +1,4 @@
-/** A broker in this process that offers what a test wants and answers as it is told. */
+/** A broker in this process that offers the versions and sends the responses that a test sets. */
 import { createServer, type Server, type Socket } from "node:net";
 import type { Api } from "../../src/sources/message-broker/protocol/call.ts";
 import { apis, type OfferedVersions } from "../../src/sources/message-broker/protocol/versions.ts";
@@ -6,7 +6,7 @@ import { WireWriter } from "../../src/sources/message-broker/protocol/wire.ts";
 
 export type BrokerRequest = { readonly key: number; readonly version: number; readonly id: number };
 
-/** Everything that the client knows. */
+/** Every version that the client knows. */
 export const allVersions: OfferedVersions = new Map(
   Object.values<Api>(apis).map(({ key, min, max }) => [key, { min, max }] as const),
 );
@@ -38,7 +38,7 @@ export function answerOf(id: number, body: Buffer): Buffer {
   return Buffer.concat([head, body]);
 }
 
-/** As KIP-511 wants it: a version that the broker does not know is answered in the form of version 0. */
+/** As KIP-511 requires: an unsupported version is answered in the form of version 0. */
 function versionsOf(version: number, offered: OfferedVersions): Buffer {
   const { max } = offered.get(apis.apiVersions.key) ?? { max: 0 };
   const isKnown = version <= max;

@@ -1,4 +1,4 @@
-/** What a test of Kafka pipes plays on: brokers, a producer, the product, and a service that runs. */
+/** The environment of a Kafka test: brokers, a producer, the product, and a running service. */
 
 import { type BenchService, runningService, type Served, serve } from "../serve.ts";
 import { startKafka, type TestKafka } from "./kafka.ts";
@@ -14,7 +14,7 @@ export type KafkaStage = AsyncDisposable & {
 export type StageOptions = {
   readonly kafka?: Parameters<typeof startKafka>[0];
   readonly env?: Record<string, string>;
-  /** Of the request that makes the service. */
+  /** Members of the request that creates the service. */
   readonly service?: object;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Just enough of Kinesis over HTTP/2 and TLS for enhanced fan-out: consumers that become active, and subscriptions whose
- * events a test decides on. The stand-ins speak HTTP/1.1 only.
+ * Just enough of Kinesis over HTTP/2 and TLS for enhanced fan-out: consumers that become active, and subscriptions
+ * whose events a test sets. The stand-ins support only HTTP/1.1.
  */
 import { once } from "node:events";
 import { createSecureServer, type ServerHttp2Stream } from "node:http2";
@@ -13,7 +13,7 @@ export type Subscription = {
   readonly start: { readonly Type: string; readonly SequenceNumber?: string };
   /** Sends an event; `exception` sends an error instead. */
   send(event: object, exception?: string): void;
-  /** The server's end of a subscription, as after five minutes. */
+  /** Ends the subscription from the server, as after five minutes. */
   end(): void;
   readonly closed: Promise<void>;
 };
@@ -21,7 +21,7 @@ export type Subscription = {
 export type Http2Kinesis = AsyncDisposable & {
   readonly endpoint: string;
   readonly calls: string[];
-  /** What happens with the next subscriptions, in order: an error's name, or what to send. */
+  /** The course of the next subscriptions, in order: an error's name, or a function that sends. */
   readonly plan: (string | ((subscription: Subscription) => void))[];
 };
 
@@ -86,7 +86,7 @@ function subscribed(stream: ServerHttp2Stream, start: Subscription["start"]): Su
   };
 }
 
-/** One message of the AWS event stream encoding: lengths, checksum, headers of text, payload, checksum. */
+/** One message of the AWS event stream encoding: lengths, checksum, text headers, payload, checksum. */
 function frame(headers: Readonly<Record<string, string>>, payload: string): Buffer {
   const parts = Object.entries(headers).map(([name, value]) => {
     const [key, content] = [Buffer.from(name), Buffer.from(value)];

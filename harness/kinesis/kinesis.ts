@@ -1,6 +1,6 @@
 /**
- * Kinesis stand-ins as child processes on loopback: `kinesis-local` (everything, slow) and `kinesalite` (fast, without
- * enhanced fan-out). Both hold their streams in memory.
+ * Kinesis stand-ins as child processes on loopback: `kinesis-local` (complete, slow) and `kinesalite` (fast, without
+ * enhanced fan-out). Both keep their streams in memory.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ export type TestKinesis = AsyncDisposable & {
   readonly endpoint: string;
   readonly client: KinesisClient;
   createStream(name: string, shards: number): Promise<void>;
-  /** Puts every record, those that were refused again, in order per call. */
+  /** Puts every record, in order per call, and repeats refused ones. */
   put(stream: string, records: readonly PutRecordsRequestEntry[]): Promise<void>;
   openShards(stream: string): Promise<Shard[]>;
   split(stream: string, shard: Shard): Promise<void>;
@@ -135,7 +135,7 @@ function connect(endpoint: string, child: ChildProcess): TestKinesis {
   };
 }
 
-/** The stand-ins do not speak HTTP/2, which the client would use. */
+/** The stand-ins do not support HTTP/2, the client's default. */
 export function clientFor(endpoint: string): KinesisClient {
   const credentials = { accessKeyId: accessKey.accessKeyId, secretAccessKey: accessKey.secretKey };
   return new KinesisClient({ endpoint, region, credentials, requestHandler: new NodeHttpHandler() });

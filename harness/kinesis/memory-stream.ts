@@ -55,7 +55,7 @@ export class MemoryStream implements StreamApi {
   }
 }
 
-/** A record whose sequence number follows from the shard and its index. */
+/** A record whose sequence number is derived from the shard and its index. */
 export function record(shard: number, index: number, data: string | Buffer): StreamRecord {
   const sequence = String(10n ** 20n * BigInt(shard + 1) + BigInt(index) * 7n);
   return { sequence, key: `key ${index}`, arrivalMs: 1_700_000_000_000 + index, data: Buffer.from(data) };

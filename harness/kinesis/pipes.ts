@@ -59,7 +59,7 @@ type Aggregator = {
   build(): { partitionKey: string; data: Buffer };
 };
 
-// Its own types ask for a package that it does not bring.
+// Its types need a package that it does not install.
 const { RecordAggregator } = createRequire(import.meta.url)("aws-kinesis-agg") as {
   RecordAggregator: new () => Aggregator;
 };

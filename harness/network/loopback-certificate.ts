@@ -1,4 +1,6 @@
-/** A self-signed certificate for 127.0.0.1, which protects nothing: servers in tests show it, and their clients trust it. */
+/**
+ * A self-signed certificate for 127.0.0.1 without any secrecy: servers in tests present it, and their clients trust it.
+ */
 export const loopbackCertificate = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgUko8XGc7OM88+Pir

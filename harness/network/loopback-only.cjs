@@ -1,4 +1,4 @@
-// Preloaded into stand-ins that have no option for the address they listen on: 127.0.0.1 and nothing else.
+// Preloaded into stand-ins without an option for their listen address: restricts them to 127.0.0.1.
 const net = require("node:net");
 const listen = net.Server.prototype.listen;
 net.Server.prototype.listen = function (first, ...rest) {

@@ -1,4 +1,4 @@
-/** Networks that connectors are given in tests: everything runs on loopback. */
+/** Network contexts for connectors in tests: everything runs on loopback. */
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { OutgoingPolicy } from "../../src/outgoing/policy.ts";

@@ -1,4 +1,4 @@
-/** A client that keeps to one connection, and says which: for what has to hold on connections that stay open. */
+/** A client that keeps to one connection and identifies it, for guarantees on connections that stay open. */
 import { Agent, request } from "node:http";
 import { text } from "node:stream/consumers";
 
@@ -19,7 +19,7 @@ export class OneConnection {
     return await this.#request("POST", "/", sql, headers);
   }
 
-  /** No login, and wakes nobody. */
+  /** Needs no login, and wakes no service. */
   async ping(): Promise<Said> {
     return await this.#request("GET", "/ping", "", {});
   }

@@ -1,4 +1,4 @@
-/** A TCP relay on loopback in front of a server: the same address leads to another server, or to nothing at all. */
+/** A TCP relay on loopback in front of a server: the same address can lead to another server, or to none. */
 import net from "node:net";
 import { freePort } from "../objects/pipe-stores.ts";
 
@@ -6,11 +6,11 @@ type Pair = { readonly near: net.Socket; readonly far: net.Socket };
 
 export class Relay implements Disposable {
   readonly port: number;
-  /** Port of the server that new connections are led to. */
+  /** Port of the server for new connections. */
   target: number;
-  /** Of each connection, from the server. */
+  /** Per connection, from the server. */
   bytesPerSecond = Number.POSITIVE_INFINITY;
-  /** Bytes that servers have sent. */
+  /** Bytes sent by servers. */
   passed = 0;
   readonly #server: net.Server;
   readonly #pairs = new Set<Pair>();
@@ -29,12 +29,12 @@ export class Relay implements Disposable {
     return relay;
   }
 
-  /** Connections that carry bytes. */
+  /** Connections that carry data. */
   get connections(): number {
     return this.#pairs.size;
   }
 
-  /** Ends every connection with a reset, at both sides. */
+  /** Ends every connection with a reset, on both sides. */
   reset(): void {
     for (const { near, far } of [...this.#pairs, ...this.#swallowed]) {
       near.resetAndDestroy();
@@ -42,13 +42,13 @@ export class Relay implements Disposable {
     }
   }
 
-  /** From now on bytes are taken and lost, and nobody is told, also on new connections. */
+  /** From now on bytes are accepted and dropped silently, also on new connections. */
   swallow(): void {
     this.#isSwallowing = true;
     for (const pair of this.#pairs) this.#lose(pair);
   }
 
-  /** New connections work again. Those that lost bytes stay as they are: neither side hears of the other. */
+  /** New connections work again. Those that lost bytes stay silent. */
   heal(): void {
     this.#isSwallowing = false;
   }

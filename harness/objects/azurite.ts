@@ -1,6 +1,7 @@
 /**
- * Azurite, the stand-in for Azure Blob Storage. It is too large for this package's dependencies (365 MB) and is looked
- * for in `$MILLRACE_CACHE/azurite` (default `~/.cache/millrace/azurite`): `npm install --prefix DIR azurite@3.37.0`.
+ * Azurite, the stand-in for Azure Blob Storage. It is too large for this package's dependencies (365 MB) and is
+ * expected in `$MILLRACE_CACHE/azurite` (default `~/.cache/millrace/azurite`): `npm install --prefix DIR
+ * azurite@3.37.0`.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

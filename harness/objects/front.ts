@@ -1,4 +1,4 @@
-/** A proxy before a store: tests make it fail, or make some of the answers slow. */
+/** A proxy in front of a store, with which tests make it fail or answer slowly. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,12 +8,12 @@ export type Front = AsyncDisposable & {
   readonly endpoint: string;
   /** Every connection breaks. */
   down: boolean;
-  /** Answers so far, and their bytes. */
+  /** Number of responses so far, and their bytes. */
   answers: number;
   bytes: number;
-  /** A request for which this is true is answered with status 400. */
+  /** Requests for which this is true are answered with status 400. */
   refuses: (incoming: IncomingMessage) => boolean;
-  /** Milliseconds before a request is passed on. */
+  /** Delay in milliseconds before a request is forwarded. */
   pauseBefore: (incoming: IncomingMessage) => number;
 };
 

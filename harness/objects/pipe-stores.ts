@@ -1,6 +1,6 @@
 /**
  * S3 servers for tests: `fauxqs` in this process for speed, and the real `versitygw` where signatures, ranges and
- * throughput matter. It is looked for in `$MILLRACE_CACHE/bin` (default `~/.cache/millrace/bin`) and made with
+ * throughput matter. It is expected in `$MILLRACE_CACHE/bin` (default `~/.cache/millrace/bin`) and built with
  * `GOBIN=~/.cache/millrace/bin go install github.com/versity/versitygw/cmd/versitygw@latest`.
  */
 import { spawn } from "node:child_process";

@@ -1,4 +1,4 @@
-/** S3 servers on loopback for backups: fauxqs in this process, and versitygw, a real one, where the machine has it. */
+/** S3 servers on loopback for backups: fauxqs in this process, and versitygw, a real one, where it is installed. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -12,7 +12,7 @@ import { versitygw, versitygwMissing } from "./versitygw.ts";
 
 export type Vault = AsyncDisposable & { readonly endpoint: string };
 
-/** Whatever the server, these open it. */
+/** The credentials of every server. */
 export const vaultKeys = { accessKeyId: "backup-key", secretAccessKey: "backup+secret/with=signs" };
 
 export async function startFauxqs(): Promise<Vault> {

@@ -8,7 +8,7 @@ const elements =
   "(SELECT '[' || coalesce(string_agg(coalesce(%, 'null'), ',' ORDER BY o), '') || ']' FROM unnest(v) WITH ORDINALITY AS u(e, o))";
 const each = (sql: string) => elements.replace("%", () => sql);
 
-/** Elements that are NULL are compared where the destination has Nullable elements; see `nullElement`. */
+/** NULL elements are compared where the destination has Nullable elements; see `nullElement`. */
 export const arrayCases: readonly TypeCase[] = [
   {
     name: "int4[]",
@@ -192,7 +192,7 @@ export const arrayCases: readonly TypeCase[] = [
     type: "point3[]",
     values: [`ARRAY[ROW(1, 2.5, 'a"b\\,')::point3, NULL]`],
     stored: "Array(String)",
-    // `unnest` would take the rows apart.
+    // `unnest` would flatten the rows.
     source: `(SELECT '[' || string_agg(CASE WHEN v[o] IS NOT DISTINCT FROM NULL THEN 'null'
       ELSE to_json(format('%s', v[o]))::text END, ',' ORDER BY o) || ']' FROM generate_subscripts(v, 1) AS o)`,
     engine: json,
@@ -234,7 +234,7 @@ export const arrayCases: readonly TypeCase[] = [
   },
 ];
 
-/** The one-dimensional array of any other case, all its values and a NULL in it, for Nullable elements. */
+/** The one-dimensional array of any other case: all its values and a NULL, for Nullable elements. */
 export function arrayOf(each: TypeCase): TypeCase {
   const source = each.source ?? "format('%s', v)";
   const printed = `CASE WHEN v IS DISTINCT FROM NULL THEN encode(convert_to((${source})::text, 'UTF8'), 'hex') END`;

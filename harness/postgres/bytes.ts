@@ -3,7 +3,7 @@ import type pg from "pg";
 import { sessionSql } from "../../src/sources/relational-db/server/session.ts";
 import type { TestPostgres } from "./postgres.ts";
 
-/** What `pg` calls on a query that is its own protocol handler. */
+/** The methods that `pg` calls on a query with its own protocol handler. */
 type Handler = pg.Submittable & {
   handleCopyData(message: { chunk: Buffer }): void;
   handleCommandComplete(): void;
@@ -11,13 +11,15 @@ type Handler = pg.Submittable & {
   handleError(error: Error): void;
 };
 
-/** All data of one `COPY ... TO STDOUT`, or of a `START_REPLICATION` until `last` says so; rejects like a query. */
+/**
+ * All data of one `COPY ... TO STDOUT`, or of a `START_REPLICATION` until `last` returns true; rejects like a query.
+ */
 export async function copyBytes(client: pg.Client, sql: string, last?: (chunk: Buffer) => boolean): Promise<Buffer[]> {
   const chunks: Buffer[] = [];
   await new Promise<void>((resolve, reject) => {
     const handler: Handler = {
       submit: (connection) => connection.query(sql),
-      // The parser may write over its buffer: what is kept must be copied.
+      // The parser may overwrite its buffer, so kept data must be copied.
       handleCopyData: ({ chunk }) => {
         const copy = Buffer.from(chunk);
         chunks.push(copy);
@@ -33,8 +35,8 @@ export async function copyBytes(client: pg.Client, sql: string, last?: (chunk: B
 }
 
 /**
- * The pgoutput messages of a slot up to the commit at or after the current end of the log, taken by a replication
- * connection whose session is set as the pipes set it.
+ * The pgoutput messages of a slot up to the commit at or after the current end of the log, read on a replication
+ * connection with the session settings of pipes.
  */
 export async function slotMessages(
   server: TestPostgres,
@@ -42,7 +44,7 @@ export async function slotMessages(
   options: Readonly<Record<string, string>>,
   database = server.database,
 ): Promise<Buffer[]> {
-  // Something to stop at: the slot's own last message.
+  // Writes a final message to the slot, at which the reader stops.
   await using plain = await server.client({ database });
   await plain.query("SELECT pg_logical_emit_message(false, 'end', '')");
   await using client = await server.client({ database, replication: "database" } as pg.ClientConfig);

@@ -7,23 +7,24 @@ import type { TestPostgres } from "./postgres.ts";
 
 type Column = { readonly name: string; readonly type: string };
 
-/** The same text for equal values on both sides, by type of the source. Everything else is compared as its text. */
+/**
+ * Expressions that print equal values as equal text on both sides, by source type. Other types are compared as their
+ * text.
+ */
 const canonical: Readonly<Record<string, readonly [postgres: (c: string) => string, engine: (c: string) => string]>> = {
   boolean: [(c) => `(${c})::int::text`, (c) => `toString(toUInt8(${c}))`],
   "timestamp with time zone": [
     (c) => `(extract(epoch FROM ${c}) * 1000000)::bigint::text`,
     (c) => `toString(toUnixTimestamp64Micro(${c}))`,
   ],
-  // Without the zeros at the end.
+  // Without trailing zeros.
   numeric: [(c) => `trim_scale(${c})::text`, (c) => `toString(${c})`],
   "text[]": [(c) => `array_to_string(${c}, '|')`, (c) => `arrayStringConcat(${c}, '|')`],
 };
 
 export type Compared = { readonly rows: number; readonly checksum: string };
 
-/**
- * Throws with the rows that differ, at most ten of them. `view` is what readers are given at the destination.
- */
+/** Throws with at most ten differing rows. `view` is the readers' view at the destination. */
 export async function compareTable(
   server: TestPostgres,
   service: BenchService,
@@ -50,7 +51,7 @@ export async function compareTable(
   return { rows: source.length, checksum };
 }
 
-/** Until everything that is committed now is durable at the destination: the slots have been told so. */
+/** Waits until everything committed now is durable at the destination, according to the slots' confirmed positions. */
 export async function untilCaughtUp(server: TestPostgres, limitMs: number, describe: () => Promise<string>) {
   const [now] = await server.sql("SELECT pg_current_wal_lsn()::text AS lsn");
   const behind = `SELECT slot_name, confirmed_flush_lsn::text AS at FROM pg_replication_slots
@@ -93,7 +94,7 @@ async function targetRows(service: BenchService, view: string, columns: readonly
   return lines.map((line) => JSON.stringify((JSON.parse(line) as [string])[0])).sort();
 }
 
-/** The sorted lines of `left` that `right` does not have, as often as they are there. */
+/** The sorted lines of `left` that `right` lacks, with their multiplicity. */
 function without(left: readonly string[], right: readonly string[]): string[] {
   const found: string[] = [];
   let at = 0;
@@ -105,7 +106,7 @@ function without(left: readonly string[], right: readonly string[]): string[] {
   return found;
 }
 
-/** Waits until the view of readers has the rows of the source's table; what differs is in the error. */
+/** Waits until the readers' view has the rows of the source's table; the error contains the differences. */
 export async function untilTableEqual(server: TestPostgres, service: BenchService, table: string, limitMs: number) {
   let difference = "";
   const equal = async () =>

@@ -1,4 +1,4 @@
-/** A primary, its standby and one address that leads to whichever of them is in charge. */
+/** A primary, its standby and one address that leads to the current primary. */
 import pg from "pg";
 import { Relay } from "../network/relay.ts";
 import { until } from "../serve.ts";
@@ -7,9 +7,9 @@ import { type PostgresVersion, TestPostgres } from "./postgres.ts";
 const slot = "standby_1";
 
 export type PairOptions = {
-  /** The standby keeps failover slots. */
+  /** The standby synchronizes failover slots. */
   readonly slots?: boolean;
-  /** Nothing is sent to readers of failover slots that the standby does not have. */
+  /** Readers of failover slots receive nothing that the standby lacks. */
   readonly waits?: boolean;
 };
 
@@ -20,7 +20,7 @@ function settingsOf({ slots, waits }: PairOptions): Record<string, string> {
   };
 }
 
-/** Once it is promoted it has no standby of its own that it could wait for. */
+/** Once promoted it has no standby of its own to wait for. */
 function standbySettingsOf({ slots }: PairOptions): Record<string, string> {
   return settingsOf(slots === undefined ? {} : { slots });
 }
@@ -30,7 +30,7 @@ export class FailoverPair implements AsyncDisposable {
   standby: TestPostgres;
   readonly relay: Relay;
   readonly #options: PairOptions;
-  /** The server in charge. */
+  /** The current primary. */
   current: TestPostgres;
 
   private constructor(primary: TestPostgres, standby: TestPostgres, relay: Relay, options: PairOptions) {
@@ -47,14 +47,14 @@ export class FailoverPair implements AsyncDisposable {
     return new FailoverPair(primary, standby, await Relay.start(primary.port), options);
   }
 
-  /** What pipes and writers are given. */
+  /** The address for pipes and writers. */
   get address(): TestPostgres {
     return addressOf(this.primary, this.relay);
   }
 
   /**
-   * Until the standby keeps every failover slot of the primary for good. A new standby does so once the slot's reader has
-   * come to where the standby began, so this takes as long as the backlog of the time.
+   * Waits until the standby has persisted every failover slot of the primary. A new standby does so once the slot's
+   * reader has reached the standby's start, so this takes as long as the reader's backlog.
    */
   async untilSlotsAreKept(): Promise<void> {
     await until(
@@ -68,7 +68,7 @@ export class FailoverPair implements AsyncDisposable {
     );
   }
 
-  /** kill -9 of the primary; the standby takes its place. */
+  /** kill -9 of the primary; the standby is promoted. */
   async failOver(): Promise<void> {
     await this.primary.crash();
     await this.standby.promote();
@@ -77,7 +77,7 @@ export class FailoverPair implements AsyncDisposable {
     this.current = this.standby;
   }
 
-  /** After a failover the server in charge gets a standby again. */
+  /** After a failover the new primary gets a standby again. */
   async renew(): Promise<void> {
     await this.primary[Symbol.asyncDispose]();
     this.primary = this.standby;
@@ -91,7 +91,7 @@ export class FailoverPair implements AsyncDisposable {
   }
 }
 
-/** The server as it is seen through a relay. */
+/** The server as seen through a relay. */
 export function addressOf(server: TestPostgres, { port }: Relay): TestPostgres {
   const config = (more: pg.ClientConfig = {}) => ({ ...server.config(more), port });
   const client = async (more: pg.ClientConfig = {}) => {

@@ -1,4 +1,7 @@
-/** Puts rows of Postgres into a new table of an engine, as a pipe does: TabSeparated rows of its stream, and its copies. */
+/**
+ * Loads rows of Postgres into a new table of an engine, as a pipe does: TabSeparated rows of its stream, and its
+ * copies.
+ */
 import type pg from "pg";
 import { ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { identifier, literal } from "../../src/clickhouse/sql.ts";
@@ -27,14 +30,14 @@ export async function loadRows(
   await asPipe(stage, `INSERT INTO ${identifier(table)} (${names}) ${select}`, settings, rows);
 }
 
-/** Past the gateway, as pipe workers ask. */
+/** Bypasses the gateway, as pipe workers do. */
 async function asPipe(stage: Stage, sql: string, given: Record<string, string>, body?: Buffer): Promise<void> {
   const client = new ClickHouseClient(stage.host.address);
   await client.command(sql, { settings: given, ...(body === undefined ? {} : { body }) });
   client.close();
 }
 
-/** Copies the plan's table into one named `into`; the answer is the statement. Client and table: as in a pipe. */
+/** Copies the plan's table into one named `into`; returns the statement. Client and table: as in a pipe. */
 export async function loadCopy(
   stage: Stage,
   client: pg.Client,

@@ -40,7 +40,7 @@ export async function cdcPipe(
   return await createPipe(served, service, cdcBody(server, tables, options));
 }
 
-/** Rows of the source as text, one checksum of all of them; columns must print alike on both sides. */
+/** Rows of the source as text, and one checksum of all of them; columns must print alike on both sides. */
 export async function sourceSum(server: TestPostgres, table: string, columns: string): Promise<string> {
   const rows = await server.sql(
     `SELECT concat_ws('|', ${columns}) AS row FROM ${table} ORDER BY convert_to(concat_ws('|', ${columns}), 'UTF8')`,
@@ -58,7 +58,7 @@ function sum(rows: readonly string[]): string {
   return `${rows.length} rows ${createHash("md5").update(rows.join("\n")).digest("hex")}`;
 }
 
-/** Polls until both sides are the same. */
+/** Polls until both sides are equal. */
 export async function untilEqual(
   server: TestPostgres,
   service: BenchService,

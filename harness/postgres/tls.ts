@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** A certificate for db.example that signs itself, where the server looks for it. */
+/** A self-signed certificate for db.example, where the server expects it. */
 export function makeCertificate(dataDir: string): string {
   const key = join(dataDir, "server.key");
   const crt = join(dataDir, "server.crt");

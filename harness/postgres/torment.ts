@@ -1,4 +1,4 @@
-/** A Postgres pipe under random kills: what can be ended at random, and the wait and comparison at the end. */
+/** A Postgres pipe under random kills: the faults, and the final wait and comparison. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { details } from "../pipes.ts";
@@ -11,7 +11,7 @@ import type { TestPostgres } from "./postgres.ts";
 export const harms = ["worker", "engine", "control", "source", "pipe", "service", "failover"] as const;
 export type Harm = (typeof harms)[number];
 
-/** A service whose engine dies six times in a row without a stable minute is given up: stay below that. */
+/** A service is given up when its engine dies six times in a row without a stable minute: stay below that. */
 const enginePatience = { kills: 4, withinMs: 70_000 };
 
 export class Torment {
@@ -20,9 +20,9 @@ export class Torment {
   readonly pipeId: string;
   readonly dice: Dice;
   readonly done: Record<Harm, number> = Object.fromEntries(harms.map((harm) => [harm, 0])) as Record<Harm, number>;
-  /** Behind `source`, when that is an address. */
+  /** The servers of `source`, when that is an address. */
   readonly #pair: FailoverPair | undefined;
-  /** Changes when the control plane is killed. */
+  /** Replaced when the control plane is killed. */
   served: Served;
   #engineKills: number[] = [];
 
@@ -42,7 +42,7 @@ export class Torment {
     this.dice = parts.dice;
   }
 
-  /** One harm; a random one unless it is named. Waits until what was ended is back, except for killed children. */
+  /** Injects one fault, a random one by default. Waits until the killed process is back, except for children. */
   async harm(kind: Harm = this.#pick()): Promise<void> {
     await this.revive();
     const params = { ...this.service.params, pipeId: this.pipeId };
@@ -65,7 +65,7 @@ export class Torment {
     this.done[kind] += 1;
   }
 
-  /** The operator's part: a service or a pipe that was killed too often rests until it is started again. */
+  /** Acts as the operator: a service or a pipe that was killed too often stays down until it is started again. */
   async revive(): Promise<void> {
     const { params } = this.service;
     if ((await this.served.api.getService({ params })).state === "failed") {
@@ -75,7 +75,7 @@ export class Torment {
     if (state === "InternalError") await this.#command({ ...params, pipeId: this.pipeId }, "start");
   }
 
-  /** What the API says about the pipe now, for errors. */
+  /** The pipe's current state in the API, for errors. */
   async describe(): Promise<string> {
     const { state, lastError, progress } = await details(this.served, this.service, this.pipeId);
     return `pipe ${state} ${lastError ?? ""} ${JSON.stringify(progress)}`;
@@ -84,7 +84,7 @@ export class Torment {
   /** Waits until everything is durable, then compares every table; throws with all that differ. */
   async settle(tables: readonly string[], limitMs: number): Promise<Record<string, Compared>> {
     await this.revive();
-    // Only a worker whose copy is complete looks at the slot.
+    // Only a worker whose copy is complete monitors the slot.
     const follows = async () => {
       const { progress } = await details(this.served, this.service, this.pipeId);
       return progress.slotRetainedBytes !== undefined;
@@ -97,8 +97,8 @@ export class Torment {
   }
 
   /**
-   * For a table whose columns change: when the pipe could not follow and says so, the others are right all the same, and
-   * a resync makes it right. True when there was one.
+   * For a table whose columns change: when the pipe reports that it could not follow, the other tables are still right,
+   * and a resync repairs this one. True when there was one.
    */
   async resyncIfAsked(table: string, limitMs: number): Promise<boolean> {
     const { lastError = "" } = await details(this.served, this.service, this.pipeId);
@@ -143,7 +143,7 @@ export class Torment {
     return kind === "engine" && spare ? "worker" : kind;
   }
 
-  /** Only while the stream is followed: what is copied may be further than the standby. */
+  /** Only while the stream is followed: a copy may be ahead of the standby. */
   async #failOver(): Promise<boolean> {
     const { state, progress } = await details(this.served, this.service, this.pipeId);
     if (this.#pair === undefined || state !== "Running" || progress.slotRetainedBytes === undefined) return false;
@@ -164,7 +164,7 @@ export class Torment {
     await until("the service runs", async () => (await state()) === "running");
   }
 
-  /** False while the pipe is in a transition that does not take the command. */
+  /** False while the pipe is in a transition that does not accept the command. */
   async #command(params: { organizationId: string; serviceId: string; pipeId: string }, command: "start" | "stop") {
     try {
       await this.served.api.updatePipeState({ params, body: { command } });
@@ -180,7 +180,7 @@ export class Torment {
       process.kill((JSON.parse(text) as { pid: number }).pid, "SIGKILL");
       return true;
     } catch {
-      // Between two lives.
+      // The process is not running.
       return false;
     }
   }

@@ -1,4 +1,4 @@
-/** Every type of Postgres with its values, and what must be there before. */
+/** Every type of Postgres with its values, and the objects that they need. */
 import { arrayCases, arrayOf } from "./arrays.ts";
 import { exactCases, type TypeCase } from "./scalars.ts";
 import { textCases } from "./texts.ts";
@@ -18,7 +18,7 @@ export const typeCases: readonly TypeCase[] = [...exactCases, ...textCases, ...a
 /** Every other type as the element of an array. */
 export const elementCases: readonly TypeCase[] = [...exactCases, ...textCases].map(arrayOf);
 
-/** Types that no table of a user can have, or only the server itself can write. */
+/** Types that no user table can have, or that only the server itself can write. */
 export const noColumnTypes =
   "gtsvector pg_brin_bloom_summary pg_brin_minmax_multi_summary pg_dependencies pg_mcv_list pg_ndistinct pg_node_tree".split(
     " ",
@@ -29,12 +29,12 @@ export const keyCases: readonly TypeCase[] = typeCases
   .filter(({ key }) => key === true)
   .map(({ values, source, keySource, ...each }) => {
     const printed = keySource ?? source;
-    // Postgres too takes -0 and 0 for one key; the engine's microseconds end in 294247.
+    // Postgres also treats -0 and 0 as one key; the engine's microseconds end in 294247.
     const distinct = values.filter((value) => !/'-0|294247/.test(value));
     return { ...each, values: distinct, ...(printed === undefined ? {} : { source: printed }) };
   });
 
-/** Only of newer servers. */
+/** Only on newer servers. */
 export const newerCases: readonly (TypeCase & { readonly since: number })[] = [
   { name: "interval infinity", type: "interval", values: ["'infinity'", "'-infinity'"], stored: "String", since: 17 },
 ];

@@ -1,10 +1,10 @@
-/** The tables of the random workload, each with one thing that replication gets wrong easily. */
+/** The tables of the random workload, each with one difficulty for replication. */
 import type { Dice } from "../random.ts";
 
 export type WorkloadTable = {
   readonly name: string;
   readonly create: string;
-  /** One statement that inserts rows; rows that exist already are passed over. */
+  /** One statement that inserts rows; existing rows are skipped. */
   insert(dice: Dice, rows: number): string;
   /** Statements that change or remove rows. */
   readonly changes: readonly ((dice: Dice) => string)[];
@@ -13,13 +13,13 @@ export type WorkloadTable = {
 
 /** Few keys, so that rows are deleted, inserted again and changed by several writers. */
 const keys = 400;
-/** Longer than a page allows, and not compressed: stored out of line. */
+/** Longer than a page and not compressed: stored out of line. */
 const large = (dice: Dice) => `repeat(md5('${dice.next()}'), ${80 + dice.below(200)})`;
 const span = (dice: Dice, width: number) => {
   const from = dice.below(keys);
   return `BETWEEN ${from} AND ${from + dice.below(width)}`;
 };
-/** `rows` keys from a random place on; many rows go beyond the few keys. */
+/** `rows` keys from a random start on; many rows exceed the few keys. */
 const series = (dice: Dice, rows: number) => {
   const from = rows > 100 ? keys + dice.below(5 * keys) : dice.below(keys);
   return `generate_series(${from}, ${from + rows - 1}) AS k`;
@@ -59,7 +59,7 @@ const pair: WorkloadTable = {
 const keyless: WorkloadTable = {
   name: "keyless",
   create: "CREATE TABLE keyless (code text, n int, note text); ALTER TABLE keyless REPLICA IDENTITY FULL",
-  // Equal rows without a key cannot be told apart at the destination: every row has a code of its own.
+  // Equal rows without a key are indistinguishable at the destination, so every row has a unique code.
   insert: (dice, rows) =>
     `INSERT INTO keyless SELECT gen_random_uuid()::text, k, ${word(dice)} FROM ${series(dice, Math.min(rows, 200))}`,
   changes: [
@@ -97,7 +97,7 @@ const moving: WorkloadTable = {
       AND NOT EXISTS (SELECT FROM moving m WHERE m.id = -moving.id)`,
     (dice) => `UPDATE moving SET id = -id WHERE id < 0 AND id % 3 = 0
       AND NOT EXISTS (SELECT FROM moving m WHERE m.id = -moving.id) AND n < ${dice.below(50)}`,
-    // A key leaves and comes back within one transaction.
+    // A key is deleted and inserted again within one transaction.
     (dice) => {
       const id = dice.below(keys);
       return `DELETE FROM moving WHERE id = ${id}; INSERT INTO moving VALUES (${id}, ${dice.below(1000)}) ON CONFLICT DO NOTHING`;

@@ -1,6 +1,6 @@
 /**
  * A random workload on a Postgres server: tiny and big transactions, savepoints and rollbacks, truncates, key changes,
- * several writers at once, and changes of a table's columns. A seed repeats each writer's statements.
+ * concurrent writers, and changes of a table's columns. A seed repeats each writer's statements.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
@@ -11,9 +11,9 @@ import { type WorkloadTable, workloadTables } from "./workload-tables.ts";
 export type WorkloadOptions = {
   readonly seed: number;
   readonly writers?: number;
-  /** Pause of a writer between two transactions, at most; in ms. */
+  /** Maximum pause of a writer between two transactions, in ms. */
   readonly pauseMs?: number;
-  /** Most rows of a big transaction. */
+  /** Maximum rows of a big transaction. */
   readonly bigRows?: number;
   /** Also adds, drops, renames and widens columns of a table `evolving`. */
   readonly ddl?: boolean;
@@ -22,7 +22,7 @@ export type WorkloadOptions = {
 /** The server, or an address that leads to one. */
 export type Written = Pick<TestPostgres, "client" | "sql">;
 
-/** Lost to another writer, or the server was restarted: the workload goes on with the next transaction. */
+/** A conflict with another writer, or a restart of the server: the workload continues with the next transaction. */
 const tolerated = /^(40|23505|55P03|57P|08|25P|XX)/;
 
 export class Workload implements AsyncDisposable {
@@ -42,7 +42,7 @@ export class Workload implements AsyncDisposable {
     return [...workloadTables.map(({ name }) => name), ...(this.#options.ddl ? ["evolving"] : [])];
   }
 
-  /** Makes the tables and some rows. */
+  /** Creates the tables and some rows. */
   async create(): Promise<void> {
     const dice = new Dice(this.#options.seed);
     for (const table of workloadTables) {
@@ -53,14 +53,14 @@ export class Workload implements AsyncDisposable {
     if (this.#options.ddl) await this.#server.sql("CREATE TABLE evolving (id serial PRIMARY KEY, c0 int)");
   }
 
-  /** Begins to write. */
+  /** Starts the writers. */
   start(): void {
     const { seed, writers, ddl } = this.#options;
     this.#writers = Array.from({ length: writers }, (_, at) => this.#write(new Dice(seed + 1 + at)));
     if (ddl) this.#writers.push(this.#evolve(new Dice(seed + 1000)));
   }
 
-  /** Ends after the transactions in hand; throws what a writer could not go on with. */
+  /** Stops after the current transactions; throws a writer's fatal error. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#writers);
@@ -79,7 +79,7 @@ export class Workload implements AsyncDisposable {
     });
   }
 
-  /** Runs `work` on one connection again and again, and makes a new one when it broke. */
+  /** Runs `work` repeatedly on one connection, and opens a new one after a failure. */
   async #repeat(work: (client: pg.Client) => Promise<void>): Promise<void> {
     let client: (pg.Client & AsyncDisposable) | undefined;
     while (!this.#stopping.signal.aborted) {

@@ -1,4 +1,4 @@
-/** A source in memory with lanes like partitions: the smallest one that keeps the contract, and an example of it. */
+/** A source in memory with lanes like partitions: the smallest implementation of the contract, and an example of it. */
 import * as z from "zod/mini";
 import type { DurableOf, Stored } from "../../src/sources/durable.ts";
 import type { InsertFailure, Source, Batch as SourceBatch } from "../../src/sources/source.ts";
@@ -39,7 +39,7 @@ export class MemorySource implements Source<DurableOf<typeof durable>> {
     return this.#batch(replay);
   }
 
-  /** A bad row is left out and recorded; the rows around it stay in their place. */
+  /** A bad row is skipped and recorded; the rows around it stay in place. */
   async refused(batch: Batch, failure: InsertFailure): Promise<readonly Batch[]> {
     const range = batch.replay;
     const rows = this.#lanes.get(range.lane) as readonly string[];

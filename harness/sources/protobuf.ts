@@ -1,4 +1,4 @@
-/** Protobuf messages of tests as another implementation writes them, and the rows that they become. */
+/** Protobuf messages of tests, encoded by another implementation, and the resulting rows. */
 import protobuf from "protobufjs";
 import { ProtobufRows } from "../../src/sources/messages/formats/protobuf-rows.ts";
 import type { RegisteredSchema, SchemaRegistry } from "../../src/sources/messages/formats/registry.ts";
@@ -29,7 +29,7 @@ export function protobufSchema(text: string): TestSchema {
   };
 }
 
-/** A registry of texts, all of which are known. */
+/** A registry of texts, all of them cached. */
 function registryOf(schemas: Readonly<Record<number, Partial<RegisteredSchema>>>): SchemaRegistry {
   const known = (id: number) =>
     schemas[id] === undefined ? null : { type: "PROTOBUF", references: [], schema: "", ...schemas[id] };
@@ -77,7 +77,7 @@ export async function rowOf(
 export const proto3 = (body: string) => `syntax = "proto3";\n${body}`;
 export const proto2 = (body: string) => `syntax = "proto2";\n${body}`;
 
-/** Bytes as another implementation writes them. */
+/** Bytes encoded by another implementation. */
 export function encoded(schema: string, type: string, value: Record<string, unknown>): Uint8Array {
   return protobufSchema(schema).message(0, type, value).subarray(6);
 }

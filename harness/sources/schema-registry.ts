@@ -12,7 +12,7 @@ export type TestRegistry = AsyncDisposable & {
   /** By `subject/version`. */
   readonly versions: Map<string, Registered>;
   readonly requests: string[];
-  /** Status that every request gets instead of an answer. */
+  /** Status of every response while it is set. */
   failure: number | undefined;
 };
 

@@ -1,4 +1,4 @@
-/** What a source under test is given: nothing happens, unless a test says what does. */
+/** The context of a source under test: every member does nothing unless a test replaces it. */
 import type { Json } from "../../src/lib/json.ts";
 import { StoredForms } from "../../src/pipes/durable.ts";
 import type { DurableShapes } from "../../src/sources/durable.ts";

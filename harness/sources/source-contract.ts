@@ -1,7 +1,7 @@
 /**
- * The contract of connectors, as tests. Every source is run by the real runner against a destination that keeps rows by
- * token, as the engine does, and a ledger that outlives crashes. A crash is simulated before and after every step of the
- * order; afterwards the source is opened anew, as a new worker would, and the run goes on.
+ * The contract of connectors, as tests. The real runner runs every source against a destination that keeps rows by
+ * token, as the engine does, and a ledger that survives crashes. A crash is simulated before and after every step of
+ * the order; afterwards the source is opened again, as by a new worker, and the run continues.
  */
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
@@ -50,9 +50,9 @@ export type ContractCase = {
   readonly expected: readonly string[] | (() => readonly string[]);
   /** The rows that a statement stands for. */
   rowsOf(insert: Insert): Promise<readonly string[]>;
-  /** Throws as the engine does for data it does not like. */
+  /** Throws like the engine for bad data. */
   readonly engineError?: (rows: readonly string[], settings: EngineSettings) => Error | undefined;
-  /** How many records must end in the error table. */
+  /** Expected number of records in the error table. */
   readonly rejected?: number;
   /** A destination of its own, for a source whose tables show something else than the sum of its inserts. */
   readonly tables?: ContractTables;
@@ -70,7 +70,7 @@ export type ContractTables = {
 
 const limits: Limits = { sourceOutageMs: 5_000, sourceSilenceMs: 5_000, destinationOutageMs: 5_000, retryBaseMs: 1 };
 
-/** One life of a worker. Ends when the source is exhausted or the crash point is reached. */
+/** Runs one worker. Ends when the source is exhausted or the crash point is reached. */
 async function live(world: World, contract: ContractCase, crash: CrashPoint | undefined): Promise<"done" | "crashed"> {
   const stop = new AbortController();
   const seen: Partial<Record<Step, number>> = {};
@@ -110,7 +110,7 @@ async function live(world: World, contract: ContractCase, crash: CrashPoint | un
         refused: (batch, failure, signal) => source.refused(batch, failure, signal),
         acknowledge: (batch: Batch) =>
           at("acknowledge", async () => {
-            // Upstream may forget what is acknowledged, so by then nothing may hang on an intent any more.
+            // Upstream may forget what is acknowledged, so by then no intent may depend on it.
             if (world.intents.has(batch.id)) world.early.push(batch.id);
             await source.acknowledge(batch);
             world.acknowledged.push(batch.id);
@@ -257,7 +257,7 @@ export function describeSource(name: string, make: () => ContractCase | Promise<
             const world = new World();
             const first = await live(world, contract, { step, when, nth });
             if (first === "done") break;
-            // The next life crashes at the same place in its replay, the third one ends.
+            // The next worker crashes at the same point in its replay, the third one ends.
             await live(world, contract, { step, when, nth: 1 });
             expect(await live(world, contract, undefined)).toBe("done");
             check(world);

@@ -1,4 +1,4 @@
-/** Many texts before the engine's formatter and its lexer at once: a statement at a time would take minutes. */
+/** Runs many texts through the engine's formatter and lexer at once: one statement at a time would take minutes. */
 import { buffer } from "node:stream/consumers";
 import type { ClickHouseClient } from "../../src/clickhouse/client.ts";
 
@@ -7,7 +7,7 @@ export type Canonical = {
   readonly text: string | undefined;
   /** The canonical text of the canonical text. */
   readonly again: string | undefined;
-  /** Where the engine's tokens of the canonical text begin and end. */
+  /** Start and end of the engine's tokens in the canonical text. */
   readonly tokens: readonly (readonly [number, number])[];
 };
 

@@ -1,18 +1,21 @@
-/** What no client may write, one random example at a time: code that reaches files, programs, servers, or other rules. */
+/**
+ * Statements that no client may run, one random example at a time: code that reaches files, programs, servers, or other
+ * rules.
+ */
 import type { Dice } from "../random.ts";
 import { literal, name } from "./spelling.ts";
 
-/** Where the canaries are. */
+/** The canaries that no statement may reach. */
 export type Canaries = {
   /** A file that nobody may read. */
   readonly file: string;
   /** A path that nobody may write. */
   readonly loot: string;
-  /** URL of a listener that nobody may ask. */
+  /** URL of a listener that nobody may contact. */
   readonly url: string;
 };
 
-/** Values for the parameters that the forbidden pieces name. */
+/** Values for the parameters that the forbidden fragments name. */
 export function badParameters(dice: Dice, canaries: Canaries): Record<string, string> {
   return {
     w: dice.pick(["NOSIGN", "Values", "CSV"]),

@@ -1,7 +1,7 @@
 /**
- * Random statements of the engine's SQL, in which functions, table functions, engines and settings that reach out of the
- * service stand in every place that the grammar has. `Statement.dangerous` says that one was put where it is code, so a
- * guard that lets the statement pass has a hole.
+ * Random statements of the engine's SQL, with functions, table functions, engines and settings that reach out of the
+ * service in every position of the grammar. `Statement.dangerous` is set when one is in a position where it is code, so
+ * a guard that accepts the statement has a hole.
  */
 import type { Dice } from "../random.ts";
 import * as bad from "./forbidden.ts";
@@ -106,7 +106,7 @@ export class Grammar {
     );
   }
 
-  /** Names of functions are fine as names of other things. */
+  /** Function names are allowed as names of other things. */
   #alias(): string {
     if (this.#dice.chance(0.03)) return "{w:Identifier}";
     return name(this.#dice, this.#one("a", "b", "file", "executable", "url", "values", "it's", "a b", "x"));
@@ -122,7 +122,7 @@ export class Grammar {
       return this.#words("t", this.#one("INNER", "LEFT", "GLOBAL ANY"), "JOIN", "u", "ON", this.#condition());
     }
     if (kind <= 5) return this.#tableFunction();
-    // The engine takes it for a file, and has granted nobody to read one.
+    // The engine treats it as a file, and grants nobody the right to read one.
     if (kind === 6 && d.chance(0.3)) return literal(d, this.#canaries.file);
     return this.#one("t", "system.one", "numbers(3)", "default.t", "`t`", "t FINAL");
   }
@@ -215,7 +215,7 @@ export class Grammar {
     const input = () => literal(d, this.#bad(0.3) ? bad.badStructure(d, this.#canaries) : "a String");
     if (this.#bad(0.1))
       return `INSERT INTO FUNCTION file(${literal(d, this.#canaries.loot)}, 'CSV', 'a String') SELECT 1`;
-    // Data may hold what it likes: only literals are read from it when it is not harmless.
+    // Data may hold anything: unless it is harmless, only literals are read from it.
     const data = () => new Grammar(d, this.#canaries).#expression();
     return this.#one(
       `${head} FORMAT CSV\nx,y\n`,
@@ -288,7 +288,7 @@ export class Grammar {
     return this.#words(head, `SOURCE(${source})`, "LAYOUT(COMPLEX_KEY_HASHED()) LIFETIME(0)");
   }
 
-  /** A text that can stand in a literal of any spelling. */
+  /** A text that fits a literal of any spelling. */
   #ascii(write: () => string): string {
     return write().replace(/[^\x00-\x7f]/g, " ");
   }
@@ -326,14 +326,14 @@ export class Grammar {
     );
   }
 
-  /** True when something forbidden is to be written, which is then remembered. */
+  /** True when something forbidden is to be written, which is then recorded. */
   #bad(weight: number): boolean {
     if (!this.#dice.chance(this.#evil * weight)) return false;
     this.#dangerous = true;
     return true;
   }
 
-  /** One of the choices; the others are not written. */
+  /** One of the choices; the others are not evaluated. */
   #one(...choices: readonly Choice[]): string {
     const choice = this.#dice.pick(choices);
     return typeof choice === "string" ? choice : choice();

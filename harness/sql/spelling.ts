@@ -11,7 +11,7 @@ export function literal(dice: Dice, text: string): string {
   return `'${escaped(dice, text, "'")}'`;
 }
 
-/** A name, bare or in one of the quotes that the engine knows. */
+/** A name, bare or in one of the engine's quotes. */
 export function name(dice: Dice, text: string): string {
   const way = dice.below(10);
   if (way === 0) return `"${escaped(dice, text, '"')}"`;
@@ -22,7 +22,7 @@ export function name(dice: Dice, text: string): string {
 
 const hidden = ["file('x')", "'", "`", '"', "}", "*/", "--", "INTO OUTFILE", "$q$", "; SELECT 1", "\u2018", "/*"];
 
-/** Space between two words: one blank most of the time, else comments and odd white space. */
+/** Space between two words: usually one blank, otherwise comments and unusual white space. */
 export function space(dice: Dice): string {
   const way = dice.below(24);
   if (way === 0) return ` /* ${dice.pick(hidden).replace("/*", "").replace("*/", "")} */ `;
@@ -39,7 +39,7 @@ function digits(text: string): string {
   return bits.replace(/^0+/, "");
 }
 
-/** Some characters as escapes, and now and then an escape that means nothing. */
+/** Some characters as escapes, and occasionally an escape without a meaning. */
 function escaped(dice: Dice, text: string, quote: string): string {
   const often = dice.chance(0.3) ? 0.2 : 0;
   const parts = [...text].map((char) => {
@@ -64,7 +64,7 @@ const pieces = [
   "\xff",
 ];
 
-/** The text with a few random changes: something put in, taken out, doubled, or brought from elsewhere. */
+/** The text with a few random changes: parts inserted, removed, duplicated, or copied from elsewhere. */
 export function mutated(dice: Dice, text: string): string {
   let changed = text;
   for (let n = 1 + dice.below(3); n > 0; n -= 1) {

@@ -1,6 +1,6 @@
 /**
- * A second opinion on generated SQL: splits it with the SQL lexer and lists every token that is neither a name of the
- * table's schema nor on a fixed list of words, functions and symbols. Knows nothing of how the SQL was made.
+ * An independent check of generated SQL: splits it with the SQL lexer and lists every token that is neither a name of
+ * the table's schema nor on a fixed list of words, functions and symbols. Independent of how the SQL was generated.
  */
 import type { TableSchema } from "../../src/charts/columns/schema.ts";
 import { tokenize } from "../../src/clickhouse/lexer.ts";
@@ -39,7 +39,7 @@ const symbols = new Set([
 const parameterTypes =
   /^\{p\d+:(String|U?Int\d+|Float32|Float64|Bool|UUID|Date32|DateTime64\(9, 'UTC'\)|Decimal\(38, \d+\))\}$/;
 
-/** Tokens that came from somewhere else than the emitter. Empty when the SQL is clean. */
+/** Tokens that do not come from the emitter. Empty when the SQL is clean. */
 export function foreignText(sql: string, schema: TableSchema, allowed: ReadonlySet<string> = new Set()): string[] {
   const foreign: string[] = [];
   let afterName = false;

@@ -1,4 +1,4 @@
-/** Answers as they leave on a socket: whole, of the length they say, with the headers of every answer. */
+/** Responses as they are sent on a socket: complete, with the announced length and the headers of every response. */
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-/** The audit trail of API keys: who came in, who did not, and who may read it. */
+/** The audit trail of API keys: logins, refusals, and who may read it. */
 import { expect, test } from "vitest";
 import { limits } from "../../harness/limits.ts";
 import { basic, startApi } from "./harness.ts";

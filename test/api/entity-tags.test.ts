@@ -1,4 +1,4 @@
-/** GET answers that are kept at the edge with an entity tag, and those that must not be. */
+/** GET responses that are cached at the edge with an entity tag, and those that must not be. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { limits } from "../../harness/limits.ts";
 import { managementOperations, observabilityOperations } from "../../src/api/operations.ts";
@@ -25,13 +25,13 @@ function newPipe(name: string) {
   return { serviceId, name, ...definition, scaling: {}, settings: {}, secrets: {}, roles: undefined };
 }
 
-/** Why the answer is more than stored data; a new GET has to be put here or be `storedOnly`. */
+/** Why the response is more than stored data; a new GET must be listed here or be `storedOnly`. */
 const live = {
   // Activity and disk use are known in memory before they are stored.
   ...{ listServices: "memory", getService: "memory" },
-  // Gauges are told by running workers.
+  // Running workers report gauges.
   getPipe: "workers",
-  // Backups that run have a duration, and retention looks at ages.
+  // Running backups have a duration, and retention depends on ages.
   ...{ listBackups: "clock", getBackup: "clock", listAllBackups: "clock", previewRetention: "clock" },
 };
 

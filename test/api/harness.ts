@@ -47,7 +47,7 @@ export type Answer = {
 export type Api = AsyncDisposable & {
   readonly server: FastifyInstance;
   readonly organizationId: string;
-  /** Where the database lies. */
+  /** The folder of the database. */
   readonly dataDir: string;
   /** Folder of backups. */
   readonly backupDir: string;
@@ -86,7 +86,7 @@ export type ApiOptions = {
   lastActivityAt?: () => number | undefined;
 };
 
-/** What handlers are built of, besides what `options` says. */
+/** The constructor arguments of handlers, besides `options`. */
 type Parts = {
   readonly dir: string;
   readonly stores: Stores;

@@ -1,4 +1,4 @@
-/** What an organization may have at most: an error names count, limit and setting, also when requests come at once. */
+/** Limits of an organization: an error names count, limit and setting, also for concurrent requests. */
 import { afterEach, expect, test } from "vitest";
 import { limits } from "../../harness/limits.ts";
 import { ChartSourceStore } from "../../src/store/chart-sources.ts";
@@ -16,7 +16,7 @@ const limit = (most: number) => ({ most, setting: "--the-setting" });
 const create = (more: object = {}) =>
   api.call("POST", services, { body: { name: "s", maxReplicaMemoryGb: 4, ...more } });
 
-/** Sends the requests at once; returns how many got through, and what the others were told. */
+/** Sends the requests at once; returns how many succeeded, and the errors of the others. */
 async function together(requests: Promise<{ status: number; body: { code?: string; error?: string } }>[]) {
   const answers = await Promise.all(requests);
   const refused = answers.filter(({ status }) => status >= 400);
@@ -48,7 +48,7 @@ test("memory, at creation and by scaling; less is always welcome", async () => {
   expect((await api.services.find(first?.id ?? ""))?.maxReplicaMemoryGb).toBe(4);
   expect((await scale(second?.id, 1)).status).toBe(200);
   expect((await scale(first?.id, 8)).status).toBe(409);
-  // The operator may have lowered the limit below what is there.
+  // The operator may have lowered the limit below the current sum.
   if (first !== undefined) await api.services.scale(first, { maxReplicaMemoryGb: 2 }, limit(5));
   expect((await api.services.find(first?.id ?? ""))?.maxReplicaMemoryGb).toBe(2);
 });
@@ -65,7 +65,7 @@ test("keys and access tokens, each by themselves", async () => {
   await start({ keys: limit(3) });
   const key = () => api.call("POST", "/v1/organizations/{o}/keys", { body: { name: "k", roles: ["admin"] } });
   const token = () => api.call("POST", "/v1/organizations/{o}/accessTokens", { body: { name: "t" } });
-  // One key was made at the start.
+  // One key was created at the start.
   expect((await together([key(), key(), key(), key()])).passed).toBe(2);
   expect((await together([token(), token(), token(), token()])).passed).toBe(3);
 });

@@ -1,4 +1,4 @@
-/** Pages and metrics: who may ask for them by which name, and the headers that every answer carries. */
+/** Pages and metrics: who may request them under which name, and the headers of every response. */
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hostCheck } from "../../src/http/hosts.ts";
@@ -55,7 +55,7 @@ describe("metrics", () => {
     for (const name of ["x-forwarded-for", "forwarded", "x-real-ip", "via", "x-forwarded-host"]) {
       expect((await ask(api, "127.0.0.1", { [name]: "x" })).statusCode).toBe(403);
     }
-    // An administrator of one organization has no right to the names of the others.
+    // An administrator of one organization may not see the names of the others.
     const { text } = await api.call("GET", "/metrics", { headers: { "x-forwarded-for": "192.0.2.7" } });
     expect(text).toContain("FORBIDDEN");
   });

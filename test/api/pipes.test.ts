@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-/** A pipe as it stands after a successful create. */
+/** A pipe as stored after a successful create. */
 async function storedPipe(): Promise<string> {
   return await api.pipes.create(
     {
@@ -215,7 +215,7 @@ describe("a pipe", () => {
     await isSealed("very-secret");
     await api.pipes.change(id, { secrets: { accessKey: { accessKeyId: "AKIA", secretKey: "changed-secret" } } });
     await isSealed("changed-secret");
-    // Nor does any file of the database, its log included.
+    // Nor in any file of the database, including its log.
     const files = readdirSync(api.dataDir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     expect(files.length).toBeGreaterThan(1);
     for (const { parentPath, name } of files) {

@@ -1,4 +1,4 @@
-/** What holds for every operation of interface A: authentication, roles, isolation, limits, error shapes. */
+/** Guarantees of every operation of the management API: authentication, roles, isolation, limits, error shapes. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { managementOperations } from "../../src/api/operations.ts";
@@ -52,7 +52,7 @@ describe("interface A", () => {
     for (const path of [`${services}/${id}`, `${services}/${id}/backups`, services]) {
       expect((await api.call("GET", path, { auth })).status).toBe(404);
     }
-    // The other organization's own path does not reach it either.
+    // The path of the other organization does not reach it either.
     expect((await api.call("GET", `/v1/organizations/${other.id}/services/${id}`, { auth })).status).toBe(404);
     expect((await api.call("GET", `/v1/organizations/${other.id}/services`, { auth })).body.result).toEqual([]);
   });

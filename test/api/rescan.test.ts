@@ -1,4 +1,4 @@
-/** `rescan` gives an organization what is its own at the location, and tells nothing of the rest. */
+/** `rescan` assigns an organization its own backups at the location, and reveals nothing of the rest. */
 import { randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-/** A backup at the location; `text` in place of a manifest makes it unreadable. Returns the service's id. */
+/** A backup at the location; `text` replaces the manifest and makes it unreadable. Returns the service's id. */
 function backupOf(organizationId: string, options: { serviceId?: string; text?: string } = {}): string {
   const serviceId = options.serviceId ?? randomUUID();
   const id = randomUUID();

@@ -33,7 +33,8 @@ describe("the house", () => {
     const inStore = sources.filter((file) => file.startsWith("src/store/"));
     const exported = inStore.filter((file) => /^export (type|interface|class) \w*Row\b/m.test(read(file)));
     expect(exported).toEqual([]);
-    // What an engine or a source calls the same is theirs: `row.created_at` of a ClickHouse table is no column of ours.
+    // Columns of an engine or a source may have the same names: `row.created_at` of a ClickHouse table is not our
+    // column.
     const importers = sources.filter((file) => !inStore.includes(file) && /from "[./]+\/store\//.test(read(file)));
     expect(importers.length).toBeGreaterThan(30);
     const member = new RegExp(`\\.(${columns().join("|")})\\b`);
@@ -65,14 +66,14 @@ describe("the house", () => {
   });
 });
 
-/** Columns of the metadata database whose names are not those of members. */
+/** Columns of the metadata database whose names differ from those of members. */
 function columns(): string[] {
   const sql = filesBelow("src/store/migrations", ".sql").map(read).join("\n");
   const names = [...sql.matchAll(/(?:^\s+|ADD COLUMN )([a-z0-9]+(?:_[a-z0-9]+)+) (?:TEXT|INTEGER|REAL)/gm)];
   return [...new Set(names.map(([, name]) => name as string))];
 }
 
-/** The code without plain texts, which may be SQL; expressions in templates stay. */
+/** The code without string literals, which may be SQL; expressions in templates stay. */
 function withoutTexts(code: string): string {
   return code.replaceAll(/"[^"\n]*"|'[^'\n]*'/g, '""');
 }

@@ -1,4 +1,4 @@
-/** Who may import whom, and who holds which driver. `npm run check` prints the rooms by layer. */
+/** Allowed imports between rooms, and the only importer of each driver. `npm run check` prints the rooms by layer. */
 import { join, matchesGlob, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -16,7 +16,7 @@ import {
 const files = programFiles();
 const imports = importsOfAll(files);
 
-/** Programs and threads that a file starts by their own file. */
+/** Programs and threads that a file starts by file name. */
 function startedBy(file: string): string[] {
   const found = read(file).matchAll(/new URL\("(\.[^"]*\.ts)", import\.meta\.url\)/g);
   return [...found].map(([, path]) => relative(root, join(root, file, "..", path as string)));
@@ -116,7 +116,7 @@ test("a driver has one importer", () => {
 test("connectors open connections by src/outgoing only", () => {
   const direct = /from "node:(?:http2|https|tls)"|\bcreateConnection\b.*from "node:net"|\bfetch\(["`]/;
   const found = files.filter((file) => /^src\/(sources|pipes)\//.test(file) && direct.test(read(file)));
-  // Trust of a certificate, and a request by an agent of src/outgoing.
+  // A CA option, and a request by an agent of src/outgoing.
   const known = ["src/sources/messages/formats/registry.ts", "src/sources/relational-db/server/login.ts"];
   expect(found.filter((file) => !known.includes(file))).toEqual([]);
 });

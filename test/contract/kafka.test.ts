@@ -18,7 +18,7 @@ import { KafkaSource } from "../../src/sources/message-broker/source.ts";
 import { rowsOf } from "../../src/sources/messages/formats/rows.ts";
 import type { Source, SourceContext } from "../../src/sources/source.ts";
 
-/** Two partitions with a gap, a tombstone, text that is no JSON, and a value that the engine does not like. */
+/** Two partitions with a gap, a tombstone, text that is not JSON, and a value that the engine refuses. */
 const partitions: ReadonlyMap<number, ReadonlyMap<number, string | null>> = new Map([
   [0, new Map(Array.from({ length: 9 }, (_, at) => [at < 4 ? at : at + 3, `{"a":"p0-${at}"}`] as const))],
   [
@@ -67,7 +67,7 @@ class MemoryBroker implements BrokerClient {
   async fetch(_broker: number, wanted: readonly FetchRequest[], _wait: number, memory?: AnswerMemory) {
     await new Promise((resolve) => setTimeout(resolve, 1));
     const records = wanted.map(({ partition, position }) => this.#records(partition, position));
-    // As from a socket: in the memory given, over what an earlier answer has left there.
+    // Like a socket: into the given memory, over the remains of an earlier response.
     const answer = memory?.take(4096) ?? Buffer.alloc(4096);
     answer.fill("x");
     let end = 0;
@@ -100,7 +100,7 @@ let lives = 0;
 
 function contextOf(world: World, at: At): SourceContext<KafkaDurable> {
   return testContext({
-    // Batches of another size in each life: by age, and by bytes.
+    // Each worker cuts batches of another size: by age, and by bytes.
     settings: { streaming_max_insert_wait_ms: 1 + (lives % 3) * 3 },
     memoryGb: lives % 2 === 0 ? 1 : 0.000_002,
     ledger: keptMarks<KafkaDurable>(durable, world.marks, at),
@@ -114,7 +114,7 @@ function contextOf(world: World, at: At): SourceContext<KafkaDurable> {
   });
 }
 
-/** A topic has no end; this one is over when every partition was handed out to its end. */
+/** A topic has no end; this one ends when every partition was handed out completely. */
 function untilEnd(source: Source<KafkaDurable>): Source<KafkaDurable> {
   return {
     replay: (replay, signal) => source.replay(replay, signal),
@@ -143,7 +143,7 @@ describeSource("Kafka", () => ({
   durable,
   open: async (world, at) => {
     lives += 1;
-    // Some brokers of a cluster that is being upgraded know no ids of topics.
+    // Some brokers of a cluster that is being upgraded have no topic ids.
     const client = new MemoryBroker(1 + (lives % 4), lives % 3 === 0 ? noTopicId : "topic-id");
     const rows = await rowsOf<KafkaMessage>(config, new Dialer(anyNetwork.policy, "schemaRegistry.url"));
     return untilEnd(new KafkaSource({ config, context: contextOf(world, at), client, rows, join: alone }));

@@ -17,7 +17,7 @@ const row = (name: string) => `{"a":"${name}"}`;
 const bundle = (names: readonly string[]) =>
   aggregated(names.map((name, i) => ({ key: `k${i}`, data: Buffer.from(row(name)) }))).Data;
 
-/** Two shards, of which one was split and its children merged again; plain, aggregated, bad and empty records. */
+/** Two shards, one of which was split and its children merged again; plain, aggregated, bad and empty records. */
 function stream(): MemoryStream {
   const shard = (id: number, parents: number[], closed: boolean, data: (string | Buffer)[]) => ({
     id: `shardId-${id}`,
@@ -81,7 +81,7 @@ describeSource("Kinesis", () => {
         api: upstream,
         fanOut: undefined,
         encoder: new JsonRows(planRows(testDestination, "JSONEachRow", virtualColumns("s"))),
-        // Another number of rows per batch in each life, so that batches end within an aggregated record, too.
+        // Each worker has another number of rows per batch, so that batches also end within an aggregated record.
         limits: { ...batchLimits(1, 20), maxRows: 1 + (lives % 4) },
       });
       return ending(source, world, upstream);

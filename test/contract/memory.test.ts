@@ -17,7 +17,10 @@ const lanes = new Map([
   ["p2", ["p2-0", "bad", "p2-2", "p2-3"]],
 ]);
 
-/** Each life cuts its batches anew, as one does that goes by time or memory: only saved intents keep the old cuts. */
+/**
+ * Each worker cuts its batches anew, like a source that cuts by time or memory: only saved intents keep the old
+ * boundaries.
+ */
 let lives = 0;
 
 describeSource("memory", () => ({

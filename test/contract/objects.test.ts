@@ -7,7 +7,7 @@ import { ObjectSource } from "../../src/sources/object-storage/source.ts";
 import type { ObjectFile, ObjectStore } from "../../src/sources/object-storage/stores/store.ts";
 import type { SourceContext } from "../../src/sources/source.ts";
 
-/** Objects in memory. What the engine would read stands in the parameter `keys`. */
+/** Objects in memory. The parameter `keys` holds what the engine would read. */
 class MemoryStore implements ObjectStore {
   readonly #objects: ReadonlyMap<string, string>;
 
@@ -58,7 +58,7 @@ let lives = 0;
 function contextOf(world: World, at: At): SourceContext<ObjectDurable> {
   lives += 1;
   return testContext({
-    // Another number of files per batch in each life.
+    // Each worker has another number of files per batch.
     settings: { object_storage_max_file_count: 1 + (lives % 5), object_storage_max_insert_bytes: 2 ** 30 },
     ledger: keptMarks<ObjectDurable>(durable, world.marks, at),
     destination: {

@@ -1,4 +1,6 @@
-/** Every client of the connectors keeps to the policy: nothing reaches a refused address, and all refusals are the same. */
+/**
+ * Every client of the connectors obeys the policy: nothing reaches a refused address, and all refusals are the same.
+ */
 
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
@@ -45,7 +47,7 @@ const optionsOf = (network: NetworkContext) => ({
   isExisting: false,
 });
 
-/** Attempts of every client at `host:port`; `member` is what the error must name. */
+/** Attempts of every client at `host:port`; the error must name `member`. */
 const clients: Readonly<
   Record<string, { member: string; ask(to: string, network: NetworkContext): Promise<unknown> }>
 > = {

@@ -1,4 +1,4 @@
-/** What database users did at the door of a service is in the audit trail, also where the engine's process saw it. */
+/** Logins and refusals of database users are in the audit trail, also those in the engine's process. */
 import { expect, test } from "vitest";
 import { query, runningService, serve, until } from "../../harness/serve.ts";
 

@@ -1,4 +1,4 @@
-/** A service above its quota of disk: what grows it waits, what makes room goes on, and nothing is lost. */
+/** A service above its disk quota: what needs more disk waits, what frees disk still runs, and nothing is lost. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startFauxqs } from "../../harness/objects/pipe-stores.ts";
 import { createPipe, details, pipeBody, rows, untilDegraded, untilState } from "../../harness/pipes.ts";

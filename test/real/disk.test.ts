@@ -1,4 +1,4 @@
-/** What happens when the disk is nearly full: inserts are refused with the reason, everything else goes on. */
+/** A nearly full disk: inserts are refused with the reason, everything else still works. */
 import { statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, test } from "vitest";

@@ -1,4 +1,6 @@
-/** Handed-over connections of a whole server: they count as activity, stay open while the service sleeps, lose nothing. */
+/**
+ * Handed-over connections of a whole server: they count as activity, stay open while the service is idle, lose nothing.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { OneConnection, type Said } from "../../harness/network/one-connection.ts";
@@ -24,7 +26,7 @@ const open = () =>
   new OneConnection(service.port, { "X-ClickHouse-User": "default", "X-ClickHouse-Key": service.password });
 const counts = (said: Said) => said.status === 200 && said.text === "1000";
 
-/** A connection that was handed over: the answer that wakes a service ends its own. */
+/** A connection that was handed over: the response that wakes a service closes its own. */
 async function direct(client: OneConnection): Promise<Said> {
   for (;;) {
     const said = await client.say("SELECT count() FROM t");
@@ -91,7 +93,7 @@ describe("stop and start", () => {
     const seen = { answers: 0, refused: 0 };
     const loops = clients.map(async (client) => {
       for (; !over.now; ) {
-        // A connection that breaks would reject here.
+        // A broken connection would reject here.
         const said = await client.say("SELECT count() FROM t WHERE sleepEachRow(0.00001) = 0");
         if (counts(said)) seen.answers += 1;
         else if (said.status === 503 && /^Code: 210\./.test(said.text)) seen.refused += 1;

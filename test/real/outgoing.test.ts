@@ -1,4 +1,4 @@
-/** The whole program: where a server on the network, and one on a laptop, lets pipes and SQL connect to. */
+/** The whole program: what pipes and SQL may connect to on a network server, and on a laptop. */
 
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
@@ -51,7 +51,7 @@ describe("a server on the network", () => {
   test.each(["127.0.0.1", "localhost", "2130706433", "0.0.0.0"])("keeps SQL and pipes from %s", async (host) => {
     reached = 0;
     const url = `http://${host}:${canaryPort}/bucket/a.json`;
-    // The engine shows the reason of a refused tunnel, and of an answer to HEAD its status alone.
+    // The engine shows the reason of a refused tunnel, but only the status of a response to HEAD.
     expect(await refusalOf(query(service, read(url)))).toMatch(/HTTP response code: 403/);
     const tls = url.replace("http:", "https:");
     expect(await refusalOf(query(service, read(tls)))).toMatch(/address of the machine.*--sql-networks/s);

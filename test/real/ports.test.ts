@@ -1,4 +1,4 @@
-/** Ports of the API and of services: chosen, moved, and taken by somebody else. */
+/** Ports of the API and of services: chosen, changed, and in use by another program. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

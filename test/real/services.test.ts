@@ -1,4 +1,4 @@
-/** Services as a user meets them: the real program, real engines, real kills. */
+/** Services end to end: the real program, real engines, real kills. */
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../harness/serve.ts";
@@ -72,7 +72,7 @@ describe("a service on the embedded engine", () => {
     const before = enginePid();
     process.kill(before, "SIGKILL");
     await expect(long).rejects.toThrow();
-    // A connection whose answer had only just left when the engine died may still be closed under its client.
+    // A connection whose response was sent just before the engine died may still be closed under its client.
     const rows = () => query(service, "SELECT count() FROM t").catch(() => "broken");
     await until("the next query works", async () => (await rows()) === "1000");
     expect(enginePid()).not.toBe(before);
@@ -156,12 +156,12 @@ describe("an idle service", () => {
     await query(sleeper, "INSERT INTO t SELECT 1");
     await until("idle", async () => (await current()) === "idle");
     expect(processesOf(idle.dataDir).length).toBe(1);
-    // `start` does not wake, a scrape does not wake, a ping does not wake.
+    // Neither `start` nor a scrape nor a ping wakes it.
     await idle.api.updateServiceState({ params: sleeper.params, body: { command: "start" } });
     await fetch(`${idle.credentials.baseUrl}/metrics`);
     expect((await fetch(`http://${sleeper.host}:${sleeper.port}/ping`)).status).toBe(200);
     expect(await current()).toBe("idle");
-    // Twenty at once wake it once.
+    // Twenty concurrent requests wake it once.
     const answers = await Promise.all(Array.from({ length: 20 }, () => query(sleeper, "SELECT count() FROM t")));
     expect(new Set(answers)).toEqual(new Set(["1"]));
     await until("idle again", async () => (await current()) === "idle");

@@ -1,4 +1,4 @@
-/** The command of the README as scripts use it: in the background, ended by a signal to npm. */
+/** The README's command as scripts use it: in the background, ended by a signal to npm. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

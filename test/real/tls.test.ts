@@ -1,4 +1,4 @@
-/** Everything over TLS: interface A, interface B and the endpoint of a service, with one certificate. */
+/** Everything over TLS: management API, observability API and the endpoint of a service, with one certificate. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";

@@ -1,4 +1,4 @@
-/** Backups as a user meets them: the real program and real engines. */
+/** Backups end to end: the real program and real engines. */
 import { existsSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -104,7 +104,7 @@ describe("restoring", () => {
       await query(service, "SELECT count(), sum(a) FROM log"),
     );
     expect(await query(copy, "SELECT max(d) FROM doubled")).toBe("2998");
-    // It lives on: inserts reach its own view.
+    // It still works: inserts reach its own view.
     await query(copy, "INSERT INTO plain SELECT 1");
     expect(await query(copy, "SELECT sum(c) FROM sums")).toBe("1501");
   });
@@ -163,7 +163,7 @@ describe("a damaged backup", () => {
     await query(of, "CREATE TABLE t (a UInt64, s String) ENGINE = MergeTree ORDER BY a");
     await query(of, "INSERT INTO t SELECT number, toString(sipHash64(number)) FROM numbers(100000)");
     const backup = await backUp(served, of);
-    // The trial restore that follows the first backup would find the damage as well, in its own words.
+    // The trial restore after the first backup would find the damage as well, with another message.
     const params = { ...of.params, backupId: backup.id };
     const tried = async () => (await served.api.getBackup({ params })).deepVerifiedAt !== undefined;
     await until("the trial restore is over", tried);

@@ -1,4 +1,4 @@
-/** The life of backups: schedules, retention, services that do not run, and kills in the middle. */
+/** The life of backups: schedules, retention, services that do not run, and kills during an operation. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ describe("the schedule", () => {
         names.add(backup.backupName);
         if (backup.status === "done") types.add(backup.type);
       }
-      // Whatever is listed as done has its whole chain.
+      // Every backup listed as done has its whole chain.
       const ids = new Set(backups.map((backup) => backup.id));
       for (const { id, type, status } of backups) {
         if (type !== "incremental" || status !== "done") continue;
@@ -68,7 +68,7 @@ describe("services that do not run", () => {
     expect(backup).toMatchObject({ status: "done", verification: "passed" });
     expect(await state(served, service)).toBe("stopped");
     await expect(query(service, "SELECT 1")).rejects.toThrow(/503/);
-    // Starting while it is borrowed waits for its turn.
+    // A start waits while the engine is borrowed.
     await served.api.createBackup({ params: service.params });
     await served.api.updateServiceState({ params: service.params, body: { command: "start" } });
     await until("running", async () => (await state(served, service)) === "running");
@@ -112,7 +112,7 @@ describe("kill -9 of the control plane", () => {
       await until("the engine writes", async () => existsSync(staging) && filesBelow(staging).length > 0, 30_000);
       served = await served.restartAfterKill();
       const backup = await ended(served, service, id);
-      // Fast machines may have been done already.
+      // Fast machines may have finished already.
       if (backup.status === "error") {
         expect(backup.error).toMatch(/interrupted/);
         expect(folders(served, service)).not.toContain(backup.backupName);
@@ -199,7 +199,7 @@ describe("a disk that is full", () => {
   });
 });
 
-/** Mounts eight megabytes of memory; returns why it cannot be done. */
+/** Mounts eight megabytes of memory; returns the reason when it cannot. */
 function tryMount(path: string): true | string {
   const run = spawnSync("mount", ["-t", "tmpfs", "-o", "size=8m", "tmpfs", path], { encoding: "utf8" });
   return run.status === 0 ? true : (run.error?.message ?? run.stderr).trim();

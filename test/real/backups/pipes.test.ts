@@ -1,4 +1,4 @@
-/** Positions of pipes in backups: a restored service's pipes go on without a gap and without a double. */
+/** Positions of pipes in backups: a restored service's pipes continue without gaps or duplicates. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { backUp, restored } from "../../../harness/backups.ts";
 import { startTestStore, type TestStore } from "../../../harness/objects/object-store.ts";
@@ -65,7 +65,7 @@ describe("a pipe that inserts while backups are made", () => {
     await feeding;
     const all = `${files * rowsPerFile}\t${files * rowsPerFile}`;
     await until("the original has everything", async () => (await counts(service, "flow")) === all);
-    // The load went on between the backups: otherwise this test would show nothing.
+    // The load continued between the backups: otherwise this test would prove nothing.
     expect(seen.size).toBeGreaterThan(1);
     for (const backupId of backups) {
       const copy = await restored(served, backupId, { restorePipes: "running" });
@@ -77,7 +77,7 @@ describe("a pipe that inserts while backups are made", () => {
         async () => (await counts(copy, "flow")).split("\t")[1] === all.split("\t")[1],
       );
       expect(await counts(copy, "flow")).toBe(all);
-      // It follows the source from now on, as the original does.
+      // It follows the source from now on, like the original.
       await served.api.updateServiceState({ params: copy.params, body: { command: "stop" } });
     }
   });

@@ -1,4 +1,4 @@
-/** Where backups go and what comes back from there: buckets, encryption, lost metadata. */
+/** Where backups are stored and restored from: buckets, encryption, lost metadata. */
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -55,7 +55,7 @@ describe.each([
     });
     service = await runningService(served, { idleScaling: false });
     await fill(service);
-    // Above the limit of one request: travels in parts.
+    // Above the limit of one request: uploaded in parts.
     await query(service, "INSERT INTO t SELECT number, randomPrintableASCII(120) FROM numbers(200000, 150000)");
   });
   afterAll(async () => {
@@ -136,7 +136,7 @@ describe("encrypted backups in a directory", () => {
     for (const path of files) expect(readFileSync(path).includes("do-not-tell")).toBe(false);
     const copy = await restored(served, backup.id);
     expect(await query(copy, "SELECT a FROM whisper")).toBe("do-not-tell");
-    // Another installation without the key finds it, and can do nothing with it. Its users learn nothing of it.
+    // Another installation without the key finds it and cannot use it. Its users learn nothing about it.
     const backups = join(served.dataDir, "backups");
     await using other = await serve({ env: { MILLRACE_BACKUP_DIR: backups } });
     const { organizationId } = other.credentials;
@@ -191,7 +191,7 @@ describe("when the metadata is lost", () => {
     const first = await serve({ env, keepData: true });
     const params = { organizationId: first.credentials.organizationId };
     const adopting = ["--organization", params.organizationId];
-    // By the API nobody gets what belongs to an organization that is not theirs.
+    // The API gives nobody the backups of another organization.
     expect(await first.api.rescanBackups({ params })).toMatchObject({ adopted: 0, unreadable: [] });
     expect(await first.api.listAllBackups({ params })).toEqual([]);
     expect(() => command("adopt-backups", first.dataDir, elsewhere, adopting)).toThrow(
@@ -248,7 +248,7 @@ describe("when the metadata is lost", () => {
   });
 });
 
-/** A command of the operator; throws with what it prints when it fails. */
+/** Runs an operator's command; throws with its output when it fails. */
 function command(
   name: string,
   dataDir: string,

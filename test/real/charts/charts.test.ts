@@ -1,4 +1,4 @@
-/** Charts as a caller meets them: the real program, its HTTP interface, a real engine. */
+/** Charts end to end: the real program, its HTTP interface, a real engine. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 

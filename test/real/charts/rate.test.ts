@@ -1,4 +1,4 @@
-/** The rate limit as callers of charts meet it: the real program, its HTTP interface. */
+/** The rate limit of charts end to end: the real program, its HTTP interface. */
 import { expect, test } from "vitest";
 import { serve } from "../../../harness/serve.ts";
 
@@ -33,7 +33,7 @@ test("requests beyond the limit are 429 after authentication, per token, with Ra
   expect(reset).toBeGreaterThan(0);
   expect(Number(refused.headers.get("retry-after"))).toBe(Math.ceil(reset));
 
-  // Who is not known is told that, whatever the limit, and learns nothing of it.
+  // An unknown caller gets 401, whatever the limit, and learns nothing about it.
   const stranger = await ask(`${accessToken}x`);
   expect([stranger.status, stranger.headers.get("ratelimit-limit")]).toEqual([401, null]);
 });

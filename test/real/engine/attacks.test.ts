@@ -1,4 +1,7 @@
-/** No statement reads or writes a file of the host, runs a program, or reaches another server. Each was run first. */
+/**
+ * No statement reads or writes a file of the host, runs a program, or reaches another server. Each attack worked on a
+ * bare engine first.
+ */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -19,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await stage.close());
 
-/** `@` is the secret file, `%` a folder that nothing may appear in. */
+/** `@` is the secret file, `%` a folder that must stay empty. */
 const statements: readonly string[] = [
   "SELECT * FROM format(JSONEachRow, 'a String, b String DEFAULT f\\Nile(''@'')', '{\"a\":\"1\"}')",
   "SELECT {a:Enum8('}'=1)} AS h, file('@') AS f /*'*/",

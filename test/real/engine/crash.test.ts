@@ -1,4 +1,4 @@
-/** What happens around the process: kill -9, a dead parent, too many queries, two hosts on one directory. */
+/** Failures around the process: kill -9, a dead parent, too many queries, two hosts on one directory. */
 import { fork } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await stage.close());
 
-/** Until so many queries of this suite run in the engine. */
+/** Waits until this many queries of this suite run in the engine. */
 const running = async (count: number) => {
   const sql =
     "SELECT count() FROM system.processes WHERE query LIKE '%FROM numbers(1%' AND query NOT LIKE '%processes%'";

@@ -1,6 +1,6 @@
 /**
- * What clients of a ClickHouse server rely on, one test for each way in which this endpoint has differed from one. A
- * service's own difference that remains is in docs/gateway.md.
+ * What clients of a ClickHouse server rely on, one test for each way in which this endpoint has differed from one.
+ * docs/gateway.md lists the remaining differences.
  */
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,7 @@
-/** Connections that the gateway hands over to the engine host: the same door, given back without loss, and no leaks. */
+/**
+ * Connections that the gateway hands over to the engine host: the same authentication, returned without loss, and no
+ * leaks.
+ */
 import { readdirSync, readlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -43,7 +46,7 @@ describe("the door", () => {
     expect((await client.say("CREATE TABLE no (a Int8) ORDER BY a", reader)).text).toMatch(/^Code: (164|497)\./);
     const internal = { "X-Millrace-Internal": "1", "X-Millrace-User": "somebody" };
     expect((await client.say("BACKUP DATABASE default TO File('/tmp/x')", internal)).text).toMatch(/^Code: \d+\./);
-    // Sessions belong to the user who logged in, whatever the header says.
+    // Sessions belong to the authenticated user, whatever the header says.
     await stage.ok("CREATE TEMPORARY TABLE mine (a Int8)", { session_id: "s" });
     const asDefault = { headers: { ...reader, "X-Millrace-User": "default" } };
     expect((await stage.query("SELECT count() FROM mine", { session_id: "s" }, asDefault)).text).toMatch(/^Code: 60\./);
@@ -70,7 +73,7 @@ describe("the door", () => {
     const { localPort } = await client.say("SELECT 1");
     await stage.gateway.sync([{ ...stageService, users }]);
     expect(await client.say("SELECT 1")).toMatchObject({ status: 403, localPort });
-    // A refused request ends its connection.
+    // A refused request closes its connection.
     const withNew = { "X-ClickHouse-Key": "new" };
     const next = await client.say("SELECT 1", withNew);
     expect(next.status).toBe(200);
@@ -113,7 +116,7 @@ describe("draining", () => {
     silent.destroy();
     expect(stage.leases).toBe(1);
     stage.handsOver = true;
-    // Now that the engine takes connections again, the next answer ends this one, and the one after it goes directly.
+    // Now that the engine accepts connections again, the next response closes this one, and the one after it is direct.
     expect(await client.say("SELECT 3")).toMatchObject({ text: "3", localPort, closes: true });
     const direct = await client.say("SELECT 4");
     expect(direct.text).toBe("4");
@@ -172,7 +175,7 @@ describe("draining", () => {
 });
 
 describe("processes and file descriptors", () => {
-  /** Sockets of a process; the engine's threads come and go with descriptors of their own. */
+  /** Sockets of a process; the engine's threads open and close descriptors of their own. */
   const sockets = (pid: number) =>
     readdirSync(`/proc/${pid}/fd`).filter((fd) => {
       try {
@@ -186,7 +189,7 @@ describe("processes and file descriptors", () => {
     const before = [process.pid, stage.host.pid].map(sockets);
     const one = async (index: number) => {
       const each = new OneConnection(port(), login);
-      // Every kind of end: by the server, by the client, in the middle of a request, without one.
+      // Every kind of end: by the server, by the client, during a request, without one.
       if (index % 4 === 0) expect((await each.say("SELECT 1", { Connection: "close" })).text).toBe("1");
       else if (index % 4 === 1) expect((await each.ping()).status).toBe(200);
       else {

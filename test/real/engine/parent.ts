@@ -1,4 +1,4 @@
-/** A parent that starts an engine host, says its pid and waits to be killed. */
+/** A parent that starts an engine host, prints its pid and waits to be killed. */
 import { join } from "node:path";
 import { spawnEngineHost } from "../../../src/engine/spawn.ts";
 

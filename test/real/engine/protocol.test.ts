@@ -1,4 +1,4 @@
-/** The ClickHouse HTTP interface as a client sees it, through gateway and host, with the traps as regressions. */
+/** The ClickHouse HTTP interface as a client sees it, through gateway and host, with past bugs as regressions. */
 import { readdirSync, readFileSync } from "node:fs";
 import { get } from "node:http";
 import { connect } from "node:net";
@@ -117,7 +117,7 @@ describe("queries", () => {
       "SET readonly = 0",
       "CREATE TABLE x (a Int) ORDER BY a",
     ]) {
-      // No grant, or not in read-only mode.
+      // No grant, or read-only mode.
       expect([164, 497]).toContain(code((await stage.query(sql, {}, reader)).text));
     }
     expect(await stage.ok("SELECT count() FROM t SETTINGS max_threads = 1", { max_block_size: "10" }, reader)).toBe(
@@ -217,7 +217,7 @@ describe("inserts", () => {
     const packed = gzipSync(plain, { level: 1 });
     packed.fill(0xff, 1_000_000, 1_001_000);
     const init = { headers: { "Content-Encoding": "gzip" } };
-    // Whatever the damage turns into is a line: only the sum at the end tells.
+    // Whatever the damage becomes is a line: only the sum at the end shows it.
     const query = "INSERT INTO t (s) FORMAT LineAsString";
     const answer = await stage.query(packed, { query }, init);
     expect([answer.status, answer.text]).toEqual([500, expect.stringMatching(/inflate failed/)]);
@@ -273,7 +273,7 @@ describe("inserts", () => {
     const broken = Buffer.from(block);
     broken[30] = (broken[30] as number) ^ 1;
     const answer = await stage.query(broken, { query: "INSERT INTO t FORMAT CSV", decompress: "1" });
-    // The engine looks whether a bit has flipped, and says so.
+    // The engine checks for a flipped bit, and reports it.
     expect(answer.text).toContain("Checksum doesn't match");
     const cut = await stage.query(block.subarray(0, 20), { query: "INSERT INTO t FORMAT CSV", decompress: "1" });
     expect(code(cut.text)).toBe(33);
@@ -329,7 +329,7 @@ describe("sessions and concurrency", () => {
     const session = { session_id: "short", session_timeout: "1" };
     await stage.ok("CREATE TEMPORARY TABLE tt (a Int)", session);
     const ended = async () => code((await stage.query("SELECT 1", { session_id: "short", session_check: "1" })).text);
-    // Every query that finds the session prolongs it, so the next look comes after its timeout.
+    // Every query that finds the session prolongs it, so the next check comes after its timeout.
     await expect.poll(ended, { timeout: 20_000, interval: 2_500 }).toBe(372);
   });
 

@@ -1,4 +1,4 @@
-/** What the short ways of small queries must not change: their bytes, their ids, and that others go on beside them. */
+/** What the fast paths of small queries must not change: their bytes, their ids, and concurrent queries. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Stage } from "../../../harness/engine/stage.ts";
 import { until } from "../../../harness/serve.ts";
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(async () => await stage.close());
 
 describe("results of every size", () => {
-  // A pipe holds 64 KiB, an answer is held back up to 1 MiB.
+  // A pipe holds 64 KiB, a response is buffered up to 1 MiB.
   test.each([0, 1, 65_535, 65_536, 65_537, 200_000, 1_048_576, 1_048_577, 5_000_000])("%i bytes", async (size) => {
     for (const wait_end_of_query of ["0", "1"]) {
       const { text } = await stage.query(`SELECT 'a' FROM numbers(${size}) FORMAT RawBLOB`, { wait_end_of_query });
@@ -61,7 +61,7 @@ test("many inserts at once: all arrive, and a KILL QUERY comes through meanwhile
   const body = async function* () {
     for (let i = 0; i < mib; i += 1) yield piece;
   };
-  // Blocks of 1,000 rows, each of which holds the insert up for half a second.
+  // Blocks of 1,000 rows, each of which delays the insert by half a second.
   const blocks = { max_block_size: "1000", max_insert_block_size: "1000", input_format_parallel_parsing: "0" };
   const atOnce = { min_insert_block_size_rows: "0", min_insert_block_size_bytes: "0" };
   const insert = async (query_id: string) => {

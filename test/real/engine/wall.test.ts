@@ -1,6 +1,6 @@
 /**
- * The engine itself behind the wall, with no guard in front of it: statements reach the files, programs and servers of the
- * machine only as far as the kernel lets them.
+ * The confined engine itself, without a guard in front of it: statements reach the files, programs and servers of the
+ * machine only as far as the kernel allows.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
@@ -58,7 +58,7 @@ function statements(): Record<string, string> {
   };
 }
 
-/** How the engine says it where it does not pass on what the kernel says; 88: the program could not be run. */
+/** The engine's messages where it does not pass on the kernel's; 88: the program could not be run. */
 const refusals: Record<string, RegExp> = {
   "a program": /return code 88/,
   "a server": /I\/O error/,

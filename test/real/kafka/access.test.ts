@@ -1,4 +1,4 @@
-/** Reaching real brokers: logins, TLS, and what a request is told when something of it is wrong. */
+/** Reaching real brokers: logins, TLS, and the errors of wrong configurations. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Certificates, kafkaMissing, login, type TestKafka } from "../../../harness/kafka/kafka.ts";
 import { type KafkaTool, kafkaBody, orders } from "../../../harness/kafka/pipes.ts";

@@ -1,4 +1,4 @@
-/** A pipe on a cluster of three brokers, of which one dies. */
+/** A pipe on a cluster of three brokers, one of which dies. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { censusOf } from "../../../harness/kafka/census.ts";
 import { kafkaMissing, type TestKafka } from "../../../harness/kafka/kafka.ts";
@@ -42,7 +42,7 @@ describe.skipIf(kafkaMissing !== undefined)("a cluster of three brokers", () => 
     await kafka.kill(1);
     await tool.sendAnyway(orders("led", 1_200, 1_800, 6));
     await until("the rows after another change", async () => (await distinct()) === "1800");
-    // What the producer may have sent twice is in the topic twice; the table must have just what the topic has.
+    // What the producer may have sent twice is in the topic twice; the table must equal the topic.
     const { good, sum } = await censusOf(kafka, ["led"], /"id":(\d+)/);
     await until("every message", async () => Number(await query(service, "SELECT count() FROM led")) >= good);
     expect(await query(service, "SELECT count(), sum(id) FROM led")).toBe(`${good}\t${sum}`);

@@ -1,4 +1,6 @@
-/** Logins as Amazon MSK takes them, at an Apache Kafka that checks the tokens' signatures. MSK itself was not tested. */
+/**
+ * Logins in the form of Amazon MSK, on an Apache Kafka that checks the tokens' signatures. MSK itself was not tested.
+ */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

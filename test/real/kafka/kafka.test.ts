@@ -161,7 +161,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
       "the group of the pipe at the end knows where it is",
       async () => ((await details(served, service, first)).progress.lagMessages ?? 1) === 0,
     );
-    // Produced while nobody looks: a second search for the end would pass over it.
+    // Produced while the pipe is stopped: resolving "latest" again would skip it.
     await stopStart(first, async () => await tool.send(orders("late", 20, 30, 2)));
     await untilRows(served, service, "from_latest", 10);
     await tool.grow("late", 2, 3);
@@ -189,14 +189,14 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     expect((await errorsOf("gone", 1))[0]?.message).toMatch(/removed 15 offsets \(10 to 24\)/);
     await tool.admin.deleteTopics({ topics: ["gone"] });
     await until("the topic is gone", async () => !(await tool.admin.listTopics()).includes("gone"));
-    // The other topic goes on, and the pipe says what is wrong.
+    // The other topic continues, and the pipe reports the problem.
     await untilState(served, service, id, "Degraded");
     expect((await details(served, service, id)).lastError).toMatch(/topic "gone" does not exist/);
     await tool.send(orders("stays", 50, 60));
     await untilRows(served, service, "gone", 25);
     await using fresh = new KafkaTool(kafka);
     await fresh.topic("gone");
-    // The same offsets as those that were loaded at first, with other content.
+    // The same offsets as those loaded at first, with other content.
     await fresh.send(orders("gone", 100, 110));
     await untilRows(served, service, "gone", 35);
     await untilState(served, service, id, "Running");
@@ -226,7 +226,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     };
     await until("the broker has compacted", async () => (await bytes()) < 12_000);
     await createPipe(served, service, kafkaBody(kafka, "compact", "compact"));
-    // More may be compacted away meanwhile; what is left in the end has all arrived.
+    // Compaction may continue meanwhile; everything that is left in the end has arrived.
     const after = await censusOf(kafka, ["compact"], /^\{"id":(\d+),/);
     expect(after.good).toBeLessThan(300);
     await untilRows(served, service, "compact", after.good);

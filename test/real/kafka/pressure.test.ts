@@ -1,4 +1,4 @@
-/** Kafka pipes of services that sleep, hang or are stopped: woken by messages, held without growing memory. */
+/** Kafka pipes of services that are idle, hang or are stopped: woken by messages, held in bounded memory. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -32,7 +32,7 @@ describe.skipIf(kafkaMissing !== undefined || process.platform !== "linux")("Kaf
       await until("idle", async () => (await serviceState()) === "idle");
       expect((await details(served, service, id)).state).toBe("Running");
       await tool.send(orders("rare", from, from + 10));
-      // Not asked with a query: that would wake the service as well.
+      // Not checked by a query, which would wake the service as well.
       await until("the rows are in", async () => (await sentRows()) === from + 10);
     }
     await until("idle at the end", async () => (await serviceState()) === "idle");

@@ -1,4 +1,4 @@
-/** Our client, and whole pipes, against brokers of all ages that are not Apache's. */
+/** Our client, and whole pipes, against brokers of all versions that are not Apache's. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Kfake, type KfakeOptions, kfakeMissing, startKfake } from "../../../harness/kafka/kfake.ts";
 import { kafkaBody } from "../../../harness/kafka/pipes.ts";
@@ -15,11 +15,11 @@ import { apis } from "../../../src/sources/message-broker/protocol/versions.ts";
 const missing = kfakeMissing();
 if (missing !== undefined) console.warn(`Brokers that are not Apache's are not tested: ${missing}`);
 
-/** The broker knows the password as it is written; prepared by SASLprep it is another one. */
+/** The broker knows the password as written; SASLprep changes it. */
 const login = { mechanism: "SCRAM-SHA-256", username: "pipe", password: "secret-\u2168" } as const;
 const codecs = ["none", "gzip", "snappy", "lz4", "zstd"];
 
-/** Everything that a pipe asks of a cluster, as a member of the group and without. */
+/** Every request of a pipe to a cluster, as a member of the group and without. */
 async function askEverything(broker: Kfake): Promise<void> {
   const { mechanism, ...credentials } = login;
   const config = { brokers: broker.brokers, topics: "t", authentication: mechanism, credentials };

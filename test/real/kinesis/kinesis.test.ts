@@ -1,4 +1,4 @@
-/** Kinesis pipes as a user meets them: the real program, a real engine, stand-ins that speak the Kinesis protocol. */
+/** Kinesis pipes end to end: the real program, a real engine, stand-ins that implement the Kinesis protocol. */
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { DescribeStreamSummaryCommand, ListStreamConsumersCommand } from "@aws-sdk/client-kinesis";
@@ -206,7 +206,7 @@ test("LATEST reads what arrives after the first start, also what arrived while t
   const id = await create(kinesisPipe(local, "latest", { source: { iteratorType: "LATEST" } }));
   await untilState(served, service, id, "Running");
   const { params } = service;
-  // Nothing has arrived yet, so nothing but the frozen start says where the pipe begins.
+  // Nothing has arrived yet, so only the saved start determines where the pipe begins.
   await until("a shard was asked", async () => {
     const { progress } = await details(served, service, id);
     return Object.keys(progress).some((name) => name.startsWith("millisBehindLatest"));

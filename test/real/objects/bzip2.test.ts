@@ -116,7 +116,7 @@ describe.skipIf(missing !== undefined)("bzip2", () => {
   });
 
   test("a large object, killed in the middle again and again, is there once", async () => {
-    // Text that hardly shrinks, so that the object is too large for one block and kills find some of its blocks there.
+    // Text that hardly compresses, so that the object exceeds one block and kills find some of its blocks in the table.
     const size = 250_000;
     const noise = (id: number) => createHash("sha512").update(String(id)).digest("base64");
     const lines = Array.from({ length: size }, (_, id) => JSON.stringify({ id, name: noise(id) }));

@@ -1,4 +1,4 @@
-/** Object storage pipes as a user meets them: the real program, a real engine, a real S3 server. */
+/** Object storage pipes end to end: the real program, a real engine, a real S3 server. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -54,7 +54,7 @@ suite("object storage pipes", () => {
     const loaded = (await query(service, "SELECT name FROM odd ORDER BY id FORMAT JSONEachRow")).split("\n");
     expect(loaded.map((line) => (JSON.parse(line) as { name: string }).name)).toEqual(keys);
     await once(pipeBody(store, "odd/a{1,2}*.json", "odd_braces"));
-    // Braces are plain characters of a url: only `?` and `*` are wildcards.
+    // Braces are plain characters of a URL: only `?` and `*` are wildcards.
     expect(await query(service, "SELECT name FROM odd_braces")).toBe("a{1,2}*.json");
     await once(pipeBody(store, "odd/**", "odd_deep"));
     expect(await count("odd_deep")).toBe(String(keys.length + 1));
@@ -71,7 +71,7 @@ suite("object storage pipes", () => {
     const texts = [
       JSON.stringify(await details(served, service, id)),
       JSON.stringify(await served.api.listPipes({ params: service.params })),
-      // The S3 server itself is given the secret in its environment, which `ps` does not show.
+      // The S3 server itself receives the secret in its environment, which `ps` does not show.
       execFileSync("ps", ["-eww", "-o", "args"], { encoding: "utf8" }),
       await query(service, "SELECT create_table_query FROM system.tables WHERE database = 'default' FORMAT TSV"),
     ];

@@ -99,7 +99,7 @@ test("S3, SNS and EventBridge bodies; duplicates and strangers; the initial load
 test("a load that takes several visibility timeouts keeps its message from others, until its rows are durable", async () => {
   const { url, send, left } = await queues("slow", 2, 1);
   await using front = await startFront(store.endpoint);
-  // Ranges of the object itself: the engine reads it, and listings are not slow.
+  // Only reads of the object itself are delayed, not listings: the engine reads it in ranges.
   front.pauseBefore = ({ url: path, method }) => (method === "GET" && path?.includes("slow/a.json") ? 9_000 : 0);
   const source = { isContinuous: true, queueUrl: url, url: `${front.endpoint}/bucket/slow/*.json` };
   await createPipe(served, service, pipeBody(store, "", "slow", { source }));
@@ -108,7 +108,7 @@ test("a load that takes several visibility timeouts keeps its message from other
   await send({ Records: [record("slow/a.json")] });
   await until("the pipe has the message", async () => (await left()).hidden === 1);
   for (let done = false; !done; ) {
-    // Another consumer of the same queue, which takes whatever can be seen.
+    // Another consumer of the same queue, which takes every visible message.
     const command = new ReceiveMessageCommand({ QueueUrl: url, WaitTimeSeconds: 0, VisibilityTimeout: 30 });
     expect((await sqs.send(command)).Messages ?? []).toEqual([]);
     const { visible, hidden } = await left();
@@ -142,7 +142,7 @@ test("an outage of the store costs no delivery: the messages wait with us", asyn
     const { visible, hidden } = await left();
     return visible + hidden === 0;
   });
-  // With one delivery allowed, any that was given back would be dead by now.
+  // With one delivery allowed, any returned message would be in the dead-letter queue by now.
   expect((await left()).dead).toBe(0);
   expect(await query(service, "SELECT count(), uniqExact(id) FROM queued")).toBe("150\t150");
 }, 60_000);
@@ -156,13 +156,13 @@ test("poison reaches the dead-letter queue by the redrive policy, and holds up n
   await send("this is not JSON");
   await send({ Records: [record("poison/bad.json"), record("poison/beside.json")] });
   await until("recorded", async () => (await count("poison_pipes_error")) === "1");
-  // An object that was given up long ago does not hide the others of its message.
+  // An object that was given up long ago does not block the others of its message.
   await store.put("poison/later.json", rows(1000, 1010));
   await send({ Records: [record("poison/bad.json"), record("poison/later.json")] });
   await until("the object beside it is loaded", async () => (await count("poison")) === "20");
   let sent = 1;
   await until("all three are dead letters", async () => {
-    // Good messages arrive all the time, and each is loaded while the poison makes its rounds.
+    // Good messages arrive continuously, and each is loaded while the bad one is redelivered.
     await store.put(`poison/good-${sent}.json`, rows(10 * sent, 10 * sent + 10));
     await send({ Records: [record(`poison/good-${sent}.json`)] });
     sent += 1;

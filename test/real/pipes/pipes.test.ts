@@ -1,4 +1,4 @@
-/** The first pipe as a user meets it: real program, real engine, an S3 server, real kills. */
+/** The first pipe end to end: real program, real engine, an S3 server, real kills. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestStore, type TestStore } from "../../../harness/objects/object-store.ts";
@@ -214,6 +214,6 @@ function kill(pidFile: string): void {
   try {
     process.kill((JSON.parse(readFileSync(pidFile, "utf8")) as { pid: number }).pid, "SIGKILL");
   } catch {
-    // Between two lives; the next turn finds it.
+    // The process is not running; the next attempt finds it.
   }
 }

@@ -1,4 +1,4 @@
-/** Several workers of one pipe: killed, and made more and fewer, while they load. */
+/** Several workers of one pipe, killed and changed in number while they load. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Front, startFront } from "../../../harness/objects/front.ts";
@@ -25,7 +25,7 @@ afterAll(async () => {
 const count = async (table: string) => Number(await query(service, `SELECT count() FROM ${table}`).catch(() => "0"));
 
 test("every row once with replicas 1 -> 3 -> 2 and kills of any of them while batches are under way", async () => {
-  // Reading is slow, so that a kill always finds batches whose inserts have not ended.
+  // Reading is slow, so that a kill always finds unfinished inserts.
   front.pauseBefore = ({ url, method }) => (method === "GET" && /\/\d+\.json/.test(url ?? "") ? 150 : 0);
   const files = 240;
   for (let i = 0; i < files; i += 1) await store.put(`in/${i}.json`, rows(10 * i, 10 * i + 10));
@@ -68,7 +68,7 @@ test("every row once with replicas 1 -> 3 -> 2 and kills of any of them while ba
     }
   }
   await until("complete", async () => (await count("shared")) >= 10 * files, 90_000);
-  // Whatever would come twice comes before what is found later, in the lanes of either replica.
+  // Any duplicate would arrive before the later objects, in the lanes of either replica.
   const later = 8;
   for (let i = files; i < files + later; i += 1) await store.put(`in/${i}.json`, rows(10 * i, 10 * i + 10));
   const all = 10 * (files + later);

@@ -1,4 +1,4 @@
-/** A standby takes the place of the primary, under the same address. */
+/** A standby replaces the primary under the same address. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { details, untilState } from "../../../harness/pipes.ts";
 import { compareTable } from "../../../harness/postgres/compare.ts";
@@ -95,7 +95,7 @@ describe("a Postgres pipe when a standby is promoted", () => {
     expect(await failure(id)).toMatch(/slot "millrace_.*" does not exist on this server.*timeline 2.*resync/);
     expect(await loaded(service, version)).toBe("100\t5050");
     if (version === 16) {
-      // Made anew by hand: the changes before it are missing, and a start must not hide that.
+      // Recreated manually: the changes before it are missing, and a start must not hide that.
       const name = `millrace_${id.replaceAll("-", "_")}`;
       await pair.standby.sql(`SELECT pg_create_logical_replication_slot('${name}', 'pgoutput')`);
       await restart(id, "start");
@@ -118,7 +118,7 @@ describe("a Postgres pipe when a standby is promoted", () => {
       const id = await cdcPipe(served, service, pair.address, ["split"], { settings });
       await untilEqual(pair, ["split"]);
       await pair.untilSlotsAreKept();
-      // The standby misses what follows, and what it writes itself has smaller positions.
+      // The standby misses what follows, and its own writes have smaller positions.
       await standby.stop();
       await primary.sql("INSERT INTO split SELECT i, repeat('lost ', 200) FROM generate_series(2, 2000) i");
       await primary.sql("UPDATE split SET note = 'lost' WHERE id = 1");

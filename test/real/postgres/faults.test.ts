@@ -1,6 +1,6 @@
 /**
- * Whatever is ended at whatever moment, every table equals its source in the end: the short form of
- * `npm run soak -- postgres`.
+ * Whatever is killed at any moment, every table equals its source in the end: the short form of `npm run soak --
+ * postgres`.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -17,11 +17,11 @@ const usable = postgresVersions.filter((version) => {
   return missing === undefined;
 });
 
-/** During the copy, and while the stream is followed; the older server has a shorter turn. */
+/** During the copy, and while the stream is followed; the older server has fewer faults. */
 const harms = ["worker", "source", "engine", "worker", "pipe", "control", "worker", "source", "service"] as const;
 
 describe.each(usable)("a Postgres %i pipe under kills", (version) => {
-  // Longer than both limits of settling, so that those say what was not reached.
+  // Longer than both limits of settling, so that their errors report what was not reached.
   test("ends with every table equal to its source", { timeout: 240_000 }, async () => {
     const seed = 20_261_100 + version;
     await using source = await TestPostgres.start({ version });

@@ -1,4 +1,6 @@
-/** One transaction larger than the memory of the worker: cut into parts, acknowledged as a whole, exact under kills. */
+/**
+ * One transaction larger than the memory of the worker: split into parts, acknowledged as a whole, exact despite kills.
+ */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { details } from "../../../harness/pipes.ts";
@@ -12,7 +14,7 @@ if (missing !== undefined) console.log(`skipped: ${missing}`);
 
 const rows = 60_000;
 const rowBytes = 5_120;
-/** Of a worker that does nothing, about 130; a batch that is gathered, one that is inserted, and room to grow. */
+/** An idle worker has about 130; the rest is a batch being gathered, one being inserted, and a margin. */
 const mostMegabytes = 520;
 
 describe.skipIf(missing !== undefined)("a transaction of 310 MB", () => {
@@ -67,7 +69,7 @@ describe.skipIf(missing !== undefined)("a transaction of 310 MB", () => {
         const status = readFileSync(`/proc/${pidOf(`pipes/${id}.pid`)}/status`, "utf8");
         most = Math.max(most, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
       } catch {
-        // Between two lives.
+        // The process is not running.
       }
     }, 50);
     try {

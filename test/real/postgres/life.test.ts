@@ -1,4 +1,6 @@
-/** The life of Postgres pipes: stop and start, tables that come and go, engines, modes, and what is left at the end. */
+/**
+ * The life of Postgres pipes: stop and start, added and removed tables, engines, modes, and what is left at the end.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { details, untilState } from "../../../harness/pipes.ts";
 import { cdcPipe, untilEqual } from "../../../harness/postgres/pipes.ts";
@@ -114,7 +116,7 @@ describe.skipIf(missing !== undefined)("the life of Postgres pipes", () => {
     await untilState(served, service, pipeId, "Running");
     await command(pipeId, "stop");
     await untilState(served, service, pipeId, "Stopped");
-    // Without the large value each: of rows that are deleted, moved, made anew and kept.
+    // Without the large value each: of rows that are deleted, moved, recreated and kept.
     await source.sql("UPDATE newer SET n = 1");
     await source.sql("UPDATE newer SET n = 2 WHERE id < 3");
     await source.sql("DELETE FROM newer WHERE id = 1");
@@ -242,7 +244,7 @@ describe.skipIf(missing !== undefined)("the life of Postgres pipes", () => {
     } finally {
       isOver = true;
     }
-    // At no moment there was an empty table, or none, or no view.
+    // At no moment was the table empty, or table or view missing.
     await Promise.all(readers);
     expect([...counts].toSorted()).toEqual(["2000", "3000"]);
     expect([...added].toSorted()).toEqual(["2", "3"]);

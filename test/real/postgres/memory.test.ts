@@ -1,4 +1,6 @@
-/** A Postgres worker's memory while it copies and follows rows that are far larger than it, and while the engine hangs. */
+/**
+ * A Postgres worker's memory while it copies and follows rows that are far larger than it, and while the engine hangs.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -10,10 +12,10 @@ import { type BenchService, query, runningService, type Served, serve, until } f
 const missing = postgresMissing(18) ?? (process.platform === "linux" ? undefined : "memory is read from /proc");
 if (missing !== undefined) console.log(`skipped: ${missing}`);
 
-/** Of each row: as one letter, repeated, it takes a hundredth at the source. */
+/** Bytes of each row: a single repeated letter, which takes a hundredth at the source. */
 const rowBytes = 20_000;
 const rows = 20_000;
-/** Of a worker that does nothing, about 130. */
+/** An idle worker has about 130. */
 const mostMegabytes = 400;
 
 describe.skipIf(missing !== undefined)("the memory of a worker with half a GB", () => {
@@ -35,7 +37,7 @@ describe.skipIf(missing !== undefined)("the memory of a worker with half a GB", 
   const residentMb = (pid: number, member: "VmHWM" | "VmRSS") =>
     Number(new RegExp(`${member}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 
-  /** Sizes are quickly compared, over and over; the texts only once. */
+  /** Sizes are cheap to compare repeatedly; the texts are compared only once. */
   const untilSame = async () => {
     await untilEqual(source, service, "wide", { source: "id, octet_length(text)", destination: "id, length(text)" });
     await untilEqual(source, service, "wide", { source: "id, md5(text)", destination: "id, lower(hex(MD5(text)))" });
@@ -66,7 +68,7 @@ describe.skipIf(missing !== undefined)("the memory of a worker with half a GB", 
     expect(Math.max(...late) - Math.min(...late)).toBeLessThan(50);
     await untilState(served, service, id, "Running");
     await untilSame();
-    // No range was copied twice: the hanging engine cost patience and nothing else.
+    // No range was copied twice: the hanging engine only caused a delay.
     expect(await query(service, "SELECT count() FROM wide")).toBe(`${rows}`);
     const copied = residentMb(worker, "VmHWM");
 

@@ -1,4 +1,4 @@
-/** The network between a pipe and its source is cut, with a word or without one. */
+/** The network between a pipe and its source is cut, with a reset or silently. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Relay } from "../../../harness/network/relay.ts";
 import { details, untilDegraded } from "../../../harness/pipes.ts";
@@ -12,7 +12,7 @@ const missing = postgresMissing(18);
 if (missing !== undefined) console.log(`skipped: ${missing}`);
 
 const silenceSeconds = 3;
-/** A silence, the question on another connection that follows it, and the source's own patience with a dead reader. */
+/** The idle timeout, the check on another connection that follows it, and the source's own timeout of a dead reader. */
 const noticedMs = 15_000;
 
 describe.skipIf(missing !== undefined)("the network to the source of a Postgres pipe", () => {

@@ -1,4 +1,4 @@
-/** Postgres pipes against real servers: what is at the source is at the destination. */
+/** Postgres pipes against real servers: the destination equals the source. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { details, untilState } from "../../../harness/pipes.ts";
 import { cdcPipe, untilEqual } from "../../../harness/postgres/pipes.ts";
@@ -53,7 +53,7 @@ describe.skipIf(missing !== undefined)("Postgres pipes", () => {
       destination: "toString(id), part, title, lower(hex(MD5(body)))",
     };
     await untilEqual(source, service, "papers", columns);
-    // One transaction, so that all of it is in one batch: several updates of a row, new keys, and rows that are new.
+    // One transaction, so that all of it is in one batch: several updates of a row, new keys, and new rows.
     await source.sql(`BEGIN; UPDATE papers SET title = 'second' WHERE id <= 150;
       UPDATE papers SET title = 'third' WHERE id <= 100;
       UPDATE papers SET body = repeat('other ' || id || ' ', 1000) WHERE id <= 50;

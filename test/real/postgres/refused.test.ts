@@ -1,4 +1,4 @@
-/** The engine does not take rows of one table: that table stops and says why, the others go on, a resync mends it. */
+/** The engine refuses rows of one table: that table stops with a reason, the others continue, a resync repairs it. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createPipe, untilDegraded, untilState } from "../../../harness/pipes.ts";
 import { untilTableEqual } from "../../../harness/postgres/compare.ts";
@@ -15,7 +15,7 @@ describe.skipIf(missing !== undefined)("rows of a Postgres pipe that the engine 
   let source: TestPostgres;
 
   beforeAll(async () => {
-    // A view that fails is waited for: a sixtieth of this.
+    // A failing view is waited for during a sixtieth of this.
     const env = { MILLRACE_PIPE_DESTINATION_OUTAGE_SECONDS: "90" };
     [served, source] = await Promise.all([serve({ env }), TestPostgres.start()]);
     service = await runningService(served, { idleScaling: false });

@@ -1,4 +1,4 @@
-/** The slot of a pipe in the API: refused beforehand, watched, lost and made again. */
+/** The slot of a pipe in the API: refused at creation, monitored, lost and recreated. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createPipe, details, untilState } from "../../../harness/pipes.ts";
 import { compareTable } from "../../../harness/postgres/compare.ts";
