@@ -1,6 +1,6 @@
 /**
- * The main job on real data, with nothing but npm: a local S3 server, a database service, two pipes with live progress,
- * and charts. Stays running until Ctrl-C; `--once` ends after the charts.
+ * The main workflow on real data, with npm alone: a local S3 server, a database service, two pipes with live progress,
+ * and charts. Runs until Ctrl-C; `--once` ends after the charts.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -120,7 +120,7 @@ async function loadHistory(api: ApiClient, params: Params, store: ObjectStore): 
   }
 }
 
-/** Starts the continuous pipe, watches ten files arrive, and keeps feeding in the background. */
+/** Starts the continuous pipe, waits for ten files, and keeps adding files in the background. */
 async function feedArrivals(api: ApiClient, params: Params, store: ObjectStore): Promise<{ ended: Promise<void> }> {
   const url = `${store.endpoint}/${bucket}/arrivals/*.ndjson`;
   const body = flightPipe("Arriving flights", url, "arrivals", { format: "JSONEachRow", isContinuous: true });

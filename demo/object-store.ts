@@ -1,4 +1,6 @@
-/** A local S3 server with the demo's files: three million real flights in Parquet, and small files that keep arriving. */
+/**
+ * A local S3 server with the demo's files: three million real flights in Parquet, and small files that keep arriving.
+ */
 import { createReadStream, readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import {

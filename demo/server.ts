@@ -1,4 +1,4 @@
-/** Millrace itself, started the way a user starts it, on a data directory of the demo's own. */
+/** Millrace itself, started as a user starts it, on the demo's own data directory. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { openSync, readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ export async function startServer(dataDir: string): Promise<Server> {
   const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
   const child = spawn(process.execPath, [main, "serve", "--data-dir", dataDir, "--port", "0"], {
     stdio: ["ignore", logFd, logFd],
-    // A process group of its own: Ctrl-C reaches the demo, which then stops the server in good order.
+    // A process group of its own: Ctrl-C reaches the demo, which then stops the server in order.
     detached: true,
   });
   const credentials = await ready(child, dataDir, log);

@@ -1,4 +1,4 @@
-/** What the demo shows: progress that redraws itself, a chart, and plain lines where the output is no terminal. */
+/** The demo's output: progress that redraws itself, a chart, and plain lines when the output is not a terminal. */
 import { plot } from "asciichart";
 
 const live = process.stdout.isTTY;

@@ -36,7 +36,7 @@ function entryOf({ parent, name, range }: Missing): LockEntry {
   return { version: range, ...platform, ...flags, ...Object.fromEntries(kept) };
 }
 
-/** As npm writes an entry, so that it has nothing to change: lists and words before objects. */
+/** In npm's own order, so that npm changes nothing: lists and strings before objects. */
 function inOrder(entry: LockEntry): LockEntry {
   const rank = ([name, value]: [string, unknown]) => {
     if (name === "version" || name === "integrity") return name === "version" ? 0 : 1;
@@ -46,7 +46,7 @@ function inOrder(entry: LockEntry): LockEntry {
   return Object.fromEntries(members.sort((a, b) => rank(a) - rank(b) || (a[0] < b[0] ? -1 : 1)));
 }
 
-/** A package of the same parent that has an entry: packages for different platforms differ in nothing else. */
+/** A package of the same parent that has an entry: packages for different platforms differ only in the platform. */
 function sibling(parent: string, name: string): LockEntry | undefined {
   const ours = name.startsWith("@") ? name.split("/")[0] : name.split("-")[0];
   const others = Object.keys(lock.packages[parent]?.optionalDependencies ?? {});
@@ -57,7 +57,7 @@ function sibling(parent: string, name: string): LockEntry | undefined {
   return place === undefined ? undefined : lock.packages[place];
 }
 
-/** What the registry says of a version; undefined when it does not have it. */
+/** The registry's data of a version; undefined when the registry does not have it. */
 function ask(name: string, version: string): LockEntry | undefined {
   const fields = ["version", "dist.integrity", "os", "cpu", "libc"];
   try {

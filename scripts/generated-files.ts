@@ -1,4 +1,4 @@
-/** The generated files by name: what the sources say they should contain. */
+/** The generated files by name, with the content derived from the sources. */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { openApiDocument } from "../src/api/openapi.ts";

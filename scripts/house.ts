@@ -5,7 +5,10 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** The first pattern that fits a file names its room; each kind of source is one. A room imports from lower layers and from itself. */
+/**
+ * The first matching pattern determines a file's room; each kind of source is one. A room imports from lower layers and
+ * from itself.
+ */
 const rooms: readonly (readonly [layer: number, room: string, files: RegExp])[] = [
   [9, "processes, main, bootstrap, network", /^src\/(processes\/|(main|bootstrap|network)\.ts$)/],
   [8, "http", /^src\/http\//],
@@ -31,7 +34,7 @@ const rooms: readonly (readonly [layer: number, room: string, files: RegExp])[] 
 
 export type Room = { readonly layer: number; readonly name: string };
 
-/** Throws for a file that stands in no room. */
+/** Throws for a file that belongs to no room. */
 export function roomOf(file: string): Room {
   for (const [layer, name, files] of rooms) {
     const found = files.exec(file);
@@ -47,7 +50,7 @@ export function filesBelow(folder: string, ending: string): string[] {
     .map((file) => join(folder, file));
 }
 
-/** What the program is made of, without tests. */
+/** The source files of the program, without tests. */
 export function programFiles(): string[] {
   return filesBelow("src", ".ts").filter((file) => !/\.(test|d)\.ts$/.test(file));
 }
@@ -56,7 +59,7 @@ export function read(file: string): string {
   return readFileSync(join(root, file), "utf8");
 }
 
-/** Our own files that a file imports: its static, type and lazy imports alike. */
+/** The project's files that a file imports: its static, type and lazy imports alike. */
 export function importsOf(file: string): string[] {
   const found = read(file).matchAll(/^(?:import|export)\b[^"';]*?\bfrom "(\.[^"]+)"|\bimport(?:\(\s*| )"(\.[^"]+)"/gms);
   return [...found].map(([, path, lazy]) => relative(root, join(root, file, "..", (path ?? lazy) as string)));
@@ -68,7 +71,7 @@ export function importsOfAll(files: readonly string[]): Imports {
   return new Map(files.map((file) => [file, importsOf(file)]));
 }
 
-/** Groups of files that import one another, directly or by way of others: Tarjan's strongly connected components. */
+/** Groups of files that import one another, directly or indirectly: Tarjan's strongly connected components. */
 export function circlesOf(imports: Imports): string[][] {
   const circles: string[][] = [];
   const order = new Map<string, number>();
@@ -95,7 +98,7 @@ export function circlesOf(imports: Imports): string[][] {
   return circles;
 }
 
-/** Imports that go up, or sideways to another room. */
+/** Imports of a higher layer, or of another room in the same layer. */
 export function wrongImports(imports: Imports): string[] {
   return [...imports].flatMap(([file, targets]) =>
     targets.filter((target) => !allowed(roomOf(file), roomOf(target))).map((target) => `${file} -> ${target}`),

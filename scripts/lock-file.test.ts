@@ -1,4 +1,4 @@
-/** The lock file installs the same packages everywhere, with their integrity, and `npm ci` takes it. */
+/** The lock file installs the same packages everywhere, with their integrity, and `npm ci` accepts it. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

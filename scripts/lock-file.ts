@@ -1,4 +1,4 @@
-/** What `package-lock.json` says of optional packages, and what it leaves out. Pure. */
+/** The optional packages in `package-lock.json`, and the missing ones. Pure. */
 
 export type LockEntry = {
   readonly version?: string;
@@ -26,8 +26,8 @@ export type Missing = {
 };
 
 /**
- * Optional dependencies that have no entry. npm leaves those out, without a word, that the registry cannot show it; then
- * `npm ci` refuses the lock, and on their platforms they would be installed without an integrity.
+ * Optional dependencies without an entry. npm silently omits those that the registry does not serve; then `npm ci`
+ * refuses the lock, and on their platforms they would be installed without an integrity.
  */
 export function missingOptional({ packages }: LockFile): Missing[] {
   return Object.entries(packages).flatMap(([parent, entry]) =>
@@ -37,7 +37,7 @@ export function missingOptional({ packages }: LockFile): Missing[] {
   );
 }
 
-/** Where a package finds another one: beside itself or further up, as Node looks for it. */
+/** Where a package finds another one: beside itself or further up, as in Node's resolution. */
 export function placeOf(packages: LockFile["packages"], from: string, name: string): string | undefined {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("node_modules/") - 1))) {
     const place = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
@@ -46,7 +46,7 @@ export function placeOf(packages: LockFile["packages"], from: string, name: stri
   }
 }
 
-/** Whether npm would install the entry on a platform. */
+/** True when npm would install the entry on a platform. */
 export function fits({ os, cpu }: LockEntry, platform: { readonly os: string; readonly cpu: string }): boolean {
   const has = (wanted: string | readonly string[] | undefined, value: string) =>
     wanted === undefined || [wanted].flat().includes(value);
@@ -63,8 +63,8 @@ const libraries: Readonly<Record<string, string>> = {
 };
 
 /**
- * The platform that a package's name tells, as in `@chdb/lib-linux-arm64-gnu`: for one that the registry does not show.
- * Undefined where the name tells none, so that nothing is installed where it does not belong.
+ * The platform in a package's name, as in `@chdb/lib-linux-arm64-gnu`, for a package that the registry does not show.
+ * Undefined when the name has none, so that it is never installed on a wrong platform.
  */
 export function platformOf(name: string): Pick<LockEntry, "os" | "cpu" | "libc"> | undefined {
   const words = name.split(/[/-]/);

@@ -1,4 +1,4 @@
-/** `docs/postgres-types.md`: what a column of each Postgres type becomes. The engine types come from the code. */
+/** `docs/postgres-types.md`: the engine type of each Postgres type. The engine types come from the code. */
 import type { SourceColumn, SourceType } from "../src/sources/relational-db/durable.ts";
 import { columnPlan } from "../src/sources/relational-db/tables/types.ts";
 

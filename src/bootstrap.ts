@@ -1,6 +1,6 @@
 /**
- * The first organization with an admin key and an access token, and the credentials file that hands them to the
- * operator. Losing the file is no disaster: the next start issues new credentials to whoever owns the data directory.
+ * The first organization with an admin key and an access token, and the credentials file for the operator. The file may
+ * be lost: the next start issues new credentials to the owner of the data directory.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { CredentialStore } from "./store/credentials.ts";
@@ -36,7 +36,7 @@ export async function ensureCredentials(
   };
 }
 
-/** Writes the file in one step, readable by its owner only. */
+/** Writes the file atomically, readable by its owner only. */
 export function writeCredentials(file: string, credentials: Credentials): void {
   const next = `${file}.new`;
   writeFileSync(next, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });

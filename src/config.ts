@@ -141,7 +141,7 @@ const schema = z
   })
   .refine((value) => is32Bytes(value.backupEncryptionKey), { error: "backupEncryptionKey must be 32 bytes in base64" });
 
-/** What is wrong with a text that cannot be parsed. */
+/** The error of a text that cannot be parsed; undefined when it can. */
 function problemOf(parse: () => unknown): string | undefined {
   try {
     parse();
@@ -167,7 +167,7 @@ export function environmentName(name: string): string {
   return `MILLRACE_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
-/** Limits of organizations with the flags that set them. */
+/** Limits of organizations, with the flags that set them. */
 export function organizationLimits(config: Config): OrganizationLimits {
   const limit = (name: keyof Config) => ({ most: Number(config[name]), setting: flagName(name) });
   return {
@@ -181,7 +181,7 @@ export function organizationLimits(config: Config): OrganizationLimits {
   };
 }
 
-/** Flags win over the environment; a flag without a value is true. Throws one error that lists every problem. */
+/** Flags override the environment; a flag without a value is true. Throws one error that lists every problem. */
 export function loadConfig(flags: Record<string, unknown>, environment: NodeJS.ProcessEnv = process.env): Config {
   const given: Record<string, unknown> = {};
   for (const name of Object.keys(settings)) {

@@ -1,4 +1,4 @@
-/** The binary: parses the command line, installs signal handlers, and is the only place that ends the process. */
+/** The binary: parses the command line, installs signal handlers, and is the only place that exits the process. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command } from "commander";
@@ -15,7 +15,7 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
   version: string;
 };
 
-// Whatever this process and its children create is for their user alone.
+// Files of this process and its children are accessible to their user alone.
 process.umask(0o077);
 
 const program = new Command("millrace").description("Self-hosted data service manager").version(version);
@@ -49,7 +49,7 @@ addSettings(adopt).action(async (flags: Record<string, string>) => {
 
 await program.parseAsync();
 
-/** Ends the process when the work is done, with what went wrong. */
+/** Exits the process when the work is done, and reports its error. */
 async function endWith(work: Promise<void>): Promise<never> {
   const error = await work.then(
     () => undefined,
@@ -99,7 +99,7 @@ async function run(config: Config): Promise<void> {
     await app.stopped;
     process.exit(0);
   } catch (error) {
-    // A mistake of the program needs its stack; what the operator can mend needs a sentence.
+    // A bug needs its stack; an error that the operator can fix needs a sentence.
     if (isOurMistake(error)) logger.fatal({ err: error }, "cannot run");
     console.error(`millrace: ${describeError(error)}`);
     process.exit(1);

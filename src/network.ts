@@ -1,19 +1,19 @@
-/** What the server may reach, by its settings. */
+/** The outgoing connections that the server's settings allow. */
 import { type Config, flagName } from "./config.ts";
 import type { Target } from "./outgoing/dialer.ts";
 import { Permits } from "./outgoing/permits.ts";
 import { defaultReach, OutgoingPolicy, parseReach } from "./outgoing/policy.ts";
 import { EgressProxy } from "./outgoing/proxy.ts";
 
-/** Where pipes and engines may connect to. Everything here knows the ports of the server itself. */
+/** The policies of pipes and engines. All of them know the ports of the server itself. */
 export class Outgoing {
   readonly pipes: OutgoingPolicy;
   readonly sql: OutgoingPolicy;
   /** What engines may read on behalf of pipes. */
   readonly permits = new Permits();
-  /** The way of the engines to the network. */
+  /** The engines' proxy for outgoing connections. */
   readonly proxy: EgressProxy;
-  /** Listeners of pipe workers: the workers themselves have asked for them. */
+  /** Listeners of pipe workers, which the workers themselves have requested. */
   readonly #workers = new OutgoingPolicy({ reach: ["loopback"], setting: "", ownPorts: [] });
   #ports: Record<"api" | "services" | "proxy", readonly number[]>;
 
@@ -30,7 +30,7 @@ export class Outgoing {
     this.listensOn({});
   }
 
-  /** Ports that the server has or gives up. */
+  /** Sets the ports of a part of the server; no policy allows them. */
   listensOn(ports: Partial<Record<"api" | "services" | "proxy", readonly number[]>>): void {
     this.#ports = { ...this.#ports, ...ports };
     for (const policy of [this.pipes, this.sql, this.#workers]) policy.ownPorts = Object.values(this.#ports).flat();

@@ -1,4 +1,4 @@
-/** The audit trail: logins and refusals. An extension of ours. */
+/** The audit trail: logins and refusals. An extension of the contract. */
 import { z } from "zod";
 import { operation, timestamp, uuid } from "./operation.ts";
 

@@ -1,4 +1,4 @@
-/** Backups: the record of the contract (A4), and our extensions: making, configuring, checking and restoring them. */
+/** Backups: the record of the contract (A4), and extensions for making, configuring, checking and restoring them. */
 import { z } from "zod";
 import { operation, plainText, timestamp, uuid } from "./operation.ts";
 

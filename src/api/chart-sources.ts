@@ -1,4 +1,6 @@
-/** Sources of charts (interface B): what table a series reads and how. The words are the public relative's. */
+/**
+ * Sources of charts (observability API): which table a series reads and how. The terms are those of the HyperDX API.
+ */
 import { z } from "zod";
 import { metricTypes } from "./charts.ts";
 import { operation, plainText, timestamp, uuid } from "./operation.ts";

@@ -1,4 +1,4 @@
-/** Chart series (interface B): the request, the answer, and the operation, as data. */
+/** Chart series (observability API): the request, the response, and the operation, as data. */
 import { z } from "zod";
 import { nearMatches } from "../lib/near-matches.ts";
 import { operation } from "./operation.ts";
@@ -35,9 +35,9 @@ export const aggregates = [
 export const fills = ["none", "null", "zero", "previous"] as const;
 export const metricTypes = ["gauge", "sum", "histogram"] as const;
 
-/** Ends before this are seconds, not milliseconds: it is 3 March 1973. */
+/** Smaller ends are seconds, not milliseconds: it is 3 March 1973. */
 const earliestEndMs = 100_000_000_000;
-/** 2262-01-01, the end of what the engine's finest time type holds. */
+/** 2262-01-01, the maximum of the engine's finest time type. */
 const latestMs = 9_214_646_400_000;
 
 const milliseconds = z
@@ -47,8 +47,8 @@ const milliseconds = z
   .max(latestMs, { error: "Timestamp must be in milliseconds and before the year 2262" });
 
 /**
- * Refuses a member that looks like a misspelt one; others that are not known are let through, because clients of the public
- * relative send some, and are named in the answer's warnings.
+ * Refuses a member that looks like a misspelt one; others that are not known are let through, because clients of the
+ * public relative send some, and are named in the answer's warnings.
  */
 function refuseMisspelt(body: object, shape: object, context: z.RefinementCtx): void {
   for (const name of unknownMembers(body, shape)) {

@@ -1,10 +1,10 @@
-/** A typed client made from the operation tables: used by the command line, the demo and the tests. */
+/** A typed client derived from the operation tables: used by the command line, the demo and the tests. */
 import type { ClientInput, Operation, Result } from "./operation.ts";
 import { managementOperations } from "./operations.ts";
 
 export type ApiCredentials = { readonly baseUrl: string; readonly keyId: string; readonly keySecret: string };
 
-/** An answer other than 200. */
+/** A response other than 200. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string | undefined;

@@ -1,4 +1,4 @@
-/** Bodies of requests as examples, per operation: in the documentation, in `openapi.json`, and tried by a test. */
+/** Example request bodies per operation: for the documentation and `openapi.json`, and checked by a test. */
 
 export type Example = {
   /** What it does, as a heading. */

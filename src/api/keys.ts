@@ -1,4 +1,6 @@
-/** API keys (interface A, Basic) and access tokens (interface B, Bearer). Secrets are shown once, at creation. */
+/**
+ * API keys (management API, Basic) and access tokens (observability API, Bearer). Secrets are shown once, at creation.
+ */
 import { z } from "zod";
 import { operation, plainText, timestamp, uuid } from "./operation.ts";
 

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document of both interfaces, made from the operation tables. */
+/** The OpenAPI 3.1 document of both APIs, derived from the operation tables. */
 import { z } from "zod";
 import { errorCodes } from "../lib/errors.ts";
 import { requestExamples } from "./examples.ts";
@@ -138,7 +138,7 @@ function examplesOf(operationId: string): Document {
   return Object.fromEntries(examples.map(({ title, body }) => [title, { value: body }]));
 }
 
-/** What any operation of this shape may be refused with, and everything else. */
+/** The errors that any operation of this shape may return, and all others. */
 function refusals(operation: Operation, managed: boolean): Document {
   const content = { "application/json": { schema: { $ref: `#/components/schemas/${managed ? "ErrorA" : "ErrorB"}` } } };
   const statuses: [number | "default", string, boolean][] = [
@@ -182,7 +182,7 @@ function parameters(where: "path" | "query", schema: z.ZodObject | undefined, co
   }));
 }
 
-/** A schema that carries an id in its metadata becomes a named component, referred to from wherever it is used. */
+/** A schema with an id in its metadata becomes a named component, referenced wherever it is used. */
 function jsonSchema(schema: z.ZodType, io: "input" | "output", components: Components): Document {
   const made = z.toJSONSchema(schema, { io, unrepresentable: "any", reused: "inline" });
   const text = JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/');

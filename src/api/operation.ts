@@ -1,20 +1,20 @@
 /**
- * What an HTTP operation is: plain data. Server, validation, OpenAPI, typed client and command line all derive from the
- * tables in `operations.ts`. Nothing here does I/O.
+ * The definition of an HTTP operation: plain data. Server, validation, OpenAPI, typed client and command line all
+ * derive from the tables in `operations.ts`. Nothing here does I/O.
  */
 import { z } from "zod";
 
-/** Least role that may call the operation: `read` < `developer` < `admin`. */
+/** Lowest role that may call the operation: `read` < `developer` < `admin`. */
 export type Access = "read" | "developer" | "admin";
 
-/** The role of a key that has this access, as `roles` names it. */
+/** The name of the role with this access, as in `roles`. */
 export function roleOf(access: Access): string {
   return access === "read" ? "read_only" : access;
 }
 
 export type Operation = {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Path with `{name}` parameters; every name stands in `params`. */
+  /** Path with `{name}` parameters; `params` has every name. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
@@ -22,23 +22,23 @@ export type Operation = {
   readonly params: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** Absent: the answer carries no `result`. */
+  /** Absent: the response has no `result`. */
   readonly result?: z.ZodType;
   /**
-   * For a GET whose answer is made of stored data alone, by nothing but organization, role and parameters: it is kept
-   * until the next write, and has an entity tag. Not for what depends on running processes, memory or the clock.
+   * For a GET whose response depends on stored data, organization, role and parameters alone: it is cached until the
+   * next write, and has an entity tag. Not for responses that depend on running processes, memory or the clock.
    */
   readonly storedOnly?: true;
 };
 
-/** The input a handler receives: what the schemas made of the request. */
+/** The input of a handler: the request as parsed by the schemas. */
 export type Input<O extends Operation> = {
   readonly params: z.output<O["params"]>;
   readonly query: O["query"] extends z.ZodType ? z.output<O["query"]> : undefined;
   readonly body: O["body"] extends z.ZodType ? z.output<O["body"]> : undefined;
 };
 
-/** What the caller of the typed client passes. */
+/** The arguments of the typed client. */
 export type ClientInput<O extends Operation> = {
   readonly params: z.input<O["params"]>;
 } & (O["query"] extends z.ZodType ? { readonly query?: z.input<O["query"]> } : unknown) &
@@ -53,7 +53,7 @@ export function operation<const O extends Operation>(value: O): O {
 
 export const uuid = z.uuid({ error: "must be a uuid" });
 
-/** Text without control characters (NUL, newlines ...), which have no place in names and identifiers. */
+/** Text without control characters (NUL, newlines ...), for names and identifiers. */
 export function plainText(min: number, max: number) {
   return z
     .string()

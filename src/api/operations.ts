@@ -1,4 +1,4 @@
-/** The two tables of operations: A (management, enveloped) and B (observability, bare). */
+/** The two tables of operations: A (management API, enveloped) and B (observability API, bare). */
 import { auditOperations } from "./audit.ts";
 import { backupOperations } from "./backups.ts";
 import { chartSourceOperations } from "./chart-sources.ts";
@@ -27,7 +27,7 @@ export const observabilityOperations = {
 
 export type ObservabilityOperations = typeof observabilityOperations;
 
-/** A handler per operation: a missing one does not compile. */
+/** A handler per operation; the compiler reports a missing one. */
 export type Handlers<Table extends Record<string, Operation>, Context> = {
   readonly [Name in keyof Table]: (input: Input<Table[Name]>, context: Context) => Promise<Result<Table[Name]>>;
 };

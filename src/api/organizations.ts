@@ -1,4 +1,6 @@
-/** Organizations: the owners of services, keys and tokens. An extension of ours; one key sees one organization. */
+/**
+ * Organizations: the owners of services, keys and tokens. An extension of the contract; one key sees one organization.
+ */
 import { z } from "zod";
 import { operation, plainText, timestamp, uuid } from "./operation.ts";
 

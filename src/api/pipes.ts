@@ -1,9 +1,9 @@
-/** Ingestion pipes: create and list (A2, A3) and our extensions around them. */
+/** Ingestion pipes: create and list (A2, A3) and extensions of the contract. */
 import { z } from "zod";
 import { sourceKinds } from "../sources/registry.ts";
 import { operation, plainText, timestamp, uuid } from "./operation.ts";
 
-/** The relative's words; see `docs/states.md`. */
+/** The states of the ClickHouse Cloud API; see `docs/states.md`. */
 export const pipeStates = [
   "Unknown",
   "Provisioning",
@@ -23,7 +23,7 @@ export const pipeStates = [
 ] as const;
 export type PipeState = (typeof pipeStates)[number];
 
-/** Bounds of the public relative; `null` means "not set". */
+/** Bounds of the ClickHouse Cloud API; `null` means "not set". */
 export const pipeSettings = z
   .strictObject({
     streaming_max_insert_wait_ms: z.int().min(500).max(60_000).nullish(),
@@ -122,7 +122,7 @@ const patchBody = z.strictObject({
   settings: pipeSettings.nullish(),
 });
 
-/** What responses show of a source: the members that were sent, without the secret ones. */
+/** The displayed members of a source: those that were sent, without secrets. */
 const shownSource = z.object({
   messageBroker: z.record(z.string(), z.unknown()).optional(),
   objectStorage: z.record(z.string(), z.unknown()).optional(),

@@ -1,9 +1,11 @@
-/** Database services: the record of the contract (A1) and our extensions around it. */
+/** Database services: the record of the contract (A1) and extensions. */
 import { isIP } from "node:net";
 import { z } from "zod";
 import { operation, plainText, timestamp, uuid } from "./operation.ts";
 
-/** The relative's words; `docs/states.md` says which of them occur here and what each asks of an operator. */
+/**
+ * The states of the ClickHouse Cloud API; `docs/states.md` lists those that occur here and what the operator should do.
+ */
 export const serviceStates = [
   "provisioning",
   "starting",
@@ -47,7 +49,7 @@ const tag = z.strictObject({
     .optional(),
 });
 
-/** Exactly the members of the contract's service record; the ones that mean nothing here stay absent. */
+/** Exactly the members of the contract's service record; members without a meaning here are absent. */
 export const serviceRecord = z
   .object({
     id: uuid,
