@@ -131,8 +131,8 @@ export class Charts {
 
   /**
    * Answers from what is kept when the tables did not change since. Otherwise the rows are asked for by the columns as
-   * remembered, while the engine is asked whether they still hold. A tag names the version that was there before the rows
-   * were read, so what is kept under it is never older than it says.
+   * remembered, while the engine is asked whether they still hold. A tag names the version that was there before the
+   * rows were read, so what is kept under it is never older than it says.
    */
   async #answer(asked: Asked, caller: Caller, leased: readonly Leased[], abort: ChildAbort): Promise<Outcome> {
     const { signal } = abort;

@@ -9,8 +9,8 @@ export type AcquireReader = (
 ) => Promise<{ readonly address: ClickHouseAddress; release(): void }>;
 
 /**
- * Charts reach a service past the gateway: they carry no user of it, wake it, and count as its activity. `acquire` gives
- * an address with a reader's rights, because what a chart asks never writes.
+ * Charts reach a service past the gateway: they carry no user of it, wake it, and count as its activity. `acquire`
+ * gives an address with a reader's rights, because what a chart asks never writes.
  */
 export function chartClients(acquire: AcquireReader): ClientFor {
   const clients = new Map<string, { readonly port: number; readonly client: ClickHouseClient }>();

@@ -1,4 +1,6 @@
-/** Charts say what the same rows say when they are computed plainly: whatever the table, its times, the range, the zone. */
+/**
+ * Charts say what the same rows say when they are computed plainly: whatever the table, its times, the range, the zone.
+ */
 import { expect, test } from "vitest";
 import { compareCharts } from "../../harness/charts/compare.ts";
 import { startEngine } from "../../harness/engine/chart-engine.ts";

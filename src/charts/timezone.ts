@@ -1,7 +1,7 @@
 /**
- * Wall-clock arithmetic in an IANA time zone. Times are milliseconds since the epoch; no dependency, `Intl` only. This is
- * the one source of offsets for charts: an engine never reads a zone's rules, because one request may ask several engines,
- * whose rules may be of other years than those here.
+ * Wall-clock arithmetic in an IANA time zone. Times are milliseconds since the epoch; no dependency, `Intl` only. This
+ * is the one source of offsets for charts: an engine never reads a zone's rules, because one request may ask several
+ * engines, whose rules may be of other years than those here.
  */
 import { nearMatches } from "../lib/near-matches.ts";
 

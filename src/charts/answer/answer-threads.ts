@@ -29,7 +29,9 @@ export class AnswerThreads {
   readonly #busy = new Map<Worker, Job>();
   readonly #waiting: Job[] = [];
 
-  /** Resolves with the text of the answer; takes over the bytes of the task. Throws AppError, or the signal's reason. */
+  /**
+   * Resolves with the text of the answer; takes over the bytes of the task. Throws AppError, or the signal's reason.
+   */
   run(task: AnswerTask, signal: AbortSignal): Promise<LargeAnswer> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);

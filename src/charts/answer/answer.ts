@@ -44,7 +44,9 @@ const byType: Readonly<Record<string, Format>> = {
   "text/csv": "csv",
 };
 
-/** The answer's text in pieces of at most a thousand rows; of a part that is not the first, without what comes first. */
+/**
+ * The answer's text in pieces of at most a thousand rows; of a part that is not the first, without what comes first.
+ */
 export function* write(
   answer: Answer,
   format: Format,

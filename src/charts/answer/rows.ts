@@ -48,7 +48,9 @@ export function mergePlans(plans: readonly PlanResult[], items: readonly SeriesI
   return [...rows.values()].sort(compareRows);
 }
 
-/** One value per row: the first series divided by the second. No numerator counts as 0; no or a zero divisor is null. */
+/**
+ * One value per row: the first series divided by the second. No numerator counts as 0; no or a zero divisor is null.
+ */
 export function ratioOf(rows: readonly Row[]): Row[] {
   return rows.map(({ bucket, group, values: [top, bottom] }) => {
     const divisor = typeof bottom === "number" ? bottom : 0;

@@ -19,8 +19,8 @@ export type Rest = {
 };
 
 /**
- * Whether the rows of one query over rows may be answered one after another: lines of text, and nothing in them depends on rows
- * that come later.
+ * Whether the rows of one query over rows may be answered one after another: lines of text, and nothing in them depends
+ * on rows that come later.
  */
 export function mayStream({ request: { series, limit, fill } }: Asked, format: Format): boolean {
   const grouped = (series[0]?.groupBy.length ?? 0) > 0;

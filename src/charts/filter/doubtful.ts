@@ -1,6 +1,6 @@
 /**
- * Filters that mean something and most likely not what was meant: SQL, operators in lower case, regular expressions. What
- * can hardly be a word is refused; of the rest the caller is told.
+ * Filters that mean something and most likely not what was meant: SQL, operators in lower case, regular expressions.
+ * What can hardly be a word is refused; of the rest the caller is told.
  */
 import { splitColumn, type TableSchema } from "../columns/schema.ts";
 import { FilterError, type FilterNode, plainText, type ValueTest } from "./syntax.ts";

@@ -21,8 +21,8 @@ type Text = {
 };
 
 /**
- * The condition that the text holds `plain`, case aside, not as a part of longer words. Text of ASCII alone, which most logs
- * are, is searched without a pattern of Unicode classes: these take ten times as long.
+ * The condition that the text holds `plain`, case aside, not as a part of longer words. Text of ASCII alone, which most
+ * logs are, is searched without a pattern of Unicode classes: these take ten times as long.
  */
 export function holdsWords({ sql, indexed }: Text, plain: string, params: Params): string {
   const ascii = /^[\0-\x7f]*$/.test(plain);

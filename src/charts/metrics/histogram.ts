@@ -1,7 +1,7 @@
 /**
  * Histograms with explicit bounds. The engine turns cumulative points into growth and adds the buckets of all series
- * with equal bounds; quantiles are interpolated by `histogram-rows.ts`, where histograms of different bounds can be added
- * rightly.
+ * with equal bounds; quantiles are interpolated by `histogram-rows.ts`, where histograms of different bounds can be
+ * added rightly.
  */
 import { tableName } from "../../clickhouse/sql.ts";
 import { badRequest } from "../errors.ts";

@@ -105,7 +105,9 @@ function printable(field: Expression): string {
   return scalar ? field.sql : `toString(${field.sql})`;
 }
 
-/** The field as a number, natively where it is one. Times count in ms since the epoch; text that is no number is NULL. */
+/**
+ * The field as a number, natively where it is one. Times count in ms since the epoch; text that is no number is NULL.
+ */
 export function numeric(field: Expression, path: string): { readonly sql: string; readonly nullable: boolean } {
   const { sql, type } = field;
   if (isNumeric(type)) return { sql, nullable: type.nullable };

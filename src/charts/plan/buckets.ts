@@ -1,8 +1,8 @@
 /**
- * The time buckets of one request. A bucket is named by an index, the same number in SQL and here: the engine groups
- * by the index, and `startOf` turns it into milliseconds. Sizes up to an hour are multiples since the epoch, shifted by
- * the zone's offset at the begin of the range; longer ones are multiples of wall-clock time, so that a day begins at local
- * midnight. Offsets reach the engine as constants: it never looks up a zone.
+ * The time buckets of one request. A bucket is named by an index, the same number in SQL and here: the engine groups by
+ * the index, and `startOf` turns it into milliseconds. Sizes up to an hour are multiples since the epoch, shifted by
+ * the zone's offset at the begin of the range; longer ones are multiples of wall-clock time, so that a day begins at
+ * local midnight. Offsets reach the engine as constants: it never looks up a zone.
  */
 import type { Granularity } from "../../api/charts.ts";
 import type { ColumnType } from "../../clickhouse/types.ts";
@@ -107,8 +107,8 @@ export class Buckets {
   /**
    * The index of a row's bucket as SQL. `time` is an expression of a Date, DateTime or DateTime64 type, not before
    * 1970. Times are divided once only, in the unit of the column, and by a constant of their own type, for which the
-   * engine multiplies instead. Unless clocks change within the range, the range does not occur in the expression, so that
-   * the engine compiles it once for all charts.
+   * engine multiplies instead. Unless clocks change within the range, the range does not occur in the expression, so
+   * that the engine compiles it once for all charts.
    */
   sql(time: string, type: ColumnType): string {
     if (this.#whole) return "0";
@@ -127,7 +127,9 @@ export class Buckets {
     return this.#index(`toUnixTimestamp(${present})`, { digits: 0, wide: false });
   }
 
-  /** The bucket of a count of 10^-digits seconds. The engine divides towards zero, so what is divided is not negative. */
+  /**
+   * The bucket of a count of 10^-digits seconds. The engine divides towards zero, so what is divided is not negative.
+   */
   #index(sql: string, { digits, wide, lead: room = 0 }: { digits: number; wide: boolean; lead?: number }): string {
     const inUnits = (ms: number) => (BigInt(ms) * 10n ** BigInt(digits)) / BigInt(secondMs);
     const starts = this.#segments.slice(1).map(({ fromMs }) => inUnits(fromMs));

@@ -1,6 +1,6 @@
 /**
- * Quantiles that are the same at every refresh: nothing is sampled, and nothing depends on the order in which the engine
- * reads. They are exact as long as the values fit into memory, beyond that of values rounded by a thousandth.
+ * Quantiles that are the same at every refresh: nothing is sampled, and nothing depends on the order in which the
+ * engine reads. They are exact as long as the values fit into memory, beyond that of values rounded by a thousandth.
  */
 
 export type QuantileOf = {

@@ -1,6 +1,7 @@
 /**
- * When a row happened, by the source's list of time expressions. The finest one decides which rows belong to a range; the
- * coarser ones only prune, with as much room as they may be away from it, so that they never change which rows count.
+ * When a row happened, by the source's list of time expressions. The finest one decides which rows belong to a range;
+ * the coarser ones only prune, with as much room as they may be away from it, so that they never change which rows
+ * count.
  */
 import type { ColumnType } from "../../clickhouse/types.ts";
 import type { Params } from "../columns/params.ts";

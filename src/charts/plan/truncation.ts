@@ -1,4 +1,6 @@
-/** What an expression of a time leaves out: how coarse `toStartOfHour(ts)`, `toDate(ts)` or a column made of them is. */
+/**
+ * What an expression of a time leaves out: how coarse `toStartOfHour(ts)`, `toDate(ts)` or a column made of them is.
+ */
 import type { ColumnType } from "../../clickhouse/types.ts";
 import { splitColumn, type TableSchema } from "../columns/schema.ts";
 import { parseExpression } from "../expression/parser.ts";

@@ -1,7 +1,7 @@
 /**
- * Rows of `COPY ... TO STDOUT` without an object for each of them. It stands between a connection's socket and the parser
- * of `pg`: the payloads of CopyData messages go to a sink while a copy runs, and every other byte to the parser as it
- * came, so that errors, notices and the end of the copy are what they always are.
+ * Rows of `COPY ... TO STDOUT` without an object for each of them. It stands between a connection's socket and the
+ * parser of `pg`: the payloads of CopyData messages go to a sink while a copy runs, and every other byte to the parser
+ * as it came, so that errors, notices and the end of the copy are what they always are.
  */
 import { EventEmitter } from "node:events";
 import type { SocketConstructorOpts } from "node:net";
@@ -155,7 +155,10 @@ export class CopyFrames {
     };
   }
 
-  /** Runs `COPY ... TO STDOUT` on the client; resolves at its end. Throws the AppError of `sourceError`, and what the sink throws. */
+  /**
+   * Runs `COPY ... TO STDOUT` on the client; resolves at its end. Throws the AppError of `sourceError`, and what the
+   * sink throws.
+   */
   async copy(client: pg.Client, sql: string, sink: RowSink): Promise<void> {
     const splitter = this.#splitter as FrameSplitter;
     try {

@@ -5,8 +5,8 @@ import type { SourceColumn, SourceTable, SourceType } from "../durable.ts";
 export type TableName = { readonly schema: string; readonly name: string };
 
 /**
- * Reads tables of the connected database, in the order of `names`; one that does not exist is left out. Run `sessionSql`
- * on the client before: missing values are printed as its session says.
+ * Reads tables of the connected database, in the order of `names`; one that does not exist is left out. Run
+ * `sessionSql` on the client before: missing values are printed as its session says.
  */
 export async function readTables(client: pg.ClientBase, names: readonly TableName[]): Promise<SourceTable[]> {
   const wanted = [names.map(({ schema }) => schema), names.map(({ name }) => name)];

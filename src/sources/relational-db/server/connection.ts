@@ -48,8 +48,8 @@ type Handler = pg.Submittable & {
 };
 
 /**
- * Runs `COPY ... TO STDOUT` or `START_REPLICATION`; resolves at its end. The chunks are views that are overwritten after
- * the call: one row, or one message, each.
+ * Runs `COPY ... TO STDOUT` or `START_REPLICATION`; resolves at its end. The chunks are views that are overwritten
+ * after the call: one row, or one message, each.
  */
 export function copyOut(client: pg.Client, sql: string, take: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {

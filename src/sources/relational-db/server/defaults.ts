@@ -1,4 +1,6 @@
-/** What a configuration leaves open. Not in `../kind.ts`, so that a worker does not load the request's schema for it. */
+/**
+ * What a configuration leaves open. Not in `../kind.ts`, so that a worker does not load the request's schema for it.
+ */
 import type { RelationalDbConfig, SourceServer } from "../kind.ts";
 
 /** How long a source may say nothing, in ms. */

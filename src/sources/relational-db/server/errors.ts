@@ -4,8 +4,8 @@ import type { RelationalDbConfig } from "../kind.ts";
 import { portOf } from "./defaults.ts";
 
 /**
- * What a failed login means for a pipe, in a sentence that names the member of the configuration and the remedy. Outages
- * are SOURCE_UNREACHABLE, which is retryable; an AppError stays as it is.
+ * What a failed login means for a pipe, in a sentence that names the member of the configuration and the remedy.
+ * Outages are SOURCE_UNREACHABLE, which is retryable; an AppError stays as it is.
  */
 export function loginError(error: unknown, config: RelationalDbConfig): AppError {
   if (error instanceof AppError) return error;

@@ -98,8 +98,8 @@ export async function createSlot(
 }
 
 /**
- * The snapshot of a slot that goes with its connection: exact, and later than every transaction that was running when it
- * was asked for. The pipe's own slot keeps all that happened since, if the check on the same connection says so.
+ * The snapshot of a slot that goes with its connection: exact, and later than every transaction that was running when
+ * it was asked for. The pipe's own slot keeps all that happened since, if the check on the same connection says so.
  */
 export async function temporarySnapshot(
   server: SourceServer,

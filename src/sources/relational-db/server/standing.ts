@@ -1,7 +1,7 @@
 /**
  * Whether the pipe can go on where it stands: the source is the one whose log it has followed, everything that has been
- * loaded is part of that source's history, and the slot is where the pipe has left it. Asked on the very connection that
- * is then used, because an address may lead to another server at any time.
+ * loaded is part of that source's history, and the slot is where the pipe has left it. Asked on the very connection
+ * that is then used, because an address may lead to another server at any time.
  */
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";

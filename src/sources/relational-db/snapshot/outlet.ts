@@ -46,7 +46,9 @@ export class Outlet {
     this.#taken.shift()?.();
   }
 
-  /** The batches that are ready are the last ones, and then comes this error. Says nothing when the outlet is closed. */
+  /**
+   * The batches that are ready are the last ones, and then comes this error. Says nothing when the outlet is closed.
+   */
   fail(error: unknown): void {
     if (this.#closed.signal.aborted) return;
     this.#failure = { error };

@@ -63,9 +63,9 @@ export function partsOf(cut: Cut): Part[] {
 }
 
 /**
- * Ranges that lie behind one another as one piece of work, because an insert and the merges of its part cost more than a
- * range: about as many as one insert takes, but so that each of `readers` connections has a piece. Pieces of a table are
- * of one size, so that none is left over at the end. `isAlike`: they may be copied by one statement.
+ * Ranges that lie behind one another as one piece of work, because an insert and the merges of its part cost more than
+ * a range: about as many as one insert takes, but so that each of `readers` connections has a piece. Pieces of a table
+ * are of one size, so that none is left over at the end. `isAlike`: they may be copied by one statement.
  */
 export function groupParts(parts: readonly Part[], readers: number, isAlike: (a: Part, b: Part) => boolean): Part[][] {
   const most = Math.max(1, Math.floor(parts.length / readers));

@@ -1,8 +1,9 @@
 /**
- * The copy of the tables that the stream then continues. Each table is cut into ranges of pages with a mark each; ranges
- * that lie behind one another are one batch with a lane of its own. Ranges that were not durable when a worker ended are copied in a newer snapshot, and
- * the durable ones are looked through for rows that came into them since. Such rows have the version of their snapshot's
- * position: the stream, which begins further back, cannot replace them by what it says of the time before.
+ * The copy of the tables that the stream then continues. Each table is cut into ranges of pages with a mark each;
+ * ranges that lie behind one another are one batch with a lane of its own. Ranges that were not durable when a worker
+ * ended are copied in a newer snapshot, and the durable ones are looked through for rows that came into them since.
+ * Such rows have the version of their snapshot's position: the stream, which begins further back, cannot replace them
+ * by what it says of the time before.
  */
 import type pg from "pg";
 import { marks } from "../../marks.ts";
@@ -221,8 +222,8 @@ class Reader {
   }
 
   /**
-   * Gives the rows of the ranges to the outlet in pieces, in one lane. The last one has the marks: when it is durable, all
-   * before it are. Copies of one reader must follow one another.
+   * Gives the rows of the ranges to the outlet in pieces, in one lane. The last one has the marks: when it is durable,
+   * all before it are. Copies of one reader must follow one another.
    */
   async copy(work: Work, { snapshot, since }: Shown, outlet: Outlet): Promise<void> {
     const { plan, into, isExact, parts, isDone } = work;

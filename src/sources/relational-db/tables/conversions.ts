@@ -15,8 +15,8 @@ export type Scalar = {
    */
   readonly convert: (text: string) => string;
   /**
-   * SQL of Postgres over a column: the same value as `convert` makes of it, printed so that the TabSeparated parser reads
-   * it right. NULL stays NULL, which the parser takes for the zero value of a type that is not `nullable`.
+   * SQL of Postgres over a column: the same value as `convert` makes of it, printed so that the TabSeparated parser
+   * reads it right. NULL stays NULL, which the parser takes for the zero value of a type that is not `nullable`.
    */
   readonly printed?: (column: string, nullable: boolean) => string;
   /** SQL that says which texts are stored as NULL; NULL itself by default. */
@@ -129,8 +129,8 @@ export function convertScalar(scalar: Scalar, x: string, nullable: boolean): str
 }
 
 /**
- * An Array from `{...}`: elements in the order of storage. A value of several dimensions is flattened, as `unnest` does;
- * lower bounds are left out. NULL elements are zero values without `nullable`; NULL itself must come as ''.
+ * An Array from `{...}`: elements in the order of storage. A value of several dimensions is flattened, as `unnest`
+ * does; lower bounds are left out. NULL elements are zero values without `nullable`; NULL itself must come as ''.
  */
 export function convertArray(element: Scalar, x: string, delimiter: string, nullable: boolean): string {
   const body = `if(startsWith(${x}, '['), substring(${x}, position(${x}, '=') + 1), ${x})`;

@@ -12,7 +12,8 @@ export class DestinationTables {
 
   /**
    * Makes the table that a copy fills, and answers its name: the table itself, or another one beside it while the table
-   * has an older copy that readers still see. `isExact`: its columns are those of the plan, also in a table of the user.
+   * has an older copy that readers still see. `isExact`: its columns are those of the plan, also in a table of the
+   * user.
    */
   async prepare(plan: TablePlan, copyId: string): Promise<{ into: string; isExact: boolean }> {
     const comments = await this.#comments(plan);

@@ -1,6 +1,6 @@
 /**
- * What the pipe knows of each of its tables, kept as marks: the columns as the stream has them by now (the source itself
- * may be further), whether its copy is complete, and why it is stopped if it is.
+ * What the pipe knows of each of its tables, kept as marks: the columns as the stream has them by now (the source
+ * itself may be further), whether its copy is complete, and why it is stopped if it is.
  */
 import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
