@@ -104,7 +104,7 @@ async function load(service: Parameters<typeof query>[0], from: number, count: n
 }
 
 /**
- * Seconds to copy a folder and write it to the disk. The engine is at work in it, and may remove what is being copied.
+ * Seconds to copy a folder and sync it to the disk. The engine is running on it, and may remove files during the copy.
  */
 async function copied(from: string, to: string): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {

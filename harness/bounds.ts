@@ -1,6 +1,6 @@
 /** Seeds and bounds of soaks, from the environment. */
 
-/** A whole number. Throws when the variable holds something else. */
+/** A whole number. Throws when the variable has another value. */
 export function numberOf(name: "SEED" | "SECONDS" | "ROUNDS" | "COUNT" | "RUNS", fallback: number): number {
   const text = process.env[name];
   if (text === undefined || text === "") return fallback;

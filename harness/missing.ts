@@ -1,4 +1,4 @@
-/** A tool that this machine does not have. The message says in one sentence how to get it. */
+/** A tool that this machine lacks. The message says in one sentence how to install it. */
 export class MissingTool extends Error {
   override readonly name = "MissingTool";
 }

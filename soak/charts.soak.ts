@@ -1,4 +1,4 @@
-/** Random charts over random tables for a while: a real engine against plain computation over the same rows. */
+/** Random charts over random tables for a limited time: a real engine against plain computation over the same rows. */
 import { numberOf, seedOf } from "../harness/bounds.ts";
 import { compareCharts } from "../harness/charts/compare.ts";
 import { startEngine } from "../harness/engine/chart-engine.ts";

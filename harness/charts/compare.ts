@@ -1,11 +1,11 @@
-/** Asks a real engine for random charts and compares every value with the plain computation. */
+/** Requests random charts from a real engine and compares every value with the plain computation. */
 import { type ChartEngine, chartRoom, type SourceInput } from "../engine/chart-engine.ts";
 import { Dice } from "../random.ts";
 import { type ModelTable, randomTable, tableStatements, timeLists } from "./model.ts";
 import { type PlainChart, plainAnswer, randomChart } from "./plain.ts";
 
 /**
- * Around these days clocks change somewhere, often in a strange way: days left out, changes at midnight, by 30 minutes.
+ * Around these days clocks change somewhere, often in an unusual way: skipped days, changes at midnight, by 30 minutes.
  */
 const centers = [
   ...["2024-03-31", "2024-10-27", "2011-12-30", "1995-01-01", "2010-03-14", "2005-11-06", "2018-11-04", "2026-10-25"],
@@ -15,8 +15,8 @@ const centers = [
 export type Comparison = { readonly charts: number; readonly rows: number };
 
 /**
- * Makes `tables` random tables and asks each for `chartsPerTable` random charts, by every kind of time list. Throws at
- * the first difference, with the request.
+ * Creates `tables` random tables and requests `chartsPerTable` random charts of each, with every kind of time list.
+ * Throws at the first difference, with the request.
  */
 export async function compareCharts(
   engine: ChartEngine,

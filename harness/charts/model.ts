@@ -1,4 +1,4 @@
-/** Random tables of rows with times, values and groups, and the statements that make them. */
+/** Random tables of rows with times, values and groups, and the statements that create them. */
 import type { Dice } from "../random.ts";
 
 export type ModelRow = {
@@ -25,7 +25,7 @@ const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const second = 1_000_000_000n;
 
-/** Lists of time expressions whose finest member is `ts`: all of them say the same of which rows count. */
+/** Lists of time expressions whose finest member is `ts`: all of them select the same rows. */
 export const timeLists = [
   "ts",
   "toStartOfHour(ts), ts",
@@ -72,7 +72,7 @@ export function randomTable(dice: Dice, name: string, centerMs: number, count: n
   return { name, type, digits, sorted: dice.pick(orders), rows };
 }
 
-/** The statements that make the table, and its rows as lines of JSON. */
+/** The statements that create the table, and its rows as lines of JSON. */
 export function tableStatements(
   database: string,
   table: ModelTable,

@@ -1,5 +1,5 @@
 /**
- * Random charts over random tables, and what they must answer: computed plainly from the rows by the rules in
+ * Random charts over random tables, and their expected results: computed directly from the rows by the rules in
  * `docs/charts.md`, without any code of the charts room. Wall clocks are read with `Intl`.
  */
 import type { RequestInput } from "../engine/chart-engine.ts";
@@ -71,7 +71,7 @@ export function randomChart(dice: Dice, sourceId: string, centerMs: number, zone
 
 export type PlainAnswer = Map<string, { readonly values: readonly (number | null)[] }>;
 
-/** The answer, by begin of the bucket and group. */
+/** The expected result, by start of the bucket and group. */
 export function plainAnswer({ rows }: ModelTable, { request, series, groupOf }: PlainChart): PlainAnswer {
   const { startTime, endTime, granularity, timezone = "UTC" } = request;
   const size = sizesMs[granularity as keyof typeof sizesMs];
@@ -101,14 +101,14 @@ function plainValue({ aggFn, keep, numberOf, level }: PlainSeries, members: read
   return low + (rank - Math.floor(rank)) * (high - low);
 }
 
-/** Where the bucket of an instant begins. */
+/** The start of an instant's bucket. */
 export function bucketOf(ms: number, size: number, zone: string, startMs: number): number {
   if (size <= hourMs || zone === "UTC") {
     const shift = offsetAt(startMs, zone);
     return Math.floor((ms + shift) / size) * size - shift;
   }
   const local = Math.floor((ms + offsetAt(ms, zone)) / size) * size;
-  // A day that has begun goes on, although clocks put back show the day before once more.
+  // A day that has begun continues, although clocks put back show the previous day once more.
   const next = firstInstant(local + size, zone);
   return next <= ms ? next : firstInstant(local, zone);
 }
@@ -117,7 +117,7 @@ export function bucketOf(ms: number, size: number, zone: string, startMs: number
 function firstInstant(local: number, zone: string): number {
   let low = local - 30 * hourMs;
   const shows = (ms: number) => ms + offsetAt(ms, zone) >= local;
-  // Clocks put back may show earlier times again: look in steps no longer than the least change.
+  // Clocks put back may show earlier times again: search in steps no longer than the smallest change.
   while (!shows(low + 900_000)) low += 900_000;
   let high = low + 900_000;
   while (high - low > 1) {
@@ -133,7 +133,7 @@ const offsets = new Map<string, number>();
 
 function offsetAt(ms: number, zone: string): number {
   if (zone === "UTC") return 0;
-  // No clocks change within a minute but at its begin; a few did before 1972.
+  // Clocks change only at the start of a minute; a few did not before 1972.
   const key = `${zone} ${Math.floor(ms / 1000)}`;
   const known = offsets.get(key);
   if (known !== undefined) return known;

@@ -48,7 +48,7 @@ export async function startFauxqs(): Promise<TestStore & { readonly sqsEndpoint:
   };
 }
 
-/** Throws MissingTool where there is none. */
+/** Throws MissingTool when it is not installed. */
 export async function startVersitygw(): Promise<TestStore> {
   requireTool(versitygwMissing);
   const folder = mkdtempSync(join(tmpdir(), "millrace-s3-"));

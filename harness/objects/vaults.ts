@@ -22,7 +22,7 @@ export async function startFauxqs(): Promise<Vault> {
   return { endpoint, [Symbol.asyncDispose]: () => app.close() };
 }
 
-/** Throws MissingTool where there is none. */
+/** Throws MissingTool when it is not installed. */
 export async function startVersitygw(): Promise<Vault> {
   requireTool(versitygwMissing);
   const folder = mkdtempSync(join(tmpdir(), "millrace-versitygw-"));

@@ -1,4 +1,4 @@
-/** versitygw, a real S3 server, where the machine has it. */
+/** versitygw, a real S3 server, where it is installed. */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";

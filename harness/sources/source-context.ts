@@ -15,7 +15,7 @@ export const testDestination: TableDestination = {
 
 type Groups = "ledger" | "progress" | "destination";
 
-/** A context with other members than the usual ones, in the groups too. */
+/** A context with some members replaced, in the groups too. */
 export type OwnContext<D extends Durable = Durable> = Partial<Omit<SourceContext<D>, Groups>> & {
   readonly [G in Groups]?: Partial<SourceContext<D>[G]>;
 };
@@ -53,7 +53,7 @@ export function keptMarks<D extends Durable>(
   return {
     marks: async <K extends keyof D["marks"] & string>(keys: readonly K[]) => {
       const found = Object.fromEntries([...stored].filter(([key]) => keys.some((wanted) => wanted === key)));
-      // As they come from the control plane.
+      // As the control plane sends them.
       const sent = JSON.stringify(Object.entries(forms.readMarks(found)));
       return new Map<string, D["marks"][K]>(JSON.parse(sent));
     },

@@ -15,7 +15,9 @@ import type { DurableShapes } from "../../src/sources/durable.ts";
 import type { Batch, Insert, RejectedRecord, Source } from "../../src/sources/source.ts";
 import type { Intent as StoredIntent } from "../../src/store/ledger.ts";
 
-/** What stays when a worker dies, as JSON in its stored forms: the source's own upstream is the test's business. */
+/**
+ * What survives a worker's death, as JSON in its stored forms; the source's own upstream is the test's responsibility.
+ */
 export class World {
   readonly intents = new Map<string, StoredIntent>();
   readonly checkpoints = new Map<string, Json>();
@@ -187,7 +189,7 @@ function copy<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-/** Makes stored data what it was in version 0. */
+/** Converts stored data to the form of version 0. */
 function withoutVersions(world: World): void {
   const strip = <T>(value: T): T =>
     JSON.parse(JSON.stringify(value), (_, member: unknown) => {

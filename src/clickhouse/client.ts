@@ -139,7 +139,7 @@ function settingText(value: string | number | boolean): string {
   return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
 }
 
-/** What a summary header says; zero where it says nothing. */
+/** The content of a summary header; zero for missing values. */
 export function parseSummary(header: string | string[] | undefined): Summary {
   let fields: Record<string, string> = {};
   try {

@@ -1,11 +1,11 @@
-/** Answers that are compressed on their way, for callers that ask for it. */
+/** Compresses responses for callers that ask for it. */
 import type { Readable } from "node:stream";
 import { constants, createGzip } from "node:zlib";
 
-/** Less text than this is sent as it is: it fits into one packet. */
+/** Shorter text is not compressed: it fits into one packet. */
 const leastBytes = 1400;
 
-/** Whether an Accept-Encoding header wants gzip. */
+/** True when an Accept-Encoding header asks for gzip. */
 export function wantsGzip(header: string | string[] | undefined): boolean {
   const weights = new Map<string, number>();
   for (const part of String(header ?? "")
@@ -18,7 +18,7 @@ export function wantsGzip(header: string | string[] | undefined): boolean {
   return (weights.get("gzip") ?? weights.get("*") ?? 0) > 0;
 }
 
-/** Whether text in pieces is long enough to be worth it. */
+/** True when the text is long enough for compression. */
 export function isWorthIt(pieces: readonly (string | Buffer)[]): boolean {
   let length = 0;
   for (const piece of pieces) {
@@ -28,9 +28,9 @@ export function isWorthIt(pieces: readonly (string | Buffer)[]): boolean {
   return false;
 }
 
-/** The text as gzip. An error or an end of either stream ends the other one too. */
+/** The text as gzip. An error or the end of either stream ends the other one too. */
 export function gzipped(source: Readable): Readable {
-  // Rows repeat their names: the fastest level already leaves a tenth.
+  // Rows repeat their names: the fastest level already reduces them to a tenth.
   const gzip = createGzip({ level: constants.Z_BEST_SPEED });
   source.once("error", (error) => gzip.destroy(error));
   gzip.once("close", () => source.destroy());

@@ -40,7 +40,7 @@ export type ServerOptions = Admission & {
   readonly checkEveryMs?: number;
 };
 
-/** When to try again what has no room or no running service now. */
+/** When to retry a request for which there is no capacity or no running service. */
 const retryAfterSeconds = 5;
 const requestTimeoutMs = 60_000;
 const headersTimeoutMs = 30_000;

@@ -1,11 +1,11 @@
-/** Names that may have been meant by one that nobody knows. */
+/** Suggestions for an unknown name. */
 
-/** Names that are compared with one that is unknown. */
+/** Maximum number of names compared with an unknown one. */
 const maxCandidates = 1000;
 
 /**
- * Up to three candidates that begin with the name or are within a third of its length of edits, nearest first; case
- * does not count. Looks at the first `maxCandidates`.
+ * Up to three candidates that begin with the name or differ from it by at most a third of its length in edits, nearest
+ * first, ignoring case. Checks the first `maxCandidates`.
  */
 export function nearMatches(name: string, candidates: readonly string[]): string[] {
   const wanted = name.slice(0, 64).toLowerCase();
@@ -24,7 +24,7 @@ export function nearMatches(name: string, candidates: readonly string[]): string
     .map(({ candidate }) => candidate);
 }
 
-/** Edits from one text to the other, or some number above `limit` when there are more. */
+/** Number of edits from one text to the other, or a number above `limit` when there are more. */
 function edits(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);

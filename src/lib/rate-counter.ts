@@ -35,7 +35,7 @@ export class RateCounter {
     return this.#windows.size;
   }
 
-  /** Hits of the key's window, without counting one. */
+  /** Hits in the key's window, without counting one. */
   hitsOf(key: string): number {
     const window = this.#windows.get(key);
     return window === undefined || window.endsAt <= this.#now() ? 0 : window.hits;

@@ -1,6 +1,6 @@
 /**
- * What a pipe keeps in the ledger, between the worker's values and the store's JSON: the shapes of its kind of source,
- * and around them what the runner freezes. Only the control plane loads this; a worker loads its types.
+ * Converts what a pipe keeps in the ledger between the worker's values and the store's JSON: the shapes of its kind of
+ * source, and the members that the runner adds. Only the control plane loads this file; a worker loads its types.
  */
 import * as z from "zod/mini";
 import type { Json } from "../lib/json.ts";
@@ -20,10 +20,10 @@ export const frozenShape = z.object({
   token: z.string(),
   /** Engine settings of each insert. */
   settings: z.array(z.record(z.string(), z.union([z.string(), z.number()]))),
-  /** The worker that saved this, by its run and its number in it. */
+  /** The worker that saved this, by its run and its index in it. */
   run: z.string(),
   replica: z.int(),
-  /** The run in which the batch, or the refused one that it stands for, was begun. */
+  /** The run in which the batch, or the refused one that it replaces, was begun. */
   since: z.string(),
 });
 
@@ -41,7 +41,7 @@ export type Confirmation<D extends Durable = Durable> = Omit<StoredConfirmation,
   readonly marks: D["marks"];
 };
 
-/** Reads and writes what pipes of one kind keep. Reading throws STORED_STATE_UNREADABLE. */
+/** Reads and writes the ledger of pipes of one kind. Reading throws STORED_STATE_UNREADABLE. */
 export class StoredForms {
   readonly #shapes: DurableShapes;
 
@@ -70,7 +70,7 @@ export class StoredForms {
     return mapped(stored, (json, lane) => readStored(this.#shapes.checkpoint, json, `position of ${lane}`));
   }
 
-  /** A mark without a shape is an error of ours: TypeError. */
+  /** A mark without a shape is a bug: throws TypeError. */
   writeMarks(marks: Readonly<Record<string, Json>>): Record<string, Json> {
     return mapped(marks, (mark, key) => {
       shapeOfMark(this.#shapes, key);

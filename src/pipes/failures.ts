@@ -63,7 +63,7 @@ const sourceCodes = codesOf("S3_ERROR", "RECEIVED_ERROR_FROM_REMOTE_IO_SERVER", 
 /** What the engine appends when a materialized view failed. A quote ends any text that a row may have supplied. */
 const failedInView = /: while pushing to view [^'"]+\. \([A-Z_\d]+\)(?: \(version [^'"]*\))?\s*$/;
 
-/** Neither time nor another attempt helps. */
+/** True for an error that neither time nor another attempt can resolve. */
 export function isFinal(error: unknown): error is AppError {
   return error instanceof AppError && (error.code === "SOURCE_LOST" || error.code === "STORED_STATE_UNREADABLE");
 }

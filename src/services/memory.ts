@@ -1,4 +1,4 @@
-/** What a service may use of the memory, and what a user has to know about it. */
+/** The memory limit of a service, and the note for a user when it differs from the requested one. */
 import { totalmem } from "node:os";
 import type { Service } from "../store/services.ts";
 
@@ -6,12 +6,12 @@ import type { Service } from "../store/services.ts";
 const machineShare = 0.9;
 const bytesPerGb = 2 ** 30;
 
-/** The engine's limit: what the service is given, and no more than the machine can give. */
+/** The engine's limit: the service's memory, but at most what the machine can provide. */
 export function memoryBytes({ maxReplicaMemoryGb }: Pick<Service, "maxReplicaMemoryGb">, machine = totalmem()): number {
   return Math.floor(Math.min(maxReplicaMemoryGb * bytesPerGb, machine * machineShare));
 }
 
-/** A sentence when the limit is not the one that was asked for; `runningGb` is that of the engine that runs. */
+/** A sentence when the limit differs from the requested one; `runningGb` is the running engine's. */
 export function memoryNote(
   service: Pick<Service, "maxReplicaMemoryGb">,
   runningGb: number | undefined,

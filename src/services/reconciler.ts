@@ -131,7 +131,7 @@ export class ServicesReconciler {
   }
 
   /**
-   * The engine takes users and memory when it starts. A moment without queries is enough for a new start, which nobody
+   * The engine reads users and memory at start. A moment without queries is enough for a restart that no client
    * notices.
    */
   async #renew(row: Service, engine: RunningEngine): Promise<void> {

@@ -9,9 +9,9 @@ export type RunningEngine = {
   readonly address: ClickHouseAddress;
   /** The same with the rights of a read-only user. */
   readonly readerAddress: ClickHouseAddress;
-  /** False when users or memory of the service are not those that the engine was started with: then it starts anew. */
+  /** False when users or memory of the service differ from those at the engine's start: then it is restarted. */
   readonly isCurrent: (service: Service) => Promise<boolean>;
-  /** The `maxReplicaMemoryGb` that it was started with. */
+  /** The `maxReplicaMemoryGb` at its start. */
   readonly memoryGb: number;
   /** For requests that the gateway forwards. */
   readonly front: FrontAddress;

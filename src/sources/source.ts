@@ -12,12 +12,11 @@ import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import type { DurableShapes } from "./durable.ts";
 
 /**
- * What a kind of source keeps in the ledger of its pipes, which outlives the program. The types follow from the schemas
- * in the connector's `durable.ts` (`DurableOf`), so that everything that is written is JSON and was checked when it is
- * read.
+ * What a kind of source keeps in the ledger of its pipes, which outlives the process. The types follow from the schemas
+ * in the connector's `durable.ts` (`DurableOf`), so that everything written is JSON and is checked when it is read.
  */
 export type Durable = {
-  /** What a batch is built from again. */
+  /** The members from which a batch is rebuilt. */
   readonly replay: JsonObject;
   /** Position of a lane. */
   readonly checkpoint: Json;
@@ -92,11 +91,11 @@ export type RejectedRecord = {
   readonly position?: string;
   readonly message: string;
   readonly raw?: string;
-  /** How many rows it stands for (default 1). */
+  /** Number of rows that it represents (default 1). */
   readonly rows?: number;
 };
 
-/** How many rows the records stand for. */
+/** Number of rows that the records represent. */
 export function rejectedRows(records: readonly RejectedRecord[]): number {
   return records.reduce((rows, record) => rows + (record.rows ?? 1), 0);
 }
@@ -105,7 +104,7 @@ export function rejectedRows(records: readonly RejectedRecord[]): number {
 export type InsertFailure = {
   /**
    * `data`: these bytes will never load. `source`: reading them failed, after several attempts. `destination`: the
-   * table or a view on it has refused them for a while; only told to a source that owns its tables.
+   * table or a view on it has refused them for a while; only reported to a source that owns its tables.
    */
   readonly kind: "data" | "source" | "destination";
   /** Numeric code of the engine. */
@@ -167,7 +166,7 @@ export type SourceLedger<D extends Durable = Durable> = {
   reject(records: readonly RejectedRecord[]): Promise<void>;
 };
 
-/** What the source says of itself while it runs. */
+/** What the source reports about itself while it runs. */
 export type SourceProgress = {
   /** The source has just answered: this ends an outage, also when there is nothing new. */
   answered(): void;
@@ -182,12 +181,12 @@ export type SourceProgress = {
   report(gauges: Readonly<Record<string, number>>): void;
 };
 
-/** What the pipe fills, and the way to it. */
+/** The destination of the pipe, and access to it. */
 export type DestinationAccess = {
   readonly target: Destination;
   /** A plain query on the destination service. Wakes it: not for polling. */
   readonly query: Query;
-  /** A statement that answers nothing, for connectors that own their tables. */
+  /** A statement without a result, for connectors that own their tables. */
   readonly command: (sql: string) => Promise<void>;
   /** For an error of `command`: the engine's message when the statement can never succeed. */
   refusal(error: unknown): string | undefined;
@@ -207,7 +206,7 @@ export type TargetTable = {
 /** One table, whose columns the pipe's definition names. */
 export type TableDestination = TargetTable & { readonly kind: "table" };
 
-/** Tables that the connector makes and changes itself. It can give one of them up while the others go on. */
+/** Tables that the connector creates and changes itself. It can give one of them up while the others continue. */
 export type OwnedDestination = {
   readonly kind: "owned";
   readonly database: string;
@@ -235,7 +234,7 @@ export interface Source<D extends Durable = Durable> extends AsyncDisposable {
   acknowledge(batch: Batch<D>): Promise<void>;
 }
 
-/** What a connector does, within its own types; `defineConnector` makes a `Connector` of it. */
+/** The operations of a connector, with its own types; `defineConnector` turns it into a `Connector`. */
 export type TypedConnector<Config> = {
   /** Connects and authenticates; with `validateSamples` also reads samples. Throws AppError SOURCE_* on failure. */
   check(config: Config, options: CheckOptions, signal: AbortSignal): Promise<void>;
@@ -246,9 +245,7 @@ export type TypedConnector<Config> = {
   cleanUp?(config: Config, pipe: CleanUpOptions, signal: AbortSignal): Promise<void>;
 };
 
-/**
- * Loaded only when a pipe of its kind is created or run. Its configuration is what the request's schema let through.
- */
+/** Loaded only when a pipe of its kind is created or run. Its configuration was accepted by the request's schema. */
 export type Connector = TypedConnector<JsonObject>;
 
 /** A field of the source's samples, with the type that the engine infers. */

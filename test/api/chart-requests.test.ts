@@ -1,4 +1,4 @@
-/** What a chart request may say: misspelt members are refused, mistakes are told once. */
+/** Validation of chart requests: misspelt members are refused, each mistake is reported once. */
 import { expect, test } from "vitest";
 import { chartQuery, seriesRequest, unknownMembersOf } from "../../src/api/charts.ts";
 

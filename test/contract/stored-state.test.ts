@@ -1,6 +1,6 @@
 /**
- * What pipes keep in the store outlives the program: a version reads what the versions before it have written, and no
- * stored shape changes unnoticed.
+ * The stored state of pipes outlives the program: each version reads what earlier ones have written, and no stored
+ * shape changes unnoticed.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -90,13 +90,13 @@ test("no mark's key begins with another mark's", () => {
 
 type Sample = { readonly kind: string; readonly table: string; readonly key: string; readonly stored: Json };
 
-/** Rows that the tables of 826d3ae had in runs with real peers: one of each form. Nothing in them has a version. */
+/** Rows from the tables of 826d3ae in runs with real peers: one of each form. None of them has a version. */
 const samples = readFileSync(new URL("stored/826d3ae.jsonl", import.meta.url), "utf8")
   .trim()
   .split("\n")
   .map((line) => JSON.parse(line) as Sample);
 
-/** Reads as a worker's start does, and writes what was read. */
+/** Reads as a worker's start does, and writes the result. */
 function rewritten({ kind, table, key, stored }: Sample): Json {
   const forms = new StoredForms(kindOf(kind).durable);
   if (table === "intent") {
@@ -123,7 +123,7 @@ describe("what 826d3ae has stored, before there were versions", () => {
     "is read without losing a member: %s",
     (_, sample) => {
       expect(rewritten(sample)).toEqual(withVersions(sample));
-      // And again, in the form that is written now.
+      // Again, in the current form.
       expect(rewritten({ ...sample, stored: rewritten(sample) })).toEqual(withVersions(sample));
     },
   );

@@ -51,7 +51,7 @@ export class FailedLogins {
     const { hits } = this.#counter.hit(network);
     const ms = delayOf(hits);
     if (ms > 0 && !(await this.#waitInLine(network, ms))) return false;
-    // By now: those that came during the wait count too.
+    // Counted now: failures during the wait count too.
     return this.#counter.hitsOf(network) <= this.#perMinute;
   }
 

@@ -10,7 +10,7 @@ import { namedTags } from "../answer-cache.ts";
 import { gzipped, isWorthIt, wantsGzip } from "../compress.ts";
 import type { Context } from "../context.ts";
 
-/** An answer in another coding is another one for caches. */
+/** For caches, a response with another coding is a different one. */
 const gzipSuffix = '-gzip"';
 
 export function chartHandlers(charts: Charts) {
@@ -64,7 +64,7 @@ function metaText(request: ChartRequest, outcome: Outcome, elapsedMs: number): s
   return `,"meta":${JSON.stringify(metaOf(outcome, buckets, range, elapsedMs))}}`;
 }
 
-/** A JSON document ends with a brace: what comes before it, and the tail instead. */
+/** A JSON document ends with a brace, which the tail replaces. */
 function withTail(pieces: readonly (string | Buffer)[], tail: string): (string | Buffer)[] {
   const last = pieces.at(-1) ?? "";
   const open = typeof last === "string" ? last.slice(0, -1) : last.subarray(0, -1);
@@ -73,7 +73,7 @@ function withTail(pieces: readonly (string | Buffer)[], tail: string): (string |
 
 const maxHeaderBytes = 4_000;
 
-/** As many as a header has room for. */
+/** As many as fit into a header. */
 function shortened(warnings: readonly string[]): string[] {
   let room = maxHeaderBytes;
   return warnings

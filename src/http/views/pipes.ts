@@ -19,7 +19,7 @@ export function pipeRecordOf(pipe: Pipe): z.input<typeof pipeRecord> {
   };
 }
 
-/** In a list: what the store knows, without the gauges of running workers. */
+/** In a list: the stored facts, without the gauges of running workers. */
 export function listedPipeOf(pipe: Pipe, counters: Readonly<Record<string, number>>): z.input<typeof pipeDetails> {
   const error = pipe.lastError === null ? {} : { lastError: pipe.lastError };
   return { ...pipeRecordOf(pipe), ...error, progress: counters };

@@ -14,7 +14,7 @@ export type LiveFacts = {
   readonly diskProblem: string | undefined;
   /** A sentence when the service is unreachable, because its port could not be opened. */
   readonly endpointProblem: string | undefined;
-  /** A sentence when the limit of memory is not the one that was asked for. */
+  /** A sentence when the memory limit differs from the requested one. */
   readonly memoryNote: string | undefined;
 };
 

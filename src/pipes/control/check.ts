@@ -163,7 +163,7 @@ function queryOf(client: ClickHouseClient, signal: AbortSignal): Query {
 
 async function checkDestination(client: ClickHouseClient, request: CheckRequest): Promise<void> {
   if (request.managedTable === undefined) return;
-  // A connector knows what tables of its own must be, and looks itself.
+  // A connector knows the required form of its own tables and checks them itself.
   if (request.table.kind === "owned") return;
   const target = request.table;
   const { database, table } = target;

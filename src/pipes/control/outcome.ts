@@ -1,17 +1,16 @@
-/** What a pipe that has read everything ends as: what it loaded and what it did not is said in one sentence. */
+/** The final state of a pipe that has read everything, with one sentence about what it loaded and what it did not. */
 import type { Shown } from "./state.ts";
 
 export type OutcomeFacts = {
   readonly counters: Readonly<Partial<Record<string, number>>>;
-  /** Where refused rows and objects are written, or undefined for a source with several tables. */
+  /** The table of refused rows and objects; undefined for a source with several tables. */
   readonly errorTable: string | undefined;
   /** True for a source that reads objects. */
   readonly readsObjects: boolean;
 };
 
 /**
- * `Completed`, without a sentence when everything was loaded. `Failed` when something came in and nothing of it was
- * loaded.
+ * `Completed`, without a sentence when everything was loaded. `Failed` when there was input and none of it was loaded.
  */
 export function outcomeOf({ counters, errorTable, readsObjects }: OutcomeFacts): Shown {
   const count = (name: string) => counters[name] ?? 0;
@@ -32,7 +31,7 @@ function objectsPart(count: Count): string[] {
   return [`${failed} of ${failed + count("filesLoaded")} objects could not be read`];
 }
 
-/** An object that could not be read counts as one error, unless its rows were looked at one by one. */
+/** An object that could not be read counts as one error, unless its rows were checked individually. */
 function rowsPart(count: Count): string[] {
   const rows = count("fetchedRows") - count("sentRows");
   if (rows <= 0) return [];

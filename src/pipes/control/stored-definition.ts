@@ -1,6 +1,6 @@
 /**
- * The definition of a pipe as its row has it: JSON in columns, which migrations of the database version. It is checked
- * before a worker gets it, so that what another version wrote fails the pipe with a reason.
+ * The stored definition of a pipe: JSON in columns, which the database migrations version. It is checked before a
+ * worker receives it, so that a definition of another version fails the pipe with a reason.
  */
 import * as z from "zod/mini";
 import { AppError } from "../../lib/errors.ts";
@@ -39,7 +39,7 @@ export const definitionShapes = {
   settings: z.record(text, z.union([z.number(), z.boolean()])),
 } satisfies { readonly [P in keyof Pipe]?: z.core.$ZodType<Pipe[P]> };
 
-/** What this version cannot read of a definition, for the user; undefined when all is well. */
+/** What this version cannot read in a definition, as a sentence for the user; undefined when it is valid. */
 export function problemOf(pipe: Stored, config: JsonObject): string | undefined {
   try {
     requireReadable(pipe, config);

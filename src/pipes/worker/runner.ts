@@ -30,8 +30,8 @@ import type { EngineSettings } from "./settings.ts";
 const maxSourceAttempts = 4;
 
 /**
- * Part of the time after which a destination fails the pipe: then a source that owns its tables gives up the table
- * alone.
+ * Share of the time after which a destination fails the pipe: after this share, a source that owns its tables gives up
+ * only the table.
  */
 const isolatedShare = 1 / 60;
 
@@ -47,7 +47,7 @@ export type RunnerParts<D extends Durable = Durable> = {
   readonly health: Health;
   readonly settings: EngineSettings;
   readonly concurrency: number;
-  /** The source has tables of its own, and can give one up while the others go on. */
+  /** The source owns its tables, and can give one up while the others continue. */
   readonly ownsTables: boolean;
   readonly limits: Limits;
   readonly worker: { readonly run: string; readonly index: number };
@@ -225,7 +225,7 @@ export class Runner<D extends Durable = Durable> {
     return await retry(work, { signal: this.#signal, backoff: this.#backoff(), classify });
   }
 
-  /** Outages are waited for. A lost source, stored state that cannot be read, and a bug of ours fail the pipe. */
+  /** Outages are waited for. A lost source, unreadable stored state, and a bug of ours fail the pipe. */
   #assertPasses(error: unknown): undefined {
     if (error instanceof PipeFailure) throw error;
     if (error instanceof TypeError || error instanceof RangeError) throw error;

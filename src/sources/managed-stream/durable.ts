@@ -1,4 +1,4 @@
-/** What a Kinesis pipe keeps in its ledger. Positions are texts, see `reading/position.ts`. */
+/** The ledger of a Kinesis pipe. Positions are texts, see `reading/position.ts`. */
 import * as z from "zod/mini";
 import type { DurableOf, Stored } from "../durable.ts";
 
@@ -16,7 +16,7 @@ const range = z.object({
 /** The batch that marks a shard as finished. */
 const end = z.object({ shard: z.string(), end: z.literal(true) });
 
-/** Where the pipe begins. `known`: the shards of that moment. `closed`: those that had nothing newer than LATEST. */
+/** Where the pipe begins. `known`: the shards at that moment. `closed`: those with nothing newer than LATEST. */
 const start = z.object({
   type: z.enum(["TRIM_HORIZON", "LATEST", "AT_TIMESTAMP"]),
   ms: z.number(),

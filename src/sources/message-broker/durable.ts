@@ -1,4 +1,4 @@
-/** What a Kafka pipe keeps in its ledger. */
+/** The ledger of a Kafka pipe. */
 import * as z from "zod/mini";
 import type { DurableOf, Stored } from "../durable.ts";
 
@@ -7,12 +7,12 @@ const range = z.object({
   topic: z.string(),
   partition: z.int(),
   topicId: z.string(),
-  /** Offsets of the first and last message; absent when the lane only moved on. */
+  /** Offsets of the first and last message; absent when the lane only advanced. */
   first: z.optional(z.int()),
   last: z.optional(z.int()),
-  /** Where the lane is read on afterwards. */
+  /** The lane's next offset afterwards. */
   next: z.int(),
-  /** Largest message in bytes when the batch was begun. */
+  /** Maximum message size in bytes when the batch was begun. */
   limit: z.number(),
   /** Offsets of messages that the engine refused, by the reason. */
   refused: z.optional(z.record(z.string(), z.array(z.union([z.number(), z.string()])))),

@@ -22,7 +22,7 @@ export class Lag {
     this.#report = report;
   }
 
-  /** How many partitions this worker reads. */
+  /** Sets the number of partitions that this worker reads. */
   assigned(partitions: number): void {
     this.#assigned = partitions;
   }
@@ -74,7 +74,7 @@ export class Lag {
       gauges[`lagMessages:${name}`] = behind;
       gauges[`lagSeconds:${name}`] = behind === 0 || durableAt === 0 ? 0 : Math.round((now - durableAt) / 1000);
     }
-    // Unknown is not zero: the sum is told when every partition has answered.
+    // Unknown is not zero: the sum is reported once every partition has answered.
     const isKnown = this.#assigned > 0 && this.#lanes.size >= this.#assigned;
     this.#report(isKnown ? { ...gauges, lagMessages: messages } : gauges);
   }

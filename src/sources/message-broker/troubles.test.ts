@@ -20,7 +20,7 @@ test("a partition that stays unreadable is reported after five seconds, until it
   ]);
   troubles.worked("t/0");
   expect(warnings.get("partition:t/0")).toBeUndefined();
-  // It begins anew.
+  // The time starts again.
   troubles.failed("t/0", "LEADER_NOT_AVAILABLE");
   expect(warnings.get("partition:t/0")).toBeUndefined();
 });

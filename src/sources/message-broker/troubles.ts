@@ -1,6 +1,6 @@
-/** Partitions that have not been readable for a while: a state that passes in a moment is no news. */
+/** Reports partitions that have been unreadable for a while; shorter failures are not reported. */
 
-/** Elections of leaders and restarts of brokers take less. */
+/** Elections of leaders and restarts of brokers take less time. */
 const quietMs = 5_000;
 
 type Trouble = { readonly since: number; readonly what: string };
@@ -16,7 +16,7 @@ export class PartitionTroubles {
     this.#now = now;
   }
 
-  /** The partition cannot be read now. `what` is its error, or why nobody can be asked. */
+  /** The partition cannot be read now. `what` is its error, or the reason why no broker can be asked. */
   failed(lane: string, what: string): void {
     const since = this.#troubles.get(lane)?.since ?? this.#now();
     this.#troubles.set(lane, { since, what });

@@ -1,4 +1,4 @@
-/** What a pipe of object storage keeps in its ledger. */
+/** The ledger of an object storage pipe. */
 import * as z from "zod/mini";
 import type { DurableOf, Stored } from "../durable.ts";
 import { objectFormats } from "./object-formats.ts";
@@ -13,31 +13,31 @@ const rejectedRecord = z.object({
   rows: z.optional(z.int()),
 });
 
-/** A batch: versions of objects that are loaded by one statement. */
+/** A batch: object versions that one statement loads. */
 const pack = z.object({
   files: z.array(file),
   format: z.enum(objectFormats),
   /** Everything in one block: readers see all of it or nothing (per partition). */
   oneBlock: z.boolean(),
-  /** Bad rows are left out. */
+  /** Bad rows are skipped. */
   lenient: z.boolean(),
   /** Threads that parse; frozen with the rest, though rows and blocks do not depend on it. */
   threads: z.number(),
-  /** A prefix that hardly any other objects have: one LIST of it spares asking for each object's version. */
+  /** A prefix with hardly any other objects: one LIST of it replaces a request for each object's version. */
   folder: z.optional(z.string()),
-  /** Nothing is loaded: the file is given up, and `rejected` says why. */
+  /** Nothing is loaded: the file is given up, and `rejected` gives the reason. */
   givenUp: z.optional(z.boolean()),
   /** Id of the refused batch whose blocks this one completes. */
   continues: z.optional(z.string()),
   rejected: z.optional(z.array(rejectedRecord)),
 });
 
-/** What became of the version of an object. */
+/** The result for an object version. */
 const fileMark = z.object({ etag: z.string(), result: z.enum(["loaded", "failed", "skipped"]) });
 
 export const durable = {
   replay: pack,
-  /** Marks alone say what is done. */
+  /** Marks alone record progress. */
   checkpoint: z.never(),
   /** `cursor:`: the key up to which a replica has finished everything. */
   marks: { "o:": fileMark, "cursor:": z.string() },

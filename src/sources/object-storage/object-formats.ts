@@ -1,4 +1,4 @@
-/** Formats that objects may have, by their names in the engine. */
+/** Supported formats of objects, by their engine names. */
 export const objectFormats = [
   "JSONEachRow",
   "JSONAsObject",

@@ -1,7 +1,7 @@
 /**
- * A data directory of an earlier version is opened by this one: pipes of every kind go on without loss or double, also
- * with batches that the earlier version had in hand when it was killed. The tree of that version, with its packages, is
- * named by MILLRACE_EARLIER_TREE, such as one made by `git worktree add ../earlier 826d3ae`.
+ * This version opens a data directory of an earlier one: pipes of every kind continue without loss or duplicates, also
+ * with batches in progress when the earlier version was killed. MILLRACE_EARLIER_TREE names the tree of that version,
+ * with its packages, such as one created by `git worktree add ../earlier 826d3ae`.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ if (missing !== undefined) console.warn(`upgrade of pipes: skipped, ${missing}`)
 const part = 60_000;
 const perFile = 5_000;
 
-/** What stands in the ledger, read beside the server. */
+/** The intents in the ledger, read beside the running server. */
 function intents(dataDir: string): { pipe: string; intent: string }[] {
   using db = new DatabaseSync(join(dataDir, "millrace.db"), { readOnly: true });
   return db.prepare("SELECT pipe_id AS pipe, intent FROM pipe_intents").all() as { pipe: string; intent: string }[];
@@ -74,7 +74,7 @@ test.skipIf(missing !== undefined)(
     for (const table of ["orders", "people_current", "files"]) await untilRows(earlier, service, table, part);
     await untilRows(earlier, service, "events", part / 20);
 
-    // Killed while batches are in hand.
+    // Killed while batches are in progress.
     const sending = more(part, 2 * part);
     const pipesAtWork = () => new Set(intents(earlier.dataDir).map(({ pipe }) => pipe)).size;
     await until("two pipes have batches in hand", async () => pipesAtWork() >= 2);

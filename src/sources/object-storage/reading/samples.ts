@@ -8,7 +8,7 @@ import { isVirtual } from "./fields.ts";
 import { isPositional, type ObjectFormat } from "./formats.ts";
 import type { Reading } from "./reading.ts";
 
-/** What samples must fit, and who reads them. */
+/** The destination that samples must fit, and the reader. */
 export type SampleOptions = { readonly destination: TargetTable; readonly query: Query };
 
 const sampleRows = 100;
