@@ -50,7 +50,7 @@ export type ContractCase = {
   open(world: World, at: At): Promise<Source>;
   /** What the rows must be in the end, in any order, one entry per row: of all inserts, or those of `tables`. */
   readonly expected: readonly string[] | (() => readonly string[]);
-  /** The rows that a statement stands for. */
+  /** The rows of a statement. */
   rowsOf(insert: Insert): Promise<readonly string[]>;
   /** Throws like the engine for bad data. */
   readonly engineError?: (rows: readonly string[], settings: EngineSettings) => Error | undefined;
@@ -204,7 +204,7 @@ function withoutVersions(world: World): void {
 /** Hundreds of lives, on a machine that does other things too. */
 const crashTimeoutMs = 60_000;
 
-/** Declares the suite for one source. `make` returns a fresh case, with an upstream of its own. */
+/** Declares the suite for one source. `make` returns a new case, with an upstream of its own. */
 export function describeSource(name: string, make: () => ContractCase | Promise<ContractCase>): void {
   describe(`source contract: ${name}`, { timeout: crashTimeoutMs }, () => {
     let contract: ContractCase;

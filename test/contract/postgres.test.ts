@@ -1,7 +1,7 @@
 /**
- * Postgres under the contract of connectors: the real source, connected to a scripted server, is killed before and after
- * every step of copy and stream. In the end the tables show what the script means, and the slot was never moved over
- * something that was not in them.
+ * Postgres under the contract of connectors: the real source, connected to a scripted server, is killed before and
+ * after every step of copy and stream. In the end the tables show what the script means, and the slot was never moved
+ * over something that was not in them.
  */
 
 import { mappingOf, memoryServer, memorySilenceMs } from "../../harness/postgres/memory/config.ts";

@@ -1,7 +1,7 @@
 /**
- * The part of Postgres that a pipe sees, in memory: tables whose rows have a page and a transaction id, a log of committed
- * transactions, and snapshots. A script changes it by `commit`. It keeps every row that exists now, so it also says what
- * the destination must show in the end.
+ * The part of Postgres that a pipe sees, in memory: tables whose rows have a page and a transaction id, a log of
+ * committed transactions, and snapshots. A script changes it by `commit`. It keeps every row that exists now, so it
+ * also says what the destination must show in the end.
  */
 
 export type Value = string | null;

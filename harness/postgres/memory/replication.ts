@@ -1,7 +1,7 @@
 /**
- * A scripted source: a server on loopback that speaks the protocol of Postgres and has a database in memory behind it. It
- * gives snapshots, copies and one slot, which sends every transaction from its confirmed position on, again after each
- * connection that broke. The script says which transactions are committed at which moment.
+ * A scripted source: a server on loopback that speaks the protocol of Postgres and has a database in memory behind it.
+ * It gives snapshots, copies and one slot, which sends every transaction from its confirmed position on, again after
+ * each connection that broke. The script says which transactions are committed at which moment.
  */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
@@ -12,8 +12,9 @@ import { catalogAnswer, copyAnswer, nothing } from "./statements.ts";
 import { type Answer, type Copied, type Session, SqlError, Wire } from "./wire.ts";
 
 /**
- * `snapshot`: just after the first one was taken. `copy`: when rows of a range have been read. `stream`: when the stream is
- * asked for. `told`: when the client says something on the stream. `confirmed`: when it says that everything is flushed.
+ * `snapshot`: just after the first one was taken. `copy`: when rows of a range have been read. `stream`: when the
+ * stream is asked for. `told`: when the client says something on the stream. `confirmed`: when it says that everything
+ * is flushed.
  */
 export type Moment = "snapshot" | "copy" | "stream" | "told" | "confirmed";
 export type Stage = { readonly at: Moment; readonly work: (database: MemoryDatabase) => void };

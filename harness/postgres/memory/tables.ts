@@ -1,7 +1,7 @@
 /**
- * The destination of a pipe in memory: the tables that its statements make, and the rows of its inserts with the engine's
- * rules. A repeated token is dropped; the newest version of a key is shown. It stands for no more SQL than the connector
- * writes, and throws for anything else.
+ * The destination of a pipe in memory: the tables that its statements make, and the rows of its inserts with the
+ * engine's rules. A repeated token is dropped; the newest version of a key is shown. It stands for no more SQL than the
+ * connector writes, and throws for anything else.
  */
 
 type Row = Record<string, string | null>;
