@@ -39,7 +39,7 @@ try {
 } finally {
   progress("Stopping ...", false);
   await closers.closeAll();
-  progress("Everything is stopped and removed.", true);
+  progress("Everything has been stopped and removed.", true);
 }
 process.exit();
 
@@ -60,11 +60,11 @@ async function demo(): Promise<void> {
   const uploaded = store.putFile("history/flights-3m.parquet", join(data, "flights-3m.parquet"));
   await waitFor(async () => (await api.getService({ params })).state === "running");
   const bytes = await uploaded;
-  say(`  service ${serviceId} is running; ${(bytes / 1e6).toFixed(1)} MB of Parquet wait in s3://${bucket}`);
+  say(`  service ${serviceId} is running; ${(bytes / 1e6).toFixed(1)} MB of Parquet are in s3://${bucket}`);
 
-  heading("Pipe 1: three million flights of 2001, Parquet, one-shot");
+  heading("Pipe 1: three million flights of 2001 from Parquet, one-shot");
   await loadHistory(api, params, store);
-  heading("Pipe 2: new flights every second, newline-delimited JSON, continuous");
+  heading("Pipe 2: new flights every second from newline-delimited JSON, continuous");
   const { ended } = await feedArrivals(api, params, store);
   closers.add("arrivals", () => ended);
 
@@ -138,7 +138,7 @@ async function feedArrivals(api: ApiClient, params: Params, store: ObjectStore):
     const now = await api.getPipe({ params: { ...params, pipeId: pipe.id } });
     const loaded = now.progress.filesLoaded ?? 0;
     const rows = (now.progress.sentRows ?? 0).toLocaleString("en-US");
-    progress(`  ${now.state.padEnd(12)} ${rows} rows, ${loaded} of ${files} files that arrived so far`, loaded >= 10);
+    progress(`  ${now.state.padEnd(12)} ${rows} rows, ${loaded} of ${files} files loaded`, loaded >= 10);
     if (loaded >= 10) return { ended };
     await delay(100, undefined, { signal: stopping.signal });
   }
@@ -195,7 +195,7 @@ async function drawArrivals(credentials: Credentials, sourceId: string): Promise
     granularity: "30s",
     series: [{ sourceId, aggFn: "count", where: "", groupBy: [] }],
   })) as Record<string, number>[];
-  heading("Rows that arrived, per 30 seconds");
+  heading("Rows received, per 30 seconds");
   for (const row of rows) {
     const value = row["series_0.data"] ?? 0;
     say(
@@ -208,19 +208,19 @@ function explain(credentials: Credentials, port: number, password: string, servi
   const { baseUrl, organizationId, keyId, keySecret, accessToken } = credentials;
   const service = `${baseUrl}/v1/organizations/${organizationId}/services/${serviceId}`;
   heading("What to try next");
-  say(`  API pages          ${baseUrl}/docs     metrics  ${baseUrl}/metrics
+  say(`  API documentation  ${baseUrl}/docs  metrics  ${baseUrl}/metrics
   organization       ${organizationId}
   API key            ${keyId}:${keySecret}
   access token       ${accessToken}
   database           http://127.0.0.1:${port}  user default  password ${password}
 
-  # ask the database
+  # query the database
   curl -u 'default:${password}' 'http://127.0.0.1:${port}/' --data 'SELECT origin, count() AS flights FROM flights GROUP BY origin ORDER BY flights DESC LIMIT 5 FORMAT PrettyCompact'
-  # look at the pipes
+  # list the pipes
   curl -u '${keyId}:${keySecret}' '${service}/pipes'
-  # stop the service and start it again: the rows stay
+  # stop the service; '{"command":"start"}' starts it again, and its rows are kept
   curl -u '${keyId}:${keySecret}' -X PATCH -H 'Content-Type: application/json' -d '{"command":"stop"}' '${service}/state'`);
-  if (!once) say("\nCtrl-C stops everything and removes the demo's data.");
+  if (!once) say("\nPress Ctrl-C to stop everything and remove the demo's data.");
 }
 
 async function waitFor(condition: () => Promise<boolean>): Promise<void> {

@@ -36,10 +36,11 @@ function errors(): string {
   );
   return `${note}# Error codes
 
-Interface A answers \`{status, requestId, error, code, issues?}\`, where \`error\` is \`CODE_WORD: sentence\`. Interface B
-answers \`{message, error, code, requestId, issues?}\`. \`issues\` lists every problem as \`{path, message}\`.
+Errors of the management API have the form \`{status, requestId, error, code, issues?}\`, where \`error\` is
+\`CODE_WORD: sentence\`. Errors of the observability API have the form \`{message, error, code, requestId, issues?}\`.
+\`issues\` lists every problem as \`{path, message}\`. A retryable request may succeed later without a change.
 
-| code | status | word on A | retryable | what to do |
+| code | status | code word | retryable | what to do |
 | --- | --- | --- | --- | --- |
 ${rows.join("\n")}
 `;
@@ -51,30 +52,31 @@ function metrics(): string {
   const pipe = "service, pipe_id, pipe_name, pipe_source";
   const rows = [
     row("Service_Info", `${service}, service_name, service_status, database_version`, "One per service."),
-    row("Service_Running", service, "1 while the service runs; a query wakes one that is idle."),
-    row("Service_DiskUsed_Bytes", service, "What the service's tables take on disk, as last known."),
-    row("Service_DiskLimit_Bytes", service, "Quota of disk; absent without one."),
+    row("Service_Running", service, "1 while the service runs, otherwise 0; a query wakes an idle service."),
+    row("Service_DiskUsed_Bytes", service, "Disk use of the service's tables, as last measured."),
+    row("Service_DiskLimit_Bytes", service, "Disk quota of the service; absent without a quota."),
     ...[ageMetric, ...engineMetrics].map(({ name, help }) => row(name, service, help)),
     ...Object.values(tableMetrics).map(({ name, help }) => row(name, `${service}, database, table`, help)),
     row("Pipes_Info", `${pipe}, pipe_state`, "One per pipe."),
     ...pipeMetrics.map(({ name, help, label }) => row(name, label === undefined ? pipe : `${pipe}, ${label}`, help)),
     row("Backup_Verification_Failed", service, "Backups whose last check found damage."),
-    row("Backup_Failed", service, "Attempts on record that ended without a backup."),
+    row("Backup_Failed", service, "Recorded backup attempts that failed."),
     row("Backup_Stored_Bytes", service, "Bytes stored by all backups."),
     row(
       "Backup_LastVerified_Timestamp",
       service,
-      "End of the newest backup that passed its check, seconds since 1970.",
+      "End of the newest backup that passed its check, in seconds since 1970.",
     ),
     row("Control_ResidentMemory_Bytes", "", "Resident memory of the control plane."),
-    row("Loop_ConsecutiveFailures", "loop", "Failed passes of a loop since its last good one."),
+    row("Loop_ConsecutiveFailures", "loop", "Failed passes of a loop since its last successful pass."),
   ];
   return `${note}# Metrics
 
-\`GET /metrics\` is in the text format of Prometheus. Without \`--metrics-token\` it answers this machine only. Scraping wakes
-no service: running engines are asked every 10 seconds, and the numbers of a service that does not run are those of its
-last run (\`Service_Metrics_Timestamp\`). Totals of an engine begin anew when it starts. Statements of Millrace itself count
-too: pipes, charts, backups and the questions of this page.
+\`GET /metrics\` returns the Prometheus text format. Without \`--metrics-token\` it answers clients on this machine only.
+
+Scraping does not wake services. Millrace reads the values of running engines every 10 seconds; for a service that does
+not run it reports the last values (\`Service_Metrics_Timestamp\` is their time). Counters of an engine start at 0 when the
+engine starts. They include Millrace's own statements: pipes, charts, backups and the collection of these metrics.
 
 | name | labels | meaning |
 | --- | --- | --- |
@@ -90,7 +92,7 @@ function configuration(): string {
   });
   return `${note}# Configuration
 
-Flags win over the environment: \`npm start -- serve --port 0\` or \`MILLRACE_PORT=0 npm start\`.
+Flags take precedence over environment variables: \`npm start -- serve --port 0\` or \`MILLRACE_PORT=0 npm start\`.
 
 | flag | environment | default | meaning |
 | --- | --- | --- | --- |

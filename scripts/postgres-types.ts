@@ -18,42 +18,42 @@ const rows: readonly Row[] = [
   { types: "`bigint`", sample: { name: "int8" }, note: exact },
   { types: "`oid`, `xid`, `cid`", sample: { name: "oid" }, note: exact },
   { types: "`xid8`", sample: { name: "xid8" }, note: exact },
-  { types: "`real`", sample: { name: "float4" }, note: "exact, NaN and both infinities too" },
-  { types: "`double precision`", sample: { name: "float8" }, note: "exact, NaN and both infinities too" },
+  { types: "`real`", sample: { name: "float4" }, note: "exact, including NaN and both infinities" },
+  { types: "`double precision`", sample: { name: "float8" }, note: "exact, including NaN and both infinities" },
   { types: "`boolean`", sample: { name: "bool" }, note: exact },
   {
     types: "`numeric(p, s)`",
     sample: { name: "numeric", typmod: numericTypmod(12, 4) },
-    note: "exact, here for p = 12, s = 4. A negative scale becomes more digits, a scale above the precision that many. **NaN is stored like NULL**",
+    note: "exact; shown for p = 12, s = 4. A negative scale adds digits, and a scale above the precision sets the number of digits. **NaN is stored like NULL**",
   },
   {
     types: "`numeric`, `numeric(p, s)` of more than 76 digits",
     sample: { name: "numeric" },
-    note: "exact, NaN and infinities too: no Decimal could hold every value. `toDecimal256OrNull(x, 38)` where numbers are needed",
+    note: "exact, including NaN and infinities, because no Decimal holds every value. Use `toDecimal256OrNull(x, 38)` to get numbers",
   },
   { types: "`money`", sample: { name: "money" }, note: `${asText}, in the database's \`lc_monetary\`` },
   {
     types: '`text`, `varchar`, `char(n)`, `name`, `"char"`, `citext`',
     sample: { name: "text" },
-    note: "exact; `char(n)` with its padding",
+    note: "exact; `char(n)` including its padding",
   },
   { types: "`bytea`", sample: { name: "bytea" }, note: "the bytes themselves" },
   {
     types: "`date`",
     sample: { name: "date" },
-    note: "1900-01-01 to 2299-12-31 exact; **earlier, BC and `-infinity` are 1900-01-01, later and `infinity` are 2299-12-31**. In a key see below",
+    note: "1900-01-01 to 2299-12-31 exact; **earlier, BC and `-infinity` are 1900-01-01, later dates and `infinity` are 2299-12-31**. For key columns, see "Keys"",
   },
   {
     types: "`timestamp`",
     sample: { name: "timestamp" },
-    note: "0001-01-01 to 9999-12-31 exact to the microsecond; **BC and `-infinity` are 0001-01-01 00:00:00, later and `infinity` are 9999-12-31 23:59:59.999999**. In a key see below",
+    note: "0001-01-01 to 9999-12-31 exact to the microsecond; **BC and `-infinity` are 0001-01-01 00:00:00, later times and `infinity` are 9999-12-31 23:59:59.999999**. For key columns, see "Keys"",
   },
   {
     types: "`timestamp with time zone`",
     sample: { name: "timestamptz" },
     note: "the instant, as for `timestamp`; shown in UTC",
   },
-  { types: "`time`", sample: { name: "time" }, note: "exact, 24:00:00 too" },
+  { types: "`time`", sample: { name: "time" }, note: "exact, including 24:00:00" },
   { types: "`time with time zone`", sample: { name: "timetz" }, note: `${asText}, with its offset` },
   {
     types: "`interval`",
@@ -64,7 +64,7 @@ const rows: readonly Row[] = [
   {
     types: "`json`, `jsonb`",
     sample: { name: "json" },
-    note: "exact: numbers keep all digits, `json` its spaces, order and repeated names. The functions `JSONExtract...` read it",
+    note: "exact: numbers keep all digits, and `json` keeps its spaces, order and repeated names. Use the functions `JSONExtract...` to read it",
   },
   { types: "`xml`, `jsonpath`", sample: { name: "xml" }, note: asText },
   { types: "`inet`, `cidr`, `macaddr`, `macaddr8`", sample: { name: "inet" }, note: asText },
@@ -74,7 +74,7 @@ const rows: readonly Row[] = [
   {
     types: "`int4range` and other ranges, multiranges",
     sample: { name: "int4range", kind: "range" },
-    note: `${asText}; times within them in UTC`,
+    note: `${asText}; times in them are in UTC`,
   },
   { types: "`pg_lsn`, `pg_snapshot`, `tid`", sample: { name: "pg_lsn" }, note: asText },
   { types: "`regclass` and other `reg...` types", sample: { name: "regclass" }, note: "the name, with its schema" },
@@ -88,12 +88,12 @@ const rows: readonly Row[] = [
   {
     types: "domain",
     sample: { name: "public.count", kind: "domain", base: type({ name: "int4" }) },
-    note: "as the type beneath it, here `integer`",
+    note: "as the underlying type, here `integer`",
   },
   {
     types: "`integer[]` and other arrays",
     sample: { name: "_int4", kind: "array", element: type({ name: "int4" }) },
-    note: "each element as above. A value of several dimensions is flattened, as `unnest` does; lower bounds are left out; **a NULL array is the empty one**",
+    note: "each element as above. A value with several dimensions is flattened, like `unnest` does; lower bounds are dropped; **a NULL array becomes an empty array**",
   },
 ];
 
@@ -110,37 +110,38 @@ export function postgresTypes(): string {
   const day = columnPlan(column("v", { name: "date" }, 0), { nullable: false, key: true }).type;
   return `# Types of Postgres pipes
 
-The engine converts, from the text that Postgres prints. What is converted in the stream only is printed by Postgres for a
-copy as the engine reads it; a table without any "yes" below is copied straight, with less work for the engine. A test
-compares every type below with the source, value by value (Postgres 15, 16 and 18), and copies with the stream.
+The engine converts values from the text that Postgres prints. Types marked "in the stream" need a conversion only for
+changes: during the initial copy, Postgres prints them in the form that the engine reads. A table without a "yes" below is
+copied without conversion, which costs the engine less. A test compares every type below with the source, value by value
+(Postgres 15, 16 and 18), and the initial copy with the stream.
 
 | type in Postgres | type of the column | converted by SQL | what is stored |
 | --- | --- | --- | --- |
 ${lines.join("\n")}
-| \`integer[][]\`: declared with more than one dimension | \`${deep}\` | | the text that Postgres prints, bounds included |
+| \`integer[][]\`: declared with several dimensions | \`${deep}\` | | the text that Postgres prints, including bounds |
 
 ## NULL
 
-With \`allowNullableColumns\` a column that may be NULL becomes \`Nullable\`, and so do the elements of every array. Without
-it NULL is stored as the zero value: 0, \`''\`, \`false\`, 1970-01-01 00:00:00, for \`Date32\` 1900-01-01. Columns of the key
-and arrays themselves are never \`Nullable\`.
+With \`allowNullableColumns\`, a column that allows NULL becomes \`Nullable\`, and so do the elements of every array. Without
+it, NULL is stored as the zero value of the type: 0, \`''\`, \`false\`, 1970-01-01 00:00:00, or 1900-01-01 for \`Date32\`. Key
+columns and arrays themselves are never \`Nullable\`.
 
 ## Keys
 
-No two different keys may become one row. So in the key
+Two different keys must never become the same row. Key columns are therefore stored as follows:
 
-- a \`date\` is a \`${day}\` that holds every day exactly, infinity as the largest number of days. The engine prints days
-  outside of the years 0000 to 9999 as the end of that range, and clamps a date that is written in a query to 1900 to
-  2299: compare others with \`toDate32(toDateTime64('9999-12-31', 0))\`;
-- a \`timestamp\` holds its microseconds exactly up to the year 294246, later ones and infinity as the largest number;
-- an array is its text.
+- A \`date\` is a \`${day}\` that stores every day exactly, and infinity as the largest number of days. The engine prints
+  days outside the years 0000 to 9999 as the end of that range. It clamps a date literal in a query to the years 1900 to
+  2299; compare other dates with \`toDate32(toDateTime64('9999-12-31', 0))\`.
+- A \`timestamp\` stores microseconds exactly up to the year 294246, and later times and infinity as the largest number.
+- An array is stored as its text.
 
-One exception: in a \`numeric(p, s)\` key NaN and 0 are one.
+One exception: in a \`numeric(p, s)\` key, NaN and 0 are the same value.
 
-## What does not arrive
+## Limitations
 
-Generated columns, because Postgres does not publish them. Bytes that are not UTF-8, which only a database with the
-encoding \`SQL_ASCII\` can have, arrive as they are; within quoted array elements they may split the element.
+Generated columns are not replicated, because Postgres does not publish them. Bytes that are not UTF-8, which only a
+database with the encoding \`SQL_ASCII\` can contain, are copied unchanged; inside a quoted array element they may split it.
 `;
 }
 

@@ -18,9 +18,9 @@ const reach = z
   .optional();
 
 export const settings = {
-  dataDir: z.string().min(1).default("data").describe("Directory of metadata, databases and credentials"),
-  host: z.string().min(1).default("127.0.0.1").describe("Address that the API and the service endpoints listen on"),
-  port: z.coerce.number().int().min(0).max(65_535).default(8150).describe("Port of the API; 0 picks a free one"),
+  dataDir: z.string().min(1).default("data").describe("Directory for metadata, databases and credentials"),
+  host: z.string().min(1).default("127.0.0.1").describe("Listen address of the API and of the service endpoints"),
+  port: z.coerce.number().int().min(0).max(65_535).default(8150).describe("Port of the API; 0 selects a free port"),
   servicePorts: z
     .string()
     .superRefine((text, context) => {
@@ -28,116 +28,142 @@ export const settings = {
       if (message !== undefined) context.addIssue({ code: "custom", message });
     })
     .default("21000-21999")
-    .describe("Ports of services that name none, outside of the range that systems use for outgoing connections"),
+    .describe(
+      "Port range for services that are created without `port`; should not overlap the ephemeral ports of the system",
+    ),
   publicUrl: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe("URL of the API as clients see it behind a proxy; its scheme and host name are shown in endpoints too"),
+    .describe(
+      "URL of the API as clients see it, for use behind a proxy; service endpoints show its scheme and host name",
+    ),
   publicHost: z
     .string()
     .min(1)
     .optional()
-    .describe("Host name shown in service endpoints and URLs; default: that of publicUrl, else host"),
-  tlsCert: z.string().min(1).optional().describe("PEM certificate file; with tlsKey everything is served as https"),
+    .describe("Host name shown in service endpoints and URLs; default: the host name of publicUrl, otherwise host"),
+  tlsCert: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("PEM certificate file; together with tlsKey it enables https for the API and all services"),
   tlsKey: z.string().min(1).optional().describe("PEM private key file"),
   secretKey: z
     .base64()
     .optional()
     .describe(
-      "32 bytes in base64 that seal stored secrets, by environment: flags show in `ps`; default: a key file of mode 0600 in dataDir",
+      "Key that encrypts stored secrets: 32 bytes in base64. Set it in the environment, because flags are visible in `ps`; default: a generated key file with mode 0600 in dataDir",
     ),
-  logLevel: z.enum(["debug", "info", "warn", "error", "silent"]).default("info").describe("Least level that is logged"),
+  logLevel: z
+    .enum(["debug", "info", "warn", "error", "silent"])
+    .default("info")
+    .describe("Lowest level that is logged"),
   bodyLimitBytes: positive.default(1_048_576).describe("Largest request body of the API"),
-  rateLimit: positive.default(200_000).describe("Requests per window and key or token"),
-  rateWindowSeconds: positive.default(10).describe("Length of the rate window"),
-  loginFailureLimit: positive.default(60).describe("Failed logins per minute and address before 429"),
+  rateLimit: positive.default(200_000).describe("Requests per key or token within one rate window"),
+  rateWindowSeconds: positive.default(10).describe("Length of the rate window in seconds"),
+  loginFailureLimit: positive
+    .default(60)
+    .describe("Failed logins per minute and client address; more are answered with 429"),
   metricsToken: z
     .string()
     .regex(/^[\x21-\x7e]{16,512}$/, { error: "must be 16 to 512 characters without spaces" })
     .optional()
     .describe(
-      "Bearer token of `/metrics`, by environment: flags show in `ps`; default: metrics for this machine only, without one",
+      "Bearer token that `/metrics` requires. Set it in the environment, because flags are visible in `ps`; default: no token, and `/metrics` answers clients on this machine only",
     ),
   engineSessions: positive
     .default(1_000)
-    .describe("Queries that one service runs at the same time; more are refused with TOO_MANY_SIMULTANEOUS_QUERIES"),
+    .describe("Concurrent queries of one service; more are refused with TOO_MANY_SIMULTANEOUS_QUERIES"),
   minFreeDiskGb: z.coerce
     .number()
     .min(0)
     .default(1)
-    .describe("Free space of the disk, in GiB, below which services refuse inserts; metadata goes on"),
+    .describe("Free disk space, in GiB, below which services refuse inserts; metadata is still written"),
   serviceDiskGb: positive
     .optional()
-    .describe("Quota of disk of new services that name no `diskGb`, in GiB; default: none"),
-  chartTimeoutSeconds: positive.default(30).describe("Longest time of one chart query"),
-  chartMemoryMb: positive.default(2048).describe("Most memory of one chart query, in MiB"),
-  chartMaxRowsRead: positive.default(10_000_000_000).describe("Most rows that one chart query may read"),
-  chartsPerToken: positive.default(8).describe("Charts of one token that run at the same time; others wait"),
-  backupDir: z.string().min(1).optional().describe("Directory of backups, default: `backups` in dataDir"),
+    .describe("Disk quota, in GiB, of services that are created without `diskGb`; default: none"),
+  chartTimeoutSeconds: positive.default(30).describe("Time limit of one chart query in seconds"),
+  chartMemoryMb: positive.default(2048).describe("Memory limit of one chart query, in MiB"),
+  chartMaxRowsRead: positive.default(10_000_000_000).describe("Maximum number of rows that one chart query may read"),
+  chartsPerToken: positive.default(8).describe("Concurrent chart requests of one access token; others wait"),
+  backupDir: z.string().min(1).optional().describe("Directory for backups; default: `backups` in dataDir"),
   backupBucket: z
     .string()
     .regex(/^s3:\/\/[^/]+(\/.*)?$/, { error: "must look like s3://bucket/prefix" })
     .optional()
-    .describe("S3-compatible bucket of backups, as s3://bucket/prefix; used instead of backupDir"),
-  backupBucketEndpoint: z.url().optional().describe("Address of the bucket's server where it is not AWS"),
-  backupBucketRegion: z.string().min(1).default("us-east-1").describe("Region of the bucket"),
-  backupAccessKeyId: z.string().min(1).optional().describe("Key of the bucket; default: the AWS credential chain"),
-  backupSecretAccessKey: z.string().min(1).optional().describe("Secret of the bucket's key"),
+    .describe("S3-compatible bucket for backups, as s3://bucket/prefix; replaces backupDir"),
+  backupBucketEndpoint: z.url().optional().describe("Endpoint URL of the object store, if it is not AWS S3"),
+  backupBucketRegion: z.string().min(1).default("us-east-1").describe("Region of the backup bucket"),
+  backupAccessKeyId: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Access key id for the backup bucket; default: the AWS credential chain"),
+  backupSecretAccessKey: z.string().min(1).optional().describe("Secret access key for the backup bucket"),
   backupIamRoleArn: z.string().default("").describe("Role that the credential chain assumes, shown in backup records"),
   backupIamRoleSessionName: z.string().default("").describe("Session name of that role, shown in backup records"),
-  backupEncryptionKey: z.base64().optional().describe("32 bytes in base64 that encrypt backups before they are stored"),
-  backupChainLength: positive.default(7).describe("Backups in a chain: one full and the increments upon it"),
+  backupEncryptionKey: z
+    .base64()
+    .optional()
+    .describe("Key that encrypts backups before they are stored: 32 bytes in base64"),
+  backupChainLength: positive
+    .default(7)
+    .describe("Backups in a chain: one full backup and the incremental backups based on it"),
   backupCheckHours: z.coerce
     .number()
     .int()
     .min(0)
     .default(168)
-    .describe("Hours after which stored backups are read again and the newest is restored for a trial; 0: never"),
-  backupHourMs: positive.default(3_600_000).describe("Length of an hour of backup periods; shortened in tests"),
+    .describe(
+      "Hours between checks: stored backups are read again, and the newest one is restored as a trial; 0: never",
+    ),
+  backupHourMs: positive.default(3_600_000).describe("Length of an hour in backup periods, in ms; tests shorten it"),
   pipeSourceNetworks: reach.describe(
-    "What pipes may connect to: a list of networks (10.0.0.0/8), addresses and the words public, private, loopback, any, none; default: any if host is a loopback address, else public",
+    "Destinations that pipes may connect to: a comma-separated list of networks (10.0.0.0/8), addresses and the keywords public, private, loopback, any, none; default: any if host is a loopback address, otherwise public",
   ),
   sqlNetworks: reach.describe(
-    "What object storage functions of SQL may connect to, in the same form; default: as for pipes",
+    "Destinations that the object storage functions of SQL may connect to, in the same form; default: the value of pipeSourceNetworks",
   ),
-  servicesPerOrganization: positive.default(200).describe("Services of one organization"),
+  servicesPerOrganization: positive.default(200).describe("Maximum number of services per organization"),
   memoryGbPerOrganization: positive
     .default(4096)
-    .describe("Sum of the largest memory of one organization's services, in GB"),
-  usersPerService: positive.default(500).describe("Users of one service"),
-  pipesPerOrganization: positive.default(500).describe("Pipes of one organization"),
-  replicasPerPipe: positive.default(20).describe("Workers of one pipe, each a process"),
-  chartSourcesPerOrganization: positive.default(2000).describe("Sources of charts of one organization"),
-  keysPerOrganization: positive.default(200).describe("API keys of one organization, and as many access tokens"),
+    .describe("Maximum sum of `maxReplicaMemoryGb` over the services of one organization, in GB"),
+  usersPerService: positive.default(500).describe("Maximum number of database users per service"),
+  pipesPerOrganization: positive.default(500).describe("Maximum number of pipes per organization"),
+  replicasPerPipe: positive.default(20).describe("Maximum number of replicas of one pipe; each is a process"),
+  chartSourcesPerOrganization: positive.default(2000).describe("Maximum number of chart sources per organization"),
+  keysPerOrganization: positive
+    .default(200)
+    .describe("Maximum number of API keys per organization; the same limit applies to access tokens"),
   pipeChecksPerOrganization: positive
     .default(8)
-    .describe("Checks of new or changed pipes, and schema discoveries, of one organization at the same time"),
+    .describe("Concurrent pipe checks and schema discoveries per organization"),
   pipeSourceOutageSeconds: positive
     .default(900)
-    .describe("A pipe whose source does not answer for this long is Failed"),
+    .describe("Seconds after which a pipe whose source does not answer becomes Failed"),
   pipeSourceSilenceSeconds: positive
     .default(30)
-    .describe("A connection to a source that has brought nothing for this long is taken for broken, and made anew"),
+    .describe("Seconds without data after which a silent connection to a source is treated as broken and replaced"),
   pipeDestinationOutageSeconds: positive
     .default(3_600)
-    .describe("A pipe whose destination refuses inserts for this long is Failed"),
+    .describe("Seconds after which a pipe whose destination refuses inserts becomes Failed"),
   requireConfinement: z
     .stringbool()
     .default(false)
-    .describe("Refuse to start where the kernel cannot confine engines and pipe workers"),
-  idleMinuteMs: positive.default(60_000).describe("Length of a minute of idleTimeoutMinutes; shortened in tests"),
+    .describe("Refuse to start if the kernel cannot confine engines and pipe workers"),
+  idleMinuteMs: positive.default(60_000).describe("Length of a minute in idleTimeoutMinutes, in ms; tests shorten it"),
 };
 
 const schema = z
   .object(settings)
   .refine((value) => (value.tlsCert === undefined) === (value.tlsKey === undefined), {
-    error: "tlsCert and tlsKey belong together",
+    error: "tlsCert and tlsKey must be set together",
   })
   .refine((value) => (value.backupAccessKeyId === undefined) === (value.backupSecretAccessKey === undefined), {
-    error: "backupAccessKeyId and backupSecretAccessKey belong together",
+    error: "backupAccessKeyId and backupSecretAccessKey must be set together",
   })
   .refine((value) => value.backupDir === undefined || value.backupBucket === undefined, {
-    error: "backupDir and backupBucket exclude each other",
+    error: "backupDir and backupBucket cannot both be set",
   })
   .refine((value) => is32Bytes(value.backupEncryptionKey), { error: "backupEncryptionKey must be 32 bytes in base64" });
 
@@ -191,5 +217,5 @@ export function loadConfig(flags: Record<string, unknown>, environment: NodeJS.P
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
   const problems = parsed.error.issues.map((issue) => `  ${issue.path.join(".") || "settings"}: ${issue.message}`);
-  throw new Error(`the configuration is not valid:\n${problems.join("\n")}`);
+  throw new Error(`the configuration is invalid:\n${problems.join("\n")}`);
 }

@@ -24,8 +24,8 @@ addSettings(serve).action(async (flags: Record<string, string>) => await run(rea
 
 const restore = program
   .command("restore-metadata")
-  .description("After a disaster: brings metadata and services back from the backup location into an empty --data-dir")
-  .option("--name <name>", "Metadata backup to take (default: the newest)");
+  .description("Restores metadata and services from the backup location into an empty --data-dir")
+  .option("--name <name>", "Metadata backup to restore (default: the newest)");
 addSettings(restore).action(async (flags: Record<string, string>) => {
   const config = readConfig(flags);
   const dataDir = resolve(config.dataDir);
@@ -36,8 +36,10 @@ addSettings(restore).action(async (flags: Record<string, string>) => {
 
 const adopt = program
   .command("adopt-backups")
-  .description("While the server is stopped: gives backups of unknown organizations at the location to one of its own")
-  .requiredOption("--organization <id>", "Organization that gets them");
+  .description(
+    "Assigns backups of unknown organizations at the backup location to an organization of this installation; the server must be stopped",
+  )
+  .requiredOption("--organization <id>", "Organization that receives the backups");
 addSettings(adopt).action(async (flags: Record<string, string>) => {
   const config = readConfig(flags);
   const dataDir = resolve(config.dataDir);
@@ -89,7 +91,7 @@ async function run(config: Config): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => {
       if (stop.signal.aborted) process.exit(130);
-      logger.info({ signal }, "stopping; send the signal again to stop at once");
+      logger.info({ signal }, "stopping; send the signal again to exit immediately");
       stop.abort(new Error(`stopped by ${signal}`));
     });
   }

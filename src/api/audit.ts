@@ -8,14 +8,16 @@ export const auditEvent = z
   .object({
     id: z.string(),
     type: z.enum(auditEventTypes),
-    createdAt: timestamp.describe("First of the equal events that the record stands for"),
-    lastAt: timestamp.describe("Last of them"),
-    count: z.int().describe("How many; for keys and tokens that are let in, how many minutes of use"),
+    createdAt: timestamp.describe("Time of the first of the identical events in this record"),
+    lastAt: timestamp.describe("Time of the last of the identical events"),
+    count: z
+      .int()
+      .describe("Number of identical events; for logins with keys and tokens, the number of minutes with requests"),
     actorType: z.enum(["api_key", "access_token", "database_user"]),
     actorId: z.string().describe("Id of the key or token, or name of the database user"),
     actorIpAddress: z.string(),
-    serviceId: uuid.optional().describe("The service whose user it is"),
-    details: z.string().describe("Why, for a refusal"),
+    serviceId: uuid.optional().describe("Service of the database user"),
+    details: z.string().describe("Reason of a refusal"),
   })
   .meta({ id: "AuditEvent" });
 
@@ -25,11 +27,11 @@ export const auditOperations = {
     storedOnly: true,
     path: "/v1/organizations/{organizationId}/auditEvents",
     tag: "Organizations",
-    summary: "Lists logins and refusals, newest first; a bounded number of each type is kept",
+    summary: "Lists logins and refusals, newest first; the newest 2,500 events of each type are kept",
     access: "admin",
     params: z.object({ organizationId: uuid }),
     query: z.object({
-      limit: z.coerce.number().int().min(1).max(1_000).default(100).describe("Most events to return"),
+      limit: z.coerce.number().int().min(1).max(1_000).default(100).describe("Maximum number of events to return"),
       type: z.enum(auditEventTypes).optional(),
     }),
     result: z.array(auditEvent),

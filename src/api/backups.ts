@@ -6,35 +6,35 @@ export const backupRecord = z.object({
   id: uuid,
   serviceId: z.string(),
   startedAt: timestamp,
-  finishedAt: timestamp.optional().describe("Only when the backup is finished"),
-  sizeInBytes: z.int().describe("Bytes stored by this backup itself, without the ones it builds upon"),
-  durationInSeconds: z.number().describe("While in progress: seconds since the start"),
+  finishedAt: timestamp.optional().describe("Absent until the backup is finished"),
+  sizeInBytes: z.int().describe("Bytes stored by this backup, without the backups that it is based on"),
+  durationInSeconds: z.number().describe("Duration of the backup; while it is in progress, seconds since the start"),
   backupName: z.string(),
   bucket: z
     .object({ bucketPath: z.string(), iamRoleArn: z.string(), iamRoleSessionName: z.string() })
     .optional()
-    .describe("Only for backups in a bucket"),
+    .describe("Present only for backups in a bucket"),
   status: z.enum(["done", "error", "in_progress"]),
   type: z.enum(["full", "incremental"]),
   verification: z.enum(["pending", "passed", "failed"]),
 });
 
 export const backupDetails = backupRecord.extend({
-  error: z.string().optional().describe("Why the backup failed"),
-  baseBackupId: uuid.optional().describe("The backup that this one builds upon"),
-  restoresBytes: z.int().describe("Bytes of everything that the backup restores"),
+  error: z.string().optional().describe("Reason of the failure"),
+  baseBackupId: uuid.optional().describe("The backup that this incremental backup is based on"),
+  restoresBytes: z.int().describe("Size in bytes of everything that the backup restores"),
   encrypted: z.boolean(),
   trigger: z.enum(["schedule", "request"]),
-  verifiedAt: timestamp.optional().describe("Last check of the files"),
-  deepVerifiedAt: timestamp.optional().describe("Last trial restore without a finding"),
-  checkRequested: z.enum(["manifest", "deep"]).optional().describe("A check that was asked for and is not over"),
-  problems: z.array(z.string()).describe("What the last check found, by file"),
+  verifiedAt: timestamp.optional().describe("Time of the last check of the files"),
+  deepVerifiedAt: timestamp.optional().describe("Time of the last trial restore that found no problem"),
+  checkRequested: z.enum(["manifest", "deep"]).optional().describe("A requested check that has not finished"),
+  problems: z.array(z.string()).describe("Problems that the last check found, by file"),
 });
 
 export const backupConfiguration = z.object({
   backupPeriodInHours: z.int(),
   backupRetentionPeriodInHours: z.int(),
-  backupStartTime: z.string().nullable().describe("HH:MM in UTC; when set, one backup a day at that time"),
+  backupStartTime: z.string().nullable().describe("HH:MM in UTC; when set, one backup per day is made at that time"),
 });
 
 const hours = (values: readonly number[]) =>
@@ -46,7 +46,7 @@ const configurationBody = z
     backupRetentionPeriodInHours: z
       .int()
       .refine((value) => value >= 24 && value <= 1080 && value % 24 === 0, {
-        error: "must be whole days: a multiple of 24 from 24 to 1080",
+        error: "must be a multiple of 24 from 24 to 1080",
       })
       .nullish(),
     backupStartTime: z
@@ -57,7 +57,7 @@ const configurationBody = z
   .refine((body) => Object.keys(body).length > 0, { error: "must change at least one member" })
   .refine((body) => body.backupStartTime == null || body.backupPeriodInHours == null, {
     path: ["backupPeriodInHours"],
-    error: "cannot be given together with backupStartTime, which means one backup a day",
+    error: "cannot be combined with backupStartTime, which means one backup per day",
   });
 
 export const restoreRecord = z.object({
@@ -72,7 +72,7 @@ export const restoreRecord = z.object({
   status: z.enum(["queued", "in_progress", "done", "error"]),
   progress: z.object({ doneBytes: z.int(), totalBytes: z.int() }).describe("Bytes fetched and restored"),
   error: z.string().optional(),
-  notes: z.array(z.string()).describe("What to know afterwards, for example about each pipe"),
+  notes: z.array(z.string()).describe("Remarks about the result, for example one for each pipe"),
   createdAt: timestamp,
   finishedAt: timestamp.optional(),
 });
@@ -82,15 +82,19 @@ const identifier = plainText(1, 206);
 const restoreBody = z
   .strictObject({
     database: identifier.describe("Database in the backup"),
-    table: identifier.optional().describe("One table of it; the whole database when omitted"),
-    targetServiceId: uuid.optional().describe("Service that receives the data; the backup's own when omitted"),
-    targetDatabase: identifier.describe("Must not exist for a database; is created for a table when missing"),
-    targetTable: identifier.optional().describe("Must not exist; the name in the backup when omitted"),
-    force: z.boolean().optional().describe("Also from a backup that is not verified or is damaged"),
+    table: identifier.optional().describe("Table in that database; the whole database when omitted"),
+    targetServiceId: uuid.optional().describe("Service that receives the data; the service of the backup when omitted"),
+    targetDatabase: identifier.describe(
+      "When a database is restored, it must not exist; when a table is restored, it is created if missing",
+    ),
+    targetTable: identifier
+      .optional()
+      .describe("Name of the restored table, which must not exist; the name in the backup when omitted"),
+    force: z.boolean().optional().describe("Restores also from a backup that is damaged or not verified"),
   })
   .refine((body) => body.table !== undefined || body.targetTable === undefined, {
     path: ["targetTable"],
-    error: "needs table",
+    error: "requires table",
   });
 
 const retentionEntry = z.object({
@@ -121,7 +125,7 @@ export const backupOperations = {
     ...tag,
     method: "POST",
     path: root,
-    summary: "Makes a backup now; 409 while one is queued or in progress",
+    summary: "Starts a backup now; 409 while another one is queued or in progress",
     access: "developer",
     params: service,
     result: backupRecord,
@@ -139,7 +143,7 @@ export const backupOperations = {
     ...tag,
     method: "POST",
     path: `${root}/{backupId}/verify`,
-    summary: "Checks a backup soon: every file, and with `deep` by a trial restore",
+    summary: "Schedules a check of a backup: reads every file, and with `deep` also makes a trial restore",
     access: "developer",
     params: backup,
     body: z.strictObject({ deep: z.boolean().optional() }),
@@ -199,7 +203,7 @@ export const backupOperations = {
     ...tag,
     method: "GET",
     path: `${serviceRoot}/backupRetention`,
-    summary: "Lists what retention keeps and removes now, with reasons, without removing anything",
+    summary: "Previews retention: lists which backups it would keep or remove now, with reasons",
     access: "read",
     params: service,
     result: z.array(retentionEntry),
@@ -208,7 +212,7 @@ export const backupOperations = {
     ...tag,
     method: "GET",
     path: "/v1/organizations/{organizationId}/backups",
-    summary: "Lists all backups of the organization, also of deleted services, newest first",
+    summary: "Lists all backups of the organization, including those of deleted services, newest first",
     access: "read",
     params: organization,
     result: z.array(backupRecord),
@@ -218,7 +222,7 @@ export const backupOperations = {
     method: "POST",
     path: "/v1/organizations/{organizationId}/backups/rescan",
     summary:
-      "Adds backups of the organization that the location holds and the catalogue does not know; removes what interrupted runs left there a day ago",
+      "Adds backups of the organization that exist at the backup location but not in the catalogue; removes leftovers of interrupted runs that are older than a day",
     access: "admin",
     params: organization,
     result: z.object({ adopted: z.int(), removed: z.int(), unreadable: z.array(z.string()) }),

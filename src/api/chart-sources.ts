@@ -13,16 +13,20 @@ const tableName = plainText(1, 206);
 export const rollup = z.object({
   databaseName: tableName,
   tableName,
-  timestampColumn: plainText(1, 200).describe("Start of the rollup's own buckets"),
+  timestampColumn: plainText(1, 200).describe("Column with the start of the rollup's buckets"),
   minGranularity: z.enum(["1s", "30s", "1m", "5m", "10m", "15m", "30m", "1h", "2h", "6h", "12h", "1d"]),
-  dimensionColumns: z.string().max(4096).default("").describe("Comma list of columns copied from the source's table"),
-  minDate: timestamp.optional().describe("The rollup is complete from this time on"),
+  dimensionColumns: z
+    .string()
+    .max(4096)
+    .default("")
+    .describe("Comma-separated columns that are copied from the source's table"),
+  minDate: timestamp.optional().describe("Time from which the rollup is complete"),
   aggregatedColumns: z
     .array(
       z.object({
         aggFn: z.enum(["count", "sum", "min", "max", "avg", "count_distinct"]),
-        sourceColumn: plainText(1, 200).optional().describe("Column that was aggregated; absent for count"),
-        mvColumn: plainText(1, 200).describe("Column of the rollup that holds the result or its state"),
+        sourceColumn: plainText(1, 200).optional().describe("Column that is aggregated; absent for count"),
+        mvColumn: plainText(1, 200).describe("Column of the rollup that holds the aggregate or its state"),
       }),
     )
     .min(1)
@@ -32,7 +36,7 @@ export const rollup = z.object({
 const metricTables = z
   .object(Object.fromEntries(metricTypes.map((type) => [type, tableName.optional()])) as MetricTablesShape)
   .refine((tables) => Object.values(tables).some((name) => name !== undefined), {
-    error: "name the table of at least one of gauge, sum and histogram",
+    error: "must name a table for at least one of gauge, sum and histogram",
   });
 type MetricTablesShape = Record<(typeof metricTypes)[number], z.ZodOptional<typeof tableName>>;
 
@@ -40,12 +44,14 @@ const members = {
   name: plainText(1, 256),
   kind: z.enum(sourceKinds),
   serviceId: uuid.optional().describe("The service that holds the table"),
-  connection: uuid.optional().describe("Another word for serviceId"),
+  connection: uuid.optional().describe("Alias of serviceId"),
   from: z.object({ databaseName: tableName, tableName: z.string().max(206).default("") }),
   timestampValueExpression: expression
     .optional()
-    .describe("Time of a row: a column or SQL expression, or a comma list of them. Metrics: TimeUnix when absent"),
-  implicitColumnExpression: expression.optional().describe("Text that bare words of a filter are searched in"),
+    .describe(
+      "Time of a row: a column or SQL expression, or a comma-separated list of them. Default for metrics: TimeUnix",
+    ),
+  implicitColumnExpression: expression.optional().describe("Text that is searched for bare words of a filter"),
   defaultTableSelectExpression: z.string().max(4096).optional(),
   bodyExpression: expression.optional(),
   serviceNameExpression: expression.optional(),
@@ -53,11 +59,15 @@ const members = {
   durationExpression: expression.optional(),
   resourceAttributesExpression: expression.optional(),
   eventAttributesExpression: expression.optional(),
-  sampleRateExpression: expression.optional().describe("Each row stands for this many"),
+  sampleRateExpression: expression.optional().describe("Number of rows that a sampled row represents"),
   section: z.string().max(256).optional(),
   disabled: z.boolean().optional(),
   metricTables: metricTables.optional(),
-  materializedViews: z.array(rollup).max(20).optional().describe("Rollups of the table, used when the answer is equal"),
+  materializedViews: z
+    .array(rollup)
+    .max(20)
+    .optional()
+    .describe("Rollups of the table; used when they give the same result"),
 };
 
 export const sourceBody = z.object(members).superRefine((body, context) => {
@@ -96,7 +106,7 @@ export const chartSourceOperations = {
     method: "GET",
     storedOnly: true,
     path: "/api/v2/sources",
-    summary: "Lists the sources of charts",
+    summary: "Lists chart sources",
     access: "read",
     params: z.object({}),
     result: z.object({ data: z.array(sourceRecord) }),
@@ -105,7 +115,7 @@ export const chartSourceOperations = {
     ...shared,
     method: "POST",
     path: "/api/v2/sources",
-    summary: "Creates a source",
+    summary: "Creates a chart source",
     access: "developer",
     params: z.object({}),
     body: sourceBody,
@@ -116,7 +126,7 @@ export const chartSourceOperations = {
     method: "GET",
     storedOnly: true,
     path: "/api/v2/sources/{id}",
-    summary: "Gets a source",
+    summary: "Gets a chart source",
     access: "read",
     params: source,
     result: z.object({ data: sourceRecord }),
@@ -125,7 +135,7 @@ export const chartSourceOperations = {
     ...shared,
     method: "PUT",
     path: "/api/v2/sources/{id}",
-    summary: "Replaces a source",
+    summary: "Replaces a chart source",
     access: "developer",
     params: source,
     body: sourceBody,
@@ -135,7 +145,7 @@ export const chartSourceOperations = {
     ...shared,
     method: "DELETE",
     path: "/api/v2/sources/{id}",
-    summary: "Deletes a source",
+    summary: "Deletes a chart source",
     access: "developer",
     params: source,
     result: z.object({}),

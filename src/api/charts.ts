@@ -66,8 +66,8 @@ const itemMembers = {
   sourceId: z.string().min(1).max(100).describe("Id of the source to read"),
   aggFn: z.enum(aggregates),
   field: z.string().max(32_768).optional().describe("Column or SQL expression to aggregate; not needed for count"),
-  level: z.number().min(0).max(1).optional().describe("Level of quantile; 0.5 when absent, required for histograms"),
-  where: z.string().max(32_768).default("").describe("Filter; empty for all rows"),
+  level: z.number().min(0).max(1).optional().describe("Level of `quantile`, default 0.5; required for histograms"),
+  where: z.string().max(32_768).default("").describe("Filter; empty selects all rows"),
   whereLanguage: z.enum(["lucene", "sql"]).default("lucene").describe("Language of where"),
   groupBy: z
     .array(z.string().min(1).max(32_768))
@@ -192,13 +192,13 @@ export const seriesResponse = z.object({
       z
         .looseObject({
           ts_bucket: z.number().describe("Start of the bucket in ms"),
-          group: z.array(z.unknown()).describe("Values of groupBy, in its order"),
+          group: z.array(z.unknown()).describe("Values of groupBy, in the same order"),
           "series_0.data": value.optional(),
         })
-        .describe("One row per bucket and group, with a member series_<index>.data per series"),
+        .describe("One row per bucket and group, with one member series_<index>.data for each series"),
     )
-    .describe("Sorted by bucket, then group"),
-  truncated: z.boolean().optional().describe("With limit: whether groups were left out"),
+    .describe("Rows, sorted by bucket, then by group"),
+  truncated: z.boolean().optional().describe("With limit: whether groups were omitted"),
 });
 
 const count = z.int().min(0);
@@ -222,7 +222,7 @@ export const chartOperations = {
     method: "POST",
     path: "/api/v2/charts/series",
     tag: "Charts",
-    summary: "Aggregates 1 to 5 series over a time range",
+    summary: "Returns 1 to 5 aggregated series over a time range",
     access: "read",
     params: z.object({}),
     body: seriesRequest,

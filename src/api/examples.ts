@@ -27,14 +27,14 @@ const broker = { brokers: "broker-1:9092,broker-2:9092", topics: "orders", forma
 
 export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
   updateOrganization: [{ title: "Rename", body: { name: "Acme" } }],
-  createKey: [{ title: "A key that only reads", body: { name: "grafana", roles: ["read_only"] } }],
+  createKey: [{ title: "A read-only key", body: { name: "grafana", roles: ["read_only"] } }],
   updateKey: [{ title: "Disable a key", body: { state: "disabled" } }],
   createAccessToken: [{ title: "A token for charts", body: { name: "dashboard" } }],
   updateAccessToken: [{ title: "Disable a token", body: { state: "disabled" } }],
   createService: [
     { title: "With defaults", body: { name: "Analytics" } },
     {
-      title: "With a port, an access list and a limit of memory",
+      title: "With a port, an access list and a memory limit",
       body: {
         name: "Analytics",
         port: 21_500,
@@ -47,7 +47,7 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
   ],
   updateService: [
     {
-      title: "Let one more network in",
+      title: "Allow another network",
       body: { ipAccessList: { add: [{ source: "10.1.0.0/16", description: "vpn" }] } },
     },
     { title: "Move the endpoint to another port", body: { port: 21_501 } },
@@ -58,10 +58,10 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
   ],
   updateServiceScaling: [{ title: "More memory", body: { minReplicaMemoryGb: 8, maxReplicaMemoryGb: 16 } }],
   updateServicePassword: [{ title: "A generated password", body: {} }],
-  createServiceUser: [{ title: "A user who only reads", body: { name: "analyst", readonly: true } }],
+  createServiceUser: [{ title: "A read-only user", body: { name: "analyst", readonly: true } }],
   createPipe: [
     {
-      title: "Files of a bucket, now and as they arrive",
+      title: "Files in a bucket, existing and new",
       body: { name: "Events", source: { objectStorage: bucket }, destination },
     },
     { title: "A Kafka topic", body: { name: "Orders", source: { messageBroker: broker }, destination } },
@@ -105,8 +105,8 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
     { title: "Start where it stopped", body: { command: "start" } },
   ],
   updatePipeScaling: [{ title: "Two workers", body: { replicas: 2 } }],
-  updatePipeSettings: [{ title: "Back to the default", body: { streaming_max_insert_wait_ms: null } }],
-  verifyBackup: [{ title: "By a trial restore", body: { deep: true } }],
+  updatePipeSettings: [{ title: "Reset a setting to its default", body: { streaming_max_insert_wait_ms: null } }],
+  verifyBackup: [{ title: "With a trial restore", body: { deep: true } }],
   restoreBackup: [
     {
       title: "One table under another name",
@@ -114,7 +114,10 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
     },
   ],
   updateBackupConfiguration: [
-    { title: "Every night, kept for a week", body: { backupStartTime: "03:30", backupRetentionPeriodInHours: 168 } },
+    {
+      title: "Daily at 03:30 UTC, kept for a week",
+      body: { backupStartTime: "03:30", backupRetentionPeriodInHours: 168 },
+    },
   ],
   queryChart: [
     {
@@ -178,7 +181,7 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
   ],
   replaceSource: [
     {
-      title: "Another time column",
+      title: "Use another time column",
       body: {
         name: "logs",
         kind: "log",

@@ -9,7 +9,7 @@ export type KeyRole = (typeof keyRoles)[number];
 
 const credentialState = z.enum(["enabled", "disabled"]);
 const role = z.array(z.enum(keyRoles)).length(1, { error: "must name exactly one role" });
-const expireAt = timestamp.nullable().describe("When the credential stops working; null means never");
+const expireAt = timestamp.nullable().describe("Expiry time of the credential; null means never");
 
 export const keyRecord = z
   .object({
@@ -20,7 +20,7 @@ export const keyRecord = z
     keySuffix: z.string().describe("The last four characters of the key id"),
     createdAt: timestamp,
     expireAt: expireAt.optional(),
-    usedAt: timestamp.optional().describe("Last use, to the minute; absent means never"),
+    usedAt: timestamp.optional().describe("Last use, to the minute; absent if never used"),
   })
   .meta({ id: "ApiKey" });
 
@@ -55,7 +55,7 @@ export const keyOperations = {
     ...shared,
     method: "POST",
     path: "/v1/organizations/{organizationId}/keys",
-    summary: "Creates an API key; the only answer that shows its secret",
+    summary: "Creates an API key; only this response contains its secret",
     params: organization,
     body: z.strictObject({
       name: plainText(1, 100),
@@ -78,7 +78,7 @@ export const keyOperations = {
     ...shared,
     method: "PATCH",
     path: "/v1/organizations/{organizationId}/keys/{keyId}",
-    summary: "Renames, enables, disables or re-roles an API key, or changes its expiry",
+    summary: "Changes the name, state, role or expiry of an API key",
     params: key,
     body: z.strictObject({
       name: plainText(1, 100).optional(),
@@ -92,7 +92,7 @@ export const keyOperations = {
     ...shared,
     method: "DELETE",
     path: "/v1/organizations/{organizationId}/keys/{keyId}",
-    summary: "Deletes an API key, except the one that makes this request",
+    summary: "Deletes an API key, except the one that authenticates the request",
     params: key,
   }),
   listAccessTokens: operation({
@@ -100,7 +100,7 @@ export const keyOperations = {
     method: "GET",
     storedOnly: true,
     path: "/v1/organizations/{organizationId}/accessTokens",
-    summary: "Lists the access tokens of the chart interface",
+    summary: "Lists the access tokens of the observability API",
     params: organization,
     result: z.array(tokenRecord),
   }),
@@ -108,7 +108,7 @@ export const keyOperations = {
     ...shared,
     method: "POST",
     path: "/v1/organizations/{organizationId}/accessTokens",
-    summary: "Creates an access token for the chart interface; the only answer that shows it",
+    summary: "Creates an access token for the observability API; only this response contains the token",
     params: organization,
     body: z.strictObject({ name: plainText(1, 100), expireAt: expireAt.optional() }),
     result: z.object({ token: tokenRecord, accessToken: z.string() }),
@@ -117,7 +117,7 @@ export const keyOperations = {
     ...shared,
     method: "PATCH",
     path: "/v1/organizations/{organizationId}/accessTokens/{tokenId}",
-    summary: "Renames, enables or disables an access token, or changes its expiry",
+    summary: "Changes the name, state or expiry of an access token",
     params: token,
     body: z.strictObject({
       name: plainText(1, 100).optional(),

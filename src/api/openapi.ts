@@ -32,7 +32,7 @@ export function openApiDocument(tables: {
       title: "Millrace",
       version: tables.version,
       description:
-        "Interface A (`/v1`) manages services, pipes and backups; interface B (`/api/v2`) serves chart series.",
+        "The management API (`/v1`) manages services, pipes and backups. The observability API (`/api/v2`) serves chart series.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
@@ -83,12 +83,12 @@ const ifNoneMatch = {
   name: "If-None-Match",
   in: "header",
   required: false,
-  description: "Entity tags of answers that the caller has, compared weakly",
+  description: "Entity tags of responses that the caller has cached; weak comparison",
   schema: { type: "string" },
 };
 
 const tagged = { ETag: { description: "A weak entity tag of the result", schema: { type: "string" } } };
-const notModified = { 304: { description: "Not modified since the answer with this entity tag", headers: tagged } };
+const notModified = { 304: { description: "Not modified since the response with this entity tag", headers: tagged } };
 
 function operationDocument(
   name: "management" | "observability",
@@ -101,7 +101,7 @@ function operationDocument(
     operationId,
     tags: [operation.tag],
     summary: operation.summary,
-    description: `Least role: \`${roleOf(operation.access)}\`.`,
+    description: `Required role: \`${roleOf(operation.access)}\` or higher.`,
     security: [managed ? { basic: [] } : { bearer: [] }],
     parameters: [
       ...parameters("path", operation.params, components),
@@ -142,12 +142,12 @@ function examplesOf(operationId: string): Document {
 function refusals(operation: Operation, managed: boolean): Document {
   const content = { "application/json": { schema: { $ref: `#/components/schemas/${managed ? "ErrorA" : "ErrorB"}` } } };
   const statuses: [number | "default", string, boolean][] = [
-    [400, "A member of the request is wrong; `issues` names each", operation.body !== undefined],
-    [401, "No login, or a wrong one", true],
-    [403, "The role does not allow it", true],
-    [404, "What the path names does not exist", true],
+    [400, "A member of the request is invalid; `issues` lists every problem", operation.body !== undefined],
+    [401, "Missing or invalid credentials", true],
+    [403, "The role does not permit the operation", true],
+    [404, "The object named in the path does not exist", true],
     [429, "Too many requests, or too many failed logins", true],
-    ["default", "Another error: `code` says which", true],
+    ["default", "Another error; see `code`", true],
   ];
   return Object.fromEntries(
     statuses.filter(([, , holds]) => holds).map(([status, description]) => [status, { description, content }]),

@@ -10,7 +10,7 @@ export const organizationRecord = z
     name: z.string(),
     createdAt: timestamp,
     awsExternalId: uuid.describe(
-      "External id that this server sends when a pipe of the organization assumes a role of AWS (`iamRole`); require it in the role's trust policy",
+      "External id that this server sends when a pipe of the organization assumes an AWS role (`iamRole`); require it in the role's trust policy",
     ),
   })
   .meta({ id: "Organization" });
@@ -23,7 +23,7 @@ export const organizationOperations = {
     storedOnly: true,
     path: "/v1/organizations",
     tag: "Organizations",
-    summary: "Lists the organization of the key",
+    summary: "Lists organizations: only the one that the key belongs to",
     access: "read",
     params: z.object({}),
     result: z.array(organizationRecord),

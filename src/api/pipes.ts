@@ -136,7 +136,7 @@ const discoveredFields = z
       z.object({
         name: z.string(),
         type: z.string().describe("Type that the engine infers from the samples"),
-        optional: z.boolean().describe("Whether the inferred type takes null"),
+        optional: z.boolean().describe("Whether the inferred type allows NULL"),
       }),
     ),
   })
@@ -167,7 +167,7 @@ export const pipeDetails = pipeRecord
     progress: z
       .record(z.string(), z.number())
       .describe(
-        "Counters since the pipe was created and gauges of the running worker (rows, bytes, files, errors, lag)",
+        "Counters since the pipe was created, and gauges of its running workers (rows, bytes, files, errors, lag)",
       ),
   })
   .meta({ id: "PipeDetails" });
@@ -192,7 +192,7 @@ export const pipeOperations = {
     ...tag,
     method: "POST",
     path: `${root}/schemaDiscovery`,
-    summary: "Reads samples of a source and tells their fields and types; makes no pipe",
+    summary: "Reads samples of a source and returns their fields and types; does not create a pipe",
     access: "developer",
     params: serviceParams,
     body: discoveryBody,
@@ -260,7 +260,7 @@ export const pipeOperations = {
     method: "GET",
     storedOnly: true,
     path: `${root}/{pipeId}/settings`,
-    summary: "Gets the settings that were set",
+    summary: "Gets the explicitly set settings of a pipe",
     access: "read",
     params: pipeParams,
     result: pipeSettings,
@@ -269,7 +269,7 @@ export const pipeOperations = {
     ...tag,
     method: "PUT",
     path: `${root}/{pipeId}/settings`,
-    summary: "Merges settings: omitted members keep their value, null resets one to its default",
+    summary: "Merges settings: an omitted member keeps its value, null resets a member to its default",
     access: "developer",
     params: pipeParams,
     body: pipeSettings.refine((body) => Object.keys(body).length > 0, { error: "must set at least one member" }),

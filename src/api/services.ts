@@ -42,10 +42,12 @@ const memoryGb = z
   .refine((gb) => gb === 1 || gb === 2 || gb % 4 === 0, { error: "must be 1, 2 or a multiple of 4, at most 356" });
 
 const tag = z.strictObject({
-  key: z.string().regex(/^[a-zA-Z0-9._-]{1,128}$/, { error: "must be 1 to 128 of a-z, A-Z, 0-9, '.', '_', '-'" }),
+  key: z
+    .string()
+    .regex(/^[a-zA-Z0-9._-]{1,128}$/, { error: "must be 1 to 128 characters of a-z, A-Z, 0-9, '.', '_', '-'" }),
   value: z
     .string()
-    .regex(/^[a-zA-Z0-9._-]{0,256}$/, { error: "must be at most 256 of a-z, A-Z, 0-9, '.', '_', '-'" })
+    .regex(/^[a-zA-Z0-9._-]{0,256}$/, { error: "must be at most 256 characters of a-z, A-Z, 0-9, '.', '_', '-'" })
     .optional(),
 });
 
@@ -86,16 +88,18 @@ export const serviceDetails = serviceRecord
     stateMessage: z
       .string()
       .optional()
-      .describe("Why the service is in this state, when it is not the one asked for; or that it is over its `diskGb`"),
-    diskGb: z.int().optional().describe("What its tables may take on disk, in GiB; absent: no quota"),
-    diskUsedBytes: z.int().optional().describe("What its tables take on disk, as last known"),
+      .describe(
+        "Reason when the state differs from the requested one, or a note that the service exceeds its `diskGb`",
+      ),
+    diskGb: z.int().optional().describe("Disk quota of the service's tables, in GiB; absent: no quota"),
+    diskUsedBytes: z.int().optional().describe("Disk use of the service's tables, as last measured"),
     provider: z.string(),
     region: z.string(),
     releaseChannel: z.string().optional(),
     tags: z.array(z.object({ key: z.string(), value: z.string().optional() })),
     idle: z
       .object({ lastQueryAt: timestamp.optional(), idleAt: timestamp.optional() })
-      .describe("Last query seen, and when the service goes idle if no other follows"),
+      .describe("Time of the last query, and time at which the service becomes idle without another one"),
   })
   .meta({ id: "ServiceDetails" });
 
@@ -111,14 +115,14 @@ const port = z
   .int()
   .min(1)
   .max(65_535)
-  .describe("Port of the service's endpoint; nobody else may listen on it. Absent: one of --service-ports");
+  .describe("Port of the service's endpoint, which no other program may use; default: a free port of --service-ports");
 
 const diskGb = z
   .int()
   .min(1)
   .max(1_048_576)
   .nullish()
-  .describe("What its tables may take on disk, in GiB; above it the service takes no more data");
+  .describe("Disk quota of the service's tables, in GiB; above it the service accepts no more data");
 
 const name = plainText(1, 50).regex(/\S/, { error: "must not be blank" });
 const releaseChannel = z.enum(["slow", "default", "fast"]);
@@ -135,19 +139,20 @@ const createBody = z
     tags: z.array(tag).max(50).optional(),
     releaseChannel: releaseChannel.optional(),
     isReadonly: z
-      .literal(false, { error: "read-only services need a cluster; use a read-only user instead" })
+      .literal(false, { error: "read-only services are not supported; use a read-only user instead" })
       .optional(),
-    backupId: uuid.optional().describe("Fills the service with everything in this backup before it runs"),
+    backupId: uuid.optional().describe("Restores this backup into the service before it runs"),
     restorePipes: z
       .enum(["none", "stopped", "running"])
       .optional()
-      .describe(
-        "With backupId: whether the pipes in the backup are recreated, and whether they start; default stopped",
-      ),
-    force: z.boolean().optional().describe("With backupId: also from a backup that is not verified or is damaged"),
+      .describe("With backupId: whether the pipes of the backup are created, and whether they start; default stopped"),
+    force: z
+      .boolean()
+      .optional()
+      .describe("With backupId: restores also from a backup that is damaged or not verified"),
   })
   .refine((body) => body.backupId !== undefined || (body.restorePipes === undefined && body.force === undefined), {
-    error: "restorePipes and force need backupId",
+    error: "restorePipes and force require backupId",
   });
 
 const listChange = <T extends z.ZodType>(item: T) =>
@@ -155,11 +160,11 @@ const listChange = <T extends z.ZodType>(item: T) =>
 
 const patchBody = z.strictObject({
   name: name.optional(),
-  ipAccessList: listChange(ipAccess).optional().describe("`remove` is carried out before `add`"),
+  ipAccessList: listChange(ipAccess).optional().describe("`remove` is applied before `add`"),
   tags: listChange(tag).optional(),
   releaseChannel: releaseChannel.optional(),
-  port: port.optional().describe("A new port of the endpoint; clients have to be told"),
-  diskGb: diskGb.describe("A new quota of disk, in GiB; null takes it away"),
+  port: port.optional().describe("New port of the endpoint; clients must use it from then on"),
+  diskGb: diskGb.describe("New disk quota, in GiB; null removes the quota"),
 });
 
 const sha256Base64 = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, { error: "must be base64(sha256(password))" });
@@ -188,7 +193,7 @@ export const serviceOperations = {
     ...tagName,
     method: "POST",
     path: root,
-    summary: "Creates a service and starts it; the only answer that shows its password",
+    summary: "Creates and starts a service; only this response contains its password",
     access: "admin",
     params: organization,
     body: createBody,
@@ -207,7 +212,7 @@ export const serviceOperations = {
     ...tagName,
     method: "PATCH",
     path: `${root}/{serviceId}`,
-    summary: "Changes name, access list, tags, release channel or quota of disk",
+    summary: "Changes name, access list, tags, release channel, port or disk quota",
     access: "admin",
     params: service,
     body: patchBody,
@@ -217,7 +222,7 @@ export const serviceOperations = {
     ...tagName,
     method: "DELETE",
     path: `${root}/{serviceId}`,
-    summary: "Deletes a service with its data and pipes; it must not be running",
+    summary: "Deletes a service with its data and pipes; the service must not be running",
     access: "admin",
     params: service,
   }),
@@ -235,7 +240,7 @@ export const serviceOperations = {
     ...tagName,
     method: "PATCH",
     path: `${root}/{serviceId}/replicaScaling`,
-    summary: "Changes memory limits and idling",
+    summary: "Changes memory limits, replica count and idling",
     access: "admin",
     params: service,
     body: z
@@ -247,7 +252,7 @@ export const serviceOperations = {
     ...tagName,
     method: "PATCH",
     path: `${root}/{serviceId}/password`,
-    summary: "Sets the password of the `default` user: generated and returned, or given as a hash",
+    summary: "Sets the password of the `default` user: a generated one, which is returned, or one given as a hash",
     access: "admin",
     params: service,
     body: z.strictObject({ newPasswordHash: sha256Base64.optional(), newDoubleSha1Hash: z.string().optional() }),
@@ -267,12 +272,12 @@ export const serviceOperations = {
     ...tagName,
     method: "POST",
     path: `${root}/{serviceId}/users`,
-    summary: "Creates a database user; the only answer that shows its password",
+    summary: "Creates a database user; only this response contains its password",
     access: "admin",
     params: service,
     body: z.strictObject({
       name: z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/, {
-        error: "must start with a letter and have at most 64 of a-z, A-Z, 0-9, '_', '.', '-'",
+        error: "must start with a letter or '_' and have at most 64 characters of a-z, A-Z, 0-9, '_', '.', '-'",
       }),
       readonly: z.boolean().optional(),
     }),

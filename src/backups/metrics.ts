@@ -18,7 +18,7 @@ export async function backupSamples(backups: BackupStore): Promise<Sample[]> {
     const sample = (name: string, help: string, value: number) => ({ name, help, labels, value });
     return [
       sample("Backup_Verification_Failed", "Backups whose last check found damage.", damaged(done)),
-      sample("Backup_Failed", "Attempts on record that ended without a backup.", failures(own)),
+      sample("Backup_Failed", "Recorded backup attempts that failed.", failures(own)),
       sample(
         "Backup_Stored_Bytes",
         "Bytes stored by all backups.",

@@ -48,7 +48,7 @@ export async function serviceSamples(services: ServiceStore, numbers: ServiceNum
 function runningSample({ organizationId, id, state }: Service): Sample {
   return {
     name: "Service_Running",
-    help: "1 while the service runs; a query wakes one that is idle.",
+    help: "1 while the service runs, otherwise 0; a query wakes an idle service.",
     labels: { organization: organizationId, service: id },
     value: Number(state === "running"),
   };
@@ -73,10 +73,10 @@ function diskSamples(service: Service, usedBytes: number | undefined): Sample[] 
   const labels = { organization: service.organizationId, service: service.id };
   const used = {
     name: "Service_DiskUsed_Bytes",
-    help: "What the service's tables take on disk, as last known.",
+    help: "Disk use of the service's tables, as last measured.",
     labels,
   };
-  const limit = { name: "Service_DiskLimit_Bytes", help: "Quota of disk; absent without one.", labels };
+  const limit = { name: "Service_DiskLimit_Bytes", help: "Disk quota of the service; absent without a quota.", labels };
   return [
     ...(usedBytes === undefined ? [] : [{ ...used, value: usedBytes }]),
     ...(service.diskGb === null ? [] : [{ ...limit, value: service.diskGb * 2 ** 30 }]),
@@ -92,7 +92,7 @@ export function processSamples(loops: readonly LoopStatus[]): Sample[] {
   };
   const failures = loops.map((loop) => ({
     name: "Loop_ConsecutiveFailures",
-    help: "Failed passes of a reconciler loop since its last good one.",
+    help: "Failed passes of a loop since its last successful pass.",
     labels: { loop: loop.name },
     value: loop.consecutiveFailures,
   }));

@@ -23,13 +23,13 @@ const gauge = (name: string) => `sumIf(value, source = 'metric' AND name = '${na
  * Totals restart at 0 with each start of the engine. Statements of Millrace itself count too: pipes, charts, backups.
  */
 export const engineMetrics: readonly Metric[] = [
-  { name: "Service_Memory_Bytes", help: "Memory that the engine accounts for.", sql: gauge("MemoryTracking") },
-  { name: "Service_RunningQueries", help: "Queries that run now.", sql: gauge("Query") },
+  { name: "Service_Memory_Bytes", help: "Memory tracked by the engine.", sql: gauge("MemoryTracking") },
+  { name: "Service_RunningQueries", help: "Queries that are currently running.", sql: gauge("Query") },
   { name: "Service_Connections", help: "Open connections to the engine.", sql: gauge("HTTPConnection") },
-  { name: "Service_RunningMerges", help: "Merges that run now.", sql: gauge("Merge") },
+  { name: "Service_RunningMerges", help: "Merges that are currently running.", sql: gauge("Merge") },
   { name: "Service_Queries_Total", help: "Queries since the engine started.", sql: event("Query") },
-  { name: "Service_SelectQueries_Total", help: "SELECT queries.", sql: event("SelectQuery") },
-  { name: "Service_InsertQueries_Total", help: "INSERT queries.", sql: event("InsertQuery") },
+  { name: "Service_SelectQueries_Total", help: "SELECT queries since the engine started.", sql: event("SelectQuery") },
+  { name: "Service_InsertQueries_Total", help: "INSERT queries since the engine started.", sql: event("InsertQuery") },
   { name: "Service_FailedQueries_Total", help: "Queries that ended with an error.", sql: event("FailedQuery") },
   {
     name: "Service_FailedSelectQueries_Total",
@@ -43,7 +43,7 @@ export const engineMetrics: readonly Metric[] = [
   },
   {
     name: "Service_QueryTime_Seconds_Total",
-    help: "Time of all queries; with Service_Queries_Total, their mean latency.",
+    help: "Total time of all queries; divided by Service_Queries_Total it gives the mean latency.",
     sql: `${event("QueryTimeMicroseconds")} / 1e6`,
   },
   {
@@ -51,22 +51,29 @@ export const engineMetrics: readonly Metric[] = [
     help: "Processor time of queries, merges and inserts.",
     sql: `${event("OSCPUVirtualTimeMicroseconds")} / 1e6`,
   },
-  { name: "Service_SelectedRows_Total", help: "Rows that were read from tables.", sql: event("SelectedRows") },
-  { name: "Service_SelectedBytes_Total", help: "Bytes that were read, uncompressed.", sql: event("SelectedBytes") },
-  { name: "Service_InsertedRows_Total", help: "Rows that were inserted.", sql: event("InsertedRows") },
-  { name: "Service_InsertedBytes_Total", help: "Bytes that were inserted, uncompressed.", sql: event("InsertedBytes") },
-  { name: "Service_MergedRows_Total", help: "Rows that merges have read.", sql: event("MergedRows") },
+  { name: "Service_SelectedRows_Total", help: "Rows read from tables.", sql: event("SelectedRows") },
+  { name: "Service_SelectedBytes_Total", help: "Bytes read from tables, uncompressed.", sql: event("SelectedBytes") },
+  { name: "Service_InsertedRows_Total", help: "Rows inserted into tables.", sql: event("InsertedRows") },
+  {
+    name: "Service_InsertedBytes_Total",
+    help: "Bytes inserted into tables, uncompressed.",
+    sql: event("InsertedBytes"),
+  },
+  { name: "Service_MergedRows_Total", help: "Rows read by merges.", sql: event("MergedRows") },
 ];
 
 export const tableMetrics = {
-  bytes: { name: "Service_Table_Bytes", help: "Bytes of a table's active parts on disk, of the 100 largest tables." },
+  bytes: {
+    name: "Service_Table_Bytes",
+    help: "Bytes of a table's active parts on disk; reported for the 100 largest tables.",
+  },
   rows: { name: "Service_Table_Rows", help: "Rows of a table's active parts." },
   parts: { name: "Service_Table_Parts", help: "Active parts of a table." },
 } as const;
 
 export const ageMetric = {
   name: "Service_Metrics_Timestamp",
-  help: "When the numbers of the service were read, in seconds since 1970; old for a service that does not run.",
+  help: "Time when the values of the service were read, in seconds since 1970; old if the service does not run.",
 };
 
 export type EngineSample = {

@@ -15,37 +15,48 @@ const counters: Readonly<Record<string, readonly [name: string, help: string]>> 
   sentBytes: ["Pipes_SentBytes_Total", "Bytes written to the destination, uncompressed."],
   errors: ["Pipes_Errors_Total", "Rows and objects that could not be loaded."],
   filesLoaded: ["Pipes_FilesLoaded_Total", "Objects loaded."],
-  filesFailed: ["Pipes_FilesFailed_Total", "Objects given up."],
+  filesFailed: ["Pipes_FilesFailed_Total", "Objects that could not be loaded and are not tried again."],
 };
 
 const gauges: Readonly<Record<string, readonly [name: string, help: string]>> = {
   latencyMs: ["Pipes_Latency", "Age of the newest data when it was loaded, in ms."],
-  filesPending: ["Pipes_FilesPending", "Objects found and not yet loaded."],
-  bytesPending: ["Pipes_BytesPending", "Bytes of the objects found and not yet loaded."],
+  filesPending: ["Pipes_FilesPending", "Objects found but not yet loaded."],
+  bytesPending: ["Pipes_BytesPending", "Bytes of the objects found but not yet loaded."],
   listMs: ["Pipes_ListDuration", "Duration of the last LIST call, in ms."],
-  commitErrors: ["Pipes_CommitErrors", "Commits of the consumer group's offsets that failed since the worker started."],
-  rebalances: ["Pipes_Rebalances", "Times that a worker joined its consumer group or the group's members changed."],
+  commitErrors: ["Pipes_CommitErrors", "Failed commits of consumer group offsets since the worker started."],
+  rebalances: ["Pipes_Rebalances", "Joins of the consumer group by a worker, and changes of the group's members."],
   lagMessages: ["Pipes_LagMessages", "Messages at the source that are not yet loaded."],
-  lagBytes: ["Pipes_SourceLagBytes", "Log of the source behind the last position that is durable."],
-  lagSeconds: ["Pipes_SourceLagSeconds", "Age of the newest transaction received, while it is not durable."],
-  slotRetainedBytes: ["Pipes_SlotRetainedBytes", "Log that the source keeps for the slot."],
-  slotSafeBytes: ["Pipes_SlotSafeBytes", "Log that may be written before the source gives the slot up."],
-  slotBurnBytesPerSecond: ["Pipes_SlotBurnBytesPerSecond", "Growth of the log kept for the slot."],
-  slotEtaSeconds: ["Pipes_SlotEtaSeconds", "Time until the source gives the slot up, at the present rate."],
-  snapshotParts: ["Pipes_SnapshotParts", "Parts that the tables are copied in."],
-  snapshotPartsDone: ["Pipes_SnapshotPartsDone", "Parts of the tables that are durable."],
-  snapshotRowsEstimated: ["Pipes_SnapshotRowsEstimated", "Rows of the tables, as the source estimates them."],
-  snapshotSecondsLeft: ["Pipes_SnapshotSecondsLeft", "Time that the copy will take still, at its present rate."],
+  lagBytes: ["Pipes_SourceLagBytes", "Bytes of the source's log after the last durable position."],
+  lagSeconds: ["Pipes_SourceLagSeconds", "Age in seconds of the newest received transaction, while it is not durable."],
+  slotRetainedBytes: ["Pipes_SlotRetainedBytes", "Bytes of log that the source retains for the slot."],
+  slotSafeBytes: ["Pipes_SlotSafeBytes", "Bytes of log that may be written before the source invalidates the slot."],
+  slotBurnBytesPerSecond: ["Pipes_SlotBurnBytesPerSecond", "Growth of the retained log, in bytes per second."],
+  slotEtaSeconds: ["Pipes_SlotEtaSeconds", "Seconds until the source invalidates the slot, at the current rate."],
+  snapshotParts: ["Pipes_SnapshotParts", "Ranges that the initial copy consists of."],
+  snapshotPartsDone: ["Pipes_SnapshotPartsDone", "Ranges of the initial copy that are durable."],
+  snapshotRowsEstimated: ["Pipes_SnapshotRowsEstimated", "Rows of the tables, as estimated by the source."],
+  snapshotSecondsLeft: [
+    "Pipes_SnapshotSecondsLeft",
+    "Seconds until the initial copy is complete, at the current rate.",
+  ],
 };
 
 /** Gauges per lane, reported as `name:lane`; the lane becomes a label. */
 const laneGauges: Readonly<Record<string, readonly [name: string, label: string, help: string]>> = {
   lagMessages: ["Pipes_PartitionLagMessages", "partition", "Messages of one partition that are not yet loaded."],
-  lagSeconds: ["Pipes_PartitionLagSeconds", "partition", "Age of the newest loaded message of one that is behind."],
-  insertedRows: ["Pipes_InsertedRows", "table", "Rows inserted at the source, since the worker started."],
-  updatedRows: ["Pipes_UpdatedRows", "table", "Rows updated at the source, since the worker started."],
-  deletedRows: ["Pipes_DeletedRows", "table", "Rows deleted at the source, since the worker started."],
-  millisBehindLatest: ["Pipes_MillisBehindLatest", "shard", "How far reading of a shard is behind its end, in ms."],
+  lagSeconds: [
+    "Pipes_PartitionLagSeconds",
+    "partition",
+    "Age in seconds of the newest loaded message of a partition with lag.",
+  ],
+  insertedRows: ["Pipes_InsertedRows", "table", "Rows inserted at the source since the worker started."],
+  updatedRows: ["Pipes_UpdatedRows", "table", "Rows updated at the source since the worker started."],
+  deletedRows: ["Pipes_DeletedRows", "table", "Rows deleted at the source since the worker started."],
+  millisBehindLatest: [
+    "Pipes_MillisBehindLatest",
+    "shard",
+    "Distance of the read position from the end of a shard, in ms.",
+  ],
 };
 
 /** Every metric of pipes, for the documentation. */

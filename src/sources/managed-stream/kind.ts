@@ -9,7 +9,7 @@ const request = z.strictObject({
   format: z.enum(["JSONEachRow", "Avro", "AvroConfluent", "Protobuf"]).optional(),
   streamName: z
     .string()
-    .regex(/^[a-zA-Z0-9_.-]{1,128}$/, { error: "must be 1 to 128 of a-z, A-Z, 0-9, '_', '.', '-'" }),
+    .regex(/^[a-zA-Z0-9_.-]{1,128}$/, { error: "must be 1 to 128 characters of a-z, A-Z, 0-9, '_', '.', '-'" }),
   region: z.string().regex(/^[a-z0-9-]{1,32}$/, { error: "must be a region id such as us-east-1" }),
   useEnhancedFanOut: z.boolean().optional(),
   iteratorType: z.enum(["TRIM_HORIZON", "LATEST", "AT_TIMESTAMP"]).optional(),
@@ -17,13 +17,15 @@ const request = z.strictObject({
     .union([z.int().min(0), z.string().regex(/^\d{1,10}$/)])
     .optional()
     .describe("Start of AT_TIMESTAMP in UNIX seconds; echoed in the JSON type that was sent"),
-  schemaRegistry: schemaRegistry.optional().describe("Confluent-compatible; for formats whose messages name a schema"),
-  compression: z.enum(["none", "gzip"]).optional().describe("How the data of every record is compressed, default none"),
+  schemaRegistry: schemaRegistry
+    .optional()
+    .describe("Confluent-compatible schema registry; required for formats whose messages carry a schema id"),
+  compression: z.enum(["none", "gzip"]).optional().describe("Compression of the data of every record, default none"),
   endpoint: z
     .url({ protocol: /^https?$/ })
     .max(2048)
     .optional()
-    .describe("Address of the service, where it is not AWS' own for the region"),
+    .describe("Endpoint URL of the service, if it is not the AWS endpoint of the region"),
   authentication: z.enum(["IAM_ROLE", "IAM_USER"]).optional(),
   iamRole: z.string().min(1).max(2048).optional(),
   accessKey: z.strictObject({ accessKeyId: z.string().min(1), secretKey: z.string().min(1) }).optional(),

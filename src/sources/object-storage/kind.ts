@@ -11,12 +11,15 @@ const request = z.strictObject({
     .optional()
     .describe("Kind of store; inferred from the url when omitted"),
   format: z.enum(objectFormats).optional().describe("Inferred from the file suffix when omitted"),
-  url: z.string().min(1).max(4096).optional().describe("Bucket url with `?`, `*` and `**` in the path"),
+  url: z.string().min(1).max(4096).optional().describe("Bucket URL with `?`, `*` and `**` in the path"),
   delimiter: z.string().length(1).optional().describe("Field separator of CSV files, default `,`"),
   compression: z
     .enum(["none", "auto", "gzip", "gz", "brotli", "br", "xz", "LZMA", "zstd", "zst", "bz2", "lz4"])
     .optional(),
-  isContinuous: z.boolean().optional().describe("Keep loading new files; false loads what is there and completes"),
+  isContinuous: z
+    .boolean()
+    .optional()
+    .describe("Whether new files are loaded continuously; false loads the existing files, then the pipe is Completed"),
   queueUrl: z.string().min(1).max(2048).optional(),
   skipInitialLoad: z.boolean().optional(),
   startAfter: z.string().min(1).max(1024).optional(),
