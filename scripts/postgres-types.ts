@@ -41,12 +41,12 @@ const rows: readonly Row[] = [
   {
     types: "`date`",
     sample: { name: "date" },
-    note: "1900-01-01 to 2299-12-31 exact; **earlier, BC and `-infinity` are 1900-01-01, later dates and `infinity` are 2299-12-31**. For key columns, see "Keys"",
+    note: "1900-01-01 to 2299-12-31 exact; **earlier, BC and `-infinity` are 1900-01-01, later dates and `infinity` are 2299-12-31**. Key columns: see [Keys](#keys)",
   },
   {
     types: "`timestamp`",
     sample: { name: "timestamp" },
-    note: "0001-01-01 to 9999-12-31 exact to the microsecond; **BC and `-infinity` are 0001-01-01 00:00:00, later times and `infinity` are 9999-12-31 23:59:59.999999**. For key columns, see "Keys"",
+    note: "0001-01-01 to 9999-12-31 exact to the microsecond; **BC and `-infinity` are 0001-01-01 00:00:00, later times and `infinity` are 9999-12-31 23:59:59.999999**. Key columns: see [Keys](#keys)",
   },
   {
     types: "`timestamp with time zone`",

@@ -240,7 +240,7 @@ export const serviceOperations = {
     ...tagName,
     method: "PATCH",
     path: `${root}/{serviceId}/replicaScaling`,
-    summary: "Changes memory limits, replica count and idling",
+    summary: "Changes memory limits and idling",
     access: "admin",
     params: service,
     body: z
