@@ -72,15 +72,16 @@ const members = {
 
 export const sourceBody = z.object(members).superRefine((body, context) => {
   const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
-  if (body.serviceId === undefined && body.connection === undefined) fail("serviceId", "name the service");
+  if (body.serviceId === undefined && body.connection === undefined) fail("serviceId", "serviceId is required");
   if (body.serviceId !== undefined && body.connection !== undefined && body.serviceId !== body.connection) {
-    fail("connection", "serviceId and connection differ");
+    fail("connection", "connection must be equal to serviceId");
   }
   if (body.kind === "metric") {
-    if (body.metricTables === undefined) fail("metricTables", "a metric source names its tables here");
+    if (body.metricTables === undefined) fail("metricTables", "metricTables is required for metric sources");
   } else {
-    if (body.from.tableName === "") fail("from.tableName", "name the table");
-    if (body.timestampValueExpression === undefined) fail("timestampValueExpression", "name the time of a row");
+    if (body.from.tableName === "") fail("from.tableName", "tableName is required");
+    if (body.timestampValueExpression === undefined)
+      fail("timestampValueExpression", "timestampValueExpression is required");
   }
 });
 

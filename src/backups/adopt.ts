@@ -25,8 +25,8 @@ export async function adoptBackups({ place, dataDir, organizationId, tell, signa
     if (!known.has(organizationId)) throw new Error(`organization ${organizationId} does not exist`);
     const ownerOf = (id: string) => (known.has(id) ? id : organizationId);
     const found = await rescan({ place, backups: new BackupStore(db) }, { ownerOf, names: () => true }, signal);
-    tell(`${found.adopted} backups were added.`);
-    for (const line of found.unreadable) tell(`Not readable: ${line}`);
+    tell(`Added ${found.adopted} backups.`);
+    for (const line of found.unreadable) tell(`Unreadable: ${line}`);
   } finally {
     db.close();
   }

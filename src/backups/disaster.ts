@@ -36,7 +36,7 @@ export async function restoreMetadata(options: DisasterOptions): Promise<void> {
     const name = options.name ?? (await listMetadata(place, signal))[0];
     if (name === undefined) throw new Error("the backup location holds no metadata backup");
     const { createdAt, hasKey } = await fetchMetadata({ place, worker, dataDir }, name, signal);
-    tell(`Metadata of ${createdAt} (${name}) is in ${dataDir}.`);
+    tell(`Restored the metadata of ${createdAt} (${name}) into ${dataDir}.`);
     const db = openDatabase(join(dataDir, "millrace.db"));
     try {
       await prepareServices(db, worker, options);
@@ -45,9 +45,9 @@ export async function restoreMetadata(options: DisasterOptions): Promise<void> {
     }
     if (!hasKey) {
       tell(
-        "The key that opens stored secrets is not in the backup: put the old secret.key into the data directory, or",
+        "The backup does not contain the key that encrypts secrets. Before the start, copy the old secret.key into the",
       );
-      tell("give it as secretKey, before the start. Without it, pipes need their credentials again.");
+      tell("data directory, or set secretKey. Without this key, the credentials of pipes must be set again.");
     }
     tell(`Start with: npm start -- serve --data-dir ${dataDir}`);
   } finally {
@@ -67,8 +67,8 @@ async function prepareServices(db: Database, worker: FileWorker, options: Disast
     { ownerOf: (id) => (known.has(id) ? id : undefined), names: () => true },
     signal,
   );
-  tell(`${found.adopted} backups younger than the metadata were found.`);
-  for (const line of found.unreadable) tell(`Not readable: ${line}`);
+  tell(`Found ${found.adopted} backups that are newer than the metadata.`);
+  for (const line of found.unreadable) tell(`Unreadable: ${line}`);
   for (const service of await services.listAll()) {
     if (service.desiredState === "deleted") continue;
     await services.beginAgain(service.id);
@@ -77,7 +77,9 @@ async function prepareServices(db: Database, worker: FileWorker, options: Disast
     if (backup === undefined) {
       // Its tables are lost: pipes that continued from their positions would leave a gap.
       await new PipeSnapshots(db, new Sealer(Buffer.alloc(32))).rewind(service.id, []);
-      tell(`Service ${service.name} (${service.id}) has no usable backup: it starts empty, and its pipes start over.`);
+      tell(
+        `Service ${service.name} (${service.id}) has no usable backup: it starts empty, and its pipes start from the beginning.`,
+      );
       continue;
     }
     await restores.request({
@@ -87,7 +89,7 @@ async function prepareServices(db: Database, worker: FileWorker, options: Disast
       forced: false,
       pipes: "none",
     });
-    tell(`Service ${service.name} (${service.id}) will be filled from ${backup.name}.`);
+    tell(`Service ${service.name} (${service.id}) will be restored from ${backup.name}.`);
   }
 }
 

@@ -25,8 +25,8 @@ test("every operation has a page with its members and an example", async () => {
   const { text } = await page("/docs/operations/createPipe");
   expect(text.replaceAll("<wbr>", "")).toContain("source.messageBroker.brokers");
   expect(text.replaceAll("<wbr>", "")).toContain("destination.columns[].type");
-  expect(text).toMatch(/Least role: <code>developer/);
-  expect((await page("/docs/operations/listServices")).text).toMatch(/Least role: <code>read_only/);
+  expect(text).toMatch(/Required role: <code>developer/);
+  expect((await page("/docs/operations/listServices")).text).toMatch(/Required role: <code>read_only/);
 });
 
 test("every guide has a page, and no link of a page leads nowhere", async () => {
@@ -46,7 +46,7 @@ test("a search finds operations and guides that hold every word", async () => {
   expect(text).toContain("/docs/guides/postgres");
   expect(text).not.toContain("/docs/operations/listKeys");
   expect((await page("/docs/search?q=listkeys")).text).toContain("/docs/operations/listKeys");
-  expect((await page("/docs/search?q=qqqq")).text).toContain("Nothing holds “qqqq”");
+  expect((await page("/docs/search?q=qqqq")).text).toContain("No results for “qqqq”");
   expect((await page(`/docs/search?q=${encodeURIComponent('"><script>')}`)).text).not.toContain("<script>");
 });
 

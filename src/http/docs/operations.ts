@@ -27,11 +27,11 @@ export function operationPage(id: string, operation: Operation): string {
   const { method, path, summary, access, params, query, body, result } = operation;
   return `<p>${inlineCode(summary)}.</p>
 <p><span class="method">${method}</span><code>${escapeHtml(path)}</code></p>
-<p class="soft">Least role: <code>${roleOf(access)}</code>. Login: ${loginOf(path)}.</p>
+<p class="soft">Required role: <code>${roleOf(access)}</code> or higher. Authentication: ${loginOf(path)}.</p>
 <h2>Example</h2>${examples(id, operation)}
 ${section("In the path", Object.keys(params.shape).length > 0 ? params : undefined, "input")}
 ${section("In the query", query, "input")}${section("Body", body, "input")}${section("Result", result, "output")}
-<p class="soft">Errors carry <code>code</code>, a sentence and, for wrong members, <code>issues</code>:
+<p class="soft">An error contains <code>code</code>, a message and, for invalid members, <code>issues</code>:
 <a href="/docs/guides/errors">all codes</a>.</p>`;
 }
 

@@ -49,7 +49,7 @@ export class DocsPages {
     const operations = operationList(this.#operations, (id) => holds(this.operation(id)));
     const guides = this.#guideList(({ title, text }) => holds(`${title} ${text}`));
     const found = guides.includes("<li>") || operations.includes("<li ");
-    const content = found ? `${guides}${operations}` : `<p>Nothing holds “${escapeHtml(given)}”.</p>`;
+    const content = found ? `${guides}${operations}` : `<p>No results for “${escapeHtml(given)}”.</p>`;
     return layout("Search", content, given);
   }
 

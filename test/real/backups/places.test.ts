@@ -144,7 +144,7 @@ describe("encrypted backups in a directory", () => {
     expect(found).toEqual({ adopted: 0, removed: 0, unreadable: [] });
     await other.stop();
     const told = command("adopt-backups", other.dataDir, backups, ["--organization", organizationId]);
-    expect(told).toMatch(/^0 backups were added\.\nNot readable: .*is encrypted, and no backup/);
+    expect(told).toMatch(/^Added 0 backups\.\nUnreadable: .*is encrypted, and no backup/);
     const [largest] = files;
     const bytes = readFileSync(largest as string);
     writeFileSync(
@@ -199,7 +199,7 @@ describe("when the metadata is lost", () => {
     );
     await first.stop();
     expect(() => command("adopt-backups", first.dataDir, elsewhere, ["--organization", "x"])).toThrow(/does not exist/);
-    expect(command("adopt-backups", first.dataDir, elsewhere, adopting)).toMatch(/^2 backups were added/);
+    expect(command("adopt-backups", first.dataDir, elsewhere, adopting)).toMatch(/^Added 2 backups/);
     await using fresh = await serve({ env, dataDir: first.dataDir });
     expect(await fresh.api.rescanBackups({ params })).toMatchObject({ adopted: 0 });
     const found = await fresh.api.listAllBackups({ params });
@@ -234,7 +234,7 @@ describe("when the metadata is lost", () => {
     const restoring = () => command("restore-metadata", dataDir, vault, [], env);
     const told = restoring();
     expect(existsSync(join(dataDir, "millrace.db"))).toBe(true);
-    expect(told).toMatch(new RegExp(`${service.id}\\) will be filled from`));
+    expect(told).toMatch(new RegExp(`${service.id}\\) will be restored from`));
     expect(told).toMatch(new RegExp(`${empty.id}\\) has no usable backup: it starts empty`));
     expect(readFileSync(join(dataDir, "secret.key")).equals(secret)).toBe(true);
     await using again = await serve({ dataDir, env: { ...env, MILLRACE_BACKUP_DIR: vault } });
