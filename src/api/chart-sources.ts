@@ -72,16 +72,15 @@ const members = {
 
 export const sourceBody = z.object(members).superRefine((body, context) => {
   const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
-  if (body.serviceId === undefined && body.connection === undefined) fail("serviceId", "serviceId is required");
+  if (body.serviceId === undefined && body.connection === undefined) fail("serviceId", "is required");
   if (body.serviceId !== undefined && body.connection !== undefined && body.serviceId !== body.connection) {
-    fail("connection", "connection must be equal to serviceId");
+    fail("connection", "must be equal to serviceId");
   }
   if (body.kind === "metric") {
-    if (body.metricTables === undefined) fail("metricTables", "metricTables is required for metric sources");
+    if (body.metricTables === undefined) fail("metricTables", "is required for metric sources");
   } else {
-    if (body.from.tableName === "") fail("from.tableName", "tableName is required");
-    if (body.timestampValueExpression === undefined)
-      fail("timestampValueExpression", "timestampValueExpression is required");
+    if (body.from.tableName === "") fail("from.tableName", "is required");
+    if (body.timestampValueExpression === undefined) fail("timestampValueExpression", "is required");
   }
 });
 
