@@ -163,7 +163,7 @@ async function compareAnswers(
   peer: Awaited<ReturnType<typeof loadPeer>>,
 ): Promise<void> {
   const range = { startMs: dayStartMs, endMs: dayEndMs };
-  const { data } = await room.ask(requestOf(one, range, coarse));
+  const { data } = await room.guardQuery(requestOf(one, range, coarse));
   const theirs = await quietly(() => peer.run(peerRequest(one, range, coarse), false));
   const byKey = new Map(theirs.map((row) => [`${row.ts_bucket}|${row.group.join("|")}`, row]));
   for (const row of data) {

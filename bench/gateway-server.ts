@@ -14,8 +14,8 @@ const host = await spawnEngineHost({
 const gateway = new Gateway({
   logger: createLogger("warn"),
   backend: {
-    acquire: async () => ({ front: host.front, release: () => {} }),
-    handOver: () => host.handOver,
+    acquire: async () => ({ forwardAddress: host.forwardAddress, release: () => {} }),
+    handoff: () => host.handoff,
   },
 });
 const passwordSha256Hex = createHash("sha256").update("bench").digest("hex");

@@ -22,9 +22,9 @@ async function ours(): Promise<Record<string, Spent>> {
     | InstanceType<typeof import("../src/sources/message-broker/protocol/kafka-client.ts").KafkaClient>
     | undefined;
   const load = await spent(async () => {
-    const { accessOf } = await import("../src/sources/message-broker/access.ts");
+    const { brokerAccessOf } = await import("../src/sources/message-broker/access.ts");
     const { KafkaClient } = await import("../src/sources/message-broker/protocol/kafka-client.ts");
-    client = new KafkaClient(accessOf({ brokers, topics: topic }, anyNetwork), "bench");
+    client = new KafkaClient(brokerAccessOf({ brokers, topics: topic }, anyNetwork), "bench");
   });
   const { emptyMessage, RecordCursor } = await import("../src/sources/message-broker/protocol/records.ts");
   const { AnswerMemory } = await import("../src/sources/message-broker/broker-client.ts");

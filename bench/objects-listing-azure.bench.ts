@@ -2,7 +2,7 @@
 
 import { anyNetwork } from "../harness/network/network.ts";
 import { azuriteMissing, startAzurite } from "../harness/objects/azurite.ts";
-import { startFront } from "../harness/objects/front.ts";
+import { startStoreProxy } from "../harness/objects/store-proxy.ts";
 import { AzureStore } from "../src/sources/object-storage/stores/azure.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 
@@ -16,7 +16,7 @@ export async function run(): Promise<BenchResult> {
   if (azuriteMissing !== undefined) throw new Error(azuriteMissing);
   await using azure = await startAzurite("listed");
   const endpoint = /BlobEndpoint=(http:\/\/[^/]+)/.exec(azure.connectionString)?.[1] as string;
-  await using front = await startFront(endpoint);
+  await using front = await startStoreProxy(endpoint);
   const connectionString = azure.connectionString.replace(endpoint, front.endpoint);
   const location = { store: "azure", container: "listed", pattern: "in/*" } as const;
   const store = new AzureStore(location, { connectionString, azureContainerName: "listed", path: "in/*" }, anyNetwork);

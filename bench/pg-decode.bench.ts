@@ -4,7 +4,7 @@
  */
 import { decode } from "../src/sources/relational-db/protocol/pgoutput.ts";
 import { tupleOf } from "../src/sources/relational-db/protocol/tuple.ts";
-import { RowWriter } from "../src/sources/relational-db/stream/rows.ts";
+import { TsvRowWriter } from "../src/sources/relational-db/stream/tsv-rows.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 
 export const description = "decode pgoutput inserts of six short columns and encode them as TabSeparated, one core";
@@ -58,7 +58,7 @@ function makeMessages(): Buffer[] {
 }
 
 function encode(messages: readonly Buffer[]): number {
-  const writer = new RowWriter([0, 1, 2, 3, 4, 5], columns, 1 << 24);
+  const writer = new TsvRowWriter([0, 1, 2, 3, 4, 5], columns, 1 << 24);
   let bytes = 0;
   for (const message of messages) {
     const decoded = decode(message);

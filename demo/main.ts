@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type ApiClient, createApiClient } from "../src/api/client.ts";
-import type { Credentials } from "../src/bootstrap.ts";
-import { Closers } from "../src/lib/closers.ts";
+import type { FirstCredentials } from "../src/bootstrap.ts";
 import { createLogger } from "../src/lib/logger.ts";
+import { ShutdownStack } from "../src/lib/shutdown-stack.ts";
 import { accessKey, arrivals, bucket, type ObjectStore, startObjectStore } from "./object-store.ts";
 import { startServer } from "./server.ts";
 import { chart, heading, type Point, progress, say } from "./terminal.ts";
@@ -25,7 +25,7 @@ const columns = [
   { name: "destination", type: "LowCardinality(String)" },
 ];
 const stopping = new AbortController();
-const closers = new Closers(createLogger("warn"));
+const closers = new ShutdownStack(createLogger("warn"));
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopping.abort());
 
@@ -144,7 +144,7 @@ async function feedArrivals(api: ApiClient, params: Params, store: ObjectStore):
   }
 }
 
-async function observe(credentials: Credentials, path: string, body: unknown): Promise<unknown> {
+async function observe(credentials: FirstCredentials, path: string, body: unknown): Promise<unknown> {
   const response = await fetch(new URL(path, credentials.observabilityBaseUrl), {
     method: "POST",
     headers: { authorization: `Bearer ${credentials.accessToken}`, "content-type": "application/json" },
@@ -155,7 +155,7 @@ async function observe(credentials: Credentials, path: string, body: unknown): P
   return answer.data;
 }
 
-async function createSources(credentials: Credentials, serviceId: string) {
+async function createSources(credentials: FirstCredentials, serviceId: string) {
   const create = async (name: string, tableName: string) => {
     const body = {
       name,
@@ -172,12 +172,12 @@ async function createSources(credentials: Credentials, serviceId: string) {
   };
 }
 
-async function series(credentials: Credentials, request: object): Promise<Point[]> {
+async function series(credentials: FirstCredentials, request: object): Promise<Point[]> {
   const rows = (await observe(credentials, "/api/v2/charts/series", request)) as Record<string, number>[];
   return rows.map((row) => ({ time: row.ts_bucket ?? 0, value: row["series_0.data"] ?? 0 }));
 }
 
-async function drawHistory(credentials: Credentials, sourceId: string): Promise<void> {
+async function drawHistory(credentials: FirstCredentials, sourceId: string): Promise<void> {
   const points = await series(credentials, {
     startTime: Date.UTC(2001, 0, 1),
     endTime: Date.UTC(2001, 5, 30),
@@ -187,7 +187,7 @@ async function drawHistory(credentials: Credentials, sourceId: string): Promise<
   chart("Flights more than an hour late, per two days (POST /api/v2/charts/series)", points);
 }
 
-async function drawArrivals(credentials: Credentials, sourceId: string): Promise<void> {
+async function drawArrivals(credentials: FirstCredentials, sourceId: string): Promise<void> {
   const now = Date.now();
   const rows = (await observe(credentials, "/api/v2/charts/series", {
     startTime: now - 300_000,
@@ -204,7 +204,7 @@ async function drawArrivals(credentials: Credentials, sourceId: string): Promise
   }
 }
 
-function explain(credentials: Credentials, port: number, password: string, serviceId: string): void {
+function explain(credentials: FirstCredentials, port: number, password: string, serviceId: string): void {
   const { baseUrl, organizationId, keyId, keySecret, accessToken } = credentials;
   const service = `${baseUrl}/v1/organizations/${organizationId}/services/${serviceId}`;
   heading("What to try next");

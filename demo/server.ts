@@ -5,9 +5,9 @@ import { openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Credentials } from "../src/bootstrap.ts";
+import type { FirstCredentials } from "../src/bootstrap.ts";
 
-export type Server = { readonly credentials: Credentials; readonly pid: number; stop(): Promise<void> };
+export type Server = { readonly credentials: FirstCredentials; readonly pid: number; stop(): Promise<void> };
 
 export async function startServer(dataDir: string): Promise<Server> {
   const log = join(dataDir, "server.log");
@@ -22,12 +22,12 @@ export async function startServer(dataDir: string): Promise<Server> {
   return { credentials, pid: child.pid as number, stop: () => stop(child) };
 }
 
-async function ready(child: ChildProcess, dataDir: string, log: string): Promise<Credentials> {
+async function ready(child: ChildProcess, dataDir: string, log: string): Promise<FirstCredentials> {
   for (;;) {
     if (child.exitCode !== null)
       throw new Error(`the server did not start:\n${readFileSync(log, "utf8").slice(-4096)}`);
     try {
-      const credentials = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as Credentials;
+      const credentials = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as FirstCredentials;
       if ((await fetch(new URL("/health", credentials.baseUrl))).status === 200) return credentials;
     } catch {
       // Not there yet.

@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type ApiClient, createApiClient } from "../src/api/client.ts";
-import type { Credentials } from "../src/bootstrap.ts";
+import type { FirstCredentials } from "../src/bootstrap.ts";
 
 export type Served = AsyncDisposable & {
   readonly dataDir: string;
-  readonly credentials: Credentials;
+  readonly credentials: FirstCredentials;
   readonly api: ApiClient;
   readonly process: ChildProcess;
   /** Stops the control plane; its data directory stays. */
@@ -39,7 +39,7 @@ export async function serve(
     child.once("exit", (code, signal) => reject(new Error(`the server ended (${code ?? signal}):\n${log}`)));
   });
   await ready;
-  const credentials = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as Credentials;
+  const credentials = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as FirstCredentials;
   return {
     dataDir,
     credentials,

@@ -186,7 +186,7 @@ async function statusOf(room: ChartRoom, { kind, text }: { kind: Kind; text: str
           { aggFn: "max" as const, field: text },
         ][i % 3] as object);
   try {
-    await room.ask({
+    await room.guardQuery({
       startTime: Date.UTC(2024, 4, 1),
       endTime: Date.UTC(2024, 4, 2),
       series: [{ sourceId: "t", aggFn: "count", ...item }],

@@ -17,8 +17,8 @@ import { Grammar, type Statement } from "../harness/sql/grammar.ts";
 import { mutated } from "../harness/sql/spelling.ts";
 import { ClickHouseError } from "../src/clickhouse/client.ts";
 import { ClickHouseException } from "../src/clickhouse/exception.ts";
-import { Guard, type Verdict } from "../src/engine/sql/guard.ts";
-import { askOf } from "../src/engine/sql/judge.ts";
+import { Guard, type StatementVerdict } from "../src/engine/sql/guard.ts";
+import { guardQueryOf } from "../src/engine/sql/judge.ts";
 import { isPlainKeyword, plainFacts } from "../src/engine/sql/plain-statement.ts";
 import { readStatement } from "../src/engine/sql/read-statement.ts";
 import { insertHeads } from "../src/engine/sql/text/insert-data.ts";
@@ -54,19 +54,19 @@ export async function run(): Promise<Record<string, string | number>> {
   await using other = await BareEngine.start();
   const stage = await prepare(engine, other);
   const dice = new Dice(seed);
-  const tally: Tally = { judged: 0, parsed: 0, forbidden: 0, passed: 0, ran: 0, answered: 0, longestMs: 0 };
+  const counts: Tally = { judged: 0, parsed: 0, forbidden: 0, passed: 0, ran: 0, answered: 0, longestMs: 0 };
   try {
-    while (tally.judged < count) {
+    while (counts.judged < count) {
       const batch = Array.from({ length: batchSize }, () => write(dice, stage.canaries));
-      await judgeBatch(engine, batch, tally, dice);
+      await judgeBatch(engine, batch, counts, dice);
       stage.check();
-      if (tally.judged % 20_000 === 0) console.log(JSON.stringify({ ...tally, seconds: secondsSince(started) }));
+      if (counts.judged % 20_000 === 0) console.log(JSON.stringify({ ...counts, seconds: secondsSince(started) }));
     }
     await stage.checkOther();
   } finally {
     stage.close();
   }
-  return { seed, ...tally, longestMs: Math.round(tally.longestMs), seconds: secondsSince(started) };
+  return { seed, ...counts, longestMs: Math.round(counts.longestMs), seconds: secondsSince(started) };
 }
 
 async function prepare(engine: BareEngine, other: BareEngine) {
@@ -113,26 +113,26 @@ function write(dice: Dice, { files, loot, url }: Stage["canaries"]): Statement {
   return dice.chance(0.4) ? { ...statement, text: mutated(dice, statement.text), dangerous: false } : statement;
 }
 
-async function judgeBatch(engine: BareEngine, batch: readonly Statement[], tally: Tally, dice: Dice): Promise<void> {
+async function judgeBatch(engine: BareEngine, batch: readonly Statement[], counts: Tally, dice: Dice): Promise<void> {
   const texts = batch.map(({ text }) => Buffer.from(text).toString("latin1"));
   const beginnings = texts.flatMap((text) => [...insertHeads(text)].map((head) => text.slice(0, head.headEnd)));
   const canonical = await canonicalBatch(engine.client, [...new Set([...texts, ...beginnings])]);
   for (const one of canonical.values()) checkReading(one);
   for (const [text, { text: own }] of canonical) if (own !== undefined) checkShortWay(text, own);
-  const guard = new Guard({ ask: answering(engine, canonical) });
-  const passed: [Statement, Verdict, "default" | "reader"][] = [];
+  const guard = new Guard({ guardQuery: answering(engine, canonical) });
+  const passed: [Statement, StatementVerdict, "default" | "reader"][] = [];
   for (const [at, statement] of batch.entries()) {
-    tally.judged += 1;
+    counts.judged += 1;
     const parsed = canonical.get(texts[at] as string)?.text !== undefined;
-    if (parsed) tally.parsed += 1;
-    if (parsed && statement.dangerous) tally.forbidden += 1;
+    if (parsed) counts.parsed += 1;
+    if (parsed && statement.dangerous) counts.forbidden += 1;
     const user = dice.chance(0.3) ? "reader" : "default";
     const start = performance.now();
     const verdict = await judge(guard, statement, user);
-    tally.longestMs = Math.max(tally.longestMs, performance.now() - start);
+    counts.longestMs = Math.max(counts.longestMs, performance.now() - start);
     if (verdict === undefined) continue;
     if (statement.dangerous) throw new Error(`passed the guard: ${JSON.stringify(statement.text)}`);
-    tally.passed += 1;
+    counts.passed += 1;
     const { text, again } = canonical.get(texts[at] as string) ?? {};
     if (again !== undefined && again !== text) {
       throw new Error(
@@ -146,12 +146,12 @@ async function judgeBatch(engine: BareEngine, batch: readonly Statement[], tally
   const running = passed.filter(() => dice.chance(wanted / passed.length));
   await Promise.all(
     Array.from({ length: lanes }, async () => {
-      for (let next = running.pop(); next !== undefined; next = running.pop()) await runOne(engine, tally, ...next);
+      for (let next = running.pop(); next !== undefined; next = running.pop()) await runOne(engine, counts, ...next);
     }),
   );
 }
 
-async function judge(guard: Guard, statement: Statement, user: string): Promise<Verdict | undefined> {
+async function judge(guard: Guard, statement: Statement, user: string): Promise<StatementVerdict | undefined> {
   try {
     return await guard.judge({
       text: Buffer.from(statement.text),
@@ -169,11 +169,11 @@ async function judge(guard: Guard, statement: Statement, user: string): Promise<
 
 /** The engine's answers; those of the batch from memory. */
 function answering(engine: BareEngine, canonical: ReadonlyMap<string, Canonical>) {
-  const ask = askOf(engine.client);
+  const guardQuery = guardQueryOf(engine.client);
   return async (statement: string): Promise<string> => {
     const quoted = /^SELECT formatQuerySingleLine\('([\s\S]*)'\) FORMAT RawBLOB$/.exec(statement)?.[1];
     const known = quoted === undefined ? undefined : canonical.get(quoted.replace(/\\([\s\S])/g, "$1"));
-    if (known === undefined) return await ask(statement);
+    if (known === undefined) return await guardQuery(statement);
     if (known.text === undefined) throw new ClickHouseException(62, "SYNTAX_ERROR", "Syntax error");
     return known.text;
   };
@@ -217,12 +217,12 @@ function checkShortWay(text: string, own: string): void {
 
 async function runOne(
   engine: BareEngine,
-  tally: Tally,
+  counts: Tally,
   statement: Statement,
-  verdict: Verdict,
+  verdict: StatementVerdict,
   user: string,
 ): Promise<void> {
-  tally.ran += 1;
+  counts.ran += 1;
   const compute: Record<string, string> = verdict.expressions ? { input_format_values_interpret_expressions: "1" } : {};
   // A truncated answer would prove nothing.
   const bounds = {
@@ -237,7 +237,7 @@ async function runOne(
     .stream("", { body: Buffer.from(statement.text), params: { ...statement.params }, settings })
     .then(bodyText)
     .then((text) => {
-      tally.answered += 1;
+      counts.answered += 1;
       return text;
     })
     .catch((error: unknown) => {

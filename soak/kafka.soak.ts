@@ -7,9 +7,9 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { numberOf, seedOf } from "../harness/bounds.ts";
-import { type Census, censusOf } from "../harness/kafka/census.ts";
 import { startKafka, type TestKafka } from "../harness/kafka/kafka.ts";
 import { KafkaTool, kafkaBody, type Produced } from "../harness/kafka/pipes.ts";
+import { auditTopics, type TopicAudit } from "../harness/kafka/topic-audit.ts";
 import { createPipe, details } from "../harness/pipes.ts";
 import { random } from "../harness/random.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../harness/serve.ts";
@@ -53,7 +53,7 @@ export async function run(): Promise<Record<string, string | number>> {
   try {
     await prepare(state);
     const deadline = Date.now() + seconds * 1000;
-    await Promise.all([produce(state, deadline), torment(state, deadline)]);
+    await Promise.all([produce(state, deadline), injectFaults(state, deadline)]);
     return await verify(state);
   } finally {
     await state.served[Symbol.asyncDispose]();
@@ -126,11 +126,11 @@ function content(state: Run): { value: string | null; partition?: number } {
   return { value: `{"id":${id},\n"name":"name ${id}"}`, ...(dice < 0.5 ? { partition } : {}) };
 }
 
-async function torment(state: Run, deadline: number): Promise<void> {
+async function injectFaults(state: Run, deadline: number): Promise<void> {
   for (let round = 1; Date.now() < deadline; round += 1) {
     await delay(600 + state.next() * 1_800);
     await revive(state);
-    await retried(() => harm(state));
+    await retried(() => injectFault(state));
     if (round % 12 === 0) {
       const partitions = 2 + round / 12;
       for (const topic of topics) {
@@ -155,7 +155,7 @@ async function revive(state: Run): Promise<void> {
   await state.served.api.updatePipeState({ params: { ...params, pipeId: state.pipeId }, body: { command: "start" } });
 }
 
-async function harm(state: Run): Promise<void> {
+async function injectFault(state: Run): Promise<void> {
   const dice = state.next();
   const params = { ...state.service.params, pipeId: state.pipeId };
   const replica = Math.floor(state.next() * 3);
@@ -194,7 +194,7 @@ async function harm(state: Run): Promise<void> {
 }
 
 async function verify(state: Run): Promise<Record<string, string | number>> {
-  const census = await censusOf(state.kafka, topics, /^\{"id":(\d+),/);
+  const audit = await auditTopics(state.kafka, topics, /^\{"id":(\d+),/);
   const look = () => query(state.service, "SELECT count(), sum(id) FROM soak").catch(() => "");
   const started = Date.now();
   let said = started;
@@ -205,25 +205,25 @@ async function verify(state: Run): Promise<Record<string, string | number>> {
       if (Date.now() - said > 10_000) {
         said = Date.now();
         const pipe = await details(state.served, state.service, state.pipeId);
-        console.log(`${now} of ${census.good}; ${pipe.state} ${pipe.lastError ?? ""} ${JSON.stringify(pipe.progress)}`);
+        console.log(`${now} of ${audit.good}; ${pipe.state} ${pipe.lastError ?? ""} ${JSON.stringify(pipe.progress)}`);
       }
-      return Number(now.split("\t")[0]) >= census.good;
+      return Number(now.split("\t")[0]) >= audit.good;
     },
     300_000,
   ).catch(async (error: Error) => {
     const pipe = await details(state.served, state.service, state.pipeId);
     throw new Error(
-      `${error.message}: ${await look()} of ${census.good}; ${pipe.state} ${pipe.lastError ?? ""} ` +
+      `${error.message}: ${await look()} of ${audit.good}; ${pipe.state} ${pipe.lastError ?? ""} ` +
         `${JSON.stringify(pipe.progress)} SEED=${seed}`,
     );
   });
   console.log(`caught up after ${Math.round((Date.now() - started) / 1000)} s`);
   // Time for duplicates to arrive.
   await delay(3_000);
-  return await compare(state, census);
+  return await compare(state, audit);
 }
 
-async function compare(state: Run, census: Census): Promise<Record<string, string | number>> {
+async function compare(state: Run, audit: TopicAudit): Promise<Record<string, string | number>> {
   const seen = await query(
     state.service,
     "SELECT count(), uniqExact(topic, partition, offset), sum(id), (SELECT sum(c) FROM sums), (SELECT sum(s) FROM sums) FROM soak",
@@ -232,16 +232,16 @@ async function compare(state: Run, census: Census): Promise<Record<string, strin
     state.service,
     "SELECT uniqExact(origin, position) FROM soak_pipes_error WHERE NOT match(position, '-')",
   ).catch(() => "0");
-  const expected = [census.good, census.good, census.sum, census.good, census.sum].join("\t");
-  console.log(`seen ${seen}; expected ${expected}; ${errors} bad of ${census.bad}; ${JSON.stringify(state.faults)}`);
-  if (seen !== expected || Number(errors) !== census.bad) {
+  const expected = [audit.good, audit.good, audit.sum, audit.good, audit.sum].join("\t");
+  console.log(`seen ${seen}; expected ${expected}; ${errors} bad of ${audit.bad}; ${JSON.stringify(state.faults)}`);
+  if (seen !== expected || Number(errors) !== audit.bad) {
     const doubled = await query(
       state.service,
       "SELECT topic, partition, offset, groupArray(_part) FROM soak GROUP BY 1, 2, 3 HAVING count() > 1 LIMIT 20",
     );
     throw new Error(`not exactly once. SEED=${seed}\n${doubled}`);
   }
-  return { rows: census.good, bad: census.bad, seed, ...state.faults };
+  return { rows: audit.good, bad: audit.bad, seed, ...state.faults };
 }
 
 function count(state: Run, fault: string): void {

@@ -50,7 +50,7 @@ export async function run(): Promise<Record<string, string | number>> {
   const state: Run = { served, service, next: random(seed), streams, engineKills: [], done };
   try {
     for (const stream of streams) await begin(state, stream);
-    await Promise.all([produce(state), torment(state)]);
+    await Promise.all([produce(state), injectFaults(state)]);
     await revive(state.served, service, pipesOf(state));
     let rows = 0;
     for (const stream of streams) rows += await verify(state, stream);
@@ -120,15 +120,15 @@ async function reshard({ done }: Run, { name, kinesis }: Stream, chance: () => n
   }
 }
 
-async function torment(state: Run): Promise<void> {
+async function injectFaults(state: Run): Promise<void> {
   while (Date.now() < deadline) {
     await delay(500 + state.next() * 2_000);
     await retried(() => revive(state.served, state.service, pipesOf(state)));
-    await harm(state);
+    await injectFault(state);
   }
 }
 
-async function harm(state: Run): Promise<void> {
+async function injectFault(state: Run): Promise<void> {
   const { served, service, streams, done } = state;
   const dice = state.next();
   const { pipe } = streams[Math.floor(state.next() * streams.length)] as Stream;

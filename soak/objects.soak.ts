@@ -25,7 +25,7 @@ export async function run(): Promise<Record<string, string | number>> {
   await using store = await startVersitygw();
   const state: Run = { store, next: random(seed), engineKills: [], ...(await start()) };
   try {
-    return await torment(state);
+    return await injectFaults(state);
   } finally {
     await state.served[Symbol.asyncDispose]();
   }
@@ -47,7 +47,7 @@ const formats = [
   { name: "Parquet", suffix: "parquet" },
 ] as const;
 
-async function torment(state: Run): Promise<Record<string, string | number>> {
+async function injectFaults(state: Run): Promise<Record<string, string | number>> {
   const expected = new Map<string, number>();
   const pipes = new Map<string, string>();
   let nextId = 0;
@@ -96,7 +96,7 @@ async function torment(state: Run): Promise<Record<string, string | number>> {
   // At first only kills, while the large objects are loaded.
   while (Date.now() < deadline - (seconds * 1000) / 2) {
     await delay(700 + state.next() * 1800);
-    await harm(state, pipes, kills);
+    await injectFault(state, pipes, kills);
     if (maxReplicas > 1 && state.next() < 0.2) await scale(state, pipes);
   }
   for (let round = 0; Date.now() < deadline; round += 1) {
@@ -108,7 +108,7 @@ async function torment(state: Run): Promise<Record<string, string | number>> {
       nextId = await upload(state, name, suffix, key, nextId, 1 + Math.floor(state.next() * 3000), expected);
     });
     await delay(200 + state.next() * 1500);
-    await harm(state, pipes, kills);
+    await injectFault(state, pipes, kills);
     if (round % 5 === 4) await edit(state, pipes.get(suffix) as string);
     if (maxReplicas > 1 && round % 4 === 3) await scale(state, pipes);
   }
@@ -134,7 +134,11 @@ async function upload(
   return from + count;
 }
 
-async function harm(state: Run, pipes: ReadonlyMap<string, string>, kills: Record<string, number>): Promise<void> {
+async function injectFault(
+  state: Run,
+  pipes: ReadonlyMap<string, string>,
+  kills: Record<string, number>,
+): Promise<void> {
   await revive(state.served, state.service, pipes.values());
   const dice = state.next();
   // A service is given up when its engine dies six times in a row without a stable minute: stay below that.

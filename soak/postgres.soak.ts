@@ -8,9 +8,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { numberOf, seedOf } from "../harness/bounds.ts";
 import { FailoverPair } from "../harness/postgres/failover.ts";
+import { FaultInjector } from "../harness/postgres/fault-injector.ts";
 import { cdcPipe } from "../harness/postgres/pipes.ts";
 import { type PostgresVersion, postgresMissing, TestPostgres } from "../harness/postgres/postgres.ts";
-import { Torment } from "../harness/postgres/torment.ts";
 import { Workload } from "../harness/postgres/workload.ts";
 import { Dice } from "../harness/random.ts";
 import { runningService, serve } from "../harness/serve.ts";
@@ -38,26 +38,26 @@ export async function run(): Promise<Record<string, string | number>> {
   workload.start();
   const settings = { snapshotNumRowsPerPartition: 1_000, pullBatchSize: 5_000, enableFailoverSlots: failover };
   const pipeId = await cdcPipe(served, service, source, workload.tables, { settings });
-  const torment = new Torment({ served, service, source, pair, pipeId, dice: new Dice(seed) });
+  const injector = new FaultInjector({ served, service, source, pair, pipeId, dice: new Dice(seed) });
   try {
     const deadline = Date.now() + seconds * 1000;
     while (Date.now() < deadline) {
-      await delay(300 + torment.dice.below(2_500));
-      await torment.harm();
+      await delay(300 + injector.dice.below(2_500));
+      await injector.inject();
     }
     await workload.stop();
     const followed = workload.tables.filter((table) => table !== "evolving");
-    const compared = await torment.settle(followed, 120_000);
-    const resyncs = ddl && (await torment.resyncIfAsked("evolving", 120_000)) ? 1 : 0;
-    if (ddl) Object.assign(compared, await torment.settle(workload.tables, 60_000));
+    const compared = await injector.settle(followed, 120_000);
+    const resyncs = ddl && (await injector.resyncIfAsked("evolving", 120_000)) ? 1 : 0;
+    if (ddl) Object.assign(compared, await injector.settle(workload.tables, 60_000));
     for (const [table, { rows, checksum }] of Object.entries(compared))
       console.log(`${table}: ${rows} rows ${checksum}`);
     const rows = Object.values(compared).reduce((sum, table) => sum + table.rows, 0);
-    return { rows, transactions: workload.transactions, seed, resyncs, ...torment.done };
+    return { rows, transactions: workload.transactions, seed, resyncs, ...injector.done };
   } catch (error) {
-    console.error(`SEED=${seed}; seen last: ${await torment.describe().catch(() => "no answer")}`);
+    console.error(`SEED=${seed}; seen last: ${await injector.describe().catch(() => "no answer")}`);
     throw error;
   } finally {
-    await torment.served[Symbol.asyncDispose]();
+    await injector.served[Symbol.asyncDispose]();
   }
 }

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { CredentialStore } from "./store/credentials.ts";
 import type { OrganizationStore } from "./store/organizations.ts";
 
-export type Credentials = {
+export type FirstCredentials = {
   readonly baseUrl: string;
   readonly observabilityBaseUrl: string;
   readonly organizationId: string;
@@ -15,7 +15,7 @@ export type Credentials = {
   readonly accessToken: string;
 };
 
-type Issued = Omit<Credentials, "baseUrl" | "observabilityBaseUrl">;
+type Issued = Omit<FirstCredentials, "baseUrl" | "observabilityBaseUrl">;
 
 /** Reads the credentials of an earlier start, or issues new ones. */
 export async function ensureCredentials(
@@ -37,16 +37,16 @@ export async function ensureCredentials(
 }
 
 /** Writes the file atomically, readable by its owner only. */
-export function writeCredentials(file: string, credentials: Credentials): void {
+export function writeCredentials(file: string, credentials: FirstCredentials): void {
   const next = `${file}.new`;
   writeFileSync(next, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
   renameSync(next, file);
 }
 
-function readEarlier(file: string): Credentials | undefined {
+function readEarlier(file: string): FirstCredentials | undefined {
   if (!existsSync(file)) return undefined;
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as Credentials;
+    return JSON.parse(readFileSync(file, "utf8")) as FirstCredentials;
   } catch {
     // An unreadable file is replaced by a new one with new credentials.
     return undefined;

@@ -5,7 +5,7 @@ import { Command } from "commander";
 import { z } from "zod";
 import { adoptBackups } from "./backups/adopt.ts";
 import { restoreMetadata } from "./backups/disaster.ts";
-import { BackupPlace, placeOptions } from "./backups/storage/place.ts";
+import { BackupTarget, backupLocationOptions } from "./backups/storage/location.ts";
 import { type Config, environmentName, flagName, loadConfig, settings } from "./config.ts";
 import { describeError } from "./lib/errors.ts";
 import { createLogger } from "./lib/logger.ts";
@@ -29,8 +29,14 @@ const restore = program
 addSettings(restore).action(async (flags: Record<string, string>) => {
   const config = readConfig(flags);
   const dataDir = resolve(config.dataDir);
-  const place = new BackupPlace(placeOptions(config, dataDir));
-  const options = { place, dataDir, name: flags.name, tell: console.log, signal: new AbortController().signal };
+  const backupLocation = new BackupTarget(backupLocationOptions(config, dataDir));
+  const options = {
+    backupLocation,
+    dataDir,
+    name: flags.name,
+    tell: console.log,
+    signal: new AbortController().signal,
+  };
   await endWith(restoreMetadata(options));
 });
 
@@ -43,10 +49,10 @@ const adopt = program
 addSettings(adopt).action(async (flags: Record<string, string>) => {
   const config = readConfig(flags);
   const dataDir = resolve(config.dataDir);
-  const place = new BackupPlace(placeOptions(config, dataDir));
+  const backupLocation = new BackupTarget(backupLocationOptions(config, dataDir));
   const organizationId = flags.organization ?? "";
   const signal = new AbortController().signal;
-  await endWith(adoptBackups({ place, dataDir, organizationId, tell: console.log, signal }));
+  await endWith(adoptBackups({ backupLocation, dataDir, organizationId, tell: console.log, signal }));
 });
 
 await program.parseAsync();

@@ -1,6 +1,6 @@
 /** The outgoing connections that the server's settings allow. */
 import { type Config, flagName } from "./config.ts";
-import type { Target } from "./outgoing/dialer.ts";
+import type { DialTarget } from "./outgoing/dialer.ts";
 import { Permits } from "./outgoing/permits.ts";
 import { defaultReach, OutgoingPolicy, parseReach } from "./outgoing/policy.ts";
 import { EgressProxy } from "./outgoing/proxy.ts";
@@ -36,7 +36,7 @@ export class Outgoing {
     for (const policy of [this.pipes, this.sql, this.#workers]) policy.ownPorts = Object.values(this.#ports).flat();
   }
 
-  #policyFor(serviceId: string, target: Target): OutgoingPolicy {
+  #policyFor(serviceId: string, target: DialTarget): OutgoingPolicy {
     const kind = this.permits.kindOf(serviceId, target);
     if (kind === "worker") return this.#workers;
     return kind === "source" ? this.pipes : this.sql;

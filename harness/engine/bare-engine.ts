@@ -1,5 +1,5 @@
 /**
- * The genuine server in a temporary directory, queried at its own port: no gateway, no front, no guard and no
+ * The genuine server in a temporary directory, queried at its own port: no gateway, no query service, no guard and no
  * confinement. Whatever a guard accepts shows its effect here.
  */
 import { type ChildProcess, fork } from "node:child_process";

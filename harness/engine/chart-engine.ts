@@ -43,7 +43,7 @@ const serviceId = "5e7f1c1a-6c1d-4d56-9a57-3d0f6f6a2b11";
 export type ChartRoom = {
   readonly charts: Charts;
   /** Answers a request as JSON, or throws the AppError. */
-  ask(request: RequestInput): Promise<AnswerBody>;
+  guardQuery(request: RequestInput): Promise<AnswerBody>;
   /** The same with everything else that is known of the response. */
   outcome(
     request: RequestInput,
@@ -97,5 +97,5 @@ export function chartRoom(
     for await (const piece of answer.body ?? []) pieces.push(String(piece));
     return { ...answer, text: pieces.join("") };
   };
-  return { charts, outcome, ask: async (request) => JSON.parse((await outcome(request)).text) as AnswerBody };
+  return { charts, outcome, guardQuery: async (request) => JSON.parse((await outcome(request)).text) as AnswerBody };
 }

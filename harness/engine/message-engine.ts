@@ -3,12 +3,12 @@ import { ClickHouseClient, ClickHouseError } from "../../src/clickhouse/client.t
 import { AppError } from "../../src/lib/errors.ts";
 import { findBadMessages } from "../../src/sources/messages/bad-rows.ts";
 import type { RowEncoder } from "../../src/sources/messages/formats/encoder.ts";
-import type { Message, Position } from "../../src/sources/messages/message.ts";
+import type { Position, SourceMessage } from "../../src/sources/messages/message.ts";
 import { MessageBatch } from "../../src/sources/messages/message-batch.ts";
 import type { Query } from "../../src/sources/source.ts";
 import { Stage } from "./stage.ts";
 
-export type TestMessage = Message & { readonly key: string; readonly timestamp: number };
+export type TestMessage = SourceMessage & { readonly key: string; readonly timestamp: number };
 
 export function message(position: number, payload: Buffer | string | null): TestMessage {
   const bytes = payload === null ? Buffer.alloc(0) : Buffer.from(payload);

@@ -26,7 +26,7 @@ export class Stage {
   readonly gateway: Gateway;
   host: EngineHostProcess;
   /** False: every request passes through the gateway's process, as while a service wakes. */
-  handsOver = true;
+  handsOff = true;
   /** Number of requests that passed through the gateway's process. */
   leases = 0;
   #restarting: Promise<void> | undefined;
@@ -42,9 +42,9 @@ export class Stage {
         acquire: async () => {
           this.leases += 1;
           await this.#restarting;
-          return { front: this.host.front, release: () => {} };
+          return { forwardAddress: this.host.forwardAddress, release: () => {} };
         },
-        handOver: () => (this.handsOver && this.host.handOver.open ? this.host.handOver : undefined),
+        handoff: () => (this.handsOff && this.host.handoff.open ? this.host.handoff : undefined),
       },
     });
   }

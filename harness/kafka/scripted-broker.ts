@@ -2,7 +2,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import type { Api } from "../../src/sources/message-broker/protocol/call.ts";
 import { apis, type OfferedVersions } from "../../src/sources/message-broker/protocol/versions.ts";
-import { WireWriter } from "../../src/sources/message-broker/protocol/wire.ts";
+import { KafkaWireWriter } from "../../src/sources/message-broker/protocol/wire.ts";
 
 export type BrokerRequest = { readonly key: number; readonly version: number; readonly id: number };
 
@@ -42,7 +42,7 @@ export function answerOf(id: number, body: Buffer): Buffer {
 function versionsOf(version: number, offered: OfferedVersions): Buffer {
   const { max } = offered.get(apis.apiVersions.key) ?? { max: 0 };
   const isKnown = version <= max;
-  const to = new WireWriter(isKnown && version >= 3);
+  const to = new KafkaWireWriter(isKnown && version >= 3);
   to.int16(isKnown ? 0 : 35);
   const own = [...offered].filter(([key]) => isKnown || key === apis.apiVersions.key);
   to.array(own, ([key, range]) => to.int16(key).int16(range.min).int16(range.max).noTags());

@@ -2,7 +2,7 @@
 import { Agent, request } from "node:http";
 import { text } from "node:stream/consumers";
 
-export type Said = { status: number; text: string; localPort: number; closes: boolean };
+export type RawAnswer = { status: number; text: string; localPort: number; closes: boolean };
 
 export class OneConnection {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -15,12 +15,12 @@ export class OneConnection {
   }
 
   /** Sends a statement; rejects when the connection breaks. */
-  async say(sql: string, headers: Record<string, string> = {}): Promise<Said> {
+  async send(sql: string, headers: Record<string, string> = {}): Promise<RawAnswer> {
     return await this.#request("POST", "/", sql, headers);
   }
 
   /** Needs no login, and wakes no service. */
-  async ping(): Promise<Said> {
+  async ping(): Promise<RawAnswer> {
     return await this.#request("GET", "/ping", "", {});
   }
 
@@ -28,7 +28,7 @@ export class OneConnection {
     this.#agent.destroy();
   }
 
-  #request(method: string, path: string, body: string, headers: Record<string, string>): Promise<Said> {
+  #request(method: string, path: string, body: string, headers: Record<string, string>): Promise<RawAnswer> {
     return new Promise((resolve, reject) => {
       const options = { host: "127.0.0.1", port: this.#port, method, path, agent: this.#agent };
       const outgoing = request({ ...options, headers: { ...this.#headers, ...headers } }, (incoming) => {

@@ -7,7 +7,7 @@ import { ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { identifier, literal } from "../../src/clickhouse/sql.ts";
 import { copySelect } from "../../src/sources/relational-db/server/session.ts";
 import { copiedRows } from "../../src/sources/relational-db/snapshot/copied-rows.ts";
-import { createTableSql, type TablePlan } from "../../src/sources/relational-db/tables/tables.ts";
+import { createTargetTableSql, type TablePlan } from "../../src/sources/relational-db/tables/tables.ts";
 import { type ColumnPlan, insertSettings } from "../../src/sources/relational-db/tables/types.ts";
 import type { Stage } from "../engine/stage.ts";
 import { copyBytes } from "./bytes.ts";
@@ -47,7 +47,7 @@ export async function loadCopy(
 ): Promise<string> {
   const { version = "0", isExact = true } = options;
   await stage.ok(`DROP TABLE IF EXISTS ${identifier(into)}`);
-  await asPipe(stage, createTableSql(plan, into, "copy"), {});
+  await asPipe(stage, createTargetTableSql(plan, into, "copy"), {});
   const rows = copiedRows(plan, into, version, isExact);
   const bytes = Buffer.concat(await copyBytes(client, copySelect(plan.source, rows.select)));
   const insert = rows.insert(bytes);

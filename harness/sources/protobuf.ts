@@ -2,7 +2,7 @@
 import protobuf from "protobufjs";
 import { ProtobufRows } from "../../src/sources/messages/formats/protobuf-rows.ts";
 import type { RegisteredSchema, SchemaRegistry } from "../../src/sources/messages/formats/registry.ts";
-import type { Message } from "../../src/sources/messages/message.ts";
+import type { SourceMessage } from "../../src/sources/messages/message.ts";
 import { MessageBatch } from "../../src/sources/messages/message-batch.ts";
 import { planRows } from "../../src/sources/messages/plan.ts";
 
@@ -33,16 +33,16 @@ export function protobufSchema(text: string): TestSchema {
 function registryOf(schemas: Readonly<Record<number, Partial<RegisteredSchema>>>): SchemaRegistry {
   const known = (id: number) =>
     schemas[id] === undefined ? null : { type: "PROTOBUF", references: [], schema: "", ...schemas[id] };
-  return { known, ask: async () => undefined } as unknown as SchemaRegistry;
+  return { known, guardQuery: async () => undefined } as unknown as SchemaRegistry;
 }
 
 export const framed = (id: number, payload: Uint8Array | readonly number[], path: readonly number[] = [0]) =>
   Buffer.from([0, 0, 0, 0, id, ...path, ...payload]);
 
 export async function load(schemas: Parameters<typeof registryOf>[0], payloads: readonly Uint8Array[]) {
-  const plan = planRows<Message>({ database: "d", table: "t", columns: [] }, "JSONEachRow", {});
+  const plan = planRows<SourceMessage>({ database: "d", table: "t", columns: [] }, "JSONEachRow", {});
   const encoder = new ProtobufRows(plan, registryOf(schemas));
-  const batch = new MessageBatch<Message>({ encoder, origin: "o", maxMessageBytes: 1e9 });
+  const batch = new MessageBatch<SourceMessage>({ encoder, origin: "o", maxMessageBytes: 1e9 });
   for (const [position, payload] of payloads.entries()) {
     // Within other bytes, so that reading beyond the message would show.
     const bytes = Buffer.concat([Buffer.from([1, 2, 3]), payload, Buffer.from([8, 1, 8, 1])]);

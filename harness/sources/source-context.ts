@@ -28,7 +28,7 @@ export function testContext<D extends Durable = Durable>(own: OwnContext<D> = {}
     settings: {},
     concurrency: 2,
     memoryGb: 1,
-    sourceSilenceMs: 30_000,
+    sourceIdleTimeoutMs: 30_000,
     replica: { index: 0, count: 1 },
     ...own,
     ledger: { marks: async () => new Map(), note: async () => {}, reject: async () => {}, ...own.ledger },

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Json } from "../../src/lib/json.ts";
 import { type Confirmation, type Intent, StoredForms } from "../../src/pipes/durable.ts";
-import type { Limits } from "../../src/pipes/protocol.ts";
+import type { OutageLimits } from "../../src/pipes/protocol.ts";
 import { Health } from "../../src/pipes/worker/health.ts";
 import { Runner } from "../../src/pipes/worker/runner.ts";
 import type { EngineSettings } from "../../src/pipes/worker/settings.ts";
@@ -38,10 +38,10 @@ class Crash extends Error {}
 
 /** Steps of the order, and what a source does beside it: marks that it notes, and statements on tables that it owns. */
 export const steps = ["begin", "insert", "reject", "confirm", "acknowledge", "note", "command"] as const;
-export type Step = (typeof steps)[number];
+export type ContractStep = (typeof steps)[number];
 /** Runs one step, unless the worker dies before it. */
-export type At = <T>(step: Step, work: () => Promise<T> | T) => Promise<T>;
-export type CrashPoint = { readonly step: Step; readonly when: "before" | "after"; readonly nth: number };
+export type At = <T>(step: ContractStep, work: () => Promise<T> | T) => Promise<T>;
+export type CrashPoint = { readonly step: ContractStep; readonly when: "before" | "after"; readonly nth: number };
 
 export type ContractCase = {
   /** What the source keeps in the ledger. */
@@ -70,12 +70,17 @@ export type ContractTables = {
   readonly problems: readonly string[];
 };
 
-const limits: Limits = { sourceOutageMs: 5_000, sourceSilenceMs: 5_000, destinationOutageMs: 5_000, retryBaseMs: 1 };
+const limits: OutageLimits = {
+  sourceOutageMs: 5_000,
+  sourceIdleTimeoutMs: 5_000,
+  destinationOutageMs: 5_000,
+  retryBaseMs: 1,
+};
 
 /** Runs one worker. Ends when the source is exhausted or the crash point is reached. */
 async function live(world: World, contract: ContractCase, crash: CrashPoint | undefined): Promise<"done" | "crashed"> {
   const stop = new AbortController();
-  const seen: Partial<Record<Step, number>> = {};
+  const seen: Partial<Record<ContractStep, number>> = {};
   let dead = false;
   const at: At = async (step, work) => {
     // A source lets go of what it has open; the order just ends.

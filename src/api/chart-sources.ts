@@ -5,7 +5,7 @@ import { z } from "zod";
 import { metricTypes } from "./charts.ts";
 import { operation, plainText, timestamp, uuid } from "./operation.ts";
 
-export const sourceKinds = ["log", "trace", "metric", "table"] as const;
+export const chartSourceKinds = ["log", "trace", "metric", "table"] as const;
 
 const expression = plainText(1, 4096);
 const tableName = plainText(1, 206);
@@ -42,7 +42,7 @@ type MetricTablesShape = Record<(typeof metricTypes)[number], z.ZodOptional<type
 
 const members = {
   name: plainText(1, 256),
-  kind: z.enum(sourceKinds),
+  kind: z.enum(chartSourceKinds),
   serviceId: uuid.optional().describe("The service that holds the table"),
   connection: uuid.optional().describe("Alias of serviceId"),
   from: z.object({ databaseName: tableName, tableName: z.string().max(206).default("") }),

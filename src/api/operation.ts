@@ -5,10 +5,10 @@
 import { z } from "zod";
 
 /** Lowest role that may call the operation: `read` < `developer` < `admin`. */
-export type Access = "read" | "developer" | "admin";
+export type AccessLevel = "read" | "developer" | "admin";
 
 /** The name of the role with this access, as in `roles`. */
-export function roleOf(access: Access): string {
+export function roleOf(access: AccessLevel): string {
   return access === "read" ? "read_only" : access;
 }
 
@@ -18,7 +18,7 @@ export type Operation = {
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
-  readonly access: Access;
+  readonly access: AccessLevel;
   readonly params: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;

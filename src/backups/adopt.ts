@@ -5,10 +5,10 @@ import { BackupStore } from "../store/backups.ts";
 import { openDatabase } from "../store/database.ts";
 import { OrganizationStore } from "../store/organizations.ts";
 import { rescan } from "./catalogue.ts";
-import type { BackupPlace } from "./storage/place.ts";
+import type { BackupTarget } from "./storage/location.ts";
 
 export type AdoptOptions = {
-  readonly place: BackupPlace;
+  readonly backupLocation: BackupTarget;
   readonly dataDir: string;
   readonly organizationId: string;
   readonly tell: (line: string) => void;
@@ -16,7 +16,13 @@ export type AdoptOptions = {
 };
 
 /** Throws when the server runs, or when the organization does not exist. */
-export async function adoptBackups({ place, dataDir, organizationId, tell, signal }: AdoptOptions): Promise<void> {
+export async function adoptBackups({
+  backupLocation,
+  dataDir,
+  organizationId,
+  tell,
+  signal,
+}: AdoptOptions): Promise<void> {
   const file = join(dataDir, "millrace.db");
   if (!existsSync(file)) throw new Error(`${dataDir} is no data directory: it has no millrace.db`);
   const db = openDatabase(file);
@@ -24,7 +30,11 @@ export async function adoptBackups({ place, dataDir, organizationId, tell, signa
     const known = new Set((await new OrganizationStore(db).list()).map((row) => row.id));
     if (!known.has(organizationId)) throw new Error(`organization ${organizationId} does not exist`);
     const ownerOf = (id: string) => (known.has(id) ? id : organizationId);
-    const found = await rescan({ place, backups: new BackupStore(db) }, { ownerOf, names: () => true }, signal);
+    const found = await rescan(
+      { backupLocation, backups: new BackupStore(db) },
+      { ownerOf, names: () => true },
+      signal,
+    );
     tell(`Added ${found.adopted} backups.`);
     for (const line of found.unreadable) tell(`Unreadable: ${line}`);
   } finally {

@@ -8,7 +8,7 @@ import {
   servicesFolder,
   storedBytes,
 } from "./files/manifest.ts";
-import type { BackupPlace } from "./storage/place.ts";
+import type { BackupTarget } from "./storage/location.ts";
 import { MissingFile, sameLocation } from "./storage/storage.ts";
 
 /** A folder without a manifest is being written, or was left by a killed run: after this time it is garbage. */
@@ -29,12 +29,12 @@ export type RescanScope = {
  * moved ones. Added backups count as restorable only after a check, which follows automatically.
  */
 export async function rescan(
-  deps: { place: BackupPlace; backups: BackupStore },
+  deps: { backupLocation: BackupTarget; backups: BackupStore },
   scope: RescanScope,
   signal: AbortSignal,
 ): Promise<Rescan> {
-  const { place, backups } = deps;
-  const storage = place.current;
+  const { backupLocation, backups } = deps;
+  const storage = backupLocation.current;
   const known = new Map((await backups.listAll()).map((row) => [`${row.serviceId}/${row.name}`, row]));
   const folders = Map.groupBy(await storage.list(servicesFolder, signal), ({ key }) =>
     key.split("/").slice(0, 3).join("/"),
@@ -46,8 +46,8 @@ export async function rescan(
     const folder = `${path}/`;
     const row = known.get(folder.slice(servicesFolder.length, -1));
     if (row !== undefined) {
-      if (row.status === "done" && !sameLocation(row.location, place.location)) {
-        await backups.relocate(row.id, place.location);
+      if (row.status === "done" && !sameLocation(row.location, backupLocation.location)) {
+        await backups.relocate(row.id, backupLocation.location);
       }
       continue;
     }
@@ -59,11 +59,11 @@ export async function rescan(
       continue;
     }
     try {
-      const manifest = await readManifest(storage, folder, place.encryptionKey, signal);
+      const manifest = await readManifest(storage, folder, backupLocation.encryptionKey, signal);
       const organizationId = scope.ownerOf(manifest.organizationId);
       if (organizationId === undefined) continue;
       const manifestBytes = files.find((file) => file.key === folder + manifestName)?.size ?? 0;
-      await backups.insert(rowOf(manifest, organizationId, place, manifestBytes));
+      await backups.insert(rowOf(manifest, organizationId, backupLocation, manifestBytes));
       adopted += 1;
     } catch (error) {
       if (!(error instanceof BadManifest || error instanceof MissingFile)) throw error;
@@ -73,7 +73,7 @@ export async function rescan(
   return { adopted, removed, unreadable };
 }
 
-function rowOf(manifest: Manifest, organizationId: string, place: BackupPlace, manifestBytes: number) {
+function rowOf(manifest: Manifest, organizationId: string, backupLocation: BackupTarget, manifestBytes: number) {
   return {
     id: manifest.id,
     organizationId,
@@ -84,7 +84,7 @@ function rowOf(manifest: Manifest, organizationId: string, place: BackupPlace, m
     status: "done",
     type: manifest.type,
     baseId: manifest.chain.at(-1)?.id ?? null,
-    location: place.location,
+    location: backupLocation.location,
     // An encrypted manifest needs the key; a plain one belongs to a plain backup.
     encrypted: !manifest.files.some((file) => file.stored.endsWith(file.path)),
     startedAt: manifest.startedAt,

@@ -7,9 +7,9 @@ import { spawnEngineHost } from "../engine/spawn.ts";
 import { eachOf } from "../lib/limiter.ts";
 import type { Backup } from "../store/backups.ts";
 import { type Chain, readChain, stageChain } from "./files/chain.ts";
-import { DamagedFile, type Mover, storedProblem } from "./files/files.ts";
+import { DamagedFile, type FileTransfer, storedProblem } from "./files/files.ts";
 import { BadManifest, backupFolder } from "./files/manifest.ts";
-import { fillEngine } from "./refill.ts";
+import { restoreIntoEmptyEngine } from "./restore-engine.ts";
 import { MissingFile } from "./storage/storage.ts";
 
 const maxProblems = 20;
@@ -21,16 +21,16 @@ const stopGraceMs = 5_000;
  * for existence and size, because they were read in full recently. Empty: no problem was found.
  */
 export async function checkFiles(
-  mover: Mover,
+  transfer: FileTransfer,
   row: Backup,
   trusted: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const found = await chainOrProblem(mover, row, signal);
+  const found = await chainOrProblem(transfer, row, signal);
   if (typeof found === "string") return [found];
   const problems: string[] = [];
   for (const { folder, manifest } of found) {
-    const listed = await mover.storage.list(folder, signal);
+    const listed = await transfer.storage.list(folder, signal);
     const sizes = new Map(listed.map((file) => [file.key, file.size]));
     await eachOf(manifest.files, parallelFiles, async (file) => {
       signal.throwIfAborted();
@@ -39,7 +39,7 @@ export async function checkFiles(
       let problem: string | undefined;
       if (size === undefined) problem = "is missing";
       else if (size !== file.size) problem = `has ${size} bytes instead of ${file.size}`;
-      else if (!trusted.has(manifest.id)) problem = await storedProblem(mover, key, file, signal);
+      else if (!trusted.has(manifest.id)) problem = await storedProblem(transfer, key, file, signal);
       if (problem !== undefined) problems.push(`${key} ${problem}`);
     });
   }
@@ -57,16 +57,16 @@ export type ScratchOptions = {
  * found.
  */
 export async function checkDeep(
-  mover: Mover,
+  transfer: FileTransfer,
   row: Backup,
   scratch: ScratchOptions,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const found = await chainOrProblem(mover, row, signal);
+  const found = await chainOrProblem(transfer, row, signal);
   if (typeof found === "string") return [found];
   await rm(scratch.folder, { recursive: true, force: true, maxRetries: 3 });
   try {
-    return shortened(await tryRestore(mover, found, scratch, signal));
+    return shortened(await tryRestore(transfer, found, scratch, signal));
   } catch (error) {
     if (error instanceof DamagedFile) return [error.message];
     if (error instanceof ClickHouseError) return [`the trial restore failed: ${error.message}`];
@@ -76,9 +76,14 @@ export async function checkDeep(
   }
 }
 
-async function tryRestore(mover: Mover, chain: Chain, scratch: ScratchOptions, signal: AbortSignal): Promise<string[]> {
+async function tryRestore(
+  transfer: FileTransfer,
+  chain: Chain,
+  scratch: ScratchOptions,
+  signal: AbortSignal,
+): Promise<string[]> {
   const staging = join(scratch.folder, "staging");
-  const path = await stageChain(mover, chain, staging, { forced: false, onStaged: () => {} }, signal);
+  const path = await stageChain(transfer, chain, staging, { forced: false, onStaged: () => {} }, signal);
   const host = await spawnEngineHost({
     dataDir: join(scratch.folder, "data"),
     runDir: join(scratch.folder, "run"),
@@ -89,7 +94,13 @@ async function tryRestore(mover: Mover, chain: Chain, scratch: ScratchOptions, s
   const client = new ClickHouseClient(host.address);
   try {
     const manifest = (chain.at(-1) as Chain[number]).manifest;
-    const problems = await fillEngine(client, path, manifest, { resume: false, onProgress: () => {} }, signal);
+    const problems = await restoreIntoEmptyEngine(
+      client,
+      path,
+      manifest,
+      { resume: false, onProgress: () => {} },
+      signal,
+    );
     return [...problems, ...(await damagedTables(client, manifest.tables, signal))];
   } finally {
     client.close();
@@ -122,9 +133,9 @@ async function damagedTables(
   }
 }
 
-async function chainOrProblem(mover: Mover, row: Backup, signal: AbortSignal): Promise<Chain | string> {
+async function chainOrProblem(transfer: FileTransfer, row: Backup, signal: AbortSignal): Promise<Chain | string> {
   try {
-    const chain = await readChain(mover, row.serviceId, row.name, signal);
+    const chain = await readChain(transfer, row.serviceId, row.name, signal);
     const own = chain.at(-1) as Chain[number];
     if (own.manifest.id !== row.id) return `${backupFolder(row.serviceId, row.name)} holds another backup`;
     return chain;

@@ -15,10 +15,10 @@ import { rescan } from "./catalogue.ts";
 import { checkFiles } from "./check.ts";
 import { FileWorker } from "./files/file-worker.ts";
 import { fetchMetadata, listMetadata } from "./metadata.ts";
-import type { BackupPlace } from "./storage/place.ts";
+import type { BackupTarget } from "./storage/location.ts";
 
 export type DisasterOptions = {
-  readonly place: BackupPlace;
+  readonly backupLocation: BackupTarget;
   /** A data directory without metadata; created when missing. */
   readonly dataDir: string;
   /** The newest when undefined. */
@@ -29,13 +29,13 @@ export type DisasterOptions = {
 
 /** Throws, and leaves the data directory unchanged, when the metadata backup cannot be used. */
 export async function restoreMetadata(options: DisasterOptions): Promise<void> {
-  const { place, dataDir, tell, signal } = options;
+  const { backupLocation, dataDir, tell, signal } = options;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const worker = new FileWorker();
   try {
-    const name = options.name ?? (await listMetadata(place, signal))[0];
+    const name = options.name ?? (await listMetadata(backupLocation, signal))[0];
     if (name === undefined) throw new Error("the backup location holds no metadata backup");
-    const { createdAt, hasKey } = await fetchMetadata({ place, worker, dataDir }, name, signal);
+    const { createdAt, hasKey } = await fetchMetadata({ backupLocation, worker, dataDir }, name, signal);
     tell(`Restored the metadata of ${createdAt} (${name}) into ${dataDir}.`);
     const db = openDatabase(join(dataDir, "millrace.db"));
     try {
@@ -56,14 +56,14 @@ export async function restoreMetadata(options: DisasterOptions): Promise<void> {
 }
 
 async function prepareServices(db: Database, worker: FileWorker, options: DisasterOptions): Promise<void> {
-  const { place, tell, signal } = options;
+  const { backupLocation, tell, signal } = options;
   const backups = new BackupStore(db);
   const restores = new RestoreStore(db);
   const services = new ServiceStore(db);
   await backups.forgetUnfinished();
   const known = new Set((await new OrganizationStore(db).list()).map((row) => row.id));
   const found = await rescan(
-    { place, backups },
+    { backupLocation, backups },
     { ownerOf: (id) => (known.has(id) ? id : undefined), names: () => true },
     signal,
   );
@@ -72,7 +72,7 @@ async function prepareServices(db: Database, worker: FileWorker, options: Disast
   for (const service of await services.listAll()) {
     if (service.desiredState === "deleted") continue;
     await services.beginAgain(service.id);
-    if ((await restores.unfilled(service.id)) !== undefined) continue;
+    if ((await restores.findUnfinishedFor(service.id)) !== undefined) continue;
     const backup = await newestWhole(backups, worker, service.id, options);
     if (backup === undefined) {
       // Its tables are lost: pipes that continued from their positions would leave a gap.
@@ -94,12 +94,12 @@ async function prepareServices(db: Database, worker: FileWorker, options: Disast
 }
 
 async function newestWhole(backups: BackupStore, worker: FileWorker, serviceId: string, options: DisasterOptions) {
-  const { place, tell, signal } = options;
+  const { backupLocation, tell, signal } = options;
   for (const row of await backups.listIn(serviceId)) {
     if (row.status !== "done") continue;
-    const storage = place.storageOf(row.location);
-    const mover = { storage, worker, encryptionKey: row.encrypted ? place.encryptionKey : undefined };
-    const problems = await checkFiles(mover, row, new Set(), signal);
+    const storage = backupLocation.storageOf(row.location);
+    const transfer = { storage, worker, encryptionKey: row.encrypted ? backupLocation.encryptionKey : undefined };
+    const problems = await checkFiles(transfer, row, new Set(), signal);
     if (problems.length === 0) return row;
     tell(`Backup ${row.name} is damaged: ${problems[0]}`);
   }

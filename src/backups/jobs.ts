@@ -4,6 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import { ClickHouseError } from "../clickhouse/client.ts";
+import type { EngineLease } from "../clickhouse/lease.ts";
 import { AppError, describeError, publicMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Backup, BackupStore, CheckDepth } from "../store/backups.ts";
@@ -13,13 +14,13 @@ import type { Restore, RestoreStore } from "../store/restores.ts";
 import type { Service } from "../store/services.ts";
 import { checkDeep, checkFiles } from "./check.ts";
 import type { FileWorker } from "./files/file-worker.ts";
-import type { Mover } from "./files/files.ts";
+import type { FileTransfer } from "./files/files.ts";
 import { backupFolder, type Manifest, manifestName, readManifest } from "./files/manifest.ts";
-import { type EngineLease, makeBackup } from "./make.ts";
+import { makeBackup } from "./make.ts";
 import { assertRestorable } from "./restorable.ts";
 import { removePart, restorePart, restoreService } from "./restore.ts";
 import { chooseBase, type PlannedFacts } from "./schedule.ts";
-import type { BackupPlace } from "./storage/place.ts";
+import type { BackupTarget } from "./storage/location.ts";
 
 const progressEveryMs = 500;
 
@@ -28,7 +29,7 @@ export type JobDeps = {
   readonly restores: RestoreStore;
   readonly pipes: PipeSnapshots;
   readonly ledger: Ledger;
-  readonly place: BackupPlace;
+  readonly backupLocation: BackupTarget;
   readonly worker: FileWorker;
   readonly dataDir: string;
   /** The service's engine: woken when idle, started without serving clients when stopped. */
@@ -51,14 +52,14 @@ export class BackupJobs {
 
   /** The facts of a new backup row. */
   plannedFacts(): PlannedFacts {
-    const { place } = this.#deps;
-    return { location: place.location, encrypted: place.encryptionKey !== undefined };
+    const { backupLocation } = this.#deps;
+    return { location: backupLocation.location, encrypted: backupLocation.encryptionKey !== undefined };
   }
 
   /** Makes the backup of an existing row, checks its files, and writes the outcome into the row. */
   async backup(row: Backup, service: Service, signal: AbortSignal): Promise<void> {
-    const { backups, place, logger } = this.#deps;
-    place.clearStaging(service.id);
+    const { backups, backupLocation, logger } = this.#deps;
+    backupLocation.clearStaging(service.id);
     const base = await this.#base(service.id, signal);
     const type = base === undefined ? "full" : "incremental";
     const startedAt = new Date().toISOString();
@@ -85,7 +86,7 @@ export class BackupJobs {
       await backups.fail(row.id, new Date().toISOString(), reasonOf(error, signal));
       return;
     } finally {
-      place.clearStaging(service.id);
+      backupLocation.clearStaging(service.id);
     }
     await this.check({ ...begun, status: "done" }, "manifest", signal);
   }
@@ -94,16 +95,16 @@ export class BackupJobs {
   async check(row: Backup, depth: CheckDepth, signal: AbortSignal): Promise<void> {
     const { backups, logger, dataDir } = this.#deps;
     const begunAt = new Date().toISOString();
-    const mover = this.#moverOf(row);
+    const transfer = this.#transferOf(row);
     const rows = await backups.listIn(row.serviceId);
     // Backups that were read in full and found whole are checked on their own schedule; here they only need to exist.
     const passed = new Set(rows.filter((other) => other.verification === "passed").map((other) => other.id));
     passed.delete(row.id);
-    let problems = await checkFiles(mover, row, passed, signal);
+    let problems = await checkFiles(transfer, row, passed, signal);
     if (problems.length === 0 && depth === "deep") {
       const launcherCacheDir = join(dataDir, "cache", "launcher");
       const scratch = { folder: join(dataDir, "scratch", row.id), launcherCacheDir };
-      problems = await checkDeep(mover, row, scratch, signal);
+      problems = await checkDeep(transfer, row, scratch, signal);
     }
     const verification = problems.length === 0 ? ("passed" as const) : ("failed" as const);
     const at = new Date().toISOString();
@@ -118,8 +119,8 @@ export class BackupJobs {
 
   /** Restores a database or table into a running service, and writes the outcome into the row. */
   async restorePart(restore: Restore, signal: AbortSignal): Promise<void> {
-    const { restores, place, logger } = this.#deps;
-    place.clearStaging(restore.serviceId);
+    const { restores, backupLocation, logger } = this.#deps;
+    backupLocation.clearStaging(restore.serviceId);
     try {
       const backup = await this.#backupOf(restore);
       await this.#withEngine(restore.serviceId, signal, async (address) => {
@@ -144,7 +145,7 @@ export class BackupJobs {
   /**
    * Restores into a new service's engine, which serves no clients yet. Writes the reason into the row and throws it.
    */
-  async fill(restore: Restore, address: ClickHouseAddress, signal: AbortSignal): Promise<void> {
+  async fillNewService(restore: Restore, address: ClickHouseAddress, signal: AbortSignal): Promise<void> {
     const { restores, logger } = this.#deps;
     try {
       const backup = await this.#backupOf(restore);
@@ -183,8 +184,8 @@ export class BackupJobs {
   }
 
   /** A backup that an earlier process was making: it fails, and its files are removed. */
-  async bury(row: Backup, signal: AbortSignal): Promise<void> {
-    this.#deps.place.clearStaging(row.serviceId);
+  async failInterrupted(row: Backup, signal: AbortSignal): Promise<void> {
+    this.#deps.backupLocation.clearStaging(row.serviceId);
     await this.#deps.backups.fail(
       row.id,
       new Date().toISOString(),
@@ -194,7 +195,7 @@ export class BackupJobs {
   }
 
   async #make(row: Backup, service: Service, base: Manifest | undefined, signal: AbortSignal) {
-    const { backups, pipes, ledger, place, engine } = this.#deps;
+    const { backups, pipes, ledger, backupLocation, engine } = this.#deps;
     let stored = 0;
     let noted = 0;
     const onStored = (bytes: number) => {
@@ -204,10 +205,10 @@ export class BackupJobs {
       void backups.progress(row.id, stored).catch(() => {});
     };
     const deps = {
-      mover: this.#moverOf(row),
+      transfer: this.#transferOf(row),
       ledger,
       pipes,
-      staging: place.stagingOf(service.id),
+      staging: backupLocation.stagingOf(service.id),
       engine: (aborted: AbortSignal) => engine(service.id, aborted),
       onStored,
     };
@@ -219,19 +220,19 @@ export class BackupJobs {
     const rows = await this.#deps.backups.listIn(serviceId);
     const row = chooseBase(rows, { ...this.plannedFacts(), maxChain: this.#deps.maxChain });
     if (row === undefined) return undefined;
-    const mover = this.#moverOf(row);
+    const transfer = this.#transferOf(row);
     try {
-      return await readManifest(mover.storage, backupFolder(serviceId, row.name), mover.encryptionKey, signal);
+      return await readManifest(transfer.storage, backupFolder(serviceId, row.name), transfer.encryptionKey, signal);
     } catch (error) {
       this.#deps.logger.warn({ err: error, backupId: row.id }, "base not readable: making a full backup");
       return undefined;
     }
   }
 
-  #moverOf(row: Backup): Mover {
-    const { place, worker } = this.#deps;
-    const storage = place.storageOf(row.location);
-    return { storage, worker, encryptionKey: row.encrypted ? place.encryptionKey : undefined };
+  #transferOf(row: Backup): FileTransfer {
+    const { backupLocation, worker } = this.#deps;
+    const storage = backupLocation.storageOf(row.location);
+    return { storage, worker, encryptionKey: row.encrypted ? backupLocation.encryptionKey : undefined };
   }
 
   async #backupOf(restore: Restore): Promise<Backup> {
@@ -246,9 +247,9 @@ export class BackupJobs {
   #restoreDeps(restore: Restore, backup: Backup, address: ClickHouseAddress) {
     let noted = 0;
     return {
-      mover: this.#moverOf(backup),
+      transfer: this.#transferOf(backup),
       pipes: this.#deps.pipes,
-      staging: this.#deps.place.stagingOf(restore.serviceId),
+      staging: this.#deps.backupLocation.stagingOf(restore.serviceId),
       address,
       onProgress: (doneBytes: number, totalBytes: number) => {
         if (Date.now() - noted < progressEveryMs) return;
@@ -270,7 +271,7 @@ export class BackupJobs {
 
   /** The manifest first: what is left after a kill is garbage that cannot pass for a backup. */
   async #removeStored(row: Backup, signal: AbortSignal): Promise<void> {
-    const storage = this.#deps.place.storageOf(row.location);
+    const storage = this.#deps.backupLocation.storageOf(row.location);
     const folder = backupFolder(row.serviceId, row.name);
     await storage.remove(folder + manifestName, signal);
     await storage.removeAll(folder, signal);

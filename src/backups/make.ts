@@ -6,7 +6,8 @@ import { mkdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type ClickHouseAddress, ClickHouseClient } from "../clickhouse/client.ts";
+import { ClickHouseClient } from "../clickhouse/client.ts";
+import type { EngineLease } from "../clickhouse/lease.ts";
 import type { Backup } from "../store/backups.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { PipeSnapshot, PipeSnapshots } from "../store/pipe-snapshots.ts";
@@ -20,7 +21,7 @@ import {
   tableRows,
   userFunctions,
 } from "./engine-backup.ts";
-import { fetchFile, type Mover, storeFolder } from "./files/files.ts";
+import { type FileTransfer, fetchFile, storeFolder } from "./files/files.ts";
 import {
   backupFolder,
   encodeManifest,
@@ -33,12 +34,8 @@ import { withPositions } from "./positions.ts";
 
 /** Stored beside the engine's own files: the pipes with their positions. */
 export const pipesFile = "millrace/pipes.json";
-
-/** A running engine, held until released. */
-export type EngineLease = { readonly address: ClickHouseAddress; release(): Promise<void> };
-
 export type MakeDeps = {
-  readonly mover: Mover;
+  readonly transfer: FileTransfer;
   readonly ledger: Ledger;
   readonly pipes: PipeSnapshots;
   /** An empty folder below the engine's allowed path. */
@@ -54,7 +51,7 @@ export async function makeBackup(
   base: Manifest | undefined,
   signal: AbortSignal,
 ): Promise<{ manifest: Manifest; sizeBytes: number }> {
-  const { mover } = deps;
+  const { transfer } = deps;
   const target = join(deps.staging, "backup");
   const snapshot = await takeSnapshot(deps, row, service, base, target, signal);
   const entries = await readIndex(target);
@@ -62,7 +59,7 @@ export async function makeBackup(
   mkdirSync(join(target, "millrace"), { recursive: true, mode: 0o700 });
   await writeFile(join(target, pipesFile), JSON.stringify(snapshot.pipes), { mode: 0o600 });
   const folder = backupFolder(service.id, row.name);
-  const files = await storeFolder(mover, target, { folder, backupId: row.id }, deps.onStored, signal);
+  const files = await storeFolder(transfer, target, { folder, backupId: row.id }, deps.onStored, signal);
   const manifest: Manifest = {
     format: manifestFormat,
     id: row.id,
@@ -88,8 +85,8 @@ export async function makeBackup(
     totalBytes: entries.reduce((sum, entry) => sum + entry.size, 0),
     files,
   };
-  const bytes = encodeManifest(manifest, mover.encryptionKey);
-  await mover.storage.putWhole(folder + manifestName, bytes, signal);
+  const bytes = encodeManifest(manifest, transfer.encryptionKey);
+  await transfer.storage.putWhole(folder + manifestName, bytes, signal);
   return { manifest, sizeBytes: storedBytes(manifest) + bytes.length };
 }
 
@@ -130,7 +127,7 @@ async function stageBase(deps: MakeDeps, base: Manifest, serviceId: string, sign
   const index = base.files.find((file) => file.path === engineIndex);
   if (index === undefined) throw new Error(`backup ${base.name} has no ${engineIndex}`);
   const path = join(deps.staging, "base");
-  await fetchFile(deps.mover, backupFolder(serviceId, base.name), base, index, join(path, engineIndex), signal);
+  await fetchFile(deps.transfer, backupFolder(serviceId, base.name), base, index, join(path, engineIndex), signal);
   return path;
 }
 

@@ -11,10 +11,10 @@ import { z } from "zod";
 import type { Logger } from "../lib/logger.ts";
 import type { Database } from "../store/database.ts";
 import type { FileWorker } from "./files/file-worker.ts";
-import { fetchFile, type Mover, storeFolder } from "./files/files.ts";
+import { type FileTransfer, fetchFile, storeFolder } from "./files/files.ts";
 import { manifestName } from "./files/manifest.ts";
 import { defaultPeriodHours, defaultRetentionHours } from "./schedule.ts";
-import type { BackupPlace } from "./storage/place.ts";
+import type { BackupTarget } from "./storage/location.ts";
 import { MissingFile } from "./storage/storage.ts";
 
 export const metadataFolder = "metadata/";
@@ -36,7 +36,7 @@ type MetadataManifest = z.output<typeof manifestSchema>;
 
 export type MetadataOptions = {
   readonly db: Database;
-  readonly place: BackupPlace;
+  readonly backupLocation: BackupTarget;
   readonly worker: FileWorker;
   readonly dataDir: string;
   /** The key that encrypts secrets, in base64. */
@@ -77,7 +77,7 @@ export class MetadataBackups {
   }
 
   async #make(signal: AbortSignal): Promise<string> {
-    const { db, place, worker, dataDir, secretKey, version } = this.#options;
+    const { db, backupLocation, worker, dataDir, secretKey, version } = this.#options;
     const id = randomUUID();
     const createdAt = new Date().toISOString();
     const name = `${createdAt.replaceAll(/[-:.]/g, "")}-${id.slice(0, 8)}`;
@@ -88,15 +88,19 @@ export class MetadataBackups {
     await mkdir(source, { recursive: true, mode: 0o700 });
     try {
       await db.snapshotTo(join(source, databaseFile));
-      const encrypted = place.encryptionKey !== undefined;
+      const encrypted = backupLocation.encryptionKey !== undefined;
       if (encrypted) await writeFile(join(source, keyFile), secretKey, { mode: 0o600 });
-      const mover: Mover = { storage: place.current, worker, encryptionKey: place.encryptionKey };
-      const files = await storeFolder(mover, source, { folder, backupId: id }, () => {}, signal);
+      const transfer: FileTransfer = {
+        storage: backupLocation.current,
+        worker,
+        encryptionKey: backupLocation.encryptionKey,
+      };
+      const files = await storeFolder(transfer, source, { folder, backupId: id }, () => {}, signal);
       const manifest = { format: "millrace-metadata/1", id, name, version, createdAt, encrypted, files };
-      await place.current.putWhole(folder + manifestName, Buffer.from(JSON.stringify(manifest)), signal);
+      await backupLocation.current.putWhole(folder + manifestName, Buffer.from(JSON.stringify(manifest)), signal);
       return name;
     } catch (error) {
-      await place.current.removeAll(folder, signal).catch(() => {});
+      await backupLocation.current.removeAll(folder, signal).catch(() => {});
       throw error;
     } finally {
       await rm(source, { recursive: true, force: true });
@@ -105,8 +109,8 @@ export class MetadataBackups {
 
   /** Also removes what interrupted runs left: everything here older than the retention, except the newest. */
   async #prune(newest: string, signal: AbortSignal): Promise<void> {
-    const { place, hourMs } = this.#options;
-    const storage = place.current;
+    const { backupLocation, hourMs } = this.#options;
+    const storage = backupLocation.current;
     const files = await storage.list(metadataFolder, signal);
     const byName = Map.groupBy(files, ({ key }) => key.split("/")[1] ?? "");
     for (const [name, own] of byName) {
@@ -119,8 +123,8 @@ export class MetadataBackups {
 }
 
 /** Names of complete metadata backups, newest first. */
-export async function listMetadata(place: BackupPlace, signal: AbortSignal): Promise<string[]> {
-  const files = await place.current.list(metadataFolder, signal);
+export async function listMetadata(backupLocation: BackupTarget, signal: AbortSignal): Promise<string[]> {
+  const files = await backupLocation.current.list(metadataFolder, signal);
   return files
     .filter(({ key }) => key.endsWith(`/${manifestName}`))
     .map(({ key }) => key.split("/")[1] ?? "")
@@ -133,25 +137,29 @@ export async function listMetadata(place: BackupPlace, signal: AbortSignal): Pro
  * use.
  */
 export async function fetchMetadata(
-  deps: { place: BackupPlace; worker: FileWorker; dataDir: string },
+  deps: { backupLocation: BackupTarget; worker: FileWorker; dataDir: string },
   name: string,
   signal: AbortSignal,
 ): Promise<{ createdAt: string; hasKey: boolean }> {
-  const { place, worker, dataDir } = deps;
+  const { backupLocation, worker, dataDir } = deps;
   if (existsSync(join(dataDir, databaseFile)))
     throw new Error(`${dataDir} has a ${databaseFile}: choose an empty directory`);
   const folder = `${metadataFolder}${name}/`;
-  const manifest = await readMetadataManifest(place, folder, signal);
-  if (manifest.encrypted && place.encryptionKey === undefined) {
+  const manifest = await readMetadataManifest(backupLocation, folder, signal);
+  if (manifest.encrypted && backupLocation.encryptionKey === undefined) {
     throw new Error(`metadata backup ${name} is encrypted: give its key (backupEncryptionKey)`);
   }
-  const mover = { storage: place.current, worker, encryptionKey: manifest.encrypted ? place.encryptionKey : undefined };
+  const transfer = {
+    storage: backupLocation.current,
+    worker,
+    encryptionKey: manifest.encrypted ? backupLocation.encryptionKey : undefined,
+  };
   // The database last: its presence marks the directory as restored.
   for (const file of manifest.files.toSorted((a) => (a.path === databaseFile ? 1 : -1))) {
     if (file.path === keyFile && existsSync(join(dataDir, keyFile))) continue;
     const staged = join(dataDir, `${file.path}.restoring`);
     await rm(staged, { force: true });
-    await fetchFile(mover, folder, manifest, file, staged, signal);
+    await fetchFile(transfer, folder, manifest, file, staged, signal);
     // A copy: the fetched file may be a hard link to the backup's own file, and this one will be modified.
     await copyFile(staged, join(dataDir, file.path));
     await chmod(join(dataDir, file.path), 0o600);
@@ -161,12 +169,12 @@ export async function fetchMetadata(
 }
 
 async function readMetadataManifest(
-  place: BackupPlace,
+  backupLocation: BackupTarget,
   folder: string,
   signal: AbortSignal,
 ): Promise<MetadataManifest> {
   try {
-    const bytes = await buffer(await place.current.read(folder + manifestName, signal));
+    const bytes = await buffer(await backupLocation.current.read(folder + manifestName, signal));
     return manifestSchema.parse(JSON.parse(bytes.toString("utf8")));
   } catch (cause) {
     const reason = cause instanceof MissingFile ? "does not exist" : "has a manifest that cannot be read";

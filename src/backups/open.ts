@@ -1,15 +1,15 @@
 /** Opens the room of backups: backups of services and of the metadata, each with its loop. */
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
+import type { EngineLease } from "../clickhouse/lease.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";
 import type { Stores } from "../store/open.ts";
 import { FileWorker } from "./files/file-worker.ts";
 import { BackupJobs } from "./jobs.ts";
-import type { EngineLease } from "./make.ts";
 import { MetadataBackups } from "./metadata.ts";
 import { BackupsReconciler } from "./reconciler.ts";
-import { BackupPlace, placeOptions } from "./storage/place.ts";
+import { BackupTarget, backupLocationOptions } from "./storage/location.ts";
 
 export type BackupsOptions = {
   readonly config: Config;
@@ -24,28 +24,28 @@ export type BackupsOptions = {
 type Engine = { readonly address: ClickHouseAddress };
 
 export type Backups = {
-  readonly place: BackupPlace;
+  readonly backupLocation: BackupTarget;
   readonly jobs: BackupJobs;
   readonly reconciler: BackupsReconciler;
   readonly loop: Loop;
   readonly metadataLoop: Loop;
   /** Restores data into the engine of a new service before it serves; undefined when there is nothing to restore. */
-  fillerFor(serviceId: string, signal: AbortSignal): Promise<((engine: Engine) => Promise<void>) | undefined>;
+  restorerFor(serviceId: string, signal: AbortSignal): Promise<((engine: Engine) => Promise<void>) | undefined>;
   /** Waits for running jobs, then ends the file worker's thread. */
   close(): Promise<void>;
 };
 
 export function openBackups(options: BackupsOptions): Backups {
   const { config, dataDir, stores, logger } = options;
-  const place = new BackupPlace(placeOptions(config, dataDir));
+  const backupLocation = new BackupTarget(backupLocationOptions(config, dataDir));
   const worker = new FileWorker();
-  const metadata = openMetadataBackups(options, place, worker);
+  const metadata = openMetadataBackups(options, backupLocation, worker);
   const jobs = new BackupJobs({
     backups: stores.backups,
     restores: stores.restores,
     pipes: stores.pipeSnapshots,
     ledger: stores.ledger,
-    place,
+    backupLocation,
     worker,
     dataDir,
     engine: options.engine,
@@ -65,14 +65,14 @@ export function openBackups(options: BackupsOptions): Backups {
   });
   const loop = new Loop({ name: "backups", everyMs: 1_000, logger, body: (stopping) => reconciler.pass(stopping) });
   return {
-    place,
+    backupLocation,
     jobs,
     reconciler,
     loop,
     metadataLoop: metadata.loop,
-    fillerFor: async (serviceId, signal) => {
-      const restore = await stores.restores.unfilled(serviceId);
-      return restore && ((engine) => jobs.fill(restore, engine.address, signal));
+    restorerFor: async (serviceId, signal) => {
+      const restore = await stores.restores.findUnfinishedFor(serviceId);
+      return restore && ((engine) => jobs.fillNewService(restore, engine.address, signal));
     },
     close: async () => {
       await reconciler.close();
@@ -81,11 +81,11 @@ export function openBackups(options: BackupsOptions): Backups {
   };
 }
 
-function openMetadataBackups(options: BackupsOptions, place: BackupPlace, worker: FileWorker) {
+function openMetadataBackups(options: BackupsOptions, backupLocation: BackupTarget, worker: FileWorker) {
   const { config, dataDir, stores, logger, version } = options;
   const metadata = new MetadataBackups({
     db: stores.db,
-    place,
+    backupLocation,
     worker,
     dataDir,
     secretKey: stores.secretKey.toString("base64"),

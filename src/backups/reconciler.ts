@@ -14,7 +14,7 @@ import { backupName, type Clock, defaultRetentionHours, nextDueAt, type PlannedF
 
 const parallelJobs = 2;
 
-export type BackupsOptions = {
+export type BackupsReconcilerOptions = {
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
   readonly services: ServiceStore;
@@ -31,12 +31,12 @@ export type BackupsOptions = {
 type Lane = { readonly rows: Backup[]; readonly restores: Restore[]; readonly service: Service | undefined };
 
 export class BackupsReconciler {
-  readonly #options: BackupsOptions;
+  readonly #options: BackupsReconcilerOptions;
   /** By service. A failed job has recorded its reason; the pause is for jobs that could not even do that. */
   readonly #tasks: TaskTable;
   #recovered = false;
 
-  constructor(options: BackupsOptions) {
+  constructor(options: BackupsReconcilerOptions) {
     this.#options = options;
     this.#tasks = new TaskTable({
       poke: options.poke,
@@ -88,7 +88,7 @@ export class BackupsReconciler {
     for (const row of await backups.listAll()) {
       if (row.status !== "in_progress") continue;
       logger.warn({ backupId: row.id, serviceId: row.serviceId }, "backup was interrupted");
-      await jobs.bury(row, signal);
+      await jobs.failInterrupted(row, signal);
     }
     this.#recovered = true;
   }
@@ -100,7 +100,7 @@ export class BackupsReconciler {
     if (half !== undefined) return () => jobs.remove(half, signal);
     const exists = service !== undefined && service.desiredState !== "deleted";
     // While a service is restored from a backup, it has no data of its own, and its staging folder is in use.
-    const filled = exists && (await this.#options.restores.unfilled(id)) === undefined;
+    const filled = exists && (await this.#options.restores.findUnfinishedFor(id)) === undefined;
     if (filled) {
       const restore = lane.restores.find((row) => row.scope === "database" || row.scope === "table");
       if (restore !== undefined) return () => jobs.restorePart(restore, signal);

@@ -12,15 +12,15 @@ import { type PipeSnapshot, type PipeSnapshots, pipeSnapshotSchema } from "../st
 import type { Restore } from "../store/restores.ts";
 import { createFunctions, restoreFrom } from "./engine-backup.ts";
 import { type Chain, readChain, stageChain } from "./files/chain.ts";
-import { DamagedFile, type Mover } from "./files/files.ts";
+import { DamagedFile, type FileTransfer } from "./files/files.ts";
 import { BadManifest, type Manifest, storedBytes } from "./files/manifest.ts";
 import { pipesFile } from "./make.ts";
 import { refusalOf } from "./positions.ts";
-import { fillEngine, watched } from "./refill.ts";
+import { restoreIntoEmptyEngine, withProgress } from "./restore-engine.ts";
 import { MissingFile } from "./storage/storage.ts";
 
 export type RestoreDeps = {
-  readonly mover: Mover;
+  readonly transfer: FileTransfer;
   readonly pipes: PipeSnapshots;
   /** Below the allowed path of the restoring engine. Removed afterwards. */
   readonly staging: string;
@@ -41,7 +41,7 @@ export async function restoreService(
   return await withStaged(deps, restore, backup, signal, async ({ client, path, chain, done, report }) => {
     const { manifest } = chain.at(-1) as Chain[number];
     const options = { resume: true, onProgress: (bytes: number) => report(done + bytes) };
-    const problems = await fillEngine(client, path, manifest, options, signal);
+    const problems = await restoreIntoEmptyEngine(client, path, manifest, options, signal);
     if (problems.length > 0 && !restore.forced) {
       throw new AppError("BACKUP_UNUSABLE", `The restored data is not what was backed up: ${problems.join("; ")}`);
     }
@@ -99,7 +99,7 @@ async function withStaged(
   await rm(folder, { recursive: true, force: true });
   const client = new ClickHouseClient(deps.address);
   try {
-    const chain = await readChain(deps.mover, backup.serviceId, backup.name, signal);
+    const chain = await readChain(deps.transfer, backup.serviceId, backup.name, signal);
     const stored = chain.reduce((sum, { manifest }) => sum + storedBytes(manifest), 0);
     const total = stored + (chain.at(-1) as Chain[number]).manifest.totalBytes;
     let fetched = 0;
@@ -107,7 +107,7 @@ async function withStaged(
       fetched += bytes;
       deps.onProgress(fetched, total);
     };
-    const path = await stageChain(deps.mover, chain, folder, { forced: restore.forced, onStaged }, signal);
+    const path = await stageChain(deps.transfer, chain, folder, { forced: restore.forced, onStaged }, signal);
     const report = (doneBytes: number) => deps.onProgress(Math.min(doneBytes, total), total);
     return await body({ client, path, chain, done: stored, report });
   } catch (error) {
@@ -148,7 +148,7 @@ async function restoreDatabase(
   const what = { kind: "database", from: restore.sourceDatabase as string, to: target } as const;
   const operationId = `${restore.id}-${Date.now()}`;
   try {
-    await watched(client, operationId, onProgress, () => restoreFrom(client, path, what, { operationId }, signal));
+    await withProgress(client, operationId, onProgress, () => restoreFrom(client, path, what, { operationId }, signal));
   } catch (error) {
     await dropOurs(client, target, restore).catch(() => {});
     throw error;
@@ -176,7 +176,7 @@ async function restoreTable(
   const from = [restore.sourceDatabase as string, restore.sourceTable as string] as const;
   const operationId = `${restore.id}-${Date.now()}`;
   try {
-    await watched(client, operationId, onProgress, () =>
+    await withProgress(client, operationId, onProgress, () =>
       restoreFrom(client, path, { kind: "table", from, to: half }, { operationId }, signal),
     );
     await client.command(`RENAME TABLE ${tableName(...half)} TO ${tableName(database, table)}`, { signal });

@@ -1,7 +1,7 @@
 /** Decides which backups to remove. Pure: rows in, decisions out. */
 import type { Backup } from "../store/backups.ts";
 
-export type Verdict = { readonly row: Backup; readonly keep: boolean; readonly reason: string };
+export type RetentionVerdict = { readonly row: Backup; readonly keep: boolean; readonly reason: string };
 
 /**
  * Decides about all backups of one service. A backup is kept while it is younger than the retention, while it is the
@@ -11,7 +11,7 @@ export type Verdict = { readonly row: Backup; readonly keep: boolean; readonly r
 export function retentionVerdicts(
   rows: readonly Backup[],
   options: { retentionMs: number; serviceExists: boolean; now: number },
-): Verdict[] {
+): RetentionVerdict[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const reasons = new Map<string, string>();
   const keep = (row: Backup, reason: string) => {

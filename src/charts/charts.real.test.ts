@@ -69,7 +69,7 @@ const request = (series: Item[], extra: Partial<RequestInput> = {}): RequestInpu
   ...extra,
   series: series.map((item) => ({ sourceId: "logs", aggFn: "count", ...item })),
 });
-const ask = (series: Item[], extra?: Partial<RequestInput>) => room.ask(request(series, extra));
+const ask = (series: Item[], extra?: Partial<RequestInput>) => room.guardQuery(request(series, extra));
 const failure = async (series: Item[], extra?: Partial<RequestInput>): Promise<AppError> =>
   ask(series, extra).then(
     () => expect.fail("should be refused"),
@@ -218,7 +218,7 @@ describe("shapes", () => {
     }
   });
 
-  test("column rows carry what callers of the relative read", async () => {
+  test("column rows carry what callers of the HyperDX API read", async () => {
     const { data } = await ask([{ aggFn: "sum", field: "n", groupBy: ["service"] }], {
       seriesReturnType: "column",
       granularity: "1d",
@@ -280,7 +280,7 @@ describe("shapes", () => {
 
   test("CSV and NDJSON say the same as JSON", async () => {
     const body = request([{ groupBy: ["service"] }]);
-    const { data } = await room.ask(body);
+    const { data } = await room.guardQuery(body);
     const lines = (await room.outcome(body, { format: "ndjson" })).text.trim().split("\n");
     expect(lines.map((line) => JSON.parse(line))).toEqual(data);
     const csv = (await room.outcome(body, { format: "csv" })).text.trim().split("\r\n");

@@ -6,23 +6,25 @@ import { Readable } from "node:stream";
 import type { SourceRecord } from "../api/chart-sources.ts";
 import type { ChartRequest } from "../api/charts.ts";
 import { type ClickHouseClient, parseSummary, type QueryOptions, type Summary } from "../clickhouse/client.ts";
+import type { AcquireEngine, EngineLease } from "../clickhouse/lease.ts";
 import { type ChildAbort, childOf } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
-import { ownTurn } from "../lib/turn.ts";
+import { yieldWhenLong } from "../lib/yield.ts";
 import type { ChartSourceStore } from "../store/chart-sources.ts";
+import { allOrAbort, settle } from "./all-or-abort.ts";
 import { type Format, write } from "./answer/answer.ts";
 import { AnswerThreads } from "./answer/answer-threads.ts";
 import { answerOf, isSmall } from "./answer/answer-work.ts";
 import { AnswerCache } from "./answer/cache.ts";
 import { maxRows } from "./answer/rows.ts";
-import { type Asked, mostGroups, shape } from "./answer/shape.ts";
-import { allOf, batchesOf, mayStream, type Rest, streamed } from "./answer/streaming.ts";
-import { located } from "./clash.ts";
+import { type AnswerRequest, mostGroups, shape } from "./answer/shape.ts";
+import { allOf, batchesOf, mayStream, type RemainingRows, streamed } from "./answer/streaming.ts";
 import { isTooLong, tooLong } from "./columns/budget.ts";
 import { readsAny } from "./columns/volatile.ts";
 import { at, badRequest, engineError } from "./errors.ts";
 import { parseFormula } from "./formula.ts";
 import { TokenGate } from "./gate.ts";
+import { locateError } from "./locate-error.ts";
 import { planHistogram } from "./metrics/histogram.ts";
 import { planGauge, planSum } from "./metrics/scalars.ts";
 import { type Caller, cacheKey, type Outcome, tagOf, warningsOf } from "./outcome.ts";
@@ -32,17 +34,13 @@ import { planEvents } from "./plan/events.ts";
 import type { PlanInput, QueryPlan, Series } from "./plan/plan.ts";
 import { fitsExactly } from "./plan/quantile.ts";
 import { planRollup, type RollupTable } from "./plan/rollup.ts";
-import { sourceRecord, type Target, targetOf } from "./sources.ts";
+import { chartSourceRecordOf, type SeriesTarget, seriesTargetOf } from "./sources.ts";
 import { blockCache } from "./tables/block-cache.ts";
-import { type TableState, Tables } from "./tables/table.ts";
+import { type ChartTable, Tables } from "./tables/table.ts";
 import { isTimeZone, nearTimeZones } from "./timezone.ts";
-import { settle, together } from "./waiting.ts";
 
 /** Connects to a service, waking an idle one. Released when the query is over. */
-export type ClientFor = (
-  serviceId: string,
-  signal: AbortSignal,
-) => Promise<{ readonly client: ClickHouseClient; release(): void }>;
+export type AcquireClient = AcquireEngine<{ readonly client: ClickHouseClient }>;
 
 export type ChartLimits = {
   /** Time of one query in the engine. */
@@ -55,7 +53,7 @@ export type ChartLimits = {
 
 export type ChartDeps = {
   readonly sources: Pick<ChartSourceStore, "find">;
-  readonly clientFor: ClientFor;
+  readonly clientFor: AcquireClient;
   readonly limits: ChartLimits;
 };
 
@@ -65,15 +63,19 @@ const cacheBytes = 64 * 1024 * 1024;
 const cacheTtlMs = 60_000;
 const maxKeptRows = 50_000;
 
-type Text = { readonly pieces: readonly (string | Buffer)[]; readonly rows: number };
-type Kept = Pick<Outcome, "rollups" | "warnings"> & { readonly body: Text["pieces"] };
-type Work = Target & { readonly source: SourceRecord; readonly series: readonly Series[] };
-type Leased = Work & { readonly client: ClickHouseClient; release(): void };
-type Running = Asked & { readonly streams: boolean };
+type Text = { readonly chunks: readonly (string | Buffer)[]; readonly rows: number };
+type Kept = Pick<Outcome, "rollups" | "warnings"> & { readonly body: Text["chunks"] };
+type TableRead = SeriesTarget & { readonly source: SourceRecord; readonly series: readonly Series[] };
+type OpenRead = TableRead & EngineLease<{ readonly client: ClickHouseClient }>;
+type Execution = AnswerRequest & { readonly streams: boolean };
 /** What a query answered: as it is, or, when it may be of any length, its first rows and the rest that is to come. */
-type Ran = { readonly series: readonly Series[]; readonly plan: QueryPlan; readonly warnings: readonly string[] } & (
+type Executed = {
+  readonly series: readonly Series[];
+  readonly plan: QueryPlan;
+  readonly warnings: readonly string[];
+} & (
   | { readonly bytes: readonly Uint8Array[]; readonly read: Summary }
-  | { readonly rows: readonly PlanRow[]; readonly rest: Rest | undefined }
+  | { readonly rows: readonly PlanRow[]; readonly rest: RemainingRows | undefined }
 );
 
 const nothingRead = { read: { readRows: 0, readBytes: 0 } };
@@ -103,11 +105,11 @@ export class Charts {
     const formulaText = request.formula;
     const formula =
       formulaText === undefined ? undefined : at("formula", () => parseFormula(formulaText, request.series.length));
-    const works = await this.#works(request, caller.organizationId);
+    const reads = await this.#reads(request, caller.organizationId);
     const leave = await this.#gate.enter(caller.credentialId, caller.signal);
     const abort = childOf(caller.signal);
     const timer = setTimeout(() => abort.abort(outOfTime()), this.#deps.limits.timeMs + graceMs);
-    const leased: Leased[] = [];
+    const leased: OpenRead[] = [];
     const end = () => {
       for (const { release } of leased) release();
       clearTimeout(timer);
@@ -116,9 +118,9 @@ export class Charts {
     };
     let outcome: Outcome | undefined;
     try {
-      const lease = async (work: Work) =>
-        leased.push({ ...work, ...(await this.#deps.clientFor(work.source.serviceId, abort.signal)) });
-      await together(works.map(lease), abort.abort);
+      const lease = async (read: TableRead) =>
+        leased.push({ ...read, ...(await this.#deps.clientFor(read.source.serviceId, abort.signal)) });
+      await allOrAbort(reads.map(lease), abort.abort);
       outcome = await this.#answer({ request, range, buckets, formula }, caller, leased, abort);
       return outcome;
     } catch (error) {
@@ -134,14 +136,19 @@ export class Charts {
    * remembered, while the engine is asked whether they still hold. A tag names the version that was there before the
    * rows were read, so what is kept under it is never older than it says.
    */
-  async #answer(asked: Asked, caller: Caller, leased: readonly Leased[], abort: ChildAbort): Promise<Outcome> {
+  async #answer(
+    chart: AnswerRequest,
+    caller: Caller,
+    leased: readonly OpenRead[],
+    abort: ChildAbort,
+  ): Promise<Outcome> {
     const { signal } = abort;
-    const statesNow = () => leased.map((work) => this.#state(work, abort.signal));
-    const states = () => together(statesNow(), abort.abort);
-    const keyFor = (tables: readonly TableState[]) => cacheKey(asked.request, caller, leased, tables);
-    const streams = leased.length === 1 && leased[0]?.metric === undefined && mayStream(asked, caller.format);
-    const run = (tables: readonly TableState[]) => this.#runAll({ ...asked, streams }, leased, tables, abort);
-    const remembered = leased.map((work) => this.#tables.remembered(placeOf(work))).filter((one) => one !== undefined);
+    const statesNow = () => leased.map((read) => this.#state(read, abort.signal));
+    const states = () => allOrAbort(statesNow(), abort.abort);
+    const keyFor = (tables: readonly ChartTable[]) => cacheKey(chart.request, caller, leased, tables);
+    const streams = leased.length === 1 && leased[0]?.metric === undefined && mayStream(chart, caller.format);
+    const run = (tables: readonly ChartTable[]) => this.#runAll({ ...chart, streams }, leased, tables, abort);
+    const remembered = leased.map((read) => this.#tables.remembered(placeOf(read))).filter((one) => one !== undefined);
     const known = remembered.length === leased.length ? remembered : undefined;
     const expected = known && keyFor(known);
     const mayBeKept = expected !== undefined && (caller.known.includes(tagOf(expected)) || this.#cache.has(expected));
@@ -153,110 +160,115 @@ export class Charts {
       }
       const kept = key === undefined ? undefined : this.#cache.get(key);
       if (kept !== undefined) return { ...nothingRead, ...kept, etag: tagOf(key as string), cached: true };
-      return await this.#finish(await run(now), asked, caller, { key, signal });
+      return await this.#finish(await run(now), chart, caller, { key, signal });
     }
-    const [tried, checked] = await Promise.all([settle(run(known)), settle(together(statesNow()))]);
+    const [tried, checked] = await Promise.all([settle(run(known)), settle(allOrAbort(statesNow()))]);
     // What fails may fail because the columns are others now.
     const now = checked.failed || tried.failed ? await states() : checked.value();
     if (now.some((state, i) => state.schema !== known[i]?.schema)) {
       if (!tried.failed) for (const one of tried.value()) if ("rest" in one) one.rest?.stop();
-      return await this.#finish(await run(now), asked, caller, { key: keyFor(now), signal });
+      return await this.#finish(await run(now), chart, caller, { key: keyFor(now), signal });
     }
     // Rows that changed meanwhile may be those of before the change, so no version vouches for them.
     const key = keyFor(now) === expected ? expected : undefined;
-    return await this.#finish(tried.value(), asked, caller, { key, signal });
+    return await this.#finish(tried.value(), chart, caller, { key, signal });
   }
 
   async #finish(
-    ran: readonly Ran[],
-    asked: Asked,
+    done: readonly Executed[],
+    chart: AnswerRequest,
     caller: Caller,
     { key, signal }: { key: string | undefined; signal: AbortSignal },
   ): Promise<Outcome> {
-    const [first] = ran;
-    const rollups = ran.flatMap(({ plan }) => (plan.rollup === undefined ? [] : [plan.rollup]));
-    const warnings = [...new Set([...warningsOf(asked.request), ...ran.flatMap((one) => one.warnings)])];
+    const [first] = done;
+    const rollups = done.flatMap(({ plan }) => (plan.rollup === undefined ? [] : [plan.rollup]));
+    const warnings = [...new Set([...warningsOf(chart.request), ...done.flatMap((one) => one.warnings)])];
     const about = { cached: false, rollups, warnings };
-    const tagged = key === undefined || ran.some(({ plan }) => plan.volatile) ? undefined : key;
+    const tagged = key === undefined || done.some(({ plan }) => plan.volatile) ? undefined : key;
     const etag = tagged === undefined ? undefined : tagOf(tagged);
     if (first !== undefined && "rest" in first && first.rest !== undefined) {
-      const text = streamed({ ...first, rest: first.rest }, asked, caller.format);
+      const text = streamed({ ...first, rest: first.rest }, chart, caller.format);
       return { ...about, body: text, etag, read: undefined };
     }
-    const { pieces: body, rows } = await this.#textOf(ran, asked, caller.format, signal);
+    const { chunks: body, rows } = await this.#textOf(done, chart, caller.format, signal);
     if (tagged !== undefined && rows <= maxKeptRows) {
-      const size = body.reduce((sum, piece) => sum + piece.length, 1000);
+      const size = body.reduce((sum, chunk) => sum + chunk.length, 1000);
       this.#cache.set(tagged, { body, rollups, warnings }, size);
     }
-    return { ...about, body, etag, read: readBy(ran) };
+    return { ...about, body, etag, read: readBy(done) };
   }
 
   /** The text of the answer. What takes long is done by another thread, or with turns for others. */
-  async #textOf(ran: readonly Ran[], asked: Asked, format: Format, signal: AbortSignal): Promise<Text> {
-    const bytesOf = (one: Ran) => ("bytes" in one ? one.bytes : []);
-    const plans = ran.map((one) => ({ series: one.series, reading: one.plan.reading, bytes: bytesOf(one) }));
-    const task = { request: asked.request, format, plans };
-    const [first] = ran;
+  async #textOf(done: readonly Executed[], chart: AnswerRequest, format: Format, signal: AbortSignal): Promise<Text> {
+    const bytesOf = (one: Executed) => ("bytes" in one ? one.bytes : []);
+    const plans = done.map((one) => ({ series: one.series, decoding: one.plan.decoding, bytes: bytesOf(one) }));
+    const task = { request: chart.request, format, plans };
+    const [first] = done;
     if (first === undefined || "bytes" in first) {
       if (!isSmall(task)) return await this.#threads.run(task, signal);
-      const { pieces, rows } = answerOf(task);
-      return { pieces: [...pieces], rows };
+      const { chunks, rows } = answerOf(task);
+      return { chunks: [...chunks], rows };
     }
-    const answer = shape([first], asked);
-    const pieces: string[] = [];
-    for (const piece of write(answer, format, asked.request, asked.buckets)) {
-      pieces.push(piece);
-      await ownTurn();
+    const answer = shape([first], chart);
+    const chunks: string[] = [];
+    for (const chunk of write(answer, format, chart.request, chart.buckets)) {
+      chunks.push(chunk);
+      await yieldWhenLong();
     }
-    return { pieces, rows: answer.rows.length };
+    return { chunks, rows: answer.rows.length };
   }
 
   /** Series of one table together, in the order in which the tables first appear. */
-  async #works(request: ChartRequest, organizationId: string): Promise<Work[]> {
-    const works = new Map<string, Work & { series: Series[] }>();
+  async #reads(request: ChartRequest, organizationId: string): Promise<TableRead[]> {
+    const reads = new Map<string, TableRead & { series: Series[] }>();
     const found = new Map<string, SourceRecord>();
     for (const [index, item] of request.series.entries()) {
       let source = found.get(item.sourceId);
       if (source === undefined) {
         const row = await this.#deps.sources.find(organizationId, item.sourceId);
         if (row === undefined) throw new AppError("NOT_FOUND", `Source not found for series ${index}`);
-        source = sourceRecord(row);
+        source = chartSourceRecordOf(row);
         found.set(item.sourceId, source);
       }
-      const target = targetOf(source, item, index);
+      const target = seriesTargetOf(source, item, index);
       const key = `${source.id} ${target.metric} ${target.table}`;
-      const work = works.get(key) ?? { source, ...target, series: [] };
-      work.series.push({ index, item });
-      works.set(key, work);
+      const read = reads.get(key) ?? { source, ...target, series: [] };
+      read.series.push({ index, item });
+      reads.set(key, read);
     }
-    return [...works.values()];
+    return [...reads.values()];
   }
 
-  async #state(work: Leased, signal: AbortSignal): Promise<TableState> {
+  async #state(read: OpenRead, signal: AbortSignal): Promise<ChartTable> {
     try {
-      return await this.#tables.state(work.client, placeOf(work), signal);
+      return await this.#tables.state(read.client, placeOf(read), signal);
     } catch (error) {
       throw engineError(error, false);
     }
   }
 
-  #runAll(asked: Running, leased: readonly Leased[], states: readonly TableState[], abort: ChildAbort): Promise<Ran[]> {
-    const run = (work: Leased, i: number) => this.#run(asked, work, states[i] as TableState, abort.signal);
-    return together(leased.map(run));
+  #runAll(
+    chart: Execution,
+    leased: readonly OpenRead[],
+    states: readonly ChartTable[],
+    abort: ChildAbort,
+  ): Promise<Executed[]> {
+    const run = (read: OpenRead, i: number) => this.#run(chart, read, states[i] as ChartTable, abort.signal);
+    return allOrAbort(leased.map(run));
   }
 
-  async #run(asked: Running, work: Leased, state: TableState, signal: AbortSignal): Promise<Ran> {
+  async #run(chart: Execution, read: OpenRead, state: ChartTable, signal: AbortSignal): Promise<Executed> {
     const { schema, blockCacheBytes } = state;
-    const { client, source, series } = work;
+    const { client, source, series } = read;
     const warnings: string[] = [];
     const input: PlanInput = {
       warn: (path, message) => void warnings.push(`${path}: ${message}`),
       source,
       schema,
       series,
-      range: asked.range,
-      buckets: asked.buckets,
-      mostGroups: mostGroups(asked.request, series),
+      range: chart.range,
+      buckets: chart.buckets,
+      mostGroups: mostGroups(chart.request, series),
       exactQuantiles: fitsExactly(
         state.rows,
         series.filter(({ item }) => item.aggFn === "quantile").length,
@@ -265,23 +277,23 @@ export class Charts {
       typesOf: (expressions, params) => this.#tables.typesOf(client, schema, { expressions, params }, signal),
     };
     try {
-      const ran = await this.#planAndRun(input, work, { streams: asked.streams, blockCacheBytes }, signal);
-      return { ...ran, warnings };
+      const done = await this.#planAndRun(input, read, { streams: chart.streams, blockCacheBytes }, signal);
+      return { ...done, warnings };
     } catch (error) {
-      throw await located(error, input);
+      throw await locateError(error, input);
     }
   }
 
   async #planAndRun(
     input: PlanInput,
-    work: Leased,
+    read: OpenRead,
     { streams, blockCacheBytes }: { streams: boolean; blockCacheBytes: number },
     signal: AbortSignal,
-  ): Promise<Ran> {
-    const { client, series } = work;
+  ): Promise<Executed> {
+    const { client, series } = read;
     const warnings: readonly string[] = [];
-    const rolledUp = work.metric === undefined ? await planRollup(input, await this.#rollups(work, signal)) : undefined;
-    const planned = rolledUp ?? (await planners[work.metric ?? "events"](input));
+    const rolledUp = read.metric === undefined ? await planRollup(input, await this.#rollups(read, signal)) : undefined;
+    const planned = rolledUp ?? (await planners[read.metric ?? "events"](input));
     const volatile = planned.volatile || readsAny(planned.sql, input.schema.volatile);
     const plan = { ...planned, volatile };
     if (isTooLong(plan)) throw new AppError("BAD_REQUEST", tooLong);
@@ -300,7 +312,7 @@ export class Charts {
   }
 
   /** Reads the rows that may be kept; those beyond are left to come, however many they are. */
-  async #begin(client: ClickHouseClient, plan: QueryPlan, options: QueryOptions): Promise<Ran> {
+  async #begin(client: ClickHouseClient, plan: QueryPlan, options: QueryOptions): Promise<Executed> {
     const settings = { ...options.settings, wait_end_of_query: 0, max_result_rows: 0 };
     const response = await client.stream(`${plan.sql}\nFORMAT JSONCompactEachRow`, { ...options, settings });
     const batches = batchesOf(response, plan);
@@ -314,7 +326,7 @@ export class Charts {
   }
 
   /** The source's rollups that exist. */
-  async #rollups({ source, client }: Leased, signal: AbortSignal): Promise<RollupTable[]> {
+  async #rollups({ source, client }: OpenRead, signal: AbortSignal): Promise<RollupTable[]> {
     const tables = (source.materializedViews ?? []).map(async (rollup): Promise<RollupTable | undefined> => {
       const place = { serviceId: source.serviceId, database: rollup.databaseName, table: rollup.tableName };
       const state = await this.#tables.state(client, place, signal).catch(() => undefined);
@@ -350,8 +362,8 @@ function requireTimeZone(name: string): void {
 }
 
 /** What all queries read together; undefined where one of them does not tell. */
-function readBy(ran: readonly Ran[]): Outcome["read"] {
-  const parts = ran.map((one) => ("read" in one ? one.read : undefined));
+function readBy(done: readonly Executed[]): Outcome["read"] {
+  const parts = done.map((one) => ("read" in one ? one.read : undefined));
   if (parts.includes(undefined)) return undefined;
   const sum = (name: "readRows" | "readBytes") => parts.reduce((all, part) => all + (part?.[name] ?? 0), 0);
   return { readRows: sum("readRows"), readBytes: sum("readBytes") };
@@ -369,6 +381,6 @@ function unlessAborted(error: unknown, signal: AbortSignal): unknown {
     : new AppError("SERVICE_UNAVAILABLE", "the caller went away");
 }
 
-function placeOf({ source, table }: Work) {
+function placeOf({ source, table }: TableRead) {
   return { serviceId: source.serviceId, database: source.from.databaseName, table };
 }

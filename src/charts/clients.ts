@@ -1,18 +1,13 @@
 /** Clients of the services that charts ask. */
-import { type ClickHouseAddress, ClickHouseClient } from "../clickhouse/client.ts";
-import type { ClientFor } from "./charts.ts";
-
-/** A running service, woken if needed. It stays awake until it is released. */
-export type AcquireReader = (
-  serviceId: string,
-  signal: AbortSignal,
-) => Promise<{ readonly address: ClickHouseAddress; release(): void }>;
+import { ClickHouseClient } from "../clickhouse/client.ts";
+import type { AcquireEngine } from "../clickhouse/lease.ts";
+import type { AcquireClient } from "./charts.ts";
 
 /**
  * Charts reach a service past the gateway: they carry no user of it, wake it, and count as its activity. `acquire`
  * gives an address with a reader's rights, because what a chart asks never writes.
  */
-export function chartClients(acquire: AcquireReader): ClientFor {
+export function chartClients(acquire: AcquireEngine): AcquireClient {
   const clients = new Map<string, { readonly port: number; readonly client: ClickHouseClient }>();
   return async (serviceId, signal) => {
     const { address, release } = await acquire(serviceId, signal);

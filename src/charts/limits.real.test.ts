@@ -27,7 +27,7 @@ test("limits of time, memory and rows; a caller that goes away ends its query", 
   };
   const code = (limits: object) =>
     chartRoom(client, { big }, limits)
-      .ask(heavy)
+      .guardQuery(heavy)
       .then(
         () => "answered",
         (error: AppError) => error.code,
@@ -62,7 +62,7 @@ test("the deepest and largest expressions that are written are ones that the eng
   const room = chartRoom(client, { n: { name: "n", kind: "table", from, timestampValueExpression: "ts" } });
   const count = async (where: string) => {
     const series = [{ sourceId: "n", aggFn: "count" as const, where, whereLanguage: "sql" as const }];
-    const answer = await room.ask({ startTime: t0, endTime: t0 + 60_000, granularity: "1h", series });
+    const answer = await room.guardQuery({ startTime: t0, endTime: t0 + 60_000, granularity: "1h", series });
     return answer.data[0]?.["series_0.data"] ?? 0;
   };
   expect(await count(`n${" + 1".repeat(145)} > 150`)).toBe(4);

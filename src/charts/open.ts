@@ -1,13 +1,15 @@
 /** Opens the room of charts. */
+
+import type { AcquireEngine } from "../clickhouse/lease.ts";
 import type { Config } from "../config.ts";
 import type { ChartSourceStore } from "../store/chart-sources.ts";
 import { Charts } from "./charts.ts";
-import { type AcquireReader, chartClients } from "./clients.ts";
+import { chartClients } from "./clients.ts";
 
 export type ChartsOptions = {
   readonly config: Config;
   readonly sources: ChartSourceStore;
-  readonly acquire: AcquireReader;
+  readonly acquire: AcquireEngine;
 };
 
 /** Charts of one token that may wait for their turn. */

@@ -7,7 +7,7 @@ import type { Summary } from "../clickhouse/client.ts";
 import type { Format } from "./answer/answer.ts";
 import type { Buckets } from "./plan/buckets.ts";
 import type { TimeRange } from "./plan/plan.ts";
-import type { TableState } from "./tables/table.ts";
+import type { ChartTable } from "./tables/table.ts";
 
 export type Caller = {
   readonly organizationId: string;
@@ -69,7 +69,7 @@ export function cacheKey(
   request: ChartRequest,
   caller: Caller,
   works: readonly Read[],
-  states: readonly TableState[],
+  states: readonly ChartTable[],
 ): string | undefined {
   if (states.some(({ version }) => version === undefined)) return undefined;
   const sources = works.map(({ source, table }, i) => [source.id, source.updatedAt, table, states[i]?.version]);

@@ -31,7 +31,7 @@ let end = t0 + 60_000;
 async function values(charts: ChartRoom, ...items: Item[]): Promise<(number | null)[]> {
   end += 1;
   const series = items.map((item) => ({ sourceId: "t", ...item }));
-  const { data } = await charts.ask({ startTime: t0, endTime: end, granularity: "1h", series });
+  const { data } = await charts.guardQuery({ startTime: t0, endTime: end, granularity: "1h", series });
   return items.map((_, i) => data[0]?.[`series_${i}.data`]);
 }
 

@@ -37,9 +37,9 @@ test("counts, sums, averages and quantiles go by weight; extremes and distinct v
   for (const sourceId of ["text", "number"]) {
     const of = (item: object) => ({ sourceId, aggFn: "count" as const, ...item });
     const web = rows.filter(({ service }) => service === "web");
-    const counts = await room.ask({ ...request, series: [of({}), of({ where: 'service:"web"' })] });
+    const counts = await room.guardQuery({ ...request, series: [of({}), of({ where: 'service:"web"' })] });
     expect(values(counts, 2)).toEqual([[total(rows), total(web)]]);
-    const grouped = await room.ask({ ...request, series: [of({ groupBy: ["service"] })] });
+    const grouped = await room.guardQuery({ ...request, series: [of({ groupBy: ["service"] })] });
     expect(values(grouped, 1)).toEqual([[total(rows) - total(web)], [total(web)]]);
 
     const valued = web.filter(({ d }) => d !== null).map(({ d, keep }) => ({ d: d as number, keep }));
@@ -50,20 +50,20 @@ test("counts, sums, averages and quantiles go by weight; extremes and distinct v
     const filtered = (["sum", "avg", "min", "max", "count_distinct"] as const).map((aggFn, i) =>
       of({ aggFn, field, where: i === 4 ? "" : 'service:"web"' }),
     );
-    const [five] = values(await room.ask({ ...request, series: filtered }), 5);
+    const [five] = values(await room.guardQuery({ ...request, series: filtered }), 5);
     expect(five?.slice(0, 4)).toEqual([sum, sum / all, Math.min(...extremes), Math.max(...extremes)]);
     expect(five?.[4]).toBe(new Set(rows.map(({ d }) => d).filter((d) => d !== null)).size);
 
     const each = valued.flatMap(({ d, keep }) => Array.from({ length: keep }, () => d)).sort((a, b) => a - b);
     const median = each[Math.floor(each.length / 2)] as number;
     const quantile = of({ aggFn: "quantile", level: 0.5, field, where: 'service:"web"' });
-    const [[got]] = values(await room.ask({ ...request, series: [quantile] }), 1) as [[number]];
+    const [[got]] = values(await room.guardQuery({ ...request, series: [quantile] }), 1) as [[number]];
     expect(Math.abs(got - median)).toBeLessThan(20);
 
     const none = ["sum", "avg", "quantile"].map((aggFn) => of({ aggFn, field, where: 'service:"none"' }));
-    const empty = await room.ask({ ...request, series: [of({}), ...none] });
+    const empty = await room.guardQuery({ ...request, series: [of({}), ...none] });
     expect(values(empty, 4)).toEqual([[total(rows), 0, null, null]]);
   }
-  const wrong = room.ask({ ...request, series: [{ sourceId: "wrong", aggFn: "count" }] });
+  const wrong = room.guardQuery({ ...request, series: [{ sourceId: "wrong", aggFn: "count" }] });
   await expect(wrong).rejects.toMatchObject({ code: "UNKNOWN_COLUMN" });
 });

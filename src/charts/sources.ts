@@ -12,7 +12,7 @@ export function sourceContent(body: SourceBody): ChartSourceContent {
   return { serviceId, name: body.name, kind: body.kind, definition };
 }
 
-export function sourceRecord(row: ChartSource): SourceRecord {
+export function chartSourceRecordOf(row: ChartSource): SourceRecord {
   const definition = sourceBody.parse({ ...row.definition, serviceId: row.serviceId });
   return {
     id: row.id,
@@ -25,10 +25,10 @@ export function sourceRecord(row: ChartSource): SourceRecord {
 }
 
 /** The table a series reads, and as what kind of metric; undefined for rows that are no metrics. */
-export type Target = { readonly table: string; readonly metric: (typeof metricTypes)[number] | undefined };
+export type SeriesTarget = { readonly table: string; readonly metric: (typeof metricTypes)[number] | undefined };
 
 /** Throws AppError when the source has no table for the series. */
-export function targetOf(source: SourceRecord, item: SeriesItem, index: number): Target {
+export function seriesTargetOf(source: SourceRecord, item: SeriesItem, index: number): SeriesTarget {
   if (source.kind !== "metric") return { table: source.from.tableName, metric: undefined };
   const tables = source.metricTables ?? {};
   const known = metricTypes.filter((type) => tables[type] !== undefined);

@@ -47,17 +47,17 @@ const body = (series: Item[], extra: Partial<RequestInput> = {}): RequestInput =
   series: series.map((item) => ({ sourceId: "t", aggFn: "count", ...item })),
 });
 const rows = async (series: Item[], extra?: Partial<RequestInput>) => {
-  const { data } = await room.ask(body(series, extra));
+  const { data } = await room.guardQuery(body(series, extra));
   return data.map((row) => [row.others === true ? "others" : row.group[0], row["series_0.data"]]);
 };
 
 describe("without buckets", () => {
   test("one number for the whole range, also of no rows", async () => {
-    const { data } = await room.ask(body([{}, { aggFn: "max", field: "n" }, { aggFn: "quantile", field: "n" }]));
+    const { data } = await room.guardQuery(body([{}, { aggFn: "max", field: "n" }, { aggFn: "quantile", field: "n" }]));
     expect(data).toEqual([
       { ts_bucket: t0, group: [], "series_0.data": 60, "series_1.data": 59, "series_2.data": 29.5 },
     ]);
-    const nothing = await room.ask(body([{ where: "n:>99" }, { where: "n:>99", aggFn: "avg", field: "n" }]));
+    const nothing = await room.guardQuery(body([{ where: "n:>99" }, { where: "n:>99", aggFn: "avg", field: "n" }]));
     expect(nothing.data).toEqual([{ ts_bucket: t0, group: [], "series_0.data": 0, "series_1.data": null }]);
   });
 
@@ -135,7 +135,7 @@ describe("groups of unusual values", () => {
     "are told apart and sorted by what is seen, from one source and joined from two: %s %s",
     async (...ids) => {
       const groups = async (groupBy: string[]) => {
-        const { data } = await room.ask(body(ids.map((sourceId) => ({ sourceId, groupBy }))));
+        const { data } = await room.guardQuery(body(ids.map((sourceId) => ({ sourceId, groupBy }))));
         for (const row of data) expect(row[`series_${ids.length - 1}.data`]).toBe(row["series_0.data"]);
         return data.map((row) => [row.group[0], row["series_0.data"]]);
       };
@@ -186,6 +186,6 @@ test("a zone that is not known is refused with those that are like it", async ()
     ["Berlin", "Europe/Berlin"],
     ["new york", "America/New_York"],
   ]) {
-    await expect(room.ask(body([{}], { timezone: zone as string }))).rejects.toThrow(`did you mean ${meant}`);
+    await expect(room.guardQuery(body([{}], { timezone: zone as string }))).rejects.toThrow(`did you mean ${meant}`);
   }
 });

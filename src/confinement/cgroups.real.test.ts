@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os";
 import { describe, expect, test } from "vitest";
 import { until } from "../../harness/serve.ts";
 import { availableGroups, type GroupLimits } from "./cgroups.ts";
-import { nodeRules } from "./room-rules.ts";
+import { nodeRules } from "./process-rules.ts";
 import { spawnConfined } from "./spawn.ts";
 import { confinementState } from "./state.ts";
 

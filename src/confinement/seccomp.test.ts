@@ -1,6 +1,6 @@
 /** The filter's instructions, run by our own interpreter: both architectures are tested on either. */
 import { describe, expect, test } from "vitest";
-import { nodeRules } from "./room-rules.ts";
+import { nodeRules } from "./process-rules.ts";
 import type { Rules } from "./rules.ts";
 import { filterOf } from "./seccomp.ts";
 

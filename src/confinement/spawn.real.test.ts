@@ -9,8 +9,8 @@ import { afterAll, describe, expect, test } from "vitest";
 import { attempt } from "../../harness/probe.ts";
 import { until } from "../../harness/serve.ts";
 import { startTimeOf } from "../lib/process.ts";
+import { nodeRules } from "./process-rules.ts";
 import { ReadyLauncher } from "./ready-launcher.ts";
-import { nodeRules } from "./room-rules.ts";
 import { spawnConfined } from "./spawn.ts";
 import { confinementState } from "./state.ts";
 
@@ -150,7 +150,7 @@ describe.skipIf(landlock === 0)("a confined child", () => {
   test("ends with its parent, whatever it is doing", async () => {
     const parent = `
       const { spawnConfined } = await import(${JSON.stringify(new URL("./spawn.ts", import.meta.url).href)});
-      const { nodeRules } = await import(${JSON.stringify(new URL("./room-rules.ts", import.meta.url).href)});
+      const { nodeRules } = await import(${JSON.stringify(new URL("./process-rules.ts", import.meta.url).href)});
       const child = spawnConfined(process.execPath, ["--eval", "process.send(1); for (;;);"], nodeRules,
         { stdio: ["ignore", "ignore", "inherit", "ipc"], environment: {} });
       child.once("message", () => process.send(child.pid));`;

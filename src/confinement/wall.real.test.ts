@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { attempt, type Outcomes } from "../../harness/probe.ts";
-import { engineRules, pipeWorkerRules } from "./room-rules.ts";
+import { engineRules, pipeWorkerRules } from "./process-rules.ts";
 import type { Rules } from "./rules.ts";
 import { confinementState } from "./state.ts";
 

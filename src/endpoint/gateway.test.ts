@@ -49,11 +49,11 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => engine.listen(0, "127.0.0.1", resolve));
   backend = {
-    handOver: () => undefined,
+    handoff: () => undefined,
     acquire: async () => {
       leases += 1;
       return {
-        front: { port: (engine.address() as AddressInfo).port, key: "k" },
+        forwardAddress: { port: (engine.address() as AddressInfo).port, key: "k" },
         release: () => {
           leases -= 1;
         },
@@ -62,7 +62,7 @@ beforeEach(async () => {
   };
   gateway = new Gateway({
     logger: createLogger("silent"),
-    backend: { acquire: (id, signal) => backend.acquire(id, signal), handOver: () => undefined },
+    backend: { acquire: (id, signal) => backend.acquire(id, signal), handoff: () => undefined },
   });
   await gateway.sync([service()]);
 });
@@ -135,7 +135,7 @@ describe("login", () => {
   });
 });
 
-describe("doors", () => {
+describe("gatekeepers", () => {
   test("the access list", async () => {
     await gateway.sync([service({ ipAccessList: [{ source: "10.0.0.0/8" }] })]);
     const answer = await post("x");
@@ -198,7 +198,7 @@ describe("bytes", () => {
   });
 
   test("an engine that is gone is an error, and nothing is leaked", async () => {
-    backend.acquire = async () => ({ front: { port: 1, key: "k" }, release: () => {} });
+    backend.acquire = async () => ({ forwardAddress: { port: 1, key: "k" }, release: () => {} });
     const answer = await post("x");
     expect([answer.status, (await answer.text()).slice(0, 10)]).toEqual([503, "Code: 210."]);
   });

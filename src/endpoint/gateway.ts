@@ -6,28 +6,28 @@
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { Logger } from "../lib/logger.ts";
-import { Door } from "./auth/door.ts";
-import type { DoorEvent } from "./auth/events.ts";
+import type { AccessEvent } from "./auth/events.ts";
+import { Gatekeeper } from "./auth/gatekeeper.ts";
 import type { GatewayBackend, GatewayService } from "./backend.ts";
-import { Connections, idleConnectionMs, maxHeaderBytes } from "./connections/connections.ts";
-import type { HandOver } from "./handoff/sender.ts";
-import { carryToFront } from "./proxy/carry.ts";
+import { ClientConnections, idleConnectionMs, maxHeaderBytes } from "./connections/connections.ts";
+import type { HandoffSender } from "./handoff/sender.ts";
+import { forwardToHost } from "./proxy/forward-to-host.ts";
 import { Upstreams } from "./proxy/upstream.ts";
 
 export type GatewayOptions = {
   readonly backend: GatewayBackend;
   readonly logger: Logger;
   /** Called for logins and refusals on connections that are served here. */
-  readonly onEvent?: (serviceId: string, event: DoorEvent) => void;
+  readonly onEvent?: (serviceId: string, event: AccessEvent) => void;
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer };
 };
 
 type Listener = {
   readonly server: Server;
-  readonly door: Door;
+  readonly gatekeeper: Gatekeeper;
   service: GatewayService;
   /** The engine that has users and access list, and the pending update of them. */
-  admitted: { readonly to: HandOver; readonly done: Promise<void> } | undefined;
+  admitted: { readonly to: HandoffSender; readonly done: Promise<void> } | undefined;
   /** Closes the connections that the listener serves itself; responses in progress get that long. */
   readonly close: (graceMs: number) => Promise<void>;
 };
@@ -110,8 +110,10 @@ export class Gateway {
   }
 
   #plain(service: GatewayService): Listener {
-    const door = this.#door(service, true);
-    const connections = new Connections({ onRequest: (message, response) => void door.serve(message, response) });
+    const gatekeeper = this.#gatekeeper(service, true);
+    const connections = new ClientConnections({
+      onRequest: (message, response) => void gatekeeper.serve(message, response),
+    });
     let closed = false;
     // Paused: the process that serves the connection reads what the client has sent.
     const server = createServer({ pauseOnConnect: true, allowHalfOpen: true, noDelay: true });
@@ -119,46 +121,49 @@ export class Gateway {
       closed = true;
       await connections.close(graceMs);
     };
-    const listener: Listener = { server, door, service, admitted: undefined, close };
+    const listener: Listener = { server, gatekeeper, service, admitted: undefined, close };
     server.on("connection", (socket: Socket) => {
       socket.on("error", () => {});
-      const keep = () => (closed ? socket.destroy() : connections.give(socket));
-      const to = this.#options.backend.handOver(service.id);
+      const keep = () => (closed ? socket.destroy() : connections.adopt(socket));
+      const to = this.#options.backend.handoff(service.id);
       if (to === undefined) return keep();
       if (listener.admitted?.to !== to) this.#admit(listener, to).catch(() => {});
-      to.give(socket, keep);
+      to.send(socket, keep);
     });
     return listener;
   }
 
   #overTls(service: GatewayService, tls: NonNullable<GatewayOptions["tls"]>): Listener {
-    const door = this.#door(service, false);
+    const gatekeeper = this.#gatekeeper(service, false);
     const http = {
       maxHeaderSize: maxHeaderBytes,
       keepAliveTimeout: idleConnectionMs,
       requestTimeout: 0,
       highWaterMark: bufferedBytes,
     };
-    const server = createTlsServer({ ...http, ...tls }, (message, response) => void door.serve(message, response));
+    const server = createTlsServer(
+      { ...http, ...tls },
+      (message, response) => void gatekeeper.serve(message, response),
+    );
     const close = async (graceMs: number) => {
       server.closeIdleConnections();
       const timer = setTimeout(() => server.closeAllConnections(), graceMs);
       server.once("close", () => clearTimeout(timer));
     };
-    return { server, door, service, admitted: undefined, close };
+    return { server, gatekeeper, service, admitted: undefined, close };
   }
 
-  #door(service: GatewayService, handsOver: boolean): Door {
+  #gatekeeper(service: GatewayService, handsOver: boolean): Gatekeeper {
     const { backend, logger } = this.#options;
-    const carry = carryToFront({ serviceId: service.id, backend, upstreams: this.#upstreams, handsOver });
-    const onEvent = (event: DoorEvent) => this.#options.onEvent?.(service.id, event);
-    return new Door({ facts: service, carry, logger, onEvent });
+    const carry = forwardToHost({ serviceId: service.id, backend, upstreams: this.#upstreams, handsOff: handsOver });
+    const onEvent = (event: AccessEvent) => this.#options.onEvent?.(service.id, event);
+    return new Gatekeeper({ facts: service, handler: carry, logger, onEvent });
   }
 
   async #update(listener: Listener, service: GatewayService): Promise<void> {
     if (JSON.stringify(service) !== JSON.stringify(listener.service)) {
       listener.service = service;
-      listener.door.update(service);
+      listener.gatekeeper.update(service);
       if (listener.admitted !== undefined) this.#admit(listener, listener.admitted.to).catch(() => {});
     }
     const { admitted } = listener;
@@ -167,7 +172,7 @@ export class Gateway {
   }
 
   /** Every connection handed over after this call gets the listener's users and access list. */
-  async #admit(listener: Listener, to: HandOver): Promise<void> {
+  async #admit(listener: Listener, to: HandoffSender): Promise<void> {
     const { id, ipAccessList, users } = listener.service;
     const admitted = { to, done: to.admit({ id, ipAccessList, users }) };
     listener.admitted = admitted;

@@ -9,12 +9,12 @@ import { createServer, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
+import { engineRules } from "../confinement/process-rules.ts";
 import type { ReadyLauncher } from "../confinement/ready-launcher.ts";
-import { engineRules } from "../confinement/room-rules.ts";
 import { spawnConfined } from "../confinement/spawn.ts";
 import type { ToHost } from "../endpoint/handoff/messages.ts";
-import { HandOver } from "../endpoint/handoff/sender.ts";
-import type { FrontAddress } from "../endpoint/proxy/upstream.ts";
+import { HandoffSender } from "../endpoint/handoff/sender.ts";
+import type { ForwardAddress } from "../endpoint/proxy/upstream.ts";
 import { childEnvironment } from "../lib/child-environment.ts";
 import { emptyFolder } from "../lib/files.ts";
 import { type EngineUser, internalUser } from "./chdb/users.ts";
@@ -70,12 +70,12 @@ export type Exit = {
 export type EngineHostProcess = {
   readonly pid: number;
   /** For requests that the gateway forwards. */
-  readonly front: FrontAddress;
+  readonly forwardAddress: ForwardAddress;
   /** The engine's own HTTP interface, for the control plane and its workers. */
   readonly address: ClickHouseAddress;
   readonly version: string;
   /** For client connections. */
-  readonly handOver: HandOver;
+  readonly handoff: HandoffSender;
   /** Sets the disk limit of the service in bytes, from the next statement on; undefined removes it. */
   limitDisk(limitBytes: number | undefined): void;
   /** Resolves when the process has ended, for whatever reason. */
@@ -98,14 +98,14 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   const ports = await freePorts();
   const child = startProcess(options, ports);
   if (child.pid !== undefined) options.onSpawn?.(child.pid);
-  const handOver = new HandOver(child, hostDirOf(options));
+  const handoff = new HandoffSender(child, hostDirOf(options));
   let reason: string | undefined;
   child.on("message", (message: { type?: string; reason?: string; usedBytes?: number }) => {
     if (message.type === "broken") reason = message.reason;
     if (message.type === "disk") options.onDiskUsed?.(message.usedBytes as number);
   });
   const exited = new Promise<Exit>((resolve) => {
-    child.once("exit", (code, signal) => resolve({ code, signal, reason, statements: handOver.statementsInHand() }));
+    child.once("exit", (code, signal) => resolve({ code, signal, reason, statements: handoff.statementsInHand() }));
     child.once("error", () => resolve({ code: -1, signal: null, reason, statements: [] }));
   });
   const tail = stderrTail(child);
@@ -116,10 +116,10 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   const version = await ready(child, exited, tail, options.readyTimeoutMs ?? 60_000);
   return {
     pid: child.pid as number,
-    front: { port: ports.front, key },
+    forwardAddress: { port: ports.forward, key },
     address: { host: "127.0.0.1", port: ports.engine, user: internalUser, password: key },
     version,
-    handOver,
+    handoff,
     limitDisk: limitTeller(child, options.disk?.limitBytes),
     exited,
     stop: async (graceMs) => {
@@ -147,9 +147,9 @@ function startProcess(options: EngineHostOptions, ports: Ports): ChildProcess {
   const rules = engineRules({
     dataDir,
     folders: ownFolders(options),
-    // The front connects to the engine in the same process.
+    // The query service connects to the engine in the same process.
     connectPorts: proxy === undefined ? [ports.engine] : [ports.engine, proxy.port],
-    bindPorts: [ports.engine, ports.front],
+    bindPorts: [ports.engine, ports.forward],
   });
   return spawnConfined(
     process.execPath,
@@ -197,14 +197,14 @@ function ownFolders(options: EngineHostOptions): string[] {
   return own;
 }
 
-type Ports = { readonly engine: number; readonly front: number };
+type Ports = { readonly engine: number; readonly forward: number };
 
 /** Loopback ports that are free now. If one is taken before the host binds it, the start fails. */
 async function freePorts(): Promise<Ports> {
   const probes = await Promise.all([listenAnywhere(), listenAnywhere()]);
-  const [engine, front] = probes.map((probe) => (probe.address() as { port: number }).port) as [number, number];
+  const [engine, forward] = probes.map((probe) => (probe.address() as { port: number }).port) as [number, number];
   await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))));
-  return { engine, front };
+  return { engine, forward };
 }
 
 async function listenAnywhere(): Promise<Server> {
@@ -219,7 +219,7 @@ async function listenAnywhere(): Promise<Server> {
 function argumentsOf(options: EngineHostOptions, ports: Ports): string[] {
   const given: Record<string, string | undefined> = {
     "data-dir": options.dataDir,
-    "front-port": String(ports.front),
+    "forward-port": String(ports.forward),
     "run-dir": hostDirOf(options),
     port: String(ports.engine),
     "max-memory-bytes": String(options.maxMemoryBytes),

@@ -4,7 +4,7 @@ import type { Operation } from "../api/operation.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import type { Authenticator, Principal } from "./auth.ts";
 import { mayCall } from "./context.ts";
-import type { Interface } from "./errors.ts";
+import type { ApiName } from "./errors.ts";
 import type { RateDecision, RateLimiter } from "./rate-limit.ts";
 import { validate } from "./validate.ts";
 
@@ -22,7 +22,7 @@ declare module "fastify" {
 /** Authenticates, counts and authorizes a request; throws when one of the three fails. */
 export async function admit(
   { authenticator, rateLimiter }: Admission,
-  name: Interface,
+  name: ApiName,
   operation: Operation,
   request: FastifyRequest,
 ): Promise<Principal> {
@@ -58,7 +58,7 @@ function namesWith(prefix: string) {
 }
 
 /** Names and values, alternating; empty for a request that was not counted. */
-export function rateHeaders({ rateLimiter }: Admission, name: Interface, { rate }: FastifyRequest): string[] {
+export function rateHeaders({ rateLimiter }: Admission, name: ApiName, { rate }: FastifyRequest): string[] {
   if (rate === null) return [];
   const { limit, left, reset, policy } = names[name];
   const headers = [limit, `${rateLimiter.rule.limit}`, left, `${rate.remaining}`];

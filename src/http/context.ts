@@ -2,7 +2,7 @@
 
 import type { FastifyRequest } from "fastify";
 import type { KeyRole } from "../api/keys.ts";
-import type { Access } from "../api/operation.ts";
+import type { AccessLevel } from "../api/operation.ts";
 import { type ChildAbort, childOf } from "../lib/abort.ts";
 import type { Principal } from "./auth.ts";
 
@@ -16,9 +16,9 @@ export type Context = {
   readonly signal: AbortSignal;
 };
 
-const ranks: Record<Access | KeyRole, number> = { read: 0, read_only: 0, developer: 1, admin: 2 };
+const ranks: Record<AccessLevel | KeyRole, number> = { read: 0, read_only: 0, developer: 1, admin: 2 };
 
-export function mayCall(role: KeyRole, access: Access): boolean {
+export function mayCall(role: KeyRole, access: AccessLevel): boolean {
   return ranks[role] >= ranks[access];
 }
 

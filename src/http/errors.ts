@@ -1,7 +1,7 @@
 /** Converts any thrown value into an AppError, and an AppError into the body of its API. */
 import { AppError, errorCodes, type Issue } from "../lib/errors.ts";
 
-export type Interface = "management" | "observability";
+export type ApiName = "management" | "observability";
 
 type ErrorBody = {
   readonly status?: number;
@@ -16,7 +16,7 @@ type ErrorBody = {
  * Management API: `{status, requestId, error: "CODE_WORD: sentence", code, issues?}`; observability API: `message` and
  * `error`.
  */
-export function errorBody(name: Interface, error: AppError, requestId: string): ErrorBody {
+export function errorBody(name: ApiName, error: AppError, requestId: string): ErrorBody {
   const issues = error.issues === undefined ? {} : { issues: error.issues };
   if (name === "observability") {
     return { message: error.message, error: error.message, code: error.code, requestId, ...issues };

@@ -33,7 +33,7 @@ import { hostInUrl } from "./hosts.ts";
 import { processSamples, serviceSamples } from "./metrics.ts";
 import { addPages, type PageOptions } from "./pages.ts";
 import { RateLimiter } from "./rate-limit.ts";
-import { createServer } from "./server.ts";
+import { createApiServer } from "./server.ts";
 import type { EndpointFacts } from "./views/services.ts";
 
 export type HttpOptions = {
@@ -68,7 +68,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
   const endpoint = publicEndpoint(options);
   const shared = { limits: organizationLimits(config), endpoint };
   const failedLogins = new FailedLogins({ perMinute: config.loginFailureLimit });
-  const server = await createServer({
+  const server = await createApiServer({
     authenticator: new Authenticator(stores.credentials, failedLogins, (event) => trail.note(event)),
     rateLimiter: new RateLimiter({ limit: config.rateLimit, windowSeconds: config.rateWindowSeconds }),
     logger: options.logger,
@@ -149,7 +149,7 @@ function backupDeps({ config, stores, backups: room }: HttpOptions): BackupDeps 
     defaults: { periodHours: defaultPeriodHours, retentionHours: defaultRetentionHours },
     plannedFacts: () => room.jobs.plannedFacts(),
     retention: (serviceId) => room.reconciler.retention(serviceId),
-    rescan: (scope, waiting) => rescan({ place: room.place, backups }, scope, waiting),
+    rescan: (scope, waiting) => rescan({ backupLocation: room.backupLocation, backups }, scope, waiting),
     poke: () => room.loop.poke(),
   };
 }

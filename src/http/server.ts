@@ -12,7 +12,7 @@ import { sendEnvelope, sendNotModified } from "./answer.ts";
 import { AnswerCache, type KeptAnswer, namedTags } from "./answer-cache.ts";
 import { parseJson } from "./body.ts";
 import { type Context, RequestContext } from "./context.ts";
-import { errorBody, type Interface, toAppError } from "./errors.ts";
+import { type ApiName, errorBody, toAppError } from "./errors.ts";
 import { addFixedHeaders, fixedHeaders, taggedHeaders } from "./headers.ts";
 import { validate } from "./validate.ts";
 
@@ -46,7 +46,7 @@ const requestTimeoutMs = 60_000;
 const headersTimeoutMs = 30_000;
 const checkEveryMs = 5_000;
 
-export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+export async function createApiServer(options: ServerOptions): Promise<FastifyInstance> {
   const requestTimeout = options.requestTimeoutMs ?? requestTimeoutMs;
   // A timeout for heads longer than the one for requests would disable the latter.
   const headersTimeout = Math.min(headersTimeoutMs, requestTimeout);
@@ -77,11 +77,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 }
 
 /** Paths of the management API begin with `/v1`; everything under `/api` is the observability API. */
-function interfaceOf(request: FastifyRequest): Interface {
+function apiOf(request: FastifyRequest): ApiName {
   return request.url.startsWith("/api/") ? "observability" : "management";
 }
 
-function mount(server: FastifyInstance, options: ServerOptions, answers: AnswerCache, name: Interface): void {
+function mount(server: FastifyInstance, options: ServerOptions, answers: AnswerCache, name: ApiName): void {
   const { operations, handlers } = options[name];
   const methodsByPath = new Map<string, Set<string>>();
   const tls = options.tls !== undefined;
@@ -123,7 +123,7 @@ type Route = {
   readonly id: string;
   readonly options: ServerOptions;
   readonly answers: AnswerCache;
-  readonly name: Interface;
+  readonly name: ApiName;
   readonly operation: Operation;
   readonly handler: AnyHandler;
   /** Headers of every response: names and values, alternating. */
@@ -181,7 +181,7 @@ function readBody(request: FastifyRequest): unknown {
 
 /** For responses that are sent through the router. */
 function addRateHeaders(options: ServerOptions, request: FastifyRequest, reply: FastifyReply): void {
-  const headers = rateHeaders(options, interfaceOf(request), request);
+  const headers = rateHeaders(options, apiOf(request), request);
   for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);
 }
 
@@ -191,12 +191,12 @@ function sendError(options: ServerOptions, error: unknown, request: FastifyReque
   if (known.status >= 500) log.error({ err: error, code: known.code }, "request failed");
   else log.debug({ code: known.code, reason: known.message }, "request refused");
   if (known.code === "UNAUTHORIZED") {
-    const isBasic = interfaceOf(request) === "management" && pathOf(request) !== "/metrics";
+    const isBasic = apiOf(request) === "management" && pathOf(request) !== "/metrics";
     reply.header("WWW-Authenticate", isBasic ? 'Basic realm="millrace", charset="UTF-8"' : "Bearer");
   }
   if (known.status === 503) reply.header("Retry-After", String(retryAfterSeconds));
   addRateHeaders(options, request, reply);
-  reply.status(known.status).send(errorBody(interfaceOf(request), known, request.id));
+  reply.status(known.status).send(errorBody(apiOf(request), known, request.id));
 }
 
 function pathOf(request: FastifyRequest): string {

@@ -10,7 +10,7 @@ import type { OutgoingPolicy, Refusal } from "./policy.ts";
 
 type Connect = (this: Socket, options: TcpSocketConnectOpts) => Socket;
 
-export type Target = { readonly host: string; readonly port: number };
+export type DialTarget = { readonly host: string; readonly port: number };
 
 export class Dialer {
   readonly #policy: OutgoingPolicy;
@@ -30,21 +30,21 @@ export class Dialer {
   }
 
   /** The same for an existing socket that is not connected; `connect` is its own method. */
-  attach(socket: Socket, options: TcpSocketConnectOpts & Target, connect: Connect = socket.connect): Socket {
+  attach(socket: Socket, options: TcpSocketConnectOpts & DialTarget, connect: Connect = socket.connect): Socket {
     const refused = this.literalRefusal(options);
     if (refused !== undefined) return socket.destroy(refused);
     return connect.call(socket, { ...options, lookup: this.lookup(options.port) });
   }
 
   /** The same with TLS. */
-  connectTls(options: ConnectionOptions & Target): Socket {
+  connectTls(options: ConnectionOptions & DialTarget): Socket {
     const refused = this.literalRefusal(options);
     if (refused !== undefined) return new Socket().destroy(refused);
     return connectTls({ ...options, lookup: this.lookup(options.port) });
   }
 
   /** Node does not look up an IP address given in place of a name, so `lookup` alone would not check it. */
-  literalRefusal({ host, port }: Target): AppError | undefined {
+  literalRefusal({ host, port }: DialTarget): AppError | undefined {
     if (isIP(host) === 0) return undefined;
     const refusal = this.#policy.refusalOf(host, port);
     return refusal && this.#error(host, refusal);

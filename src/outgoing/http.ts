@@ -3,7 +3,7 @@ import type * as Https from "node:https";
 import { isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Agent } from "../lib/node-http.ts";
-import type { Dialer, Target } from "./dialer.ts";
+import type { Dialer, DialTarget } from "./dialer.ts";
 
 const https: typeof Https = process.getBuiltinModule("node:https");
 
@@ -16,7 +16,7 @@ type Created = (error: Error | null, socket: Duplex) => void;
 type Wanted = { readonly host?: string | null; readonly port?: number | string | null };
 
 /** One dialer for all targets, or one for each. */
-type Dialers = Dialer | ((target: Target) => Dialer);
+type Dialers = Dialer | ((target: DialTarget) => Dialer);
 
 class GuardedHttpAgent extends Agent {
   readonly #dialer: Dialers;
@@ -55,7 +55,7 @@ export function agentsOf(dialer: Dialer, options: AgentOptions = defaults): Agen
  * An agent for `http:` with a dialer for each target. A kept connection serves only requests of the same target and of
  * the same `scope`, which is a member of the request's options.
  */
-export function scopedAgent(dialerFor: (target: Target) => Dialer): Agent {
+export function scopedAgent(dialerFor: (target: DialTarget) => Dialer): Agent {
   const agent = new GuardedHttpAgent(dialerFor, { keepAlive: true, timeout: 5_000 });
   const plainName = agent.getName.bind(agent);
   agent.getName = (options) => `${plainName(options)}:${(options as { scope?: string }).scope ?? ""}`;

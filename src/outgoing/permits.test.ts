@@ -13,7 +13,7 @@ import { objectStorage } from "../sources/object-storage/kind.ts";
 import { ObjectRelay } from "../sources/object-storage/reading/relay.ts";
 import { parseUrl } from "../sources/object-storage/stores/location.ts";
 import { S3Store } from "../sources/object-storage/stores/s3.ts";
-import type { Target } from "./dialer.ts";
+import type { DialTarget } from "./dialer.ts";
 import { type Permit, Permits } from "./permits.ts";
 
 let server: Server;
@@ -94,8 +94,8 @@ describe("connectors ask for what the engine reads", () => {
     ["http://minio.example:9000/my-bucket/in/*", "minio.example", 9000],
     ["http://[fd00::1]/my-bucket/in/*", "fd00::1", 80],
   ])("%s", async (url, host, expectedPort) => {
-    const asked: Target[] = [];
-    const permitEngine = async (target: Target) => void asked.push(target);
+    const asked: DialTarget[] = [];
+    const permitEngine = async (target: DialTarget) => void asked.push(target);
     const store = new S3Store(parseUrl(url), { url }, { ...anyNetwork, permitEngine });
     await store.reader(["in/a.json"]);
     await store.reader(["in/b.json"]);

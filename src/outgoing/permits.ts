@@ -2,9 +2,9 @@
  * Addresses that an engine may read on behalf of pipes, by service. SQL of the service's users has its own policy, and
  * the proxy sees only the requests of one engine: it recognises the reads of a pipe by their target.
  */
-import type { Target } from "./dialer.ts";
+import type { DialTarget } from "./dialer.ts";
 
-export type Permit = Target & {
+export type Permit = DialTarget & {
   /** `source`: a pipe's source, as far as the policy of pipes allows it. `worker`: a listener of a pipe worker. */
   readonly kind: "source" | "worker";
 };
@@ -26,7 +26,7 @@ export class Permits {
   }
 
   /** Why the service's engine may read from this target; undefined when no pipe needs it. */
-  kindOf(serviceId: string, { host, port }: Target): Permit["kind"] | undefined {
+  kindOf(serviceId: string, { host, port }: DialTarget): Permit["kind"] | undefined {
     const held = [...(this.#held.get(serviceId) ?? [])];
     return held.find((permit) => permit.port === port && permit.host.toLowerCase() === host.toLowerCase())?.kind;
   }

@@ -3,7 +3,7 @@ import { addressRefusalOf } from "./dialer.ts";
 
 export type ProxyAnswer = { readonly status: number; readonly code: string; readonly message: string };
 
-export const badRequest: ProxyAnswer = {
+export const badProxyRequest: ProxyAnswer = {
   status: 400,
   code: "BadProxyRequest",
   message: "the proxy takes absolute http URLs and CONNECT with host and port",

@@ -2,24 +2,28 @@
 import type { Agent, ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
 import { request as httpRequest } from "../lib/node-http.ts";
-import type { Target } from "./dialer.ts";
-import { answerFor, badRequest, bodyOf, type ProxyAnswer, reasonOf } from "./proxy-answers.ts";
+import type { DialTarget } from "./dialer.ts";
+import { answerFor, badProxyRequest, bodyOf, type ProxyAnswer, reasonOf } from "./proxy-answers.ts";
 
 /** Headers of one connection (RFC 9110, 7.6.1), or handled by the proxy itself. */
 const hopByHop = /^(?:connection|keep-alive|proxy-[a-z-]+|te|trailer|transfer-encoding|upgrade|expect)$/i;
 
-export type ForwardOptions = {
+export type ProxyRequestOptions = {
   readonly agent: Agent;
   /** Only requests with the same scope share connections. */
-  readonly scopeOf: (target: Target) => string;
+  readonly scopeOf: (target: DialTarget) => string;
   readonly connectTimeoutMs: number;
 };
 
 /** Streams bodies in both directions with back-pressure. A truncated response breaks the client's connection. */
-export function forward(options: ForwardOptions, request: IncomingMessage, response: ServerResponse): void {
+export function forwardProxyRequest(
+  options: ProxyRequestOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   const url = absoluteUrl(request.url ?? "");
   if (url === undefined) {
-    answer(request, response, badRequest);
+    answer(request, response, badProxyRequest);
     return;
   }
   const target = { host: url.hostname.replaceAll(/[[\]]/g, ""), port: Number(url.port || 80) };

@@ -1,13 +1,13 @@
 /** Tunnels (`CONNECT host:port`), which clients request for `https:`. Their content is encrypted end to end. */
 import type { Socket } from "node:net";
-import type { Dialer, Target } from "./dialer.ts";
-import { answerFor, badRequest, bodyOf, type ProxyAnswer, reasonOf } from "./proxy-answers.ts";
+import type { Dialer, DialTarget } from "./dialer.ts";
+import { answerFor, badProxyRequest, bodyOf, type ProxyAnswer, reasonOf } from "./proxy-answers.ts";
 
 /** An idle tunnel is closed after this time. */
 const idleMs = 600_000;
 
 export type TunnelOptions = {
-  readonly dialerFor: (target: Target) => Dialer;
+  readonly dialerFor: (target: DialTarget) => Dialer;
   readonly connectTimeoutMs: number;
 };
 
@@ -16,7 +16,7 @@ export function openTunnel(options: TunnelOptions, authority: string, client: So
   client.on("error", () => client.destroy());
   const target = targetOf(authority);
   if (target === undefined) {
-    answer(client, badRequest);
+    answer(client, badProxyRequest);
     return;
   }
   const upstream = options.dialerFor(target).connect({ ...target, noDelay: true });
@@ -39,7 +39,7 @@ export function openTunnel(options: TunnelOptions, authority: string, client: So
   });
 }
 
-function targetOf(authority: string): Target | undefined {
+function targetOf(authority: string): DialTarget | undefined {
   const [, host = "", digits = ""] = /^(\[[^\]]+\]|[^:/@\s]+):(\d{1,5})$/.exec(authority) ?? [];
   const port = Number(digits);
   return host !== "" && port >= 1 && port <= 65_535 ? { host: host.replaceAll(/[[\]]/g, ""), port } : undefined;

@@ -7,10 +7,10 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer } from "../lib/node-http.ts";
-import { Dialer, type Target } from "./dialer.ts";
+import { Dialer, type DialTarget } from "./dialer.ts";
 import { scopedAgent } from "./http.ts";
 import type { OutgoingPolicy } from "./policy.ts";
-import { forward } from "./proxy-requests.ts";
+import { forwardProxyRequest } from "./proxy-requests.ts";
 import { openTunnel } from "./proxy-tunnel.ts";
 
 /** Signed requests with session tokens have a few KiB. */
@@ -19,7 +19,7 @@ const headersTimeoutMs = 10_000;
 
 export type EgressProxyOptions = {
   /** The policy for a target of the service. */
-  readonly policyFor: (serviceId: string, target: Target) => OutgoingPolicy;
+  readonly policyFor: (serviceId: string, target: DialTarget) => OutgoingPolicy;
   /** Called after a port was opened or closed. Ports of the proxy are ports of the server itself. */
   readonly portsChanged?: (ports: readonly number[]) => void;
   /** Maximum number of concurrent connections of one service. Further ones are closed. Default 512. */
@@ -71,9 +71,9 @@ export class EgressProxy {
 
   async #listen(serviceId: string): Promise<Listener> {
     const { policyFor, connections = 512, connectTimeoutMs = 10_000 } = this.#options;
-    const dialerFor = (target: Target) => new Dialer(policyFor(serviceId, target), "address");
+    const dialerFor = (target: DialTarget) => new Dialer(policyFor(serviceId, target), "address");
     const agent = scopedAgent(dialerFor);
-    const scopeOf = (target: Target) => policyFor(serviceId, target).setting;
+    const scopeOf = (target: DialTarget) => policyFor(serviceId, target).setting;
     const server = createServer({ maxHeaderSize: maxHeaderBytes, headersTimeout: headersTimeoutMs, requestTimeout: 0 });
     const sockets = new Set<Socket>();
     server.maxConnections = connections;
@@ -81,7 +81,9 @@ export class EgressProxy {
       sockets.add(socket);
       socket.once("close", () => sockets.delete(socket));
     });
-    server.on("request", (request, response) => forward({ agent, scopeOf, connectTimeoutMs }, request, response));
+    server.on("request", (request, response) =>
+      forwardProxyRequest({ agent, scopeOf, connectTimeoutMs }, request, response),
+    );
     server.on("connect", (request, socket, head) =>
       openTunnel({ dialerFor, connectTimeoutMs }, request.url ?? "", socket as Socket, head),
     );

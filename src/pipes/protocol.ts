@@ -3,7 +3,7 @@ import type { Server } from "node:net";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import type { ErrorCode } from "../lib/errors.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
-import type { Target } from "../outgoing/dialer.ts";
+import type { DialTarget } from "../outgoing/dialer.ts";
 import type { OutgoingRules } from "../outgoing/policy.ts";
 import type { Destination, Durable } from "../sources/source.ts";
 import type { PipeDestination } from "../store/pipes.ts";
@@ -21,17 +21,17 @@ export type Job = {
   readonly scaling: Readonly<Record<string, number>>;
   /** This worker among those of the pipe. `run` is the same for all that were started together, and for no others. */
   readonly replica: { readonly index: number; readonly count: number; readonly run: string };
-  readonly limits: Limits;
+  readonly limits: OutageLimits;
   readonly organizationId: string;
   /** Allowed outgoing connections at the worker's start; an `outgoing` message replaces them. */
   readonly outgoing: OutgoingRules;
 };
 
-export type Limits = {
+export type OutageLimits = {
   /** Time after which a source that does not answer fails the pipe. */
   readonly sourceOutageMs: number;
   /** Idle time after which a connection to a source counts as broken. */
-  readonly sourceSilenceMs: number;
+  readonly sourceIdleTimeoutMs: number;
   /** Time after which a destination that refuses inserts fails the pipe. */
   readonly destinationOutageMs: number;
   /** Pause before the second attempt; doubles up to 30 s. */
@@ -51,7 +51,7 @@ export type Calls<D extends Durable = Durable> = {
   acquire(): Promise<{ readonly lease: number; readonly address: ClickHouseAddress }>;
   release(lease: number): Promise<void>;
   /** Permits the service's engine to read from the address until this worker ends. */
-  permitEngine(target: Target): Promise<void>;
+  permitEngine(target: DialTarget): Promise<void>;
   /** A listener that the service's engine may read from until this worker ends. It is sent with the reply. */
   listenForEngine(): Promise<Server>;
 };
@@ -65,11 +65,11 @@ export type ToWorker =
   | { readonly type: "stop" }
   /** The server has opened or closed ports of its own. */
   | { readonly type: "outgoing"; readonly ownPorts: readonly number[] }
-  | { readonly type: "reply"; readonly id: number; readonly result?: unknown; readonly error?: WireError };
+  | { readonly type: "reply"; readonly id: number; readonly result?: unknown; readonly error?: CallError };
 
 export type FromWorker =
   | { readonly type: "call"; readonly id: number; readonly name: keyof Calls; readonly args: readonly unknown[] }
   | { readonly type: "status"; readonly status: WorkerStatus }
   | { readonly type: "gauges"; readonly gauges: Readonly<Record<string, number>> };
 
-export type WireError = { readonly code: ErrorCode; readonly message: string };
+export type CallError = { readonly code: ErrorCode; readonly message: string };

@@ -3,7 +3,7 @@ import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { type Token, tokenize } from "../clickhouse/lexer.ts";
 import { parameterText, tableName } from "../clickhouse/sql.ts";
 
-export type TableFacts = {
+export type DestinationTableFacts = {
   readonly database: string;
   readonly name: string;
   readonly engine: string;
@@ -28,7 +28,7 @@ export async function findTable(
   client: ClickHouseClient,
   database: string,
   name: string,
-): Promise<TableFacts | undefined> {
+): Promise<DestinationTableFacts | undefined> {
   const [row] = await client.rows<Row>(
     "SELECT database, name, engine, create_table_query, dependencies_database, dependencies_table " +
       "FROM system.tables WHERE database = {database:String} AND name = {name:String}",
@@ -50,9 +50,9 @@ export async function findTable(
 }
 
 /** Every table that rows of this one reach through materialized views, in any number of steps. */
-export async function sinksOf(client: ClickHouseClient, from: TableFacts): Promise<TableFacts[]> {
-  const sinks = new Map<string, TableFacts>();
-  const visit = async (table: TableFacts): Promise<void> => {
+export async function sinksOf(client: ClickHouseClient, from: DestinationTableFacts): Promise<DestinationTableFacts[]> {
+  const sinks = new Map<string, DestinationTableFacts>();
+  const visit = async (table: DestinationTableFacts): Promise<void> => {
     for (const { database, name } of table.views) {
       const view = await findTable(client, database, name);
       const sink = view?.target && (await findTable(client, view.target.database, view.target.name));

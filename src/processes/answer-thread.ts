@@ -6,9 +6,9 @@ import { AppError } from "../lib/errors.ts";
 
 parentPort?.on("message", (task: AnswerTask) => {
   try {
-    const { pieces, rows } = answerOf(task);
-    const bytes = Array.from(pieces, (piece) => new TextEncoder().encode(piece));
-    const answer: ThreadAnswer = { pieces: bytes, rows };
+    const { chunks, rows } = answerOf(task);
+    const bytes = Array.from(chunks, (chunk) => new TextEncoder().encode(chunk));
+    const answer: ThreadAnswer = { chunks: bytes, rows };
     parentPort?.postMessage(
       answer,
       bytes.map(({ buffer }) => buffer),

@@ -11,8 +11,8 @@ import type { Config } from "../config.ts";
 import { assertConfined, type ConfinementState, confinementState } from "../confinement/state.ts";
 import { openEndpoint } from "../endpoint/open.ts";
 import { openHttp } from "../http/open.ts";
-import { Closers } from "../lib/closers.ts";
 import type { Logger } from "../lib/logger.ts";
+import { ShutdownStack } from "../lib/shutdown-stack.ts";
 import { Outgoing } from "../network.ts";
 import { openPipes } from "../pipes/control/open.ts";
 import { openServices } from "../services/open.ts";
@@ -35,13 +35,13 @@ export type App = {
 
 /** Opens everything and listens. Whatever was opened is closed again when this throws or when the signal aborts. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const closers = new Closers(options.logger);
+  const shutdown = new ShutdownStack(options.logger);
   try {
-    const rooms = openRooms(options, closers);
-    const listening = await run(options, rooms, closers);
-    return { ...listening, stopped: stopWhenAborted(options.signal, closers) };
+    const rooms = openRooms(options, shutdown);
+    const listening = await run(options, rooms, shutdown);
+    return { ...listening, stopped: stopWhenAborted(options.signal, shutdown) };
   } catch (error) {
-    await closers.closeAll();
+    await shutdown.closeAll();
     throw error;
   }
 }
@@ -49,28 +49,28 @@ export async function startApp(options: AppOptions): Promise<App> {
 type Rooms = ReturnType<typeof openRooms>;
 
 /** Constructs the rooms without starting any loop. */
-function openRooms({ config, logger, version, signal }: AppOptions, closers: Closers) {
+function openRooms({ config, logger, version, signal }: AppOptions, shutdown: ShutdownStack) {
   const confinement = checkedConfinement(config, logger);
   const dataDir = openDataDir(config);
   const stores = openStores(dataDir, config.secretKey);
-  closers.add("store", () => stores.db.close());
+  shutdown.add("store", () => stores.db.close());
   const outgoing = new Outgoing(config);
-  closers.add("outgoing", () => outgoing.proxy.closeAll());
+  shutdown.add("outgoing", () => outgoing.proxy.closeAll());
   const trail = new AuditTrail(stores.auditEvents, logger);
-  closers.add("audit trail", () => trail.close());
+  shutdown.add("audit trail", () => trail.close());
   const tls = readTls(config);
   const given = { config, dataDir, stores, logger };
 
   const services = openServices({
     ...given,
     proxy: outgoing.proxy,
-    onDoorEvents: (serviceId, events) => {
+    onAccessEvents: (serviceId, events) => {
       for (const counted of events) trail.add({ ...counted, event: auditEventOf(serviceId, counted.event) });
     },
-    backupPathOf: (serviceId) => backups.place.stagingOf(serviceId),
-    fillerFor: (serviceId) => backups.fillerFor(serviceId, signal),
+    backupPathOf: (serviceId) => backups.backupLocation.stagingOf(serviceId),
+    restorerFor: (serviceId) => backups.restorerFor(serviceId, signal),
   });
-  const { access, disks, lend } = services;
+  const { access, disks, acquireAny } = services;
   const endpoint = openEndpoint({
     services: stores.services,
     host: config.host,
@@ -87,7 +87,7 @@ function openRooms({ config, logger, version, signal }: AppOptions, closers: Clo
     policy: outgoing.pipes,
     permits: outgoing.permits,
   });
-  const backups = openBackups({ ...given, version, engine: lend });
+  const backups = openBackups({ ...given, version, engine: acquireAny });
   const charts = openCharts({
     config,
     sources: stores.chartSources,
@@ -98,7 +98,7 @@ function openRooms({ config, logger, version, signal }: AppOptions, closers: Clo
 }
 
 /** Starts the loops and listens. */
-async function run(options: AppOptions, rooms: Rooms, closers: Closers) {
+async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   const { dataDir, stores, services, endpoint, pipes, backups, loops } = rooms;
   const http = await openHttp({ ...options, ...rooms });
   const credentialsFile = join(dataDir, "credentials.json");
@@ -106,13 +106,13 @@ async function run(options: AppOptions, rooms: Rooms, closers: Closers) {
   // Before any loop starts: a port in use ends the start immediately.
   const { port, baseUrl } = await http.listen();
   rooms.outgoing.listensOn({ api: [port] });
-  closers.add("gateway", () => endpoint.close());
+  shutdown.add("gateway", () => endpoint.close());
   const running = loops.map((loop) => loop.run(options.signal));
-  closers.add("services", () => services.close());
-  closers.add("pipes", () => pipes.close());
-  closers.add("backups", () => backups.close());
-  closers.add("loops", () => Promise.all(running));
-  closers.add("http", () => http.close());
+  shutdown.add("services", () => services.close());
+  shutdown.add("pipes", () => pipes.close());
+  shutdown.add("backups", () => backups.close());
+  shutdown.add("loops", () => Promise.all(running));
+  shutdown.add("http", () => http.close());
   writeCredentials(credentialsFile, { ...issued, baseUrl, observabilityBaseUrl: baseUrl });
   options.logger.info({ baseUrl, dataDir }, "ready");
   return { baseUrl, credentialsFile };
@@ -138,7 +138,7 @@ function readTls({ tlsCert, tlsKey }: Config): { cert: Buffer; key: Buffer } | u
   return { cert: readFileSync(tlsCert), key: readFileSync(tlsKey as string) };
 }
 
-async function stopWhenAborted(signal: AbortSignal, closers: Closers): Promise<void> {
+async function stopWhenAborted(signal: AbortSignal, shutdown: ShutdownStack): Promise<void> {
   if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
-  await closers.closeAll();
+  await shutdown.closeAll();
 }

@@ -1,8 +1,8 @@
 /**
  * The engine host: one process per running service. The genuine ClickHouse server runs in a thread of it and listens on
- * a loopback port, which the control plane and pipe workers query directly. Clients' requests arrive at the front,
- * which judges their statements: on connections that the gateway hands over, after authentication, and from the gateway
- * itself, on another loopback port. The process ends with its parent, even when the engine hangs.
+ * a loopback port, which the control plane and pipe workers query directly. Clients' requests arrive at the query
+ * service, which judges their statements: on connections that the gateway hands over, after authentication, and from
+ * the gateway itself, on another loopback port. The process ends with its parent, even when the engine hangs.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
@@ -20,7 +20,7 @@ const { values } = parseArgs({
   options: {
     "data-dir": { type: "string" },
     "run-dir": { type: "string" },
-    "front-port": { type: "string" },
+    "forward-port": { type: "string" },
     port: { type: "string" },
     "max-memory-bytes": { type: "string" },
     "max-queries": { type: "string" },
@@ -32,7 +32,7 @@ const { values } = parseArgs({
   },
 });
 
-function required(name: "data-dir" | "run-dir" | "front-port" | "port" | "max-memory-bytes" | "max-queries"): string {
+function required(name: "data-dir" | "run-dir" | "forward-port" | "port" | "max-memory-bytes" | "max-queries"): string {
   const value = values[name];
   if (value === undefined) throw new Error(`--${name} is missing`);
   return value;
@@ -72,9 +72,9 @@ async function main({ key, users, disk }: Start): Promise<void> {
   thread.ended.catch(fail);
   // Everything else is loaded while the engine starts in its thread.
   const { serveClients } = await import("./engine-serving.ts");
-  const frontPort = Number(required("front-port"));
+  const forwardPort = Number(required("forward-port"));
   const logger = await hostLogger();
-  const serving = await serveClients(thread, { dataDir, runDir, port, frontPort, key, users, disk, logger });
+  const serving = await serveClients(thread, { dataDir, runDir, port, forwardPort, key, users, disk, logger });
   flush = serving.flush;
   await fail(new Error(await serving.broken));
 }

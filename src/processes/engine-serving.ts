@@ -1,24 +1,24 @@
 /**
- * What an engine host does besides running the server: it judges stored definitions, opens the front for clients'
- * requests, and monitors the server. Loaded while the server starts in its thread.
+ * What an engine host does besides running the server: it judges stored definitions, opens the query service for
+ * clients' requests, and monitors the server. Loaded while the server starts in its thread.
  */
 import type { Socket } from "node:net";
 import { setDefaultHighWaterMark } from "node:stream";
-import { listenForGateway } from "../endpoint/handoff/carried.ts";
+import { listenForGateway } from "../endpoint/handoff/gateway-listener.ts";
 import type { FromHost, ToHost } from "../endpoint/handoff/messages.ts";
-import { Front } from "../endpoint/handoff/receiver.ts";
+import { HandoffReceiver } from "../endpoint/handoff/receiver.ts";
 import { Upstream } from "../endpoint/proxy/upstream.ts";
 import { hasUserFunctions } from "../engine/chdb/configuration.ts";
 import { connectServer } from "../engine/chdb/connect.ts";
 import { watchDisk } from "../engine/chdb/disk-used.ts";
 import { killQuery } from "../engine/chdb/kill.ts";
+import { untilUnresponsive } from "../engine/chdb/liveness.ts";
 import type { ServerThread } from "../engine/chdb/server.ts";
 import type { EngineUser } from "../engine/chdb/users.ts";
-import { untilBroken } from "../engine/chdb/watch.ts";
 import { DiskQuota, type DiskUse } from "../engine/disk-quota.ts";
-import { Queries } from "../engine/http/queries.ts";
+import { QueryService } from "../engine/http/query-service.ts";
 import { Guard } from "../engine/sql/guard.ts";
-import { askOf, statementJudge } from "../engine/sql/judge.ts";
+import { guardQueryOf, statementJudge } from "../engine/sql/judge.ts";
 import { judgeStored } from "../engine/sql/stored.ts";
 import type { Logger } from "../lib/logger.ts";
 
@@ -31,7 +31,7 @@ export type ServingOptions = {
   readonly runDir: string;
   /** Loopback port of the engine's HTTP interface. */
   readonly port: number;
-  readonly frontPort: number;
+  readonly forwardPort: number;
   readonly key: string;
   readonly users: readonly EngineUser[];
   readonly disk: DiskUse;
@@ -51,12 +51,12 @@ export type Serving = {
 export async function serveClients(thread: ServerThread, options: ServingOptions): Promise<Serving> {
   const { dataDir, runDir, port, key, users, logger } = options;
   const { client, version } = await connectServer(thread, { port, key });
-  const guard = new Guard({ ask: askOf(client) });
+  const guard = new Guard({ guardQuery: guardQueryOf(client) });
   for (const forbidden of await judgeStored(client, guard, { hasFunctions: hasUserFunctions(dataDir) })) {
     logger.warn(forbidden, "a stored definition holds what is not available, and was taken out of use");
   }
   const disk = new DiskQuota(options.disk);
-  const queries = new Queries({
+  const queries = new QueryService({
     upstream: new Upstream(port),
     key,
     users,
@@ -64,16 +64,16 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
     disk,
     kill: (user, queryId) => killQuery(client, user, queryId),
   });
-  await listenForGateway({ port: options.frontPort, key }, queries, logger);
-  const front = new Front({ queries, logger, runDir });
+  await listenForGateway({ port: options.forwardPort, key }, queries, logger);
+  const receiver = new HandoffReceiver({ queries, logger, runDir });
   process.on("message", (message: ToHost, socket: Socket | undefined) => {
     if (message.type === "disk") disk.limitBytes = message.limitBytes ?? undefined;
-    else front.hear(message, socket);
+    else receiver.onMessage(message, socket);
   });
   process.send?.({ type: "ready", version });
   void watchDisk(client, dataDir, (usedBytes) => {
     disk.usedBytes = usedBytes;
     process.send?.({ type: "disk", usedBytes } satisfies FromHost, undefined, {}, () => {});
   });
-  return { flush: () => client.command("SYSTEM FLUSH ASYNC INSERT QUEUE"), broken: untilBroken(client) };
+  return { flush: () => client.command("SYSTEM FLUSH ASYNC INSERT QUEUE"), broken: untilUnresponsive(client) };
 }

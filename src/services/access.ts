@@ -2,13 +2,15 @@
  * Access to running engines: callers that query a service acquire its engine, which wakes an idle one and counts as
  * activity until released. The reconciler publishes the live engines here.
  */
-import type { DoorEvents } from "../endpoint/auth/events.ts";
-import type { HandOver } from "../endpoint/handoff/sender.ts";
+
+import type { EngineLease } from "../clickhouse/lease.ts";
+import type { AccessEvents } from "../endpoint/auth/events.ts";
+import type { HandoffSender } from "../endpoint/handoff/sender.ts";
 import { AppError } from "../lib/errors.ts";
 import type { ServiceStore } from "../store/services.ts";
 import type { RunningEngine } from "./runtime.ts";
 
-export type Lease = Pick<RunningEngine, "address" | "readerAddress" | "front"> & { release(): void };
+export type ServiceLease = EngineLease<Pick<RunningEngine, "address" | "readerAddress" | "forwardAddress">>;
 
 type Activity = { active: number; lastAt: number };
 
@@ -22,7 +24,7 @@ export class ServiceAccess {
   readonly #activity = new Map<string, Activity>();
   readonly #waiting = new Set<() => void>();
   #poke: () => void = () => {};
-  #tell: (serviceId: string, events: DoorEvents) => void = () => {};
+  #tell: (serviceId: string, events: AccessEvents) => void = () => {};
 
   constructor(services: ServiceStore) {
     this.#services = services;
@@ -34,14 +36,14 @@ export class ServiceAccess {
   }
 
   /** Sets the receiver of logins and refusals of running engines. */
-  onDoorEvents(tell: (serviceId: string, events: DoorEvents) => void): void {
+  onAccessEvents(tell: (serviceId: string, events: AccessEvents) => void): void {
     this.#tell = tell;
   }
 
   /** Called by the reconciler when an engine answers. */
   publish(serviceId: string, engine: RunningEngine): void {
     this.#engines.set(serviceId, engine);
-    if (engine.handOver !== undefined) engine.handOver.onEvents = (events) => this.#tell(serviceId, events);
+    if (engine.handoff !== undefined) engine.handoff.onEvents = (events) => this.#tell(serviceId, events);
     this.#activityOf(serviceId).lastAt = Date.now();
     this.notify();
   }
@@ -62,8 +64,8 @@ export class ServiceAccess {
     if (engine === undefined || this.isActive(serviceId)) return false;
     // From here on no new connection reaches it.
     this.withdraw(serviceId);
-    const unused = (await engine.handOver?.drain({ graceMs: idleGraceMs, unusedForMs }).catch(() => false)) ?? true;
-    if (!unused && engine.handOver?.alive === true) {
+    const unused = (await engine.handoff?.drain({ graceMs: idleGraceMs, unusedForMs }).catch(() => false)) ?? true;
+    if (!unused && engine.handoff?.alive === true) {
       this.#engines.set(serviceId, engine);
       this.notify();
     }
@@ -76,9 +78,9 @@ export class ServiceAccess {
   }
 
   /** The receiver of a running service's connections; never wakes it. */
-  handOver(serviceId: string): HandOver | undefined {
-    const handOver = this.#engines.get(serviceId)?.handOver;
-    return handOver?.open === true ? handOver : undefined;
+  handoff(serviceId: string): HandoffSender | undefined {
+    const handoff = this.#engines.get(serviceId)?.handoff;
+    return handoff?.open === true ? handoff : undefined;
   }
 
   /** Makes waiting callers check again after a state change. */
@@ -88,12 +90,12 @@ export class ServiceAccess {
 
   lastActivityAt(serviceId: string): number | undefined {
     const own = this.#activity.get(serviceId)?.lastAt;
-    const handedOver = this.#engines.get(serviceId)?.handOver?.activity.lastAt ?? 0;
+    const handedOver = this.#engines.get(serviceId)?.handoff?.activity.lastAt ?? 0;
     return own === undefined ? undefined : Math.max(own, handedOver);
   }
 
   isActive(serviceId: string): boolean {
-    const handedOver = this.#engines.get(serviceId)?.handOver?.activity.running ?? 0;
+    const handedOver = this.#engines.get(serviceId)?.handoff?.activity.running ?? 0;
     return handedOver + (this.#activity.get(serviceId)?.active ?? 0) > 0;
   }
 
@@ -107,7 +109,7 @@ export class ServiceAccess {
    * The running engine. Wakes an idle service and waits for one that is starting. Throws SERVICE_UNAVAILABLE when the
    * service is stopped or failed, TIMEOUT when it does not become ready, or the signal's reason.
    */
-  async acquire(serviceId: string, signal: AbortSignal): Promise<Lease> {
+  async acquire(serviceId: string, signal: AbortSignal): Promise<ServiceLease> {
     const engine = this.#engines.get(serviceId) ?? (await this.#waitForEngine(serviceId, signal));
     const activity = this.#activityOf(serviceId);
     activity.active += 1;
@@ -116,7 +118,7 @@ export class ServiceAccess {
     return {
       address: engine.address,
       readerAddress: engine.readerAddress,
-      front: engine.front,
+      forwardAddress: engine.forwardAddress,
       release: () => {
         if (!held) return;
         held = false;
@@ -127,7 +129,7 @@ export class ServiceAccess {
   }
 
   /** The same for a read-only user. */
-  async acquireReader(serviceId: string, signal: AbortSignal): Promise<Pick<Lease, "address" | "release">> {
+  async acquireReader(serviceId: string, signal: AbortSignal): Promise<Pick<ServiceLease, "address" | "release">> {
     const { readerAddress, release } = await this.acquire(serviceId, signal);
     return { address: readerAddress, release };
   }

@@ -1,18 +1,20 @@
 /** Opens the room of services: the runtime, the access to engines, and the reconciler with its loop. */
+
+import type { AcquireEngine } from "../clickhouse/lease.ts";
 import type { Config } from "../config.ts";
-import type { DoorEvents } from "../endpoint/auth/events.ts";
+import type { AccessEvents } from "../endpoint/auth/events.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";
 import type { EgressProxy } from "../outgoing/proxy.ts";
 import type { Stores } from "../store/open.ts";
 import { ServiceAccess } from "./access.ts";
 import { ServiceDisks } from "./disks.ts";
+import { engineLeases } from "./engine-leases.ts";
 import { EngineMetrics } from "./engine-metrics.ts";
-import { engineLender, type Lender } from "./lender.ts";
 import { isMerging } from "./merging.ts";
 import { ServicesReconciler } from "./reconciler.ts";
 import { EmbeddedRuntime } from "./runtimes/embedded.ts";
-import { type Filler, LendingRuntime } from "./runtimes/lending.ts";
+import { type EngineRestorer, LeasingRuntime } from "./runtimes/leasing.ts";
 
 const metricsEveryMs = 10_000;
 
@@ -24,17 +26,17 @@ export type ServicesOptions = {
   /** The engines' proxy for outgoing connections. */
   readonly proxy: EgressProxy;
   /** Called for logins and refusals of running engines. */
-  readonly onDoorEvents: (serviceId: string, events: DoorEvents) => void;
+  readonly onAccessEvents: (serviceId: string, events: AccessEvents) => void;
   /** The only folder in which a service's engine may read and write backups. */
   readonly backupPathOf: (serviceId: string) => string;
   /** Restores a new service's data before it serves; undefined when there is nothing to restore. */
-  readonly fillerFor: (serviceId: string) => Promise<Filler | undefined>;
+  readonly restorerFor: (serviceId: string) => Promise<EngineRestorer | undefined>;
 };
 
 export type Services = {
   readonly access: ServiceAccess;
   readonly disks: ServiceDisks;
-  readonly lend: Lender;
+  readonly acquireAny: AcquireEngine;
   readonly loop: Loop;
   /** Metrics of running engines, and the loop that queries them. */
   readonly metrics: EngineMetrics;
@@ -47,9 +49,9 @@ export function openServices(options: ServicesOptions): Services {
   const { config, logger } = options;
   const { services } = options.stores;
   const access = new ServiceAccess(services);
-  access.onDoorEvents(options.onDoorEvents);
+  access.onAccessEvents(options.onAccessEvents);
   const disks = new ServiceDisks({ services, logger });
-  const runtime = new LendingRuntime(embeddedRuntime(options, disks), options.fillerFor);
+  const runtime = new LeasingRuntime(embeddedRuntime(options, disks), options.restorerFor);
   const { idleMinuteMs } = config;
   const reconciler = new ServicesReconciler({
     services,
@@ -74,7 +76,7 @@ export function openServices(options: ServicesOptions): Services {
     },
   });
   const given = { access, disks, metrics, metricsLoop, loop };
-  return { ...given, lend: engineLender(services, access, runtime), close: () => reconciler.close() };
+  return { ...given, acquireAny: engineLeases(services, access, runtime), close: () => reconciler.close() };
 }
 
 function embeddedRuntime({ config, dataDir, stores, proxy, backupPathOf }: ServicesOptions, disks: ServiceDisks) {

@@ -43,7 +43,7 @@ class FakeRuntime implements ServiceRuntime {
       readerAddress: address,
       isCurrent: async () => this.isCurrent,
       memoryGb: 1,
-      front: { port: this.starts, key: "k" },
+      forwardAddress: { port: this.starts, key: "k" },
       version: "1.2",
       limitDisk: (bytes) => {
         this.diskLimit = bytes;
@@ -159,7 +159,7 @@ describe("services reconciler", () => {
     expect((await s.services.find(s.id))?.stateMessage).toContain("signal SIGKILL");
     const lease = s.access.acquire(s.id, signal);
     await s.until("running");
-    expect((await lease).front.port).toBe(2);
+    expect((await lease).forwardAddress.port).toBe(2);
     expect(s.runtime.live).toBe(1);
   });
 
@@ -264,7 +264,7 @@ describe("idling", () => {
       await s.reconciler.pass();
       expect(s.runtime.live).toBe(1);
     });
-    expect((await woken).front.port).toBe(2);
+    expect((await woken).forwardAddress.port).toBe(2);
     s.close();
     vi.useRealTimers();
   });

@@ -1,7 +1,7 @@
 /** The interface of a runtime, which runs the engine of a service. */
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
-import type { HandOver } from "../endpoint/handoff/sender.ts";
-import type { FrontAddress } from "../endpoint/proxy/upstream.ts";
+import type { HandoffSender } from "../endpoint/handoff/sender.ts";
+import type { ForwardAddress } from "../endpoint/proxy/upstream.ts";
 import type { Service } from "../store/services.ts";
 
 export type RunningEngine = {
@@ -14,12 +14,12 @@ export type RunningEngine = {
   /** The `maxReplicaMemoryGb` at its start. */
   readonly memoryGb: number;
   /** For requests that the gateway forwards. */
-  readonly front: FrontAddress;
+  readonly forwardAddress: ForwardAddress;
   readonly version: string;
   /** Sets the disk limit of the service in bytes, from the next statement on; undefined removes it. */
   readonly limitDisk: (limitBytes: number | undefined) => void;
   /** For client connections, which the engine then serves itself; a runtime may not support it. */
-  readonly handOver?: HandOver;
+  readonly handoff?: HandoffSender;
   /** Resolves when the engine's process has ended, with a sentence that says how. */
   readonly ended: Promise<string>;
   /** Stops the process, after a moment for running queries; resolves when it has ended. */

@@ -4,10 +4,10 @@ import type { Connector } from "./source.ts";
 
 /** One for each kind of `registry.ts`; the compiler reports missing ones. */
 const connectors: Record<SourceKindKey, () => Promise<Connector>> = {
-  messageBroker: async () => (await import("./message-broker/connector.ts")).connector,
-  objectStorage: async () => (await import("./object-storage/connector.ts")).connector,
-  managedStream: async () => (await import("./managed-stream/connector.ts")).connector,
-  relationalDb: async () => (await import("./relational-db/connector.ts")).connector,
+  messageBroker: async () => (await import("./message-broker/connector.ts")).messageBrokerConnector,
+  objectStorage: async () => (await import("./object-storage/connector.ts")).objectStorageConnector,
+  managedStream: async () => (await import("./managed-stream/connector.ts")).managedStreamConnector,
+  relationalDb: async () => (await import("./relational-db/connector.ts")).relationalDbConnector,
 };
 
 /** `key` is one of the kinds of `registry.ts`. */

@@ -7,7 +7,7 @@ import type { Server } from "node:net";
 import type { Readable } from "node:stream";
 import type { z } from "zod";
 import type { Json, JsonObject } from "../lib/json.ts";
-import type { Target } from "../outgoing/dialer.ts";
+import type { DialTarget } from "../outgoing/dialer.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import type { DurableShapes } from "./durable.ts";
 
@@ -131,7 +131,7 @@ export type NetworkContext = {
   /**
    * Permits the destination's engine to read from an address of the source, until the worker ends or the check is over.
    */
-  permitEngine(target: Target): Promise<void>;
+  permitEngine(target: DialTarget): Promise<void>;
   /** A listener on 127.0.0.1 that the destination's engine may read from. Its connections belong to the caller. */
   listenForEngine(): Promise<Server>;
 };
@@ -149,7 +149,7 @@ export type SourceContext<D extends Durable = Durable> = {
   /** Memory of this worker, as scaled: it determines how much a source may hold. */
   readonly memoryGb: number;
   /** A connection to the source that should bring data, and has brought none for this long, counts as broken. */
-  readonly sourceSilenceMs: number;
+  readonly sourceIdleTimeoutMs: number;
   /** This worker's part of the work: replica `index` of `count`. */
   readonly replica: { readonly index: number; readonly count: number };
   readonly ledger: SourceLedger<D>;

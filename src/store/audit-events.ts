@@ -1,5 +1,5 @@
 /** The audit trail: a bounded number of logins and refusals of each organization. */
-import { type Counted, EventTally } from "../lib/event-tally.ts";
+import { type CountedEvent, EventCounter } from "../lib/event-counter.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Database, Queries } from "./database.ts";
 import { sha256Hex } from "./secrets.ts";
@@ -67,7 +67,7 @@ export class AuditEventStore {
   }
 
   /** Adds events, equal ones of an hour into one row, and drops the oldest beyond `mostRows`. */
-  async add(events: readonly Counted<AuditEvent>[]): Promise<void> {
+  async add(events: readonly CountedEvent<AuditEvent>[]): Promise<void> {
     await this.#db.transaction(async (tx) => {
       const touched = new Map<string, readonly [organizationId: string, type: string]>();
       for (const counted of events) {
@@ -97,33 +97,33 @@ export class AuditEventStore {
 export class AuditTrail {
   readonly #store: AuditEventStore;
   readonly #logger: Logger;
-  readonly #tally: EventTally<AuditEvent>;
+  readonly #counter: EventCounter<AuditEvent>;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(store: AuditEventStore, logger: Logger) {
     this.#store = store;
     this.#logger = logger;
-    this.#tally = new EventTally<AuditEvent>({
+    this.#counter = new EventCounter<AuditEvent>({
       flush: (events) => this.#write(events),
       overflow: (event) => ({ ...event, actor: "(many)", address: "(many)", detail: "" }),
     });
   }
 
   note(event: AuditEvent): void {
-    this.#tally.note(event);
+    this.#counter.note(event);
   }
 
-  add(counted: Counted<AuditEvent>): void {
-    this.#tally.add(counted);
+  add(counted: CountedEvent<AuditEvent>): void {
+    this.#counter.add(counted);
   }
 
   /** Resolves when everything recorded so far is written. Never rejects: what cannot be written is logged. */
   async close(): Promise<void> {
-    this.#tally.flush();
+    this.#counter.flush();
     await this.#writing;
   }
 
-  #write(events: readonly Counted<AuditEvent>[]): void {
+  #write(events: readonly CountedEvent<AuditEvent>[]): void {
     for (const { event, count } of events) {
       if (event.type !== "login" || (event.organizationId ?? event.serviceId) === undefined) {
         this.#logger.info({ audit: event, count }, event.type);
@@ -141,7 +141,7 @@ async function organizationOf(tx: Queries, serviceId: string | undefined): Promi
   return row?.organization_id;
 }
 
-async function insert(tx: Queries, organizationId: string, { event, count, ...times }: Counted<AuditEvent>) {
+async function insert(tx: Queries, organizationId: string, { event, count, ...times }: CountedEvent<AuditEvent>) {
   const [actor, detail] = [event.actor.slice(0, maxActor), event.detail.slice(0, maxDetail)];
   const serviceId = event.serviceId ?? null;
   const facts = [organizationId, serviceId, event.type, event.actorType, actor, event.address, detail] as const;

@@ -94,7 +94,7 @@ export class RestoreStore {
   }
 
   /** The unfinished restore into a new service. */
-  async unfilled(serviceId: string): Promise<Restore | undefined> {
+  async findUnfinishedFor(serviceId: string): Promise<Restore | undefined> {
     const row = await this.#db.get<RestoreRow>(
       "SELECT * FROM restores WHERE service_id = ? AND scope IN ('service', 'rebuild') AND status <> 'done'",
       serviceId,

@@ -92,7 +92,7 @@ describe("the configuration", () => {
   const path = () => `${root}/backupConfiguration`;
   const patch = (body: object) => api.call("PATCH", path(), { body });
 
-  test("has the relative's defaults; null resets a member", async () => {
+  test("has the ClickHouse Cloud API's defaults; null resets a member", async () => {
     const defaults = { backupPeriodInHours: 24, backupRetentionPeriodInHours: 24, backupStartTime: null };
     expect((await api.call("GET", path())).body.result).toEqual(defaults);
     expect((await patch({ backupPeriodInHours: 6, backupRetentionPeriodInHours: 720 })).body.result).toEqual({
@@ -157,7 +157,10 @@ describe("restoring", () => {
     const backupId = await backup(serviceId, { verification: "failed" });
     const { body } = await api.call("POST", services, { body: { name: "copy", backupId, force: true } });
     expect(body.result.service.state).toBe("provisioning");
-    expect(await api.restores.unfilled(body.result.service.id)).toMatchObject({ forced: true, pipes: "stopped" });
+    expect(await api.restores.findUnfinishedFor(body.result.service.id)).toMatchObject({
+      forced: true,
+      pipes: "stopped",
+    });
   });
 
   test("of an unknown backup is 404; its options without it are refused", async () => {

@@ -8,7 +8,7 @@ import { anyNetwork } from "../../harness/network/network.ts";
 import { openApiDocument } from "../../src/api/openapi.ts";
 import { managementOperations, observabilityOperations } from "../../src/api/operations.ts";
 import { rescan } from "../../src/backups/catalogue.ts";
-import { BackupPlace, placeOptions } from "../../src/backups/storage/place.ts";
+import { BackupTarget, backupLocationOptions } from "../../src/backups/storage/location.ts";
 import { stateOf } from "../../src/confinement/state.ts";
 import { FailedLogins } from "../../src/endpoint/auth/failed-logins.ts";
 import { Authenticator } from "../../src/http/auth.ts";
@@ -19,7 +19,7 @@ import { pipeHandlers } from "../../src/http/handlers/pipes.ts";
 import { serviceHandlers } from "../../src/http/handlers/services.ts";
 import { addPages } from "../../src/http/pages.ts";
 import { RateLimiter } from "../../src/http/rate-limit.ts";
-import { createServer } from "../../src/http/server.ts";
+import { createApiServer } from "../../src/http/server.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { Permits } from "../../src/outgoing/permits.ts";
@@ -131,7 +131,7 @@ export async function startApi(options: ApiOptions = {}): Promise<Api> {
 
 async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInstance> {
   const { stores, failedLogins, trail } = parts;
-  return await createServer({
+  return await createApiServer({
     authenticator: new Authenticator(stores.credentials, failedLogins, (event) => trail.note(event)),
     rateLimiter: new RateLimiter({ limit: options.rateLimit ?? 10_000, windowSeconds: 10 }, options.now),
     logger: createLogger("silent"),
@@ -163,7 +163,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks }: Parts) {
   const { organizations, credentials, services, backups, restores, pipes } = stores;
   const most = options.limits ?? limits;
   const poke = () => {};
-  const place = new BackupPlace(placeOptions({ backupBucketRegion: "" }, dir));
+  const backupLocation = new BackupTarget(backupLocationOptions({ backupBucketRegion: "" }, dir));
   let port = 20_000;
   return {
     ...organizationHandlers({ organizations, credentials, limits: most }),
@@ -202,7 +202,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks }: Parts) {
       defaults: { periodHours: 24, retentionHours: 24 },
       plannedFacts: () => ({ location: { kind: "local", root: dir }, encrypted: false }),
       retention: async () => [],
-      rescan: (scope, signal) => rescan({ place, backups }, scope, signal),
+      rescan: (scope, signal) => rescan({ backupLocation, backups }, scope, signal),
       poke,
     }),
   };

@@ -7,7 +7,7 @@ import { type Api, basic, startApi } from "./harness.ts";
 const uuidV4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const services = "/v1/organizations/{o}/services";
 
-describe("interface A", () => {
+describe("management API", () => {
   let api: Api;
   beforeAll(async () => {
     api = await startApi();

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { adoptBackups } from "../../src/backups/adopt.ts";
-import { BackupPlace, placeOptions } from "../../src/backups/storage/place.ts";
+import { BackupTarget, backupLocationOptions } from "../../src/backups/storage/location.ts";
 import { type Api, startApi } from "./harness.ts";
 
 let api: Api;
@@ -46,8 +46,8 @@ test("backups of known and of unknown organizations stay where they are, and unr
 });
 
 test("an operator's command needs a data directory", async () => {
-  const place = new BackupPlace(placeOptions({ backupBucketRegion: "" }, api.backupDir));
-  const options = { place, dataDir: api.backupDir, organizationId: api.organizationId, tell: () => {} };
+  const backupLocation = new BackupTarget(backupLocationOptions({ backupBucketRegion: "" }, api.backupDir));
+  const options = { backupLocation, dataDir: api.backupDir, organizationId: api.organizationId, tell: () => {} };
   const adopting = adoptBackups({ ...options, signal: new AbortController().signal });
   await expect(adopting).rejects.toThrow(/is no data directory/);
 });

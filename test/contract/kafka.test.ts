@@ -7,7 +7,7 @@ import { Dialer } from "../../src/outgoing/dialer.ts";
 import {
   type AnswerMemory,
   type BrokerClient,
-  type Fetched,
+  type FetchedPartition,
   type FetchRequest,
   noTopicId,
 } from "../../src/sources/message-broker/broker-client.ts";
@@ -15,7 +15,7 @@ import { durable, type KafkaDurable } from "../../src/sources/message-broker/dur
 import type { MessageBrokerConfig } from "../../src/sources/message-broker/kind.ts";
 import type { KafkaMessage } from "../../src/sources/message-broker/protocol/records.ts";
 import { KafkaSource } from "../../src/sources/message-broker/source.ts";
-import { rowsOf } from "../../src/sources/messages/formats/rows.ts";
+import { messageFormatOf } from "../../src/sources/messages/formats/rows.ts";
 import type { Source, SourceContext } from "../../src/sources/source.ts";
 
 /** Two partitions with a gap, a tombstone, text that is not JSON, and a value that the engine refuses. */
@@ -71,7 +71,7 @@ class MemoryBroker implements BrokerClient {
     const answer = memory?.take(4096) ?? Buffer.alloc(4096);
     answer.fill("x");
     let end = 0;
-    return wanted.map(({ topic, partition }, index): Fetched => {
+    return wanted.map(({ topic, partition }, index): FetchedPartition => {
       const start = end;
       end += (records[index] as Buffer).copy(answer, start);
       const lastStable = endOf(partition);
@@ -145,7 +145,7 @@ describeSource("Kafka", () => ({
     lives += 1;
     // Some brokers of a cluster that is being upgraded have no topic ids.
     const client = new MemoryBroker(1 + (lives % 4), lives % 3 === 0 ? noTopicId : "topic-id");
-    const rows = await rowsOf<KafkaMessage>(config, new Dialer(anyNetwork.policy, "schemaRegistry.url"));
+    const rows = await messageFormatOf<KafkaMessage>(config, new Dialer(anyNetwork.policy, "schemaRegistry.url"));
     return untilEnd(new KafkaSource({ config, context: contextOf(world, at), client, rows, join: alone }));
   },
   expected,

@@ -5,8 +5,8 @@ import { type At, describeSource, type World } from "../../harness/sources/sourc
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { childOf } from "../../src/lib/abort.ts";
 import { durable, type KinesisDurable } from "../../src/sources/managed-stream/durable.ts";
-import { finishedMark } from "../../src/sources/managed-stream/reading/lineage.ts";
-import { virtualColumns } from "../../src/sources/managed-stream/records/message.ts";
+import { finishedMark } from "../../src/sources/managed-stream/reading/shard-lineage.ts";
+import { kinesisVirtualColumns } from "../../src/sources/managed-stream/records/message.ts";
 import { StreamSource } from "../../src/sources/managed-stream/source.ts";
 import { JsonRows } from "../../src/sources/messages/formats/json-rows.ts";
 import { batchLimits } from "../../src/sources/messages/limits.ts";
@@ -80,7 +80,7 @@ describeSource("Kinesis", () => {
         context: contextOf(world, at),
         api: upstream,
         fanOut: undefined,
-        encoder: new JsonRows(planRows(testDestination, "JSONEachRow", virtualColumns("s"))),
+        encoder: new JsonRows(planRows(testDestination, "JSONEachRow", kinesisVirtualColumns("s"))),
         // Each worker has another number of rows per batch, so that batches also end within an aggregated record.
         limits: { ...batchLimits(1, 20), maxRows: 1 + (lives % 4) },
       });

@@ -9,10 +9,10 @@ import { networkOf } from "../../harness/network/network.ts";
 import { testDestination } from "../../harness/sources/source-context.ts";
 import type { AppError } from "../../src/lib/errors.ts";
 import { FanOutClient } from "../../src/sources/managed-stream/client/fan-out-client.ts";
-import { connector as kinesis } from "../../src/sources/managed-stream/connector.ts";
-import { connector as kafka } from "../../src/sources/message-broker/connector.ts";
-import { connector as objects } from "../../src/sources/object-storage/connector.ts";
-import { connector as postgres } from "../../src/sources/relational-db/connector.ts";
+import { managedStreamConnector as kinesis } from "../../src/sources/managed-stream/connector.ts";
+import { messageBrokerConnector as kafka } from "../../src/sources/message-broker/connector.ts";
+import { objectStorageConnector as objects } from "../../src/sources/object-storage/connector.ts";
+import { relationalDbConnector as postgres } from "../../src/sources/relational-db/connector.ts";
 import type { NetworkContext } from "../../src/sources/source.ts";
 
 let canary: Server;
@@ -62,10 +62,10 @@ const clients: Readonly<
   "schema registry": {
     member: "source.managedStream.schemaRegistry.url",
     ask: async (to, network) => {
-      const { rowsOf } = await import("../../src/sources/messages/formats/rows.ts");
+      const { messageFormatOf } = await import("../../src/sources/messages/formats/rows.ts");
       const { Dialer } = await import("../../src/outgoing/dialer.ts");
       const dialer = new Dialer(network.policy, "source.managedStream.schemaRegistry.url");
-      const rows = await rowsOf({ format: "Avro", schemaRegistry: { url: `http://${to}` } }, dialer);
+      const rows = await messageFormatOf({ format: "Avro", schemaRegistry: { url: `http://${to}` } }, dialer);
       await rows.registry?.check();
     },
   },

@@ -220,7 +220,7 @@ class Stand {
     const context = testContext<PostgresDurable>({
       // Batches of the stream and pieces of a copy of a few hundred bytes.
       memoryGb: 0.000_005,
-      sourceSilenceMs: memorySilenceMs,
+      sourceIdleTimeoutMs: memorySilenceMs,
       ledger: keptMarks<PostgresDurable>(durable, world.marks, at),
       destination: {
         target: { kind: "owned", database: "default", tables: [] },

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { until } from "../../harness/serve.ts";
-import type { Credentials } from "../../src/bootstrap.ts";
+import type { FirstCredentials } from "../../src/bootstrap.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -23,7 +23,7 @@ test("a signal to `npm start` ends the server too", async () => {
       said += String(chunk);
     });
     await until("the server is ready", async () => said.includes("is ready"));
-    const { baseUrl } = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as Credentials;
+    const { baseUrl } = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as FirstCredentials;
     const answers = async () =>
       await fetch(`${baseUrl}/health`).then(
         ({ status }) => status === 200,

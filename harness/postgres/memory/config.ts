@@ -29,5 +29,5 @@ export function memoryServer(server: MemoryReplication, tableMappings: TableMapp
       snapshotNumRowsPerPartition: 4,
     },
   };
-  return { config, network: anyNetwork, silenceMs: memorySilenceMs };
+  return { config, network: anyNetwork, idleTimeoutMs: memorySilenceMs };
 }

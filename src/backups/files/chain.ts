@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { eachOf } from "../../lib/limiter.ts";
 import { relocateBase } from "../engine-backup.ts";
-import { fetchFile, fetchUnchecked, type Mover } from "./files.ts";
+import { type FileTransfer, fetchFile, fetchUnchecked } from "./files.ts";
 import { backupFolder, type Manifest, readManifest } from "./manifest.ts";
 
 const parallelFiles = 6;
@@ -10,13 +10,18 @@ const parallelFiles = 6;
 export type Chain = { readonly folder: string; readonly manifest: Manifest }[];
 
 /** Reads the manifests. Throws `MissingFile` or `BadManifest` when the chain is incomplete. */
-export async function readChain(mover: Mover, serviceId: string, name: string, signal: AbortSignal): Promise<Chain> {
+export async function readChain(
+  transfer: FileTransfer,
+  serviceId: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<Chain> {
   const folder = backupFolder(serviceId, name);
-  const manifest = await readManifest(mover.storage, folder, mover.encryptionKey, signal);
+  const manifest = await readManifest(transfer.storage, folder, transfer.encryptionKey, signal);
   const chain: Chain = [];
   for (const member of manifest.chain) {
     const memberFolder = backupFolder(serviceId, member.name);
-    const found = await readManifest(mover.storage, memberFolder, mover.encryptionKey, signal);
+    const found = await readManifest(transfer.storage, memberFolder, transfer.encryptionKey, signal);
     if (found.id !== member.id) throw new Error(`${memberFolder} holds another backup than ${folder} was made upon`);
     chain.push({ folder: memberFolder, manifest: found });
   }
@@ -28,7 +33,7 @@ export async function readChain(mover: Mover, serviceId: string, name: string, s
  * for the first file that differs from its manifest, unless `forced`.
  */
 export async function stageChain(
-  mover: Mover,
+  transfer: FileTransfer,
   chain: Chain,
   target: string,
   options: { forced: boolean; onStaged: (bytes: number) => void },
@@ -39,7 +44,7 @@ export async function stageChain(
     const here = join(target, String(index));
     await eachOf(manifest.files, parallelFiles, async (file) => {
       signal.throwIfAborted();
-      await fetch(mover, folder, manifest, file, insideOf(here, file.path), signal);
+      await fetch(transfer, folder, manifest, file, insideOf(here, file.path), signal);
       options.onStaged(file.size);
     });
     if (index > 0) await relocateBase(here, join(target, String(index - 1)));

@@ -15,7 +15,7 @@ const parallelFiles = 6;
 
 export const filesFolder = "files/";
 
-export type Mover = {
+export type FileTransfer = {
   readonly storage: BackupStorage;
   readonly worker: FileWorker;
   /** The installation's key; undefined: not encrypted. */
@@ -32,7 +32,7 @@ export class DamagedFile extends Error {
 
 /** Stores everything below `source` in the backup's folder. Files may be moved away. */
 export async function storeFolder(
-  mover: Mover,
+  transfer: FileTransfer,
   source: string,
   target: { folder: string; backupId: string },
   onStored: (bytes: number) => void,
@@ -40,7 +40,7 @@ export async function storeFolder(
 ): Promise<ManifestFile[]> {
   const entries = await readdir(source, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const key = mover.encryptionKey && backupKey(mover.encryptionKey, target.backupId);
+  const key = transfer.encryptionKey && backupKey(transfer.encryptionKey, target.backupId);
   const files: ManifestFile[] = [];
   await eachOf(paths.entries(), parallelFiles, async ([index, path]) => {
     signal.throwIfAborted();
@@ -49,23 +49,23 @@ export async function storeFolder(
     const stored = filesFolder + (key === undefined ? name : String(index).padStart(8, "0"));
     let facts: FileFacts;
     if (key === undefined) {
-      facts = await mover.worker.hash(path, mover.storage.pathOf("") !== undefined);
-      await mover.storage.putFile(target.folder + stored, path, signal);
+      facts = await transfer.worker.hash(path, transfer.storage.pathOf("") !== undefined);
+      await transfer.storage.putFile(target.folder + stored, path, signal);
     } else {
-      facts = await mover.worker.seal(path, `${path}.sealed`, key, stored);
+      facts = await transfer.worker.seal(path, `${path}.sealed`, key, stored);
       await rm(path);
-      await mover.storage.putFile(target.folder + stored, `${path}.sealed`, signal);
+      await transfer.storage.putFile(target.folder + stored, `${path}.sealed`, signal);
     }
     files.push({ path: name, stored, ...facts });
     onStored(facts.size);
   });
-  await mover.storage.settle(target.folder);
+  await transfer.storage.settle(target.folder);
   return files.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 /** Writes one decrypted file to `target`. Throws `DamagedFile` unless its bytes match the manifest. */
 export async function fetchFile(
-  mover: Mover,
+  transfer: FileTransfer,
   folder: string,
   manifest: Pick<Manifest, "id">,
   file: ManifestFile,
@@ -73,14 +73,14 @@ export async function fetchFile(
   signal: AbortSignal,
 ): Promise<void> {
   await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-  const local = mover.storage.pathOf(folder + file.stored);
+  const local = transfer.storage.pathOf(folder + file.stored);
   const source = local ?? `${target}.fetched`;
-  if (local === undefined) await download(mover.storage, folder + file.stored, source, signal);
-  const problem = await fileProblem(mover.worker, source, file);
+  if (local === undefined) await download(transfer.storage, folder + file.stored, source, signal);
+  const problem = await fileProblem(transfer.worker, source, file);
   if (problem !== undefined) throw new DamagedFile(folder + file.stored, problem);
-  if (mover.encryptionKey !== undefined) {
-    await mover.worker
-      .unseal(source, target, backupKey(mover.encryptionKey, manifest.id), file.stored)
+  if (transfer.encryptionKey !== undefined) {
+    await transfer.worker
+      .unseal(source, target, backupKey(transfer.encryptionKey, manifest.id), file.stored)
       .catch((cause) => {
         throw new DamagedFile(folder + file.stored, "cannot be decrypted", { cause });
       });
@@ -90,17 +90,17 @@ export async function fetchFile(
 
 /** The fault of a stored file, as the rest of a sentence that begins with its name. */
 export async function storedProblem(
-  mover: Mover,
+  transfer: FileTransfer,
   key: string,
   file: ManifestFile,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const local = mover.storage.pathOf(key);
-  if (local !== undefined) return await fileProblem(mover.worker, local, file);
+  const local = transfer.storage.pathOf(key);
+  if (local !== undefined) return await fileProblem(transfer.worker, local, file);
   try {
     const digest = createHash("sha256");
     let size = 0;
-    for await (const chunk of await mover.storage.read(key, signal)) {
+    for await (const chunk of await transfer.storage.read(key, signal)) {
       digest.update(chunk as Buffer);
       size += (chunk as Buffer).length;
     }
@@ -144,17 +144,17 @@ async function linkOrCopy(source: string, target: string): Promise<void> {
 
 /** Copies whatever is readable without verifying it, for a forced restore. */
 export async function fetchUnchecked(
-  mover: Mover,
+  transfer: FileTransfer,
   folder: string,
   manifest: Pick<Manifest, "id">,
   file: ManifestFile,
   target: string,
   signal: AbortSignal,
 ) {
-  await fetchFile(mover, folder, manifest, file, target, signal).catch(async (error) => {
-    if (!(error instanceof DamagedFile) || mover.encryptionKey !== undefined) throw error;
-    const local = mover.storage.pathOf(folder + file.stored);
+  await fetchFile(transfer, folder, manifest, file, target, signal).catch(async (error) => {
+    if (!(error instanceof DamagedFile) || transfer.encryptionKey !== undefined) throw error;
+    const local = transfer.storage.pathOf(folder + file.stored);
     if (local !== undefined) await pipeline(createReadStream(local), createWriteStream(target), { signal });
-    else await download(mover.storage, folder + file.stored, target, signal);
+    else await download(transfer.storage, folder + file.stored, target, signal);
   });
 }

@@ -26,7 +26,7 @@ function task(groups: number, minutes: number, over: object = {}): AnswerTask {
     plans: [
       {
         series: [{ index: 0, item }],
-        reading: { kind: "rows", wrapped: undefined, integers: [false], values: ["number"], dropEmpty: false },
+        decoding: { kind: "rows", wrapped: undefined, integers: [false], values: ["number"], dropEmpty: false },
         // Cut within a character, and of memory that is shared with others.
         bytes: [bytes.subarray(0, half), bytes.subarray(half)],
       },
@@ -35,7 +35,7 @@ function task(groups: number, minutes: number, over: object = {}): AnswerTask {
 }
 
 const signal = new AbortController().signal;
-const text = (pieces: Iterable<string | Buffer>) => Array.from(pieces, String).join("");
+const text = (chunks: Iterable<string | Buffer>) => Array.from(chunks, String).join("");
 
 describe("what is small", () => {
   test("by bytes, and by the rows that gaps are filled with", () => {
@@ -50,7 +50,7 @@ test("the text is that of the same work done here, and turns go on meanwhile", a
   const large = task(300, 1_000, { formula: "series_0 * 2", limit: 299 });
   const before = performance.now();
   const here = answerOf(large);
-  const expected = text(here.pieces);
+  const expected = text(here.chunks);
   const worked = performance.now() - before;
   let longest = 0;
   let last = performance.now();
@@ -61,7 +61,7 @@ test("the text is that of the same work done here, and turns go on meanwhile", a
   const made = await new AnswerThreads().run(large, signal);
   clearInterval(timer);
   expect(made.rows).toBe(here.rows);
-  expect(text(made.pieces) === expected).toBe(true);
+  expect(text(made.chunks) === expected).toBe(true);
   expect(worked).toBeGreaterThan(100);
   expect(longest).toBeLessThan(Math.max(100, worked / 2));
 });

@@ -7,10 +7,10 @@ import { AppError, type ErrorCode, type Issue } from "../../lib/errors.ts";
 import type { AnswerTask } from "./answer-work.ts";
 
 export type ThreadAnswer =
-  | { readonly pieces: readonly Uint8Array[]; readonly rows: number }
+  | { readonly chunks: readonly Uint8Array[]; readonly rows: number }
   | { readonly failure: { code: ErrorCode; message: string; issues: readonly Issue[] | undefined } };
 
-export type LargeAnswer = { readonly pieces: readonly Buffer[]; readonly rows: number };
+export type LargeAnswer = { readonly chunks: readonly Buffer[]; readonly rows: number };
 
 type Job = {
   readonly task: AnswerTask;
@@ -60,7 +60,7 @@ export class AnswerThreads {
       const worker = this.#idle.pop() ?? this.#start();
       const job = this.#waiting.shift() as Job;
       this.#busy.set(worker, job);
-      // Copied where a piece shares its memory with others, as small ones do.
+      // Copied where a chunk shares its memory with others, as small ones do.
       const owned = job.task.plans
         .flatMap(({ bytes }) => bytes)
         .filter(({ buffer, length }) => buffer.byteLength === length);
@@ -84,8 +84,8 @@ export class AnswerThreads {
         const { code, message, issues } = answer.failure;
         job?.reject(new AppError(code, message, issues === undefined ? {} : { issues }));
       } else {
-        const pieces = answer.pieces.map(({ buffer, byteOffset, length }) => Buffer.from(buffer, byteOffset, length));
-        job?.resolve({ pieces, rows: answer.rows });
+        const chunks = answer.chunks.map(({ buffer, byteOffset, length }) => Buffer.from(buffer, byteOffset, length));
+        job?.resolve({ chunks, rows: answer.rows });
       }
       this.#next();
     });

@@ -6,35 +6,35 @@ import { Buckets } from "../plan/buckets.ts";
 import type { Cell } from "../plan/cells.ts";
 import type { Series } from "../plan/plan.ts";
 import { type Format, write } from "./answer.ts";
-import { type Reading, readRows } from "./reading.ts";
+import { decodeRows, type RowDecoding } from "./row-decoding.ts";
 import { refuseTooMany } from "./rows.ts";
 import { shape } from "./shape.ts";
 
 export type AnswerTask = {
   readonly request: ChartRequest;
   readonly format: Format;
-  /** What each query answered as `FORMAT JSONCompact`, in pieces. */
+  /** What each query answered as `FORMAT JSONCompact`, in chunks. */
   readonly plans: readonly {
     readonly series: readonly Series[];
-    readonly reading: Reading;
+    readonly decoding: RowDecoding;
     readonly bytes: readonly Uint8Array[];
   }[];
 };
 
-export type AnswerText = { readonly pieces: Iterable<string>; readonly rows: number };
+export type AnswerText = { readonly chunks: Iterable<string>; readonly rows: number };
 
-/** The text of the answer, in pieces, and its number of rows. Throws AppError. */
+/** The text of the answer, in chunks, and its number of rows. Throws AppError. */
 export function answerOf({ request, format, plans }: AnswerTask): AnswerText {
   const range = { startMs: request.startTime, endMs: request.endTime };
   const buckets = new Buckets({ ...range, granularity: request.granularity, zone: request.timezone });
   const formula = request.formula === undefined ? undefined : parseFormula(request.formula, request.series.length);
-  const results = plans.map(({ series, reading, bytes }) => {
-    const rows = readRows(reading, dataOf(bytes));
+  const results = plans.map(({ series, decoding, bytes }) => {
+    const rows = decodeRows(decoding, dataOf(bytes));
     refuseTooMany(rows.length);
     return { series, rows };
   });
   const answer = shape(results, { request, range, buckets, formula });
-  return { pieces: write(answer, format, request, buckets), rows: answer.rows.length };
+  return { chunks: write(answer, format, request, buckets), rows: answer.rows.length };
 }
 
 /** Bytes of engine answers up to which the work is done where it is asked for: about ten milliseconds. */
@@ -55,7 +55,7 @@ export function isSmall({ request, plans }: AnswerTask): boolean {
 }
 
 export function lengthOf(bytes: readonly Uint8Array[]): number {
-  return bytes.reduce((sum, piece) => sum + piece.length, 0);
+  return bytes.reduce((sum, chunk) => sum + chunk.length, 0);
 }
 
 function dataOf(bytes: readonly Uint8Array[]): Cell[][] {

@@ -1,10 +1,10 @@
-/** Writing an answer: one JSON document, newline-delimited JSON, or CSV. Text is made in pieces, never all at once. */
+/** Writing an answer: one JSON document, newline-delimited JSON, or CSV. Text is made in chunks, never all at once. */
 import type { ChartRequest } from "../../api/charts.ts";
 import type { Buckets } from "../plan/buckets.ts";
 import type { Cell } from "../plan/cells.ts";
 import type { Row } from "./rows.ts";
 
-export type Answer = {
+export type ChartAnswer = {
   readonly rows: readonly Row[];
   /** Names of the values: `series_0`, `series_1`, `formula`. */
   readonly columns: readonly string[];
@@ -19,7 +19,7 @@ export const formats = {
 } as const;
 export type Format = keyof typeof formats;
 
-const rowsPerPiece = 1000;
+const rowsPerChunk = 1000;
 
 /** The format that an Accept header asks for; JSON unless another is preferred to it. */
 export function formatFor(accept: string | undefined): Format {
@@ -45,10 +45,10 @@ const byType: Readonly<Record<string, Format>> = {
 };
 
 /**
- * The answer's text in pieces of at most a thousand rows; of a part that is not the first, without what comes first.
+ * The answer's text in chunks of at most a thousand rows; of a part that is not the first, without what comes first.
  */
 export function* write(
-  answer: Answer,
+  answer: ChartAnswer,
   format: Format,
   request: ChartRequest,
   buckets: Buckets,
@@ -60,16 +60,16 @@ export function* write(
     return;
   }
   if (format === "json") yield '{"data":[';
-  for (let from = 0; from < answer.rows.length; from += rowsPerPiece) {
-    const piece = answer.rows.slice(from, from + rowsPerPiece).map((row) => JSON.stringify(toObject(row)));
-    if (format === "ndjson") yield `${piece.join("\n")}\n`;
-    else yield (from === 0 ? "" : ",") + piece.join(",");
+  for (let from = 0; from < answer.rows.length; from += rowsPerChunk) {
+    const chunk = answer.rows.slice(from, from + rowsPerChunk).map((row) => JSON.stringify(toObject(row)));
+    if (format === "ndjson") yield `${chunk.join("\n")}\n`;
+    else yield (from === 0 ? "" : ",") + chunk.join(",");
   }
   if (format === "json") yield answer.truncated === undefined ? "]}" : `],"truncated":${answer.truncated}}`;
 }
 
-/** Column mode adds what the public relative's column rows carry, under the names its callers read. */
-function rowWriter(answer: Answer, request: ChartRequest, buckets: Buckets): (row: Row) => object {
+/** Column mode adds what the HyperDX API's column rows carry, under the names its callers read. */
+function rowWriter(answer: ChartAnswer, request: ChartRequest, buckets: Buckets): (row: Row) => object {
   const groupNames = request.series[0]?.groupBy ?? [];
   const dataNames = answer.columns.map((name) => `${name}.data`);
   const column = request.seriesReturnType === "column";
@@ -95,13 +95,13 @@ function rowWriter(answer: Answer, request: ChartRequest, buckets: Buckets): (ro
   };
 }
 
-function* writeCsv(answer: Answer, request: ChartRequest, buckets: Buckets, first: boolean): Generator<string> {
+function* writeCsv(answer: ChartAnswer, request: ChartRequest, buckets: Buckets, first: boolean): Generator<string> {
   const groupNames = request.series[0]?.groupBy ?? [];
   const names = ["ts_bucket", ...groupNames, ...answer.columns.map((name) => `${name}.data`)];
   if (first) yield `${names.map(csvCell).join(",")}\r\n`;
-  for (let from = 0; from < answer.rows.length; from += rowsPerPiece) {
+  for (let from = 0; from < answer.rows.length; from += rowsPerChunk) {
     yield answer.rows
-      .slice(from, from + rowsPerPiece)
+      .slice(from, from + rowsPerChunk)
       .map(
         ({ bucket, group, values, others }) =>
           `${[buckets.startOf(bucket), ...(others === true ? groupNames.map(() => null) : group), ...values].map(csvCell).join(",")}\r\n`,

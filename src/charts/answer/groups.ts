@@ -49,13 +49,13 @@ export function othersOf(left: readonly Row[], items: readonly SeriesItem[]): Ro
     const known = rows.get(bucket);
     rows.set(
       bucket,
-      known === undefined ? [...values] : known.map((value, i) => together(value, values[i] ?? null, items[i])),
+      known === undefined ? [...values] : known.map((value, i) => allOrAbort(value, values[i] ?? null, items[i])),
     );
   }
   return [...rows].map(([bucket, values]) => ({ bucket, group: [], values, others: true }));
 }
 
-function together(a: Cell, b: Cell, item: SeriesItem | undefined): Cell {
+function allOrAbort(a: Cell, b: Cell, item: SeriesItem | undefined): Cell {
   if (typeof a !== "number") return b;
   if (typeof b !== "number") return a;
   if (item?.aggFn === "min") return Math.min(a, b);

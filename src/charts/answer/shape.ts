@@ -4,11 +4,11 @@ import type { Formula } from "../formula.ts";
 import type { Buckets } from "../plan/buckets.ts";
 import type { Cell } from "../plan/cells.ts";
 import type { Series, TimeRange } from "../plan/plan.ts";
-import type { Answer } from "./answer.ts";
+import type { ChartAnswer } from "./answer.ts";
 import { limitGroups, ordered, othersOf, rankingOf } from "./groups.ts";
 import { emptyValue, fillGaps, mergePlans, type PlanResult, type Row, ratioOf, withFormula } from "./rows.ts";
 
-export type Asked = {
+export type AnswerRequest = {
   readonly request: ChartRequest;
   readonly range: TimeRange;
   readonly buckets: Buckets;
@@ -29,8 +29,8 @@ export function mostGroups(request: ChartRequest, planned: readonly Series[]): n
 }
 
 /** The answer of a request from the rows of its plans. */
-export function shape(ran: readonly PlanResult[], { request, buckets, formula }: Asked): Answer {
-  let rows = mergePlans(ran, request.series);
+export function shape(executed: readonly PlanResult[], { request, buckets, formula }: AnswerRequest): ChartAnswer {
+  let rows = mergePlans(executed, request.series);
   let columns = request.series.map((_, i) => `series_${i}`);
   const groups = request.series[0]?.groupBy.length ?? 0;
   // A number of no rows is a number all the same.

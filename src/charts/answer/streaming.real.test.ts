@@ -45,7 +45,7 @@ test.each([{}, { seriesReturnType: "ratio" as const }, { formula: "series_0 + se
   "lines and CSV that are sent as they come hold the rows of the JSON answer: %j",
   async (extra) => {
     const room = chartRoom(engine.client, sources);
-    const { data } = await room.ask(request(extra));
+    const { data } = await room.guardQuery(request(extra));
     expect(data.length).toBeGreaterThan(groups);
     const lines = await room.outcome(request(extra), { format: "ndjson" });
     expect(lines.body).toBeInstanceOf(Readable);

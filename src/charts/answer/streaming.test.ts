@@ -2,11 +2,11 @@
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import type { Cell, PlanRow } from "../plan/cells.ts";
-import { type Reading, readRows } from "./reading.ts";
+import { decodeRows, type RowDecoding } from "./row-decoding.ts";
 import { batchesOf } from "./streaming.ts";
 
-const reading: Reading = { kind: "rows", wrapped: undefined, integers: [false], values: [], dropEmpty: false };
-const read = (some: readonly (readonly Cell[])[]): PlanRow[] => readRows(reading, some);
+const decoding: RowDecoding = { kind: "rows", wrapped: undefined, integers: [false], values: [], dropEmpty: false };
+const read = (some: readonly (readonly Cell[])[]): PlanRow[] => decodeRows(decoding, some);
 const rows: Cell[][] = [
   [1, 'a"\n,]'],
   [2, "é𝄞"],
@@ -14,9 +14,9 @@ const rows: Cell[][] = [
 ];
 const text = Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
 
-async function all(pieces: Iterable<Buffer>): Promise<PlanRow[]> {
+async function all(chunks: Iterable<Buffer>): Promise<PlanRow[]> {
   const found: PlanRow[] = [];
-  for await (const batch of batchesOf(Readable.from(pieces, { objectMode: false }), { reading, fromCaller: true })) {
+  for await (const batch of batchesOf(Readable.from(chunks, { objectMode: false }), { decoding, fromCaller: true })) {
     found.push(...batch);
   }
   return found;
@@ -24,10 +24,10 @@ async function all(pieces: Iterable<Buffer>): Promise<PlanRow[]> {
 
 test("rows are the same wherever the text is cut", async () => {
   for (let size = 1; size <= text.length; size += 1) {
-    const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, i) => {
+    const chunks = Array.from({ length: Math.ceil(text.length / size) }, (_, i) => {
       return text.subarray(i * size, (i + 1) * size);
     });
-    expect(await all(pieces)).toEqual(read(rows));
+    expect(await all(chunks)).toEqual(read(rows));
   }
   expect(await all([])).toEqual([]);
 });
@@ -42,7 +42,7 @@ test("an answer that ends within a row, in an error, or with its connection is a
       throw new Error("ECONNRESET");
     })(),
   );
-  const batches = batchesOf(lost, { reading, fromCaller: true });
+  const batches = batchesOf(lost, { decoding, fromCaller: true });
   expect((await batches.next()).value).toEqual(read(rows));
   await expect(batches.next()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
 });

@@ -8,11 +8,11 @@ import { engineError } from "../errors.ts";
 import type { Cell, PlanRow } from "../plan/cells.ts";
 import type { QueryPlan } from "../plan/plan.ts";
 import { type Format, write } from "./answer.ts";
-import { readRows } from "./reading.ts";
-import { type Asked, shape } from "./shape.ts";
+import { decodeRows } from "./row-decoding.ts";
+import { type AnswerRequest, shape } from "./shape.ts";
 
 /** Rows of a plan that are still to come. */
-export type Rest = {
+export type RemainingRows = {
   readonly batches: AsyncIterator<PlanRow[]>;
   /** Ends the query. */
   readonly stop: () => void;
@@ -22,7 +22,7 @@ export type Rest = {
  * Whether the rows of one query over rows may be answered one after another: lines of text, and nothing in them depends
  * on rows that come later.
  */
-export function mayStream({ request: { series, limit, fill } }: Asked, format: Format): boolean {
+export function mayStream({ request: { series, limit, fill } }: AnswerRequest, format: Format): boolean {
   const grouped = (series[0]?.groupBy.length ?? 0) > 0;
   return format !== "json" && grouped && limit === undefined && fill === "none";
 }
@@ -30,22 +30,22 @@ export function mayStream({ request: { series, limit, fill } }: Asked, format: F
 /** Text of the engine that one query of an answer may bring, unless it is passed on as it comes. */
 const maxAnswerBytes = 268_435_456;
 
-/** A whole answer of the engine, in pieces. Throws AppError when it is larger than what may be held. */
+/** A whole answer of the engine, in chunks. Throws AppError when it is larger than what may be held. */
 export async function allOf(response: Readable): Promise<Buffer[]> {
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of response as AsyncIterable<Buffer>) {
-    bytes += piece.length;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
     if (bytes > maxAnswerBytes) throw new AppError("QUERY_FAILED", "the answer is larger than allowed; group by less");
-    pieces.push(piece);
+    chunks.push(chunk);
   }
-  return pieces;
+  return chunks;
 }
 
 /** The rows of `FORMAT JSONCompactEachRow`, in batches as they arrive. Throws AppError when the engine breaks off. */
 export async function* batchesOf(
   response: Readable,
-  plan: Pick<QueryPlan, "reading" | "fromCaller">,
+  plan: Pick<QueryPlan, "decoding" | "fromCaller">,
 ): AsyncGenerator<PlanRow[], undefined> {
   let begun = "";
   try {
@@ -55,7 +55,7 @@ export async function* batchesOf(
       const end = text.lastIndexOf("\n");
       begun = text.slice(end + 1);
       if (end >= 0)
-        yield readRows(plan.reading, JSON.parse(`[${text.slice(0, end).replaceAll("\n", ",")}]`) as Cell[][]);
+        yield decodeRows(plan.decoding, JSON.parse(`[${text.slice(0, end).replaceAll("\n", ",")}]`) as Cell[][]);
     }
   } catch (error) {
     throw error instanceof SyntaxError ? brokenOff(error) : engineError(error, plan.fromCaller);
@@ -69,13 +69,13 @@ function brokenOff(cause: unknown): AppError {
 
 /** The text of an answer whose first rows are here. Its end, or being destroyed, ends the query. */
 export function streamed(
-  { rows, rest, plan }: { rows: readonly PlanRow[]; rest: Rest; plan: QueryPlan },
-  asked: Asked,
+  { rows, rest, plan }: { rows: readonly PlanRow[]; rest: RemainingRows; plan: QueryPlan },
+  chart: AnswerRequest,
   format: Format,
 ): Readable {
-  const { request, buckets } = asked;
+  const { request, buckets } = chart;
   const textOf = (some: readonly PlanRow[], first: boolean) =>
-    write(shape([{ series: plan.series, rows: some }], asked), format, request, buckets, first);
+    write(shape([{ series: plan.series, rows: some }], chart), format, request, buckets, first);
   async function* text() {
     yield* textOf(rows, true);
     for (;;) {

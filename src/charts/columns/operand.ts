@@ -18,17 +18,22 @@ export type Operand = {
   readonly isNumber?: string;
 };
 
-export type Place = { readonly text: string; readonly at: number };
+export type SourceSpan = { readonly text: string; readonly at: number };
 
 const dynamic = parseType("Dynamic");
 const text = parseType("Nullable(String)");
 
 /** Finds the column a field begins with and walks the rest of the path. Throws FilterError. */
-export function resolveField(steps: readonly FieldStep[], place: Place, schema: TableSchema, params: Params): Operand {
+export function resolveField(
+  steps: readonly FieldStep[],
+  span: SourceSpan,
+  schema: TableSchema,
+  params: Params,
+): Operand {
   const [first, ...others] = steps;
-  if (first?.kind !== "dotted") throw new FilterError("expected a column", place.at);
+  if (first?.kind !== "dotted") throw new FilterError("expected a column", span.at);
   const found = splitColumn(schema, first.text);
-  if (!found) throw unknownColumn(schema, first.text, place.at);
+  if (!found) throw unknownColumn(schema, first.text, span.at);
   const { column, rest } = found;
   const path: FieldStep[] = rest === undefined ? others : [{ kind: "dotted", text: rest }, ...others];
   const operand: Operand = {
@@ -38,10 +43,10 @@ export function resolveField(steps: readonly FieldStep[], place: Place, schema: 
     arrays: [],
     hint: undefined,
   };
-  return walk(operand, path, { place, schema, params });
+  return walk(operand, path, { span, schema, params });
 }
 
-type Context = { readonly place: Place; readonly schema: TableSchema; readonly params: Params };
+type Context = { readonly span: SourceSpan; readonly schema: TableSchema; readonly params: Params };
 
 function walk(operand: Operand, path: readonly FieldStep[], context: Context): Operand {
   const [step, ...rest] = path;
@@ -64,14 +69,14 @@ function walk(operand: Operand, path: readonly FieldStep[], context: Context): O
     default:
       if (operand.type === dynamic) return walk(jsonPath(operand, step), rest, context);
   }
-  throw new FilterError(`${context.place.text}: a value of type ${operand.type.text} has no members`, context.place.at);
+  throw new FilterError(`${context.span.text}: a value of type ${operand.type.text} has no members`, context.span.at);
 }
 
-function mapValue(operand: Operand, step: FieldStep, { place, schema, params }: Context): Operand {
+function mapValue(operand: Operand, step: FieldStep, { span, schema, params }: Context): Operand {
   const [keyType, valueType] = operand.type.items as [ColumnType, ColumnType];
   const key = step.kind === "index" ? String(step.index) : step.text;
   if (keyType.family === "integer" && !/^-?\d{1,19}$/.test(key)) {
-    throw new FilterError(`${place.text}: the keys of this map are numbers`, place.at);
+    throw new FilterError(`${span.text}: the keys of this map are numbers`, span.at);
   }
   const bound = params.bind(key, keyType.family === "integer" ? "Int64" : "String");
   const indexed = schema.indexExpressions.some((expression) =>
@@ -95,13 +100,13 @@ function jsonPath(operand: Operand, step: FieldStep): Operand {
   return { ...operand, sql, type: dynamic, nullable: true, isNumber };
 }
 
-function tupleMember(operand: Operand, name: string, { place, params }: Context): Operand {
+function tupleMember(operand: Operand, name: string, { span, params }: Context): Operand {
   const { names, items } = operand.type;
   const position = names.includes(name) ? names.indexOf(name) : /^\d{1,4}$/.test(name) ? Number(name) - 1 : -1;
   const type = items[position];
   if (type === undefined) {
     const known = names.length > 0 ? `; it has ${names.slice(0, 10).join(", ")}` : "";
-    throw new FilterError(`${place.text}: the tuple has no member ${name}${known}`, place.at, "UNKNOWN_COLUMN");
+    throw new FilterError(`${span.text}: the tuple has no member ${name}${known}`, span.at, "UNKNOWN_COLUMN");
   }
   const member = names.length > 0 ? params.bind(names[position] as string, "String") : String(position + 1);
   return { ...operand, sql: `tupleElement(${operand.sql}, ${member})`, type, nullable: type.nullable, hint: undefined };

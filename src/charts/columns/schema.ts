@@ -1,8 +1,8 @@
 /** The columns of one table, and how a name given by a caller is found among them. */
 import { tokenize } from "../../clickhouse/lexer.ts";
 import { type ColumnType, parseType } from "../../clickhouse/types.ts";
+import { memoize } from "../../lib/memoize.ts";
 import { nearMatches } from "../../lib/near-matches.ts";
-import { remember } from "../../lib/remember.ts";
 import { FilterError } from "../filter/syntax.ts";
 import { volatileColumns } from "./volatile.ts";
 
@@ -46,7 +46,7 @@ export function tableSchema(
 /** No column with a longer name is found: a name is looked up once for each of its dots. */
 const maxNameLength = 1000;
 
-const longestName = remember((schema: TableSchema) => {
+const longestName = memoize((schema: TableSchema) => {
   let longest = 0;
   for (const name of schema.columns.keys()) longest = Math.max(longest, name.length);
   return Math.min(longest, maxNameLength);

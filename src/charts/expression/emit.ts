@@ -7,7 +7,7 @@ import type { TableSchema } from "../columns/schema.ts";
 import { FilterError } from "../filter/syntax.ts";
 import { isVolatile } from "./functions.ts";
 import { parseExpression, parseExpressions } from "./parser.ts";
-import { type Expression, knownStart, partsOf } from "./syntax.ts";
+import { childrenOf, type Expression, knownStart } from "./syntax.ts";
 
 export type Emitted = {
   readonly sql: string;
@@ -176,7 +176,7 @@ function own(node: Expression): number {
     case "column":
       return 0;
     default:
-      return 16 + 2 * partsOf(node).length;
+      return 16 + 2 * childrenOf(node).length;
   }
 }
 

@@ -67,15 +67,15 @@ export function knownStart(node: Expression): number | undefined {
 }
 
 /** Where a part begins: for an operator, at its left side. */
-export function startOf(node: Expression): number {
+export function startOffsetOf(node: Expression): number {
   const known = starts.get(node);
   if (known !== undefined) return known;
-  const [first] = partsOf(node);
-  return first === undefined ? 0 : startOf(first);
+  const [first] = childrenOf(node);
+  return first === undefined ? 0 : startOffsetOf(first);
 }
 
 /** The parts that a part is made of, in the order in which they are written. */
-export function partsOf(node: Expression): readonly Expression[] {
+export function childrenOf(node: Expression): readonly Expression[] {
   switch (node.kind) {
     case "array":
     case "tuple":

@@ -2,11 +2,11 @@
 import { type Operand, resolveField } from "../columns/operand.ts";
 import type { TableSchema } from "../columns/schema.ts";
 import { checkBareWord, refuseSql, type Warn } from "./doubtful.ts";
-import { type Condition, compileTest, matches, type TestContext } from "./predicates.ts";
-import { FilterError, type FilterNode, plainText, type ValueTest } from "./syntax.ts";
+import { type Condition, compilePredicate, matches, type PredicateContext } from "./predicates.ts";
+import { FilterError, type FilterNode, literalText, type ValuePredicate } from "./syntax.ts";
 import { holdsWords } from "./words.ts";
 
-export type FilterContext = TestContext & {
+export type FilterContext = PredicateContext & {
   readonly schema: TableSchema;
   /** The source's implicit text: bare words are searched in these expressions, which must be text. */
   readonly implicit: readonly Operand[];
@@ -55,14 +55,14 @@ function compile(node: FilterNode, context: FilterContext): Condition {
       }
       const { field } = node;
       const operand = resolveField(field.steps, field, context.schema, context.params);
-      const condition = compileTest(operand, node.test, field.text, context);
+      const condition = compilePredicate(operand, node.test, field.text, context);
       context.params.budget.spend(partsPerTest, Buffer.byteLength(condition.sql), node.test.at);
       return grouped(condition);
     }
   }
 }
 
-function implicitTest(test: ValueTest, context: FilterContext): Condition {
+function implicitTest(test: ValuePredicate, context: FilterContext): Condition {
   if (context.implicit.length === 0) {
     throw new FilterError(
       "a bare word needs the source's implicitColumnExpression; set it, or write field:word",
@@ -81,23 +81,23 @@ function implicitTest(test: ValueTest, context: FilterContext): Condition {
 }
 
 /** The text of a bare word or phrase; undefined for a word with wildcards. */
-function plainOf(test: ValueTest): string | undefined {
+function plainOf(test: ValuePredicate): string | undefined {
   if (test.kind === "exact") return test.text;
-  if (test.kind === "word") return plainText(test.pieces);
+  if (test.kind === "word") return literalText(test.parts);
   throw new FilterError("a comparison needs a field", test.at);
 }
 
 /** How many different words a bare word or phrase has. Throws FilterError when there are too many. */
-function wordsOf(test: ValueTest): number {
+function wordsOf(test: ValuePredicate): number {
   const { size } = new Set(plainOf(test)?.match(/[A-Za-z0-9]+/g));
   if (size > maxWords) throw new FilterError(`a phrase has at most ${maxWords} different words`, test.at);
   return size;
 }
 
 /** A bare word or phrase is found as whole words, whatever its case: `error` finds "Error: x" and not "errors". */
-function searchText(sql: string, test: ValueTest, { params, schema }: FilterContext): string {
+function searchText(sql: string, test: ValuePredicate, { params, schema }: FilterContext): string {
   const plain = plainOf(test);
-  if (plain === undefined) return matches(sql, test.kind === "word" ? test.pieces : [], params);
+  if (plain === undefined) return matches(sql, test.kind === "word" ? test.parts : [], params);
   const indexed = schema.indexExpressions.some((expression) =>
     expression.includes(`lower(${sql.replaceAll("`", "")})`),
   );

@@ -3,7 +3,7 @@
  * What can hardly be a word is refused; of the rest the caller is told.
  */
 import { splitColumn, type TableSchema } from "../columns/schema.ts";
-import { FilterError, type FilterNode, plainText, type ValueTest } from "./syntax.ts";
+import { FilterError, type FilterNode, literalText, type ValuePredicate } from "./syntax.ts";
 
 export type Warn = (message: string, position: number) => void;
 export type LowerCaseWord = { readonly text: string; readonly at: number };
@@ -65,8 +65,8 @@ export function refuseSql(items: readonly FilterNode[], schema: TableSchema): vo
 }
 
 /** `level='error'` and `n>5` in one word. Throws FilterError. */
-export function checkBareWord(test: ValueTest, schema: TableSchema, warn: Warn = () => {}): void {
-  const text = test.kind === "word" ? plainText(test.pieces) : undefined;
+export function checkBareWord(test: ValuePredicate, schema: TableSchema, warn: Warn = () => {}): void {
+  const text = test.kind === "word" ? literalText(test.parts) : undefined;
   const [, name, operator, value] = /^([^=<>!]+)(==?|!=|<>|<=|>=|<|>)(.*)$/s.exec(text ?? "") ?? [];
   if (name === undefined || !isColumn(name, schema)) return;
   if (operator !== "=" || value?.startsWith("'")) throw new FilterError(sqlHint, test.at);
@@ -75,7 +75,7 @@ export function checkBareWord(test: ValueTest, schema: TableSchema, warn: Warn =
 
 function wordOf(node: FilterNode | undefined): { readonly text: string; readonly at: number } | undefined {
   if (node?.kind !== "match" || node.field !== undefined || node.test.kind !== "word") return undefined;
-  const text = plainText(node.test.pieces);
+  const text = literalText(node.test.parts);
   return text === undefined ? undefined : { text, at: node.test.at };
 }
 

@@ -7,7 +7,7 @@ import { Params } from "../columns/params.ts";
 import { tableSchema } from "../columns/schema.ts";
 import { compileFilter } from "./compile.ts";
 import { maxFilterLength, parseFilter } from "./parser.ts";
-import { FilterError, type FilterNode, type Piece } from "./syntax.ts";
+import { FilterError, type FilterNode, type PatternPart } from "./syntax.ts";
 
 const schema = tableSchema("d", "t", [
   { name: "Body", type: "String" },
@@ -89,7 +89,7 @@ function show(node: FilterNode): string {
       return `!${show(node.item)}`;
     case "match": {
       const { test: value, field } = node;
-      const shown = value.kind === "word" ? value.pieces.map(showPiece).join("") : value.kind;
+      const shown = value.kind === "word" ? value.parts.map(showPiece).join("") : value.kind;
       return field === undefined ? shown : `${field.text}=${shown}`;
     }
     default:
@@ -97,8 +97,8 @@ function show(node: FilterNode): string {
   }
 }
 
-function showPiece(piece: Piece): string {
-  return piece.kind === "text" ? piece.text : piece.kind === "any" ? "*" : "?";
+function showPiece(part: PatternPart): string {
+  return part.kind === "text" ? part.text : part.kind === "any" ? "*" : "?";
 }
 
 describe("structure", () => {

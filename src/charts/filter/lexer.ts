@@ -3,7 +3,7 @@
  * character means depends on the place (a colon ends a field name but belongs to a value), so the parser asks for the
  * kind of word it expects. Every function takes the text and an offset and returns the offset after what it read.
  */
-import { FilterError, type Piece } from "./syntax.ts";
+import { FilterError, type PatternPart } from "./syntax.ts";
 
 export type WordPlace =
   /** A bare word or a field name: a colon ends it, except in `scheme://...` and `host:port`. */
@@ -14,7 +14,7 @@ export type WordPlace =
   | "bound";
 
 export type Word = {
-  readonly pieces: readonly Piece[];
+  readonly parts: readonly PatternPart[];
   /** Escapes resolved, wildcards as typed. */
   readonly text: string;
   /** True when an escape was used, which takes the special meaning from keywords. */
@@ -44,14 +44,14 @@ export function startsWord(text: string, at: number): boolean {
 /** Reads a word that is known to begin at `start`. */
 export function readWord(text: string, start: number, place: WordPlace): Word {
   const literalEnd = place === "start" ? endOfAddress(text, start) : start;
-  const pieces: Piece[] = [];
+  const parts: PatternPart[] = [];
   let run = text.slice(start, literalEnd);
   let whole = run;
   let escaped = false;
   let at = literalEnd;
   let wildcards = 0;
   const flush = () => {
-    if (run !== "") pieces.push({ kind: "text", text: run });
+    if (run !== "") parts.push({ kind: "text", text: run });
     run = "";
   };
   for (; at < text.length; at += 1) {
@@ -67,7 +67,7 @@ export function readWord(text: string, start: number, place: WordPlace): Word {
       flush();
       wildcards += 1;
       if (wildcards > maxWildcards) throw new FilterError(`a word has at most ${maxWildcards} wildcards`, at);
-      pieces.push({ kind: char === "*" ? "any" : "one" });
+      parts.push({ kind: char === "*" ? "any" : "one" });
       whole += char;
     } else {
       run += char;
@@ -76,7 +76,7 @@ export function readWord(text: string, start: number, place: WordPlace): Word {
   }
   flush();
   refuseSuffix(text, start, at);
-  return { pieces, text: whole, escaped, start, end: at };
+  return { parts, text: whole, escaped, start, end: at };
 }
 
 /** Reads `"..."` or `'...'` (the latter only inside brackets) that begins at `start`. */

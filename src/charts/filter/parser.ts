@@ -4,7 +4,14 @@
  */
 import { checkLowerCase, checkWord, type LowerCaseWord, type Warn } from "./doubtful.ts";
 import { readQuoted, readWord, skipSpace, startsWord, type Word } from "./lexer.ts";
-import { type CompareOperator, type Field, type FieldStep, FilterError, type FilterNode, type Term } from "./syntax.ts";
+import {
+  type CompareOperator,
+  type FieldStep,
+  FilterError,
+  type FilterField,
+  type FilterNode,
+  type Term,
+} from "./syntax.ts";
 
 /** A filter longer than this is refused, in UTF-16 units. */
 export const maxFilterLength = 32_768;
@@ -44,13 +51,13 @@ class Parser {
     return node;
   }
 
-  #or(field: Field | undefined): FilterNode {
+  #or(field: FilterField | undefined): FilterNode {
     const items = [this.#and(field)];
     while (this.#takeKeyword("OR") || this.#takeSymbol("||")) items.push(this.#and(field));
     return items.length === 1 ? (items[0] as FilterNode) : { kind: "or", items };
   }
 
-  #and(field: Field | undefined): FilterNode {
+  #and(field: FilterField | undefined): FilterNode {
     const items = [this.#unary(field)];
     for (;;) {
       if (this.#takeKeyword("AND") || this.#takeSymbol("&&")) items.push(this.#unary(field));
@@ -61,7 +68,7 @@ class Parser {
     return items.length === 1 ? (items[0] as FilterNode) : { kind: "and", items };
   }
 
-  #unary(field: Field | undefined): FilterNode {
+  #unary(field: FilterField | undefined): FilterNode {
     const next = this.#text[this.#at];
     const glued = next !== undefined && "-!+".includes(next) && this.#operandAt(this.#at + 1);
     if (this.#takeKeyword("NOT")) return { kind: "not", item: this.#nested(() => this.#unary(field)) };
@@ -73,7 +80,7 @@ class Parser {
     return this.#operand(field);
   }
 
-  #operand(field: Field | undefined): FilterNode {
+  #operand(field: FilterField | undefined): FilterNode {
     const start = this.#at;
     if (this.#text[start] === "(") return this.#group(field);
     if (field !== undefined) return this.#value(field);
@@ -90,7 +97,7 @@ class Parser {
     return this.#word(undefined, word);
   }
 
-  #group(field: Field | undefined): FilterNode {
+  #group(field: FilterField | undefined): FilterNode {
     const open = this.#at;
     this.#at += 1;
     this.#skip();
@@ -105,7 +112,7 @@ class Parser {
   }
 
   /** The rest of a field whose first word was read: `['key']`, `[1]` and `.more`, up to the colon. */
-  #field(first: Word): Field {
+  #field(first: Word): FilterField {
     const steps: FieldStep[] = [{ kind: "dotted", text: first.text }];
     let at = first.end;
     while (this.#text[at] === "[" || (this.#text[at] === "." && steps.length > 1)) {
@@ -121,13 +128,13 @@ class Parser {
     return { steps, text: this.#text.slice(first.start, at), at: first.start };
   }
 
-  #backtickField(): Field {
+  #backtickField(): FilterField {
     const start = this.#at;
     const name = readQuoted(this.#text, start);
     if (this.#text[name.end] !== ":" && this.#text[name.end] !== "[") {
       this.#fail("expected ':' after the field", name.end);
     }
-    const field = this.#field({ pieces: [], text: name.value, escaped: true, start, end: name.end });
+    const field = this.#field({ parts: [], text: name.value, escaped: true, start, end: name.end });
     return { ...field, text: name.value };
   }
 
@@ -147,14 +154,14 @@ class Parser {
     return key.end + 1;
   }
 
-  #fieldTest(field: Field): FilterNode {
+  #fieldTest(field: FilterField): FilterNode {
     this.#skip();
     if (this.#text[this.#at] === "(") return this.#group(field);
     const node = this.#value(field);
     return field.text === "*" && node.kind === "match" && node.test.kind === "exists" ? { kind: "all" } : node;
   }
 
-  #value(field: Field): FilterNode {
+  #value(field: FilterField): FilterNode {
     const start = this.#at;
     const char = this.#text[start];
     if (char === '"') return this.#match(field, this.#quotedTest());
@@ -175,14 +182,14 @@ class Parser {
     return this.#word(field, word);
   }
 
-  #word(field: Field | undefined, word: Word): FilterNode {
+  #word(field: FilterField | undefined, word: Word): FilterNode {
     checkWord(this.#text.slice(word.start, word.end), word, field !== undefined, this.#warn);
-    const node = this.#match(field, { kind: "word", pieces: word.pieces, at: word.start });
+    const node = this.#match(field, { kind: "word", parts: word.parts, at: word.start });
     if (!word.escaped && /^(and|or)$/i.test(word.text)) this.#lowerCase.set(node, { text: word.text, at: word.start });
     return node;
   }
 
-  #range(field: Field): FilterNode {
+  #range(field: FilterField): FilterNode {
     const start = this.#at;
     this.#at += 1;
     this.#skip();
@@ -230,7 +237,7 @@ class Parser {
     return { kind: "exact", text: quoted.value, at };
   }
 
-  #match(field: Field | undefined, test: Extract<FilterNode, { kind: "match" }>["test"]): FilterNode {
+  #match(field: FilterField | undefined, test: Extract<FilterNode, { kind: "match" }>["test"]): FilterNode {
     this.#tests += 1;
     if (this.#tests > maxTests) this.#fail(`the filter has more than ${maxTests} conditions`);
     return { kind: "match", field, test };

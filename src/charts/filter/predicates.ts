@@ -2,14 +2,21 @@
 import { type ColumnType, isNumeric } from "../../clickhouse/types.ts";
 import { intoArray, type Operand } from "../columns/operand.ts";
 import type { Params } from "../columns/params.ts";
-import { type CompareOperator, FilterError, type Piece, plainText, type Term, type ValueTest } from "./syntax.ts";
+import {
+  type CompareOperator,
+  FilterError,
+  literalText,
+  type PatternPart,
+  type Term,
+  type ValuePredicate,
+} from "./syntax.ts";
 import { bindDay, bindInstant, bindNumber, isNumber, parseTime, type Span } from "./values.ts";
 import { holdsAddress } from "./words.ts";
 
 /** A boolean expression, and whether it can be NULL (which counts as false). */
 export type Condition = { readonly sql: string; readonly nullable: boolean };
 
-export type TestContext = {
+export type PredicateContext = {
   readonly params: Params;
   /** IANA zone of times that are written without an offset. */
   readonly zone: string;
@@ -18,8 +25,13 @@ export type TestContext = {
 const always: Condition = { sql: "true", nullable: false };
 const never: Condition = { sql: "false", nullable: false };
 
-/** Compiles a test of a value that the schema has typed. Throws FilterError where the type and the test clash. */
-export function compileTest(operand: Operand, test: ValueTest, label: string, context: TestContext): Condition {
+/** Compiles a predicate on a value that the schema has typed. Throws FilterError where the type does not allow it. */
+export function compilePredicate(
+  operand: Operand,
+  test: ValuePredicate,
+  label: string,
+  context: PredicateContext,
+): Condition {
   if (operand.type.family === "array") return arrayTest(operand, test, label, context);
   const inner = scalarTest(operand, test, label, context);
   if (inner === always || inner === never) {
@@ -30,9 +42,9 @@ export function compileTest(operand: Operand, test: ValueTest, label: string, co
 }
 
 /** The index hint may only be added where an absent key, whose value is empty, cannot match. */
-function impliesValue(test: ValueTest): boolean {
+function impliesValue(test: ValuePredicate): boolean {
   if (test.kind === "exact") return test.text !== "";
-  return test.kind === "exists" || (test.kind === "word" && test.pieces.some((piece) => piece.kind === "text"));
+  return test.kind === "exists" || (test.kind === "word" && test.parts.some((part) => part.kind === "text"));
 }
 
 function anyElement(operand: Operand, inner: Condition): Condition {
@@ -42,16 +54,16 @@ function anyElement(operand: Operand, inner: Condition): Condition {
   }, inner);
 }
 
-function arrayTest(operand: Operand, test: ValueTest, label: string, context: TestContext): Condition {
+function arrayTest(operand: Operand, test: ValuePredicate, label: string, context: PredicateContext): Condition {
   if (test.kind === "exists") return anyElement(operand, { sql: `notEmpty(${operand.sql})`, nullable: false });
   const element = operand.type.items[0] as ColumnType;
   if (test.kind === "exact" && element.family === "text" && operand.arrays.length === 0) {
     return { sql: `has(${operand.sql}, ${context.params.bind(test.text, "String")})`, nullable: false };
   }
-  return compileTest(intoArray(operand), test, label, context);
+  return compilePredicate(intoArray(operand), test, label, context);
 }
 
-function scalarTest(operand: Operand, test: ValueTest, label: string, context: TestContext): Condition {
+function scalarTest(operand: Operand, test: ValuePredicate, label: string, context: PredicateContext): Condition {
   const { type } = operand;
   if (isNumeric(type)) return numberTest(operand, test, label, context);
   switch (type.family) {
@@ -85,7 +97,7 @@ function textOf(operand: Operand): string {
   return type.family === "text" ? sql : `toString(${sql})`;
 }
 
-function textTest(operand: Operand, test: ValueTest, label: string, context: TestContext): Condition {
+function textTest(operand: Operand, test: ValuePredicate, label: string, context: PredicateContext): Condition {
   const { params } = context;
   const sql = textOf(operand);
   const { nullable } = operand;
@@ -95,7 +107,7 @@ function textTest(operand: Operand, test: ValueTest, label: string, context: Tes
     case "exact":
       return { sql: `${sql} = ${params.bind(test.text, "String")}`, nullable };
     case "word":
-      return { sql: wordTest(operand, sql, test.pieces, params), nullable };
+      return { sql: wordTest(operand, sql, test.parts, params), nullable };
     case "compare": {
       const number = test.value.quoted ? undefined : numberParam(test.value.text, params);
       if (number !== undefined) return { sql: `toFloat64OrNull(${sql}) ${test.operator} ${number}`, nullable: true };
@@ -114,10 +126,10 @@ function textTest(operand: Operand, test: ValueTest, label: string, context: Tes
 }
 
 /** A word is contained in text. A number in JSON is not contained but equal, nor is an address a part of another. */
-function wordTest(operand: Operand, sql: string, pieces: readonly Piece[], params: Params): string {
-  const plain = plainText(pieces);
+function wordTest(operand: Operand, sql: string, parts: readonly PatternPart[], params: Params): string {
+  const plain = literalText(parts);
   if (plain !== undefined && isIPv4(plain)) return holdsAddress(sql, plain, params);
-  const contained = matches(sql, pieces, params, operand.type.text.startsWith("LowCardinality"));
+  const contained = matches(sql, parts, params, operand.type.text.startsWith("LowCardinality"));
   const number = plain === undefined ? undefined : numberParam(plain, params);
   if (operand.isNumber === undefined || number === undefined) return contained;
   // As text where the digits are more than a double holds.
@@ -132,12 +144,10 @@ function numberParam(text: string, params: Params): string | undefined {
 }
 
 /** A word is contained in the text; with wildcards it is a pattern of the whole text. Case does not count. */
-export function matches(sql: string, pieces: readonly Piece[], params: Params, fewValues = false): string {
-  const plain = plainText(pieces);
+export function matches(sql: string, parts: readonly PatternPart[], params: Params, fewValues = false): string {
+  const plain = literalText(parts);
   if (plain !== undefined) return contains(sql, plain, params, fewValues);
-  const pattern = pieces.map((piece) =>
-    piece.kind === "text" ? likeText(piece.text) : piece.kind === "any" ? "%" : "_",
-  );
+  const pattern = parts.map((part) => (part.kind === "text" ? likeText(part.text) : part.kind === "any" ? "%" : "_"));
   return like(sql, pattern.join(""), params, fewValues);
 }
 
@@ -158,7 +168,7 @@ function likeText(text: string): string {
   return text.replace(/[\\%_]/g, "\\$&");
 }
 
-function numberTest(operand: Operand, test: ValueTest, label: string, { params }: TestContext): Condition {
+function numberTest(operand: Operand, test: ValuePredicate, label: string, { params }: PredicateContext): Condition {
   const { sql, type, nullable } = operand;
   const bind = (text: string, at: number) => {
     const bound = bindNumber(text, type, params);
@@ -173,8 +183,8 @@ function numberTest(operand: Operand, test: ValueTest, label: string, { params }
     case "exact":
       return { sql: `${sql} = ${bind(test.text, test.at)}`, nullable };
     case "word": {
-      const plain = plainText(test.pieces);
-      if (plain === undefined) return { sql: matches(`toString(${sql})`, test.pieces, params), nullable };
+      const plain = literalText(test.parts);
+      if (plain === undefined) return { sql: matches(`toString(${sql})`, test.parts, params), nullable };
       return { sql: `${sql} = ${bind(plain, test.at)}`, nullable };
     }
     case "compare":
@@ -187,16 +197,21 @@ function numberTest(operand: Operand, test: ValueTest, label: string, { params }
   }
 }
 
-function booleanTest(operand: Operand, test: ValueTest, label: string, { params }: TestContext): Condition {
+function booleanTest(operand: Operand, test: ValuePredicate, label: string, { params }: PredicateContext): Condition {
   const { sql, nullable } = operand;
   if (test.kind === "exists") return nullable ? { sql: `${sql} IS NOT NULL`, nullable: false } : always;
-  const given = test.kind === "exact" ? test.text : test.kind === "word" ? plainText(test.pieces) : undefined;
+  const given = test.kind === "exact" ? test.text : test.kind === "word" ? literalText(test.parts) : undefined;
   const value = { true: "true", "1": "true", false: "false", "0": "false" }[given?.toLowerCase() ?? ""];
   if (value === undefined) throw new FilterError(`${label} is a boolean: write true or false`, test.at);
   return { sql: `${sql} = ${params.bind(value, "Bool")}`, nullable };
 }
 
-function timeTest(operand: Operand, test: ValueTest, label: string, { params, zone }: TestContext): Condition {
+function timeTest(
+  operand: Operand,
+  test: ValuePredicate,
+  label: string,
+  { params, zone }: PredicateContext,
+): Condition {
   const { sql, nullable, type } = operand;
   const span = (text: string, at: number): Span => {
     const read = parseTime(text, type.family === "date" ? "UTC" : zone);
@@ -219,28 +234,28 @@ function timeTest(operand: Operand, test: ValueTest, label: string, { params, zo
     const parts = rangeParts(test, (operator, bound) => compare(operator, span(bound.text, bound.at)));
     return parts.length === 0 ? exists : { sql: conjunction(parts), nullable };
   }
-  if (test.kind === "word" && plainText(test.pieces) === undefined) {
-    return { sql: matches(`toString(${sql})`, test.pieces, params), nullable };
+  if (test.kind === "word" && literalText(test.parts) === undefined) {
+    return { sql: matches(`toString(${sql})`, test.parts, params), nullable };
   }
-  const given = test.kind === "exact" ? test.text : (plainText(test.pieces) as string);
+  const given = test.kind === "exact" ? test.text : (literalText(test.parts) as string);
   const whole = span(given, test.at);
   return { sql: conjunction([compare(">=", whole), compare("<=", whole)]), nullable };
 }
 
 const uuidText = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-function uuidTest(operand: Operand, test: ValueTest, label: string, context: TestContext): Condition {
+function uuidTest(operand: Operand, test: ValuePredicate, label: string, context: PredicateContext): Condition {
   const { sql, nullable } = operand;
-  const given = test.kind === "exact" ? test.text : test.kind === "word" ? plainText(test.pieces) : undefined;
+  const given = test.kind === "exact" ? test.text : test.kind === "word" ? literalText(test.parts) : undefined;
   if (given !== undefined && uuidText.test(given)) {
     return { sql: `${sql} = ${context.params.bind(given, "UUID")}`, nullable };
   }
   return asText(operand, test, label, "a UUID", context);
 }
 
-function addressTest(operand: Operand, test: ValueTest, label: string, context: TestContext): Condition {
+function addressTest(operand: Operand, test: ValuePredicate, label: string, context: PredicateContext): Condition {
   const { sql, nullable } = operand;
-  const given = test.kind === "exact" ? test.text : test.kind === "word" ? plainText(test.pieces) : undefined;
+  const given = test.kind === "exact" ? test.text : test.kind === "word" ? literalText(test.parts) : undefined;
   const network = /^([0-9a-fA-F.:]+)\/(\d{1,3})$/.exec(given ?? "");
   if (given !== undefined && network) {
     const bits = Number(network[2]);
@@ -270,7 +285,13 @@ function isIPv4(text: string): boolean {
 }
 
 /** Words and exact text on the printed form of a value; an order of such values means nothing. */
-function asText(operand: Operand, test: ValueTest, label: string, what: string, context: TestContext): Condition {
+function asText(
+  operand: Operand,
+  test: ValuePredicate,
+  label: string,
+  what: string,
+  context: PredicateContext,
+): Condition {
   if (test.kind === "exists") {
     return operand.nullable ? { sql: `${operand.sql} IS NOT NULL`, nullable: false } : always;
   }
@@ -280,7 +301,7 @@ function asText(operand: Operand, test: ValueTest, label: string, what: string, 
   return textTest(operand, test, label, context);
 }
 
-type Range = Extract<ValueTest, { kind: "range" }>;
+type Range = Extract<ValuePredicate, { kind: "range" }>;
 
 function rangeParts(range: Range, compare: (operator: CompareOperator, bound: Term) => string): string[] {
   const parts: string[] = [];

@@ -37,7 +37,7 @@ export async function planHistogram(input: PlanInput): Promise<QueryPlan> {
     series: input.series,
     sql,
     params: points.params,
-    reading: {
+    decoding: {
       kind: "histogram",
       integers: integersOf(points.groups),
       series: input.series.map(({ item }) => ({ aggFn: item.aggFn, level: item.level })),

@@ -63,7 +63,7 @@ async function insert(table: "gauge" | "sum", points: readonly Point[], extra: o
 type Ask = Partial<RequestInput["series"][number]> & { range?: Partial<RequestInput> };
 
 async function values(type: "gauge" | "sum" | "histogram", name: string, { range, ...item }: Ask = {}) {
-  const { data } = await room.ask({
+  const { data } = await room.guardQuery({
     startTime: t0,
     endTime: t0 + 10 * minute - 1,
     granularity: "5m",
@@ -115,8 +115,8 @@ describe("gauges", () => {
     expect(await only("sum", "no such metric", { range })).toEqual([0]);
   });
 
-  test("a metric is found by field alone, as callers of the relative send it", async () => {
-    const { data } = await room.ask({
+  test("a metric is found by field alone, as callers of the HyperDX API send it", async () => {
+    const { data } = await room.guardQuery({
       startTime: t0,
       endTime: t0 + 9 * minute,
       granularity: "1h",
@@ -204,7 +204,7 @@ describe("sums", () => {
       };
     });
     const range = { startTime: t0, endTime: t0 + 20 * minute - 1, granularity: "5m" as const };
-    const { data } = await room.ask({ ...range, series });
+    const { data } = await room.guardQuery({ ...range, series });
     expect(data.map((row) => row["series_0.data"])).toEqual(grown((pod) => pod === "a"));
     expect(data.map((row) => row["series_1.data"])).toEqual(grown((pod) => pod !== "a"));
   });

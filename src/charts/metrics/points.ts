@@ -1,12 +1,12 @@
 /** What the planners of the three kinds of metrics share: which rows are points of which series, and when. */
 import type { SeriesItem } from "../../api/charts.ts";
 import { identifier } from "../../clickhouse/sql.ts";
-import { ownTurn } from "../../lib/turn.ts";
+import { yieldWhenLong } from "../../lib/yield.ts";
 import { Params } from "../columns/params.ts";
 import { at, badRequest } from "../errors.ts";
 import { emitExpression } from "../expression/emit.ts";
 import { numeric } from "../plan/aggregate.ts";
-import { conditionsOf, type Expression, groupExpressions, withTypes } from "../plan/conditions.ts";
+import { conditionsOf, groupExpressions, type TypedExpression, withTypes } from "../plan/conditions.ts";
 import { alias } from "../plan/events.ts";
 import type { PlanInput } from "../plan/plan.ts";
 import { inRange, instant, rowTime } from "../plan/row-time.ts";
@@ -29,7 +29,7 @@ export type Points = {
   readonly params: Params;
   /** Prefix of our own column names. */
   readonly prefix: string;
-  readonly groups: readonly Expression[];
+  readonly groups: readonly TypedExpression[];
   /** SQL of the time of a point. */
   readonly time: string;
   readonly bucket: string;
@@ -102,10 +102,10 @@ async function pointValue(item: SeriesItem, index: number, input: PlanInput, par
   const text = item.metricName !== undefined && item.field !== undefined && item.field !== "" ? item.field : undefined;
   if (text === undefined || !input.schema.columns.has("Value")) return identifier("Value");
   const path = `series.${index}.field`;
-  await ownTurn();
+  await yieldWhenLong();
   const emitted = at(path, () => emitExpression(text, input.schema, params));
   const [typed] = await withTypes([emitted], input, params);
-  return numeric(typed as Expression, path).sql;
+  return numeric(typed as TypedExpression, path).sql;
 }
 
 /** Our names for the bucket and the groups: `k0`, `k1`, ... */

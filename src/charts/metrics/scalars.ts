@@ -94,7 +94,7 @@ function finish(input: PlanInput, points: Points, inner: string): QueryPlan {
       `ORDER BY ${keys.names}`,
     ].join("\n"),
     params: points.params,
-    reading: {
+    decoding: {
       kind: "rows",
       wrapped: undefined,
       integers: integersOf(points.groups),

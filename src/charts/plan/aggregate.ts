@@ -3,15 +3,15 @@ import type { SeriesItem } from "../../api/charts.ts";
 import { type ColumnType, isNumeric } from "../../clickhouse/types.ts";
 import { badRequest } from "../errors.ts";
 import type { CellKind } from "./cells.ts";
-import type { ConditionOf, Expression } from "./conditions.ts";
+import type { ConditionOf, TypedExpression } from "./conditions.ts";
 import type { Series } from "./plan.ts";
 import { quantileSql, weightedQuantileSql } from "./quantile.ts";
 
-export type Aggregate = { readonly sql: string; readonly kind: CellKind };
+export type AggregateSql = { readonly sql: string; readonly kind: CellKind };
 
 type Of = {
   /** What is aggregated; undefined counts rows. */
-  readonly field: Expression | undefined;
+  readonly field: TypedExpression | undefined;
   readonly condition: ConditionOf | undefined;
   /** SQL of the time of a row. */
   readonly time: string;
@@ -22,7 +22,7 @@ type Of = {
 };
 
 /** One aggregate. With a condition it is of the rows that meet it, and NULL when none does, except counts and sums. */
-export function aggregate({ item, index }: Series, { field, condition, time, weight, exact }: Of): Aggregate {
+export function aggregate({ item, index }: Series, { field, condition, time, weight, exact }: Of): AggregateSql {
   const filtered = condition?.sql === undefined ? undefined : condition.flag;
   const call = (name: string, args: string, orNull = false) => {
     const suffix = orNull && condition !== undefined ? "OrNull" : "";
@@ -69,7 +69,7 @@ function isWide({ family, size, text }: ColumnType): boolean {
 
 function quantile(
   { level }: SeriesItem,
-  field: Expression,
+  field: TypedExpression,
   value: string,
   { filtered, exact }: { filtered: string | undefined; exact: boolean },
 ): string {
@@ -94,13 +94,13 @@ function weighted(
 }
 
 /** How many rows a row stands for, from the source's sampleRateExpression: a whole number, 1 where there is none. */
-export function weightOf({ sql, type }: Expression): string {
+export function weightOf({ sql, type }: TypedExpression): string {
   const count = type.family === "text" ? `toUInt64OrZero(${sql})` : `toUInt64OrZero(toString(${sql}))`;
   return `greatest(${type.nullable || type.family === "dynamic" ? `ifNull(${count}, 1)` : count}, 1)`;
 }
 
 /** A value that JSON can hold as one scalar. */
-function printable(field: Expression): string {
+function printable(field: TypedExpression): string {
   const scalar = !["array", "map", "tuple", "json", "other", "aggregate"].includes(field.type.family);
   return scalar ? field.sql : `toString(${field.sql})`;
 }
@@ -108,7 +108,7 @@ function printable(field: Expression): string {
 /**
  * The field as a number, natively where it is one. Times count in ms since the epoch; text that is no number is NULL.
  */
-export function numeric(field: Expression, path: string): { readonly sql: string; readonly nullable: boolean } {
+export function numeric(field: TypedExpression, path: string): { readonly sql: string; readonly nullable: boolean } {
   const { sql, type } = field;
   if (isNumeric(type)) return { sql, nullable: type.nullable };
   switch (type.family) {

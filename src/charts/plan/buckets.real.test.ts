@@ -189,7 +189,7 @@ describe.each(tables.map((table, i) => ({ ...table, i })))("time of type $type, 
     let rows = 0;
     for (let round = 0; round < 8; round += 1) {
       const one = makeCase(table.i, count);
-      const { data } = await room.ask(one.request);
+      const { data } = await room.guardQuery(one.request);
       const got = data.map((row) => [row.ts_bucket, one.filters.map((_, i) => row[`series_${i}.data`])]);
       expect(got, JSON.stringify(one.request)).toEqual([...plainly(table, one)]);
       rows += got.length;
@@ -211,13 +211,13 @@ test("coarser times that cannot hold the row's time do not prune", async () => {
   const far = chartRoom(client, Object.fromEntries(lists.map((list) => [list, source(list)])));
   for (const list of lists) {
     const series = [{ sourceId: list, aggFn: "count" as const }];
-    const { data } = await far.ask({ startTime: 0, endTime: Date.UTC(2201, 0, 1), granularity: "30d", series });
+    const { data } = await far.guardQuery({ startTime: 0, endTime: Date.UTC(2201, 0, 1), granularity: "30d", series });
     expect(
       data.map((row) => row["series_0.data"]),
       list,
     ).toEqual([2, 1, 1, 1]);
     const only = { startTime: Date.UTC(2106, 1, 7, 6, 28, 15), endTime: Date.UTC(2106, 1, 7, 6, 28, 17), series };
-    expect((await far.ask({ ...only, granularity: "1h" })).data[0]?.["series_0.data"], list).toBe(2);
+    expect((await far.guardQuery({ ...only, granularity: "1h" })).data[0]?.["series_0.data"], list).toBe(2);
   }
 });
 
@@ -239,7 +239,7 @@ test("nothing is lost at the ends of what the engine's times can hold", async ()
   for (const timezone of zones) {
     const counts = [0, latest - dayMs].map(async (startTime) => {
       const series = ["", "t:>1950-01-01"].map((where) => ({ sourceId: "ends", aggFn: "count" as const, where }));
-      const { data } = await ends.ask({ startTime, endTime: latest, granularity: "30d", timezone, series });
+      const { data } = await ends.guardQuery({ startTime, endTime: latest, granularity: "30d", timezone, series });
       return data.map((row) => row["series_1.data"]);
     });
     expect(await Promise.all(counts), timezone).toEqual([[1, 1], [1]]);

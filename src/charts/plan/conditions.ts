@@ -1,7 +1,7 @@
 /** The parts of a query that come from the caller's texts: conditions, group expressions, the time of a row. */
 
 import { type ColumnType, parseType } from "../../clickhouse/types.ts";
-import { ownTurn } from "../../lib/turn.ts";
+import { yieldWhenLong } from "../../lib/yield.ts";
 import { type Operand, resolveField } from "../columns/operand.ts";
 import type { Params } from "../columns/params.ts";
 import type { TableSchema } from "../columns/schema.ts";
@@ -12,7 +12,7 @@ import { parseFilter } from "../filter/parser.ts";
 import { FilterError } from "../filter/syntax.ts";
 import type { PlanInput, Series } from "./plan.ts";
 
-export type Expression = { readonly sql: string; readonly type: ColumnType; readonly volatile: boolean };
+export type TypedExpression = { readonly sql: string; readonly type: ColumnType; readonly volatile: boolean };
 
 export type ConditionOf = {
   /** For WHERE: as written, so that indexes can be used. Undefined when every row is meant. */
@@ -29,7 +29,7 @@ export async function conditionsOf(
 ): Promise<ConditionOf[]> {
   const conditions: ConditionOf[] = [];
   for (const series of input.series) {
-    await ownTurn();
+    await yieldWhenLong();
     conditions.push(conditionOf(series, input, params));
   }
   return conditions;
@@ -75,12 +75,12 @@ function implicitText(text: string | undefined, schema: TableSchema, params: Par
 }
 
 /** The group expressions of the request, the same for all series. */
-export async function groupExpressions(input: PlanInput, params: Params): Promise<Expression[]> {
+export async function groupExpressions(input: PlanInput, params: Params): Promise<TypedExpression[]> {
   const { schema } = input;
   const texts = input.series[0]?.item.groupBy ?? [];
   const emitted: { sql: string; type: ColumnType | undefined; volatile: boolean }[] = [];
   for (const [i, text] of texts.entries()) {
-    await ownTurn();
+    await yieldWhenLong();
     emitted.push(at(`series.0.groupBy.${i}`, () => groupExpression(text, schema, params)));
   }
   const typed = await withTypes(emitted, input, params);
@@ -92,7 +92,7 @@ export async function groupExpressions(input: PlanInput, params: Params): Promis
 }
 
 /** The value as the answer says it, so that groups are told apart and sorted by what the caller sees. */
-function groupable(expression: Expression): Expression {
+function groupable(expression: TypedExpression): TypedExpression {
   const { sql, type } = expression;
   const text = parseType(type.nullable ? "Nullable(String)" : "String");
   // The engine does not group by Dynamic; its text form does not merge values that differ.
@@ -129,14 +129,14 @@ export async function withTypes(
   expressions: readonly { sql: string; type?: ColumnType | undefined; volatile: boolean }[],
   input: Pick<PlanInput, "typesOf">,
   params: Params,
-): Promise<Expression[]> {
+): Promise<TypedExpression[]> {
   const untyped = expressions.filter((expression) => expression.type === undefined).map(({ sql }) => sql);
   const types = untyped.length === 0 ? [] : await input.typesOf(untyped, params);
   let next = 0;
   return expressions.map(({ sql, type, volatile }) => ({ sql, volatile, type: type ?? (types[next++] as ColumnType) }));
 }
 
-/** Which of the groups are integers, for `Reading`. */
-export function integersOf(groups: readonly Expression[]): boolean[] {
+/** Which of the groups are integers, for `RowDecoding`. */
+export function integersOf(groups: readonly TypedExpression[]): boolean[] {
   return groups.map(({ type }) => type.family === "integer");
 }

@@ -3,25 +3,25 @@
  * aggregate with its own condition, and the conditions together stand in WHERE, so that indexes prune.
  */
 import { identifier, tableName } from "../../clickhouse/sql.ts";
-import { ownTurn } from "../../lib/turn.ts";
+import { yieldWhenLong } from "../../lib/yield.ts";
 import { Params } from "../columns/params.ts";
 import type { TableSchema } from "../columns/schema.ts";
 import { at, badRequest } from "../errors.ts";
 import { type Emitted, emitExpression } from "../expression/emit.ts";
 import { aggregate, weightOf } from "./aggregate.ts";
+import { bitmaskCountsOf } from "./bitmask-counts.ts";
 import type { CellKind } from "./cells.ts";
 import {
   type ConditionOf,
   conditionsOf,
-  type Expression,
   groupExpressions,
   integersOf,
+  type TypedExpression,
   withTypes,
 } from "./conditions.ts";
 import type { PlanInput, QueryPlan, Series } from "./plan.ts";
 import { ranked } from "./ranked.ts";
 import { inRange, rowTime } from "./row-time.ts";
-import { tallyOf } from "./tally.ts";
 
 /** Plans one query for all the series. Throws AppError for what the caller got wrong. */
 export async function planEvents(input: PlanInput): Promise<QueryPlan> {
@@ -59,11 +59,11 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   const whole = { series, params, volatile, fromCaller: true, rollup: undefined };
   const from = `FROM ${tableName(schema.database, schema.table)}\nWHERE ${[bounds, ...where].join(" AND ")}`;
   const countsOnly = keys.length === 1 && !shared && fields.every((field) => field === undefined);
-  const tally = countsOnly
-    ? tallyOf(conditions, { ...bucket, name: names[0] as string, weight: weight?.sql })
+  const counts = countsOnly
+    ? bitmaskCountsOf(conditions, { ...bucket, name: names[0] as string, weight: weight?.sql })
     : undefined;
-  if (tally !== undefined)
-    return { ...whole, sql: `${tally.select}\n${from}\n${tally.groupBy}`, reading: tally.reading };
+  if (counts !== undefined)
+    return { ...whole, sql: `${counts.select}\n${from}\n${counts.groupBy}`, decoding: counts.decoding };
   const values = aggregates.map(({ sql }, i) => ({ sql, name: `${prefix}v${i}` }));
   const selected = [...keys.map((sql, i) => ({ sql, name: names[i] })), ...values];
   const grouped = [
@@ -80,7 +80,7 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   return {
     ...whole,
     sql,
-    reading: {
+    decoding: {
       kind: "rows",
       wrapped: { base: bucket.base, modulus: 2 ** bits },
       integers: integersOf(groups),
@@ -120,14 +120,14 @@ async function weightOfRows(input: PlanInput, params: Params): Promise<{ sql: st
   if (text === undefined) return undefined;
   const emitted = at("source.sampleRateExpression", () => emitExpression(text, input.schema, params));
   const [rate] = await withTypes([emitted], input, params);
-  return { sql: weightOf(rate as Expression), volatile: emitted.volatile };
+  return { sql: weightOf(rate as TypedExpression), volatile: emitted.volatile };
 }
 
 function isOfNumbers(series: Series | undefined): boolean {
   return ["sum", "avg", "min", "max", "quantile", "last_value"].includes(series?.item.aggFn ?? "");
 }
 
-async function fieldsOf(input: PlanInput, params: Params): Promise<(Expression | undefined)[]> {
+async function fieldsOf(input: PlanInput, params: Params): Promise<(TypedExpression | undefined)[]> {
   const texts = input.series.map(({ item, index }) => {
     if (item.aggFn === "count") return undefined;
     if (item.aggFn === "increase") throw badRequest(`series.${index}.aggFn`, "increase needs a metric of type sum");
@@ -138,7 +138,7 @@ async function fieldsOf(input: PlanInput, params: Params): Promise<(Expression |
   });
   const emitted: (Emitted | undefined)[] = [];
   for (const [i, text] of texts.entries()) {
-    await ownTurn();
+    await yieldWhenLong();
     const emit = (field: string) => emitExpression(field, input.schema, params);
     const path = `series.${input.series[i]?.index}.field`;
     const field = text === undefined ? undefined : at(path, () => emit(text));

@@ -3,7 +3,7 @@
 import type { SourceRecord } from "../../api/chart-sources.ts";
 import type { SeriesItem } from "../../api/charts.ts";
 import type { ColumnType } from "../../clickhouse/types.ts";
-import type { Reading } from "../answer/reading.ts";
+import type { RowDecoding } from "../answer/row-decoding.ts";
 import type { Params } from "../columns/params.ts";
 import type { TableSchema } from "../columns/schema.ts";
 import type { Buckets } from "./buckets.ts";
@@ -33,7 +33,7 @@ export type QueryPlan = {
   readonly series: readonly Series[];
   readonly sql: string;
   readonly params: Params;
-  readonly reading: Reading;
+  readonly decoding: RowDecoding;
   /** The answer depends on when the query runs. */
   readonly volatile: boolean;
   /** The caller's own expressions are part of the query. */

@@ -47,14 +47,14 @@ test.each([
   ],
 ] as const)("ranks as the whole answer would be ranked: %s", async (_, groupBy, items) => {
   const series = items.map((item) => ({ sourceId: "few", groupBy: [...groupBy], ...item }));
-  const whole = (await room.ask({ ...range, series })).data;
+  const whole = (await room.guardQuery({ ...range, series })).data;
   const rows = whole.map((row) => ({
     bucket: row.ts_bucket,
     group: row.group,
     values: items.map((_, i) => row[`series_${i}.data`]),
   }));
   for (const limit of [1, 2, 4, 7, 1000]) {
-    const { data, truncated } = await room.ask({ ...range, series, limit });
+    const { data, truncated } = await room.guardQuery({ ...range, series, limit });
     const expected = limitGroups(rows, limit);
     const got = data.map((row) => ({
       bucket: row.ts_bucket,
@@ -68,7 +68,7 @@ test.each([
 
 test("more groups than an answer may have are no obstacle to a limit", async () => {
   const series = [{ sourceId: "many", aggFn: "max" as const, field: "id", groupBy: ["id"] }];
-  const { data, truncated } = await room.ask({ ...range, series, limit: 2 });
+  const { data, truncated } = await room.guardQuery({ ...range, series, limit: 2 });
   expect([data.map((row) => row["series_0.data"]), truncated]).toEqual([[1_199_998, 1_199_999], true]);
-  await expect(room.ask({ ...range, series })).rejects.toMatchObject({ code: "QUERY_FAILED" });
+  await expect(room.guardQuery({ ...range, series })).rejects.toMatchObject({ code: "QUERY_FAILED" });
 });

@@ -10,7 +10,7 @@ import { AppError } from "../../lib/errors.ts";
 import { isTooLong } from "../columns/budget.ts";
 import { Params } from "../columns/params.ts";
 import type { TableSchema } from "../columns/schema.ts";
-import { type ConditionOf, conditionsOf, type Expression, groupExpressions, integersOf } from "./conditions.ts";
+import { type ConditionOf, conditionsOf, groupExpressions, integersOf, type TypedExpression } from "./conditions.ts";
 import { alias } from "./events.ts";
 import { granularityMs } from "./granularity.ts";
 import type { PlanInput, QueryPlan, Series } from "./plan.ts";
@@ -56,7 +56,7 @@ async function planWith(input: PlanInput, table: RollupTable, span: Span): Promi
   const params = new Params();
   const over = { ...input, schema: kept };
   let conditions: ConditionOf[];
-  let groups: Expression[];
+  let groups: TypedExpression[];
   try {
     conditions = await conditionsOf(over, params);
     groups = await groupExpressions(over, params);
@@ -105,7 +105,7 @@ type Part = {
   readonly bucket: string;
   readonly where: string;
   readonly values: readonly string[];
-  readonly groups: readonly Expression[];
+  readonly groups: readonly TypedExpression[];
   readonly conditions: readonly ConditionOf[];
 };
 
@@ -124,7 +124,12 @@ function part(input: PlanInput, { from, bucket, where, values, groups, condition
 
 function combined(
   input: PlanInput,
-  { params, groups, parts, name }: { params: Params; groups: readonly Expression[]; parts: string[]; name: string },
+  {
+    params,
+    groups,
+    parts,
+    name,
+  }: { params: Params; groups: readonly TypedExpression[]; parts: string[]; name: string },
 ): QueryPlan {
   const prefix = alias(input.schema.columns);
   const keys = [0, ...groups.map((_, i) => i + 1)].map((i) => `${prefix}${i}`).join(", ");
@@ -133,7 +138,7 @@ function combined(
     series: input.series,
     sql: `SELECT ${keys}, ${values.join(", ")}\nFROM (${parts.join("\nUNION ALL\n")})\nGROUP BY ${keys}\nORDER BY ${keys}`,
     params,
-    reading: {
+    decoding: {
       kind: "rows",
       wrapped: undefined,
       integers: integersOf(groups),

@@ -11,14 +11,14 @@ import { emitParsed } from "../expression/emit.ts";
 import { parseExpressions } from "../expression/parser.ts";
 import type { Expression as Parsed } from "../expression/syntax.ts";
 import { dayAt } from "../timezone.ts";
-import { type Expression, withTypes } from "./conditions.ts";
+import { type TypedExpression, withTypes } from "./conditions.ts";
 import type { PlanInput } from "./plan.ts";
 import { sizeOf, truncationOf } from "./truncation.ts";
 
 export type RowTime = {
   /** The finest of the source's time expressions: buckets, "last" and the range are by it. */
-  readonly finest: Expression;
-  readonly coarser: readonly (Expression & { readonly room: Room })[];
+  readonly finest: TypedExpression;
+  readonly coarser: readonly (TypedExpression & { readonly room: Room })[];
 };
 
 /** How far a coarser time may be before and after the row's own time. */
@@ -105,7 +105,13 @@ export function inRange(time: RowTime, fromMs: number, untilMs: number, zone: st
 }
 
 /** A Date has no time of day: it is in the range when any part of the day is, in the zone of the request. */
-function exactly({ sql, type }: Expression, fromMs: number, untilMs: number, zone: string, params: Params): string {
+function exactly(
+  { sql, type }: TypedExpression,
+  fromMs: number,
+  untilMs: number,
+  zone: string,
+  params: Params,
+): string {
   if (type.family !== "date") return `${sql} >= ${instant(fromMs, params)} AND ${sql} < ${instant(untilMs, params)}`;
   const [first, last] = [dayAt(fromMs, zone), dayAt(untilMs - 1, zone)];
   return `${sql} >= ${day(first, params)} AND ${sql} <= ${day(last, params)}`;

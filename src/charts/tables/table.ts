@@ -12,7 +12,7 @@ import { escapeText, type Params } from "../columns/params.ts";
 import { type TableSchema, tableSchema } from "../columns/schema.ts";
 import { engineError } from "../errors.ts";
 
-export type TableState = {
+export type ChartTable = {
   /** The same object as long as columns, indexes and sorting key stay the same. */
   readonly schema: TableSchema;
   /** Identifies the table's content; undefined when its engine does not tell (views, foreign tables). */
@@ -25,8 +25,8 @@ export type TableState = {
 
 export type TablePlace = { readonly serviceId: string; readonly database: string; readonly table: string };
 
-type Known = { readonly text: string; readonly state: TableState; readonly definition: string };
-type Flight = { readonly running: Promise<TableState>; next: Promise<TableState> | undefined };
+type Known = { readonly text: string; readonly state: ChartTable; readonly definition: string };
+type Flight = { readonly running: Promise<ChartTable>; next: Promise<ChartTable> | undefined };
 
 /** In place of a number of rows that the engine does not tell. */
 const unknownRows = "18446744073709551615";
@@ -62,7 +62,7 @@ export class Tables {
   readonly #types = new WeakMap<TableSchema, Map<string, ColumnType>>();
 
   /** What was last seen of the table. */
-  remembered(place: TablePlace): TableState | undefined {
+  remembered(place: TablePlace): ChartTable | undefined {
     return this.#known.get(keyOf(place))?.state;
   }
 
@@ -70,7 +70,7 @@ export class Tables {
    * Asks the engine; the answer is never older than the call. Callers that come while a question is under way share
    * the next one. Throws AppError QUERY_FAILED when the table does not exist.
    */
-  state(client: ClickHouseClient, place: TablePlace, signal: AbortSignal): Promise<TableState> {
+  state(client: ClickHouseClient, place: TablePlace, signal: AbortSignal): Promise<ChartTable> {
     const key = keyOf(place);
     const flight = this.#flights.get(key);
     if (flight === undefined) return abortable(this.#start(client, place), signal);
@@ -81,7 +81,7 @@ export class Tables {
     return abortable(flight.next, signal);
   }
 
-  #start(client: ClickHouseClient, place: TablePlace): Promise<TableState> {
+  #start(client: ClickHouseClient, place: TablePlace): Promise<ChartTable> {
     const key = keyOf(place);
     const running = this.#read(client, place);
     const flight: Flight = { running, next: undefined };
@@ -94,7 +94,7 @@ export class Tables {
   }
 
   /** Columns are read again only when the definition is another. */
-  async #read(client: ClickHouseClient, place: TablePlace): Promise<TableState> {
+  async #read(client: ClickHouseClient, place: TablePlace): Promise<ChartTable> {
     const known = this.#known.get(keyOf(place));
     const content = contentOf(await ask(client, place, contentQuery));
     if (known !== undefined && known.definition === content.definition) {
@@ -115,7 +115,7 @@ export class Tables {
     return this.#keep(place, { text, definition, state: { schema, blockCacheBytes, ...state } });
   }
 
-  #keep(place: TablePlace, known: Known): TableState {
+  #keep(place: TablePlace, known: Known): ChartTable {
     if (this.#known.size >= maxTables) this.#known.clear();
     this.#known.set(keyOf(place), known);
     return known.state;

@@ -4,14 +4,14 @@ import type { IncomingMessage } from "node:http";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { parseBasicCredentials } from "../../lib/basic-credentials.ts";
 
-export type DoorUser = {
+export type DatabaseUser = {
   readonly name: string;
   /** SHA-256 of the password, lower-case hex. An empty password is the hash of the empty string. */
   readonly passwordSha256Hex: string;
   readonly readonly: boolean;
 };
 
-export type Credentials = {
+export type LoginCredentials = {
   readonly user: string;
   readonly password: string;
   /** False when the request named no user, and `default` without a password was assumed. */
@@ -22,7 +22,7 @@ export type Credentials = {
 export const credentialParameters: ReadonlySet<string> = new Set(["user", "password"]);
 
 /** Reads the credentials. A request that uses two places at once is refused, as by a ClickHouse server. */
-export function readCredentials(message: IncomingMessage, query: URLSearchParams): Credentials {
+export function readCredentials(message: IncomingMessage, query: URLSearchParams): LoginCredentials {
   const headerUser = header(message, "x-clickhouse-user");
   const headerKey = header(message, "x-clickhouse-key");
   const authorization = header(message, "authorization");
@@ -40,7 +40,7 @@ export function readCredentials(message: IncomingMessage, query: URLSearchParams
 }
 
 /** The user, or undefined. Takes the same time for an unknown name as for a wrong password. */
-export function authenticate(users: readonly DoorUser[], credentials: Credentials): DoorUser | undefined {
+export function authenticate(users: readonly DatabaseUser[], credentials: LoginCredentials): DatabaseUser | undefined {
   const hash = createHash("sha256").update(credentials.password).digest();
   const user = users.find(({ name }) => name === credentials.user);
   const expected = Buffer.from(user?.passwordSha256Hex ?? "", "hex");
@@ -49,7 +49,7 @@ export function authenticate(users: readonly DoorUser[], credentials: Credential
   return equal && expected.length === hash.length ? user : undefined;
 }
 
-function fromBasic(authorization: string): Credentials {
+function fromBasic(authorization: string): LoginCredentials {
   const basic = parseBasicCredentials(authorization);
   if (basic === undefined) {
     throw clickHouseException("AUTHENTICATION_FAILED", "Invalid authentication: only Basic is supported");

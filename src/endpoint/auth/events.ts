@@ -1,7 +1,7 @@
 /** Login events: plain data, which is sent between processes. */
-import type { Counted } from "../../lib/event-tally.ts";
+import type { CountedEvent } from "../../lib/event-counter.ts";
 
-export type DoorEvent = {
+export type AccessEvent = {
   readonly type: "login" | "login_refused" | "address_refused" | "statement_refused";
   readonly user: string;
   readonly address: string;
@@ -9,9 +9,9 @@ export type DoorEvent = {
   readonly detail: string;
 };
 
-export type DoorEvents = readonly Counted<DoorEvent>[];
+export type AccessEvents = readonly CountedEvent<AccessEvent>[];
 
 /** Replaces the event when one second has more different events than are kept apart. */
-export function anyVisitor(event: DoorEvent): DoorEvent {
+export function anyPrincipal(event: AccessEvent): AccessEvent {
   return { type: event.type, user: "(many)", address: "(many)", detail: "" };
 }

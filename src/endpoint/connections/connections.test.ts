@@ -4,20 +4,20 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { markLoggedIn } from "../auth/logged-in.ts";
-import { Connections, type ConnectionsOptions } from "./connections.ts";
+import { ClientConnections, type ClientConnectionsOptions } from "./connections.ts";
 
-let connections: Connections;
+let connections: ClientConnections;
 /** With the default timeouts. */
-let patient: Connections;
-let current: Connections;
+let patient: ClientConnections;
+let current: ClientConnections;
 let listener: Server;
 let answers: ServerResponse[];
 let messages: IncomingMessage[];
-let made: Connections[];
+let made: ClientConnections[];
 
 /** Connections with other limits, used for all later clients. */
-function limited(options: Omit<ConnectionsOptions, "onRequest">): Connections {
-  current = new Connections({ onRequest, ...options });
+function limited(options: Omit<ClientConnectionsOptions, "onRequest">): ClientConnections {
+  current = new ClientConnections({ onRequest, ...options });
   made.push(current);
   return current;
 }
@@ -31,10 +31,10 @@ beforeEach(async () => {
   answers = [];
   messages = [];
   made = [];
-  connections = new Connections({ onRequest, headersTimeoutMs: 200, checkEveryMs: 50 });
-  patient = new Connections({ onRequest });
+  connections = new ClientConnections({ onRequest, headersTimeoutMs: 200, checkEveryMs: 50 });
+  patient = new ClientConnections({ onRequest });
   current = connections;
-  listener = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => current.give(socket));
+  listener = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => current.adopt(socket));
   await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
 });
 afterEach(async () => {
@@ -84,7 +84,7 @@ test("letting go closes what waits for a request, at once or when its answer has
   answers[0]?.end("first");
   await expect.poll(() => idle?.said() + busy?.said()).toContain("first");
   const [done, working] = idle?.said() === "" ? [busy, idle] : [idle, busy];
-  patient.letGo();
+  patient.drain();
   await done?.closed;
   await expect.poll(() => patient.size).toBe(2);
   answers[1]?.write("half ");
@@ -109,7 +109,7 @@ test("what has been read of a next request keeps its connection, also behind ano
   for (const message of messages) message.resume();
   for (const answer of answers) answer.end("first");
   await expect.poll(() => whole.said().includes("first") && pipelined.said().includes("first")).toBe(true);
-  patient.letGo();
+  patient.drain();
   await whole.closed;
   await expect.poll(() => patient.size).toBe(1);
   pipelined.socket.write("GET /nosuch HTTP/1.1\r\nHost: x\r\n\r\n");

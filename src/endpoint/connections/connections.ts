@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
 import { createServer } from "../../lib/node-http.ts";
 import { networkOf } from "../auth/access-list.ts";
 import { isLoggedIn } from "../auth/logged-in.ts";
-import { beyondBudget, type bodyProgress, type HeadBudget, hardlyMoves, type Watched } from "./watch.ts";
+import { beyondBudget, type bodyProgress, type HeadBudget, isStalled, type WatchedConnection } from "./stalled.ts";
 
 /**
  * Statements of a megabyte in URLs occur, and a ClickHouse server accepts no longer ones. A budget bounds their memory.
@@ -22,7 +22,7 @@ const budgetEveryMs = 100;
 /** Unauthenticated connections per address; above this the one that has waited longest is closed. */
 const maxStrangers = 500;
 
-export type ConnectionsOptions = {
+export type ClientConnectionsOptions = {
   readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
   /** Called when a request begins on a connection, and when the connection waits for the next one. */
   readonly onBusy?: (socket: Socket, busy: boolean) => void;
@@ -33,19 +33,19 @@ export type ConnectionsOptions = {
   readonly maxStrangers?: number;
 };
 
-export class Connections {
+export class ClientConnections {
   readonly #server: Server;
   readonly #onBusy: (socket: Socket, busy: boolean) => void;
-  readonly #options: ConnectionsOptions;
+  readonly #options: ClientConnectionsOptions;
   /** In order of arrival. */
-  readonly #open = new Map<Socket, Watched>();
-  #letGo = false;
+  readonly #open = new Map<Socket, WatchedConnection>();
+  #draining = false;
   #budgetTimer: NodeJS.Timeout | undefined;
   #bodyTimer: NodeJS.Timeout | undefined;
-  readonly #gone = new WeakSet<Socket>();
+  readonly #drained = new WeakSet<Socket>();
   readonly #whenEmpty = new Set<() => void>();
 
-  constructor(options: ConnectionsOptions) {
+  constructor(options: ClientConnectionsOptions) {
     this.#options = options;
     this.#onBusy = options.onBusy ?? (() => {});
     this.#server = createServer({
@@ -68,7 +68,7 @@ export class Connections {
   }
 
   /** Adopts a connection. What it has sent so far must be unread. */
-  give(socket: Socket): void {
+  adopt(socket: Socket): void {
     const network = networkOf(socket.remoteAddress ?? "");
     const watched = { network, open: 0, readAtRest: 0, readAtHead: 0, message: undefined, moved: undefined };
     this.#open.set(socket, watched);
@@ -78,7 +78,7 @@ export class Connections {
       this.#open.delete(socket);
       if (this.#open.size > 0) return;
       this.#unwatch();
-      for (const tell of this.#whenEmpty) tell();
+      for (const notify of this.#whenEmpty) notify();
     });
     this.#server.emit("connection", socket);
     socket.setTimeout(idleConnectionMs);
@@ -87,23 +87,23 @@ export class Connections {
   }
 
   /**
-   * Closes our end of every connection that waits for a request, now and whenever one does, until `keep`. Nothing that
-   * such a connection sends was read, so the other holder of the socket can continue with it. Connections adopted
+   * Closes our end of every connection that waits for a request, now and whenever one does, until `endDrain`. Nothing
+   * that such a connection sends was read, so the other holder of the socket can continue with it. Connections adopted
    * meanwhile are served.
    */
-  letGo(): void {
-    this.#letGo = true;
-    this.#letGoAtRest();
+  drain(): void {
+    this.#draining = true;
+    this.#drainIdle();
   }
 
   /** True for a closed connection that was released between two requests. */
-  wasLetGo(socket: Socket): boolean {
-    return this.#gone.has(socket);
+  wasDrained(socket: Socket): boolean {
+    return this.#drained.has(socket);
   }
 
-  /** Ends `letGo`. */
-  keep(): void {
-    this.#letGo = false;
+  /** Ends `drain`. */
+  endDrain(): void {
+    this.#draining = false;
   }
 
   closeAll(): void {
@@ -126,7 +126,7 @@ export class Connections {
 
   /** Waits at most `graceMs` for responses in progress. */
   async close(graceMs: number): Promise<void> {
-    this.letGo();
+    this.drain();
     await this.emptied(graceMs);
     this.closeAll();
     this.#server.close();
@@ -147,24 +147,24 @@ export class Connections {
       // If the rest of a body is still unread, this is not the end of the request.
       connection.readAtRest = message.complete ? socket.bytesRead : -1;
       if (connection.open === 0 && message.complete) this.#onBusy(socket, false);
-      if (this.#letGo) this.#letGoAtRest();
+      if (this.#draining) this.#drainIdle();
     });
   }
 
   /** Closes connections that wait for a request and of which nothing was read after the last one. */
-  #letGoAtRest(): void {
+  #drainIdle(): void {
     const used: Socket[] = [];
     for (const [socket, { open, readAtRest }] of this.#open) {
       if (open !== 0 || readAtRest !== socket.bytesRead || socket.destroyed) continue;
       if (readAtRest === 0) {
-        this.#gone.add(socket);
+        this.#drained.add(socket);
         socket.destroy();
       } else used.push(socket);
     }
     if (used.length === 0) return;
     // More may have been read than was parsed: only the HTTP server knows whether another head has begun in it.
     this.#server.closeIdleConnections();
-    for (const socket of used) if (socket.destroyed) this.#gone.add(socket);
+    for (const socket of used) if (socket.destroyed) this.#drained.add(socket);
   }
 
   /** At most a few hundred unauthenticated connections of one address may wait; authenticated ones do not count. */
@@ -190,7 +190,7 @@ export class Connections {
     this.#bodyTimer = setInterval(() => {
       const now = performance.now();
       for (const [socket, watched] of this.#open) {
-        if (hardlyMoves(socket, watched, now, bodyProgress)) socket.destroy();
+        if (isStalled(socket, watched, now, bodyProgress)) socket.destroy();
       }
     }, every).unref();
   }

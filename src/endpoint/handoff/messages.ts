@@ -1,6 +1,7 @@
 /** Messages between control plane and engine host: about handed-over connections, and about disk. */
-import type { DoorFacts } from "../auth/door.ts";
-import type { DoorEvents } from "../auth/events.ts";
+
+import type { AccessEvents } from "../auth/events.ts";
+import type { EndpointAccess } from "../auth/gatekeeper.ts";
 
 /** Further connections of one service stay with their listener, because file descriptors are bounded. */
 export const maxConnections = 2_000;
@@ -8,10 +9,10 @@ export const maxConnections = 2_000;
 /** `id` identifies the call, or the connection: the latter are smaller than `maxConnections`. */
 export type ToHost =
   /** Users and access list from now on. Answered with `admitted`. */
-  | { readonly type: "admit"; readonly id: number; readonly facts: DoorFacts }
+  | { readonly type: "admit"; readonly id: number; readonly facts: EndpointAccess }
   /** Carries a socket. Answered with `taken` before anything is read from it. */
   | { readonly type: "connection"; readonly id: number }
-  /** See `HandOver.drain`. Answered with `drained`. */
+  /** See `HandoffSender.drain`. Answered with `drained`. */
   | { readonly type: "drain"; readonly id: number; readonly graceMs: number; readonly unusedForMs?: number }
   /** The disk limit of the service from now on; null: no limit. */
   | { readonly type: "disk"; readonly limitBytes: number | null };
@@ -25,7 +26,7 @@ export type FromHost =
   | { readonly type: "released"; readonly id: number }
   | { readonly type: "drained"; readonly id: number; readonly unused: boolean }
   /** Logins and refusals of the last second. */
-  | { readonly type: "events"; readonly events: DoorEvents }
+  | { readonly type: "events"; readonly events: AccessEvents }
   /** Queries running on these connections, and when the last one began or ended (milliseconds since 1970). */
   | ({ readonly type: "activity" } & Activity)
   /** Bytes that the service's tables use on disk, every few seconds. */

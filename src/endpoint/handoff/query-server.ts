@@ -1,6 +1,6 @@
 /** Handles authenticated requests. The engine room implements it: this room does not know SQL. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Visitor } from "../auth/door.ts";
+import type { DatabasePrincipal } from "../auth/gatekeeper.ts";
 
 export type ServeOptions = {
   /** Cancels the query when it aborts. */
@@ -11,5 +11,10 @@ export type ServeOptions = {
 
 export interface QueryServer {
   /** Rejects with an exception to send, and only before any part of the response is sent. */
-  serve(message: IncomingMessage, response: ServerResponse, visitor: Visitor, options: ServeOptions): Promise<void>;
+  serve(
+    message: IncomingMessage,
+    response: ServerResponse,
+    principal: DatabasePrincipal,
+    options: ServeOptions,
+  ): Promise<void>;
 }

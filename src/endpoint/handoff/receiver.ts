@@ -5,11 +5,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { clickHouseException } from "../../clickhouse/exception.ts";
-import { EventTally } from "../../lib/event-tally.ts";
+import { EventCounter } from "../../lib/event-counter.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { Door, type DoorFacts, type Visitor } from "../auth/door.ts";
-import { anyVisitor, type DoorEvent } from "../auth/events.ts";
-import { Connections } from "../connections/connections.ts";
+import { type AccessEvent, anyPrincipal } from "../auth/events.ts";
+import { type DatabasePrincipal, type EndpointAccess, Gatekeeper } from "../auth/gatekeeper.ts";
+import { ClientConnections } from "../connections/connections.ts";
 import { BusyMarks } from "./busy-marks.ts";
 import type { FromHost, ToHost } from "./messages.ts";
 import type { QueryServer } from "./query-server.ts";
@@ -20,19 +20,19 @@ const reportEveryMs = 250;
 /** How long the error responses of cancelled queries may take to be sent. */
 const cancelGraceMs = 1_000;
 
-export class Front {
+export class HandoffReceiver {
   readonly #queries: QueryServer;
   readonly #logger: Logger;
-  readonly #connections: Connections;
+  readonly #connections: ClientConnections;
   readonly #marks: BusyMarks;
   readonly #statements: StatementMarks;
   readonly #ids = new WeakMap<Socket, number>();
   readonly #running = new Set<AbortController>();
-  readonly #events = new EventTally<DoorEvent>({
-    flush: (events) => say({ type: "events", events }),
-    overflow: anyVisitor,
+  readonly #events = new EventCounter<AccessEvent>({
+    flush: (events) => send({ type: "events", events }),
+    overflow: anyPrincipal,
   });
-  #door: Door | undefined;
+  #gatekeeper: Gatekeeper | undefined;
   #lastAt = 0;
   #reporting: NodeJS.Timeout | undefined;
   #changed = false;
@@ -42,43 +42,48 @@ export class Front {
     this.#logger = options.logger;
     this.#marks = new BusyMarks(options.runDir);
     this.#statements = new StatementMarks(options.runDir);
-    this.#connections = new Connections({
-      onRequest: (message, response) => void this.#door?.serve(message, response),
+    this.#connections = new ClientConnections({
+      onRequest: (message, response) => void this.#gatekeeper?.serve(message, response),
       onBusy: (socket, busy) => this.#marks.set(this.#ids.get(socket) as number, busy),
     });
   }
 
   /** Handles a message of the control plane. */
-  hear(message: ToHost, socket: Socket | undefined): void {
+  onMessage(message: ToHost, socket: Socket | undefined): void {
     if (message.type === "admit") this.#admit(message.id, message.facts);
     else if (message.type === "connection") this.#take(message.id, socket);
     else if (message.type === "drain") void this.#drain(message);
   }
 
-  #admit(id: number, facts: DoorFacts): void {
-    const onEvent = (event: DoorEvent) => this.#events.note(event);
-    if (this.#door !== undefined) this.#door.update(facts);
-    else this.#door = new Door({ facts, carry: this.#carry, logger: this.#logger, onEvent });
-    say({ type: "admitted", id });
+  #admit(id: number, facts: EndpointAccess): void {
+    const onEvent = (event: AccessEvent) => this.#events.note(event);
+    if (this.#gatekeeper !== undefined) this.#gatekeeper.update(facts);
+    else this.#gatekeeper = new Gatekeeper({ facts, handler: this.#handle, logger: this.#logger, onEvent });
+    send({ type: "admitted", id });
   }
 
   #take(id: number, socket: Socket | undefined): void {
     if (socket === undefined) {
-      say({ type: "closed", id });
+      send({ type: "closed", id });
       return;
     }
     // Before anything else: the number may have belonged to another connection.
     this.#marks.set(id, false);
     this.#ids.set(socket, id);
-    say({ type: "taken", id });
+    send({ type: "taken", id });
     // Like the sockets of an HTTP server: a client may close its sending side before it gets the response.
     socket.allowHalfOpen = true;
     socket.on("error", () => {});
-    socket.once("close", () => say({ type: this.#connections.wasLetGo(socket) ? "released" : "closed", id }));
-    this.#connections.give(socket);
+    socket.once("close", () => send({ type: this.#connections.wasDrained(socket) ? "released" : "closed", id }));
+    this.#connections.adopt(socket);
   }
 
-  readonly #carry = async (message: IncomingMessage, response: ServerResponse, _url: URL, visitor: Visitor) => {
+  readonly #handle = async (
+    message: IncomingMessage,
+    response: ServerResponse,
+    _url: URL,
+    principal: DatabasePrincipal,
+  ) => {
     const gone = new AbortController();
     this.#running.add(gone);
     this.#report();
@@ -89,21 +94,21 @@ export class Front {
     });
     const id = this.#ids.get(message.socket);
     const onStatement = (text: Buffer) => id !== undefined && this.#statements.set(id, text);
-    await this.#queries.serve(message, response, visitor, { signal: gone.signal, onStatement });
+    await this.#queries.serve(message, response, principal, { signal: gone.signal, onStatement });
   };
 
   async #drain({ id, graceMs, unusedForMs }: Extract<ToHost, { type: "drain" }>): Promise<void> {
     const inUse = () =>
       unusedForMs !== undefined && (this.#running.size > 0 || Date.now() - this.#lastAt < unusedForMs);
     if (!inUse()) {
-      this.#connections.letGo();
+      this.#connections.drain();
       await this.#connections.emptied(graceMs);
     }
     // A connection that arrived in the last moment is served, and keeps the engine in use.
     const unused = !inUse();
     if (unused) await this.#end();
-    this.#connections.keep();
-    say({ type: "drained", id, unused });
+    this.#connections.endDrain();
+    send({ type: "drained", id, unused });
   }
 
   /** Closes what is left after the grace period: running queries get an error, incomplete heads are closed. */
@@ -124,14 +129,14 @@ export class Front {
       this.#reporting = undefined;
       if (!this.#changed) return;
       this.#changed = false;
-      say({ type: "activity", running: this.#running.size, lastAt: this.#lastAt });
+      send({ type: "activity", running: this.#running.size, lastAt: this.#lastAt });
       this.#reporting = setTimeout(report, reportEveryMs);
     };
     report();
   }
 }
 
-function say(message: FromHost): void {
+function send(message: FromHost): void {
   // Without the control plane this process is about to exit.
   process.send?.(message, undefined, {}, () => {});
 }

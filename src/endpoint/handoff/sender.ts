@@ -6,17 +6,17 @@
  */
 import type { ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
-import type { DoorFacts } from "../auth/door.ts";
-import type { DoorEvents } from "../auth/events.ts";
+import type { AccessEvents } from "../auth/events.ts";
+import type { EndpointAccess } from "../auth/gatekeeper.ts";
 import { BusyMarksReader } from "./busy-marks.ts";
 import { type Activity, type FromHost, maxConnections, type ToHost } from "./messages.ts";
 import { StatementMarksReader } from "./statement-marks.ts";
 
 const answerTimeoutMs = 5_000;
 
-type Held = { readonly socket: Socket; readonly giveBack: (socket: Socket) => void; taken: boolean };
+type Held = { readonly socket: Socket; readonly takeBack: (socket: Socket) => void; taken: boolean };
 
-export class HandOver {
+export class HandoffSender {
   readonly #child: ChildProcess;
   readonly #held = new Map<number, Held>();
   readonly #calls = new Map<number, (unused: boolean) => void>();
@@ -30,13 +30,13 @@ export class HandOver {
   #ended = false;
   #activity: Activity = { running: 0, lastAt: 0 };
   /** Receives logins and refusals of the host, once a second. */
-  onEvents: (events: DoorEvents) => void = () => {};
+  onEvents: (events: AccessEvents) => void = () => {};
 
   /** `runDir` is the host's run directory. */
   constructor(child: ChildProcess, runDir: string) {
     this.#child = child;
     this.#runDir = runDir;
-    child.on("message", (message) => this.#hear(message as FromHost));
+    child.on("message", (message) => this.#onMessage(message as FromHost));
     child.once("exit", () => {
       this.#ended = true;
       this.#activity = { ...this.#activity, running: 0 };
@@ -71,29 +71,29 @@ export class HandOver {
    * Sets users and access list; must precede the first connection. Resolves when they hold for every later request,
    * also on open connections, or when the host has ended. Rejects when the host does not answer.
    */
-  async admit(facts: DoorFacts): Promise<void> {
+  async admit(facts: EndpointAccess): Promise<void> {
     await this.#call((id) => ({ type: "admit", id, facts }), answerTimeoutMs);
   }
 
   /**
-   * Hands over a connection of which nothing was read. `giveBack` receives it when the host did not take it, released
+   * Hands over a connection of which nothing was read. `takeBack` receives it when the host did not take it, released
    * it between two requests, or died between two requests; otherwise it is closed when the host has closed it or has
    * died.
    */
-  give(socket: Socket, giveBack: (socket: Socket) => void): void {
+  send(socket: Socket, takeBack: (socket: Socket) => void): void {
     try {
       this.#marks ??= new BusyMarksReader(this.#runDir);
       this.#statements ??= new StatementMarksReader(this.#runDir);
     } catch {
       // The host has ended, and its run directory is deleted.
-      giveBack(socket);
+      takeBack(socket);
       return;
     }
     const id = this.#freeIds.pop() ?? this.#connectionIds++;
-    this.#held.set(id, { socket, giveBack, taken: false });
+    this.#held.set(id, { socket, takeBack, taken: false });
     const message: ToHost = { type: "connection", id };
     this.#child.send(message, socket, { keepOpen: true }, (error) => {
-      if (error !== null) this.#giveBack(id);
+      if (error !== null) this.#takeBack(id);
     });
   }
 
@@ -126,12 +126,12 @@ export class HandOver {
     });
   }
 
-  #hear(message: FromHost): void {
+  #onMessage(message: FromHost): void {
     if (message.type === "activity") this.#activity = { running: message.running, lastAt: message.lastAt };
     else if (message.type === "events") this.onEvents(message.events);
     else if (message.type === "admitted") this.#calls.get(message.id)?.(true);
     else if (message.type === "drained") this.#calls.get(message.id)?.(message.unused);
-    else if (message.type === "released") this.#giveBack(message.id);
+    else if (message.type === "released") this.#takeBack(message.id);
     else if (message.type === "closed") this.#drop(message.id);
     else if (message.type === "taken") {
       const held = this.#held.get(message.id);
@@ -139,9 +139,9 @@ export class HandOver {
     }
   }
 
-  #giveBack(id: number): void {
+  #takeBack(id: number): void {
     const held = this.#forget(id);
-    held?.giveBack(held.socket);
+    held?.takeBack(held.socket);
   }
 
   #drop(id: number): void {
@@ -164,7 +164,7 @@ export class HandOver {
     for (const answer of this.#calls.values()) answer(true);
     for (const [id, { taken }] of [...this.#held]) {
       if (taken && this.#marks?.isBusy(id) !== false) this.#drop(id);
-      else this.#giveBack(id);
+      else this.#takeBack(id);
     }
     this.#marks?.close();
     this.#statements?.close();

@@ -12,14 +12,14 @@ const small: Buffer[] = [];
 const large: Buffer[] = [];
 
 /** A buffer for the next read, after one of `bytes`: a large read means that more is waiting. */
-export function takeBuffer(bytes: number): Buffer {
+export function acquireBuffer(bytes: number): Buffer {
   return bytes < smallBytes
     ? (small.pop() ?? Buffer.allocUnsafeSlow(smallBytes))
     : (large.pop() ?? Buffer.allocUnsafeSlow(largeBytes));
 }
 
 /** Returns a buffer to the pool. Nobody may read it from now on. */
-export function giveBuffer(buffer: Buffer): void {
+export function releaseBuffer(buffer: Buffer): void {
   const free = buffer.length === smallBytes ? small : large;
   if (free.length < maxFree) free.push(buffer);
 }
@@ -44,7 +44,7 @@ export class BufferLease {
   readonly #release = () => {
     this.#holders -= 1;
     if (this.#holders > 0) return;
-    giveBuffer(this.buffer);
+    releaseBuffer(this.buffer);
     this.#onFree();
   };
 }

@@ -2,7 +2,7 @@
 import { connect, type Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { type AnswerHead, AnswerReader, MalformedAnswer } from "./answer-reader.ts";
-import { BufferLease, takeBuffer } from "./read-buffers.ts";
+import { acquireBuffer, BufferLease } from "./read-buffers.ts";
 
 export type UpstreamRequest = {
   readonly method: string;
@@ -141,7 +141,7 @@ export class UpstreamConnection {
   }
 
   #nextLease(bytes: number): BufferLease {
-    return new BufferLease(takeBuffer(bytes), () => {
+    return new BufferLease(acquireBuffer(bytes), () => {
       this.#unsent -= 1;
       if (this.#unsent < maxUnsent && this.#socket.isPaused()) this.#socket.resume();
     });

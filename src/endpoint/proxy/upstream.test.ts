@@ -5,9 +5,9 @@ import { buffer } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
 import { Upstream } from "./upstream.ts";
 
-const closers: (() => void)[] = [];
+const cleanups: (() => void)[] = [];
 afterEach(() => {
-  for (const close of closers.splice(0)) close();
+  for (const close of cleanups.splice(0)) close();
 });
 
 /** A server that runs `serve` for each connection, and a client of it. */
@@ -19,7 +19,7 @@ async function pair(serve: (socket: Socket) => void): Promise<{ upstream: Upstre
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const upstream = new Upstream((server.address() as AddressInfo).port);
-  closers.push(() => {
+  cleanups.push(() => {
     upstream.close();
     server.close();
   });

@@ -5,7 +5,7 @@
 import { UpstreamConnection, type UpstreamHandler, type UpstreamRequest } from "./upstream-connection.ts";
 
 /** The front of an engine host, for requests that the gateway forwards: a loopback port that requires a key. */
-export type FrontAddress = { readonly port: number; readonly key: string };
+export type ForwardAddress = { readonly port: number; readonly key: string };
 
 /** Maximum number of idle connections kept open. */
 const maxIdle = 64;

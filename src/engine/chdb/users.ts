@@ -91,7 +91,7 @@ const diskSettings = ["min_free_disk_bytes_to_perform_insert", "min_free_disk_sp
 
 export type UsersOptions = {
   readonly users: readonly EngineUser[];
-  /** The key that the internal user and the front send; it is known to nobody else. */
+  /** The key that the internal user and the query service send; it is known to nobody else. */
   readonly key: string;
   /** Memory limit of one query, in bytes. */
   readonly maxQueryBytes: number;
@@ -170,7 +170,7 @@ function baseSettings(maxQueryBytes: number, minFreeDiskBytes: number): Record<s
 function clientSettings(base: Readonly<Record<string, string>>): Record<string, string> {
   return {
     ...base,
-    // The front enables expressions in VALUES for data that it has judged.
+    // The query service enables expressions in VALUES for data that it has judged.
     input_format_values_interpret_expressions: "0",
     input_format_values_deduce_templates_of_expressions: "0",
     cancel_http_readonly_queries_on_client_close: "1",

@@ -6,7 +6,7 @@ import { clickHouseException } from "../../clickhouse/exception.ts";
 
 export type Parameter = readonly [name: string, value: string];
 
-/** Parameters that the front does not forward: the login. */
+/** Parameters that the query service does not forward: the login. */
 const loginParameters: ReadonlySet<string> = new Set(["user", "password"]);
 
 /** Parses the text after the `?`. Throws BAD_ARGUMENTS for a broken escape. */

@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { BareEngine } from "../../../harness/engine/bare-engine.ts";
 import { Guard } from "./guard.ts";
-import { askOf } from "./judge.ts";
+import { guardQueryOf } from "./judge.ts";
 
 let engine: BareEngine;
 let guard: Guard;
 beforeAll(async () => {
   engine = await BareEngine.start();
-  guard = new Guard({ ask: askOf(engine.client) });
+  guard = new Guard({ guardQuery: guardQueryOf(engine.client) });
 });
 afterAll(async () => await engine[Symbol.asyncDispose]());
 

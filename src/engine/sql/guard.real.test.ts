@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BareEngine } from "../../../harness/engine/bare-engine.ts";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
 import { Guard } from "./guard.ts";
-import { askOf } from "./judge.ts";
+import { guardQueryOf } from "./judge.ts";
 
 let engine: BareEngine;
 let guard: Guard;
@@ -23,7 +23,7 @@ const visits: string[] = [];
 
 beforeAll(async () => {
   engine = await BareEngine.start();
-  guard = new Guard({ ask: askOf(engine.client) });
+  guard = new Guard({ guardQuery: guardQueryOf(engine.client) });
   secret = join(engine.dir, "secret.csv");
   loot = join(engine.dir, "loot");
   mkdirSync(loot);

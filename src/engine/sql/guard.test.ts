@@ -3,12 +3,12 @@
  */
 import { describe, expect, test } from "vitest";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
-import { Guard, type Question } from "./guard.ts";
+import { Guard, type GuardRequest } from "./guard.ts";
 
 /** Canonical texts by the text that the guard asks for; any other text is a syntax error. */
 function engine(texts: Readonly<Record<string, string>>, made: readonly string[] = []) {
   const asked: string[] = [];
-  const ask = async (statement: string) => {
+  const guardQuery = async (statement: string) => {
     asked.push(statement);
     if (!statement.startsWith("SELECT formatQuerySingleLine("))
       return made.map((name) => JSON.stringify([name])).join("\n");
@@ -18,10 +18,10 @@ function engine(texts: Readonly<Record<string, string>>, made: readonly string[]
       throw new ClickHouseException(62, "SYNTAX_ERROR", "Syntax error: In scope SELECT formatQuerySingleLine('x')");
     return canonical;
   };
-  return { guard: new Guard({ ask }), asked };
+  return { guard: new Guard({ guardQuery }), asked };
 }
 
-const question = (text: string, more: Partial<Question> = {}): Question => ({
+const question = (text: string, more: Partial<GuardRequest> = {}): GuardRequest => ({
   text: Buffer.from(text),
   complete: true,
   params: [],
@@ -152,7 +152,7 @@ describe("data of an INSERT", () => {
     "INSERT INTO t SELECT 1 FORMAT CSV": "INSERT INTO t SELECT 1 FORMAT CSV",
     "INSERT INTO t SELECT 1 FORMAT CSV\n1": "INSERT INTO t SELECT 1 FORMAT CSV",
   };
-  const judge = (text: string, more: Partial<Question> = {}) => engine(texts).guard.judge(question(text, more));
+  const judge = (text: string, more: Partial<GuardRequest> = {}) => engine(texts).guard.judge(question(text, more));
 
   test("begins behind the format", async () => {
     expect(await judge("INSERT INTO t FORMAT CSV\n1,'")).toMatchObject({

@@ -4,7 +4,7 @@
  * (`lists/`).
  */
 import { clickHouseException } from "../../clickhouse/exception.ts";
-import { type Ask, canonicalText, isSyntaxError, madeByUsers } from "./ask.ts";
+import { canonicalText, type GuardQuery, isSyntaxError, madeByUsers } from "./guard-query.ts";
 import { maxStatementBytes } from "./limits.ts";
 import { plainFacts } from "./plain-statement.ts";
 import { readStatement } from "./read-statement.ts";
@@ -18,7 +18,7 @@ import { type InsertHead, insertHeads } from "./text/insert-data.ts";
 import { maxSearchedBytes, mayHoldExpressions } from "./text/values-data.ts";
 import { TextCache } from "./verdict-cache.ts";
 
-export type Question = {
+export type GuardRequest = {
   /** The statement, followed by the data of an INSERT: all of it, or the first 256 KiB and one byte. */
   readonly text: Buffer;
   /** True when `text` is complete. */
@@ -33,7 +33,7 @@ export type Question = {
   readonly get: boolean;
 };
 
-export type Verdict = {
+export type StatementVerdict = {
   readonly kind: StatementKind;
   /** True when the statement needs more disk. */
   readonly takesDisk: boolean;
@@ -49,16 +49,16 @@ export type Verdict = {
 const maxNesting = 4;
 
 export class Guard {
-  readonly #ask: Ask;
+  readonly #guardQuery: GuardQuery;
   readonly #facts = new TextCache<Facts>(10_000, 16 * 1_048_576);
   readonly #forbidden = new Set<string>();
 
-  constructor(options: { readonly ask: Ask }) {
-    this.#ask = options.ask;
+  constructor(options: { readonly guardQuery: GuardQuery }) {
+    this.#guardQuery = options.guardQuery;
   }
 
   /** Resolves when the statement may run. Otherwise rejects with the `ClickHouseException` for the client. */
-  async judge(question: Question): Promise<Verdict> {
+  async judge(question: GuardRequest): Promise<StatementVerdict> {
     await this.#judgeSettings(question);
     const text = question.text.toString("latin1", 0, maxStatementBytes + 1);
     const { facts, head } = await this.#read(text, question.complete);
@@ -99,7 +99,7 @@ export class Guard {
     this.#forbidden.add(Buffer.from(name).toString("latin1"));
   }
 
-  async #judgeSettings({ settings }: Question): Promise<void> {
+  async #judgeSettings({ settings }: GuardRequest): Promise<void> {
     if (settings.length === 0) return;
     const facts = emptyFacts("set", true);
     for (const [name, value] of settings) judgeSetting(name, Buffer.from(value).toString("latin1"), facts);
@@ -127,8 +127,8 @@ export class Guard {
       if (facts.selects === "tables") return undefined;
       // A query may continue after its apparent end, so the engine finds the end of the whole text.
       refuseCostly(text);
-      const whole = await canonicalText(this.#ask, text.slice(0, maxStatementBytes));
-      return whole === (await canonicalText(this.#ask, beginning)) ? facts : undefined;
+      const whole = await canonicalText(this.#guardQuery, text.slice(0, maxStatementBytes));
+      return whole === (await canonicalText(this.#guardQuery, beginning)) ? facts : undefined;
     } catch (error) {
       if (isSyntaxError(error)) return undefined;
       throw error;
@@ -139,7 +139,7 @@ export class Guard {
     const known = this.#facts.get(text);
     if (known !== undefined) return known;
     refuseCostly(text);
-    const facts = plainFacts(text) ?? readStatement(await canonicalText(this.#ask, text));
+    const facts = plainFacts(text) ?? readStatement(await canonicalText(this.#guardQuery, text));
     if (facts.bareNames && !hasPlainNames(text)) {
       refuse("Quoted names in a dictionary may have letters, digits, dots, spaces, hyphens and underscores only.");
     }
@@ -155,7 +155,7 @@ export class Guard {
   /** Names on no list are user-defined functions and views, whose bodies were judged at creation. */
   async #judgeUnknown(names: ReadonlySet<string>): Promise<void> {
     if (names.size === 0) return;
-    const made = await madeByUsers(this.#ask, names);
+    const made = await madeByUsers(this.#guardQuery, names);
     for (const name of names) if (!made.has(name)) unknownFunction(name);
   }
 

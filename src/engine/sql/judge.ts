@@ -1,10 +1,10 @@
-/** The guard as the front uses it: for HTTP requests, with this host's engine. */
+/** The guard as the query service uses it: for HTTP requests, with this host's engine. */
 import { buffer } from "node:stream/consumers";
 import { type ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import { parseException } from "../../clickhouse/exception.ts";
-import type { Judge } from "../http/queries.ts";
-import { type Ask, askSettings } from "./ask.ts";
+import type { Judge } from "../http/query-service.ts";
 import type { Guard } from "./guard.ts";
+import { type GuardQuery, guardQuerySettings } from "./guard-query.ts";
 import { maxStatementBytes } from "./limits.ts";
 import { refuse } from "./rules/refusal.ts";
 import { insertHeads } from "./text/insert-data.ts";
@@ -15,12 +15,12 @@ const notSettings = new Set(
   (
     "query query_id database default_format session_id session_timeout session_check session_mode close_session " +
     "quota_key role compress decompress buffer_size wait_end_of_query stacktrace client_protocol_version " +
-    // The front removes these, and sets them when the guard allows it.
+    // The query service removes these, and sets them when the guard allows it.
     "input_format_values_interpret_expressions input_format_values_deduce_templates_of_expressions"
   ).split(" "),
 );
 
-/** The guard's interface for the front. */
+/** The guard's interface for the query service. */
 export function statementJudge(guard: Guard): Judge {
   return {
     hasData,
@@ -40,10 +40,10 @@ export function statementJudge(guard: Guard): Judge {
 }
 
 /** How the guard queries an engine; `client` is authenticated as the internal user. */
-export function askOf(client: ClickHouseClient): Ask {
+export function guardQueryOf(client: ClickHouseClient): GuardQuery {
   return async (statement) => {
     try {
-      const answer = await client.stream("", { body: Buffer.from(statement, "latin1"), settings: askSettings });
+      const answer = await client.stream("", { body: Buffer.from(statement, "latin1"), settings: guardQuerySettings });
       return (await buffer(answer)).toString("latin1");
     } catch (error) {
       throw error instanceof ClickHouseError ? parseException(error.message) : error;

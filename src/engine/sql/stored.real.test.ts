@@ -7,7 +7,7 @@ import { ClickHouseClient } from "../../clickhouse/client.ts";
 import { hasUserFunctions } from "../chdb/configuration.ts";
 import { spawnEngineHost } from "../spawn.ts";
 import { Guard } from "./guard.ts";
-import { askOf } from "./judge.ts";
+import { guardQueryOf } from "./judge.ts";
 import { judgeStored } from "./stored.ts";
 
 let engine: BareEngine;
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(async () => await engine[Symbol.asyncDispose]());
 
 const judge = async () => {
-  const guard = new Guard({ ask: askOf(engine.client) });
+  const guard = new Guard({ guardQuery: guardQueryOf(engine.client) });
   return {
     guard,
     forbidden: await judgeStored(engine.client, guard, { hasFunctions: hasUserFunctions(engine.dataDir) }),

@@ -3,7 +3,7 @@ import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { Rescan, RescanScope } from "../../backups/catalogue.ts";
 import { newBackupOf } from "../../backups/reconciler.ts";
 import { assertRestorable } from "../../backups/restorable.ts";
-import type { Verdict } from "../../backups/retention.ts";
+import type { RetentionVerdict } from "../../backups/retention.ts";
 import type { PlannedFacts } from "../../backups/schedule.ts";
 import { AppError, found, notFound } from "../../lib/errors.ts";
 import type { Backup, BackupStore } from "../../store/backups.ts";
@@ -27,7 +27,7 @@ export type BackupDeps = {
   readonly defaults: BackupDefaults;
   /** The location and format of the next backup. */
   readonly plannedFacts: () => PlannedFacts;
-  readonly retention: (serviceId: string) => Promise<Verdict[]>;
+  readonly retention: (serviceId: string) => Promise<RetentionVerdict[]>;
   readonly rescan: (scope: RescanScope, signal: AbortSignal) => Promise<Rescan>;
   /** Triggers a pass of the backups loop. */
   readonly poke: () => void;
@@ -56,7 +56,7 @@ function recordHandlers(
     },
     createBackup: async ({ params }) => {
       const service = await liveService(deps, params);
-      if (service.state === "provisioning" || (await restores.unfilled(service.id)) !== undefined) {
+      if (service.state === "provisioning" || (await restores.findUnfinishedFor(service.id)) !== undefined) {
         throw new AppError("CONFLICT", "The service is still being provisioned; there is nothing to back up yet.");
       }
       const id = await backups.request({ ...newBackupOf(service, deps.plannedFacts()), trigger: "request" });

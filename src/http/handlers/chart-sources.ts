@@ -1,7 +1,7 @@
 /** Sources of charts: create, list, get, replace, delete. */
 import type { SourceBody } from "../../api/chart-sources.ts";
 import type { Handlers, ObservabilityOperations } from "../../api/operations.ts";
-import { sourceContent, sourceRecord } from "../../charts/sources.ts";
+import { chartSourceRecordOf, sourceContent } from "../../charts/sources.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import type { ChartSourceStore } from "../../store/chart-sources.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
@@ -31,18 +31,20 @@ export function chartSourceHandlers(deps: ChartSourceDeps): Pick<Handlers<Observ
     return made;
   };
   return {
-    listSources: async (_, { organizationId }) => ({ data: (await sources.list(organizationId)).map(sourceRecord) }),
+    listSources: async (_, { organizationId }) => ({
+      data: (await sources.list(organizationId)).map(chartSourceRecordOf),
+    }),
     createSource: async ({ body }, { organizationId }) => {
       const made = await content(organizationId, body);
-      return { data: sourceRecord(await sources.create(organizationId, made, deps.limits.chartSources)) };
+      return { data: chartSourceRecordOf(await sources.create(organizationId, made, deps.limits.chartSources)) };
     },
     getSource: async ({ params }, { organizationId }) => ({
-      data: sourceRecord(found(await sources.find(organizationId, params.id))),
+      data: chartSourceRecordOf(found(await sources.find(organizationId, params.id))),
     }),
     replaceSource: async ({ params, body }, { organizationId }) => {
       found(await sources.find(organizationId, params.id));
       const made = await content(organizationId, body);
-      return { data: sourceRecord(found(await sources.replace(organizationId, params.id, made))) };
+      return { data: chartSourceRecordOf(found(await sources.replace(organizationId, params.id, made))) };
     },
     deleteSource: async ({ params }, { organizationId }) => {
       if (!(await sources.delete(organizationId, params.id))) throw new AppError("NOT_FOUND", "Source not found");

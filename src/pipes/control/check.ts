@@ -1,10 +1,11 @@
 /** Checks of a new or changed pipe that contact its source and its service, within a bounded time. */
 
 import { ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
+import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import { abortable } from "../../lib/abort.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { Target } from "../../outgoing/dialer.ts";
+import type { DialTarget } from "../../outgoing/dialer.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { connectorOf } from "../../sources/connectors.ts";
@@ -17,9 +18,8 @@ import type {
   TableDestination,
 } from "../../sources/source.ts";
 import { failureOf, sentenceOf } from "../failures.ts";
-import { findTable, type TableFacts } from "../tables.ts";
+import { type DestinationTableFacts, findTable } from "../tables.ts";
 import { listenForEngine } from "./engine-listener.ts";
-import type { AcquireService } from "./replica.ts";
 
 const checkTimeoutMs = 10_000;
 
@@ -40,7 +40,7 @@ export type DiscoverRequest = Pick<CheckRequest, "organizationId" | "serviceId" 
 };
 
 export type PipeChecksOptions = {
-  readonly acquire: AcquireService;
+  readonly acquire: AcquireEngine;
   readonly policy: OutgoingPolicy;
   readonly permits: Permits;
   /** Maximum number of concurrent checks of one organization. */
@@ -89,7 +89,7 @@ export class PipeChecks {
     const timer = setTimeout(() => timeout.abort(), checkTimeoutMs);
     const onAbort = () => timeout.abort();
     requestSignal.addEventListener("abort", onAbort);
-    const permitEngine = async ({ host, port }: Target) =>
+    const permitEngine = async ({ host, port }: DialTarget) =>
       void withdrawals.push(permits.add(serviceId, { kind: "source", host, port }));
     const listen = async () => {
       const { listener, withdraw } = await listenForEngine(permits, serviceId);
@@ -196,7 +196,7 @@ async function columnsOf(client: ClickHouseClient, table: TableDestination): Pro
   return new Map(rows.map((row) => [row.name, row.type]));
 }
 
-async function hasRows(client: ClickHouseClient, table: TableFacts): Promise<boolean> {
+async function hasRows(client: ClickHouseClient, table: DestinationTableFacts): Promise<boolean> {
   const rows = await client.rows(
     "SELECT 1 FROM system.parts WHERE active AND rows > 0 AND database = {database:String} AND table = {table:String} LIMIT 1",
     { params: { database: table.database, table: table.name } },

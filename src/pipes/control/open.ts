@@ -1,4 +1,6 @@
 /** Opens the control plane's side of pipes: the supervisor with its loop, and the checks of requests. */
+
+import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import type { Config } from "../../config.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { Loop } from "../../lib/loop.ts";
@@ -6,7 +8,7 @@ import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import type { Stores } from "../../store/open.ts";
 import { PipeChecks } from "./check.ts";
-import { type AcquireService, type DiskProblem, Replica } from "./replica.ts";
+import { type DiskProblem, Replica } from "./replica.ts";
 import { PipesSupervisor } from "./supervisor.ts";
 
 export type PipesOptions = {
@@ -15,7 +17,7 @@ export type PipesOptions = {
   readonly stores: Stores;
   readonly logger: Logger;
   /** The service's running engine. */
-  readonly acquire: AcquireService;
+  readonly acquire: AcquireEngine;
   /** Why a service accepts no rows for lack of disk. */
   readonly diskProblem: DiskProblem;
   readonly policy: OutgoingPolicy;
@@ -46,7 +48,7 @@ export function openPipes(options: PipesOptions): Pipes {
     logger,
     limits: {
       sourceOutageMs: config.pipeSourceOutageSeconds * 1000,
-      sourceSilenceMs: config.pipeSourceSilenceSeconds * 1000,
+      sourceIdleTimeoutMs: config.pipeSourceSilenceSeconds * 1000,
       destinationOutageMs: config.pipeDestinationOutageSeconds * 1000,
       retryBaseMs,
     },

@@ -1,5 +1,5 @@
 /** The final state of a pipe that has read everything, with one sentence about what it loaded and what it did not. */
-import type { Shown } from "./state.ts";
+import type { ShownState } from "./state.ts";
 
 export type OutcomeFacts = {
   readonly counters: Readonly<Partial<Record<string, number>>>;
@@ -12,7 +12,7 @@ export type OutcomeFacts = {
 /**
  * `Completed`, without a sentence when everything was loaded. `Failed` when there was input and none of it was loaded.
  */
-export function outcomeOf({ counters, errorTable, readsObjects }: OutcomeFacts): Shown {
+export function outcomeOf({ counters, errorTable, readsObjects }: OutcomeFacts): ShownState {
   const count = (name: string) => counters[name] ?? 0;
   const objects = count("filesLoaded") + count("filesFailed");
   if (readsObjects && objects === 0) return { state: "Completed", reason: "No object matches the pattern." };

@@ -4,7 +4,7 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { Server } from "node:net";
-import type { ClickHouseAddress } from "../../clickhouse/client.ts";
+import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import { AppError, publicMessage } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { recordProcess } from "../../lib/process.ts";
@@ -17,13 +17,6 @@ import { listenForEngine } from "./engine-listener.ts";
 import { startWorkerProcess, type WorkerProcessOptions } from "./worker-process.ts";
 
 const stopGraceMs = 10_000;
-
-/** The address of a service's engine: wakes it if needed, and keeps it awake until released. */
-export type AcquireService = (
-  serviceId: string,
-  signal: AbortSignal,
-) => Promise<{ readonly address: ClickHouseAddress; release(): void }>;
-
 /** A sentence when the service has no disk left for more data. */
 export type DiskProblem = (serviceId: string) => Promise<string | undefined>;
 
@@ -31,7 +24,7 @@ export type ReplicaParts = {
   readonly job: Job;
   readonly serviceId: string;
   readonly ledger: Ledger;
-  readonly acquire: AcquireService;
+  readonly acquire: AcquireEngine;
   readonly permits: Permits;
   readonly diskProblem: DiskProblem;
   readonly pidFile: string;

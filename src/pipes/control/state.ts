@@ -94,10 +94,10 @@ export function presenceOf(service: { desiredState: string; state: string } | un
   return ["running", "idle", "awaking", "degraded", "starting"].includes(service.state) ? "present" : "away";
 }
 
-export type Shown = { readonly state: PipeState; readonly reason: string | null };
+export type ShownState = { readonly state: PipeState; readonly reason: string | null };
 
 /** The worst status of all workers wins; a pipe is completed when all of them are. */
-export function shownState(statuses: readonly WorkerStatus[]): Shown {
+export function shownState(statuses: readonly WorkerStatus[]): ShownState {
   const failed = statuses.find((status) => status.phase === "failed");
   if (failed?.phase === "failed") return { state: "Failed", reason: failed.reason };
   const degraded = statuses.find((status) => status.phase === "degraded");

@@ -90,7 +90,7 @@ async function setUp() {
     ...{ pipes, services, ledger: new Ledger(db), logger: createLogger("silent"), dataDir, policy },
     ...{ permits: new Permits(), poke: () => {}, now: () => clock.now, diskProblem: async () => undefined },
     acquire: () => Promise.reject(new Error("no engine here")),
-    limits: { sourceOutageMs: 1, sourceSilenceMs: 1, destinationOutageMs: 1, retryBaseMs: 1 },
+    limits: { sourceOutageMs: 1, sourceIdleTimeoutMs: 1, destinationOutageMs: 1, retryBaseMs: 1 },
     startWorker: (parts) => {
       if (gate.failStarts > 0 && parts.job.replica.index === 1) {
         gate.failStarts -= 1;

@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import { describeError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { endRecorded } from "../../lib/process.ts";
@@ -20,11 +21,11 @@ import type { NetworkContext } from "../../sources/source.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { ServiceStore } from "../../store/services.ts";
-import type { Job, Limits } from "../protocol.ts";
+import type { Job, OutageLimits } from "../protocol.ts";
 import { fullConfig, jobOf } from "./definition.ts";
 import { outcomeOf } from "./outcome.ts";
-import type { AcquireService, DiskProblem, Replica, ReplicaParts } from "./replica.ts";
-import { hasOutcome, observedOf, pipeAction, presenceOf, type Shown, shownState, wantedOf } from "./state.ts";
+import type { DiskProblem, Replica, ReplicaParts } from "./replica.ts";
+import { hasOutcome, observedOf, pipeAction, presenceOf, type ShownState, shownState, wantedOf } from "./state.ts";
 import { problemOf } from "./stored-definition.ts";
 
 /** The part of a worker process that the supervisor uses. */
@@ -37,12 +38,12 @@ export type SupervisorOptions = {
   readonly pipes: PipeStore;
   readonly services: ServiceStore;
   readonly ledger: Ledger;
-  readonly acquire: AcquireService;
+  readonly acquire: AcquireEngine;
   readonly diskProblem: DiskProblem;
   readonly logger: Logger;
   /** Contains the workers' pid files in `pipes`, and each pipe's compile cache in `cache/pipes`. */
   readonly dataDir: string;
-  readonly limits: Limits;
+  readonly limits: OutageLimits;
   /** Where workers may connect to. */
   readonly policy: OutgoingPolicy;
   readonly permits: Permits;
@@ -217,7 +218,7 @@ export class PipesSupervisor {
     await this.#end(pipe.id);
   }
 
-  async #outcome(pipe: Pipe): Promise<Shown> {
+  async #outcome(pipe: Pipe): Promise<ShownState> {
     const { table } = pipe.destination;
     return outcomeOf({
       counters: await this.#options.pipes.counters(pipe.id),

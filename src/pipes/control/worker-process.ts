@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { pipeWorkerRules } from "../../confinement/room-rules.ts";
+import { pipeWorkerRules } from "../../confinement/process-rules.ts";
 import { spawnConfined } from "../../confinement/spawn.ts";
 import { childEnvironment } from "../../lib/child-environment.ts";
 import type { JsonObject } from "../../lib/json.ts";

@@ -1,12 +1,12 @@
 /** The statement that creates a pipe's table. */
 import { expect, test } from "vitest";
-import { createTableSql } from "./destination.ts";
+import { createManagedTableSql } from "./destination.ts";
 
 test("what a caller wrote ends with its line, so a comment in it hides no clause", () => {
   const table = { database: "default", table: "t", columns: [] };
   const columns = [{ name: "a", type: "UInt64 -- a" }];
   const tableDefinition = { partitionBy: "toString(a) -- b", primaryKey: "a -- c", sortingKey: ["a"] };
-  const lines = createTableSql(table, { table: "t", columns, tableDefinition }).split("\n");
+  const lines = createManagedTableSql(table, { table: "t", columns, tableDefinition }).split("\n");
   expect(lines.filter((line) => line.includes("--"))).toEqual([
     "`a` UInt64 -- a",
     "PARTITION BY toString(a) -- b",

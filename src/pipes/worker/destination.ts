@@ -8,7 +8,7 @@ import { AppError } from "../../lib/errors.ts";
 import { errorTableOf } from "../../sources/destination.ts";
 import type { Insert, RejectedRecord, Destination as Target, TargetTable } from "../../sources/source.ts";
 import type { PipeDestination } from "../../store/pipes.ts";
-import { findTable, sinksOf, type TableFacts } from "../tables.ts";
+import { type DestinationTableFacts, findTable, sinksOf } from "../tables.ts";
 import type { ServiceLink } from "./service-link.ts";
 import type { EngineSettings } from "./settings.ts";
 
@@ -40,7 +40,7 @@ export class Destination {
     if (target.kind === "owned") return await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
     if (this.#definition.managedTable === true) {
       await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
-      await this.#command(createTableSql(target, this.#definition));
+      await this.#command(createManagedTableSql(target, this.#definition));
       if (options.empty) await this.#command(`TRUNCATE TABLE ${tableName(database, target.table)}`);
     }
     await this.rememberTokens();
@@ -59,7 +59,7 @@ export class Destination {
     }
   }
 
-  async #remember(client: ClickHouseClient, target: TableFacts): Promise<void> {
+  async #remember(client: ClickHouseClient, target: DestinationTableFacts): Promise<void> {
     for (const sink of [target, ...(await sinksOf(client, target))]) {
       if (!needsWindow(sink)) continue;
       const name = tableName(sink.database, sink.name);
@@ -116,7 +116,7 @@ export class Destination {
   }
 }
 
-function needsWindow(table: TableFacts): boolean {
+function needsWindow(table: DestinationTableFacts): boolean {
   if (!table.engine.endsWith("MergeTree") || /^(Replicated|Shared)/.test(table.engine)) return false;
   return table.dedupWindow < dedupWindow;
 }
@@ -126,7 +126,7 @@ export function missingTable(database: string, table: string): AppError {
 }
 
 /** The statement that creates a managed table. The guard accepted types and expressions when the pipe was created. */
-export function createTableSql(table: TargetTable, definition: PipeDestination): string {
+export function createManagedTableSql(table: TargetTable, definition: PipeDestination): string {
   const { engine, sortingKey, partitionBy, primaryKey } = definition.tableDefinition ?? {};
   const columns = (definition.columns ?? []).map(({ name, type }) => `${identifier(name)} ${type}`).join(",\n");
   const type = engine?.type ?? "MergeTree";

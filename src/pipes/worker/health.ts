@@ -1,20 +1,20 @@
 /** Tracks how long something has been failing, and decides when the pipe gives up. */
 import type { Failure, FailureKind } from "../failures.ts";
 import { sentenceOf } from "../failures.ts";
-import type { Limits, WorkerStatus } from "../protocol.ts";
+import type { OutageLimits, WorkerStatus } from "../protocol.ts";
 
 /** The pipe cannot continue without intervention. The message is public. */
 export class PipeFailure extends Error {}
 
 export class Health {
-  readonly #limits: Limits;
+  readonly #limits: OutageLimits;
   readonly #tell: (status: WorkerStatus) => void;
   readonly #since = new Map<FailureKind, number>();
   readonly #warnings = new Map<string, string>();
   #isCopying = false;
   #told: string | undefined;
 
-  constructor(limits: Limits, tell: (status: WorkerStatus) => void) {
+  constructor(limits: OutageLimits, tell: (status: WorkerStatus) => void) {
     this.#limits = limits;
     this.#tell = tell;
   }

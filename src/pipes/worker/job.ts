@@ -1,9 +1,9 @@
 /** Runs one job from start to end: prepares the destination, opens the source, runs the batches. */
 import { createHash } from "node:crypto";
 import { sleep } from "../../lib/abort.ts";
+import { assignedWorker } from "../../lib/assign.ts";
 import { Backoff, retry } from "../../lib/backoff.ts";
 import { AppError } from "../../lib/errors.ts";
-import { shareOf } from "../../lib/share.ts";
 import type { Connector, NetworkContext, Query, Source, SourceContext } from "../../sources/source.ts";
 import type { Intent } from "../durable.ts";
 import { failureOf, isFinal, sentenceOf } from "../failures.ts";
@@ -89,7 +89,7 @@ async function runWithViewChecks(
       ownsTables: job.table.kind === "owned",
       limits: job.limits,
       worker: job.replica,
-      isMine: (intent: Intent) => shareOf(intent.lane, job.replica.count) === job.replica.index,
+      isMine: (intent: Intent) => assignedWorker(intent.lane, job.replica.count) === job.replica.index,
     },
     signal,
   );
@@ -176,7 +176,7 @@ function contextOf(
     settings: sourceSettings(job.settings),
     concurrency: concurrencyOf(job.settings, job.scaling),
     memoryGb: memoryGbOf(job.scaling),
-    sourceSilenceMs: job.limits.sourceSilenceMs,
+    sourceIdleTimeoutMs: job.limits.sourceIdleTimeoutMs,
     replica: job.replica,
     ledger: {
       marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),

@@ -6,7 +6,7 @@ import type { Batch, InsertFailure, Source } from "../../sources/source.ts";
 import { Health } from "./health.ts";
 import { Runner } from "./runner.ts";
 
-const limits = { sourceOutageMs: 60_000, sourceSilenceMs: 5_000, destinationOutageMs: 600, retryBaseMs: 1 };
+const limits = { sourceOutageMs: 60_000, sourceIdleTimeoutMs: 5_000, destinationOutageMs: 600, retryBaseMs: 1 };
 const summary = { readRows: 0, readBytes: 0, writtenRows: 1, writtenBytes: 0 };
 const inserts = ["a", "b", "c"].map((key) => ({ sql: key, key }));
 

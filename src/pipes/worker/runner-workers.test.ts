@@ -5,7 +5,7 @@ import type { Intent } from "../durable.ts";
 import { Health } from "./health.ts";
 import { Runner } from "./runner.ts";
 
-const limits = { sourceOutageMs: 60_000, sourceSilenceMs: 5_000, destinationOutageMs: 60_000, retryBaseMs: 1 };
+const limits = { sourceOutageMs: 60_000, sourceIdleTimeoutMs: 5_000, destinationOutageMs: 60_000, retryBaseMs: 1 };
 const insert = { sql: "INSERT INTO t SELECT 1" };
 
 function batchOf(id: string): Batch {

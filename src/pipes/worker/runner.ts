@@ -20,7 +20,7 @@ import {
 } from "../../sources/source.ts";
 import type { FrozenBatch, Intent } from "../durable.ts";
 import { type Failure, failureOf, isFinal, sentenceOf } from "../failures.ts";
-import type { Calls, Limits } from "../protocol.ts";
+import type { Calls, OutageLimits } from "../protocol.ts";
 import type { Destination } from "./destination.ts";
 import { type Health, PipeFailure } from "./health.ts";
 import { Lanes } from "./lanes.ts";
@@ -49,7 +49,7 @@ export type RunnerParts<D extends Durable = Durable> = {
   readonly concurrency: number;
   /** The source owns its tables, and can give one up while the others continue. */
   readonly ownsTables: boolean;
-  readonly limits: Limits;
+  readonly limits: OutageLimits;
   readonly worker: { readonly run: string; readonly index: number };
   /** True for the intents of earlier runs that this worker owns. */
   readonly isMine: (intent: Intent<D>) => boolean;

@@ -40,12 +40,12 @@ export class ServiceLink {
     clearTimeout(this.#linger);
     const opening = this.#current;
     this.#current = undefined;
-    if (opening !== undefined && opening.users === 0) this.#giveBack(opening);
+    if (opening !== undefined && opening.users === 0) this.#release(opening);
   }
 
   #leave(opening: Opening): void {
     if (this.#current === opening) this.#linger = setTimeout(() => this.close(), lingerMs);
-    else this.#giveBack(opening);
+    else this.#release(opening);
   }
 
   async #acquire() {
@@ -53,7 +53,7 @@ export class ServiceLink {
     return { lease, client: new ClickHouseClient(address) };
   }
 
-  #giveBack(opening: Opening): void {
+  #release(opening: Opening): void {
     opening.opened
       .then(async ({ lease, client }) => {
         client.close();

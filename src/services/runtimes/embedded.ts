@@ -84,14 +84,14 @@ export class EmbeddedRuntime implements ServiceRuntime {
       isCurrent: async ({ id, maxReplicaMemoryGb }) =>
         maxReplicaMemoryGb === service.maxReplicaMemoryGb && isDeepStrictEqual(await this.#usersOf(id), users),
       memoryGb: service.maxReplicaMemoryGb,
-      front: host.front,
+      forwardAddress: host.forwardAddress,
       version: host.version,
       ended: host.exited.then(sentenceOf),
-      handOver: host.handOver,
+      handoff: host.handoff,
       limitDisk: host.limitDisk,
       stop: async () => {
         // An engine that does not answer is stopped all the same.
-        await host.handOver.drain({ graceMs: drainGraceMs }).catch(() => {});
+        await host.handoff.drain({ graceMs: drainGraceMs }).catch(() => {});
         await host.stop(stopGraceMs);
         rmSync(pidFile, { force: true });
       },

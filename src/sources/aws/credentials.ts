@@ -3,7 +3,7 @@ import { Dialer } from "../../outgoing/dialer.ts";
 import { agentsOf } from "../../outgoing/http.ts";
 import type { NetworkContext } from "../source.ts";
 
-export type Credentials = {
+export type AwsCredentials = {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
@@ -25,7 +25,7 @@ export function credentialsOf(
   access: AwsAccess,
   region: string,
   network: NetworkContext,
-): (() => Promise<Credentials>) | undefined {
+): (() => Promise<AwsCredentials>) | undefined {
   if (access.accessKey !== undefined) {
     const { accessKeyId, secretKey } = access.accessKey;
     return async () => ({ accessKeyId, secretAccessKey: secretKey });
@@ -53,8 +53,10 @@ async function roleProvider(role: string | undefined, region: string, network: N
 /**
  * Caches credentials until ten minutes before they expire: an insert that begins with them can still finish with them.
  */
-function renewing(provider: () => Promise<Credentials & { readonly expiration?: Date }>): () => Promise<Credentials> {
-  let held: (Credentials & { readonly expiration?: Date }) | undefined;
+function renewing(
+  provider: () => Promise<AwsCredentials & { readonly expiration?: Date }>,
+): () => Promise<AwsCredentials> {
+  let held: (AwsCredentials & { readonly expiration?: Date }) | undefined;
   return async () => {
     const left = (held?.expiration?.getTime() ?? Number.POSITIVE_INFINITY) - Date.now();
     if (held === undefined || left < 600_000) held = await provider();

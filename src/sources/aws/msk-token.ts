@@ -5,7 +5,7 @@
 import { createHash, createHmac, type Hash, type Hmac } from "node:crypto";
 import { AppError } from "../../lib/errors.ts";
 import type { NetworkContext } from "../source.ts";
-import { type AwsAccess, type Credentials, credentialsOf } from "./credentials.ts";
+import { type AwsAccess, type AwsCredentials, credentialsOf } from "./credentials.ts";
 
 const validSeconds = 900;
 
@@ -20,7 +20,7 @@ export function regionOfBroker(host: string): string | undefined {
  */
 export function mskTokens(access: AwsAccess, hosts: readonly string[], network: NetworkContext): () => Promise<string> {
   const named = hosts.map(regionOfBroker).find((region) => region !== undefined);
-  let credentials: (() => Promise<Credentials>) | undefined;
+  let credentials: (() => Promise<AwsCredentials>) | undefined;
   return async () => {
     const region = named ?? (await machineRegion());
     credentials ??= credentialsOf(access, region, network);
@@ -30,7 +30,7 @@ export function mskTokens(access: AwsAccess, hosts: readonly string[], network: 
 }
 
 /** The signed URL as base64url. */
-export async function mskToken(region: string, credentials: Credentials, now = new Date()): Promise<string> {
+export async function mskToken(region: string, credentials: AwsCredentials, now = new Date()): Promise<string> {
   const { SignatureV4 } = await import("@smithy/signature-v4");
   const hostname = `kafka.${region}.amazonaws.com`;
   const signer = new SignatureV4({
@@ -68,7 +68,7 @@ async function machineRegion(): Promise<string> {
   }
 }
 
-async function orUnauthorized(credentials: () => Promise<Credentials>): Promise<Credentials> {
+async function orUnauthorized(credentials: () => Promise<AwsCredentials>): Promise<AwsCredentials> {
   try {
     return await credentials();
   } catch (error) {

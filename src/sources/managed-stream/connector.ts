@@ -3,7 +3,7 @@ import { AppError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
 import { defineConnector } from "../define-connector.ts";
 import { requireTable } from "../destination.ts";
-import { rowsOf } from "../messages/formats/rows.ts";
+import { messageFormatOf } from "../messages/formats/rows.ts";
 import { batchLimits } from "../messages/limits.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
 import { checkSamples, describeSamples } from "../messages/samples.ts";
@@ -12,8 +12,8 @@ import { KinesisStream } from "./client/client.ts";
 import type { KinesisDurable } from "./durable.ts";
 import type { ManagedStreamConfig } from "./kind.ts";
 import { consumerOf } from "./reading/fan-out.ts";
-import { patiently } from "./reading/polling.ts";
-import { messagesOf, type StreamMessage, unpackedOnly, virtualColumns } from "./records/message.ts";
+import { withThrottleRetries } from "./reading/polling.ts";
+import { kinesisVirtualColumns, messagesOf, type StreamMessage, unpackedOnly } from "./records/message.ts";
 import { StreamSource } from "./source.ts";
 import { type ShardFacts, type StreamApi, StreamError } from "./stream.ts";
 
@@ -21,11 +21,11 @@ const sampleMessages = 100;
 /** Maximum number of calls for samples: streams with many empty shards are not searched completely. */
 const sampleCalls = 20;
 
-export const connector = defineConnector<ManagedStreamConfig>({
+export const managedStreamConnector = defineConnector<ManagedStreamConfig>({
   async check(config: ManagedStreamConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
     const destination = requireTable(options.destination);
-    const { format, registry } = await rowsOf<StreamMessage>(config, registryDialer(options.network));
-    planRows(destination, format, virtualColumns(config.streamName));
+    const { format, registry } = await messageFormatOf<StreamMessage>(config, registryDialer(options.network));
+    planRows(destination, format, kinesisVirtualColumns(config.streamName));
     await withStream(config, options.network, async (api) => {
       const { shards } = await asked(() => api.shards(signal), signal);
       await registry?.check();
@@ -44,8 +44,12 @@ export const connector = defineConnector<ManagedStreamConfig>({
 
   async open(config: ManagedStreamConfig, context: SourceContext<KinesisDurable>) {
     const { network } = context;
-    const rows = await rowsOf<StreamMessage>(config, registryDialer(network));
-    const plan = planRows(requireTable(context.destination.target), rows.format, virtualColumns(config.streamName));
+    const rows = await messageFormatOf<StreamMessage>(config, registryDialer(network));
+    const plan = planRows(
+      requireTable(context.destination.target),
+      rows.format,
+      kinesisVirtualColumns(config.streamName),
+    );
     return new StreamSource({
       config,
       context,
@@ -90,7 +94,7 @@ async function withStream<T>(
 }
 
 async function asked<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  const answer = await patiently(work, signal).catch((error: unknown) => {
+  const answer = await withThrottleRetries(work, signal).catch((error: unknown) => {
     if (!(error instanceof StreamError)) throw error;
     throw new AppError("SOURCE_UNREACHABLE", "The stream changed while it was looked at; try again.", { cause: error });
   });
@@ -119,10 +123,10 @@ async function samplesOf(
       iterator = page.behindMs > 0 ? page.next : undefined;
     }
   }
-  const rows = await rowsOf<StreamMessage>(config, registryDialer(network));
+  const rows = await messageFormatOf<StreamMessage>(config, registryDialer(network));
   return {
     format: rows.format,
-    virtualColumns: virtualColumns(config.streamName),
+    virtualColumns: kinesisVirtualColumns(config.streamName),
     encoder: (plan: RowPlan<StreamMessage>) => unpackedOnly(rows.encoder(plan)),
     messages: messages.slice(0, sampleMessages),
     origin: `stream ${config.streamName}`,

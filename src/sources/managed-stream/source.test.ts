@@ -13,10 +13,10 @@ import { JsonRows } from "../messages/formats/json-rows.ts";
 import { type BatchLimits, batchLimits } from "../messages/limits.ts";
 import { planRows } from "../messages/plan.ts";
 import type { RejectedRecord, Batch as SourceBatch } from "../source.ts";
-import { connector } from "./connector.ts";
+import { managedStreamConnector } from "./connector.ts";
 import { durable, type KinesisDurable } from "./durable.ts";
-import { finishedMark } from "./reading/lineage.ts";
-import { messagesOf, virtualColumns } from "./records/message.ts";
+import { finishedMark } from "./reading/shard-lineage.ts";
+import { kinesisVirtualColumns, messagesOf } from "./records/message.ts";
 import { StreamSource } from "./source.ts";
 
 type Batch = SourceBatch<KinesisDurable>;
@@ -34,7 +34,7 @@ function sourceOf(api: MemoryStream, limits: Partial<BatchLimits> = {}, context:
     context: testContext(context),
     api,
     fanOut: undefined,
-    encoder: new JsonRows(planRows(testDestination, "JSONEachRow", virtualColumns("s"))),
+    encoder: new JsonRows(planRows(testDestination, "JSONEachRow", kinesisVirtualColumns("s"))),
     limits: { ...batchLimits(1, 10), ...limits },
   });
 }
@@ -171,7 +171,7 @@ describe("an answer that refuses", () => {
     const accessKey = { accessKeyId: "AKIA", secretKey: "very-secret" };
     const asked = { validateSamples: false, destination: testDestination, query: async () => [], isExisting: false };
     const options = { ...asked, network: anyNetwork };
-    const failure = await connector
+    const failure = await managedStreamConnector
       .check({ ...config, endpoint, accessKey }, options, AbortSignal.timeout(9_000))
       .catch((thrown: { code: string; message: string }) => thrown);
     server.closeAllConnections();

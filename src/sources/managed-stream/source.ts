@@ -4,28 +4,28 @@
  * shard as finished: only then are its children begun, by whichever replica owns them.
  */
 import { childOf } from "../../lib/abort.ts";
-import { shareOf } from "../../lib/share.ts";
+import { assignedWorker } from "../../lib/assign.ts";
 import { marks } from "../marks.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
 import { type BatchStart, type Closed, LaneBatches } from "../messages/lane-batches.ts";
 import type { BatchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
-import { answerRefusal, byReason, type Refused, refusedOf } from "../messages/refusals.ts";
+import { byReason, decideRefusal, type Refused, refusedOf } from "../messages/refusals.ts";
 import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
 import type { KinesisDurable, RangeReplay } from "./durable.ts";
 import type { ManagedStreamConfig } from "./kind.ts";
-import { finished, finishedMark } from "./reading/lineage.ts";
 import { readRange } from "./reading/polling.ts";
 import { isWithin, rangeText, sequenceOf } from "./reading/position.ts";
+import { finished, finishedMark } from "./reading/shard-lineage.ts";
 import { Shards, shardEnd } from "./reading/shards.ts";
-import { type Start, startOf } from "./reading/start.ts";
+import { frozenStart, type ShardStart } from "./reading/start.ts";
 import { maxMessageBytes, messagesOf, type StreamMessage } from "./records/message.ts";
 import { type FanOutApi, type StreamApi, StreamError } from "./stream.ts";
 
 type Batch = SourceBatch<KinesisDurable>;
 type Context = SourceContext<KinesisDurable>;
 
-export type SourceParts = {
+export type StreamSourceParts = {
   readonly config: ManagedStreamConfig;
   readonly context: Context;
   readonly api: StreamApi;
@@ -35,24 +35,24 @@ export type SourceParts = {
 };
 
 export class StreamSource implements Source<KinesisDurable> {
-  readonly #parts: SourceParts;
+  readonly #parts: StreamSourceParts;
   /** Rows of the batches in progress, which are searched when one is refused. */
   readonly #messages = new WeakMap<Batch, MessageBatch<StreamMessage>>();
-  #start: Start | undefined;
+  #start: ShardStart | undefined;
   #batches: LaneBatches<StreamMessage> | undefined;
   #shards: Shards | undefined;
 
-  constructor(parts: SourceParts) {
+  constructor(parts: StreamSourceParts) {
     this.#parts = parts;
   }
 
   async *read(checkpoints: ReadonlyMap<string, string>, signal: AbortSignal): AsyncIterable<Batch> {
     const { context, config, api, fanOut, encoder, limits } = this.#parts;
-    this.#start ??= await startOf(config, context, api, signal);
+    this.#start ??= await frozenStart(config, context, api, signal);
     if (this.#start === undefined) return;
     using reading = childOf(signal);
     const batches = new LaneBatches<StreamMessage>(limits, (shard, start) => this.#newBatch(shard, start));
-    const mine = (shard: string) => shareOf(shard, context.replica.count) === context.replica.index;
+    const mine = (shard: string) => assignedWorker(shard, context.replica.count) === context.replica.index;
     const shards = new Shards(
       { config, context, api, fanOut, encoder, batches, start: this.#start, checkpoints, mine },
       reading.signal,
@@ -79,7 +79,7 @@ export class StreamSource implements Source<KinesisDurable> {
     const messages = this.#messages.get(batch);
     if (messages === undefined || "end" in saved) return [];
     const { encoder, context } = this.#parts;
-    const answer = await answerRefusal(
+    const answer = await decideRefusal(
       messages,
       encoder.plan,
       refusedOf(saved.refused),

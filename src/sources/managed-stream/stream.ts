@@ -24,7 +24,7 @@ export type StartAt =
   | { readonly from: "at" | "after"; readonly sequence: string };
 
 /** One response of a shard. */
-export type Fetched = {
+export type FetchedRecords = {
   readonly records: readonly StreamRecord[];
   /** The lag of the response behind the end of the shard, in ms. */
   readonly behindMs: number;
@@ -32,10 +32,10 @@ export type Fetched = {
   readonly ended: boolean;
 };
 
-export type Page = Fetched & { readonly next: string | undefined };
+export type Page = FetchedRecords & { readonly next: string | undefined };
 
 /** One event of a subscription. */
-export type Pushed = Fetched & {
+export type Pushed = FetchedRecords & {
   /** Position of the subscription, also when nothing arrived. */
   readonly continuation: string | undefined;
 };

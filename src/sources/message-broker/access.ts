@@ -8,7 +8,7 @@ import type { Login } from "./protocol/login.ts";
 
 export type BrokerAddress = { readonly host: string; readonly port: number };
 
-export type Access = {
+export type BrokerAccess = {
   readonly brokers: readonly BrokerAddress[];
   /** Opens connections to these brokers and to those that the cluster names. */
   readonly dialer: Dialer;
@@ -32,7 +32,7 @@ const addressForm =
   /^(?:(PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL):\/\/)?(\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+)(?::(\d{1,5}))?$/;
 
 /** Throws SOURCE_INVALID for what cannot be parsed or is not available. */
-export function accessOf(config: MessageBrokerConfig, network: NetworkContext): Access {
+export function brokerAccessOf(config: MessageBrokerConfig, network: NetworkContext): BrokerAccess {
   const parts = listOf(config.brokers).map((text) => {
     const match = addressForm.exec(text);
     const port = Number(match?.[3] ?? defaultPort);

@@ -28,7 +28,7 @@ export type FetchRequest = PartitionName & {
   readonly bytes?: number;
 };
 
-export type Fetched = PartitionName & {
+export type FetchedPartition = PartitionName & {
   /** Error code of the protocol; 0 means success. */
   readonly errorCode: number;
   /** Offsets below are committed and can be read. */
@@ -67,7 +67,7 @@ export interface BrokerClient {
     wanted: readonly FetchRequest[],
     maxWaitMs: number,
     memory?: AnswerMemory,
-  ): Promise<readonly Fetched[]>;
+  ): Promise<readonly FetchedPartition[]>;
   /**
    * Commits the group's offsets, as a member, or as a consumer without membership, which a group with members refuses.
    */

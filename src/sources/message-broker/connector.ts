@@ -3,15 +3,15 @@ import { AppError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
 import { defineConnector } from "../define-connector.ts";
 import { requireTable } from "../destination.ts";
-import { rowsOf } from "../messages/formats/rows.ts";
+import { messageFormatOf } from "../messages/formats/rows.ts";
 import { planRows } from "../messages/plan.ts";
 import { checkSamples, describeSamples, type Samples } from "../messages/samples.ts";
 import type { CheckOptions, DiscoverOptions, FoundField, NetworkContext, SourceContext } from "../source.ts";
-import { accessOf, topicsOf } from "./access.ts";
+import { brokerAccessOf, topicsOf } from "./access.ts";
 import type { BrokerClient } from "./broker-client.ts";
 import type { KafkaDurable } from "./durable.ts";
 import { unknownTopic } from "./failures.ts";
-import { virtualColumns } from "./format.ts";
+import { kafkaVirtualColumns } from "./format.ts";
 import { Membership } from "./group/membership.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import { KafkaClient } from "./protocol/kafka-client.ts";
@@ -22,12 +22,12 @@ const sampleMessages = 100;
 /** Samples begin this many offsets before the end of a partition. */
 const sampleDepth = 200;
 
-export const connector = defineConnector<MessageBrokerConfig>({
+export const messageBrokerConnector = defineConnector<MessageBrokerConfig>({
   async check(config: MessageBrokerConfig, options: CheckOptions): Promise<void> {
     const destination = requireTable(options.destination);
     const { network } = options;
-    const rows = await rowsOf<KafkaMessage>(config, registryDialer(network));
-    planRows(destination, rows.format, virtualColumns);
+    const rows = await messageFormatOf<KafkaMessage>(config, registryDialer(network));
+    planRows(destination, rows.format, kafkaVirtualColumns);
     await withClient(config, network, "check", async (client) => {
       await requireTopics(config, client);
       await rows.registry?.check();
@@ -39,11 +39,11 @@ export const connector = defineConnector<MessageBrokerConfig>({
 
   async open(config: MessageBrokerConfig, context: SourceContext<KafkaDurable>) {
     const { pipeId, replica, network } = context;
-    const access = accessOf(config, network);
+    const access = brokerAccessOf(config, network);
     const client = new KafkaClient(access, `millrace-${pipeId}-${replica.index}`);
     const join = (group: string, onRebalance: (count: number) => void) =>
       new Membership({ access, group, topics: topicsOf(config), pipeId, replica, onRebalance });
-    const rows = await rowsOf<KafkaMessage>(config, registryDialer(network));
+    const rows = await messageFormatOf<KafkaMessage>(config, registryDialer(network));
     return new KafkaSource({ config, context, client, rows, join });
   },
 
@@ -65,7 +65,7 @@ async function withClient<T>(
   purpose: string,
   work: (client: BrokerClient) => Promise<T>,
 ): Promise<T> {
-  const client = new KafkaClient(accessOf(config, network), `millrace-${purpose}`);
+  const client = new KafkaClient(brokerAccessOf(config, network), `millrace-${purpose}`);
   try {
     return await work(client);
   } finally {
@@ -111,7 +111,7 @@ async function samplesOf(
       }
     }
   }
-  const rows = await rowsOf<KafkaMessage>(config, registryDialer(network));
+  const rows = await messageFormatOf<KafkaMessage>(config, registryDialer(network));
   const origin = names.length === 1 ? `topic "${names[0]}"` : `topics ${names.map((name) => `"${name}"`).join(", ")}`;
-  return { format: rows.format, virtualColumns, encoder: rows.encoder, messages, origin };
+  return { format: rows.format, virtualColumns: kafkaVirtualColumns, encoder: rows.encoder, messages, origin };
 }

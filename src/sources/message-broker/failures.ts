@@ -55,7 +55,7 @@ export function unauthorized(what: string): AppError {
 }
 
 /** Converts client errors into one SOURCE_* error; an internal error stays as it is. */
-export function sourceError(error: unknown): Error {
+export function brokerSourceError(error: unknown): Error {
   if (error instanceof AppError || error instanceof TypeError || error instanceof RangeError) return error;
   const links = linksOf(error);
   // Errors of our own login code are wrapped by the client.

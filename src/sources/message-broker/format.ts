@@ -2,7 +2,7 @@
 import type { VirtualColumns } from "../messages/message.ts";
 import { headersOf, type KafkaMessage } from "./protocol/records.ts";
 
-export const virtualColumns: VirtualColumns<KafkaMessage> = {
+export const kafkaVirtualColumns: VirtualColumns<KafkaMessage> = {
   _key: {
     kind: "text",
     read: (message) => message.bytes.subarray(message.keyStart, Math.max(message.keyStart, message.keyEnd)),

@@ -3,15 +3,15 @@
  * lanes as long as there is room. It stops at the first permanent failure.
  */
 import { abortable, sleep } from "../../lib/abort.ts";
+import { assignedWorker } from "../../lib/assign.ts";
 import { AppError } from "../../lib/errors.ts";
-import { shareOf } from "../../lib/share.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
 import type { LaneBatches } from "../messages/lane-batches.ts";
 import type { SourceContext } from "../source.ts";
 import {
   AnswerMemory,
   type BrokerClient,
-  type Fetched,
+  type FetchedPartition,
   fetchBytes,
   isSameTopic,
   noTopicId,
@@ -45,7 +45,7 @@ export type Partition = {
   busy: number;
 };
 
-type Asked = { readonly partitions: readonly Partition[]; readonly answer: Promise<readonly Fetched[]> };
+type Asked = { readonly partitions: readonly Partition[]; readonly answer: Promise<readonly FetchedPartition[]> };
 
 export type ReaderParts = {
   readonly client: BrokerClient;
@@ -133,7 +133,7 @@ export class PartitionReader {
     const fresh: { lane: string; partition: number; leader: number }[] = [];
     for (const { partition, leader } of topic.partitions) {
       const lane = laneOf(topic.name, partition);
-      if (shareOf(lane, count) !== index) continue;
+      if (assignedWorker(lane, count) !== index) continue;
       const known = this.#partitions.get(lane);
       if (known === undefined) fresh.push({ lane, partition, leader });
       else if (isSameTopic(known.topicId, topic.id)) {
@@ -205,7 +205,7 @@ export class PartitionReader {
   }
 
   /** Requests what follows the current response; undefined when there is no room for more. */
-  #ask(broker: number, inHand: readonly Fetched[], memory: AnswerMemory): Asked | undefined {
+  #ask(broker: number, inHand: readonly FetchedPartition[], memory: AnswerMemory): Asked | undefined {
     const { client, batches } = this.#parts;
     const goingOn = new Set<Partition>();
     for (const { topic, partition: number, errorCode, records } of inHand) {
@@ -235,7 +235,7 @@ export class PartitionReader {
     return { partitions, answer };
   }
 
-  async #take(fetched: Fetched): Promise<void> {
+  async #take(fetched: FetchedPartition): Promise<void> {
     const partition = this.partition(laneOf(fetched.topic, fetched.partition));
     if (fetched.errorCode === kafkaCodes.OFFSET_OUT_OF_RANGE) return await this.#outOfRange(partition);
     if (isPassing(fetched.errorCode)) {

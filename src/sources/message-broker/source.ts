@@ -7,18 +7,18 @@ import { abortable, childOf, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import { requireTable } from "../destination.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
-import type { Rows } from "../messages/formats/rows.ts";
+import type { MessageFormat } from "../messages/formats/rows.ts";
 import { type BatchStart, type Closed, LaneBatches } from "../messages/lane-batches.ts";
 import { type BatchLimits, batchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
-import { answerRefusal, byReason, type Refused, refusedOf } from "../messages/refusals.ts";
+import { byReason, decideRefusal, type Refused, refusedOf } from "../messages/refusals.ts";
 import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
 import { topicsOf } from "./access.ts";
 import { type BrokerClient, isSameTopic } from "./broker-client.ts";
 import type { Checkpoint, KafkaDurable, Range } from "./durable.ts";
 import { failureOfPartition, unknownTopic } from "./failures.ts";
-import { virtualColumns } from "./format.ts";
+import { kafkaVirtualColumns } from "./format.ts";
 import { GroupOffsets } from "./group/group.ts";
 import type { Membership } from "./group/membership.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
@@ -39,7 +39,7 @@ export type KafkaSourceParts = {
   readonly config: MessageBrokerConfig;
   readonly context: Context;
   readonly client: BrokerClient;
-  readonly rows: Rows<KafkaMessage>;
+  readonly rows: MessageFormat<KafkaMessage>;
   /** Joins the replica to the consumer group. */
   readonly join: (group: string, onRebalance: (count: number) => void) => Pick<Membership, "identity" | "leave">;
 };
@@ -63,7 +63,7 @@ export class KafkaSource implements Source<KafkaDurable> {
     this.#config = config;
     this.#context = context;
     this.#client = client;
-    this.#plan = planRows(requireTable(context.destination.target), rows.format, virtualColumns);
+    this.#plan = planRows(requireTable(context.destination.target), rows.format, kafkaVirtualColumns);
     this.#encoder = rows.encoder(this.#plan);
     this.#limits = batchLimits(context.memoryGb, Number(context.settings.streaming_max_insert_wait_ms));
     this.#lag = new Lag((gauges) => context.progress.report(gauges));
@@ -118,7 +118,7 @@ export class KafkaSource implements Source<KafkaDurable> {
     const made = this.#made.get(batch);
     if (made === undefined) return [];
     const before = refusedOf(range.refused);
-    const answer = await answerRefusal(made, this.#plan, before, failure, this.#context.destination.query);
+    const answer = await decideRefusal(made, this.#plan, before, failure, this.#context.destination.query);
     if (answer.kind === "stop") return [];
     if (answer.kind === "without") {
       const continues = batch.continues ?? batch.id;

@@ -7,7 +7,7 @@ import { isDataError } from "../../clickhouse/error-codes.ts";
 import type { InsertFailure, Query } from "../source.ts";
 import { rowOf, shortMessage } from "./engine-message.ts";
 import { closesRightAway } from "./formats/json-object.ts";
-import type { Message, Position } from "./message.ts";
+import type { Position, SourceMessage } from "./message.ts";
 import type { Group, MessageBatch } from "./message-batch.ts";
 import type { RowPlan } from "./plan.ts";
 import { listUnreadable, readAll, rowNumber } from "./probe.ts";
@@ -19,7 +19,7 @@ const pieceBytes = 2_000_000;
 const generalMessage = "The engine cannot read this message as the columns of the pipe ask for.";
 
 /** Reason by position; empty when every row can be read, so that the rows were not the cause. */
-export async function findBadMessages<M extends Message>(
+export async function findBadMessages<M extends SourceMessage>(
   batch: MessageBatch<M>,
   plan: RowPlan<M>,
   failure: InsertFailure,
@@ -44,7 +44,7 @@ export async function findBadMessages<M extends Message>(
   return found;
 }
 
-class Look<M extends Message> {
+class Look<M extends SourceMessage> {
   readonly #plan: RowPlan<M>;
   readonly #query: Query;
 

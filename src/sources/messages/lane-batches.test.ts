@@ -2,22 +2,22 @@ import { expect, test } from "vitest";
 import { JsonRows } from "./formats/json-rows.ts";
 import { LaneBatches } from "./lane-batches.ts";
 import { batchLimits } from "./limits.ts";
-import type { Message } from "./message.ts";
+import type { SourceMessage } from "./message.ts";
 import { MessageBatch } from "./message-batch.ts";
 import { planRows } from "./plan.ts";
 
 const columns = [{ name: "a", type: "String", sourceField: "a" }];
-const encoder = new JsonRows<Message>(planRows({ database: "d", table: "t", columns }, "JSONEachRow", {}));
+const encoder = new JsonRows<SourceMessage>(planRows({ database: "d", table: "t", columns }, "JSONEachRow", {}));
 const endless = new AbortController().signal;
 
 function lanes(limits: Partial<ReturnType<typeof batchLimits>>) {
-  return new LaneBatches<Message>(
+  return new LaneBatches<SourceMessage>(
     { ...batchLimits(1, 60_000), ...limits },
     (origin, start) => new MessageBatch({ encoder, origin, maxMessageBytes: 2e6, ...start }),
   );
 }
 
-function put(batches: LaneBatches<Message>, lane: string, from: number, to: number) {
+function put(batches: LaneBatches<SourceMessage>, lane: string, from: number, to: number) {
   for (let position = from; position < to; position += 1) {
     const bytes = Buffer.from(`{"a":"${position}"}`);
     batches.add(lane, { bytes, start: 0, end: bytes.length, position }, position + 1);
@@ -65,7 +65,7 @@ test("a new lane does not wait for more than the source had at once; later its b
 
 test("memory is made for a full batch while the source has more, and for small ones when it has not", async () => {
   const guesses: number[] = [];
-  const batches = new LaneBatches<Message>({ ...batchLimits(1, 20), maxRows: 400 }, (origin, start) => {
+  const batches = new LaneBatches<SourceMessage>({ ...batchLimits(1, 20), maxRows: 400 }, (origin, start) => {
     guesses.push(start.expectedBytes);
     return new MessageBatch({ encoder, origin, maxMessageBytes: 2e6, ...start });
   });

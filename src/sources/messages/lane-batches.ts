@@ -5,7 +5,7 @@
  */
 import { childOf, sleep } from "../../lib/abort.ts";
 import type { BatchLimits } from "./limits.ts";
-import type { Message, Position } from "./message.ts";
+import type { Position, SourceMessage } from "./message.ts";
 import type { MessageBatch } from "./message-batch.ts";
 import { type RowMemory, RowPool } from "./row-memory.ts";
 
@@ -14,7 +14,7 @@ import { type RowMemory, RowPool } from "./row-memory.ts";
  */
 const firstPart = 0.25;
 
-type Lane<M extends Message> = {
+type Lane<M extends SourceMessage> = {
   readonly name: string;
   open: { readonly batch: MessageBatch<M>; readonly since: number } | undefined;
   /** Full batches, oldest first. */
@@ -32,13 +32,13 @@ type Lane<M extends Message> = {
 export type BatchStart = { readonly expectedBytes: number; readonly memory: RowMemory };
 
 /** A batch that accepts no more messages, and the position after it. */
-export type Closed<M extends Message> = {
+export type Closed<M extends SourceMessage> = {
   readonly lane: string;
   readonly batch: MessageBatch<M>;
   readonly next: Position;
 };
 
-export class LaneBatches<M extends Message> {
+export class LaneBatches<M extends SourceMessage> {
   readonly #limits: BatchLimits;
   readonly #open: (lane: string, start: BatchStart) => MessageBatch<M>;
   readonly #memory = new RowPool();

@@ -5,17 +5,17 @@
 import { isUtf8 } from "node:buffer";
 import type { Insert, RejectedRecord } from "../source.ts";
 import type { RowEncoder, RowGroup } from "./formats/encoder.ts";
-import { hasPayload, type Message, type Position } from "./message.ts";
+import { hasPayload, type Position, type SourceMessage } from "./message.ts";
 import type { RowMemory } from "./row-memory.ts";
-import { RowWriter } from "./row-writer.ts";
+import { MessageRowWriter } from "./row-writer.ts";
 
 /** Bytes of a rejected message that are kept: more for the first ones of a batch. */
 const rawBytes = { first: 65_536, further: 1_000 };
 const generous = 100;
 
-export type Group = { readonly group: RowGroup; readonly rows: RowWriter; readonly positions: Position[] };
+export type Group = { readonly group: RowGroup; readonly rows: MessageRowWriter; readonly positions: Position[] };
 
-export type MessageBatchOptions<M extends Message> = {
+export type MessageBatchOptions<M extends SourceMessage> = {
   readonly encoder: RowEncoder<M>;
   /** Names the lane in the error table. */
   readonly origin: string;
@@ -30,7 +30,7 @@ export type MessageBatchOptions<M extends Message> = {
 /** Memory of a row besides its bytes: its offset and its position. */
 const perRowBytes = 16;
 
-export class MessageBatch<M extends Message> {
+export class MessageBatch<M extends SourceMessage> {
   readonly #options: MessageBatchOptions<M>;
   readonly #groups = new Map<string, Group>();
   readonly rejected: RejectedRecord[] = [];
@@ -118,7 +118,7 @@ export class MessageBatch<M extends Message> {
     let entry = this.#groups.get(group.key);
     if (entry === undefined) {
       const { expectedBytes, memory } = this.#options;
-      const rows = new RowWriter(this.#groups.size === 0 ? expectedBytes : 0, memory);
+      const rows = new MessageRowWriter(this.#groups.size === 0 ? expectedBytes : 0, memory);
       entry = { group, rows, positions: [] };
       this.#groups.set(group.key, entry);
     }
@@ -139,7 +139,7 @@ export class MessageBatch<M extends Message> {
   }
 }
 
-export function contentOf(group: RowGroup, rows: RowWriter): Buffer {
+export function contentOf(group: RowGroup, rows: MessageRowWriter): Buffer {
   return group.head.length === 0 ? rows.content() : Buffer.concat([group.head, rows.content()]);
 }
 

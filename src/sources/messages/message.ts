@@ -3,7 +3,7 @@
 export type Position = number | string;
 
 /** A message as a view into the received bytes. Connectors may reuse one object for all messages. */
-export type Message = {
+export type SourceMessage = {
   /** The payload is `bytes[start, end)`; `end` below `start` means that there is none (a tombstone). */
   bytes: Buffer;
   start: number;
@@ -13,7 +13,7 @@ export type Message = {
 };
 
 /** A column supplied by the connector and not by the payload, such as `_key`. */
-export type VirtualColumn<M extends Message> =
+export type VirtualColumn<M extends SourceMessage> =
   | { readonly kind: "text"; read(message: M): Buffer | string }
   | { readonly kind: "texts"; read(message: M): readonly (Buffer | string)[] }
   | { readonly kind: "pairs"; read(message: M): readonly (readonly [Buffer | string, Buffer | string])[] }
@@ -23,8 +23,8 @@ export type VirtualColumn<M extends Message> =
   | { readonly kind: "millis"; read(message: M): number };
 
 /** By the name that mappings use. */
-export type VirtualColumns<M extends Message> = Readonly<Record<string, VirtualColumn<M>>>;
+export type VirtualColumns<M extends SourceMessage> = Readonly<Record<string, VirtualColumn<M>>>;
 
-export function hasPayload(message: Message): boolean {
+export function hasPayload(message: SourceMessage): boolean {
   return message.end > message.start;
 }

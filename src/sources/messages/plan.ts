@@ -5,15 +5,15 @@
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { DestinationColumn, TargetTable } from "../source.ts";
-import type { Message, VirtualColumn, VirtualColumns } from "./message.ts";
+import type { SourceMessage, VirtualColumn, VirtualColumns } from "./message.ts";
 import { conflictingPaths, type Declared, planPaths } from "./paths.ts";
 
 export type RowFormat = "JSONEachRow" | "Avro";
 
 /** A virtual column that a mapping reads, with its name in the rows that are sent to the engine. */
-export type UsedVirtual<M extends Message> = { readonly field: string; readonly column: VirtualColumn<M> };
+export type UsedVirtual<M extends SourceMessage> = { readonly field: string; readonly column: VirtualColumn<M> };
 
-export type RowPlan<M extends Message> = {
+export type RowPlan<M extends SourceMessage> = {
   readonly format: RowFormat;
   readonly sql: string;
   readonly settings: Readonly<Record<string, string | number>>;
@@ -35,7 +35,7 @@ const structureTypes = {
   millis: "Int64",
 } as const;
 
-export function planRows<M extends Message>(
+export function planRows<M extends SourceMessage>(
   destination: TargetTable,
   format: RowFormat,
   virtualColumns: VirtualColumns<M>,
@@ -67,7 +67,7 @@ export function planRows<M extends Message>(
   return {
     format,
     sql: insertSql(destination, format, structure, expressions),
-    settings: { ...oneBlock, ...formatSettings(format) },
+    settings: { ...oneBlock, ...messageFormatSettings(format) },
     virtuals,
     structure,
     expressions,
@@ -103,7 +103,7 @@ const oneBlock = {
 };
 
 /** Settings of every pipe: unknown fields are ignored, missing ones and nulls become the type's zero value. */
-export function formatSettings(format: RowFormat): Record<string, string | number> {
+export function messageFormatSettings(format: RowFormat): Record<string, string | number> {
   const common = {
     input_format_null_as_default: 1,
     input_format_defaults_for_omitted_fields: 0,

@@ -1,6 +1,6 @@
 /** Asks the engine whether it can read rows, without inserting anything. */
 import { identifier, literal } from "../../clickhouse/sql.ts";
-import type { Message } from "./message.ts";
+import type { SourceMessage } from "./message.ts";
 import { type RowPlan, structureText } from "./plan.ts";
 
 const statementBytes = 512 * 2 ** 20;
@@ -10,7 +10,7 @@ export const rowNumber = "__millrace_row_number";
 export type ProbeStatement = { readonly sql: string; readonly settings: Record<string, string | number> };
 
 /** Reads the content and computes every column; fails as the insert would. */
-export function readAll<M extends Message>(plan: RowPlan<M>, content: Buffer): ProbeStatement {
+export function readAll<M extends SourceMessage>(plan: RowPlan<M>, content: Buffer): ProbeStatement {
   const table = formatCall(plan.format, structureText(plan.structure), content);
   const every = plan.expressions.length === 0 ? "1" : plan.expressions.join(", ");
   return {
@@ -20,7 +20,7 @@ export function readAll<M extends Message>(plan: RowPlan<M>, content: Buffer): P
 }
 
 /** The numbers of unreadable rows among JSON rows numbered 1 to `rows`, each on its own line. */
-export function listUnreadable<M extends Message>(plan: RowPlan<M>, lines: Buffer, rows: number): ProbeStatement {
+export function listUnreadable<M extends SourceMessage>(plan: RowPlan<M>, lines: Buffer, rows: number): ProbeStatement {
   const structure = [{ name: rowNumber, type: "UInt32" }, ...plan.structure];
   const table = formatCall("JSONEachRow", structureText(structure), lines);
   const fields = structure.map(({ name }) => identifier(name)).join(", ");

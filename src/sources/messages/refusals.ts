@@ -2,14 +2,14 @@
 import type { InsertFailure, Query } from "../source.ts";
 import { findBadMessages } from "./bad-rows.ts";
 import { shortMessage } from "./engine-message.ts";
-import type { Message, Position } from "./message.ts";
+import type { Position, SourceMessage } from "./message.ts";
 import type { MessageBatch } from "./message-batch.ts";
 import type { RowPlan } from "./plan.ts";
 
 /** Reason by position. */
 export type Refused = ReadonlyMap<Position, string>;
 
-export type Answer =
+export type RefusalDecision =
   /** The same batch without these messages; it continues under the refused one's token. */
   | { readonly kind: "without"; readonly refused: Refused }
   /** Two batches with tokens of their own; the first ends with `lastOfFirst`. */
@@ -17,13 +17,13 @@ export type Answer =
   /** The messages are not the cause. */
   | { readonly kind: "stop" };
 
-export async function answerRefusal<M extends Message>(
+export async function decideRefusal<M extends SourceMessage>(
   batch: MessageBatch<M>,
   plan: RowPlan<M>,
   before: Refused,
   failure: InsertFailure,
   query: Query,
-): Promise<Answer> {
+): Promise<RefusalDecision> {
   const found = await findBadMessages(batch, plan, failure, before.size > 0, query);
   if (found.size > 0) return { kind: "without", refused: new Map([...before, ...found]) };
   // With a failing view, rows may already be in the table, and with several schemas, rows of an earlier one are: other

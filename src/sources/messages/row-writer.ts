@@ -6,7 +6,7 @@ const initialRows = 1024;
 /** Untouched memory costs little, copying a lot. */
 const growth = 8;
 
-export class RowWriter {
+export class MessageRowWriter {
   readonly #memory: RowMemory;
   #bytes: Buffer;
   #length = 0;
@@ -15,7 +15,7 @@ export class RowWriter {
 
   constructor(expectedBytes = 0, memory: RowMemory = unpooled) {
     this.#memory = memory;
-    this.#bytes = memory.take(Math.max(initialBytes, expectedBytes));
+    this.#bytes = memory.acquire(Math.max(initialBytes, expectedBytes));
   }
 
   get length(): number {
@@ -71,7 +71,7 @@ export class RowWriter {
 
   /** Nothing reads the rows any more: their memory may be reused. */
   release(): void {
-    this.#memory.give(this.#bytes);
+    this.#memory.release(this.#bytes);
     this.#bytes = Buffer.alloc(0);
     this.#length = 0;
     this.#rows = 0;
@@ -84,9 +84,9 @@ export class RowWriter {
   #room(more: number): void {
     const needed = this.#length + more;
     if (needed <= this.#bytes.length) return;
-    const grown = this.#memory.take(Math.max(needed, this.#bytes.length * growth));
+    const grown = this.#memory.acquire(Math.max(needed, this.#bytes.length * growth));
     grown.set(this.#bytes.subarray(0, this.#length));
-    this.#memory.give(this.#bytes);
+    this.#memory.release(this.#bytes);
     this.#bytes = grown;
   }
 }

@@ -5,13 +5,13 @@ import { AppError, type Issue } from "../../lib/errors.ts";
 import type { FoundField, Query, TargetTable } from "../source.ts";
 import { shortMessage } from "./engine-message.ts";
 import type { RowEncoder } from "./formats/encoder.ts";
-import type { Message, VirtualColumns } from "./message.ts";
+import type { SourceMessage, VirtualColumns } from "./message.ts";
 import { contentOf, MessageBatch } from "./message-batch.ts";
 import { pathSteps } from "./paths.ts";
-import { formatSettings, planRows, type RowFormat, type RowPlan } from "./plan.ts";
+import { messageFormatSettings, planRows, type RowFormat, type RowPlan } from "./plan.ts";
 import { bytesLiteral, readAll } from "./probe.ts";
 
-export type Samples<M extends Message> = {
+export type Samples<M extends SourceMessage> = {
   readonly format: RowFormat;
   readonly virtualColumns: VirtualColumns<M>;
   readonly encoder: (plan: RowPlan<M>) => RowEncoder<M>;
@@ -23,7 +23,7 @@ export type Samples<M extends Message> = {
 const statementBytes = 64 * 2 ** 20;
 
 /** Throws SOURCE_INVALID naming each column whose field is missing or does not fit. */
-export async function checkSamples<M extends Message>(
+export async function checkSamples<M extends SourceMessage>(
   samples: Samples<M>,
   destination: TargetTable,
   query: Query,
@@ -61,14 +61,17 @@ export async function checkSamples<M extends Message>(
 }
 
 /** Fields and types as the engine infers them. Throws SOURCE_INVALID when no sample can be read. */
-export async function describeSamples<M extends Message>(samples: Samples<M>, query: Query): Promise<FoundField[]> {
+export async function describeSamples<M extends SourceMessage>(
+  samples: Samples<M>,
+  query: Query,
+): Promise<FoundField[]> {
   const { batch, encoder } = await batchOf(samples, { database: "", table: "", columns: [] });
   const found = new Map<string, FoundField>();
   const known = batch.groups.length === 0 ? [] : knownFields(samples, encoder);
   for (const field of known) if (!found.has(field.name)) found.set(field.name, field);
   for (const { group, rows } of known.length > 0 ? [] : batch.groups) {
     const content = bytesLiteral(contentOf(group, rows));
-    const settings = { ...formatSettings(samples.format), max_query_size: statementBytes };
+    const settings = { ...messageFormatSettings(samples.format), max_query_size: statementBytes };
     const described = await query(`DESCRIBE TABLE format(${samples.format}, ${content})`, { settings });
     for (const row of described) {
       const name = String(row.name);
@@ -84,12 +87,12 @@ export async function describeSamples<M extends Message>(samples: Samples<M>, qu
 /**
  * Fields known from the samples' schemas; empty where only rows describe them. The encoder is prepared for the samples.
  */
-function knownFields<M extends Message>({ messages }: Samples<M>, encoder: RowEncoder<M>): FoundField[] {
+function knownFields<M extends SourceMessage>({ messages }: Samples<M>, encoder: RowEncoder<M>): FoundField[] {
   const groups = new Set(messages.map((message) => encoder.group(message)));
   return [...groups].flatMap((group) => (typeof group === "string" ? [] : (encoder.fields?.(group) ?? [])));
 }
 
-async function problemOf<M extends Message>(samples: Samples<M>, destination: TargetTable, query: Query) {
+async function problemOf<M extends SourceMessage>(samples: Samples<M>, destination: TargetTable, query: Query) {
   const { batch } = await batchOf(samples, destination);
   const plan = planRows(destination, samples.format, samples.virtualColumns);
   for (const { group, rows } of batch.groups) {
@@ -104,7 +107,7 @@ async function problemOf<M extends Message>(samples: Samples<M>, destination: Ta
   return undefined;
 }
 
-async function batchOf<M extends Message>(samples: Samples<M>, destination: TargetTable) {
+async function batchOf<M extends SourceMessage>(samples: Samples<M>, destination: TargetTable) {
   const encoder = samples.encoder(planRows(destination, samples.format, samples.virtualColumns));
   const batch = new MessageBatch<M>({ encoder, origin: samples.origin, maxMessageBytes: Number.POSITIVE_INFINITY });
   for (const message of samples.messages) {

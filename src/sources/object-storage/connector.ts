@@ -14,7 +14,7 @@ import type { ObjectDurable } from "./durable.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { conflictingFields } from "./reading/fields.ts";
 import { inferFormat, isBzip2, isUnpacked, type ObjectFormat } from "./reading/formats.ts";
-import { Reading } from "./reading/reading.ts";
+import { ObjectStatements } from "./reading/reading.ts";
 import { ObjectRelay } from "./reading/relay.ts";
 import { checkSample, discoverObject } from "./reading/samples.ts";
 import { keyPattern } from "./selection/glob.ts";
@@ -22,12 +22,13 @@ import { ObjectSource } from "./source.ts";
 import { locationOf } from "./stores/location.ts";
 import type { ObjectStore } from "./stores/store.ts";
 
-export const connector = defineConnector<ObjectStorageConfig>({
+export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
   async check(config: ObjectStorageConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
     const { store, pattern } = await openStore(config, options.network);
     const relay = new ObjectRelay(store, options.network);
     const destination = requireTable(options.destination);
-    const reading = (columns: TargetTable["columns"]) => new Reading(store, relay, config, { ...destination, columns });
+    const reading = (columns: TargetTable["columns"]) =>
+      new ObjectStatements(store, relay, config, { ...destination, columns });
     try {
       const keys = keyPattern(pattern);
       const page = await store.list(keys.prefix, undefined, signal);
@@ -67,7 +68,7 @@ export const connector = defineConnector<ObjectStorageConfig>({
       const keys = keyPattern(pattern);
       const page = await store.list(keys.prefix, undefined, signal);
       const first = page.files.find((file) => file.size > 0 && keys.matches(file.key));
-      const reading = new Reading(store, relay, config, { database: "", table: "", columns: [] });
+      const reading = new ObjectStatements(store, relay, config, { database: "", table: "", columns: [] });
       return await discoverObject(first, config.format ?? inferFormat(first?.key ?? pattern), reading, query, signal);
     } finally {
       relay.close();

@@ -4,9 +4,9 @@
  */
 import { availableParallelism } from "node:os";
 import { sleep } from "../../lib/abort.ts";
-import { ahead } from "../../lib/ahead.ts";
+import { assignedWorker } from "../../lib/assign.ts";
 import { AppError } from "../../lib/errors.ts";
-import { shareOf } from "../../lib/share.ts";
+import { prefetch } from "../../lib/prefetch.ts";
 import { requireTable } from "../destination.ts";
 import { shortMessage } from "../messages/engine-message.ts";
 import {
@@ -22,7 +22,7 @@ import type { ObjectStorageConfig } from "./kind.ts";
 import { Deliveries } from "./queue/deliveries.ts";
 import type { NotificationQueue, Notified } from "./queue/queue.ts";
 import { inferFormat, isRowFormat, type ObjectFormat } from "./reading/formats.ts";
-import { changedMarker, Reading } from "./reading/reading.ts";
+import { changedMarker, ObjectStatements } from "./reading/reading.ts";
 import { findBadRows } from "./reading/rejects.ts";
 import { ObjectRelay } from "./reading/relay.ts";
 import { type KeyPattern, keyPattern } from "./selection/glob.ts";
@@ -35,7 +35,7 @@ type Batch = SourceBatch<ObjectDurable>;
 /** Pages of a listing that are read before their files are loaded, so that the progress gauge knows the total. */
 const pagesAhead = 100;
 
-export type SourceParts = {
+export type ObjectSourceParts = {
   readonly config: ObjectStorageConfig;
   readonly context: SourceContext<ObjectDurable>;
   readonly store: ObjectStore;
@@ -50,19 +50,24 @@ export class ObjectSource implements Source<ObjectDurable> {
   readonly #pattern: KeyPattern;
   readonly #urlFormat: ObjectFormat | undefined;
   readonly #relay: ObjectRelay;
-  readonly #reading: Reading;
+  readonly #reading: ObjectStatements;
   readonly #tracker: Tracker;
   readonly #queue: NotificationQueue | undefined;
   readonly #deliveries: Deliveries | undefined;
 
-  constructor(parts: SourceParts) {
+  constructor(parts: ObjectSourceParts) {
     this.#config = parts.config;
     this.#context = parts.context;
     this.#store = parts.store;
     this.#pattern = keyPattern(parts.pattern);
     this.#urlFormat = parts.config.format ?? inferFormat(parts.pattern);
     this.#relay = new ObjectRelay(parts.store, parts.context.network);
-    this.#reading = new Reading(parts.store, this.#relay, parts.config, requireTable(parts.context.destination.target));
+    this.#reading = new ObjectStatements(
+      parts.store,
+      this.#relay,
+      parts.config,
+      requireTable(parts.context.destination.target),
+    );
     this.#tracker = new Tracker(parts.context);
     this.#queue = parts.queue;
     this.#deliveries = parts.queue && new Deliveries(parts.queue);
@@ -98,7 +103,7 @@ export class ObjectSource implements Source<ObjectDurable> {
   /** All objects after the key; returns the last key listed. */
   async *#readFrom(after: string | undefined, signal: AbortSignal): AsyncGenerator<Batch, string | undefined> {
     let last = after;
-    for await (const page of ahead(this.#pages(after, signal), pagesAhead)) {
+    for await (const page of prefetch(this.#pages(after, signal), pagesAhead)) {
       yield* this.#batchesOf(page.fresh, signal, page.listed);
       last = page.last ?? last;
     }
@@ -300,7 +305,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     const count = this.#queue === undefined ? this.#context.replica.count : 1;
     return files.filter((file) => {
       if (file.size === 0 || !this.#pattern.matches(file.key)) return false;
-      return shareOf(file.key, count) === index;
+      return assignedWorker(file.key, count) === index;
     });
   }
 

@@ -4,21 +4,21 @@ import type { CheckOptions, CleanUpOptions, SourceContext } from "../source.ts";
 import type { PostgresDurable } from "./durable.ts";
 import type { RelationalDbConfig } from "./kind.ts";
 import { preflight } from "./preflight/preflight.ts";
-import { dropOwn, namesOf } from "./server/slot.ts";
+import { dropReplicationObjects, replicationNamesOf } from "./server/slot.ts";
 import { RelationalSource } from "./source.ts";
 
-export const connector = defineConnector<RelationalDbConfig>({
+export const relationalDbConnector = defineConnector<RelationalDbConfig>({
   async check(config: RelationalDbConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
     const { network, query, isExisting, destination } = options;
     await preflight({ config, network }, { database: destination.database, query, existing: isExisting }, signal);
   },
 
   async open(config: RelationalDbConfig, context: SourceContext<PostgresDurable>) {
-    const { network, sourceSilenceMs: silenceMs } = context;
-    return await RelationalSource.open({ config, network, silenceMs }, context);
+    const { network, sourceIdleTimeoutMs: idleTimeoutMs } = context;
+    return await RelationalSource.open({ config, network, idleTimeoutMs }, context);
   },
 
   async cleanUp(config: RelationalDbConfig, { network, pipeId }: CleanUpOptions, signal: AbortSignal): Promise<void> {
-    await dropOwn({ config, network }, namesOf(config, pipeId), signal);
+    await dropReplicationObjects({ config, network }, replicationNamesOf(config, pipeId), signal);
   },
 });

@@ -142,5 +142,5 @@ export type SavedTable = Stored<typeof savedTable>;
 export type SourceTable = Stored<typeof sourceTable>;
 export type SourceColumn = Stored<typeof sourceColumn>;
 export type SourceType = Stored<typeof sourceType>;
-export type Cut = Stored<typeof cut>;
-export type Lineage = Stored<typeof lineage>;
+export type RangePlan = Stored<typeof cut>;
+export type TimelineHistory = Stored<typeof lineage>;

@@ -64,7 +64,7 @@ export type SourceServer = {
   /** Where connections may go. */
   readonly network: NetworkContext;
   /** How long the source may say nothing, in ms. */
-  readonly silenceMs?: number;
+  readonly idleTimeoutMs?: number;
 };
 
 export const relationalDb = {

@@ -5,32 +5,32 @@ import { AppError } from "../../lib/errors.ts";
 import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
 import type { PostgresDurable, PostgresReplay } from "./durable.ts";
 import type { SourceServer } from "./kind.ts";
-import { parseLsn, parsePlace, placeText } from "./protocol/lsn.ts";
+import { formatPosition, parseLsn, parsePosition } from "./protocol/lsn.ts";
 import type { Relation } from "./protocol/pgoutput.ts";
 import { readTables } from "./server/catalog.ts";
 import { connect } from "./server/connection.ts";
-import { sourceError } from "./server/errors.ts";
+import { postgresSourceError } from "./server/errors.ts";
+import { ResumeCheck } from "./server/resume-check.ts";
 import {
   createSlot,
+  type ExportedSnapshot,
   ensurePublication,
   exportSnapshot,
-  type Names,
-  namesOf,
-  type Snapshot,
+  type ReplicationNames,
+  replicationNamesOf,
   temporarySnapshot,
 } from "./server/slot.ts";
-import { Standing } from "./server/standing.ts";
-import { Watch } from "./server/watch.ts";
+import { SlotMonitor } from "./server/slot-monitor.ts";
 import { type Copied, SnapshotCopy } from "./snapshot/snapshot.ts";
 import {
-  type Barrier,
   emptyingBatch,
+  type StreamBarrier,
   streamBatch,
   streamLane,
   type TableInsert,
   truncateBatch,
-} from "./stream/batches.ts";
-import { Following } from "./stream/following.ts";
+} from "./stream/batch-builder.ts";
+import { ChangeReader } from "./stream/change-reader.ts";
 import { DestinationTables } from "./tables/destination.ts";
 import { evolve, fits } from "./tables/evolve.ts";
 import { type TableState, TableStates } from "./tables/table-states.ts";
@@ -44,14 +44,14 @@ const maxBatchBytes = 64 * 2 ** 20;
 export class RelationalSource implements Source<PostgresDurable> {
   readonly #server: SourceServer;
   readonly #context: Context;
-  readonly #names: Names;
+  readonly #names: ReplicationNames;
   readonly #destination: DestinationTables;
-  readonly #standing: Standing;
+  readonly #resumeCheck: ResumeCheck;
   #states: TableStates;
   /** Nothing has been done since the states were loaded. */
   #isFresh = true;
   #copy: SnapshotCopy | undefined;
-  #following: Following | undefined;
+  #changeReader: ChangeReader | undefined;
   /** Commit of the last transaction that is durable, in part or whole. */
   #reached = 0n;
 
@@ -59,16 +59,16 @@ export class RelationalSource implements Source<PostgresDurable> {
     this.#server = server;
     this.#context = context;
     this.#states = states;
-    this.#names = namesOf(server.config, context.pipeId);
+    this.#names = replicationNamesOf(server.config, context.pipeId);
     this.#destination = new DestinationTables(context);
-    this.#standing = new Standing(context, this.#names.slot);
+    this.#resumeCheck = new ResumeCheck(context, this.#names.slot);
   }
 
   /** Looks at the source and makes what is missing at both sides. */
   static async open(server: SourceServer, context: Context): Promise<RelationalSource> {
     const client = await connect(server);
     try {
-      const names = namesOf(server.config, context.pipeId);
+      const names = replicationNamesOf(server.config, context.pipeId);
       const isFollowed = server.config.settings?.replicationMode !== "snapshot";
       if (isFollowed) await ensurePublication(client, names, server.config.tableMappings);
       const states = await TableStates.load(client, server.config, context);
@@ -77,7 +77,7 @@ export class RelationalSource implements Source<PostgresDurable> {
       context.progress.copying(!isCopied);
       return new RelationalSource(server, context, states);
     } catch (error) {
-      throw isOfSource(error) ? sourceError(error) : error;
+      throw isOfSource(error) ? postgresSourceError(error) : error;
     } finally {
       await client.end().catch(() => {});
     }
@@ -88,7 +88,7 @@ export class RelationalSource implements Source<PostgresDurable> {
     if (this.#isFresh) this.#isFresh = false;
     else this.#states = await this.#load();
     const checkpoint = checkpoints.get(streamLane);
-    this.#reached = checkpoint === undefined ? 0n : parsePlace(checkpoint).lsn;
+    this.#reached = checkpoint === undefined ? 0n : parsePosition(checkpoint).lsn;
     if (mode === "cdc_only") await this.#makeTables();
     else yield* this.#copyTables(mode, signal);
     if (mode === "snapshot" || signal.aborted) return;
@@ -102,15 +102,15 @@ export class RelationalSource implements Source<PostgresDurable> {
     const { from, to } = replay;
     this.#isFresh = false;
     this.#states = await this.#load();
-    const following = this.#follower(from, { until: to });
+    const changeReader = this.#follower(from, { until: to });
     try {
-      const reached = parsePlace(to).lsn;
-      await following.open((client) => this.#standing.check(client, reached), signal);
-      const gathered = await following.exactly(signal);
-      if (gathered === undefined) throw new Error("the stream ended before the batch was complete");
-      return { ...streamBatch(gathered), replay };
+      const reached = parsePosition(to).lsn;
+      await changeReader.open((client) => this.#resumeCheck.check(client, reached), signal);
+      const built = await changeReader.exactly(signal);
+      if (built === undefined) throw new Error("the stream ended before the batch was complete");
+      return { ...streamBatch(built), replay };
     } finally {
-      await following.close();
+      await changeReader.close();
     }
   }
 
@@ -144,11 +144,11 @@ export class RelationalSource implements Source<PostgresDurable> {
   async acknowledge(batch: Batch): Promise<void> {
     this.#context.progress.answered();
     this.#copy?.acknowledge(batch);
-    this.#following?.acknowledge(batch);
+    this.#changeReader?.acknowledge(batch);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#following?.close();
+    await this.#changeReader?.close();
   }
 
   /** Anew before every run: a copy that broke off, and changes of the source, are seen here. */
@@ -157,7 +157,7 @@ export class RelationalSource implements Source<PostgresDurable> {
     try {
       return await TableStates.load(client, this.#server.config, this.#context);
     } catch (error) {
-      throw isOfSource(error) ? sourceError(error) : error;
+      throw isOfSource(error) ? postgresSourceError(error) : error;
     } finally {
       await client.end().catch(() => {});
     }
@@ -170,7 +170,7 @@ export class RelationalSource implements Source<PostgresDurable> {
     const connecting = connect(this.#server);
     // It is awaited when the tables are there.
     connecting.catch(() => {});
-    let snapshot: Snapshot | undefined;
+    let snapshot: ExportedSnapshot | undefined;
     try {
       snapshot = await this.#snapshot(mode);
       const tables: Copied[] = [];
@@ -193,7 +193,7 @@ export class RelationalSource implements Source<PostgresDurable> {
     }
   }
 
-  async *#copyRows(copy: SnapshotCopy, client: pg.Client, snapshot: Snapshot, signal: AbortSignal) {
+  async *#copyRows(copy: SnapshotCopy, client: pg.Client, snapshot: ExportedSnapshot, signal: AbortSignal) {
     try {
       const work = await copy.work(client);
       if (work.length === 0) return;
@@ -202,21 +202,23 @@ export class RelationalSource implements Source<PostgresDurable> {
         yield isStopped ? { ...batch, inserts: [] } : batch;
       }
     } catch (error) {
-      throw isOfSource(error) ? sourceError(error) : error;
+      throw isOfSource(error) ? postgresSourceError(error) : error;
     }
   }
 
   /** The slot's own, the first time; then a later one, while the slot keeps everything since. */
-  async #snapshot(mode: string): Promise<Snapshot> {
+  async #snapshot(mode: string): Promise<ExportedSnapshot> {
     if (mode === "snapshot") return await exportSnapshot(this.#server);
     if ((await this.#context.ledger.marks([slotMark])).has(slotMark)) {
-      const snapshot = await temporarySnapshot(this.#server, (client) => this.#standing.check(client, this.#reached));
-      await this.#standing.copies(snapshot.lsn);
+      const snapshot = await temporarySnapshot(this.#server, (client) =>
+        this.#resumeCheck.check(client, this.#reached),
+      );
+      await this.#resumeCheck.copies(snapshot.lsn);
       return snapshot;
     }
     const failover = this.#server.config.settings?.enableFailoverSlots === true;
     const snapshot = await createSlot(this.#server, this.#names.slot, failover);
-    await this.#standing.begins(snapshot.lineage, snapshot.lsn);
+    await this.#resumeCheck.begins(snapshot.lineage, snapshot.lsn);
     await this.#context.ledger.note({ [slotMark]: snapshot.lsn }, {});
     return snapshot;
   }
@@ -232,33 +234,33 @@ export class RelationalSource implements Source<PostgresDurable> {
   }
 
   async *#follow(checkpoint: string | undefined, signal: AbortSignal): AsyncGenerator<Batch> {
-    const check = (client: pg.Client) => this.#standing.check(client, this.#reached);
-    const from = checkpoint ?? placeText({ lsn: (await this.#firstPosition(check)) - 1n, change: "whole" });
+    const check = (client: pg.Client) => this.#resumeCheck.check(client, this.#reached);
+    const from = checkpoint ?? formatPosition({ lsn: (await this.#firstPosition(check)) - 1n, change: "whole" });
     const { pullBatchSize = 100_000, syncIntervalSeconds = 60 } = this.#server.config.settings ?? {};
-    const following = this.#follower(from, {
+    const changeReader = this.#follower(from, {
       limits: { rows: pullBatchSize, bytes: maxBatchBytes * Math.min(1, this.#context.memoryGb) },
       syncMs: syncIntervalSeconds * 1000,
     });
-    this.#following = following;
-    const watch = new Watch(this.#server, this.#context, this.#names.slot);
+    this.#changeReader = changeReader;
+    const watch = new SlotMonitor(this.#server, this.#context, this.#names.slot);
     try {
-      await following.open(check, signal);
+      await changeReader.open(check, signal);
       this.#context.progress.answered();
-      watch.start(() => following.gauges());
-      for await (const step of following.steps(signal)) {
+      watch.start(() => changeReader.gauges());
+      for await (const step of changeReader.steps(signal)) {
         if (step.kind === "batch") yield this.#withoutStopped(step.batch);
-        else yield* this.#pass(following, step.barrier, step.from);
+        else yield* this.#pass(changeReader, step.barrier, step.from);
       }
     } finally {
       await watch.stop();
-      await following.close();
+      await changeReader.close();
     }
   }
 
-  async *#pass(following: Following, barrier: Barrier, from: string): AsyncGenerator<Batch> {
+  async *#pass(changeReader: ChangeReader, barrier: StreamBarrier, from: string): AsyncGenerator<Batch> {
     if (barrier.kind === "truncate") {
       const sql = barrier.tables.map((plan) => `TRUNCATE TABLE ${tableName(plan.database, plan.target)}`);
-      yield following.awaits(truncateBatch(from, barrier, sql));
+      yield changeReader.awaits(truncateBatch(from, barrier, sql));
       return;
     }
     const { relation } = barrier;
@@ -284,14 +286,14 @@ export class RelationalSource implements Source<PostgresDurable> {
     } catch (error) {
       // Else one table that somebody has changed would hold all.
       const refusal = this.#context.destination.refusal(error);
-      if (refusal === undefined) throw isOfSource(error) ? sourceError(error) : error;
+      if (refusal === undefined) throw isOfSource(error) ? postgresSourceError(error) : error;
       await state.stop(`the engine does not change its table (${refusal})`);
     } finally {
       await client.end().catch(() => {});
     }
   }
 
-  #follower(from: string, options: ConstructorParameters<typeof Following>[2]): Following {
+  #follower(from: string, options: ConstructorParameters<typeof ChangeReader>[2]): ChangeReader {
     const parts = {
       server: this.#server,
       names: this.#names,
@@ -299,14 +301,14 @@ export class RelationalSource implements Source<PostgresDurable> {
         const state = this.#states.of(relation);
         return state === undefined || state.isStopped || lsn < state.skipTo ? undefined : state.plan;
       },
-      remember: (lsn: bigint) => this.#standing.confirms(lsn),
+      remember: (lsn: bigint) => this.#resumeCheck.confirms(lsn),
       isOurs: (relation: Relation) => this.#states.of(relation)?.isStopped === false,
       fits: (relation: Relation) => {
         const state = this.#states.of(relation);
         return state === undefined || state.isStopped || fits(state, relation);
       },
     };
-    return new Following(parts, from, options);
+    return new ChangeReader(parts, from, options);
   }
 
   /** The slot's first position: what is before it was copied, or is not wanted. */
@@ -317,7 +319,7 @@ export class RelationalSource implements Source<PostgresDurable> {
     try {
       return await check(client);
     } catch (error) {
-      throw sourceError(error);
+      throw postgresSourceError(error);
     } finally {
       await client.end().catch(() => {});
     }

@@ -102,7 +102,7 @@ describe("charts", () => {
     expect(Number(headers.get("ratelimit-remaining"))).toBeGreaterThan(0);
   });
 
-  test("callers of the relative read what they expect", async () => {
+  test("callers of the HyperDX API read what they expect", async () => {
     // A preflight script: column mode, one day, reads .data[].series_0.
     const column = (await ask({ seriesReturnType: "column", granularity: "1d" }, { whereLanguage: "lucene" })).json
       .data;

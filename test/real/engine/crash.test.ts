@@ -51,10 +51,10 @@ test("kill -9 in the middle of a query: its connection breaks, and after the res
 });
 
 test("kill -9 in the middle of a query that the gateway carries: a clean error", async () => {
-  stage.handsOver = false;
+  stage.handsOff = false;
   const login = { "X-ClickHouse-User": "default", "X-ClickHouse-Key": "secret" };
   const client = new OneConnection(Number(stage.gateway.portOf("s")), login);
-  const query = client.say("SELECT sum(sleepEachRow(0.1)) FROM numbers(100) SETTINGS max_block_size = 1");
+  const query = client.send("SELECT sum(sleepEachRow(0.1)) FROM numbers(100) SETTINGS max_block_size = 1");
   await running(1);
   process.kill(stage.host.pid, "SIGKILL");
   const answer = await query;
@@ -62,7 +62,7 @@ test("kill -9 in the middle of a query that the gateway carries: a clean error",
   expect(answer.text).toMatch(/^Code: 210\./);
   await stage.host.exited;
   await stage.restart();
-  stage.handsOver = true;
+  stage.handsOff = true;
 });
 
 test("a thousand tiny queries at once are answered", async () => {

@@ -13,7 +13,7 @@ describe.each([
 ])("@clickhouse/client %s", (_, handsOver) => {
   beforeAll(async () => {
     stage = await Stage.open();
-    stage.handsOver = handsOver;
+    stage.handsOff = handsOver;
     client = createClient({ url: stage.url, username: "default", password: "secret", request_timeout: 20_000 });
     await client.command({ query: "CREATE TABLE t (a UInt64, s String) ENGINE = MergeTree ORDER BY a" });
   });

@@ -30,13 +30,17 @@ describe("ids of queries", () => {
   );
 
   test("a query without one runs under the id of its answer, and no two are the same", async () => {
-    const ask = async () => {
+    const guardQuery = async () => {
       const { text, headers } = await stage.query("SELECT query_id FROM system.processes");
       const id = headers.get("x-clickhouse-query-id") ?? "";
       expect(text.split("\n")).toContain(id);
       return id;
     };
-    const ids = [await ask(), await ask(), ...(await Promise.all(Array.from({ length: 20 }, ask)))];
+    const ids = [
+      await guardQuery(),
+      await guardQuery(),
+      ...(await Promise.all(Array.from({ length: 20 }, guardQuery))),
+    ];
     expect(new Set(ids).size).toBe(ids.length);
   });
 });

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { attempt } from "../../../harness/probe.ts";
-import { engineRules } from "../../../src/confinement/room-rules.ts";
+import { engineRules } from "../../../src/confinement/process-rules.ts";
 import { confinementState } from "../../../src/confinement/state.ts";
 import { spawnEngineHost } from "../../../src/engine/spawn.ts";
 

@@ -1,9 +1,9 @@
 /** A pipe on a cluster of three brokers, one of which dies. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { censusOf } from "../../../harness/kafka/census.ts";
 import { kafkaMissing, type TestKafka } from "../../../harness/kafka/kafka.ts";
 import { type KafkaTool, kafkaBody, orders } from "../../../harness/kafka/pipes.ts";
 import { type KafkaStage, kafkaStage } from "../../../harness/kafka/stage.ts";
+import { auditTopics } from "../../../harness/kafka/topic-audit.ts";
 import { createPipe, untilState } from "../../../harness/pipes.ts";
 import { type BenchService, query, type Served, until } from "../../../harness/serve.ts";
 
@@ -43,7 +43,7 @@ describe.skipIf(kafkaMissing !== undefined)("a cluster of three brokers", () => 
     await tool.sendAnyway(orders("led", 1_200, 1_800, 6));
     await until("the rows after another change", async () => (await distinct()) === "1800");
     // What the producer may have sent twice is in the topic twice; the table must equal the topic.
-    const { good, sum } = await censusOf(kafka, ["led"], /"id":(\d+)/);
+    const { good, sum } = await auditTopics(kafka, ["led"], /"id":(\d+)/);
     await until("every message", async () => Number(await query(service, "SELECT count() FROM led")) >= good);
     expect(await query(service, "SELECT count(), sum(id) FROM led")).toBe(`${good}\t${sum}`);
   });

@@ -1,9 +1,9 @@
 /** Kafka pipes against a real broker and a real engine. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { censusOf } from "../../../harness/kafka/census.ts";
 import { kafkaMissing, type TestKafka } from "../../../harness/kafka/kafka.ts";
 import { type Codec, KafkaTool, kafkaBody, orders } from "../../../harness/kafka/pipes.ts";
 import { type KafkaStage, kafkaStage } from "../../../harness/kafka/stage.ts";
+import { auditTopics } from "../../../harness/kafka/topic-audit.ts";
 import { createPipe, details, untilRows, untilState } from "../../../harness/pipes.ts";
 import { type BenchService, query, type Served, until } from "../../../harness/serve.ts";
 import { startRegistry } from "../../../harness/sources/schema-registry.ts";
@@ -227,7 +227,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     await until("the broker has compacted", async () => (await bytes()) < 12_000);
     await createPipe(served, service, kafkaBody(kafka, "compact", "compact"));
     // Compaction may continue meanwhile; everything that is left in the end has arrived.
-    const after = await censusOf(kafka, ["compact"], /^\{"id":(\d+),/);
+    const after = await auditTopics(kafka, ["compact"], /^\{"id":(\d+),/);
     expect(after.good).toBeLessThan(300);
     await untilRows(served, service, "compact", after.good);
     expect(Number(await rows("SELECT uniqExact(id) FROM compact"))).toBe(

@@ -5,7 +5,7 @@ import { kafkaBody } from "../../../harness/kafka/pipes.ts";
 import { anyNetwork } from "../../../harness/network/network.ts";
 import { createPipe, untilState } from "../../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
-import { accessOf } from "../../../src/sources/message-broker/access.ts";
+import { brokerAccessOf } from "../../../src/sources/message-broker/access.ts";
 import { Membership } from "../../../src/sources/message-broker/group/membership.ts";
 import type { Api } from "../../../src/sources/message-broker/protocol/call.ts";
 import { KafkaClient } from "../../../src/sources/message-broker/protocol/kafka-client.ts";
@@ -23,7 +23,7 @@ const codecs = ["none", "gzip", "snappy", "lz4", "zstd"];
 async function askEverything(broker: Kfake): Promise<void> {
   const { mechanism, ...credentials } = login;
   const config = { brokers: broker.brokers, topics: "t", authentication: mechanism, credentials };
-  const access = accessOf(config, anyNetwork);
+  const access = brokerAccessOf(config, anyNetwork);
   const client = new KafkaClient(access, "versions");
   const membership = new Membership({
     ...{ access, group: "g", topics: ["t"], pipeId: "p", replica: { index: 0, count: 1 } },

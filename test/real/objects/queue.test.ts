@@ -7,8 +7,8 @@ import {
   SQSClient,
 } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startFront } from "../../../harness/objects/front.ts";
 import { accessKey, startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
+import { startStoreProxy } from "../../../harness/objects/store-proxy.ts";
 import { createPipe, details, pipeBody, rows } from "../../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 
@@ -98,10 +98,10 @@ test("S3, SNS and EventBridge bodies; duplicates and strangers; the initial load
 
 test("a load that takes several visibility timeouts keeps its message from others, until its rows are durable", async () => {
   const { url, send, left } = await queues("slow", 2, 1);
-  await using front = await startFront(store.endpoint);
+  await using storeProxy = await startStoreProxy(store.endpoint);
   // Only reads of the object itself are delayed, not listings: the engine reads it in ranges.
-  front.pauseBefore = ({ url: path, method }) => (method === "GET" && path?.includes("slow/a.json") ? 9_000 : 0);
-  const source = { isContinuous: true, queueUrl: url, url: `${front.endpoint}/bucket/slow/*.json` };
+  storeProxy.pauseBefore = ({ url: path, method }) => (method === "GET" && path?.includes("slow/a.json") ? 9_000 : 0);
+  const source = { isContinuous: true, queueUrl: url, url: `${storeProxy.endpoint}/bucket/slow/*.json` };
   await createPipe(served, service, pipeBody(store, "", "slow", { source }));
   await store.put("slow/a.json", rows(0, 10));
   const started = Date.now();
@@ -123,20 +123,20 @@ test("a load that takes several visibility timeouts keeps its message from other
 
 test("an outage of the store costs no delivery: the messages wait with us", async () => {
   const { url, send, left } = await queues("outage", 2, 1);
-  await using front = await startFront(store.endpoint);
-  const source = { isContinuous: true, queueUrl: url, url: `${front.endpoint}/bucket/queued/*.json` };
+  await using storeProxy = await startStoreProxy(store.endpoint);
+  const source = { isContinuous: true, queueUrl: url, url: `${storeProxy.endpoint}/bucket/queued/*.json` };
   const id = await createPipe(served, service, pipeBody(store, "", "queued", { source }));
   await store.put("queued/0.json", rows(0, 10));
   await send({ Records: [record("queued/0.json")] });
   await until("notifications are read", async () => (await count("queued")) === "10");
-  front.down = true;
+  storeProxy.down = true;
   for (let i = 1; i < 15; i += 1) await store.put(`queued/${i}.json`, rows(10 * i, 10 * i + 10));
   for (let i = 1; i < 15; i += 1) await send({ Records: [record(`queued/${i}.json`)] });
   await until("received", async () => (await left()).hidden > 0);
   await until("degraded", async () => (await details(served, service, id)).state === "Degraded");
   const since = Date.now();
   await until("three timeouts later", async () => Date.now() - since > 6_000);
-  front.down = false;
+  storeProxy.down = false;
   await until("all rows", async () => (await count("queued")) === "150");
   await until("messages deleted", async () => {
     const { visible, hidden } = await left();

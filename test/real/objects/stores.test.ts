@@ -1,8 +1,8 @@
 /** Formats, compressions, Azure and outages, each with the real program and a real engine. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { accountKey, azuriteMissing, startAzurite } from "../../../harness/objects/azurite.ts";
-import { startFront } from "../../../harness/objects/front.ts";
 import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
+import { startStoreProxy } from "../../../harness/objects/store-proxy.ts";
 import { columns, createPipe, details, type PipeBody, pipeBody, rows, untilState } from "../../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 
@@ -162,16 +162,16 @@ describe("a source that goes away", () => {
   });
 
   test("an outage that ends is over, also when there is nothing new to load", async () => {
-    await using front = await startFront(store.endpoint);
+    await using storeProxy = await startStoreProxy(store.endpoint);
     await store.put("outage/1.json", rows(0, 10));
-    const url = `${front.endpoint}/bucket/outage/*.json`;
+    const url = `${storeProxy.endpoint}/bucket/outage/*.json`;
     const settings = { object_storage_polling_interval_ms: 200 };
     const id = await create(pipeBody(store, "", "outage", { source: { url, isContinuous: true }, body: { settings } }));
     const state = async () => (await details(served, service, id)).state;
     await until("loaded", async () => (await count("outage")) === "10");
-    front.down = true;
+    storeProxy.down = true;
     await until("degraded", async () => (await state()) === "Degraded");
-    front.down = false;
+    storeProxy.down = false;
     await until("running again", async () => (await state()) === "Running");
     expect((await details(served, service, id)).lastError).toBeUndefined();
     await served.api.deletePipe({ params: { ...service.params, pipeId: id } });

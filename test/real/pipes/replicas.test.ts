@@ -1,24 +1,24 @@
 /** Several workers of one pipe, killed and changed in number while they load. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Front, startFront } from "../../../harness/objects/front.ts";
 import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
+import { type StoreProxy, startStoreProxy } from "../../../harness/objects/store-proxy.ts";
 import { createPipe, pipeBody, rows } from "../../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 
 let served: Served;
 let service: BenchService;
 let store: TestStore;
-let front: Front;
+let storeProxy: StoreProxy;
 
 beforeAll(async () => {
   [served, store] = await Promise.all([serve(), startFauxqs()]);
-  front = await startFront(store.endpoint);
+  storeProxy = await startStoreProxy(store.endpoint);
   service = await runningService(served, { idleScaling: false });
 });
 afterAll(async () => {
   await served[Symbol.asyncDispose]();
-  await front[Symbol.asyncDispose]();
+  await storeProxy[Symbol.asyncDispose]();
   await store[Symbol.asyncDispose]();
 });
 
@@ -26,7 +26,7 @@ const count = async (table: string) => Number(await query(service, `SELECT count
 
 test("every row once with replicas 1 -> 3 -> 2 and kills of any of them while batches are under way", async () => {
   // Reading is slow, so that a kill always finds unfinished inserts.
-  front.pauseBefore = ({ url, method }) => (method === "GET" && /\/\d+\.json/.test(url ?? "") ? 150 : 0);
+  storeProxy.pauseBefore = ({ url, method }) => (method === "GET" && /\/\d+\.json/.test(url ?? "") ? 150 : 0);
   const files = 240;
   for (let i = 0; i < files; i += 1) await store.put(`in/${i}.json`, rows(10 * i, 10 * i + 10));
   const settings = {
@@ -34,7 +34,7 @@ test("every row once with replicas 1 -> 3 -> 2 and kills of any of them while ba
     object_storage_max_file_count: 3,
     object_storage_concurrency: 3,
   };
-  const source = { url: `${front.endpoint}/bucket/in/*.json`, isContinuous: true };
+  const source = { url: `${storeProxy.endpoint}/bucket/in/*.json`, isContinuous: true };
   const id = await createPipe(served, service, pipeBody(store, "", "shared", { source, body: { settings } }));
   const params = { ...service.params, pipeId: id };
   const killed: number[] = [];

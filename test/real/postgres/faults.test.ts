@@ -4,9 +4,9 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { FaultInjector } from "../../../harness/postgres/fault-injector.ts";
 import { cdcPipe } from "../../../harness/postgres/pipes.ts";
 import { postgresMissing, postgresVersions, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import { Torment } from "../../../harness/postgres/torment.ts";
 import { Workload } from "../../../harness/postgres/workload.ts";
 import { Dice } from "../../../harness/random.ts";
 import { runningService, serve } from "../../../harness/serve.ts";
@@ -32,20 +32,20 @@ describe.each(usable)("a Postgres %i pipe under kills", (version) => {
     workload.start();
     const settings = { snapshotNumRowsPerPartition: 1_000, pullBatchSize: 2_000 };
     const pipeId = await cdcPipe(served, service, source, workload.tables, { settings });
-    const torment = new Torment({ served, service, source, pipeId, dice: new Dice(seed) });
+    const injector = new FaultInjector({ served, service, source, pipeId, dice: new Dice(seed) });
     try {
       for (const harm of version === 18 ? harms : harms.slice(0, 3)) {
-        await delay(torment.dice.below(1_000));
-        await torment.harm(harm);
+        await delay(injector.dice.below(1_000));
+        await injector.inject(harm);
       }
       await workload.stop();
-      const compared = await torment.settle(workload.tables, 60_000);
+      const compared = await injector.settle(workload.tables, 60_000);
       expect(Object.keys(compared)).toEqual(workload.tables);
       expect(workload.transactions).toBeGreaterThan(50);
     } catch (error) {
       throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error });
     } finally {
-      await torment.served[Symbol.asyncDispose]();
+      await injector.served[Symbol.asyncDispose]();
     }
   });
 });

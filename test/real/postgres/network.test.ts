@@ -11,7 +11,7 @@ import { type BenchService, query, runningService, type Served, serve, until } f
 const missing = postgresMissing(18);
 if (missing !== undefined) console.log(`skipped: ${missing}`);
 
-const silenceSeconds = 3;
+const idleTimeoutSeconds = 3;
 /** The idle timeout, the check on another connection that follows it, and the source's own timeout of a dead reader. */
 const noticedMs = 15_000;
 
@@ -21,7 +21,7 @@ describe.skipIf(missing !== undefined)("the network to the source of a Postgres 
   let source: TestPostgres;
 
   beforeAll(async () => {
-    const env = { MILLRACE_PIPE_SOURCE_SILENCE_SECONDS: String(silenceSeconds) };
+    const env = { MILLRACE_PIPE_SOURCE_SILENCE_SECONDS: String(idleTimeoutSeconds) };
     [served, source] = await Promise.all([
       serve({ env }),
       TestPostgres.start({ settings: { wal_sender_timeout: "0" } }),

@@ -5,12 +5,12 @@
  *
  * Texts are latin1 strings: one character is one byte.
  */
-import type { SqlToken, TokenKind } from "./tokens.ts";
+import type { CanonicalTokenKind, SqlToken } from "./tokens.ts";
 
 const piece =
   /([ \t\n\r\f\v]+|--[^\n]*(?:\n|$)|\/\*[^*/]*(?:(?:\*(?!\/)|\/(?!\*))[^*/]*)*\*\/)|((?![xXbB]')[A-Za-z_][A-Za-z0-9_]*)|((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_$.]))|('[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*')|(`[^`\\]*(?:(?:\\[\s\S]|``)[^`\\]*)*`|"[^"\\]*(?:(?:\\[\s\S]|"")[^"\\]*)*")|(->|::|<=|>=|!=|<>|==|\|\||[()[\],.+*%=<>?:;]|-(?!-)|\/(?![/*]))/y;
 
-const kinds: readonly TokenKind[] = ["word", "number", "string", "quoted", "mark"];
+const kinds: readonly CanonicalTokenKind[] = ["word", "number", "string", "quoted", "mark"];
 
 /**
  * The next token at or after `from`: `undefined` at the end of the text, `"odd"` where the text is not plain. Quotes
@@ -24,7 +24,7 @@ export function plainTokenAt(text: string, from: number): SqlToken | undefined |
     if (found[1] !== undefined) continue;
     const group = found.findIndex((value, index) => index > 1 && value !== undefined);
     const source = found[0];
-    const kind = kinds[group - 2] as TokenKind;
+    const kind = kinds[group - 2] as CanonicalTokenKind;
     const value = kind === "string" || kind === "quoted" ? source.slice(1, -1) : source;
     return { kind, value, type: "", start: at, end: piece.lastIndex };
   }

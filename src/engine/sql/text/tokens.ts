@@ -6,10 +6,10 @@
  * Texts are latin1 strings: one character is one byte, whatever the encoding of the client.
  */
 
-export type TokenKind = "word" | "quoted" | "string" | "number" | "parameter" | "mark";
+export type CanonicalTokenKind = "word" | "quoted" | "string" | "number" | "parameter" | "mark";
 
 export type SqlToken = {
-  readonly kind: TokenKind;
+  readonly kind: CanonicalTokenKind;
   /** Content of quotes with escapes resolved; the name of a parameter; the source text of the other kinds. */
   readonly value: string;
   /** The type of a parameter, `Array(String)` in `{a:Array(String)}`; empty for the other kinds. */
@@ -123,7 +123,7 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-function plain(kind: TokenKind, value: string, start: number): SqlToken {
+function plain(kind: CanonicalTokenKind, value: string, start: number): SqlToken {
   return { kind, value, type: "", start, end: start + value.length };
 }
 

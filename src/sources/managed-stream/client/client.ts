@@ -12,7 +12,7 @@ import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { AppError } from "../../../lib/errors.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import { agentsOf } from "../../../outgoing/http.ts";
-import { type Credentials, credentialsOf } from "../../aws/credentials.ts";
+import { type AwsCredentials, credentialsOf } from "../../aws/credentials.ts";
 import type { NetworkContext } from "../../source.ts";
 import type { ManagedStreamConfig } from "../kind.ts";
 import type { Page, ShardFacts, StartAt, StreamApi, StreamRecord } from "../stream.ts";
@@ -115,7 +115,7 @@ export function addressOf(config: ManagedStreamConfig): string {
   return config.endpoint ?? `kinesis.${config.region}.amazonaws.com`;
 }
 
-function resolved(credentials: (() => Promise<Credentials>) | undefined): () => Promise<Credentials> {
+function resolved(credentials: (() => Promise<AwsCredentials>) | undefined): () => Promise<AwsCredentials> {
   return async () => {
     try {
       if (credentials === undefined) throw new Error("neither accessKey nor iamRole");

@@ -21,7 +21,7 @@ import { streamError } from "./errors.ts";
 
 const lookEveryMs = 500;
 /** The server sends an event at least every few seconds, also without records. */
-const silenceMs = 40_000;
+const idleTimeoutMs = 40_000;
 
 export class FanOutClient implements FanOutApi {
   readonly #client: KinesisClient;
@@ -66,23 +66,23 @@ export class FanOutClient implements FanOutApi {
   }
 
   async *subscribe(ConsumerARN: string, ShardId: string, start: StartAt, signal: AbortSignal): AsyncIterable<Pushed> {
-    using silence = childOf(signal);
-    let timer = setTimeout(() => silence.abort(), silenceMs);
+    using idle = childOf(signal);
+    let timer = setTimeout(() => idle.abort(), idleTimeoutMs);
     try {
       const command = new SubscribeToShardCommand({ ConsumerARN, ShardId, StartingPosition: positionOf(start) });
-      const { EventStream = [] } = await this.#client.send(command, { abortSignal: silence.signal });
+      const { EventStream = [] } = await this.#client.send(command, { abortSignal: idle.signal });
       for await (const { SubscribeToShardEvent: event } of EventStream) {
         clearTimeout(timer);
         if (event !== undefined) yield pushedOf(event);
         // While the caller of this generator is busy, no event is expected.
-        timer = setTimeout(() => silence.abort(), silenceMs);
+        timer = setTimeout(() => idle.abort(), idleTimeoutMs);
       }
     } catch (error) {
-      if (silence.signal.aborted && !signal.aborted) return;
+      if (idle.signal.aborted && !signal.aborted) return;
       throw this.#error(error, signal);
     } finally {
       clearTimeout(timer);
-      silence.abort();
+      idle.abort();
     }
   }
 

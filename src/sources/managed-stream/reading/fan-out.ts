@@ -5,8 +5,8 @@
 import { sleep } from "../../../lib/abort.ts";
 import { Backoff } from "../../../lib/backoff.ts";
 import { AppError } from "../../../lib/errors.ts";
-import { type FanOutApi, type Fetched, type StartAt, type StreamApi, StreamError } from "../stream.ts";
-import { patiently } from "./polling.ts";
+import { type FanOutApi, type FetchedRecords, type StartAt, type StreamApi, StreamError } from "../stream.ts";
+import { withThrottleRetries } from "./polling.ts";
 
 /** Minimum time between two subscriptions to a shard; the service allows five per second. */
 const renewGapMs = 250;
@@ -30,7 +30,7 @@ export async function* listen(
   start: () => StartAt,
   isClosed: () => boolean,
   signal: AbortSignal,
-): AsyncGenerator<Fetched> {
+): AsyncGenerator<FetchedRecords> {
   const pause = new Backoff({ baseMs: 500, capMs: 10_000 });
   let reached: string | undefined;
   const from = (): StartAt => (reached === undefined ? start() : { from: "after", sequence: reached });
@@ -61,7 +61,7 @@ export async function* listen(
 
 /** True when a closed shard has no records after the position. */
 async function isDrained(api: StreamApi, shard: string, from: StartAt, signal: AbortSignal): Promise<boolean> {
-  const page = await patiently(
+  const page = await withThrottleRetries(
     async () => await api.records(await api.iterator(shard, from, signal), 1, signal),
     signal,
   );

@@ -11,10 +11,10 @@ import type { Json } from "../../../lib/json.ts";
 import type { SourceContext } from "../../source.ts";
 import { durable, type KinesisDurable } from "../durable.ts";
 import { StreamError } from "../stream.ts";
-import { finishedMark, Lineage } from "./lineage.ts";
 import { poll, readRange } from "./polling.ts";
 import { startAfter } from "./position.ts";
-import { startOf } from "./start.ts";
+import { finishedMark, ShardLineage } from "./shard-lineage.ts";
+import { frozenStart } from "./start.ts";
 
 const shard = (id: string, parents: string[], closed: boolean, count = 0) => ({
   ...{ id, parents, closed },
@@ -118,14 +118,14 @@ describe("the start", () => {
     const stream = new MemoryStream([shard("old", [], true), shard("a", ["old"], false, 5)], 10);
     const first = ledger();
     const before = Date.now();
-    const start = await startOf({ ...config, iteratorType: "LATEST" }, first, stream, signal);
+    const start = await frozenStart({ ...config, iteratorType: "LATEST" }, first, stream, signal);
     expect(start?.isBefore("old")).toBe(true);
     expect(start?.of("a")).toEqual({ from: "latest" });
     // A new iterator for the same shard must not skip records that have arrived meanwhile.
     const again = start?.of("a") as { from: string; ms: number };
     expect(again.from).toBe("time");
     expect(again.ms).toBeGreaterThanOrEqual(before);
-    const later = await startOf({ ...config, iteratorType: "LATEST" }, ledger(0, first.saved), stream, signal);
+    const later = await frozenStart({ ...config, iteratorType: "LATEST" }, ledger(0, first.saved), stream, signal);
     expect(later?.of("a")).toEqual(again);
     // A shard created after the start is read from its first record.
     expect(later?.of("new")).toEqual({ from: "horizon" });
@@ -135,11 +135,11 @@ describe("the start", () => {
     const stream = new MemoryStream([shard("a", [], false)], 10);
     const saved = new Map<string, Json>();
     let known = false;
-    const other = startOf({ ...config, iteratorType: "LATEST" }, ledger(1, saved), stream, signal).then((start) => {
+    const other = frozenStart({ ...config, iteratorType: "LATEST" }, ledger(1, saved), stream, signal).then((start) => {
       known = saved.size > 0;
       return start;
     });
-    await startOf({ ...config, iteratorType: "LATEST" }, ledger(0, saved), stream, signal);
+    await frozenStart({ ...config, iteratorType: "LATEST" }, ledger(0, saved), stream, signal);
     expect((await other)?.of("a")).toMatchObject({ from: "time" });
     expect(known).toBe(true);
   });
@@ -154,11 +154,11 @@ describe("lineage", () => {
       shard("child", ["merged"], false),
     ];
     const book = ledger();
-    const start = await startOf(config, book, new MemoryStream(family, 10), new AbortController().signal);
-    const lineage = new Lineage(book.ledger.marks, start as NonNullable<typeof start>);
+    const start = await frozenStart(config, book, new MemoryStream(family, 10), new AbortController().signal);
+    const shardLineage = new ShardLineage(book.ledger.marks, start as NonNullable<typeof start>);
     const readable = async () => {
-      await lineage.learn(family);
-      return lineage.readable(family).map((one) => one.id);
+      await shardLineage.learn(family);
+      return shardLineage.readable(family).map((one) => one.id);
     };
     expect(await readable()).toEqual(["p1", "p2"]);
     book.saved.set(finishedMark("p1"), "finished");

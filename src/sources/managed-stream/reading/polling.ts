@@ -6,7 +6,7 @@
 import { sleep } from "../../../lib/abort.ts";
 import { Backoff, retry } from "../../../lib/backoff.ts";
 import { AppError } from "../../../lib/errors.ts";
-import { type Fetched, type Page, type StartAt, type StreamApi, StreamError } from "../stream.ts";
+import { type FetchedRecords, type Page, type StartAt, type StreamApi, StreamError } from "../stream.ts";
 import { compareSequences } from "./position.ts";
 
 const bytesPerMs = 2_000;
@@ -25,12 +25,12 @@ export async function* poll(
   shard: string,
   start: () => StartAt,
   signal: AbortSignal,
-): AsyncGenerator<Fetched> {
+): AsyncGenerator<FetchedRecords> {
   let iterator: string | undefined;
   let gapMs = callGapMs;
   while (!signal.aborted) {
     const asked = performance.now();
-    const page = await patiently(async () => {
+    const page = await withThrottleRetries(async () => {
       iterator ??= await api.iterator(shard, start(), signal);
       return await api.records(iterator, maxRecords, signal).catch((error: unknown) => {
         // A new iterator does no harm, whatever was wrong.
@@ -61,7 +61,7 @@ export async function* readRange(
   // Empty responses at the end of the shard: the last record must have arrived by then, unless it was trimmed.
   let missing = 0;
   for (let from: StartAt = { from: "at", sequence: first }; !signal.aborted && missing < maxAttempts; ) {
-    const page: Page | undefined = await patiently(async () => {
+    const page: Page | undefined = await withThrottleRetries(async () => {
       iterator ??= await api.iterator(shard, from, signal);
       return await api.records(iterator, maxRecords, signal).catch((error: unknown) => {
         iterator = undefined;
@@ -81,7 +81,7 @@ export async function* readRange(
 }
 
 /** Waits during throttling without a limit, and retries other failures a few times; undefined when aborted. */
-export async function patiently<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+export async function withThrottleRetries<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   let failures = 0;
   const classify = (error: unknown): undefined => {
     const known = error instanceof StreamError || (error instanceof AppError && error.retryable);

@@ -9,12 +9,19 @@ import type { SourceContext } from "../../source.ts";
 import type { KinesisDurable } from "../durable.ts";
 import type { ManagedStreamConfig } from "../kind.ts";
 import { messagesOf, type StreamMessage } from "../records/message.ts";
-import { type FanOutApi, type Fetched, type ShardFacts, type StartAt, type StreamApi, StreamError } from "../stream.ts";
+import {
+  type FanOutApi,
+  type FetchedRecords,
+  type ShardFacts,
+  type StartAt,
+  type StreamApi,
+  StreamError,
+} from "../stream.ts";
 import { consumerOf, listen } from "./fan-out.ts";
-import { finished, finishedMark, Lineage } from "./lineage.ts";
-import { patiently, poll } from "./polling.ts";
+import { poll, withThrottleRetries } from "./polling.ts";
 import { isBehind, startAfter } from "./position.ts";
-import type { Start } from "./start.ts";
+import { finished, finishedMark, ShardLineage } from "./shard-lineage.ts";
+import type { ShardStart } from "./start.ts";
 
 const listEveryMs = 10_000;
 /** Interval of checks for shards that other replicas finish. */
@@ -34,7 +41,7 @@ export type ShardsParts = {
   readonly fanOut: FanOutApi | undefined;
   readonly encoder: RowEncoder<StreamMessage>;
   readonly batches: LaneBatches<StreamMessage>;
-  readonly start: Start;
+  readonly start: ShardStart;
   readonly checkpoints: ReadonlyMap<string, string>;
   /** True when this replica reads the shard. */
   readonly mine: (shard: string) => boolean;
@@ -46,7 +53,7 @@ type Reading = { readonly id: string; at: string | undefined; behindMs?: number 
 export class Shards {
   readonly #parts: ShardsParts;
   readonly #signal: AbortSignal;
-  readonly #lineage: Lineage;
+  readonly #shardLineage: ShardLineage;
   readonly #pumps = new Map<string, Promise<void>>();
   readonly #api: StreamApi;
   #listed: readonly ShardFacts[] = [];
@@ -57,7 +64,7 @@ export class Shards {
   constructor(parts: ShardsParts, signal: AbortSignal) {
     this.#parts = parts;
     this.#signal = signal;
-    this.#lineage = new Lineage((keys) => parts.context.ledger.marks(keys), parts.start);
+    this.#shardLineage = new ShardLineage((keys) => parts.context.ledger.marks(keys), parts.start);
     this.#api = limited(parts.api);
   }
 
@@ -85,8 +92,8 @@ export class Shards {
   async #look(): Promise<void> {
     if (Date.now() - this.#listedAt > listEveryMs) await this.#list();
     // Also shards of other replicas: their children may be ours, and not listed yet.
-    if (await this.#lineage.learn(this.#listed)) await this.#list();
-    for (const { id } of this.#signal.aborted ? [] : this.#lineage.readable(this.#listed)) {
+    if (await this.#shardLineage.learn(this.#listed)) await this.#list();
+    for (const { id } of this.#signal.aborted ? [] : this.#shardLineage.readable(this.#listed)) {
       if (!this.#parts.mine(id) || this.#pumps.has(id)) continue;
       if (this.#parts.fanOut !== undefined) this.#consumer ??= await this.#register(this.#parts.fanOut);
       const at = this.#parts.checkpoints.get(id);
@@ -102,7 +109,7 @@ export class Shards {
   }
 
   async #list(): Promise<void> {
-    const answer = await patiently(() => this.#parts.api.shards(this.#signal), this.#signal);
+    const answer = await withThrottleRetries(() => this.#parts.api.shards(this.#signal), this.#signal);
     if (answer === undefined) return;
     this.#parts.context.progress.answered();
     this.#listed = answer.shards;
@@ -127,7 +134,7 @@ export class Shards {
   /** Checked in addition to the list, because giving up a shard by mistake would lose its records. */
   async #isGone(id: string): Promise<boolean> {
     try {
-      await patiently(() => this.#parts.api.iterator(id, { from: "horizon" }, this.#signal), this.#signal);
+      await withThrottleRetries(() => this.#parts.api.iterator(id, { from: "horizon" }, this.#signal), this.#signal);
       return false;
     } catch (error) {
       if (error instanceof StreamError && error.reason === "gone") return true;
@@ -137,7 +144,7 @@ export class Shards {
 
   async #register(fanOut: FanOutApi): Promise<string | undefined> {
     const consumer = consumerOf(this.#parts.context.pipeId);
-    return await patiently(() => fanOut.register(consumer, this.#signal), this.#signal);
+    return await withThrottleRetries(() => fanOut.register(consumer, this.#signal), this.#signal);
   }
 
   async #pump(shard: Reading): Promise<void> {
@@ -155,7 +162,7 @@ export class Shards {
     }
   }
 
-  #answers(shard: Reading): AsyncIterable<Fetched> {
+  #answers(shard: Reading): AsyncIterable<FetchedRecords> {
     const { fanOut, start } = this.#parts;
     const from = (): StartAt => (shard.at === undefined ? start.of(shard.id) : startAfter(shard.at));
     if (fanOut === undefined || this.#consumer === undefined) return poll(this.#api, shard.id, from, this.#signal);
@@ -164,7 +171,7 @@ export class Shards {
   }
 
   /** Adds the records, and waits for room before more is read. */
-  async #take(shard: Reading, { records, ended, behindMs }: Fetched): Promise<void> {
+  async #take(shard: Reading, { records, ended, behindMs }: FetchedRecords): Promise<void> {
     const { context, config, encoder, batches } = this.#parts;
     context.progress.answered();
     this.#report(shard, ended ? 0 : behindMs);

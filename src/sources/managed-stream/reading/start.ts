@@ -7,12 +7,12 @@ import type { SourceContext } from "../../source.ts";
 import type { FrozenStart, KinesisDurable } from "../durable.ts";
 import type { ManagedStreamConfig } from "../kind.ts";
 import type { ShardFacts, StartAt, StreamApi } from "../stream.ts";
-import { patiently } from "./polling.ts";
+import { withThrottleRetries } from "./polling.ts";
 
 const startMark = "start";
 const lookEveryMs = 200;
 
-export class Start {
+export class ShardStart {
   readonly #frozen: FrozenStart;
   readonly #known: ReadonlySet<string>;
   readonly #closed: ReadonlySet<string>;
@@ -40,23 +40,23 @@ export class Start {
 }
 
 /** The saved start. The first replica saves it; the others wait for it. */
-export async function startOf(
+export async function frozenStart(
   config: ManagedStreamConfig,
   context: Pick<SourceContext<KinesisDurable>, "ledger" | "replica">,
   api: StreamApi,
   signal: AbortSignal,
-): Promise<Start | undefined> {
+): Promise<ShardStart | undefined> {
   while (!signal.aborted) {
     const saved = (await context.ledger.marks([startMark])).get(startMark);
-    if (saved !== undefined) return new Start(saved, false);
+    if (saved !== undefined) return new ShardStart(saved, false);
     if (context.replica.index === 0) break;
     await sleep(lookEveryMs, signal);
   }
-  const listed = await patiently(() => api.shards(signal), signal);
+  const listed = await withThrottleRetries(() => api.shards(signal), signal);
   if (listed === undefined) return undefined;
   const frozen = freeze(config, listed.shards, listed.serverMs);
   await context.ledger.note({ [startMark]: frozen }, {});
-  return new Start(frozen, true);
+  return new ShardStart(frozen, true);
 }
 
 function freeze(config: ManagedStreamConfig, shards: readonly ShardFacts[], nowMs: number): FrozenStart {

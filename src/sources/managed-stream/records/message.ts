@@ -1,7 +1,7 @@
 /** Stream records as messages: aggregated ones split, compressed ones decompressed. */
 import { gunzipSync } from "node:zlib";
 import type { RowEncoder } from "../../messages/formats/encoder.ts";
-import type { Message, VirtualColumns } from "../../messages/message.ts";
+import type { SourceMessage, VirtualColumns } from "../../messages/message.ts";
 import { positionText } from "../reading/position.ts";
 import type { StreamRecord } from "../stream.ts";
 import { deaggregate, type UserRecord } from "./aggregation.ts";
@@ -9,7 +9,7 @@ import { deaggregate, type UserRecord } from "./aggregation.ts";
 /** Maximum size of one decompressed message. A constant: a replay must have the same result. */
 export const maxMessageBytes = 16_000_000;
 
-export type StreamMessage = Message & {
+export type StreamMessage = SourceMessage & {
   readonly position: string;
   /** The position after this message: the whole record's after its last user record. */
   readonly next: string;
@@ -65,7 +65,7 @@ function unpack(packed: Buffer): { bytes: Buffer; problem: string | undefined } 
   }
 }
 
-export function virtualColumns(stream: string): VirtualColumns<StreamMessage> {
+export function kinesisVirtualColumns(stream: string): VirtualColumns<StreamMessage> {
   return {
     _key: { kind: "text", read: (message) => message.key },
     _timestamp: { kind: "millis", read: (message) => message.arrivalMs },

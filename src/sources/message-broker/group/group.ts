@@ -2,7 +2,7 @@
  * The consumer group's offsets, for tools that show lag. They follow our own checkpoints and determine nothing: losing
  * a commit, or the whole group, loses no message.
  */
-import { settledWithin } from "../../../lib/within.ts";
+import { settlesWithin } from "../../../lib/timeout.ts";
 import type { BrokerClient, Identity, PartitionName } from "../broker-client.ts";
 
 const commitEveryMs = 1_000;
@@ -39,7 +39,7 @@ export class GroupOffsets {
   async close(): Promise<void> {
     this.#closed = true;
     this.#flush();
-    await settledWithin(this.#running, closeWithinMs);
+    await settlesWithin(this.#running, closeWithinMs);
   }
 
   #flush(): void {

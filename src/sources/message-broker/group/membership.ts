@@ -1,17 +1,17 @@
 /**
  * A replica as a member of the consumer group: tools show who reads which partition, commits carry the member's
  * generation, and another program cannot join the group, because it does not know our protocol. Membership determines
- * nothing: partitions belong to replicas by their share (`src/lib/share.ts`), and no rebalance interrupts an insert.
+ * nothing: partitions belong to replicas by their share (`src/lib/assign.ts`), and no rebalance interrupts an insert.
  */
 import { sleep } from "../../../lib/abort.ts";
-import { shareOf } from "../../../lib/share.ts";
-import { settledWithin } from "../../../lib/within.ts";
-import type { Access, BrokerAddress } from "../access.ts";
+import { assignedWorker } from "../../../lib/assign.ts";
+import { settlesWithin } from "../../../lib/timeout.ts";
+import type { BrokerAccess, BrokerAddress } from "../access.ts";
 import type { Identity } from "../broker-client.ts";
 import { BrokerError } from "../failures.ts";
 import { laneOf } from "../positions.ts";
 import type { Connection } from "../protocol/connection.ts";
-import { Connections } from "../protocol/connections.ts";
+import { BrokerConnections } from "../protocol/connections.ts";
 import { kafkaCodes } from "../protocol/error-codes.ts";
 import {
   assignment,
@@ -33,7 +33,7 @@ const rejoinPauseMs = 5_000;
 const leaveWithinMs = 2_000;
 
 export type MembershipOptions = {
-  readonly access: Access;
+  readonly access: BrokerAccess;
   readonly group: string;
   readonly topics: readonly string[];
   readonly pipeId: string;
@@ -47,7 +47,7 @@ type Replica = MembershipOptions["replica"];
 export class Membership {
   readonly #options: MembershipOptions;
   readonly #instance: string;
-  readonly #connections: Connections;
+  readonly #connections: BrokerConnections;
   readonly #left = new AbortController();
   #coordinator: BrokerAddress | undefined;
   #identity: Identity | undefined;
@@ -58,7 +58,7 @@ export class Membership {
   constructor(options: MembershipOptions) {
     this.#options = options;
     this.#instance = `millrace-${options.pipeId}-${options.replica.index}`;
-    this.#connections = new Connections(options.access, this.#instance);
+    this.#connections = new BrokerConnections(options.access, this.#instance);
     void this.#stay();
   }
 
@@ -73,7 +73,7 @@ export class Membership {
     this.#left.abort();
     if (identity !== undefined) {
       const leaving = this.#atCoordinator().then((broker) => broker.send(leaveGroup(this.#options.group, identity)));
-      await settledWithin(leaving, leaveWithinMs);
+      await settlesWithin(leaving, leaveWithinMs);
     }
     this.#connections.close();
   }
@@ -141,7 +141,7 @@ export class Membership {
 }
 
 function owns(replica: Replica | undefined, lane: string): boolean {
-  return replica !== undefined && shareOf(lane, replica.count) === replica.index;
+  return replica !== undefined && assignedWorker(lane, replica.count) === replica.index;
 }
 
 /** Undefined for metadata that no replica of ours has written. */

@@ -1,5 +1,5 @@
 /** Definition of a protocol request. */
-import type { WireReader, WireWriter } from "./wire.ts";
+import type { KafkaWireReader, KafkaWireWriter } from "./wire.ts";
 
 export type VersionRange = { readonly min: number; readonly max: number };
 
@@ -16,8 +16,8 @@ export type Call<T> = {
   readonly api: Api;
   /** The newest version that can express this request, if it is older than the newest of `api`. */
   readonly newest?: number;
-  write(to: WireWriter, version: number): void;
-  read(from: WireReader, version: number): T;
+  write(to: KafkaWireWriter, version: number): void;
+  read(from: KafkaWireReader, version: number): T;
   /** Memory for a response of this many bytes. The result of `read` may refer to it. */
   readonly memory?: ((bytes: number) => Buffer) | undefined;
 };

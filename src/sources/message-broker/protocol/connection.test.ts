@@ -9,12 +9,12 @@ import { allVersions, answerOf as answer, scriptedBroker } from "../../../../har
 import { anyNetwork } from "../../../../harness/network/network.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import { AnswerMemory } from "../broker-client.ts";
-import { sourceError } from "../failures.ts";
+import { brokerSourceError } from "../failures.ts";
 import type { Api, Call } from "./call.ts";
 import { Connection } from "./connection.ts";
 import { commitOffsets, fetchRecords, metadata } from "./requests.ts";
 import { apis, isFlexible, type OfferedVersions } from "./versions.ts";
-import { WireReader, WireWriter } from "./wire.ts";
+import { KafkaWireReader, KafkaWireWriter } from "./wire.ts";
 
 let server: Server | undefined;
 const sockets: Socket[] = [];
@@ -53,7 +53,7 @@ const echo = (memory?: AnswerMemory): Call<string> => ({
   read: (from) => from.bytes().toString(),
   memory: memory && ((bytes) => memory.take(bytes)),
 });
-const bytesOf = (text: string) => new WireWriter().bytes(Buffer.from(text)).content();
+const bytesOf = (text: string) => new KafkaWireWriter().bytes(Buffer.from(text)).content();
 
 test("answers arrive whole and in order wherever they are cut, small ones and large ones", async () => {
   const text = fc.oneof(
@@ -107,7 +107,7 @@ test.each([
   const connection = await connected((ids, socket) => {
     if (ids.length === 2) act(socket);
   });
-  const failures = await Promise.all([echo(), echo()].map((call) => connection.send(call).catch(sourceError)));
+  const failures = await Promise.all([echo(), echo()].map((call) => connection.send(call).catch(brokerSourceError)));
   for (const failure of failures) expect(failure).toMatchObject({ code: "SOURCE_UNREACHABLE", message: reason });
   expect(connection.usable).toBe(false);
   await expect(connection.send(echo())).rejects.toThrow();
@@ -118,7 +118,7 @@ test("an answer that ends too early is refused, and the connection goes on", asy
     const body = ids.length === 1 ? Buffer.from([0, 0, 1, 0, 65]) : bytesOf("whole");
     socket.write(answer(ids.at(-1) as number, body));
   });
-  expect(sourceError(await connection.send(echo()).catch((error: unknown) => error))).toMatchObject({
+  expect(brokerSourceError(await connection.send(echo()).catch((error: unknown) => error))).toMatchObject({
     message: /cannot be understood/,
   });
   expect(await connection.send(echo())).toBe("whole");
@@ -128,7 +128,7 @@ test.each([false, true])("a request is written whole, however long it is (flexib
   const long = fc.string({ maxLength: 3_000 });
   fc.assert(
     fc.property(fc.array(fc.tuple(long, fc.nat(), fc.uuid()), { maxLength: 20 }), (items) => {
-      const to = new WireWriter(flexible);
+      const to = new KafkaWireWriter(flexible);
       to.array(items, ([text, number, id]) => {
         to.string(text)
           .int32(number)
@@ -139,7 +139,7 @@ test.each([false, true])("a request is written whole, however long it is (flexib
           .string(null)
           .noTags();
       });
-      const from = new WireReader(to.content(), flexible);
+      const from = new KafkaWireReader(to.content(), flexible);
       const read = from.array(() => {
         const item = [
           from.string(),
@@ -160,7 +160,7 @@ test.each([false, true])("a request is written whole, however long it is (flexib
 });
 
 test("an error of the protocol is named", () => {
-  const refused = new WireWriter(true);
+  const refused = new KafkaWireWriter(true);
   refused.int32(0).array([0], (partition) => {
     refused.string("topic").array([0], () => refused.int32(partition).int16(30).noTags());
   });
@@ -168,9 +168,9 @@ test("an error of the protocol is named", () => {
   const { read } = commitOffsets("group", [], identity);
   const failure = (() => {
     try {
-      return read(new WireReader(refused.content(), true), apis.offsetCommit.max);
+      return read(new KafkaWireReader(refused.content(), true), apis.offsetCommit.max);
     } catch (error) {
-      return sourceError(error);
+      return brokerSourceError(error);
     }
   })();
   expect(failure).toMatchObject({ message: "The broker answers with the error GROUP_AUTHORIZATION_FAILED." });
@@ -182,7 +182,7 @@ test("what hostile bytes say is read as an error, not as something else", () => 
       for (const { api, read } of [metadata(["t"]), fetchRecords([], 0, undefined)]) {
         const version = Math.min(api.max, api.min + at);
         try {
-          read(new WireReader(Buffer.from(bytes), isFlexible(api, version)), version);
+          read(new KafkaWireReader(Buffer.from(bytes), isFlexible(api, version)), version);
         } catch (error) {
           expect(error).toSatisfy((known) => known instanceof RangeError || "code" in (known as object));
         }

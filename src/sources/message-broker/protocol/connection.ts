@@ -3,12 +3,12 @@
  * straight into its final memory, so that a large one is neither assembled from chunks nor needs new memory.
  */
 import { isIP, type Socket } from "node:net";
-import type { Access, BrokerAddress } from "../access.ts";
+import type { BrokerAccess, BrokerAddress } from "../access.ts";
 import { BrokerError } from "../failures.ts";
 import type { Call } from "./call.ts";
 import { type Login, logIn, withSpellings } from "./login.ts";
 import { apis, apiVersions, commonVersion, isFlexible, type OfferedVersions } from "./versions.ts";
-import { WireReader, WireWriter } from "./wire.ts";
+import { KafkaWireReader, KafkaWireWriter } from "./wire.ts";
 
 type Waiting = {
   readonly call: Call<unknown>;
@@ -47,12 +47,17 @@ export class Connection {
   /**
    * Connected and logged in, with the broker's versions known. Rejects with the error of the socket, TLS or the broker.
    */
-  static async open(address: BrokerAddress, access: Access, clientId: string): Promise<Connection> {
+  static async open(address: BrokerAddress, access: BrokerAccess, clientId: string): Promise<Connection> {
     const open = (login?: Login) => Connection.#open(address, access, clientId, login);
     return access.login === undefined ? await open() : await withSpellings(access.login, open);
   }
 
-  static async #open(address: BrokerAddress, access: Access, clientId: string, login?: Login): Promise<Connection> {
+  static async #open(
+    address: BrokerAddress,
+    access: BrokerAccess,
+    clientId: string,
+    login?: Login,
+  ): Promise<Connection> {
     const connection = new Connection(address, access, clientId);
     const timer = setTimeout(() => connection.#fail(new Error("connecting timed out")), connectMs);
     try {
@@ -71,7 +76,7 @@ export class Connection {
     }
   }
 
-  private constructor({ host, port }: BrokerAddress, { dialer, tls }: Access, clientId: string) {
+  private constructor({ host, port }: BrokerAddress, { dialer, tls }: BrokerAccess, clientId: string) {
     this.#clientId = clientId;
     const onread = { buffer: () => this.#room(), callback: (count: number) => this.#receive(count) };
     const name = tls?.sendsName === true && isIP(host) === 0 ? { servername: host } : {};
@@ -101,7 +106,7 @@ export class Connection {
     if (this.#failure !== undefined) throw this.#failure;
     this.#lastId = (this.#lastId + 1) & 0x7fffffff;
     const id = this.#lastId;
-    const writer = new WireWriter();
+    const writer = new KafkaWireWriter();
     writer.int32(0).int16(call.api.key).int16(version).int32(id).string(this.#clientId);
     writer.flexible = isFlexible(call.api, version);
     writer.noTags();
@@ -190,7 +195,7 @@ export class Connection {
     this.#waiting.delete(id);
     clearTimeout(timer);
     try {
-      const reader = new WireReader(answer, isFlexible(call.api, version), 4);
+      const reader = new KafkaWireReader(answer, isFlexible(call.api, version), 4);
       // A client that does not know the broker's versions yet must be able to read this response.
       if (call.api !== apis.apiVersions) reader.tags();
       resolve(call.read(reader, version));

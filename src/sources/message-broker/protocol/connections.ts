@@ -1,14 +1,14 @@
 /** Connections to the brokers of one cluster, one to each, opened on first use. */
-import type { Access, BrokerAddress } from "../access.ts";
+import type { BrokerAccess, BrokerAddress } from "../access.ts";
 import { Connection } from "./connection.ts";
 
-export class Connections {
-  readonly #access: Access;
+export class BrokerConnections {
+  readonly #access: BrokerAccess;
   readonly #clientId: string;
   readonly #open = new Map<string, Promise<Connection>>();
   #closed = false;
 
-  constructor(access: Access, clientId: string) {
+  constructor(access: BrokerAccess, clientId: string) {
     this.#access = access;
     this.#clientId = clientId;
   }

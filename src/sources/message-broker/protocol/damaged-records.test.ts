@@ -5,12 +5,12 @@ import { createRecordsBatch } from "@platformatic/kafka";
 import { afterEach, expect, test } from "vitest";
 import { allVersions, answerOf, scriptedBroker } from "../../../../harness/kafka/scripted-broker.ts";
 import { anyNetwork } from "../../../../harness/network/network.ts";
-import { accessOf } from "../access.ts";
+import { brokerAccessOf } from "../access.ts";
 import { AnswerMemory, noTopicId } from "../broker-client.ts";
 import { KafkaClient } from "./kafka-client.ts";
 import { emptyMessage, RecordCursor } from "./records.ts";
 import { apis } from "./versions.ts";
-import { WireWriter } from "./wire.ts";
+import { KafkaWireWriter } from "./wire.ts";
 
 const open: (Server | KafkaClient)[] = [];
 afterEach(async () => {
@@ -37,7 +37,7 @@ async function clientOf(answers: readonly Buffer[]): Promise<{ client: KafkaClie
   let fetches = 0;
   const offered = new Map([...allVersions, [1, { min: 0, max: 4 }] as const, [3, { min: 0, max: 4 }] as const]);
   const server = scriptedBroker(({ key, id }, socket) => {
-    const to = new WireWriter().int32(0); // throttleTimeMs
+    const to = new KafkaWireWriter().int32(0); // throttleTimeMs
     if (key === apis.metadata.key) {
       const { port } = server.address() as AddressInfo;
       to.array([port], (at) => to.int32(1).string("127.0.0.1").int32(at).string(null));
@@ -58,7 +58,7 @@ async function clientOf(answers: readonly Buffer[]): Promise<{ client: KafkaClie
   open.push(server);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const client = new KafkaClient(accessOf({ brokers: `127.0.0.1:${port}`, topics: "t" }, anyNetwork), "test");
+  const client = new KafkaClient(brokerAccessOf({ brokers: `127.0.0.1:${port}`, topics: "t" }, anyNetwork), "test");
   open.unshift(client);
   await client.topics(["t"]);
   return { client, fetches: () => fetches };

@@ -3,7 +3,7 @@ import type { Identity } from "../broker-client.ts";
 import { requireDone } from "../failures.ts";
 import type { Call } from "./call.ts";
 import { apis } from "./versions.ts";
-import { WireReader, WireWriter } from "./wire.ts";
+import { KafkaWireReader, KafkaWireWriter } from "./wire.ts";
 
 /** The group type that tools can display. */
 const protocolType = "consumer";
@@ -101,14 +101,14 @@ export function leaveGroup(group: string, { member, instance }: Identity): Call<
   };
 }
 
-function readGroupError(from: WireReader): void {
+function readGroupError(from: KafkaWireReader): void {
   from.int32(); // throttleTimeMs
   requireDone(from.int16(), "the group");
 }
 
 /** Version 1 of a consumer's join metadata: its topics, and custom user data. */
 export function subscription(topics: readonly string[], words: string): Buffer {
-  const to = new WireWriter().int16(1);
+  const to = new KafkaWireWriter().int16(1);
   to.array(topics, (topic) => to.string(topic)).bytes(Buffer.from(words));
   return to.array([], () => {}).content(); // ownedPartitions
 }
@@ -116,7 +116,7 @@ export function subscription(topics: readonly string[], words: string): Buffer {
 /** The user data of a member; empty for another format. */
 export function wordsOf(metadata: Buffer): string {
   try {
-    const from = new WireReader(metadata);
+    const from = new KafkaWireReader(metadata);
     from.int16(); // version
     from.array(() => from.string()); // topics
     return from.bytes().toString();
@@ -127,7 +127,7 @@ export function wordsOf(metadata: Buffer): string {
 
 /** Version 1 of a consumer's assignment. */
 export function assignment(topics: readonly { readonly topic: string; readonly partitions: readonly number[] }[]) {
-  const to = new WireWriter().int16(1);
+  const to = new KafkaWireWriter().int16(1);
   to.array(topics, ({ topic, partitions }) => {
     to.string(topic).array(partitions, (partition) => to.int32(partition));
   });

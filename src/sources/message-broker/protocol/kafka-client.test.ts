@@ -5,9 +5,9 @@ import { createServer, type Server } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { answerOf, scriptedBroker } from "../../../../harness/kafka/scripted-broker.ts";
 import { networkOf } from "../../../../harness/network/network.ts";
-import { accessOf } from "../access.ts";
+import { brokerAccessOf } from "../access.ts";
 import { KafkaClient } from "./kafka-client.ts";
-import { WireWriter } from "./wire.ts";
+import { KafkaWireWriter } from "./wire.ts";
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -23,7 +23,7 @@ async function listen(server: Server, host: string): Promise<number> {
 /** Answers every request with metadata: one topic, whose leader has the address that the test sets. */
 function seed(leader: { host: string; port: number }): Server {
   return scriptedBroker(({ id }, socket) => {
-    const body = new WireWriter(true).noTags().int32(0);
+    const body = new KafkaWireWriter(true).noTags().int32(0);
     body.array([leader], ({ host, port }) => body.int32(7).string(host).int32(port).string(null).noTags());
     body.string(null).int32(-1);
     body.array([0], () => {
@@ -48,7 +48,7 @@ test("a broker that the cluster names is checked like those of the request", asy
   const leader = { host: "127.0.0.2", port: await listen(inner, "127.0.0.2") };
   const port = await listen(seed(leader), "127.0.0.1");
   const client = new KafkaClient(
-    accessOf({ brokers: `127.0.0.1:${port}`, topics: "t" }, networkOf(["127.0.0.1"])),
+    brokerAccessOf({ brokers: `127.0.0.1:${port}`, topics: "t" }, networkOf(["127.0.0.1"])),
     "c",
   );
   const topics = await client.topics(["t"]);

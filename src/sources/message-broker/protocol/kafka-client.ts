@@ -1,19 +1,19 @@
 /** A cluster accessed by the Kafka protocol, without group membership and without decoding records. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Access, BrokerAddress } from "../access.ts";
+import type { BrokerAccess, BrokerAddress } from "../access.ts";
 import type {
   AnswerMemory,
   BrokerClient,
-  Fetched,
+  FetchedPartition,
   FetchRequest,
   Identity,
   OffsetAt,
   PartitionName,
   TopicInfo,
 } from "../broker-client.ts";
-import { damagedRecords, sourceError } from "../failures.ts";
+import { brokerSourceError, damagedRecords } from "../failures.ts";
 import type { Connection } from "./connection.ts";
-import { Connections } from "./connections.ts";
+import { BrokerConnections } from "./connections.ts";
 import { decompress } from "./decompress.ts";
 import { damagedBatch } from "./records.ts";
 import { commitOffsets, fetchRecords, findCoordinator, listOffsets, metadata } from "./requests.ts";
@@ -24,19 +24,19 @@ const damagedPauseMs = 200;
 
 export class KafkaClient implements BrokerClient {
   readonly #seeds: readonly BrokerAddress[];
-  readonly #connections: Connections;
+  readonly #connections: BrokerConnections;
   /** A fetch waits at the broker, and later requests on the same connection wait with it. */
-  readonly #fetching: Connections;
+  readonly #fetching: BrokerConnections;
   #brokers: ReadonlyMap<number, BrokerAddress> = new Map();
   #topics = new Map<string, TopicInfo>();
   #coordinator: BrokerAddress | undefined;
 
   readonly decompress = decompress;
 
-  constructor(access: Access, clientId: string) {
+  constructor(access: BrokerAccess, clientId: string) {
     this.#seeds = access.brokers;
-    this.#connections = new Connections(access, clientId);
-    this.#fetching = new Connections(access, clientId);
+    this.#connections = new BrokerConnections(access, clientId);
+    this.#fetching = new BrokerConnections(access, clientId);
   }
 
   async topics(names: readonly string[]): Promise<readonly TopicInfo[]> {
@@ -66,7 +66,7 @@ export class KafkaClient implements BrokerClient {
     wanted: readonly FetchRequest[],
     maxWaitMs: number,
     memory?: AnswerMemory,
-  ): Promise<readonly Fetched[]> {
+  ): Promise<readonly FetchedPartition[]> {
     return await orSourceError(async () => {
       for (let attempt = 1; ; attempt += 1) {
         const connection = await this.#fetching.get(this.#addressOf(broker));
@@ -124,6 +124,6 @@ async function orSourceError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw sourceError(error);
+    throw brokerSourceError(error);
   }
 }

@@ -5,10 +5,10 @@
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { crc32c } from "@node-rs/crc32";
 import { AppError } from "../../../lib/errors.ts";
-import type { Message } from "../../messages/message.ts";
+import type { SourceMessage } from "../../messages/message.ts";
 
 /** A record as a view; the same object is reused for every record. */
-export type KafkaMessage = Message & {
+export type KafkaMessage = SourceMessage & {
   position: number;
   topic: string;
   partition: number;

@@ -1,12 +1,12 @@
 /** The requests for reading topics. `versions.ts` lists their versions. */
 import type { BrokerAddress } from "../access.ts";
-import type { Fetched, FetchRequest, Identity, PartitionName, TopicInfo } from "../broker-client.ts";
+import type { FetchedPartition, FetchRequest, Identity, PartitionName, TopicInfo } from "../broker-client.ts";
 import { fetchBytes, noTopicId } from "../broker-client.ts";
 import { BrokerError, failureOfPartition, requireDone } from "../failures.ts";
 import type { Call } from "./call.ts";
 import { isPassing, kafkaCodes } from "./error-codes.ts";
 import { apis } from "./versions.ts";
-import type { WireReader, WireWriter } from "./wire.ts";
+import type { KafkaWireReader, KafkaWireWriter } from "./wire.ts";
 
 /** The replica id of a consumer; a follower would send its own id. */
 const noReplica = -1;
@@ -50,7 +50,7 @@ export function metadata(names: readonly string[]): Call<Metadata> {
   };
 }
 
-function readTopic(from: WireReader, version: number): TopicInfo | undefined {
+function readTopic(from: KafkaWireReader, version: number): TopicInfo | undefined {
   const errorCode = from.int16();
   const name = from.nullableString();
   const id = version >= 10 ? from.uuid() : noTopicId;
@@ -120,7 +120,7 @@ export function fetchRecords(
   wanted: readonly FetchRequest[],
   maxWaitMs: number,
   memory: Call<unknown>["memory"],
-): Call<Fetched[]> {
+): Call<FetchedPartition[]> {
   const names = new Map(wanted.map(({ topic, topicId }) => [topicId, topic]));
   return {
     api: apis.fetch,
@@ -158,7 +158,7 @@ export function fetchRecords(
   };
 }
 
-function writePartition(to: WireWriter, request: FetchRequest, version: number): void {
+function writePartition(to: KafkaWireWriter, request: FetchRequest, version: number): void {
   const { partition, position, bytes = fetchBytes.partition } = request;
   to.int32(partition);
   if (version >= 9) to.int32(noLeaderEpoch);
@@ -168,7 +168,7 @@ function writePartition(to: WireWriter, request: FetchRequest, version: number):
   to.int32(bytes).noTags();
 }
 
-function readPartition(from: WireReader, version: number): Omit<Fetched, "topic"> {
+function readPartition(from: KafkaWireReader, version: number): Omit<FetchedPartition, "topic"> {
   const partition = from.int32();
   const errorCode = from.int16();
   from.int64(); // highWatermark
@@ -205,14 +205,14 @@ export function findCoordinator(group: string): Call<BrokerAddress> {
   };
 }
 
-function readCoordinator(from: WireReader): BrokerAddress {
+function readCoordinator(from: KafkaWireReader): BrokerAddress {
   requireDone(from.int16(), "the group's coordinator");
   from.nullableString(); // errorMessage
   from.int32(); // nodeId
   return { host: from.string(), port: from.int32() };
 }
 
-function readNamedCoordinator(from: WireReader): BrokerAddress {
+function readNamedCoordinator(from: KafkaWireReader): BrokerAddress {
   from.string(); // key: the group
   from.int32(); // nodeId
   const address = { host: from.string(), port: from.int32() };

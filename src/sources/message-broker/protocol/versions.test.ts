@@ -14,7 +14,7 @@ import { noTopicId } from "../broker-client.ts";
 import { Connection } from "./connection.ts";
 import { fetchRecords, findCoordinator, metadata } from "./requests.ts";
 import { apis, commonVersion, type OfferedVersions } from "./versions.ts";
-import { WireReader, WireWriter } from "./wire.ts";
+import { KafkaWireReader, KafkaWireWriter } from "./wire.ts";
 
 const open: (Server | Connection)[] = [];
 afterEach(() => {
@@ -29,7 +29,7 @@ async function connected(offered: OfferedVersions): Promise<{ connection: Connec
   const asked: BrokerRequest[] = [];
   const server = scriptedBroker((request, socket) => {
     asked.push(request);
-    const body = new WireWriter(request.version >= 3);
+    const body = new KafkaWireWriter(request.version >= 3);
     body.noTags().int32(0).int16(0).string(null).int32(1).string("host").int32(9).noTags();
     socket.write(answerOf(request.id, body.content()));
   }, offered).listen(0, "127.0.0.1");
@@ -94,7 +94,7 @@ test("topics without an id are read in the last version that knows names", () =>
 
 test("before version 10 topics have no id", () => {
   const body = (version: number) => {
-    const to = new WireWriter(version >= 9).int32(0);
+    const to = new KafkaWireWriter(version >= 9).int32(0);
     to.array([], () => {})
       .string(null)
       .int32(1);
@@ -109,7 +109,7 @@ test("before version 10 topics have no id", () => {
     return to.int32(0).noTags().content();
   };
   const idIn = (version: number) =>
-    metadata(["t"]).read(new WireReader(body(version), version >= 9), version).topics[0]?.id;
+    metadata(["t"]).read(new KafkaWireReader(body(version), version >= 9), version).topics[0]?.id;
   expect(idIn(9)).toBe(noTopicId);
   expect(idIn(10)).toBe("3f0c1f6e-0000-0000-0000-000000000001");
 });

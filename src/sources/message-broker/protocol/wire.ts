@@ -5,7 +5,7 @@
  */
 const nothing = Buffer.alloc(0);
 
-export class WireWriter {
+export class KafkaWireWriter {
   /** The form of the following writes. */
   flexible: boolean;
   #bytes = Buffer.allocUnsafe(1024);
@@ -114,7 +114,7 @@ export class WireWriter {
   }
 }
 
-export class WireReader {
+export class KafkaWireReader {
   /** The form of the following reads. */
   flexible: boolean;
   readonly #bytes: Buffer;

@@ -5,9 +5,9 @@
  */
 import { createHash } from "node:crypto";
 import { AppError } from "../../../lib/errors.ts";
-import type { Message } from "../message.ts";
+import type { SourceMessage } from "../message.ts";
 import type { RowPlan, UsedVirtual } from "../plan.ts";
-import type { RowWriter } from "../row-writer.ts";
+import type { MessageRowWriter } from "../row-writer.ts";
 import type { RowEncoder, RowGroup } from "./encoder.ts";
 import type { RegisteredSchema, SchemaRegistry } from "./registry.ts";
 
@@ -15,7 +15,7 @@ const headerBytes = 5;
 
 type AvroGroup = RowGroup & { readonly sync: Buffer };
 
-export class AvroRows<M extends Message> implements RowEncoder<M> {
+export class AvroRows<M extends SourceMessage> implements RowEncoder<M> {
   readonly plan: RowPlan<M>;
   readonly #registry: SchemaRegistry;
   readonly #groups = new Map<number, AvroGroup | string>();
@@ -43,7 +43,7 @@ export class AvroRows<M extends Message> implements RowEncoder<M> {
     return group;
   }
 
-  write(message: M, group: RowGroup, to: RowWriter): string | undefined {
+  write(message: M, group: RowGroup, to: MessageRowWriter): string | undefined {
     const front = this.plan.virtuals.map((virtual) => encoded(virtual, message));
     const from = message.start + headerBytes;
     const size = front.reduce((sum, part) => sum + part.length, 0) + message.end - from;
@@ -81,12 +81,12 @@ const avroTypes = {
 } as const;
 
 /** The id before the datum; undefined when there is none. */
-export function schemaId(message: Message): number | undefined {
+export function schemaId(message: SourceMessage): number | undefined {
   if (message.end - message.start < headerBytes || message.bytes[message.start] !== 0) return undefined;
   return message.bytes.readInt32BE(message.start + 1);
 }
 
-function encoded<M extends Message>({ column }: UsedVirtual<M>, message: M): Buffer {
+function encoded<M extends SourceMessage>({ column }: UsedVirtual<M>, message: M): Buffer {
   if (column.kind === "text") return sized(Buffer.from(column.read(message)));
   if (column.kind === "integer" || column.kind === "millis") return long(column.read(message));
   const items: readonly (Buffer | string)[][] =

@@ -1,8 +1,8 @@
 /** Encodes messages as the rows of one format. */
 import type { FoundField } from "../../source.ts";
-import type { Message } from "../message.ts";
+import type { SourceMessage } from "../message.ts";
 import type { RowPlan } from "../plan.ts";
-import type { RowWriter } from "../row-writer.ts";
+import type { MessageRowWriter } from "../row-writer.ts";
 
 /**
  * Rows sent to the engine in one statement. Formats whose rows need a schema have one group per schema; a group's
@@ -10,7 +10,7 @@ import type { RowWriter } from "../row-writer.ts";
  */
 export type RowGroup = { readonly key: string; readonly head: Buffer };
 
-export interface RowEncoder<M extends Message> {
+export interface RowEncoder<M extends SourceMessage> {
   readonly plan: RowPlan<M>;
   /**
    * Obtains what the message needs before it can be encoded; undefined when nothing is missing. Throws a retryable
@@ -20,7 +20,7 @@ export interface RowEncoder<M extends Message> {
   /** The message's group, or the reason why it can never be a row. */
   group(message: M): RowGroup | string;
   /** Writes the row; on failure returns the reason and writes nothing. */
-  write(message: M, group: RowGroup, to: RowWriter): string | undefined;
+  write(message: M, group: RowGroup, to: MessageRowWriter): string | undefined;
   /** Fields of the messages of a group, where a schema describes them better than the rows. */
   fields?(group: RowGroup): readonly FoundField[];
 }

@@ -1,8 +1,8 @@
 /** JSON messages as rows: the message's own bytes, with virtual columns inserted before its first field. */
 
-import type { Message } from "../message.ts";
+import type { SourceMessage } from "../message.ts";
 import type { RowPlan, UsedVirtual } from "../plan.ts";
-import type { RowWriter } from "../row-writer.ts";
+import type { MessageRowWriter } from "../row-writer.ts";
 import type { RowEncoder, RowGroup } from "./encoder.ts";
 import { afterSpace, closesRightAway, objectEnd } from "./json-object.ts";
 
@@ -11,7 +11,7 @@ const comma = 0x2c;
 
 const onlyGroup: RowGroup = { key: "", head: Buffer.alloc(0) };
 
-export class JsonRows<M extends Message> implements RowEncoder<M> {
+export class JsonRows<M extends SourceMessage> implements RowEncoder<M> {
   readonly plan: RowPlan<M>;
 
   constructor(plan: RowPlan<M>) {
@@ -26,7 +26,7 @@ export class JsonRows<M extends Message> implements RowEncoder<M> {
     return onlyGroup;
   }
 
-  write(message: M, _group: RowGroup, to: RowWriter): string | undefined {
+  write(message: M, _group: RowGroup, to: MessageRowWriter): string | undefined {
     const { bytes } = message;
     const from = afterSpace(bytes, message.start, message.end);
     const end = objectEnd(bytes, from, message.end);
@@ -45,12 +45,12 @@ export class JsonRows<M extends Message> implements RowEncoder<M> {
 }
 
 /** Virtual columns as members of an object, as single-byte text, so that bytes that are not UTF-8 stay unchanged. */
-export function virtualMembers<M extends Message>({ virtuals }: RowPlan<M>, message: M): string {
+export function virtualMembers<M extends SourceMessage>({ virtuals }: RowPlan<M>, message: M): string {
   if (virtuals.length === 0) return "";
   return virtuals.map((virtual) => member(virtual, message)).join(",");
 }
 
-function member<M extends Message>({ field, column }: UsedVirtual<M>, message: M): string {
+function member<M extends SourceMessage>({ field, column }: UsedVirtual<M>, message: M): string {
   const name = `"${field}":`;
   if (column.kind === "text") return name + quoted(column.read(message));
   if (column.kind === "texts") return `${name}[${column.read(message).map(quoted).join(",")}]`;

@@ -2,7 +2,7 @@
 
 import { identifier } from "../../../clickhouse/sql.ts";
 import type { FoundField } from "../../source.ts";
-import type { Field, ScalarKind, Shape, ValueType } from "./protobuf-shape.ts";
+import type { ProtobufField, ScalarKind, Shape, ValueType } from "./protobuf-shape.ts";
 
 /** Depth of nested members that are described; deeper ones are text. */
 const maxMembers = 5;
@@ -34,11 +34,11 @@ export function fieldsOf(shape: Shape): FoundField[] {
 }
 
 /** `within`: the enclosing message types, because a recursive type has no end. */
-function typeOf(field: Field, within: readonly Shape[]): string {
+function typeOf(field: ProtobufField, within: readonly Shape[]): string {
   const { many, type, required, zero } = field;
   if (many === "list") return `Array(${valueType(type, within)})`;
   if (many === "map") {
-    const [key, value] = (type as ValueType & { kind: "message" }).shape().fields as [Field, Field];
+    const [key, value] = (type as ValueType & { kind: "message" }).shape().fields as [ProtobufField, ProtobufField];
     const keyType = valueType(key.type, within);
     return `Map(${keyType === "Bool" ? "String" : keyType}, ${valueType(value.type, within)})`;
   }

@@ -4,8 +4,8 @@
  * counts, and parts of a message field are merged.
  */
 
-import { type Field, type ScalarKind, type Shape, type ValueType, zeroOf } from "./protobuf-shape.ts";
-import { maxDepth, WireError, WireReader, wireTypes } from "./protobuf-wire.ts";
+import { type ProtobufField, type ScalarKind, type Shape, type ValueType, zeroOf } from "./protobuf-shape.ts";
+import { maxDepth, ProtobufWireError, ProtobufWireReader, wireTypes } from "./protobuf-wire.ts";
 
 /** A short message may expand to much text: empty submessages with many fields, long enumeration names. */
 const rowBytes = { base: 1_000_000, perByte: 16, most: 64_000_000 };
@@ -36,7 +36,7 @@ type Found = {
 };
 
 export class ProtobufJson {
-  readonly #wire = new WireReader();
+  readonly #wire = new ProtobufWireReader();
   #left = 0;
 
   /** Throws WireError when `bytes[start, end)` is not such a message, or its row would be too large. */
@@ -49,7 +49,7 @@ export class ProtobufJson {
   }
 
   #message(shape: Shape, start: number, end: number, depth: number): string {
-    if (depth > maxDepth) throw new WireError(`The message is nested more than ${maxDepth} deep.`);
+    if (depth > maxDepth) throw new ProtobufWireError(`The message is nested more than ${maxDepth} deep.`);
     const found = this.#find(shape, start, end, depth);
     if (shape.as === "timestamp") return this.#timestamp(shape, found);
     if (shape.as === "duration") return this.#duration(shape, found);
@@ -58,7 +58,7 @@ export class ProtobufJson {
     for (const field of shape.fields) {
       const value = this.#field(field, found, depth);
       if (value === undefined) {
-        if (field.required) throw new WireError(`The message has no required field "${field.name}".`);
+        if (field.required) throw new ProtobufWireError(`The message has no required field "${field.name}".`);
         continue;
       }
       this.#spend(field.key.length + 1);
@@ -101,7 +101,7 @@ export class ProtobufJson {
   }
 
   /** The field's value; undefined when the row omits it. */
-  #field(field: Field, found: Found, depth: number): string | undefined {
+  #field(field: ProtobufField, found: Found, depth: number): string | undefined {
     const { index, many, type } = field;
     const from = found.ends[2 * index] as number;
     if (from < 0) {
@@ -134,7 +134,7 @@ export class ProtobufJson {
 
   #map(type: ValueType, list: readonly number[], depth: number): string {
     const entry = (type as ValueType & { kind: "message" }).shape();
-    const [keyField, valueField] = entry.fields as [Field, Field];
+    const [keyField, valueField] = entry.fields as [ProtobufField, ProtobufField];
     const members = new Map<string, string>();
     for (let at = 0; at < list.length; at += 2) {
       const found = this.#find(entry, list[at] as number, list[at + 1] as number, depth);
@@ -161,13 +161,15 @@ export class ProtobufJson {
 
   #only(shape: Shape, found: Found, depth: number): string {
     const set = shape.fields.find(({ index }) => (found.ends[2 * index] as number) >= 0) ?? shape.fields[0];
-    return this.#field(set as Field, found, depth) as string;
+    return this.#field(set as ProtobufField, found, depth) as string;
   }
 
   #timestamp(shape: Shape, found: Found): string {
     const [seconds, nanos] = this.#secondsAndNanos(shape, found);
     if (seconds < -62_135_596_800 || seconds > 253_402_300_799 || nanos < 0) {
-      throw new WireError(`The time of ${seconds} seconds and ${nanos} nanoseconds is none of the years 1 to 9999.`);
+      throw new ProtobufWireError(
+        `The time of ${seconds} seconds and ${nanos} nanoseconds is none of the years 1 to 9999.`,
+      );
     }
     const text = new Date(seconds * 1000).toISOString().slice(0, 19);
     return `"${text}${nanos === 0 ? "" : `.${digits(nanos)}`}Z"`;
@@ -177,7 +179,7 @@ export class ProtobufJson {
   #duration(shape: Shape, found: Found): string {
     const [seconds, nanos] = this.#secondsAndNanos(shape, found);
     if (Math.abs(seconds) > 315_576_000_000 || seconds * nanos < 0) {
-      throw new WireError(`The duration of ${seconds} seconds and ${nanos} nanoseconds is not a valid one.`);
+      throw new ProtobufWireError(`The duration of ${seconds} seconds and ${nanos} nanoseconds is not a valid one.`);
     }
     const sign = seconds < 0 || nanos < 0 ? "-" : "";
     return `${sign}${Math.abs(seconds)}${nanos === 0 ? "" : `.${digits(Math.abs(nanos))}`}`;
@@ -185,7 +187,8 @@ export class ProtobufJson {
 
   #secondsAndNanos(shape: Shape, found: Found): [number, number] {
     const [seconds, nanos] = shape.fields.map((field) => Number(this.#field(field, found, 0)));
-    if (Math.abs(nanos as number) > 999_999_999) throw new WireError(`A time of the message has ${nanos} nanoseconds.`);
+    if (Math.abs(nanos as number) > 999_999_999)
+      throw new ProtobufWireError(`A time of the message has ${nanos} nanoseconds.`);
     return [seconds as number, nanos as number];
   }
 
@@ -237,11 +240,11 @@ export class ProtobufJson {
 
   #spend(length: number): void {
     this.#left -= length;
-    if (this.#left < 0) throw new WireError("The message stands for a row that is too large for its size.");
+    if (this.#left < 0) throw new ProtobufWireError("The message stands for a row that is too large for its size.");
   }
 }
 
-function note(found: Found, field: Field, from: number, to: number): void {
+function note(found: Found, field: ProtobufField, from: number, to: number): void {
   const { index, many, type, oneof } = field;
   if (oneof !== undefined) {
     const before = found.chosen[oneof];

@@ -4,9 +4,9 @@
  * means the first message of the file. Rows of all schemas have one format, so they share one insert.
  */
 
-import type { Message } from "../message.ts";
+import type { SourceMessage } from "../message.ts";
 import type { RowPlan } from "../plan.ts";
-import type { RowWriter } from "../row-writer.ts";
+import type { MessageRowWriter } from "../row-writer.ts";
 import { schemaId } from "./avro-rows.ts";
 import type { RowEncoder, RowGroup } from "./encoder.ts";
 import { virtualMembers } from "./json-rows.ts";
@@ -14,7 +14,7 @@ import { fieldsOf } from "./protobuf-fields.ts";
 import { ProtobufJson } from "./protobuf-json.ts";
 import { loadProtobuf, ProtobufSchema } from "./protobuf-schema.ts";
 import type { Shape } from "./protobuf-shape.ts";
-import { WireError, WireReader } from "./protobuf-wire.ts";
+import { ProtobufWireError, ProtobufWireReader } from "./protobuf-wire.ts";
 import type { SchemaRegistry } from "./registry.ts";
 
 const headerBytes = 5;
@@ -26,7 +26,7 @@ type ProtobufGroup = RowGroup & { readonly shape: Shape };
 
 let protobuf: Awaited<ReturnType<typeof loadProtobuf>> | undefined;
 
-export class ProtobufRows<M extends Message> implements RowEncoder<M> {
+export class ProtobufRows<M extends SourceMessage> implements RowEncoder<M> {
   readonly plan: RowPlan<M>;
   readonly #registry: SchemaRegistry;
   readonly #json = new ProtobufJson();
@@ -61,13 +61,13 @@ export class ProtobufRows<M extends Message> implements RowEncoder<M> {
     return group;
   }
 
-  write(message: M, group: RowGroup, to: RowWriter): string | undefined {
+  write(message: M, group: RowGroup, to: MessageRowWriter): string | undefined {
     const { shape } = group as ProtobufGroup;
     let row: string;
     try {
       row = this.#json.object(shape, message.bytes, (frameOf(message) as Frame).from, message.end);
     } catch (error) {
-      if (error instanceof WireError) return `The message is no ${shape.name}: ${error.message}`;
+      if (error instanceof ProtobufWireError) return `The message is no ${shape.name}: ${error.message}`;
       throw error;
     }
     const members = virtualMembers(this.plan, message);
@@ -110,12 +110,12 @@ function read(id: number, registered: NonNullable<ReturnType<SchemaRegistry["kno
 const firstMessage = [0];
 
 /** The message's start after its frame, and its type; undefined for a truncated or invalid frame. */
-export function frameOf(message: Message): Frame | undefined {
+export function frameOf(message: SourceMessage): Frame | undefined {
   const { bytes, start, end } = message;
   const from = start + headerBytes;
   if (from >= end) return undefined;
   if (bytes[from] === 0) return { path: firstMessage, from: from + 1 };
-  const wire = new WireReader();
+  const wire = new ProtobufWireReader();
   wire.bytes = bytes;
   wire.at = from;
   try {
@@ -129,7 +129,7 @@ export function frameOf(message: Message): Frame | undefined {
     }
     return { path: count === 0 ? firstMessage : path, from: wire.at };
   } catch (error) {
-    if (error instanceof WireError) return undefined;
+    if (error instanceof ProtobufWireError) return undefined;
     throw error;
   }
 }

@@ -26,7 +26,7 @@ export type ValueType =
   /** The shape is built on first use, because types may be recursive. */
   | { readonly kind: "message"; readonly delimited: boolean; shape(): Shape };
 
-export type Field = {
+export type ProtobufField = {
   readonly index: number;
   readonly number: number;
   readonly name: string;
@@ -44,18 +44,18 @@ export type Field = {
 
 export type Shape = {
   readonly name: string;
-  readonly fields: readonly Field[];
-  readonly byNumber: ReadonlyMap<number, Field>;
+  readonly fields: readonly ProtobufField[];
+  readonly byNumber: ReadonlyMap<number, ProtobufField>;
   /** Well-known types with a single value: the one field that is set, or the zero of the first; or a time. */
   readonly as: "object" | "value" | "timestamp" | "duration";
 };
 
-export type FieldSpec = Pick<Field, "number" | "name" | "type"> &
-  Partial<Pick<Field, "many" | "required" | "oneof">> & { readonly implicit: boolean };
+export type FieldSpec = Pick<ProtobufField, "number" | "name" | "type"> &
+  Partial<Pick<ProtobufField, "many" | "required" | "oneof">> & { readonly implicit: boolean };
 
 /** A shape of fields; `zero` is computed for those without explicit presence (`implicit`). */
 export function shapeOf(name: string, specs: readonly FieldSpec[], as: Shape["as"]): Shape {
-  const fields = specs.map((spec, index): Field => {
+  const fields = specs.map((spec, index): ProtobufField => {
     const { many = "no", required = false, oneof } = spec;
     const zero = many === "list" ? "[]" : many === "map" ? "{}" : spec.implicit ? zeroOf(spec.type) : undefined;
     const key = `${quotedName(spec.name)}:`;

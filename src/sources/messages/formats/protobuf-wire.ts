@@ -1,7 +1,7 @@
 /** Protobuf's wire format: tags, varints, and skipping of fields. All input may be hostile. */
 
 /** Why bytes are not a protobuf message; the text is for the error table. */
-export class WireError extends Error {}
+export class ProtobufWireError extends Error {}
 
 export const wireTypes = { varint: 0, fixed64: 1, bytes: 2, group: 3, endGroup: 4, fixed32: 5 } as const;
 
@@ -10,7 +10,7 @@ export const maxDepth = 100;
 
 const cut = "The message ends in the middle of a field.";
 
-export class WireReader {
+export class ProtobufWireReader {
   bytes: Buffer = Buffer.alloc(0);
   at = 0;
   /** Halves of the last integer read. */
@@ -24,8 +24,8 @@ export class WireReader {
     let low = 0;
     let high = 0;
     for (let shift = 0; ; shift += 7) {
-      if (at >= end) throw new WireError(cut);
-      if (shift > 63) throw new WireError("An integer of the message has more than ten bytes.");
+      if (at >= end) throw new ProtobufWireError(cut);
+      if (shift > 63) throw new ProtobufWireError("An integer of the message has more than ten bytes.");
       const byte = bytes[at++] as number;
       const part = byte & 0x7f;
       if (shift < 28) low |= part << shift;
@@ -43,7 +43,8 @@ export class WireReader {
   /** A tag: field number times eight plus wire type. */
   tag(end: number): number {
     this.varint(end);
-    if (this.high !== 0 || this.low < 8) throw new WireError("The message has a field with an impossible number.");
+    if (this.high !== 0 || this.low < 8)
+      throw new ProtobufWireError("The message has a field with an impossible number.");
     return this.low;
   }
 
@@ -59,18 +60,18 @@ export class WireReader {
   /** Reads the length of bytes that end before `end`. */
   length(end: number): number {
     this.varint(end);
-    if (this.high !== 0 || this.low > end - this.at) throw new WireError(cut);
+    if (this.high !== 0 || this.low > end - this.at) throw new ProtobufWireError(cut);
     return this.low;
   }
 
   /** Skips a group's content and its end tag; returns where the content ends. */
   skipGroup(tag: number, end: number, depth = 0): number {
-    if (depth >= maxDepth) throw new WireError(`The message is nested more than ${maxDepth} deep.`);
+    if (depth >= maxDepth) throw new ProtobufWireError(`The message is nested more than ${maxDepth} deep.`);
     for (;;) {
       const contentEnd = this.at;
       const inner = this.tag(end);
       if ((inner & 7) === wireTypes.endGroup) {
-        if (inner >>> 3 !== tag >>> 3) throw new WireError("A group of the message ends as another one.");
+        if (inner >>> 3 !== tag >>> 3) throw new ProtobufWireError("A group of the message ends as another one.");
         return contentEnd;
       }
       this.skip(inner, end, depth + 1);
@@ -78,8 +79,8 @@ export class WireReader {
   }
 
   fixed(size: number, end: number): void {
-    if (size < 0) throw new WireError("The message has a field of an unknown wire type.");
-    if (size > end - this.at) throw new WireError(cut);
+    if (size < 0) throw new ProtobufWireError("The message has a field of an unknown wire type.");
+    if (size > end - this.at) throw new ProtobufWireError(cut);
     this.at += size;
   }
 

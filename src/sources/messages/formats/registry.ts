@@ -31,7 +31,7 @@ const unknownForMs = 5_000;
 const maxReferences = 200;
 const maxAnswerBytes = 16_000_000;
 
-type Answer = {
+type RefusalDecision = {
   schema: string;
   schemaType?: string;
   references?: { name: string; subject: string; version: number }[];
@@ -70,7 +70,7 @@ export class SchemaRegistry {
   }
 
   async #fetch(id: number): Promise<void> {
-    const answer = (await this.#get(`/schemas/ids/${id}`)) as Answer | undefined;
+    const answer = (await this.#get(`/schemas/ids/${id}`)) as RefusalDecision | undefined;
     if (answer === undefined) {
       this.#unknown.set(id, Date.now() + unknownForMs);
       return;
@@ -81,14 +81,18 @@ export class SchemaRegistry {
     this.#known.set(id, { type, schema: answer.schema, references });
   }
 
-  async #collect(references: NonNullable<Answer["references"]>, into: Reference[], seen: Set<string>): Promise<void> {
+  async #collect(
+    references: NonNullable<RefusalDecision["references"]>,
+    into: Reference[],
+    seen: Set<string>,
+  ): Promise<void> {
     for (const { name, subject, version } of references) {
       const key = `${name}\n${subject}\n${version}`;
       if (seen.has(key)) continue;
       seen.add(key);
       if (seen.size > maxReferences) throw new AppError("SOURCE_INVALID", "A schema has too many references.");
       const found = (await this.#get(`/subjects/${encodeURIComponent(subject)}/versions/${version}`)) as
-        | Answer
+        | RefusalDecision
         | undefined;
       if (found === undefined) {
         throw new AppError("SOURCE_INVALID", `The schema registry has no version ${version} of subject "${subject}".`);

@@ -1,7 +1,7 @@
 /** Maps a declared format to rows: the engine format that reads them, and the encoder of the messages. */
 import { AppError } from "../../../lib/errors.ts";
 import type { Dialer } from "../../../outgoing/dialer.ts";
-import type { Message } from "../message.ts";
+import type { SourceMessage } from "../message.ts";
 import type { RowFormat, RowPlan } from "../plan.ts";
 import type { RowEncoder } from "./encoder.ts";
 import { JsonRows } from "./json-rows.ts";
@@ -12,7 +12,7 @@ export type FormatConfig = {
   readonly schemaRegistry?: RegistryConfig | undefined;
 };
 
-export type Rows<M extends Message> = {
+export type MessageFormat<M extends SourceMessage> = {
   readonly format: RowFormat;
   readonly registry: SchemaRegistry | undefined;
   encoder(plan: RowPlan<M>): RowEncoder<M>;
@@ -22,7 +22,10 @@ export type Rows<M extends Message> = {
  * The format's code is loaded on first use; `dialer` opens connections to the schema registry. Rejects with
  * SOURCE_INVALID for an unsupported format.
  */
-export async function rowsOf<M extends Message>(config: FormatConfig, dialer: Dialer): Promise<Rows<M>> {
+export async function messageFormatOf<M extends SourceMessage>(
+  config: FormatConfig,
+  dialer: Dialer,
+): Promise<MessageFormat<M>> {
   const format = config.format ?? (config.schemaRegistry === undefined ? "JSONEachRow" : "AvroConfluent");
   if (format === "JSONEachRow") {
     return { format, registry: undefined, encoder: (plan) => new JsonRows(plan) };

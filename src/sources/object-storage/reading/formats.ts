@@ -80,7 +80,10 @@ export function isPositional(format: ObjectFormat): boolean {
 }
 
 /** Settings of every pipe: unknown fields are ignored, missing ones become the zero value. */
-export function formatSettings(format: ObjectFormat, delimiter: string | undefined): Record<string, string | number> {
+export function objectFormatSettings(
+  format: ObjectFormat,
+  delimiter: string | undefined,
+): Record<string, string | number> {
   const common = { input_format_null_as_default: 1, date_time_input_format: "best_effort" };
   if (format.startsWith("JSON")) {
     return {

@@ -5,7 +5,7 @@ import type { ObjectStorageConfig } from "../kind.ts";
 import { isPlainKey } from "../stores/keys.ts";
 import type { ObjectFile, ObjectStore } from "../stores/store.ts";
 import { fieldPlan } from "./fields.ts";
-import { engineCompression, formatSettings, isUnpacked, type ObjectFormat } from "./formats.ts";
+import { engineCompression, isUnpacked, type ObjectFormat, objectFormatSettings } from "./formats.ts";
 import type { ObjectRelay } from "./relay.ts";
 
 /** Objects that one statement of many small ones reads concurrently. */
@@ -34,7 +34,7 @@ export type Statement = {
   readonly settings: Readonly<Record<string, string | number>>;
 };
 
-export class Reading {
+export class ObjectStatements {
   readonly #store: ObjectStore;
   readonly #relay: ObjectRelay;
   readonly #config: ObjectStorageConfig;
@@ -174,7 +174,7 @@ export class Reading {
 
   #settings(files: readonly ObjectFile[], format: ObjectFormat): Record<string, string | number> {
     const unpacked = this.#isUnpacked(files, format) ? unpackedSettings : {};
-    return { ...patience, ...unpacked, ...formatSettings(format, this.#config.delimiter) };
+    return { ...patience, ...unpacked, ...objectFormatSettings(format, this.#config.delimiter) };
   }
 
   async #call(files: readonly ObjectFile[], format: string, structure: string, signal: AbortSignal, folder?: string) {

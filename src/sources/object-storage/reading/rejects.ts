@@ -3,7 +3,7 @@ import { rowOf, shortMessage } from "../../messages/engine-message.ts";
 import type { InsertFailure, Query, RejectedRecord } from "../../source.ts";
 import type { ObjectFile } from "../stores/store.ts";
 import { hasHeader, isRowFormat, type ObjectFormat } from "./formats.ts";
-import type { Reading } from "./reading.ts";
+import type { ObjectStatements } from "./reading.ts";
 
 /** Bad rows of one file that are recorded individually; further ones are recorded together. */
 export const maxRecordedRows = 20;
@@ -19,7 +19,7 @@ export async function findBadRows(
   file: ObjectFile,
   format: ObjectFormat,
   failure: InsertFailure,
-  reading: Reading,
+  reading: ObjectStatements,
   query: Query,
   signal: AbortSignal,
 ): Promise<Findings> {
@@ -46,7 +46,7 @@ async function tryCount(
   file: ObjectFile,
   format: ObjectFormat,
   allowed: number,
-  reading: Reading,
+  reading: ObjectStatements,
   query: Query,
   signal: AbortSignal,
 ): Promise<string | number> {
@@ -65,7 +65,7 @@ async function tryCount(
 async function countAll(
   file: ObjectFile,
   format: ObjectFormat,
-  reading: Reading,
+  reading: ObjectStatements,
   query: Query,
   signal: AbortSignal,
 ): Promise<number> {
@@ -79,7 +79,7 @@ async function describeRow(
   format: ObjectFormat,
   row: number,
   message: string,
-  reading: Reading,
+  reading: ObjectStatements,
   query: Query,
   signal: AbortSignal,
 ): Promise<RejectedRecord> {

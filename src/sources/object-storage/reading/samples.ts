@@ -6,7 +6,7 @@ import type { FoundField, Query, TargetTable } from "../../source.ts";
 import type { ObjectFile } from "../stores/store.ts";
 import { isVirtual } from "./fields.ts";
 import { isPositional, type ObjectFormat } from "./formats.ts";
-import type { Reading } from "./reading.ts";
+import type { ObjectStatements } from "./reading.ts";
 
 /** The destination that samples must fit, and the reader. */
 export type SampleOptions = { readonly destination: TargetTable; readonly query: Query };
@@ -16,7 +16,7 @@ const sampleRows = 100;
 export async function checkSample(
   file: ObjectFile | undefined,
   format: ObjectFormat,
-  reading: (columns: TargetTable["columns"]) => Reading,
+  reading: (columns: TargetTable["columns"]) => ObjectStatements,
   options: SampleOptions,
   signal: AbortSignal,
 ): Promise<void> {
@@ -40,7 +40,7 @@ export async function checkSample(
 async function readSample(
   file: ObjectFile,
   format: ObjectFormat,
-  reading: Reading,
+  reading: ObjectStatements,
   options: SampleOptions,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -58,7 +58,7 @@ async function readSample(
 async function checkFieldsExist(
   file: ObjectFile,
   format: ObjectFormat,
-  reading: (columns: TargetTable["columns"]) => Reading,
+  reading: (columns: TargetTable["columns"]) => ObjectStatements,
   options: SampleOptions,
   signal: AbortSignal,
 ): Promise<void> {
@@ -83,7 +83,7 @@ async function checkFieldsExist(
 export async function discoverObject(
   file: ObjectFile | undefined,
   format: ObjectFormat | undefined,
-  reading: Reading,
+  reading: ObjectStatements,
   query: Query,
   signal: AbortSignal,
 ): Promise<FoundField[]> {

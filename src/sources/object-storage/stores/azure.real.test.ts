@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { anyNetwork } from "../../../../harness/network/network.ts";
 import { azuriteMissing, startAzurite } from "../../../../harness/objects/azurite.ts";
-import { startFront } from "../../../../harness/objects/front.ts";
+import { startStoreProxy } from "../../../../harness/objects/store-proxy.ts";
 import { AzureStore } from "./azure.ts";
 
 if (azuriteMissing !== undefined) console.log(`skipped: ${azuriteMissing}`);
@@ -18,7 +18,7 @@ test.skipIf(azuriteMissing !== undefined)(
     await azure.put("in/99999.json", "{}");
     await azure.put("out.json", "{}");
     const endpoint = /BlobEndpoint=(http:\/\/[^/]+)/.exec(azure.connectionString)?.[1] as string;
-    await using front = await startFront(endpoint);
+    await using front = await startStoreProxy(endpoint);
     const connectionString = azure.connectionString.replace(endpoint, front.endpoint);
     const location = { store: "azure", container: "listed", pattern: "in/*" } as const;
     const { signal } = new AbortController();

@@ -10,7 +10,7 @@ import {
 import { AppError } from "../../../lib/errors.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import { agentsOf } from "../../../outgoing/http.ts";
-import { type Credentials, credentialsOf } from "../../aws/credentials.ts";
+import { type AwsCredentials, credentialsOf } from "../../aws/credentials.ts";
 import type { NetworkContext } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
 import { enginePattern } from "./keys.ts";
@@ -22,7 +22,7 @@ const requestTimeoutMs = 20_000;
 export class S3Store implements ObjectStore {
   readonly #location: S3Location;
   /** undefined: the bucket is public and requests are not signed. */
-  readonly #credentials: (() => Promise<Credentials>) | undefined;
+  readonly #credentials: (() => Promise<AwsCredentials>) | undefined;
   readonly #client: S3Client;
   readonly #network: NetworkContext;
   #permitted: Promise<void> | undefined;
@@ -105,7 +105,7 @@ export class S3Store implements ObjectStore {
     await this.#network.permitEngine({ host, port: Number(port || (protocol === "https:" ? 443 : 80)) });
   }
 
-  async #resolve(credentials: () => Promise<Credentials>): Promise<Credentials> {
+  async #resolve(credentials: () => Promise<AwsCredentials>): Promise<AwsCredentials> {
     try {
       return await credentials();
     } catch (error) {
@@ -117,7 +117,7 @@ export class S3Store implements ObjectStore {
 
 function clientConfig(
   location: S3Location,
-  credentials: (() => Promise<Credentials>) | undefined,
+  credentials: (() => Promise<AwsCredentials>) | undefined,
   network: NetworkContext,
 ): S3ClientConfig {
   const agents = agentsOf(new Dialer(network.policy, "source.objectStorage.url"));

@@ -3,7 +3,7 @@ import type { Issue } from "../../../lib/errors.ts";
 import { replicatedColumns } from "../server/catalog.ts";
 import { quoteName } from "../server/session.ts";
 import { issue, type Preflight, tableKey } from "./issues.ts";
-import { shownTable, type TableFacts } from "./tables.ts";
+import { type SourceTableFacts, shownTable } from "./tables.ts";
 
 type Publication = {
   readonly insert: boolean;
@@ -20,7 +20,10 @@ type Published = {
   readonly filter: string | null;
 };
 
-export async function publicationIssues(parts: Preflight, facts: ReadonlyMap<number, TableFacts>): Promise<Issue[]> {
+export async function publicationIssues(
+  parts: Preflight,
+  facts: ReadonlyMap<number, SourceTableFacts>,
+): Promise<Issue[]> {
   const name = parts.config.settings?.publicationName;
   if (name === undefined) return parts.existing ? [] : creationIssues(parts, facts);
   const path = "settings.publicationName";
@@ -51,7 +54,7 @@ export async function publicationIssues(parts: Preflight, facts: ReadonlyMap<num
 }
 
 /** We make the publication: that takes the ownership of the tables. */
-function creationIssues({ config, server, tables }: Preflight, facts: ReadonlyMap<number, TableFacts>): Issue[] {
+function creationIssues({ config, server, tables }: Preflight, facts: ReadonlyMap<number, SourceTableFacts>): Issue[] {
   const user = quoteName(server.user);
   const issues: Issue[] = [];
   if (!server.mayCreate) {

@@ -6,7 +6,7 @@ import type pg from "pg";
 import { AppError, type Issue } from "../../../lib/errors.ts";
 import type { SourceServer } from "../kind.ts";
 import { readTables } from "../server/catalog.ts";
-import { sourceError } from "../server/errors.ts";
+import { postgresSourceError } from "../server/errors.ts";
 import { login } from "../server/login.ts";
 import { followsLog, issue, type Preflight, type PreflightOptions, type ServerFacts, tableKey } from "./issues.ts";
 import { publicationIssues, slotIssues } from "./objects.ts";
@@ -26,7 +26,7 @@ export async function preflight(source: SourceServer, options: PreflightOptions,
     throw new AppError("SOURCE_INVALID", message, { issues });
   } catch (error) {
     signal.throwIfAborted();
-    throw sourceError(error);
+    throw postgresSourceError(error);
   } finally {
     await client.end().catch(() => {});
   }

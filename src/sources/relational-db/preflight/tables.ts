@@ -8,7 +8,7 @@ import { followsLog, issue, type Preflight, tableKey } from "./issues.ts";
 
 type Mapping = RelationalDbConfig["tableMappings"][number];
 
-export type TableFacts = {
+export type SourceTableFacts = {
   readonly oid: number;
   /** The user may look into the schema. */
   readonly usage: boolean;
@@ -62,14 +62,14 @@ const leavesSql = `
   )`;
 
 /** Rights and properties of the mapped tables, by oid. */
-export async function readTableFacts({ client, tables }: Preflight): Promise<ReadonlyMap<number, TableFacts>> {
+export async function readTableFacts({ client, tables }: Preflight): Promise<ReadonlyMap<number, SourceTableFacts>> {
   const oids = [...tables.values()].map(({ oid }) => oid);
-  const { rows } = await client.query<TableFacts>(leavesSql + factsSql, [oids]);
+  const { rows } = await client.query<SourceTableFacts>(leavesSql + factsSql, [oids]);
   return new Map(rows.map((row) => [row.oid, row]));
 }
 
 /** Everything that is wrong with the mappings and their tables. */
-export function tableIssues(parts: Preflight, facts: ReadonlyMap<number, TableFacts>): Issue[] {
+export function tableIssues(parts: Preflight, facts: ReadonlyMap<number, SourceTableFacts>): Issue[] {
   const issues: Issue[] = [];
   const seen = new Set<string>();
   for (const [index, mapping] of parts.config.tableMappings.entries()) {
@@ -109,7 +109,7 @@ const kinds: Readonly<Record<string, string>> = {
   c: "a composite type",
 };
 
-function kindProblem(table: SourceTable, facts: TableFacts, { config }: Preflight): string | undefined {
+function kindProblem(table: SourceTable, facts: SourceTableFacts, { config }: Preflight): string | undefined {
   const name = shownTable(table);
   if (!["r", "p"].includes(table.relkind)) {
     return `${name} is ${kinds[table.relkind] ?? "no table"}; only tables can be replicated`;
@@ -120,7 +120,7 @@ function kindProblem(table: SourceTable, facts: TableFacts, { config }: Prefligh
   return `${name} is ${word}, and its changes are not in the log${remedy}`;
 }
 
-function rightProblems(table: SourceTable, facts: TableFacts, mapping: Mapping, { server }: Preflight): string[] {
+function rightProblems(table: SourceTable, facts: SourceTableFacts, mapping: Mapping, { server }: Preflight): string[] {
   const problems: string[] = [];
   const user = quoteName(server.user);
   if (!facts.usage) {
@@ -139,7 +139,7 @@ function rightProblems(table: SourceTable, facts: TableFacts, mapping: Mapping, 
 }
 
 /** Updates and deletes can only be followed when the log says which row they meant. */
-function identityProblem(table: SourceTable, facts: TableFacts): string | undefined {
+function identityProblem(table: SourceTable, facts: SourceTableFacts): string | undefined {
   const name = shownTable(table);
   const full = `ALTER TABLE ${name} REPLICA IDENTITY FULL`;
   if (table.replicaIdentity === "n") {

@@ -16,8 +16,8 @@ import type { SourceTable } from "../durable.ts";
 import type { RelationalDbConfig, SourceServer } from "../kind.ts";
 import { readTables } from "../server/catalog.ts";
 import { connect } from "../server/connection.ts";
+import { BufferPool, ChunkBuilder } from "../snapshot/chunks.ts";
 import { copiedRows } from "../snapshot/copied-rows.ts";
-import { Buffers, Pieces } from "../snapshot/pieces.ts";
 import { DestinationTables } from "../tables/destination.ts";
 import { planTable } from "../tables/tables.ts";
 import { CopyFrames } from "./copy-frames.ts";
@@ -53,7 +53,7 @@ describe.skipIf(missing !== undefined)("copies of Postgres", () => {
   }
 
   async function rowsOf(client: pg.Client, frames: CopyFrames, sql: string) {
-    const pieces = new Pieces(new Buffers(1));
+    const pieces = new ChunkBuilder(new BufferPool(1));
     await frames.copy(client, sql, pieces);
     return { rows: pieces.rows, bytes: Buffer.concat(pieces.take()) };
   }

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Buffers, Pieces, pieceBytes } from "../snapshot/pieces.ts";
+import { BufferPool, ChunkBuilder, chunkBytes } from "../snapshot/chunks.ts";
 import { FrameSplitter } from "./copy-frames.ts";
 
-type Message = { readonly code: string; readonly body: Buffer };
+type ReplicationMessage = { readonly code: string; readonly body: Buffer };
 
-function wire({ code, body }: Message): Buffer {
+function wire({ code, body }: ReplicationMessage): Buffer {
   const header = Buffer.alloc(5);
   header.write(code, "latin1");
   header.writeUInt32BE(body.length + 4, 1);
@@ -19,7 +19,7 @@ const message = (code: string, text = "") => ({ code, body: Buffer.from(text) })
 function split(chunks: readonly Buffer[]) {
   const others: Buffer[] = [];
   const splitter = new FrameSplitter((bytes) => others.push(Buffer.from(bytes)));
-  const pieces = new Pieces(new Buffers(1));
+  const pieces = new ChunkBuilder(new BufferPool(1));
   splitter.sink = pieces;
   for (const chunk of chunks) {
     // Its owner may write over a chunk once it was taken.
@@ -30,7 +30,7 @@ function split(chunks: readonly Buffer[]) {
   return { rows: pieces.rows, data: Buffer.concat(pieces.take()), others: Buffer.concat(others) };
 }
 
-function expected(messages: readonly Message[]) {
+function expected(messages: readonly ReplicationMessage[]) {
   const rows = messages.filter(({ code }) => code === "d");
   const others = messages.filter(({ code }) => code !== "d");
   return {
@@ -108,9 +108,9 @@ describe("FrameSplitter", () => {
   });
 });
 
-describe("Pieces", () => {
+describe("ChunkBuilder", () => {
   test("cuts between rows, and gives a row that is too long a piece of its own", () => {
-    const pieces = new Pieces(new Buffers(1, 10));
+    const pieces = new ChunkBuilder(new BufferPool(1, 10));
     for (const text of ["12345\n", "789\n", "x\n", "longer than ten\n", "y\n"]) {
       const bytes = Buffer.from(text);
       pieces.begin(bytes.length);
@@ -122,9 +122,9 @@ describe("Pieces", () => {
   });
 
   test("a buffer is used again only once it was given back", () => {
-    const buffers = new Buffers(1);
+    const buffers = new BufferPool(1);
     const fill = (text: string) => {
-      const pieces = new Pieces(buffers);
+      const pieces = new ChunkBuilder(buffers);
       pieces.begin(text.length);
       pieces.add(Buffer.from(text), 0, text.length);
       return pieces.take()[0] as Buffer;
@@ -132,20 +132,20 @@ describe("Pieces", () => {
     const first = fill("first");
     const second = fill("second");
     expect([first, second].map(String)).toEqual(["first", "second"]);
-    buffers.give(first);
-    buffers.give(second);
+    buffers.release(first);
+    buffers.release(second);
     expect(fill("third").buffer).toBe(first.buffer);
     expect(String(fill("fourth"))).toBe("fourth");
     expect(String(second)).toBe("second");
     buffers.close();
-    buffers.give(second);
+    buffers.release(second);
     expect(fill("fifth").buffer).not.toBe(second.buffer);
   });
 
   test("full pieces go to who takes them, the rest stays", async () => {
     const given: string[] = [];
     let room: () => void = () => {};
-    const pieces = new Pieces(new Buffers(1, 4), (full) => {
+    const pieces = new ChunkBuilder(new BufferPool(1, 4), (full) => {
       given.push(...full.map(String));
       return new Promise((resolve) => {
         room = resolve;
@@ -174,12 +174,12 @@ describe("Pieces", () => {
       [1, 35],
       [8, 100],
     ] as const) {
-      expect(pieceBytes(memoryGb, pieces) * pieces).toBeLessThanOrEqual(336 * 2 ** 20 * memoryGb);
+      expect(chunkBytes(memoryGb, pieces) * pieces).toBeLessThanOrEqual(336 * 2 ** 20 * memoryGb);
     }
-    expect(pieceBytes(8, 7)).toBe(48 * 2 ** 20);
+    expect(chunkBytes(8, 7)).toBe(48 * 2 ** 20);
   });
 
   test("an empty copy has no piece", () => {
-    expect(new Pieces(new Buffers(1)).take()).toEqual([]);
+    expect(new ChunkBuilder(new BufferPool(1)).take()).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import type { SocketConstructorOpts } from "node:net";
 import type { Duplex } from "node:stream";
 import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
-import { sourceError } from "../server/errors.ts";
+import { postgresSourceError } from "../server/errors.ts";
 
 /** Where rows go. Postgres sends one row in one message. */
 export type RowSink = {
@@ -156,8 +156,8 @@ export class CopyFrames {
   }
 
   /**
-   * Runs `COPY ... TO STDOUT` on the client; resolves at its end. Throws the AppError of `sourceError`, and what the
-   * sink throws.
+   * Runs `COPY ... TO STDOUT` on the client; resolves at its end. Throws the AppError of `postgresSourceError`, and
+   * what the sink throws.
    */
   async copy(client: pg.Client, sql: string, sink: RowSink): Promise<void> {
     const splitter = this.#splitter as FrameSplitter;
@@ -170,7 +170,7 @@ export class CopyFrames {
           },
           handleCommandComplete: () => {},
           handleReadyForQuery: resolve,
-          handleError: (error) => reject(this.#failure ?? sourceError(error)),
+          handleError: (error) => reject(this.#failure ?? postgresSourceError(error)),
         };
         client.query(handler);
       });

@@ -12,7 +12,7 @@ export function formatLsn(lsn: bigint): string {
 }
 
 /** Changes of transactions are ordered by (position of the commit, number within the transaction). */
-export type Place = {
+export type StreamPosition = {
   /** Of the transaction's commit. */
   readonly lsn: bigint;
   /** Number of the last change that is covered; `whole` for the transaction with its end. */
@@ -20,17 +20,17 @@ export type Place = {
 };
 
 /** `X/Y` for a whole transaction, `X/Y#n` for one up to its change n. */
-export function placeText({ lsn, change }: Place): string {
+export function formatPosition({ lsn, change }: StreamPosition): string {
   return change === "whole" ? formatLsn(lsn) : `${formatLsn(lsn)}#${change}`;
 }
 
-export function parsePlace(text: string): Place {
+export function parsePosition(text: string): StreamPosition {
   const [lsn, change] = text.split("#");
   return { lsn: parseLsn(lsn as string), change: change === undefined ? "whole" : Number(change) };
 }
 
 /** True when the change is at or before the place. */
-export function covers(place: Place, lsn: bigint, change: number): boolean {
+export function covers(place: StreamPosition, lsn: bigint, change: number): boolean {
   if (lsn !== place.lsn) return lsn < place.lsn;
   return place.change === "whole" || change <= place.change;
 }

@@ -6,8 +6,8 @@ import { allPostgresVersions, postgresMissing, TestPostgres } from "../../../../
 import type { SourceTable } from "../durable.ts";
 import { readTables, replicatedColumns } from "../server/catalog.ts";
 import { copySelect, quoteName, sessionSql } from "../server/session.ts";
-import { columnPlaces, RowWriter } from "../stream/rows.ts";
-import { decode, type Message } from "./pgoutput.ts";
+import { columnIndexes, TsvRowWriter } from "../stream/tsv-rows.ts";
+import { decode, type ReplicationMessage } from "./pgoutput.ts";
 import { type Tuple, unchanged } from "./tuple.ts";
 
 for (const version of allPostgresVersions) {
@@ -33,7 +33,7 @@ for (const version of allPostgresVersions) {
       tables: string,
       sql: readonly string[],
       options: Record<string, string> = {},
-    ): Promise<Message[]> {
+    ): Promise<ReplicationMessage[]> {
       slots += 1;
       await client.query(`CREATE PUBLICATION p${slots} FOR TABLE ${tables}`);
       await client.query(`SELECT pg_create_logical_replication_slot('s${slots}', 'pgoutput')`);
@@ -67,7 +67,7 @@ for (const version of allPostgresVersions) {
       const updates = messages.filter((message) => message.kind === "update");
       expect(updates.map(({ row }) => row.bytes(2) === unchanged)).toEqual([true, true, false]);
       expect(updates.map(({ old }) => old !== undefined)).toEqual([false, true, true]);
-      const writer = new RowWriter([0, 1, 2], 3);
+      const writer = new TsvRowWriter([0, 1, 2], 3);
       expect(updates.map(({ row, old }) => writer.append(row, "", old))).toEqual([false, true, true]);
       expect(writer.take().toString()).toBe(`1\t3\t${big.replaceAll("\t", "\\t")}\n1\t3\t\\N\n`);
     });
@@ -299,20 +299,20 @@ function texts(tuple: Tuple | undefined): unknown[] | undefined {
   });
 }
 
-function relationNames(messages: readonly Message[]): string[][] {
+function relationNames(messages: readonly ReplicationMessage[]): string[][] {
   return messages.flatMap((message) => (message.kind === "relation" ? [message.columns.map(({ name }) => name)] : []));
 }
 
 /** New rows as TabSeparated, each by the relation before it. */
-function encode(messages: readonly Message[], columns: readonly string[]): string {
-  const writers = new Map<number, RowWriter>();
+function encode(messages: readonly ReplicationMessage[], columns: readonly string[]): string {
+  const writers = new Map<number, TsvRowWriter>();
   let text = "";
   for (const message of messages) {
     if (message.kind === "relation") {
-      writers.set(message.oid, new RowWriter(columnPlaces(message.columns, columns), message.columns.length));
+      writers.set(message.oid, new TsvRowWriter(columnIndexes(message.columns, columns), message.columns.length));
     }
     if (message.kind !== "insert" && message.kind !== "update") continue;
-    const writer = writers.get(message.relation) as RowWriter;
+    const writer = writers.get(message.relation) as TsvRowWriter;
     expect(writer.append(message.row, "")).toBe(true);
     text += writer.take().toString();
   }

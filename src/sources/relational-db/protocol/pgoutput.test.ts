@@ -4,9 +4,9 @@ import { decode, PgoutputError } from "./pgoutput.ts";
 import { type Tuple, tupleOf, unchanged } from "./tuple.ts";
 
 /** Bytes from letters, texts with a zero byte, and big-endian numbers. */
-type Part = string | { u8: number } | { i16: number } | { i32: number } | { i64: bigint } | { z: string } | Tuple;
+type PageRange = string | { u8: number } | { i16: number } | { i32: number } | { i64: bigint } | { z: string } | Tuple;
 
-function bytes(...parts: Part[]): Buffer {
+function bytes(...parts: PageRange[]): Buffer {
   return Buffer.concat(
     parts.map((part) => {
       if (typeof part === "string") return Buffer.from(part, "latin1");

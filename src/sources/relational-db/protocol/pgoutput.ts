@@ -11,8 +11,13 @@ export class PgoutputError extends Error {
 }
 
 /** Times are microseconds since 1970-01-01 UTC; log positions are 64-bit. */
-export type Begin = { readonly kind: "begin"; readonly finalLsn: bigint; readonly time: bigint; readonly xid: number };
-export type Commit = {
+export type BeginMessage = {
+  readonly kind: "begin";
+  readonly finalLsn: bigint;
+  readonly time: bigint;
+  readonly xid: number;
+};
+export type CommitMessage = {
   readonly kind: "commit";
   /** Position of the commit record: versions are made of it. */
   readonly commitLsn: bigint;
@@ -20,7 +25,7 @@ export type Commit = {
   readonly endLsn: bigint;
   readonly time: bigint;
 };
-export type Origin = { readonly kind: "origin"; readonly lsn: bigint; readonly name: string };
+export type OriginMessage = { readonly kind: "origin"; readonly lsn: bigint; readonly name: string };
 export type RelationColumn = {
   readonly name: string;
   /** Part of the replica identity. */
@@ -45,12 +50,17 @@ export type TypeMessage = {
   readonly schema: string;
   readonly name: string;
 };
-export type Insert = { readonly kind: "insert"; readonly xid?: number; readonly relation: number; readonly row: Tuple };
+export type InsertMessage = {
+  readonly kind: "insert";
+  readonly xid?: number;
+  readonly relation: number;
+  readonly row: Tuple;
+};
 /**
  * `key` (only the identity's columns are filled, the others are null) is there when the identity changed; `old` is the
  * whole old row under REPLICA IDENTITY FULL. Both have as many values as the relation has columns.
  */
-export type Update = {
+export type UpdateMessage = {
   readonly kind: "update";
   readonly xid?: number;
   readonly relation: number;
@@ -59,14 +69,14 @@ export type Update = {
   readonly old?: Tuple;
 };
 /** Exactly one of `key` and `old`. */
-export type Delete = {
+export type DeleteMessage = {
   readonly kind: "delete";
   readonly xid?: number;
   readonly relation: number;
   readonly key?: Tuple;
   readonly old?: Tuple;
 };
-export type Truncate = {
+export type TruncateMessage = {
   readonly kind: "truncate";
   readonly xid?: number;
   readonly relations: readonly number[];
@@ -92,16 +102,16 @@ export type StreamCommit = {
   readonly time: bigint;
 };
 export type StreamAbort = { readonly kind: "streamAbort"; readonly xid: number; readonly subxid: number };
-export type Message =
-  | Begin
-  | Commit
-  | Origin
+export type ReplicationMessage =
+  | BeginMessage
+  | CommitMessage
+  | OriginMessage
   | Relation
   | TypeMessage
-  | Insert
-  | Update
-  | Delete
-  | Truncate
+  | InsertMessage
+  | UpdateMessage
+  | DeleteMessage
+  | TruncateMessage
   | LogicalMessage
   | StreamStart
   | StreamStop
@@ -113,7 +123,7 @@ export type Message =
  * stream start and stop, where most messages carry a transaction id. Tuples are views on `message`.
  * Throws `PgoutputError`.
  */
-export function decode(message: Buffer, streaming = false): Message {
+export function decode(message: Buffer, streaming = false): ReplicationMessage {
   const reader = new ByteReader(message);
   try {
     const decoded = decodeKind(reader, streaming);
@@ -129,7 +139,7 @@ export function decode(message: Buffer, streaming = false): Message {
 /** Between the epochs of Unix and of Postgres. */
 const epochMicros = 946_684_800_000_000n;
 
-function decodeKind(reader: ByteReader, streaming: boolean): Message {
+function decodeKind(reader: ByteReader, streaming: boolean): ReplicationMessage {
   const kind = reader.letter("a message kind");
   switch (kind) {
     case "I":
@@ -168,7 +178,7 @@ function decodeKind(reader: ByteReader, streaming: boolean): Message {
 
 type Streamed = { readonly xid?: number };
 
-function decodeInTransaction(reader: ByteReader, kind: string, streamed: Streamed): Message {
+function decodeInTransaction(reader: ByteReader, kind: string, streamed: Streamed): ReplicationMessage {
   switch (kind) {
     case "I": {
       const relation = reader.uint32("a relation");
@@ -213,7 +223,7 @@ function decodeInTransaction(reader: ByteReader, kind: string, streamed: Streame
   }
 }
 
-function decodeUpdate(reader: ByteReader, streamed: Streamed): Update {
+function decodeUpdate(reader: ByteReader, streamed: Streamed): UpdateMessage {
   const relation = reader.uint32("a relation");
   const mark = expectMark(reader, "KON");
   if (mark === "N") return { kind: "update", ...streamed, relation, row: tuple(reader) };
@@ -255,7 +265,7 @@ function tuple(reader: ByteReader): Tuple {
   return new Tuple(reader.message, start, size);
 }
 
-function commit(reader: ByteReader): Omit<Commit, "kind"> {
+function commit(reader: ByteReader): Omit<CommitMessage, "kind"> {
   reader.uint8("flags");
   const commitLsn = reader.uint64("a log position");
   return { commitLsn, endLsn: reader.uint64("a log position"), time: time(reader) };

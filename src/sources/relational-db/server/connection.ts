@@ -1,9 +1,9 @@
 /** Connections whose values are printed in the one way, and COPY as bytes. */
 import type pg from "pg";
 import type { SourceServer } from "../kind.ts";
-import { silenceMsOf } from "./defaults.ts";
-import { sourceError } from "./errors.ts";
-import { isAtWork, type SourceClient } from "./lifeline.ts";
+import { idleTimeoutMsOf } from "./defaults.ts";
+import { postgresSourceError } from "./errors.ts";
+import { isQueryActive, type SourceClient } from "./keepalive.ts";
 import { type LoginOptions, login } from "./login.ts";
 import { sessionSql } from "./session.ts";
 
@@ -16,11 +16,11 @@ export async function connect(server: SourceServer, options: LoginOptions = {}):
   try {
     const client = await login(server, options, timeout.signal);
     if (options.unguarded !== true) {
-      client.guard(silenceMsOf(server), async (pid) => await asksFor(server, pid));
+      client.breakWhenIdle(idleTimeoutMsOf(server), async (pid) => await asksFor(server, pid));
     }
     await client.query(sessionSql).catch(async (error: unknown) => {
       await client.end().catch(() => {});
-      throw sourceError(error);
+      throw postgresSourceError(error);
     });
     return client;
   } finally {
@@ -30,10 +30,10 @@ export async function connect(server: SourceServer, options: LoginOptions = {}):
 
 /** Asks on a connection of its own, which must not be silent for longer than the one in question. */
 async function asksFor(server: SourceServer, pid: number): Promise<boolean> {
-  const timeout = AbortSignal.timeout(Math.min(loginTimeoutMs, silenceMsOf(server)));
+  const timeout = AbortSignal.timeout(Math.min(loginTimeoutMs, idleTimeoutMsOf(server)));
   const client = await login(server, {}, timeout);
   try {
-    return await isAtWork(client, pid);
+    return await isQueryActive(client, pid);
   } finally {
     await client.end().catch(() => {});
   }
@@ -67,7 +67,7 @@ export function copyOut(client: pg.Client, sql: string, take: (chunk: Buffer) =>
       },
       handleCommandComplete: () => {},
       handleReadyForQuery: () => (failure === undefined ? resolve() : reject(failure)),
-      handleError: (error) => reject(failure ?? sourceError(error)),
+      handleError: (error) => reject(failure ?? postgresSourceError(error)),
     };
     client.query(handler);
   });

@@ -4,8 +4,8 @@
 import type { RelationalDbConfig, SourceServer } from "../kind.ts";
 
 /** How long a source may say nothing, in ms. */
-export function silenceMsOf({ silenceMs = 30_000 }: SourceServer): number {
-  return silenceMs;
+export function idleTimeoutMsOf({ idleTimeoutMs = 30_000 }: SourceServer): number {
+  return idleTimeoutMs;
 }
 
 export function portOf(config: RelationalDbConfig): number {

@@ -12,11 +12,11 @@ export function loginError(error: unknown, config: RelationalDbConfig): AppError
   const { code = "", message = "" } = (error ?? {}) as { code?: string; message?: string };
   const found =
     networkProblem(code, message, config) ?? tlsProblem(code, message, config) ?? loginProblem(code, message, config);
-  return found === undefined ? sourceError(error) : problem(...found, error);
+  return found === undefined ? postgresSourceError(error) : problem(...found, error);
 }
 
 /** What an error of the driver or the server means once a connection stands. */
-export function sourceError(error: unknown): AppError {
+export function postgresSourceError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const { code = "", message = String(error) } = (error ?? {}) as { code?: string; message?: string };
   // SQLSTATE codes have five characters.

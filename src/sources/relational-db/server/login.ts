@@ -2,19 +2,19 @@
 import net from "node:net";
 import { createSecureContext } from "node:tls";
 import type pg from "pg";
-import { Dialer, type Target } from "../../../outgoing/dialer.ts";
+import { Dialer, type DialTarget } from "../../../outgoing/dialer.ts";
 import type { RelationalDbConfig, SourceServer } from "../kind.ts";
 import type { CopyFrames } from "../protocol/copy-frames.ts";
 import { portOf } from "./defaults.ts";
 import { invalid, loginError } from "./errors.ts";
-import { SourceClient } from "./lifeline.ts";
+import { SourceClient } from "./keepalive.ts";
 
 export type LoginOptions = {
   /** A connection that also takes replication commands. */
   readonly replication?: boolean;
   /** Takes the rows of copies from the connection. */
   readonly frames?: CopyFrames;
-  /** The caller looks after its silence itself. */
+  /** The caller has an idle timeout of its own. */
   readonly unguarded?: boolean;
 };
 
@@ -90,7 +90,7 @@ function tlsOptions({ caCertificate, skipCertVerification }: RelationalDbConfig)
 }
 
 /** A socket that connects to this address as the policy allows, whatever host or path the caller names. */
-function socketTo(dialer: Dialer, target: Target, options?: net.SocketConstructorOpts): net.Socket {
+function socketTo(dialer: Dialer, target: DialTarget, options?: net.SocketConstructorOpts): net.Socket {
   const socket = new net.Socket(options);
   const connect = socket.connect.bind(socket);
   socket.connect = (() => dialer.attach(socket, target, connect)) as typeof socket.connect;

@@ -22,8 +22,8 @@ export const sessionSql = `SELECT ${Object.entries(settings)
   .join(", ")}`;
 
 /**
- * `COPY (SELECT columns FROM table WHERE where) TO STDOUT`: TabSeparated bytes as `RowWriter` makes them. `columns` are
- * quoted names or SQL over them, `where` is a ctid range: both are trusted. `only` leaves out children of the table
+ * `COPY (SELECT columns FROM table WHERE where) TO STDOUT`: TabSeparated bytes as `TsvRowWriter` makes them. `columns`
+ * are quoted names or SQL over them, `where` is a ctid range: both are trusted. `only` leaves out children of the table
  * (partitions are read one by one).
  */
 export function copySelect(

@@ -2,17 +2,17 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
-import type { Lineage } from "../durable.ts";
+import type { TimelineHistory } from "../durable.ts";
 import type { RelationalDbConfig, SourceServer } from "../kind.ts";
 import { parseLsn, versionText } from "../protocol/lsn.ts";
 import type { TableMapping } from "../table-mapping.ts";
 import { connect } from "./connection.ts";
-import { sourceError } from "./errors.ts";
-import { readLineage } from "./lineage.ts";
+import { postgresSourceError } from "./errors.ts";
 import { quoteName, quoteText } from "./session.ts";
-import { lossOf, type SlotRow } from "./wal-budget.ts";
+import { type SlotRow, slotLossReason } from "./slot-health.ts";
+import { readTimelineHistory } from "./timeline-history.ts";
 
-export type Names = {
+export type ReplicationNames = {
   readonly slot: string;
   readonly publication: string;
   /** Made by the pipe, and dropped with it. */
@@ -21,7 +21,7 @@ export type Names = {
 };
 
 /** Derived from the pipe's id, so that what was made is found again without a record of it. */
-export function namesOf(config: RelationalDbConfig, pipeId: string): Names {
+export function replicationNamesOf(config: RelationalDbConfig, pipeId: string): ReplicationNames {
   const own = `millrace_${pipeId.replaceAll("-", "_")}`;
   const { replicationSlotName, publicationName } = config.settings ?? {};
   return {
@@ -33,7 +33,7 @@ export function namesOf(config: RelationalDbConfig, pipeId: string): Names {
 }
 
 /** Makes the publication what the mappings say; a given one must have all tables. */
-export async function ensurePublication(client: pg.Client, names: Names, mappings: readonly TableMapping[]) {
+export async function ensurePublication(client: pg.Client, names: ReplicationNames, mappings: readonly TableMapping[]) {
   const wanted = mappings.map((mapping) => ({ schema: mapping.sourceSchemaName, table: mapping.sourceTable }));
   const found = await client.query("SELECT 1 FROM pg_catalog.pg_publication WHERE pubname = $1", [names.publication]);
   const publication = quoteName(names.publication);
@@ -65,7 +65,7 @@ export async function ensurePublication(client: pg.Client, names: Names, mapping
 }
 
 /** A snapshot that copies can be read in as long as it is not closed. */
-export type Snapshot = {
+export type ExportedSnapshot = {
   readonly name: string;
   /** Copies show all transactions that committed before this position. Exact only for a slot's snapshot. */
   readonly lsn: string;
@@ -79,11 +79,11 @@ export async function createSlot(
   server: SourceServer,
   slot: string,
   failover: boolean,
-): Promise<Snapshot & { readonly lineage: Lineage }> {
+): Promise<ExportedSnapshot & { readonly lineage: TimelineHistory }> {
   const client = await connect(server, { replication: true });
   try {
     // The snapshot ends with the next command on its connection.
-    const lineage = await readLineage(client);
+    const lineage = await readTimelineHistory(client);
     await client.query(`SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots
       WHERE slot_name = ${quoteText(slot)}`);
     const options = failover ? "(SNAPSHOT 'export', FAILOVER true)" : "EXPORT_SNAPSHOT";
@@ -93,7 +93,7 @@ export async function createSlot(
     return { name: row.snapshot_name, lsn: row.consistent_point, version: "0", lineage, close };
   } catch (error) {
     await client.end().catch(() => {});
-    throw sourceError(error);
+    throw postgresSourceError(error);
   }
 }
 
@@ -104,7 +104,7 @@ export async function createSlot(
 export async function temporarySnapshot(
   server: SourceServer,
   check: (client: pg.Client) => Promise<unknown>,
-): Promise<Snapshot> {
+): Promise<ExportedSnapshot> {
   const client = await connect(server, { replication: true });
   try {
     await check(client);
@@ -116,12 +116,12 @@ export async function temporarySnapshot(
     return { name: row.snapshot_name, lsn: row.consistent_point, version, close: () => client.end() };
   } catch (error) {
     await client.end().catch(() => {});
-    throw sourceError(error);
+    throw postgresSourceError(error);
   }
 }
 
 /** A snapshot of now, for a pipe that copies only and needs no slot. */
-export async function exportSnapshot(server: SourceServer): Promise<Snapshot> {
+export async function exportSnapshot(server: SourceServer): Promise<ExportedSnapshot> {
   const client = await connect(server);
   try {
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
@@ -131,7 +131,7 @@ export async function exportSnapshot(server: SourceServer): Promise<Snapshot> {
     return { ...(rows[0] as { name: string; lsn: string }), version: "0", close: () => client.end() };
   } catch (error) {
     await client.end().catch(() => {});
-    throw sourceError(error);
+    throw postgresSourceError(error);
   }
 }
 
@@ -152,7 +152,7 @@ export async function findSlot(client: pg.Client, slot: string): Promise<SlotSta
      FROM (SELECT 1) AS one LEFT JOIN pg_catalog.pg_replication_slots s ON s.slot_name = ${quoteText(slot)}`,
   );
   const row = rows[0] as (typeof rows)[number];
-  const loss = lossOf(row);
+  const loss = slotLossReason(row);
   return {
     isStandby: row.isStandby,
     ...(row.confirmed === null ? {} : { confirmed: row.confirmed }),
@@ -161,7 +161,11 @@ export async function findSlot(client: pg.Client, slot: string): Promise<SlotSta
 }
 
 /** Drops what the pipe made. A slot that is in use is tried again until its reader is gone. */
-export async function dropOwn(server: SourceServer, names: Names, signal: AbortSignal): Promise<void> {
+export async function dropReplicationObjects(
+  server: SourceServer,
+  names: ReplicationNames,
+  signal: AbortSignal,
+): Promise<void> {
   const client = await connect(server);
   try {
     if (names.ownSlot) {
@@ -182,7 +186,7 @@ export async function dropOwn(server: SourceServer, names: Names, signal: AbortS
     }
     if (names.ownPublication) await client.query(`DROP PUBLICATION IF EXISTS ${quoteName(names.publication)}`);
   } catch (error) {
-    throw sourceError(error);
+    throw postgresSourceError(error);
   } finally {
     await client.end().catch(() => {});
   }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { keptMarks, testContext } from "../../../../harness/sources/source-context.ts";
 import type { Json } from "../../../lib/json.ts";
 import { durable, type PostgresDurable } from "../durable.ts";
-import { Standing } from "./standing.ts";
+import { ResumeCheck } from "./resume-check.ts";
 
 type Server = {
   readonly system?: string;
@@ -28,9 +28,9 @@ function clientOf(server: Server): pg.Client {
   return { query } as unknown as pg.Client;
 }
 
-function standing(marks = new Map<string, Json>()) {
+function resumeCheck(marks = new Map<string, Json>()) {
   const context = testContext<PostgresDurable>({ ledger: keptMarks<PostgresDurable>(durable, marks) });
-  const made = new Standing(context, "slot");
+  const made = new ResumeCheck(context, "slot");
   return { marks, made, check: (server: Server, reached = 0n) => made.check(clientOf(server), reached) };
 }
 
@@ -40,7 +40,7 @@ const promotedAt = (end: string) => ({ timeline: 2, history: `1\t${end}\tno reco
 
 describe("a pipe goes on", () => {
   test("where its slot is, and knows the server and the position from then on", async () => {
-    const { marks, check } = standing();
+    const { marks, check } = resumeCheck();
     expect(await check({})).toBe(0x100n);
     expect(Object.fromEntries(marks)).toMatchObject({
       lineage: { system: "1", timelines: [{ id: 1 }] },
@@ -50,7 +50,7 @@ describe("a pipe goes on", () => {
   });
 
   test("with a slot that is behind what was confirmed: the server may have lost the last word", async () => {
-    const { made, check } = standing();
+    const { made, check } = resumeCheck();
     await check({});
     await made.confirms(0x300n);
     expect(await check({ confirmed: "0/100" })).toBe(0x100n);
@@ -58,14 +58,14 @@ describe("a pipe goes on", () => {
   });
 
   test("on a promoted standby that has all that was loaded", async () => {
-    const { marks, check } = standing();
+    const { marks, check } = resumeCheck();
     await check({});
     expect(await check(promotedAt("0/500"), 0x4ffn)).toBe(0x100n);
     expect(marks.get("lineage")).toMatchObject({ system: "1", timelines: [{ id: 1, end: "0/500" }, { id: 2 }] });
   });
 
   test("after the snapshot of a standby that was promoted just there", async () => {
-    const { made, check } = standing();
+    const { made, check } = resumeCheck();
     await check({});
     await made.copies("0/500");
     expect(await check(promotedAt("0/500"))).toBe(0x100n);
@@ -74,7 +74,7 @@ describe("a pipe goes on", () => {
 
 describe("a pipe does not go on", () => {
   test("with a slot that is further than it has confirmed: changes between the two were never sent to it", async () => {
-    const { made, check } = standing();
+    const { made, check } = resumeCheck();
     await check({});
     await made.confirms(0x300n);
     await expect(check({ confirmed: "0/301" })).rejects.toEqual(
@@ -83,7 +83,7 @@ describe("a pipe does not go on", () => {
   });
 
   test("without its slot, nor with one that has lost its log", async () => {
-    const { check } = standing();
+    const { check } = resumeCheck();
     await check({});
     await expect(check({ confirmed: null })).rejects.toEqual(lost(/does not exist any more/));
     await expect(check({ walStatus: "lost" })).rejects.toEqual(lost(/lost log that it still needed/));
@@ -92,7 +92,7 @@ describe("a pipe does not go on", () => {
   });
 
   test("on a promoted standby that lacks a transaction that was loaded or copied", async () => {
-    const { made, check } = standing();
+    const { made, check } = resumeCheck();
     await check({});
     await expect(check(promotedAt("0/500"), 0x500n)).rejects.toEqual(lost(/left the history of timeline 1 at 0\/500/));
     await made.copies("0/501");
@@ -100,7 +100,7 @@ describe("a pipe does not go on", () => {
   });
 
   test("on a standby: it waits, and forgets nothing", async () => {
-    const { marks, check } = standing();
+    const { marks, check } = resumeCheck();
     await check({});
     const before = Object.fromEntries(marks);
     await expect(check({ isStandby: true, system: "2", confirmed: null })).rejects.toMatchObject({
@@ -111,7 +111,7 @@ describe("a pipe does not go on", () => {
 });
 
 test("a refused server leaves no trace: the one before it is still the pipe's own", async () => {
-  const { marks, check } = standing();
+  const { marks, check } = resumeCheck();
   await check({});
   const before = Object.fromEntries(marks);
   await expect(check({ system: "2" })).rejects.toThrow();

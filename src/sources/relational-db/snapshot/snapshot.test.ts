@@ -9,7 +9,7 @@ import type { Batch as AnyBatch } from "../../source.ts";
 import { durable, type PostgresDurable } from "../durable.ts";
 import { readTables } from "../server/catalog.ts";
 import { connect } from "../server/connection.ts";
-import { createSlot, type Snapshot, temporarySnapshot } from "../server/slot.ts";
+import { createSlot, type ExportedSnapshot, temporarySnapshot } from "../server/slot.ts";
 import { planTable } from "../tables/tables.ts";
 import { SnapshotCopy } from "./snapshot.ts";
 
@@ -37,7 +37,7 @@ afterEach(async () => await server[Symbol.asyncDispose]());
 
 const config = () => memoryServer(server, [mappingOf("t"), mappingOf("p")]);
 
-async function copyOf(snapshot: Snapshot, own: OwnContext<PostgresDurable> = {}) {
+async function copyOf(snapshot: ExportedSnapshot, own: OwnContext<PostgresDurable> = {}) {
   const context = testContext<PostgresDurable>({ ledger: keptMarks<PostgresDurable>(durable, marks), ...own });
   const client = await connect(config());
   const tables = await readTables(client, [
@@ -98,7 +98,7 @@ describe("a copy", () => {
 
   test("says that a range is done with its last rows only, however small its pieces are", async () => {
     const snapshot = await first();
-    // A piece for each row.
+    // A chunk for each row.
     const batches = await all(await copyOf(snapshot, { memoryGb: 0.000_000_1 }));
     const lanes = Map.groupBy(batches, ({ lane }) => lane);
     expect([...lanes.values()].some((list) => list.filter(({ rows }) => rows.length > 0).length > 1)).toBe(true);

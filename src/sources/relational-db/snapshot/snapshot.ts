@@ -8,17 +8,17 @@
 import type pg from "pg";
 import { marks } from "../../marks.ts";
 import type { Batch as SourceBatch, SourceContext } from "../../source.ts";
-import type { Cut, PostgresDurable } from "../durable.ts";
+import type { PostgresDurable, RangePlan } from "../durable.ts";
 import type { SourceServer } from "../kind.ts";
 import { CopyFrames } from "../protocol/copy-frames.ts";
 import { connect } from "../server/connection.ts";
 import { copySelect } from "../server/session.ts";
-import type { Snapshot } from "../server/slot.ts";
+import type { ExportedSnapshot } from "../server/slot.ts";
 import type { TablePlan } from "../tables/tables.ts";
+import { BatchQueue } from "./batch-queue.ts";
+import { BufferPool, ChunkBuilder, chunkBytes } from "./chunks.ts";
 import { copiedRows } from "./copied-rows.ts";
-import { Outlet } from "./outlet.ts";
-import { cutTable, groupParts, type Part, partsOf, placeCondition } from "./partitions.ts";
-import { Buffers, Pieces, pieceBytes } from "./pieces.ts";
+import { groupRanges, type PageRange, planRanges, rangeCondition, rangesOf } from "./page-ranges.ts";
 
 type Batch = SourceBatch<PostgresDurable>;
 type Context = SourceContext<PostgresDurable>;
@@ -34,7 +34,7 @@ export type Copied = {
 
 type Work = Copied & {
   /** At least one. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly PageRange[];
   /** The ranges are durable from an earlier snapshot: only rows that came into them since are wanted. */
   readonly isDone: boolean;
 };
@@ -45,8 +45,8 @@ export class SnapshotCopy {
   readonly #tables: readonly Copied[];
   /** Batches that were handed out and are not durable yet. */
   readonly #pending = new Map<string, Batch>();
-  readonly #outlet: Outlet;
-  readonly #buffers: Buffers;
+  readonly #batchQueue: BatchQueue;
+  readonly #buffers: BufferPool;
   readonly #startedAt = Date.now();
   #estimatedRows = 0;
   #partsAll = 0;
@@ -59,9 +59,9 @@ export class SnapshotCopy {
     this.#tables = tables;
     // One is ready while others are inserted.
     const places = context.concurrency + 1;
-    this.#outlet = new Outlet(places);
+    this.#batchQueue = new BatchQueue(places);
     const most = places + this.#width;
-    this.#buffers = new Buffers(most, pieceBytes(context.memoryGb, most));
+    this.#buffers = new BufferPool(most, chunkBytes(context.memoryGb, most));
   }
 
   /** All ranges of the tables, with what has been done of them. */
@@ -72,16 +72,23 @@ export class SnapshotCopy {
   }
 
   /** Batches of these ranges. When it returns, all of them are durable: their lanes have been waited for. */
-  async *read(work: readonly Work[], snapshot: Snapshot, signal: AbortSignal): AsyncGenerator<Batch> {
+  async *read(work: readonly Work[], snapshot: ExportedSnapshot, signal: AbortSignal): AsyncGenerator<Batch> {
     const readers = await this.#openReaders(Math.min(this.#width, work.length), snapshot);
-    const outlet = this.#outlet;
-    const close = () => outlet.close();
+    const batchQueue = this.#batchQueue;
+    const close = () => batchQueue.close();
     signal.addEventListener("abort", close);
     let copying: Promise<void> | undefined;
     try {
       const since = await this.#since(readers[0] as Reader);
-      copying = copyAll(readers, work, outlet, (item) => ({ snapshot, since: since.get(item.plan.target) as string }));
-      for (let batch = await outlet.next(); batch !== undefined && !signal.aborted; batch = await outlet.next()) {
+      copying = copyAll(readers, work, batchQueue, (item) => ({
+        snapshot,
+        since: since.get(item.plan.target) as string,
+      }));
+      for (
+        let batch = await batchQueue.next();
+        batch !== undefined && !signal.aborted;
+        batch = await batchQueue.next()
+      ) {
         this.#pending.set(batch.id, batch);
         yield batch;
       }
@@ -93,7 +100,7 @@ export class SnapshotCopy {
       }
     } finally {
       signal.removeEventListener("abort", close);
-      outlet.close();
+      batchQueue.close();
       await Promise.allSettled(readers.map((reader) => reader.close()));
       await copying;
       this.#buffers.close();
@@ -113,8 +120,8 @@ export class SnapshotCopy {
     const batch = this.#pending.get(id);
     if (batch === undefined) return;
     this.#pending.delete(id);
-    this.#outlet.free();
-    for (const { body } of batch.inserts) this.#buffers.give(body?.() as Buffer);
+    this.#batchQueue.release();
+    for (const { body } of batch.inserts) this.#buffers.release(body?.() as Buffer);
     if (batch.marks === undefined) return;
     const parts = Object.keys(batch.marks).length;
     this.#partsDone += parts;
@@ -137,7 +144,7 @@ export class SnapshotCopy {
     return since;
   }
 
-  async #openReaders(count: number, snapshot: Snapshot): Promise<Reader[]> {
+  async #openReaders(count: number, snapshot: ExportedSnapshot): Promise<Reader[]> {
     const opening = Array.from({ length: count }, () => Reader.open(this.#server, snapshot, this.#buffers));
     const opened = await Promise.allSettled(opening);
     const readers = opened.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
@@ -149,22 +156,22 @@ export class SnapshotCopy {
 
   async #workOf(client: pg.Client, table: Copied): Promise<Work[]> {
     const cut = await this.#cutOf(client, table);
-    const parts = partsOf(cut);
+    const parts = rangesOf(cut);
     const keys = parts.map((part) => markOf(table, part));
     const done = await this.#context.ledger.marks(keys);
     this.#estimatedRows += cut.rows;
     this.#partsAll += parts.length;
     this.#partsDone += done.size;
-    const isDone = (part: Part) => done.has(markOf(table, part));
-    const groups = groupParts(parts, this.#readersOfTable, (a, b) => isDone(a) === isDone(b));
-    return groups.map((group) => ({ ...table, parts: group, isDone: isDone(group[0] as Part) }));
+    const isDone = (part: PageRange) => done.has(markOf(table, part));
+    const groups = groupRanges(parts, this.#readersOfTable, (a, b) => isDone(a) === isDone(b));
+    return groups.map((group) => ({ ...table, parts: group, isDone: isDone(group[0] as PageRange) }));
   }
 
-  async #cutOf(client: pg.Client, { plan, copyId }: Copied): Promise<Cut> {
+  async #cutOf(client: pg.Client, { plan, copyId }: Copied): Promise<RangePlan> {
     const key = `cut:${plan.target}:${copyId}` as const;
     const saved = (await this.#context.ledger.marks([key])).get(key);
     if (saved !== undefined) return saved;
-    const cut = await cutTable(
+    const cut = await planRanges(
       client,
       plan.source.oid,
       this.#server.config.settings?.snapshotNumRowsPerPartition ?? 100_000,
@@ -189,15 +196,15 @@ export class SnapshotCopy {
 class Reader {
   readonly #client: pg.Client;
   readonly #frames: CopyFrames;
-  readonly #buffers: Buffers;
+  readonly #buffers: BufferPool;
 
-  private constructor(client: pg.Client, frames: CopyFrames, buffers: Buffers) {
+  private constructor(client: pg.Client, frames: CopyFrames, buffers: BufferPool) {
     this.#client = client;
     this.#frames = frames;
     this.#buffers = buffers;
   }
 
-  static async open(server: SourceServer, snapshot: Snapshot, buffers: Buffers): Promise<Reader> {
+  static async open(server: SourceServer, snapshot: ExportedSnapshot, buffers: BufferPool): Promise<Reader> {
     const frames = new CopyFrames();
     const client = await connect(server, { frames });
     try {
@@ -222,16 +229,16 @@ class Reader {
   }
 
   /**
-   * Gives the rows of the ranges to the outlet in pieces, in one lane. The last one has the marks: when it is durable,
+   * Gives the rows of the ranges to the queue in chunks, in one lane. The last one has the marks: when it is durable,
    * all before it are. Copies of one reader must follow one another.
    */
-  async copy(work: Work, { snapshot, since }: Shown, outlet: Outlet): Promise<void> {
+  async copy(work: Work, { snapshot, since }: Shown, batchQueue: BatchQueue): Promise<void> {
     const { plan, into, isExact, parts, isDone } = work;
     const isNew = `pg_catalog.age(xmin) <= pg_catalog.age('${since}'::pg_catalog.xid8::pg_catalog.xid)`;
-    const place = placeCondition(parts);
+    const place = rangeCondition(parts);
     const where = isDone ? `${place} AND ${isNew}` : place;
     const rows = copiedRows(plan, into, snapshot.version, isExact);
-    const [first] = parts as [Part];
+    const [first] = parts as [PageRange];
     const lane = isDone ? `${markOf(work, first)}:moved` : markOf(work, first);
     let given = 0;
     const give = async (bodies: readonly Buffer[], done: Pick<Batch, "marks"> = {}) => {
@@ -240,41 +247,48 @@ class Reader {
       given += 1;
       const fetchedBytes = bodies.reduce((sum, { length }) => sum + length, 0);
       const inserts = bodies.map((body) => rows.insert(body));
-      await outlet.give({ lane, id, replay: { kind: "copy", lane, id }, inserts, ...done, counts: { fetchedBytes } });
+      await batchQueue.push({
+        lane,
+        id,
+        replay: { kind: "copy", lane, id },
+        inserts,
+        ...done,
+        counts: { fetchedBytes },
+      });
     };
-    const pieces = new Pieces(this.#buffers, give);
-    await this.#frames.copy(this.#client, copySelect(first.leaf, rows.select, { where, only: true }), pieces);
-    const rest = pieces.take();
+    const chunks = new ChunkBuilder(this.#buffers, give);
+    await this.#frames.copy(this.#client, copySelect(first.leaf, rows.select, { where, only: true }), chunks);
+    const rest = chunks.take();
     if (isDone && rest.length === 0) return;
     await give(rest, isDone ? {} : { marks: marks(...parts.map((part) => [markOf(work, part), true] as const)) });
   }
 }
 
 /** What is copied of a table: a snapshot, or only what is newer than a transaction. */
-type Shown = { readonly snapshot: Snapshot; readonly since: string };
+type Shown = { readonly snapshot: ExportedSnapshot; readonly since: string };
 
-/** Each reader takes the next ranges when it is done with some. Resolves when all are given or the outlet is closed. */
+/** Each reader takes the next ranges when it is done with some. Resolves when all are given or the queue is closed. */
 async function copyAll(
   readers: readonly Reader[],
   work: readonly Work[],
-  outlet: Outlet,
+  batchQueue: BatchQueue,
   shown: (item: Work) => Shown,
 ): Promise<void> {
   const queue = work.values();
   const read = async (reader: Reader) => {
-    for (const item of queue) await reader.copy(item, shown(item), outlet);
+    for (const item of queue) await reader.copy(item, shown(item), batchQueue);
     // Its transaction holds up the source's vacuum.
     void reader.close().catch(() => {});
   };
   try {
     await Promise.all(readers.map(read));
-    outlet.close();
+    batchQueue.close();
   } catch (error) {
-    outlet.fail(error);
+    batchQueue.fail(error);
   }
 }
 
-function markOf({ plan, copyId }: Copied, part: Part): `snapshot:${string}` {
+function markOf({ plan, copyId }: Copied, part: PageRange): `snapshot:${string}` {
   return `snapshot:${plan.target}:${copyId}:${part.index}`;
 }
 

@@ -11,7 +11,7 @@ import type { Insert } from "../../source.ts";
 import { type Tuple, tupleOf, unchanged } from "../protocol/tuple.ts";
 import { deletedColumn, streamSettings, structureOf, type TablePlan, versionColumn } from "../tables/tables.ts";
 import { columnPlan } from "../tables/types.ts";
-import { RowWriter } from "./rows.ts";
+import { TsvRowWriter } from "./tsv-rows.ts";
 
 /** Rows that are looked up by one statement. */
 const maxRows = 5_000;
@@ -23,7 +23,7 @@ export class PartialRows {
   readonly #plan: TablePlan;
   readonly #places: readonly number[];
   readonly #keyPlaces: readonly number[];
-  readonly #writer: RowWriter;
+  readonly #writer: TsvRowWriter;
   /** By the text of a key: what its newest row here looks up. */
   readonly #lookups = new Map<string, Lookup>();
   /** Columns that some row lacks, as numbers in the plan. */
@@ -39,7 +39,7 @@ export class PartialRows {
     this.#keyPlaces = keyPlaces;
     this.#settledFrom = BigInt(plan.settledFrom ?? 0);
     const width = places.length + keyPlaces.length;
-    this.#writer = new RowWriter(
+    this.#writer = new TsvRowWriter(
       Array.from({ length: width }, (_, index) => index),
       width,
     );

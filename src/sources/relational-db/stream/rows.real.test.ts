@@ -5,7 +5,7 @@ import { loadRows } from "../../../../harness/postgres/load.ts";
 import type { SourceColumn } from "../durable.ts";
 import { tupleOf } from "../protocol/tuple.ts";
 import { type ColumnPlan, columnPlan } from "../tables/types.ts";
-import { RowWriter } from "./rows.ts";
+import { TsvRowWriter } from "./tsv-rows.ts";
 
 let stage: Stage;
 beforeAll(async () => {
@@ -38,7 +38,7 @@ function plan(name: string, type: string, options = { nullable: false, key: fals
 }
 
 async function insert(plans: readonly ColumnPlan[], rows: readonly (string | null)[][]): Promise<void> {
-  const writer = new RowWriter([...plans.keys()], plans.length);
+  const writer = new TsvRowWriter([...plans.keys()], plans.length);
   for (const row of rows) writer.append(tupleOf(row), "");
   await loadRows(stage, "t", plans, writer.take());
 }

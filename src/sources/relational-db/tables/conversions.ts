@@ -27,22 +27,26 @@ export type Scalar = {
   readonly quoted?: boolean;
 };
 
-export const text: Scalar = { type: "String", direct: true, quoted: true, convert: (x) => `ifNull(${x}, '')` };
-export const label: Scalar = { ...text, type: "LowCardinality(String)" };
-export const bool: Scalar = simple("Bool", "f");
-export const uuid: Scalar = simple("UUID", "00000000-0000-0000-0000-000000000000");
+export const textScalar: Scalar = { type: "String", direct: true, quoted: true, convert: (x) => `ifNull(${x}, '')` };
+export const labelScalar: Scalar = { ...textScalar, type: "LowCardinality(String)" };
+export const boolScalar: Scalar = simple("Bool", "f");
+export const uuidScalar: Scalar = simple("UUID", "00000000-0000-0000-0000-000000000000");
 /** Up to 24:00:00. */
-export const time: Scalar = simple("Time64(6)", "00:00:00");
+export const timeScalar: Scalar = simple("Time64(6)", "00:00:00");
 
 /** `\x6869` to the bytes themselves. */
-export const bytes: Scalar = { ...text, direct: false, convert: (x) => `unhex(substring(ifNull(${x}, ''), 3))` };
+export const bytesScalar: Scalar = {
+  ...textScalar,
+  direct: false,
+  convert: (x) => `unhex(substring(ifNull(${x}, ''), 3))`,
+};
 
-export function number(type: string): Scalar {
+export function numberScalar(type: string): Scalar {
   return { ...simple(type, "0"), number: true };
 }
 
 /** NaN, which a Decimal cannot hold, is stored like NULL. */
-export function decimal(precision: number, scale: number): Scalar {
+export function decimalScalar(precision: number, scale: number): Scalar {
   const type = `Decimal(${precision}, ${scale})`;
   return {
     type,
@@ -63,7 +67,7 @@ const lastDate = "2299-12-31";
 const asDate = { type: "Date32", direct: false, quoted: true } as const;
 
 /** Clamped to the years that Date32 promises. */
-export const date: Scalar = {
+export const dateScalar: Scalar = {
   ...asDate,
   convert: (x) => `CAST(${clamped(x, zeroDate, lastDate, `ifNull(${x}, '${zeroDate}')`)} AS Date32)`,
   printed: (column, nullable) => {
@@ -76,14 +80,14 @@ export const date: Scalar = {
 const asTimestamp = { type: "DateTime64(6, 'UTC')", direct: false, quoted: true } as const;
 
 /** Clamped to the years that the engine prints. */
-export const timestamp: Scalar = {
+export const timestampScalar: Scalar = {
   ...asTimestamp,
   convert: (x) => clampedTimestamp(x, x),
   printed: (column) => printedWithin(`${column}::pg_catalog.timestamp`, printedTimes),
 };
 
 /** The session prints in UTC: the offset is always `+00`. */
-export const timestampWithZone: Scalar = {
+export const timestampWithZoneScalar: Scalar = {
   ...asTimestamp,
   convert: (x) => clampedTimestamp(x, withoutOffset(x)),
   printed: (column) => {
@@ -102,7 +106,7 @@ const cycles = "toInt64(floor((y - 1900) / 400))";
  * Every date as its number of days, so that no two keys become one. The engine prints what lies outside of the years
  * 0000 to 9999 as the end of that range. Infinity is the largest and the smallest number.
  */
-export const exactDate: Scalar = {
+export const exactDateScalar: Scalar = {
   ...asDate,
   convert: (x) => {
     const usual = `CAST(CAST(${usualText(x, x, zeroDate)} AS DateTime64(0, 'UTC')) AS Date32)`;
@@ -116,8 +120,8 @@ export const exactDate: Scalar = {
  * Microseconds since 1970: exact up to the year 294246, in which they end. Infinity is the largest and the smallest of
  * them, as within Postgres, whose timestamps end in 294276.
  */
-export const exactTimestamp: Scalar = { ...asTimestamp, convert: (x) => anyTimestamp(x, x, withoutEra(x)) };
-export const exactTimestampWithZone: Scalar = {
+export const exactTimestampScalar: Scalar = { ...asTimestamp, convert: (x) => anyTimestamp(x, x, withoutEra(x)) };
+export const exactTimestampWithZoneScalar: Scalar = {
   ...asTimestamp,
   convert: (x) => anyTimestamp(x, withoutOffset(x), withoutOffset(withoutEra(x))),
 };

@@ -1,7 +1,7 @@
 /** The pipe's tables at the destination: made, exchanged after a copy, and looked at by readers through views. */
 import { identifier, literal, tableName } from "../../../clickhouse/sql.ts";
 import type { SourceContext } from "../../source.ts";
-import { createTableSql, createViewSql, ownColumns, type TablePlan, viewName } from "./tables.ts";
+import { createTargetTableSql, createViewSql, ownColumns, type TablePlan, viewName } from "./tables.ts";
 
 export class DestinationTables {
   readonly #context: SourceContext;
@@ -23,7 +23,7 @@ export class DestinationTables {
     const beside = besideName(plan.target);
     const into = isOlder ? beside : plan.target;
     if (comments.has(beside) && comments.get(beside) !== comment) await this.#drop(plan, beside);
-    await this.#context.destination.command(createTableSql(plan, into, comment));
+    await this.#context.destination.command(createTargetTableSql(plan, into, comment));
     if (into === plan.target) await this.refreshView(plan);
     return { into, isExact: await this.#isExact(plan, into) };
   }

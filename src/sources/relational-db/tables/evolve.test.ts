@@ -4,7 +4,7 @@ import type { SourceColumn, SourceTable } from "../durable.ts";
 import type { Relation } from "../protocol/pgoutput.ts";
 import { evolve } from "./evolve.ts";
 import type { TableState } from "./table-states.ts";
-import { createTableSql, planTable } from "./tables.ts";
+import { createTargetTableSql, planTable } from "./tables.ts";
 
 function column(name: string, attnum: number): SourceColumn {
   const type = { oid: 25, name: "text", kind: "base" as const, typmod: -1, delimiter: "," };
@@ -36,7 +36,11 @@ test("a column added to a table without a key stops it; with a key it is added",
 test("a table without a key keeps NULL apart from the empty value in its key", () => {
   const mapping = { sourceSchemaName: "public", sourceTable: "t", targetTable: "t" };
   const sqlOf = (key: readonly string[]) =>
-    createTableSql(planTable(table(key, [a, b]), mapping, "default", { nullable: true, hardDelete: false }), "t", "");
+    createTargetTableSql(
+      planTable(table(key, [a, b]), mapping, "default", { nullable: true, hardDelete: false }),
+      "t",
+      "",
+    );
   expect(sqlOf([])).toMatch(/`a` Nullable\(String\), `b` Nullable\(String\).*allow_nullable_key = 1/);
   expect(sqlOf(["a"])).toMatch(/`a` String, `b` Nullable\(String\)/);
   expect(sqlOf(["a"])).not.toContain("allow_nullable_key");

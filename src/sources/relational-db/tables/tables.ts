@@ -96,7 +96,7 @@ function refuse(source: SourceTable, what: string): never {
 }
 
 /** Creates a destination table under `name`; the comment says whose it is. */
-export function createTableSql(plan: TablePlan, name: string, comment: string): string {
+export function createTargetTableSql(plan: TablePlan, name: string, comment: string): string {
   const columns = [...plan.columns, ...ownColumns].map(({ name: of, type }) => `${identifier(of)} ${type}`).join(", ");
   const head = `CREATE TABLE IF NOT EXISTS ${tableName(plan.database, name)} (${columns})`;
   const tail = `COMMENT ${literal(comment)}`;

@@ -18,10 +18,10 @@ import {
   typeCases,
 } from "../../../../harness/postgres/values.ts";
 import type { SourceTable } from "../durable.ts";
-import { decode, type Message, type Relation } from "../protocol/pgoutput.ts";
+import { decode, type Relation, type ReplicationMessage } from "../protocol/pgoutput.ts";
 import { readTables, replicatedColumns } from "../server/catalog.ts";
 import { copySelect, quoteName, sessionSql } from "../server/session.ts";
-import { columnPlaces, RowWriter } from "../stream/rows.ts";
+import { columnIndexes, TsvRowWriter } from "../stream/tsv-rows.ts";
 import { planTable } from "./tables.ts";
 import { columnPlan, type PlanOptions } from "./types.ts";
 
@@ -173,13 +173,13 @@ function nullableType(type: string): string {
 
 /** Encodes the inserts of every table as a pipe would. */
 function encodeStream(messages: readonly Buffer[], tables: readonly SourceTable[]): Map<string, Buffer> {
-  const relations = new Map<number, { relation: Relation; writer: RowWriter }>();
+  const relations = new Map<number, { relation: Relation; writer: TsvRowWriter }>();
   for (const message of messages) {
-    const decoded: Message = decode(message);
+    const decoded: ReplicationMessage = decode(message);
     if (decoded.kind === "relation") {
       const table = tables.find(({ oid }) => oid === decoded.oid) as SourceTable;
       const wanted = replicatedColumns(table).map(({ name }) => name);
-      const writer = new RowWriter(columnPlaces(decoded.columns, wanted), decoded.columns.length);
+      const writer = new TsvRowWriter(columnIndexes(decoded.columns, wanted), decoded.columns.length);
       if (!relations.has(decoded.oid)) relations.set(decoded.oid, { relation: decoded, writer });
     }
     if (decoded.kind === "insert") expect(relations.get(decoded.relation)?.writer.append(decoded.row, "")).toBe(true);

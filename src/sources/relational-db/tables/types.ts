@@ -8,24 +8,24 @@ import { identifier } from "../../../clickhouse/sql.ts";
 import type { SourceColumn, SourceType } from "../durable.ts";
 import { quoteName } from "../server/session.ts";
 import {
-  bool,
-  bytes,
+  boolScalar,
+  bytesScalar,
   convertArray,
   convertScalar,
-  date,
-  decimal,
-  exactDate,
-  exactTimestamp,
-  exactTimestampWithZone,
-  label,
+  dateScalar,
+  decimalScalar,
+  exactDateScalar,
+  exactTimestampScalar,
+  exactTimestampWithZoneScalar,
+  labelScalar,
   nullableOf,
-  number,
+  numberScalar,
   type Scalar,
-  text,
-  time,
-  timestamp,
-  timestampWithZone,
-  uuid,
+  textScalar,
+  timeScalar,
+  timestampScalar,
+  timestampWithZoneScalar,
+  uuidScalar,
 } from "./conversions.ts";
 
 export type ColumnPlan = {
@@ -78,29 +78,29 @@ export const insertSettings = {
 
 /** Types of `pg_catalog` that are more than their text; everything else is a String. */
 const scalars: Readonly<Record<string, Scalar>> = {
-  bool,
-  int2: number("Int16"),
-  int4: number("Int32"),
-  int8: number("Int64"),
-  oid: number("UInt32"),
-  xid: number("UInt32"),
-  cid: number("UInt32"),
-  xid8: number("UInt64"),
-  float4: number("Float32"),
-  float8: number("Float64"),
-  uuid,
-  bytea: bytes,
-  date,
-  time,
-  timestamp,
-  timestamptz: timestampWithZone,
+  bool: boolScalar,
+  int2: numberScalar("Int16"),
+  int4: numberScalar("Int32"),
+  int8: numberScalar("Int64"),
+  oid: numberScalar("UInt32"),
+  xid: numberScalar("UInt32"),
+  cid: numberScalar("UInt32"),
+  xid8: numberScalar("UInt64"),
+  float4: numberScalar("Float32"),
+  float8: numberScalar("Float64"),
+  uuid: uuidScalar,
+  bytea: bytesScalar,
+  date: dateScalar,
+  time: timeScalar,
+  timestamp: timestampScalar,
+  timestamptz: timestampWithZoneScalar,
 };
 
 /** Where two values must not become one. The conversions take longer: up to 9 ms for an insert. */
 const keyScalars: Readonly<Record<string, Scalar>> = {
-  date: exactDate,
-  timestamp: exactTimestamp,
-  timestamptz: exactTimestampWithZone,
+  date: exactDateScalar,
+  timestamp: exactTimestampScalar,
+  timestamptz: exactTimestampWithZoneScalar,
 };
 
 /** The most digits of the engine's Decimal. */
@@ -133,18 +133,18 @@ export function columnPlan(column: SourceColumn, options: PlanOptions): ColumnPl
 }
 
 function scalarOf(type: SourceType, key: boolean): Scalar {
-  if (type.kind === "enum") return label;
+  if (type.kind === "enum") return labelScalar;
   if (type.name === "numeric") return numeric(type.typmod);
-  return (key ? keyScalars[type.name] : undefined) ?? scalars[type.name] ?? text;
+  return (key ? keyScalars[type.name] : undefined) ?? scalars[type.name] ?? textScalar;
 }
 
 /** numeric(p, s) is exact as a Decimal; without limits, or beyond the engine's, it stays text. */
 function numeric(typmod: number): Scalar {
-  if (typmod < 0) return text;
+  if (typmod < 0) return textScalar;
   const precision = ((typmod - 4) >> 16) & 0xffff;
   const scale = (((typmod - 4) & 0x7ff) ^ 1024) - 1024;
   const digits = scale < 0 ? precision - scale : Math.max(precision, scale);
-  return digits > maxDigits ? text : decimal(digits, Math.max(scale, 0));
+  return digits > maxDigits ? textScalar : decimalScalar(digits, Math.max(scale, 0));
 }
 
 function withoutDomain(type: SourceType): SourceType {

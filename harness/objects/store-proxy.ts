@@ -1,0 +1,56 @@
+/** A proxy in front of a store, with which tests make it fail or answer slowly. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+
+export type StoreProxy = AsyncDisposable & {
+  readonly endpoint: string;
+  /** Every connection breaks. */
+  down: boolean;
+  /** Number of responses so far, and their bytes. */
+  answers: number;
+  bytes: number;
+  /** Requests for which this is true are answered with status 400. */
+  refuses: (incoming: IncomingMessage) => boolean;
+  /** Delay in milliseconds before a request is forwarded. */
+  pauseBefore: (incoming: IncomingMessage) => number;
+};
+
+export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
+  const upstream = new URL(endpoint);
+  const server = createServer(async (incoming, outgoing) => {
+    if (front.down) return void outgoing.destroy();
+    front.answers += 1;
+    if (front.refuses(incoming)) {
+      outgoing.statusCode = 400;
+      return void outgoing.end();
+    }
+    const pause = front.pauseBefore(incoming);
+    if (pause > 0) await delay(pause);
+    const { method, url: path, headers } = incoming;
+    const onward = request({ host: upstream.hostname, port: upstream.port, method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.on("data", (chunk: Buffer) => {
+        front.bytes += chunk.length;
+      });
+      answer.pipe(outgoing);
+    });
+    onward.on("error", () => outgoing.destroy());
+    incoming.pipe(onward);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const front: StoreProxy = {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    down: false,
+    answers: 0,
+    bytes: 0,
+    refuses: () => false,
+    pauseBefore: () => 0,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+  return front;
+}

@@ -1,0 +1,106 @@
+/**
+ * Where new backups are stored and how old ones are reached: the configured location, its keys, and the folders of this
+ * machine.
+ */
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { emptyFolder } from "../../lib/files.ts";
+import type { BackupLocation } from "../../store/backups.ts";
+import { LocalStorage } from "./local-storage.ts";
+import { type S3Keys, S3Storage } from "./s3-storage.ts";
+import type { BackupStorage } from "./storage.ts";
+
+export type BackupTargetOptions = {
+  readonly location: BackupLocation;
+  readonly s3Keys: S3Keys | undefined;
+  /** 32 bytes; undefined: backups are stored as the engine writes them. */
+  readonly encryptionKey: Buffer | undefined;
+  readonly dataDir: string;
+};
+
+/** The server's settings for the location of backups; see `src/config.ts`. */
+export type BackupTargetSettings = {
+  readonly backupDir?: string | undefined;
+  readonly backupBucket?: string | undefined;
+  readonly backupBucketEndpoint?: string | undefined;
+  readonly backupBucketRegion: string;
+  readonly backupAccessKeyId?: string | undefined;
+  readonly backupSecretAccessKey?: string | undefined;
+  readonly backupEncryptionKey?: string | undefined;
+};
+
+/** A bucket, a directory, or `backups` in the data directory. */
+export function backupLocationOptions(settings: BackupTargetSettings, dataDir: string): BackupTargetOptions {
+  const { backupAccessKeyId: accessKeyId, backupSecretAccessKey: secretAccessKey, backupEncryptionKey } = settings;
+  return {
+    location:
+      settings.backupBucket === undefined
+        ? { kind: "local", root: resolve(settings.backupDir ?? join(dataDir, "backups")) }
+        : bucketLocation(settings.backupBucket, settings),
+    s3Keys: accessKeyId === undefined || secretAccessKey === undefined ? undefined : { accessKeyId, secretAccessKey },
+    encryptionKey: backupEncryptionKey === undefined ? undefined : Buffer.from(backupEncryptionKey, "base64"),
+    dataDir,
+  };
+}
+
+/** `s3://bucket/prefix` */
+function bucketLocation(url: string, settings: BackupTargetSettings): BackupLocation {
+  const [, bucket = "", folder = ""] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(url) ?? [];
+  const endpoint = settings.backupBucketEndpoint;
+  return {
+    kind: "s3",
+    bucket,
+    prefix: folder === "" || folder.endsWith("/") ? folder : `${folder}/`,
+    ...(endpoint === undefined ? {} : { endpoint }),
+    region: settings.backupBucketRegion,
+  };
+}
+
+export class BackupTarget {
+  readonly location: BackupLocation;
+  readonly encryptionKey: Buffer | undefined;
+  readonly #s3Keys: S3Keys | undefined;
+  readonly #stagingRoot: string;
+  readonly #storages = new Map<string, BackupStorage>();
+
+  constructor(options: BackupTargetOptions) {
+    this.location = options.location;
+    this.encryptionKey = options.encryptionKey;
+    this.#s3Keys = options.s3Keys;
+    // Beside the backups when files can simply be moved there; plain bytes never reach the disk of encrypted backups.
+    this.#stagingRoot =
+      options.location.kind === "local" && options.encryptionKey === undefined
+        ? join(options.location.root, ".staging")
+        : join(options.dataDir, "backup-staging");
+  }
+
+  get current(): BackupStorage {
+    return this.storageOf(this.location);
+  }
+
+  /** Also reaches locations of earlier configurations; buckets with the current key. */
+  storageOf(location: BackupLocation): BackupStorage {
+    const key = JSON.stringify(location);
+    let storage = this.#storages.get(key);
+    if (storage === undefined) {
+      storage = location.kind === "local" ? new LocalStorage(location.root) : new S3Storage(location, this.#s3Keys);
+      this.#storages.set(key, storage);
+    }
+    return storage;
+  }
+
+  /** The only folder in which the engine of this service may write and read backups. Private; created when missing. */
+  stagingOf(serviceId: string): string {
+    const path = join(this.#stagingRoot, serviceId);
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return path;
+  }
+
+  /**
+   * Removes what operations on the service left in its staging folder. Only while none is running. The folder itself
+   * stays: a running engine's access rule refers to this folder.
+   */
+  clearStaging(serviceId: string): void {
+    emptyFolder(this.stagingOf(serviceId));
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * Serves requests that the gateway forwards, because it terminates TLS or because the engine has just woken, on a
+ * loopback port protected by a key of this start. The gateway has authenticated the client and names the user.
+ */
+import { timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Logger } from "../../lib/logger.ts";
+import { createServer } from "../../lib/node-http.ts";
+import { answerFailure } from "../answer.ts";
+import type { DatabasePrincipal } from "../auth/gatekeeper.ts";
+import type { ForwardAddress } from "../proxy/upstream.ts";
+import type { QueryServer } from "./query-server.ts";
+
+const maxHeaderBytes = 4 * 1_048_576;
+
+/** Rejects when the port is taken. */
+export async function listenForGateway(address: ForwardAddress, queries: QueryServer, logger: Logger): Promise<void> {
+  const options = { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 0, requestTimeout: 0 };
+  const server = createServer(options, (message, response) => {
+    if (knows(message, address.key)) void serve(message, response, queries, logger);
+    else response.writeHead(404).end();
+  });
+  server.headersTimeout = 0;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(address.port, "127.0.0.1", resolve);
+  });
+}
+
+function knows({ headers }: IncomingMessage, key: string): boolean {
+  const shown = Buffer.from(String(headers["x-millrace-key"]));
+  const expected = Buffer.from(key);
+  return shown.length === expected.length && timingSafeEqual(shown, expected);
+}
+
+async function serve(message: IncomingMessage, response: ServerResponse, queries: QueryServer, logger: Logger) {
+  const gone = new AbortController();
+  response.once("close", () => gone.abort(new Error("the gateway went away")));
+  try {
+    await queries.serve(message, response, principalOf(message), { signal: gone.signal });
+  } catch (error) {
+    answerFailure(message, response, error, logger);
+  }
+}
+
+function principalOf({ headers }: IncomingMessage): DatabasePrincipal {
+  const user = decodeURIComponent(String(headers["x-millrace-user"]));
+  return { user, readonly: headers["x-millrace-readonly"] === "0" ? 0 : 2 };
+}

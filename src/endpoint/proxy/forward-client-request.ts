@@ -1,0 +1,67 @@
+/** Forwards one authenticated request to the engine host of its service, which judges it. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { credentialParameters } from "../auth/credentials.ts";
+import { forwardUpstream as pass } from "./forward-upstream.ts";
+import type { Upstream } from "./upstream.ts";
+
+export type ForwardTarget = {
+  /** The engine host's loopback port for such requests, and its key. */
+  readonly upstream: Upstream;
+  readonly key: string;
+  readonly user: string;
+  readonly readonly: 0 | 2;
+};
+
+/** Request headers that matter to the engine host. No others are forwarded, especially none of our own. */
+const passedHeaders = new Set([
+  "content-type",
+  "content-encoding",
+  "content-length",
+  "accept-encoding",
+  "user-agent",
+  "origin",
+]);
+const droppedHeaders = new Set(["x-clickhouse-user", "x-clickhouse-key", "x-clickhouse-ssl-certificate-auth"]);
+/**
+ * Resolves when both sides are done. Rejects with NotReached or an exception to send, and only before any part of the
+ * response is sent.
+ */
+export async function forwardClientRequest(
+  message: IncomingMessage,
+  response: ServerResponse,
+  url: URL,
+  to: ForwardTarget,
+): Promise<void> {
+  const read = message.method === "GET" || message.method === "HEAD";
+  await pass(
+    {
+      upstream: to.upstream,
+      method: message.method ?? "GET",
+      path: pathOf(url),
+      headers: requestHeaders(message, to),
+      body: { first: [], rest: read ? undefined : message },
+    },
+    response,
+  );
+}
+
+function requestHeaders(message: IncomingMessage, to: ForwardTarget): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(message.headers)) {
+    const passed = passedHeaders.has(name) || (name.startsWith("x-clickhouse-") && !droppedHeaders.has(name));
+    if (passed && value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  headers["x-millrace-key"] = to.key;
+  headers["x-millrace-user"] = encodeURIComponent(to.user);
+  headers["x-millrace-readonly"] = String(to.readonly);
+  return headers;
+}
+
+/** Path and query without the credentials. */
+function pathOf(url: URL): string {
+  const kept = url.search
+    .slice(1)
+    .split("&")
+    .filter((pair) => ![...new URLSearchParams(pair).keys()].some((name) => credentialParameters.has(name)));
+  return kept.length === 0 || kept[0] === "" ? url.pathname : `${url.pathname}?${kept.join("&")}`;
+}

@@ -1,0 +1,184 @@
+/**
+ * Serves the queries of clients: finds the statement, has it judged, and forwards the request to the engine's own HTTP
+ * interface as the principal's user. Nothing is added to a statement.
+ */
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
+import type { DatabasePrincipal } from "../../endpoint/auth/gatekeeper.ts";
+import type { QueryServer, ServeOptions } from "../../endpoint/handoff/query-server.ts";
+import { forwardUpstream } from "../../endpoint/proxy/forward-upstream.ts";
+import type { Upstream } from "../../endpoint/proxy/upstream.ts";
+import { type EngineUser, engineUserOf } from "../chdb/users.ts";
+import type { DiskQuota } from "../disk-quota.ts";
+import { type IncomingQuery, readIncomingQuery } from "./incoming-query.ts";
+import { bytesOf, type Parameter, readParameters, textOf, writeParameters } from "./parameters.ts";
+
+/** Request headers that matter to the engine. No other header is forwarded. */
+const passedHeaders = [
+  "accept-encoding",
+  "user-agent",
+  "origin",
+  "referer",
+  "x-clickhouse-database",
+  "x-clickhouse-format",
+  "x-clickhouse-quota",
+  "traceparent",
+  "tracestate",
+] as const;
+
+const waitForDrop = "database_atomic_wait_for_drop_and_detach_synchronously";
+
+/**
+ * The guard decides whether VALUES may hold expressions. The second setting gives them the types that a server gives
+ * them.
+ */
+const expressionSettings: readonly string[] = [
+  "input_format_values_interpret_expressions",
+  "input_format_values_deduce_templates_of_expressions",
+];
+
+/** The guard's result for a statement that may run. */
+export type QueryVerdict = {
+  readonly valuesMayCompute: boolean;
+  /** True when the statement needs more disk. */
+  readonly takesDisk: boolean;
+};
+
+export type Judge = {
+  /** True when the text is an INSERT whose data has begun. */
+  hasData(text: Buffer): boolean;
+  /** Throws a ClickHouseException when the principal may not run the statement. */
+  judge(request: {
+    readonly text: Buffer;
+    /** False when more insert data follows the text. */
+    readonly whole: boolean;
+    /** Includes duplicates: of two with the same name the engine uses one. */
+    readonly params: readonly (readonly [name: string, value: string])[];
+    readonly settings: readonly (readonly [name: string, value: string])[];
+    readonly readonly: boolean;
+  }): Promise<QueryVerdict>;
+};
+
+export type QueryServiceOptions = {
+  /** The engine's HTTP interface. */
+  readonly upstream: Upstream;
+  readonly key: string;
+  /** The users that the engine was started with. */
+  readonly users: readonly EngineUser[];
+  readonly judge: Judge;
+  /** Checked before a statement that needs more disk. */
+  readonly disk: Pick<DiskQuota, "isFull" | "requireRoom">;
+  /** Cancels a query whose client has disconnected. Never rejects. */
+  readonly kill: (user: string, queryId: string) => Promise<void>;
+};
+
+export class QueryService implements QueryServer {
+  readonly #options: QueryServiceOptions;
+
+  constructor(options: QueryServiceOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with an exception to send, and only before any part of the response is sent. */
+  async serve(
+    message: IncomingMessage,
+    response: ServerResponse,
+    principal: DatabasePrincipal,
+    { signal, onStatement }: ServeOptions,
+  ): Promise<void> {
+    const parameters = withQueryId(readParameters((message.url ?? "").split("?").slice(1).join("?")));
+    const incoming = await readIncomingQuery(message, parameters, (text) => this.#options.judge.hasData(text));
+    onStatement?.(incoming.text);
+    const { valuesMayCompute, takesDisk } = await this.#judge(message, incoming, principal);
+    if (takesDisk) this.#options.disk.requireRoom();
+    await this.#pass(message, response, principal, incoming, valuesMayCompute, signal);
+  }
+
+  async #judge(message: IncomingMessage, incoming: IncomingQuery, principal: DatabasePrincipal): Promise<QueryVerdict> {
+    const params: [string, string][] = [];
+    const settings: [string, string][] = [];
+    for (const [name, value] of incoming.parameters) {
+      if (name.startsWith("param_")) params.push([textOf(name.slice("param_".length)), textOf(value)]);
+      else settings.push([textOf(name), textOf(value)]);
+    }
+    const get = message.method === "GET" || message.method === "HEAD";
+    const { text, whole } = incoming;
+    return await this.#options.judge.judge({ text, whole, params, settings, readonly: principal.readonly > 0 || get });
+  }
+
+  async #pass(
+    message: IncomingMessage,
+    response: ServerResponse,
+    principal: DatabasePrincipal,
+    { forwarded }: IncomingQuery,
+    valuesMayCompute: boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { upstream, key, users, kill } = this.#options;
+    const user = engineUserOf(users, principal.user, principal.readonly > 0);
+    const parameters = this.#onward(forwarded.parameters, principal, user, valuesMayCompute);
+    // Otherwise a dropped table keeps its disk for minutes, so that it can be undropped.
+    if (this.#options.disk.isFull) parameters.push([waitForDrop, "1"]);
+    // The default of a server, which the local tool replaces by TSV.
+    if (!namesFormat(message, parameters)) parameters.push(["default_format", "TabSeparated"]);
+    const headers = { ...passed(message), ...forwarded.headers, "x-clickhouse-user": user, "x-clickhouse-key": key };
+    const onGone = () => {
+      if (!response.writableFinished) void kill(user, queryIdOf(parameters));
+    };
+    response.once("close", onGone);
+    signal.addEventListener("abort", onGone, { once: true });
+    const path = `/?${writeParameters(parameters)}`;
+    const { first, rest } = forwarded;
+    try {
+      await forwardUpstream(
+        { upstream, method: message.method ?? "GET", path, headers, body: { first, rest }, signal },
+        response,
+      );
+    } catch (error) {
+      if (error instanceof ClickHouseException) throw error;
+      throw clickHouseException("NETWORK_ERROR", "The service's engine does not answer.", { cause: error });
+    }
+  }
+
+  /** Users who share a stand-in must not share sessions. */
+  #onward(
+    parameters: readonly Parameter[],
+    principal: DatabasePrincipal,
+    user: string,
+    valuesMayCompute: boolean,
+  ): Parameter[] {
+    const kept = parameters
+      .filter(([name]) => !expressionSettings.includes(name))
+      .map(([name, value]): Parameter => {
+        return name === "session_id" && value !== "" && user !== principal.user
+          ? [name, `${bytesOf(principal.user)}/${value}`]
+          : [name, value];
+      });
+    if (valuesMayCompute) for (const name of expressionSettings) kept.push([name, "1"]);
+    return kept;
+  }
+}
+
+/** Every query gets an id, so that it can be cancelled when its client disconnects. */
+function withQueryId(parameters: readonly Parameter[]): Parameter[] {
+  const given = parameters.some(([name, value]) => name === "query_id" && value !== "");
+  return given ? [...parameters] : [...parameters, ["query_id", randomUUID()]];
+}
+
+function namesFormat(message: IncomingMessage, parameters: readonly Parameter[]): boolean {
+  return message.headers["x-clickhouse-format"] !== undefined || parameters.some(([name]) => name === "default_format");
+}
+
+function queryIdOf(parameters: readonly Parameter[]): string {
+  return textOf(parameters.findLast(([name]) => name === "query_id")?.[1] ?? "");
+}
+
+function passed(message: IncomingMessage): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const name of passedHeaders) {
+    const value = message.headers[name];
+    if (typeof value === "string") headers[name] = value;
+  }
+  return headers;
+}

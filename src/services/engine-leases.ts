@@ -1,0 +1,19 @@
+/** Engines for work on a service other than its clients' queries. */
+
+import type { AcquireEngine } from "../clickhouse/lease.ts";
+import type { ServiceStore } from "../store/services.ts";
+import type { ServiceAccess } from "./access.ts";
+import type { LeasingRuntime } from "./runtimes/leasing.ts";
+
+/** Wakes an idle service and counts as its activity; a stopped service's engine is borrowed and serves no client. */
+export function engineLeases(services: ServiceStore, access: ServiceAccess, runtime: LeasingRuntime): AcquireEngine {
+  return async (serviceId, signal) => {
+    const row = await services.find(serviceId);
+    if (row?.desiredState === "stopped" && row.state === "stopped") {
+      const lent = await runtime.lease(row);
+      if (lent !== undefined) return lent;
+    }
+    const { address, release } = await access.acquire(serviceId, signal);
+    return { address, release: async () => release() };
+  };
+}

@@ -1,0 +1,88 @@
+import type { EngineLease } from "../../clickhouse/lease.ts";
+import type { Service } from "../../store/services.ts";
+import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
+
+/** Restores data into the engine of a new service; throws when it cannot. */
+export type EngineRestorer = (engine: RunningEngine) => Promise<void>;
+
+export class LeasingRuntime implements ServiceRuntime {
+  readonly #inner: ServiceRuntime;
+  readonly #restorerFor: (serviceId: string) => Promise<EngineRestorer | undefined>;
+  /** Per service, the end of the latest operation. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #live = new Set<string>();
+
+  /** `restorerFor` returns what must be restored before the service serves, or undefined. */
+  constructor(inner: ServiceRuntime, restorerFor: (serviceId: string) => Promise<EngineRestorer | undefined>) {
+    this.#inner = inner;
+    this.#restorerFor = restorerFor;
+  }
+
+  start(service: Service): Promise<RunningEngine> {
+    return this.#inTurn(service.id, () => this.#startRestored(service));
+  }
+
+  remove(serviceId: string): Promise<void> {
+    return this.#inTurn(serviceId, () => this.#inner.remove(serviceId));
+  }
+
+  /**
+   * Starts the engine of a service that is not running, for one user; starting or removing the service waits until it
+   * is released, which stops it. Undefined when the service's engine runs already.
+   */
+  lease(service: Service): Promise<EngineLease | undefined> {
+    const given = Promise.withResolvers<EngineLease | undefined>();
+    const turn = this.#inTurn(service.id, async () => {
+      if (this.#live.has(service.id)) return given.resolve(undefined);
+      const engine = await this.#startRestored(service);
+      await new Promise<void>((released) => {
+        given.resolve({
+          address: engine.address,
+          release: async () => {
+            released();
+            await turn;
+          },
+        });
+      });
+      await engine.stop();
+    });
+    turn.catch(given.reject);
+    return given.promise;
+  }
+
+  async #startRestored(service: Service): Promise<RunningEngine> {
+    const restore = await this.#restorerFor(service.id);
+    // It is unknown what a killed attempt has restored: every attempt starts with an empty service.
+    if (restore !== undefined) await this.#inner.remove(service.id);
+    const engine = await this.#startInner(service);
+    try {
+      await restore?.(engine);
+      return engine;
+    } catch (error) {
+      await engine.stop();
+      throw error;
+    }
+  }
+
+  async #startInner(service: Service): Promise<RunningEngine> {
+    const engine = await this.#inner.start(service);
+    this.#live.add(service.id);
+    const ended = engine.ended.then((how) => {
+      this.#live.delete(service.id);
+      return how;
+    });
+    return { ...engine, ended };
+  }
+
+  #inTurn<T>(serviceId: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(serviceId) ?? Promise.resolve();
+    const mine = before.then(work);
+    const settled = mine.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#turns.set(serviceId, settled);
+    void settled.then(() => this.#turns.get(serviceId) === settled && this.#turns.delete(serviceId));
+    return mine;
+  }
+}

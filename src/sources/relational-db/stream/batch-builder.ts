@@ -1,0 +1,256 @@
+/**
+ * Gathers the messages of the stream into batches. A batch ends with a transaction; only one that does not fit into
+ * memory is cut, and then what is acknowledged stays in front of it.
+ */
+import type { Insert, Batch as SourceBatch } from "../../source.ts";
+import type { PostgresDurable, PostgresReplay } from "../durable.ts";
+import { covers, formatLsn, formatPosition, type StreamPosition, versionText } from "../protocol/lsn.ts";
+import type {
+  DeleteMessage,
+  InsertMessage as Inserted,
+  Relation,
+  ReplicationMessage,
+  TruncateMessage,
+  UpdateMessage,
+} from "../protocol/pgoutput.ts";
+import { confirmedMark } from "../server/resume-check.ts";
+import type { TablePlan } from "../tables/tables.ts";
+import { TableChanges } from "./table-changes.ts";
+
+type Batch = SourceBatch<PostgresDurable>;
+
+export const streamLane = "stream";
+
+export type BatchBuilderLimits = {
+  readonly rows: number;
+  readonly bytes: number;
+};
+
+/** The stream cannot go on into the same batch: what was gathered must be durable first. */
+export type StreamBarrier =
+  | { readonly kind: "relation"; readonly relation: Relation }
+  | { readonly kind: "truncate"; readonly place: StreamPosition; readonly tables: readonly TablePlan[] };
+
+/** The plan of a table of the pipe for a transaction that committed here; undefined for others. */
+export type PlanOf = (relation: Relation, lsn: bigint) => TablePlan | undefined;
+
+/** An insert that keeps its name when the batch is built again without a table that was stopped meanwhile. */
+export type TableInsert = Insert & { readonly target: string };
+
+/** A finished part of the stream. */
+export type BuiltBatch = {
+  readonly from: string;
+  readonly to: string;
+  readonly inserts: readonly TableInsert[];
+  /** End of the last whole transaction: what is acknowledged when the batch is durable. */
+  readonly end: string | undefined;
+  readonly rows: number;
+  /** Changes by kind and table, in the form of gauges: `insertedRows:table`. */
+  readonly changes: Readonly<Record<string, number>>;
+};
+
+export class BatchBuilder {
+  readonly #planOf: PlanOf;
+  readonly #limits: BatchBuilderLimits;
+  /** By the relation's oid: the source tells them before their first change. */
+  readonly #relations = new Map<number, Relation>();
+  readonly #tables = new Map<number, TableChanges>();
+  /** Everything up to here is in earlier batches. */
+  #from: StreamPosition;
+  #at: StreamPosition;
+  #transaction: { readonly lsn: bigint; changes: number } | undefined;
+  #end: bigint | undefined;
+  #openedAt = 0;
+
+  constructor(from: StreamPosition, limits: BatchBuilderLimits, planOf: PlanOf) {
+    this.#from = from;
+    this.#at = from;
+    this.#limits = limits;
+    this.#planOf = planOf;
+  }
+
+  /** Takes a message in; the answer says what stands in the way of it. Then `take` first, and `pass` it afterwards. */
+  push(message: ReplicationMessage): StreamBarrier | undefined {
+    switch (message.kind) {
+      case "begin":
+        this.#transaction = { lsn: message.finalLsn, changes: 0 };
+        return undefined;
+      case "commit":
+        return this.#commit(message.commitLsn, message.endLsn);
+      case "relation":
+        return { kind: "relation", relation: message };
+      case "insert":
+      case "update":
+      case "delete":
+        this.#change(message);
+        return undefined;
+      case "truncate":
+        return this.#truncate(message);
+      default:
+        return undefined;
+    }
+  }
+
+  /** The barrier is dealt with: the relation counts from now on, the truncate is behind us. */
+  pass(barrier: StreamBarrier): void {
+    if (barrier.kind === "relation") this.#relations.set(barrier.relation.oid, barrier.relation);
+    else {
+      this.#from = barrier.place;
+      this.#at = barrier.place;
+    }
+  }
+
+  /** This position is confirmed without a batch: from now on no batch may record one that is not later. */
+  settle(lsn: bigint): void {
+    if (this.#end !== undefined && this.#end <= lsn) this.#end = undefined;
+  }
+
+  /** True when the relation has been told of on this connection. */
+  knows(oid: number): boolean {
+    return this.#relations.has(oid);
+  }
+
+  /** True when rows of the relation are held, encoded as it was. */
+  holds(oid: number): boolean {
+    return this.#tables.has(oid);
+  }
+
+  /** True while the stream stands within a transaction. */
+  get within(): boolean {
+    return this.#transaction !== undefined;
+  }
+
+  get rows(): number {
+    let rows = 0;
+    for (const table of this.#tables.values()) rows += table.rows;
+    return rows;
+  }
+
+  get bytes(): number {
+    let bytes = 0;
+    for (const table of this.#tables.values()) bytes += table.bytes;
+    return bytes;
+  }
+
+  /** When the first row was taken in; undefined while there is none. */
+  get openedAt(): number | undefined {
+    return this.#tables.size > 0 ? this.#openedAt : undefined;
+  }
+
+  /** Large enough to go. A transaction is waited for unless it is larger than memory. */
+  get full(): boolean {
+    if (this.bytes >= this.#limits.bytes) return true;
+    return !this.within && this.rows >= this.#limits.rows;
+  }
+
+  get at(): StreamPosition {
+    return this.#at;
+  }
+
+  /** End of the last whole transaction that was seen. */
+  get end(): bigint | undefined {
+    return this.#end;
+  }
+
+  /** What has been gathered; undefined when there are no rows. */
+  take(): BuiltBatch | undefined {
+    const rows = this.rows;
+    const tables = [...this.#tables.values()];
+    const inserts = tables.flatMap(tableInserts);
+    const changes = Object.fromEntries(tables.flatMap(changeCounts));
+    this.#tables.clear();
+    const from = formatPosition(this.#from);
+    this.#from = this.#at;
+    if (inserts.length === 0) return undefined;
+    const end = this.#end === undefined ? undefined : formatLsn(this.#end);
+    return { from, to: formatPosition(this.#at), inserts, end, rows, changes };
+  }
+
+  #commit(lsn: bigint, end: bigint): undefined {
+    this.#transaction = undefined;
+    this.#end = end;
+    if (!covers(this.#at, lsn, Number.MAX_SAFE_INTEGER)) this.#at = { lsn, change: "whole" };
+  }
+
+  /** Counts every change of the transaction, also those of tables that are not ours: so numbers never shift. */
+  #count(): { readonly lsn: bigint; readonly change: number } | undefined {
+    const transaction = this.#transaction;
+    if (transaction === undefined) throw new Error("a change came outside of a transaction");
+    transaction.changes += 1;
+    const { lsn, changes: change } = transaction;
+    return covers(this.#at, lsn, change) ? undefined : { lsn, change };
+  }
+
+  #change(message: Inserted | UpdateMessage | DeleteMessage): void {
+    const place = this.#count();
+    if (place === undefined) return;
+    this.#at = place;
+    const table = this.#tableOf(message.relation, place.lsn);
+    if (table === undefined) return;
+    const versions = {
+      tombstone: versionText(place.lsn, place.change, false),
+      row: versionText(place.lsn, place.change, true),
+    };
+    if (message.kind === "insert") table.insert(message, versions);
+    else if (message.kind === "update") table.update(message, versions);
+    else table.delete(message, versions);
+  }
+
+  #truncate(message: TruncateMessage): StreamBarrier | undefined {
+    const place = this.#count();
+    if (place === undefined) return undefined;
+    const tables = message.relations.flatMap((oid) => {
+      const relation = this.#relations.get(oid);
+      return (relation && this.#planOf(relation, place.lsn)) ?? [];
+    });
+    if (tables.length > 0) return { kind: "truncate", place, tables };
+    this.#at = place;
+    return undefined;
+  }
+
+  #tableOf(oid: number, lsn: bigint): TableChanges | undefined {
+    const open = this.#tables.get(oid);
+    if (open !== undefined) return open;
+    const relation = this.#relations.get(oid);
+    const plan = relation && this.#planOf(relation, lsn);
+    if (relation === undefined || plan === undefined) return undefined;
+    if (this.#tables.size === 0) this.#openedAt = Date.now();
+    const table = new TableChanges(plan, relation);
+    this.#tables.set(oid, table);
+    return table;
+  }
+}
+
+function tableInserts(table: TableChanges): TableInsert[] {
+  const { target } = table.plan;
+  return table.take().map((insert, index) => ({ ...insert, target, key: `${target}:${index}` }));
+}
+
+function changeCounts({ plan, changes }: TableChanges): [string, number][] {
+  return Object.entries(changes).map(([kind, count]) => [`${kind}Rows:${plan.target}`, count]);
+}
+
+/** A part of the stream as a batch of the pipe. */
+export function streamBatch(built: BuiltBatch): Batch {
+  const { from, to, inserts, end } = built;
+  const replay = { kind: "changes", from, to, ...(end === undefined ? {} : { end }) } as const;
+  const marks = end === undefined ? {} : { marks: { [confirmedMark]: end } };
+  return { lane: streamLane, id: `${from}-${to}`, replay, checkpoint: to, inserts, ...marks };
+}
+
+/** Empties tables: stands alone, so that nothing later is in them when it is repeated. */
+export function truncateBatch(
+  from: string,
+  barrier: Extract<StreamBarrier, { kind: "truncate" }>,
+  sql: readonly string[],
+): Batch {
+  const targets = barrier.tables.map(({ target }) => target);
+  return emptyingBatch({ kind: "truncate", from, to: formatPosition(barrier.place), sql, targets });
+}
+
+/** The same from what was saved of it. */
+export function emptyingBatch(replay: Extract<PostgresReplay, { kind: "truncate" }>): Batch {
+  const { from, to, sql, targets } = replay;
+  const inserts = sql.map((statement, index) => ({ sql: statement, target: targets[index] }));
+  return { lane: streamLane, id: `${from}-${to}:truncate`, replay, checkpoint: to, inserts };
+}

@@ -1,0 +1,240 @@
+/** Follows the stream: turns what arrives into batches, at the pace of the destination. */
+import type pg from "pg";
+import type { Batch as SourceBatch } from "../../source.ts";
+import type { PostgresDurable } from "../durable.ts";
+import type { SourceServer } from "../kind.ts";
+import { formatPosition, parseLsn, parsePosition, type StreamPosition } from "../protocol/lsn.ts";
+import type { Relation, ReplicationMessage } from "../protocol/pgoutput.ts";
+import type { ReplicationNames } from "../server/slot.ts";
+import {
+  BatchBuilder,
+  type BatchBuilderLimits,
+  type BuiltBatch,
+  type PlanOf,
+  type StreamBarrier,
+  streamBatch,
+} from "./batch-builder.ts";
+import { ReplicationStream } from "./replication-stream.ts";
+
+type Batch = SourceBatch<PostgresDurable>;
+
+export type ChangeReaderParts = {
+  readonly server: SourceServer;
+  readonly names: ReplicationNames;
+  /** Of a table that the pipe has; undefined for others. */
+  readonly planOf: PlanOf;
+  /** True when rows of this relation can be written as the table is now. */
+  readonly fits: (relation: Relation) => boolean;
+  readonly isOurs: (relation: Relation) => boolean;
+  /** Keeps what is then confirmed to the source. */
+  readonly remember: (lsn: bigint) => Promise<void>;
+};
+
+/** The source tells every few seconds how far its log is. */
+const offerPauseMs = 2_000;
+const unlimited: BatchBuilderLimits = { rows: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
+
+/** Something to do before the stream goes on. Everything before it is durable when the next one is asked for. */
+export type ChangeReaderStep =
+  | { readonly kind: "batch"; readonly batch: Batch }
+  | { readonly kind: "barrier"; readonly barrier: StreamBarrier; readonly from: string };
+
+export class ChangeReader {
+  readonly #parts: ChangeReaderParts;
+  readonly #builder: BatchBuilder;
+  readonly #syncMs: number;
+  /** Stops exactly here, when a batch is built again. */
+  readonly #until: StreamPosition | undefined;
+  #stream: ReplicationStream | undefined;
+  #barrier: StreamBarrier | undefined;
+  #due = false;
+  #wanted = false;
+  #failure: Error | undefined;
+  #wake: () => void = () => {};
+  readonly #unconfirmed = new Set<string>();
+  /** Changes by kind and table since the worker began to follow. */
+  readonly #changes: Record<string, number> = {};
+  /** Of the last transaction that was received, in ms. */
+  #committedAt = 0;
+  #offerAt = 0;
+
+  constructor(
+    parts: ChangeReaderParts,
+    from: string,
+    options: { limits?: BatchBuilderLimits; syncMs?: number; until?: string } = {},
+  ) {
+    this.#parts = parts;
+    this.#builder = new BatchBuilder(parsePosition(from), options.limits ?? unlimited, parts.planOf);
+    this.#syncMs = options.syncMs ?? Number.POSITIVE_INFINITY;
+    this.#until = options.until === undefined ? undefined : parsePosition(options.until);
+  }
+
+  /** `check` answers where the source goes on, on the connection that is used. */
+  async open(check: (client: pg.Client) => Promise<bigint>, signal: AbortSignal): Promise<void> {
+    this.#stream = await ReplicationStream.open(
+      this.#parts.server,
+      this.#parts.names,
+      check,
+      {
+        take: (message) => this.#take(message),
+        idle: (walEnd) => this.#idle(walEnd),
+        failed: (error) => {
+          this.#failure = error;
+          this.#wake();
+        },
+      },
+      signal,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#stream?.close();
+  }
+
+  /** What follows, until the signal aborts. After a barrier call `passed` before asking for more. */
+  async *steps(signal: AbortSignal): AsyncGenerator<ChangeReaderStep> {
+    while (!signal.aborted) {
+      await this.#untilDue(signal);
+      if (signal.aborted) return;
+      const built = this.#builder.take();
+      const barrier = this.#barrier;
+      this.#due = false;
+      // From here on nothing that follows may be confirmed before this one is.
+      const batch = built && this.#track(built);
+      // What arrives while this one is inserted is gathered into the next.
+      if (barrier === undefined) this.#stream?.resume();
+      if (batch !== undefined) yield { kind: "batch", batch };
+      if (barrier === undefined) continue;
+      yield { kind: "barrier", barrier, from: formatPosition(this.#builder.at) };
+      this.#barrier = undefined;
+      this.#builder.pass(barrier);
+      this.#stream?.resume();
+    }
+  }
+
+  /** The one batch up to the place that was asked for. */
+  async exactly(signal: AbortSignal): Promise<BuiltBatch | undefined> {
+    await this.#untilDue(signal);
+    return this.#builder.take();
+  }
+
+  acknowledge(batch: Batch): void {
+    this.#unconfirmed.delete(batch.id);
+    const { replay } = batch;
+    const end = replay.kind === "changes" ? replay.end : undefined;
+    if (end !== undefined) this.#stream?.confirm(parseLsn(end));
+  }
+
+  /** How far the destination is behind what has been received, and what has been changed so far. */
+  gauges(): Readonly<Record<string, number>> {
+    const lag = this.#isIdle() || this.#committedAt === 0 ? 0 : Math.max(0, Date.now() - this.#committedAt) / 1000;
+    return { ...this.#changes, lagSeconds: lag };
+  }
+
+  /** Until this batch is acknowledged nothing behind it is confirmed to the source. */
+  awaits(batch: Batch): Batch {
+    this.#unconfirmed.add(batch.id);
+    return batch;
+  }
+
+  #track(built: BuiltBatch): Batch {
+    const batch = this.awaits(streamBatch(built));
+    for (const [name, count] of Object.entries(built.changes)) {
+      this.#changes[name] = (this.#changes[name] ?? 0) + count;
+    }
+    return batch;
+  }
+
+  #take(message: ReplicationMessage): boolean {
+    if (this.#until !== undefined && message.kind === "begin" && message.finalLsn > this.#until.lsn)
+      return this.#stop();
+    if (message.kind === "commit") this.#committedAt = Number(message.time / 1000n);
+    const barrier = this.#builder.push(message);
+    if (barrier !== undefined && !this.#passes(barrier)) {
+      this.#barrier = barrier;
+      return this.#stop();
+    }
+    if (this.#until !== undefined)
+      return formatPosition(this.#builder.at) === formatPosition(this.#until) ? this.#stop() : true;
+    if (message.kind === "commit" && this.#isIdle()) this.#offer(message.endLsn);
+    return this.#builder.full || this.#overdue() ? this.#stop() : true;
+  }
+
+  /**
+   * A relation that says nothing new needs no pause. One that is told again may have changed in what the message does
+   * not say. Within a batch that is built again nothing can have changed.
+   */
+  #passes(barrier: StreamBarrier): boolean {
+    if (barrier.kind !== "relation") return false;
+    const { relation } = barrier;
+    const isNew = this.#builder.knows(relation.oid) || !this.#parts.fits(relation);
+    if (isNew && this.#until === undefined && this.#parts.isOurs(relation)) return false;
+    this.#builder.pass(barrier);
+    return true;
+  }
+
+  /** Nothing before this position is still to come. */
+  #idle(walEnd: bigint): void {
+    if (this.#until !== undefined) {
+      if (walEnd > this.#until.lsn && !this.#builder.within) this.#stop();
+    } else if (this.#isIdle()) this.#offer(walEnd);
+  }
+
+  /** Everything before this position is dealt with. It is remembered before it is confirmed, now and then. */
+  #offer(lsn: bigint): void {
+    const stream = this.#stream;
+    if (stream === undefined || lsn <= stream.confirmed || Date.now() < this.#offerAt) return;
+    this.#offerAt = Date.now() + offerPauseMs;
+    this.#builder.settle(lsn);
+    // What cannot be remembered now is offered again.
+    this.#parts.remember(lsn).then(
+      () => stream.confirm(lsn),
+      () => {},
+    );
+  }
+
+  #stop(): false {
+    this.#due = true;
+    this.#wake();
+    return false;
+  }
+
+  /** Time is up and somebody waits for the batch. A transaction is gathered to its end. */
+  #overdue(): boolean {
+    const { openedAt, within } = this.#builder;
+    return this.#wanted && !within && openedAt !== undefined && Date.now() - openedAt >= this.#syncMs;
+  }
+
+  #isIdle(): boolean {
+    const { openedAt, within } = this.#builder;
+    return openedAt === undefined && !within && this.#unconfirmed.size === 0;
+  }
+
+  async #untilDue(signal: AbortSignal): Promise<void> {
+    const onAbort = () => this.#wake();
+    signal.addEventListener("abort", onAbort);
+    this.#wanted = true;
+    try {
+      for (;;) {
+        if (this.#failure !== undefined) throw this.#failure;
+        if (this.#due || signal.aborted || this.#overdue()) return;
+        const { openedAt } = this.#builder;
+        const left = openedAt === undefined ? this.#syncMs : openedAt + this.#syncMs - Date.now();
+        await this.#sleep(Math.min(Math.max(left, 10), 1_000));
+      }
+    } finally {
+      this.#wanted = false;
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
