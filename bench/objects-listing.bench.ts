@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { anyNetwork } from "../harness/network/network.ts";
 import { keptMarks, testContext } from "../harness/sources/source-context.ts";
 import type { Json } from "../src/lib/json.ts";
-import { durable, type ObjectDurable } from "../src/sources/object-storage/durable.ts";
+import { type ObjectDurable, objectShapes } from "../src/sources/object-storage/durable.ts";
 import type { ObjectStorageConfig } from "../src/sources/object-storage/kind.ts";
 import { ObjectSource } from "../src/sources/object-storage/source.ts";
 import { parseUrl } from "../src/sources/object-storage/stores/location.ts";
@@ -83,7 +83,7 @@ const pollMs = 100;
 function contextOf(marks: Map<string, Json>): SourceContext<ObjectDurable> {
   return testContext({
     settings: { object_storage_polling_interval_ms: pollMs, object_storage_max_file_count: 100 },
-    ledger: keptMarks<ObjectDurable>(durable, marks),
+    ledger: keptMarks<ObjectDurable>(objectShapes, marks),
   });
 }
 

@@ -15,7 +15,7 @@ import { allOrAbort, settle } from "./all-or-abort.ts";
 import { type Format, write } from "./answer/answer.ts";
 import { AnswerThreads } from "./answer/answer-threads.ts";
 import { answerOf, isSmall } from "./answer/answer-work.ts";
-import { AnswerCache } from "./answer/cache.ts";
+import { ChartAnswerCache } from "./answer/cache.ts";
 import { maxRows } from "./answer/rows.ts";
 import { type AnswerRequest, mostGroups, shape } from "./answer/shape.ts";
 import { allOf, batchesOf, mayStream, type RemainingRows, streamed } from "./answer/streaming.ts";
@@ -90,7 +90,7 @@ export class Charts {
   readonly #gate: TokenGate;
   readonly #tables = new Tables();
   readonly #threads = new AnswerThreads();
-  readonly #cache = new AnswerCache<Kept>({ bytes: cacheBytes, ttlMs: cacheTtlMs });
+  readonly #cache = new ChartAnswerCache<Kept>({ bytes: cacheBytes, ttlMs: cacheTtlMs });
 
   constructor(deps: ChartDeps) {
     this.#deps = deps;

@@ -5,14 +5,14 @@
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Database, Queries } from "./database.ts";
 
-export type Intent = {
+export type StoredIntent = {
   readonly batchId: string;
   readonly lane: string;
   /** `Batch.replay` and what the runner adds to it: token and insert settings. */
   readonly intent: JsonObject;
 };
 
-export type Confirmation = {
+export type StoredConfirmation = {
   readonly batchId: string;
   readonly lane: string;
   /** Absent: the lane has no position. */
@@ -58,13 +58,13 @@ export class Ledger {
   }
 
   /** Saves the intent; waits first while the pipe is held. */
-  async begin(pipeId: string, intent: Intent): Promise<void> {
+  async begin(pipeId: string, intent: StoredIntent): Promise<void> {
     for (let held = this.#held.get(pipeId); held !== undefined; held = this.#held.get(pipeId)) await held;
     await writeIntent(this.#db, pipeId, intent);
   }
 
   /** Replaces an intent whose insert was refused, atomically and at its position in the lane's order. */
-  async replace(pipeId: string, batchId: string, intents: readonly Intent[]): Promise<void> {
+  async replace(pipeId: string, batchId: string, intents: readonly StoredIntent[]): Promise<void> {
     await this.#db.transaction(async (tx) => {
       const saved = await readIntents(tx, pipeId);
       const at = saved.findIndex((intent) => intent.batchId === batchId);
@@ -76,7 +76,7 @@ export class Ledger {
     });
   }
 
-  async confirm(pipeId: string, done: Confirmation): Promise<void> {
+  async confirm(pipeId: string, done: StoredConfirmation): Promise<void> {
     await this.#db.transaction(async (tx) => {
       await tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, done.batchId);
       if (done.checkpoint !== undefined) {
@@ -100,7 +100,7 @@ export class Ledger {
   }
 
   /** In the order of confirmation within their lanes. */
-  async intents(pipeId: string): Promise<Intent[]> {
+  async intents(pipeId: string): Promise<StoredIntent[]> {
     return await readIntents(this.#db, pipeId);
   }
 
@@ -127,7 +127,7 @@ export class Ledger {
   }
 }
 
-async function readIntents(tx: Queries, pipeId: string): Promise<Intent[]> {
+async function readIntents(tx: Queries, pipeId: string): Promise<StoredIntent[]> {
   const rows = await tx.all<{ batch_id: string; lane: string; intent: string }>(
     "SELECT batch_id, lane, intent FROM pipe_intents WHERE pipe_id = ? ORDER BY rowid",
     pipeId,
@@ -135,7 +135,7 @@ async function readIntents(tx: Queries, pipeId: string): Promise<Intent[]> {
   return rows.map((row) => ({ batchId: row.batch_id, lane: row.lane, intent: JSON.parse(row.intent) as JsonObject }));
 }
 
-async function writeIntent(tx: Queries, pipeId: string, intent: Intent): Promise<void> {
+async function writeIntent(tx: Queries, pipeId: string, intent: StoredIntent): Promise<void> {
   await tx.run(
     `INSERT INTO pipe_intents (pipe_id, batch_id, lane, intent, created_at) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (pipe_id, batch_id) DO NOTHING`,

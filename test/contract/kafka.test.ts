@@ -11,7 +11,7 @@ import {
   type FetchRequest,
   noTopicId,
 } from "../../src/sources/message-broker/broker-client.ts";
-import { durable, type KafkaDurable } from "../../src/sources/message-broker/durable.ts";
+import { type KafkaDurable, kafkaShapes } from "../../src/sources/message-broker/durable.ts";
 import type { MessageBrokerConfig } from "../../src/sources/message-broker/kind.ts";
 import type { KafkaMessage } from "../../src/sources/message-broker/protocol/records.ts";
 import { KafkaSource } from "../../src/sources/message-broker/source.ts";
@@ -103,7 +103,7 @@ function contextOf(world: World, at: At): SourceContext<KafkaDurable> {
     // Each worker cuts batches of another size: by age, and by bytes.
     settings: { streaming_max_insert_wait_ms: 1 + (lives % 3) * 3 },
     memoryGb: lives % 2 === 0 ? 1 : 0.000_002,
-    ledger: keptMarks<KafkaDurable>(durable, world.marks, at),
+    ledger: keptMarks<KafkaDurable>(kafkaShapes, world.marks, at),
     destination: {
       query: async (sql) => {
         if (sql.startsWith("SELECT number")) throw new ClickHouseError(27, 400, "Code: 27. Cannot parse");
@@ -140,7 +140,7 @@ const expected = [...partitions.values()]
   .filter((value): value is string => value?.startsWith("{") === true && !value.includes("bad"));
 
 describeSource("Kafka", () => ({
-  durable,
+  durable: kafkaShapes,
   open: async (world, at) => {
     lives += 1;
     // Some brokers of a cluster that is being upgraded have no topic ids.

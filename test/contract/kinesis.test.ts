@@ -4,7 +4,7 @@ import { keptMarks, testContext, testDestination } from "../../harness/sources/s
 import { type At, describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { childOf } from "../../src/lib/abort.ts";
-import { durable, type KinesisDurable } from "../../src/sources/managed-stream/durable.ts";
+import { type KinesisDurable, kinesisShapes } from "../../src/sources/managed-stream/durable.ts";
 import { finishedMark } from "../../src/sources/managed-stream/reading/shard-lineage.ts";
 import { kinesisVirtualColumns } from "../../src/sources/managed-stream/records/message.ts";
 import { StreamSource } from "../../src/sources/managed-stream/source.ts";
@@ -42,7 +42,7 @@ let lives = 0;
 
 function contextOf(world: World, at: At): SourceContext<KinesisDurable> {
   return testContext({
-    ledger: keptMarks<KinesisDurable>(durable, world.marks, at),
+    ledger: keptMarks<KinesisDurable>(kinesisShapes, world.marks, at),
     destination: {
       query: async (sql) => {
         if (sql.includes("unreadable")) throw new ClickHouseError(27, 400, "Code: 27. DB::Exception: Cannot parse");
@@ -72,7 +72,7 @@ function ending(source: StreamSource, world: World, upstream: MemoryStream): Sou
 describeSource("Kinesis", () => {
   const upstream = stream();
   return {
-    durable,
+    durable: kinesisShapes,
     open: async (world, at) => {
       lives += 1;
       const source = new StreamSource({

@@ -1,7 +1,7 @@
 import { keptMarks, testContext } from "../../harness/sources/source-context.ts";
 import { type At, describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
-import { durable, type ObjectDurable } from "../../src/sources/object-storage/durable.ts";
+import { type ObjectDurable, objectShapes } from "../../src/sources/object-storage/durable.ts";
 import type { ObjectStorageConfig } from "../../src/sources/object-storage/kind.ts";
 import { ObjectSource } from "../../src/sources/object-storage/source.ts";
 import type { ObjectFile, ObjectStore } from "../../src/sources/object-storage/stores/store.ts";
@@ -60,7 +60,7 @@ function contextOf(world: World, at: At): SourceContext<ObjectDurable> {
   return testContext({
     // Each worker has another number of files per batch.
     settings: { object_storage_max_file_count: 1 + (lives % 5), object_storage_max_insert_bytes: 2 ** 30 },
-    ledger: keptMarks<ObjectDurable>(durable, world.marks, at),
+    ledger: keptMarks<ObjectDurable>(objectShapes, world.marks, at),
     destination: {
       query: async () => {
         throw new ClickHouseError(117, 400, "Code: 117. Unreadable");
@@ -70,7 +70,7 @@ function contextOf(world: World, at: At): SourceContext<ObjectDurable> {
 }
 
 describeSource("object storage", () => ({
-  durable,
+  durable: objectShapes,
   open: async (world, at) =>
     new ObjectSource({ config, context: contextOf(world, at), store: new MemoryStore(objects), pattern: "in/*" }),
   expected: [...objects]

@@ -11,7 +11,7 @@ import { MemoryTables } from "../../harness/postgres/memory/tables.ts";
 import { keptMarks, testContext } from "../../harness/sources/source-context.ts";
 import { type At, type ContractCase, describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { StoredForms } from "../../src/pipes/durable.ts";
-import { durable, type PostgresDurable } from "../../src/sources/relational-db/durable.ts";
+import { type PostgresDurable, postgresShapes } from "../../src/sources/relational-db/durable.ts";
 import { parseLsn, versionText } from "../../src/sources/relational-db/protocol/lsn.ts";
 import { RelationalSource } from "../../src/sources/relational-db/source.ts";
 import type { Insert, Source } from "../../src/sources/source.ts";
@@ -155,7 +155,7 @@ const added: readonly Stage[] = [
   },
 ];
 
-const forms = new StoredForms(durable);
+const forms = new StoredForms(postgresShapes);
 const mappings = [mappingOf("orders"), mappingOf("events"), mappingOf("journal", "MergeTree")];
 
 /** One upstream with its destination: what outlives every worker. */
@@ -221,7 +221,7 @@ class Stand {
       // Batches of the stream and pieces of a copy of a few hundred bytes.
       memoryGb: 0.000_005,
       sourceIdleTimeoutMs: memorySilenceMs,
-      ledger: keptMarks<PostgresDurable>(durable, world.marks, at),
+      ledger: keptMarks<PostgresDurable>(postgresShapes, world.marks, at),
       destination: {
         target: { kind: "owned", database: "default", tables: [] },
         query: async (sql) => this.tables.query(sql),
@@ -282,7 +282,7 @@ function copiedTo(world: World, table: string): bigint {
 describeSource("Postgres", async (): Promise<ContractCase> => {
   const stand = new Stand(await MemoryReplication.start(databaseOf(), first));
   return {
-    durable,
+    durable: postgresShapes,
     open: (world, at) => stand.open(world, at),
     expected: () => stand.expected(),
     rowsOf: async ({ sql, body }) => [sql, ...String(body?.() ?? "").split("\n")],

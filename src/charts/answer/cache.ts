@@ -2,7 +2,7 @@
 
 type Entry<V> = { readonly value: V; readonly size: number; readonly expiresAt: number };
 
-export class AnswerCache<V> {
+export class ChartAnswerCache<V> {
   readonly #entries = new Map<string, Entry<V>>();
   readonly #options: { readonly bytes: number; readonly ttlMs: number; readonly now: () => number };
   #size = 0;

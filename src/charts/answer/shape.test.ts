@@ -9,7 +9,7 @@ import { quantileOf } from "../metrics/quantile.ts";
 import { Buckets, bucketSize } from "../plan/buckets.ts";
 import { instantOf, isTimeZone, offsetAt } from "../timezone.ts";
 import { formatFor, write } from "./answer.ts";
-import { AnswerCache } from "./cache.ts";
+import { ChartAnswerCache } from "./cache.ts";
 import { limitGroups } from "./groups.ts";
 import { fillGaps, mergePlans, type Row, ratioOf } from "./rows.ts";
 
@@ -258,7 +258,7 @@ test("the gate lets so many in, keeps the order, and forgets who left the queue"
 
 test("the cache forgets by age and by size, least used first", () => {
   let now = 0;
-  const cache = new AnswerCache<string>({ bytes: 100, ttlMs: 10, now: () => now });
+  const cache = new ChartAnswerCache<string>({ bytes: 100, ttlMs: 10, now: () => now });
   for (const key of ["a", "b", "c", "d"]) cache.set(key, key, 25);
   cache.get("a");
   cache.set("e", "e", 25);

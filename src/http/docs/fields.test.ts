@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { fieldsOf } from "./fields.ts";
+import { schemaFields } from "./fields.ts";
 
 const rows = (schema: z.ZodType) =>
-  fieldsOf(z.toJSONSchema(schema, { io: "input" })).map(({ path, type, required }) => [path, type, required]);
+  schemaFields(z.toJSONSchema(schema, { io: "input" })).map(({ path, type, required }) => [path, type, required]);
 
 test("members have a row each, with their type, bounds and whether they are required", () => {
   const schema = z.object({
@@ -41,5 +41,5 @@ test("a schema that holds itself ends", () => {
 
 test("defaults and descriptions are told", () => {
   const schema = z.object({ a: z.int().default(3).describe("How many") });
-  expect(fieldsOf(z.toJSONSchema(schema, { io: "input" }))[0]).toMatchObject({ default: "3", meaning: "How many" });
+  expect(schemaFields(z.toJSONSchema(schema, { io: "input" }))[0]).toMatchObject({ default: "3", meaning: "How many" });
 });

@@ -40,7 +40,7 @@ const maxDepth = 8;
 const anyInteger = Number.MAX_SAFE_INTEGER;
 
 /** Rows in the order of the schema; parents before their members. */
-export function fieldsOf(document: unknown): Field[] {
+export function schemaFields(document: unknown): Field[] {
   const root = document as Schema;
   const fields: Field[] = [];
   const resolve = (schema: Schema): Schema => {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { requestExamples } from "../../api/examples.ts";
 import { type Operation, roleOf } from "../../api/operation.ts";
-import { type Field, fieldsOf } from "./fields.ts";
+import { type Field, schemaFields } from "./fields.ts";
 import { escapeHtml, inlineCode } from "./layout.ts";
 
 export type Operations = Readonly<Record<string, Operation>>;
@@ -41,7 +41,7 @@ function loginOf(path: string): string {
 
 function section(title: string, schema: z.ZodType | undefined, io: "input" | "output"): string {
   if (schema === undefined) return "";
-  const fields = fieldsOf(z.toJSONSchema(schema, { io, unrepresentable: "any" }));
+  const fields = schemaFields(z.toJSONSchema(schema, { io, unrepresentable: "any" }));
   if (fields.length === 0) return "";
   return `<h2>${title}</h2><div class="wide"><table><thead><tr><th>Member</th><th>Type</th><th>Meaning</th></tr></thead>
 <tbody>${fields.map((field) => row(field, io)).join("")}</tbody></table></div>`;

@@ -16,7 +16,7 @@ import type { EngineSettings } from "./settings.ts";
 export const dedupWindow = 100_000;
 const errorTableDays = 7;
 
-export class Destination {
+export class DestinationWriter {
   readonly #link: ServiceLink;
   readonly #pipeId: string;
   readonly #target: Target;

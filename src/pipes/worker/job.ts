@@ -8,7 +8,7 @@ import type { Connector, NetworkContext, Query, Source, SourceContext } from "..
 import type { Intent } from "../durable.ts";
 import { failureOf, isFinal, sentenceOf } from "../failures.ts";
 import type { Calls, Job, WorkerStatus } from "../protocol.ts";
-import { Destination } from "./destination.ts";
+import { DestinationWriter } from "./destination.ts";
 import { Health, PipeFailure } from "./health.ts";
 import { Runner } from "./runner.ts";
 import { ServiceLink } from "./service-link.ts";
@@ -32,7 +32,7 @@ export async function runJob(
 ): Promise<WorkerStatus> {
   const link = new ServiceLink(calls);
   const health = new Health(job.limits, events.tell);
-  const destination = new Destination(link, job.pipeId, job.table, job.destination);
+  const destination = new DestinationWriter(link, job.pipeId, job.table, job.destination);
   try {
     events.tell({ phase: "preparing" });
     // The connector's code loads while the engine prepares the table.
@@ -60,13 +60,13 @@ export async function runJob(
 async function runWithViewChecks(
   job: Job,
   source: Source,
-  destination: Destination,
+  destination: DestinationWriter,
   calls: Calls,
   health: Health,
   signal: AbortSignal,
 ): Promise<void> {
   let checkedAt = Date.now();
-  const checked: Pick<Destination, "insert" | "reject"> = {
+  const checked: Pick<DestinationWriter, "insert" | "reject"> = {
     reject: (records, token) => destination.reject(records, token),
     insert: async (insert, settings, insertSignal) => {
       if (Date.now() - checkedAt > viewCheckMs) {
@@ -125,7 +125,7 @@ async function untilDone<T>(job: Job, health: Health, signal: AbortSignal, work:
 }
 
 /** Waits until the destination is ready, or fails when it has been unfit for too long. */
-async function prepare(job: Job, destination: Destination, calls: Calls, health: Health, signal: AbortSignal) {
+async function prepare(job: Job, destination: DestinationWriter, calls: Calls, health: Health, signal: AbortSignal) {
   const work = async () => {
     if (job.replica.index !== 0) await awaitBegun(calls, signal);
     if (signal.aborted) return;
@@ -162,7 +162,7 @@ async function hasBegun(calls: Calls): Promise<boolean> {
 function contextOf(
   job: Job,
   network: NetworkContext,
-  destination: Destination,
+  destination: DestinationWriter,
   link: ServiceLink,
   calls: Calls,
   events: JobEvents,

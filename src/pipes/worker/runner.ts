@@ -21,7 +21,7 @@ import {
 import type { FrozenBatch, Intent } from "../durable.ts";
 import { type Failure, failureOf, isFinal, sentenceOf } from "../failures.ts";
 import type { Calls, OutageLimits } from "../protocol.ts";
-import type { Destination } from "./destination.ts";
+import type { DestinationWriter } from "./destination.ts";
 import { type Health, PipeFailure } from "./health.ts";
 import { Lanes } from "./lanes.ts";
 import type { EngineSettings } from "./settings.ts";
@@ -43,7 +43,7 @@ export type RunnerParts<D extends Durable = Durable> = {
   readonly epoch: number;
   readonly source: Source<D>;
   readonly ledger: Pick<Calls<D>, "begin" | "replace" | "confirm" | "intents" | "checkpoints">;
-  readonly destination: Pick<Destination, "insert" | "reject">;
+  readonly destination: Pick<DestinationWriter, "insert" | "reject">;
   readonly health: Health;
   readonly settings: EngineSettings;
   readonly concurrency: number;

@@ -24,13 +24,13 @@ const start = z.object({
   closed: z.array(z.string()),
 });
 
-export const durable = {
+export const kinesisShapes = {
   replay: z.union([end, range]),
   /** Position of the last durable message of a shard. */
   checkpoint: z.string(),
   marks: { start, "shard:": z.literal("finished") },
 };
 
-export type KinesisDurable = DurableOf<typeof durable>;
+export type KinesisDurable = DurableOf<typeof kinesisShapes>;
 export type RangeReplay = Stored<typeof range>;
 export type FrozenStart = Stored<typeof start>;

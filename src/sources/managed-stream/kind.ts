@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
 import { schemaRegistry } from "../schema-registry.ts";
 import type { SourceKind } from "../source.ts";
-import { durable } from "./durable.ts";
+import { kinesisShapes } from "./durable.ts";
 
 const request = z.strictObject({
   format: z.enum(["JSONEachRow", "Avro", "AvroConfluent", "Protobuf"]).optional(),
@@ -35,7 +35,7 @@ export type ManagedStreamConfig = z.output<typeof request>;
 
 export const managedStream = {
   key: "managedStream",
-  durable,
+  durable: kinesisShapes,
   request,
   mutable: ["authentication", "iamRole", "accessKey"],
   secrets: ["accessKey", "schemaRegistry.credentials"],

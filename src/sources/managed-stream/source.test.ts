@@ -14,7 +14,7 @@ import { type BatchLimits, batchLimits } from "../messages/limits.ts";
 import { planRows } from "../messages/plan.ts";
 import type { RejectedRecord, Batch as SourceBatch } from "../source.ts";
 import { managedStreamConnector } from "./connector.ts";
-import { durable, type KinesisDurable } from "./durable.ts";
+import { type KinesisDurable, kinesisShapes } from "./durable.ts";
 import { finishedMark } from "./reading/shard-lineage.ts";
 import { kinesisVirtualColumns, messagesOf } from "./records/message.ts";
 import { StreamSource } from "./source.ts";
@@ -101,7 +101,7 @@ test("a shard that left the stream before its end is recorded once and its child
   const rejected: RejectedRecord[] = [];
   const context: OwnContext<KinesisDurable> = {
     ledger: {
-      ...keptMarks<KinesisDurable>(durable, marks),
+      ...keptMarks<KinesisDurable>(kinesisShapes, marks),
       reject: async (records) => void rejected.push(...records),
     },
   };
@@ -120,7 +120,7 @@ test("two replicas read different shards, and a child only after the other repli
   const replicas = [0, 1].map((index) => {
     const context: OwnContext<KinesisDurable> = {
       replica: { index, count: 2 },
-      ledger: keptMarks<KinesisDurable>(durable, marks),
+      ledger: keptMarks<KinesisDurable>(kinesisShapes, marks),
     };
     const source = sourceOf(stream, {}, context);
     return { source, batches: reading(source) };

@@ -27,8 +27,8 @@ const checkpoint = z.object({ topicId: z.string(), next: z.int() });
 /** Where the pipe begins to read the partitions of a topic. */
 const begin = z.object({ topicId: z.string(), offsets: z.record(z.string(), z.int()) });
 
-export const durable = { replay: range, checkpoint, marks: { "begin:": begin } };
+export const kafkaShapes = { replay: range, checkpoint, marks: { "begin:": begin } };
 
-export type KafkaDurable = DurableOf<typeof durable>;
-export type Range = Stored<typeof range>;
+export type KafkaDurable = DurableOf<typeof kafkaShapes>;
+export type OffsetRange = Stored<typeof range>;
 export type Checkpoint = Stored<typeof checkpoint>;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
 import { schemaRegistry } from "../schema-registry.ts";
 import type { SourceKind } from "../source.ts";
-import { durable } from "./durable.ts";
+import { kafkaShapes } from "./durable.ts";
 
 const credentials = z.union([
   z.strictObject({ username: z.string().min(1), password: z.string().min(1) }),
@@ -39,7 +39,7 @@ export type MessageBrokerConfig = z.output<typeof request>;
 
 export const messageBroker = {
   key: "messageBroker",
-  durable,
+  durable: kafkaShapes,
   request,
   mutable: ["authentication", "iamRole", "caCertificate", "reversePrivateEndpointIds", "credentials"],
   secrets: ["credentials", "schemaRegistry.credentials"],

@@ -16,7 +16,7 @@ import { byReason, decideRefusal, type Refused, refusedOf } from "../messages/re
 import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
 import { topicsOf } from "./access.ts";
 import { type BrokerClient, isSameTopic } from "./broker-client.ts";
-import type { Checkpoint, KafkaDurable, Range } from "./durable.ts";
+import type { Checkpoint, KafkaDurable, OffsetRange } from "./durable.ts";
 import { failureOfPartition, unknownTopic } from "./failures.ts";
 import { kafkaVirtualColumns } from "./format.ts";
 import { GroupOffsets } from "./group/group.ts";
@@ -109,7 +109,7 @@ export class KafkaSource implements Source<KafkaDurable> {
     }
   }
 
-  async replay(replay: Range, signal: AbortSignal): Promise<Batch> {
+  async replay(replay: OffsetRange, signal: AbortSignal): Promise<Batch> {
     return await this.#load(replay, signal);
   }
 
@@ -126,7 +126,7 @@ export class KafkaSource implements Source<KafkaDurable> {
     }
     const { continues: _, ...rest } = range;
     const middle = Number(answer.lastOfFirst);
-    const halves: Range[] = [
+    const halves: OffsetRange[] = [
       { ...rest, last: middle, next: middle + 1, partial: true },
       { ...rest, first: middle + 1 },
     ];
@@ -158,7 +158,7 @@ export class KafkaSource implements Source<KafkaDurable> {
     return batch;
   }
 
-  #batch(range: Range, made: Made): Batch {
+  #batch(range: OffsetRange, made: Made): Batch {
     const { topic, partition, topicId, first, last, next, continues, partial } = range;
     const lane = laneOf(topic, partition);
     const left = refusedOf(range.refused).size;
@@ -184,7 +184,7 @@ export class KafkaSource implements Source<KafkaDurable> {
   }
 
   /** Reads the batch of a range again. Messages that the broker no longer has are recorded and left out. */
-  async #load(range: Range, signal: AbortSignal): Promise<Batch> {
+  async #load(range: OffsetRange, signal: AbortSignal): Promise<Batch> {
     const lane = laneOf(range.topic, range.partition);
     const made = this.#emptyBatch(lane, range.limit, refusedOf(range.refused));
     const lost = range.first === undefined ? undefined : await this.#readRange(range, made, signal);
@@ -196,7 +196,7 @@ export class KafkaSource implements Source<KafkaDurable> {
   }
 
   /** Adds the range's messages; returns a sentence about missing ones. */
-  async #readRange(range: Range, made: Made, signal: AbortSignal): Promise<string | undefined> {
+  async #readRange(range: OffsetRange, made: Made, signal: AbortSignal): Promise<string | undefined> {
     const { topic, partition, topicId, last = 0 } = range;
     const message = emptyMessage(topic, partition);
     const patience = Date.now() + replayWaitMs;

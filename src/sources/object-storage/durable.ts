@@ -35,7 +35,7 @@ const pack = z.object({
 /** The result for an object version. */
 const fileMark = z.object({ etag: z.string(), result: z.enum(["loaded", "failed", "skipped"]) });
 
-export const durable = {
+export const objectShapes = {
   replay: pack,
   /** Marks alone record progress. */
   checkpoint: z.never(),
@@ -43,6 +43,6 @@ export const durable = {
   marks: { "o:": fileMark, "cursor:": z.string() },
 };
 
-export type ObjectDurable = DurableOf<typeof durable>;
+export type ObjectDurable = DurableOf<typeof objectShapes>;
 export type Pack = Stored<typeof pack>;
 export type FileMark = Stored<typeof fileMark>;

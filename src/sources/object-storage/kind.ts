@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
 import type { SourceKind } from "../source.ts";
-import { durable } from "./durable.ts";
+import { objectShapes } from "./durable.ts";
 import { objectFormats } from "./object-formats.ts";
 
 const request = z.strictObject({
@@ -37,7 +37,7 @@ export type ObjectStorageConfig = z.output<typeof request>;
 
 export const objectStorage = {
   key: "objectStorage",
-  durable,
+  durable: objectShapes,
   request,
   mutable: [
     "authentication",

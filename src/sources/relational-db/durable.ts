@@ -112,7 +112,7 @@ const lineage = z.object({
   timelines: z.array(z.object({ id: z.int(), end: z.optional(lsn) })),
 });
 
-export const durable = {
+export const postgresShapes = {
   replay: z.discriminatedUnion("kind", [changes, truncate, copy, nothing]),
   /** Place in the stream up to which everything is durable. */
   checkpoint: place,
@@ -136,8 +136,8 @@ export const durable = {
   },
 };
 
-export type PostgresDurable = DurableOf<typeof durable>;
-export type PostgresReplay = Stored<typeof durable.replay>;
+export type PostgresDurable = DurableOf<typeof postgresShapes>;
+export type PostgresReplay = Stored<typeof postgresShapes.replay>;
 export type SavedTable = Stored<typeof savedTable>;
 export type SourceTable = Stored<typeof sourceTable>;
 export type SourceColumn = Stored<typeof sourceColumn>;

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
 import type { NetworkContext, SourceKind } from "../source.ts";
-import { durable } from "./durable.ts";
+import { postgresShapes } from "./durable.ts";
 import { sourceName, tableMapping } from "./table-mapping.ts";
 
 /** Postgres' own clients take a host that begins with `/` or `@` for the directory of a unix socket. */
@@ -69,7 +69,7 @@ export type SourceServer = {
 
 export const relationalDb = {
   key: "relationalDb",
-  durable,
+  durable: postgresShapes,
   request,
   mutable: [
     "host",

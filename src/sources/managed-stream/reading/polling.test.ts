@@ -9,7 +9,7 @@ import { keptMarks } from "../../../../harness/sources/source-context.ts";
 import { AppError } from "../../../lib/errors.ts";
 import type { Json } from "../../../lib/json.ts";
 import type { SourceContext } from "../../source.ts";
-import { durable, type KinesisDurable } from "../durable.ts";
+import { type KinesisDurable, kinesisShapes } from "../durable.ts";
 import { StreamError } from "../stream.ts";
 import { poll, readRange } from "./polling.ts";
 import { startAfter } from "./position.ts";
@@ -105,7 +105,7 @@ function ledger(index = 0, saved = new Map<string, Json>()): Ledger {
   return {
     saved,
     replica: { index, count: 2 },
-    ledger: { ...keptMarks<KinesisDurable>(durable, saved), reject: async () => {} },
+    ledger: { ...keptMarks<KinesisDurable>(kinesisShapes, saved), reject: async () => {} },
   };
 }
 

@@ -5,7 +5,7 @@
 import type { StartAt } from "../stream.ts";
 
 /** Both ends are included; with `after` the first one is not. */
-export type Range = { readonly first: string; readonly last: string; readonly after?: true };
+export type SequenceRange = { readonly first: string; readonly last: string; readonly after?: true };
 
 export function positionText(sequence: string, sub: number | undefined): string {
   return sub === undefined ? sequence : `${sequence}.${sub}`;
@@ -29,12 +29,12 @@ export function isBehind(position: string, other: string): boolean {
   return (mine.sub ?? Number.POSITIVE_INFINITY) > theirs.sub;
 }
 
-export function isWithin(position: string, { first, last, after }: Range): boolean {
+export function isWithin(position: string, { first, last, after }: SequenceRange): boolean {
   if (isBehind(position, last)) return false;
   return position === first ? after !== true : isBehind(position, first);
 }
 
-export function rangeText({ first, last, after }: Range): string {
+export function rangeText({ first, last, after }: SequenceRange): string {
   return `${after === true ? ">" : ""}${first}-${last}`;
 }
 

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { keptMarks, testContext } from "../../../../harness/sources/source-context.ts";
 import type { Json } from "../../../lib/json.ts";
-import { durable, type PostgresDurable } from "../durable.ts";
+import { type PostgresDurable, postgresShapes } from "../durable.ts";
 import { ResumeCheck } from "./resume-check.ts";
 
 type Server = {
@@ -29,7 +29,7 @@ function clientOf(server: Server): pg.Client {
 }
 
 function resumeCheck(marks = new Map<string, Json>()) {
-  const context = testContext<PostgresDurable>({ ledger: keptMarks<PostgresDurable>(durable, marks) });
+  const context = testContext<PostgresDurable>({ ledger: keptMarks<PostgresDurable>(postgresShapes, marks) });
   const made = new ResumeCheck(context, "slot");
   return { marks, made, check: (server: Server, reached = 0n) => made.check(clientOf(server), reached) };
 }

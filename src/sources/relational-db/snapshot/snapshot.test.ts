@@ -6,7 +6,7 @@ import { MemoryReplication } from "../../../../harness/postgres/memory/replicati
 import { keptMarks, type OwnContext, testContext } from "../../../../harness/sources/source-context.ts";
 import type { Json } from "../../../lib/json.ts";
 import type { Batch as AnyBatch } from "../../source.ts";
-import { durable, type PostgresDurable } from "../durable.ts";
+import { type PostgresDurable, postgresShapes } from "../durable.ts";
 import { readTables } from "../server/catalog.ts";
 import { connect } from "../server/connection.ts";
 import { createSlot, type ExportedSnapshot, temporarySnapshot } from "../server/slot.ts";
@@ -38,7 +38,7 @@ afterEach(async () => await server[Symbol.asyncDispose]());
 const config = () => memoryServer(server, [mappingOf("t"), mappingOf("p")]);
 
 async function copyOf(snapshot: ExportedSnapshot, own: OwnContext<PostgresDurable> = {}) {
-  const context = testContext<PostgresDurable>({ ledger: keptMarks<PostgresDurable>(durable, marks), ...own });
+  const context = testContext<PostgresDurable>({ ledger: keptMarks<PostgresDurable>(postgresShapes, marks), ...own });
   const client = await connect(config());
   const tables = await readTables(client, [
     { schema: "public", name: "t" },
