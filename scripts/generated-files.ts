@@ -5,7 +5,7 @@ import { openApiDocument } from "../src/api/openapi.ts";
 import { managementOperations, observabilityOperations } from "../src/api/operations.ts";
 import { environmentName, settings } from "../src/config.ts";
 import { errorCodes } from "../src/lib/errors.ts";
-import { pipeMetrics } from "../src/pipes/control/metrics.ts";
+import { leftoverMetric, pipeMetrics } from "../src/pipes/control/metrics.ts";
 import { ageMetric, engineMetrics, tableMetrics } from "../src/services/engine-metrics.ts";
 import { postgresTypes } from "./postgres-types.ts";
 
@@ -59,6 +59,7 @@ function metrics(): string {
     ...Object.values(tableMetrics).map(({ name, help }) => row(name, `${service}, database, table`, help)),
     row("Pipes_Info", `${pipe}, pipe_state`, "One per pipe."),
     ...pipeMetrics.map(({ name, help, label }) => row(name, label === undefined ? pipe : `${pipe}, ${label}`, help)),
+    row(leftoverMetric.name, "organization, kind", leftoverMetric.help),
     row("Backup_Verification_Failed", service, "Backups whose last check found damage."),
     row("Backup_Failed", service, "Recorded backup attempts that failed."),
     row("Backup_Stored_Bytes", service, "Bytes stored by all backups."),

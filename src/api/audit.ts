@@ -2,7 +2,13 @@
 import { z } from "zod";
 import { operation, timestamp, uuid } from "./operation.ts";
 
-export const auditEventTypes = ["login", "login_refused", "address_refused", "statement_refused"] as const;
+export const auditEventTypes = [
+  "login",
+  "login_refused",
+  "address_refused",
+  "statement_refused",
+  "leftover_given_up",
+] as const;
 
 export const auditEvent = z
   .object({
@@ -17,7 +23,7 @@ export const auditEvent = z
     actorId: z.string().describe("Id of the key or token, or name of the database user"),
     actorIpAddress: z.string(),
     serviceId: uuid.optional().describe("Service of the database user"),
-    details: z.string().describe("Reason of a refusal"),
+    details: z.string().describe("Reason of a refusal, or the leftover that was given up"),
   })
   .meta({ id: "AuditEvent" });
 
@@ -27,7 +33,8 @@ export const auditOperations = {
     storedOnly: true,
     path: "/v1/organizations/{organizationId}/auditEvents",
     tag: "Organizations",
-    summary: "Lists logins and refusals, newest first; the newest 2,500 events of each type are kept",
+    summary:
+      "Lists logins, refusals and leftovers given up, newest first; the newest 2,500 events of each type are kept",
     access: "admin",
     params: z.object({ organizationId: uuid }),
     query: z.object({

@@ -4,6 +4,7 @@ import { backupOperations } from "./backups.ts";
 import { chartSourceOperations } from "./chart-sources.ts";
 import { chartOperations } from "./charts.ts";
 import { keyOperations } from "./keys.ts";
+import { leftoverOperations } from "./leftovers.ts";
 import type { Input, Operation, Result } from "./operation.ts";
 import { organizationOperations } from "./organizations.ts";
 import { pipeOperations } from "./pipes.ts";
@@ -14,6 +15,7 @@ export const managementOperations = {
   ...keyOperations,
   ...serviceOperations,
   ...pipeOperations,
+  ...leftoverOperations,
   ...backupOperations,
   ...auditOperations,
 };

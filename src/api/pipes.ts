@@ -1,6 +1,7 @@
 /** Ingestion pipes: create and list (A2, A3) and extensions of the contract. */
 import { z } from "zod";
 import { sourceKinds } from "../sources/registry.ts";
+import { deleted } from "./leftovers.ts";
 import { operation, plainText, timestamp, uuid } from "./operation.ts";
 
 /** The states of the ClickHouse Cloud API; see `docs/states.md`. */
@@ -164,6 +165,10 @@ export const pipeDetails = pipeRecord
       .string()
       .optional()
       .describe("Why the pipe is Degraded or Failed, or what a Completed one has not loaded"),
+    sourceWarning: z
+      .string()
+      .optional()
+      .describe("While no worker runs: what is in danger at the source, or why it could not be looked at"),
     progress: z
       .record(z.string(), z.number())
       .describe(
@@ -234,6 +239,7 @@ export const pipeOperations = {
     summary: "Deletes a pipe; its destination table stays",
     access: "developer",
     params: pipeParams,
+    result: deleted,
   }),
   updatePipeState: operation({
     ...tag,

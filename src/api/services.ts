@@ -1,6 +1,7 @@
 /** Database services: the record of the contract (A1) and extensions. */
 import { isIP } from "node:net";
 import { z } from "zod";
+import { deleted } from "./leftovers.ts";
 import { operation, plainText, timestamp, uuid } from "./operation.ts";
 
 /**
@@ -225,6 +226,7 @@ export const serviceOperations = {
     summary: "Deletes a service with its data and pipes; the service must not be running",
     access: "admin",
     params: service,
+    result: deleted,
   }),
   updateServiceState: operation({
     ...tagName,

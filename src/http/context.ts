@@ -12,6 +12,8 @@ export type Context = {
   /** Id of the credential that authenticated the request. */
   readonly credentialId: string;
   readonly requestId: string;
+  /** Of the client. */
+  readonly address: string;
   /** Aborts when the client disconnects or the server stops. */
   readonly signal: AbortSignal;
 };
@@ -28,6 +30,7 @@ export class RequestContext implements Context {
   readonly role: KeyRole;
   readonly credentialId: string;
   readonly requestId: string;
+  readonly address: string;
   readonly #socket: FastifyRequest["socket"];
   readonly #parent: AbortSignal;
   #child: ChildAbort | undefined;
@@ -38,6 +41,7 @@ export class RequestContext implements Context {
     this.role = principal.role;
     this.credentialId = principal.credentialId;
     this.requestId = request.id;
+    this.address = request.ip;
     this.#socket = request.raw.socket;
     this.#parent = parent;
   }

@@ -14,7 +14,7 @@ import { ServicePorts } from "../endpoint/service-ports.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Loop } from "../lib/loop.ts";
 import { parsePortRange } from "../lib/port-range.ts";
-import { pipeSamples } from "../pipes/control/metrics.ts";
+import { leftoverSamples, pipeSamples } from "../pipes/control/metrics.ts";
 import type { Pipes } from "../pipes/control/open.ts";
 import { memoryNote } from "../services/memory.ts";
 import type { Services } from "../services/open.ts";
@@ -26,6 +26,7 @@ import { auditHandlers } from "./handlers/audit.ts";
 import { type BackupDeps, backupHandlers } from "./handlers/backups.ts";
 import { chartSourceHandlers } from "./handlers/chart-sources.ts";
 import { chartHandlers } from "./handlers/charts.ts";
+import { type AfterAttempt, leftoverHandlers } from "./handlers/leftovers.ts";
 import { organizationHandlers } from "./handlers/organizations.ts";
 import { pipeHandlers } from "./handlers/pipes.ts";
 import { type ServiceDeps, serviceHandlers } from "./handlers/services.ts";
@@ -104,14 +105,24 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
       checks: options.pipes.checks,
       limits: shared.limits,
       gauges: (id) => options.pipes.gauges(id),
+      sourceWarning: (id) => options.pipes.sourceWarning(id),
+      ...removal(options),
       poke: () => options.pipes.loop.poke(),
     }),
+    ...leftoverHandlers({ leftovers: options.stores.leftovers, note: (event) => options.trail.note(event) }),
     ...auditHandlers({ events: auditEvents }),
     ...backupHandlers(backupDeps(options)),
   };
 }
 
-function serviceDeps({ config, stores, services, endpoint, loops }: HttpOptions, shared: Shared): ServiceDeps {
+/** How deletions learn what is left at sources. */
+function removal({ stores, pipes }: HttpOptions) {
+  const afterAttempt: AfterAttempt = (list, limitMs, signal) => pipes.remover.afterAttempt(list, limitMs, signal);
+  return { leftovers: stores.leftovers, afterAttempt };
+}
+
+function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
+  const { config, stores, services, endpoint, loops } = options;
   const { access, disks } = services;
   return {
     services: stores.services,
@@ -133,6 +144,7 @@ function serviceDeps({ config, stores, services, endpoint, loops }: HttpOptions,
       for (const loop of loops) loop.poke();
     },
     endpointsOpen: () => endpoint.loop.passed(1_000),
+    ...removal(options),
     limits: shared.limits,
     backups: stores.backups,
     restores: stores.restores,
@@ -175,6 +187,7 @@ function pageOptions(options: HttpOptions, { endpoint }: Shared, failedLogins: F
         engine: ({ organizationId, id }) => services.metrics.samples(organizationId, id),
       })),
       ...(await pipeSamples(stores.pipes, (id) => pipes.gauges(id))),
+      ...(await leftoverSamples(stores.leftovers)),
       ...(await backupSamples(stores.backups)),
       ...processSamples(statuses()),
     ],

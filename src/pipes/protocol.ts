@@ -56,6 +56,9 @@ export type Calls<D extends Durable = Durable> = {
   listenForEngine(): Promise<Server>;
 };
 
+/** The mark that the first worker of an epoch leaves when the destination is ready, before it opens the source. */
+export const begunMark = "begun";
+
 export type WorkerStatus =
   | { readonly phase: "preparing" | "snapshot" | "running" | "completed" | "stopped" }
   | { readonly phase: "degraded" | "failed"; readonly reason: string };

@@ -93,7 +93,15 @@ function openRooms({ config, logger, version, signal }: AppOptions, shutdown: Sh
     sources: stores.chartSources,
     acquire: (serviceId, waiting) => access.acquireReader(serviceId, waiting),
   });
-  const loops = [services.loop, services.metricsLoop, endpoint.loop, pipes.loop, backups.loop, backups.metadataLoop];
+  const loops = [
+    services.loop,
+    services.metricsLoop,
+    endpoint.loop,
+    pipes.loop,
+    pipes.watchLoop,
+    backups.loop,
+    backups.metadataLoop,
+  ];
   return { dataDir, stores, outgoing, trail, tls, confinement, services, endpoint, pipes, backups, charts, loops };
 }
 

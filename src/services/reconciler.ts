@@ -62,12 +62,18 @@ export class ServicesReconciler {
     if (row === undefined || !this.#tasks.isFree(id)) return;
     const engine = this.#engines.get(id);
     const action = serviceAction(row.desiredState, row.state);
-    if (action === "remove") this.#tasks.run(id, () => this.#remove(row));
+    if (action === "remove") await this.#lookToRemove(row);
     else if (action === "stop") this.#lookToStop(row, engine);
     else if (engine !== undefined) await this.#lookAtLive(row, engine);
     else if ((action === "watch" || row.wakeRequested) && this.#tasks.mayStart(id)) {
       this.#tasks.run(id, () => this.#start(row));
     }
+  }
+
+  /** Its pipes go first: they know what they have made at their sources. */
+  async #lookToRemove(row: Service): Promise<void> {
+    if (!(await this.#options.services.hasPipes(row.id))) this.#tasks.run(row.id, () => this.#remove(row));
+    else if (row.state !== "terminating") this.#tasks.run(row.id, () => this.#setState(row, "terminating", null));
   }
 
   #lookToStop(row: Service, engine: RunningEngine | undefined): void {

@@ -4,7 +4,7 @@ import type { Connector, TypedConnector } from "./source.ts";
 
 /** A connector for the outside, which knows its configuration as JSON only. */
 export function defineConnector<Config>(connector: TypedConnector<Config>): Connector {
-  const { discover, cleanUp } = connector;
+  const { discover, cleanUp, watch } = connector;
   const typed = (config: JsonObject) => config as Config;
   return {
     check: async (config, options, signal) => await connector.check(typed(config), options, signal),
@@ -15,5 +15,6 @@ export function defineConnector<Config>(connector: TypedConnector<Config>): Conn
     ...(cleanUp === undefined
       ? {}
       : { cleanUp: async (config, pipe, signal) => await cleanUp(typed(config), pipe, signal) }),
+    ...(watch === undefined ? {} : { watch: (config, pipe) => watch(typed(config), pipe) }),
   };
 }

@@ -241,8 +241,13 @@ export type TypedConnector<Config> = {
   open(config: Config, context: SourceContext, signal: AbortSignal): Promise<Source>;
   /** Fields and types inferred from samples. Throws SOURCE_* like `check`. */
   discover?(config: Config, options: DiscoverOptions, signal: AbortSignal): Promise<readonly FoundField[]>;
-  /** Removes what the pipe created at the source (a replication slot, for example), when the pipe is deleted. */
+  /**
+   * Removes one of the objects that the kind's `made` names, after the pipe is deleted. Does nothing when the object
+   * does not exist. Is called again later when it throws.
+   */
   cleanUp?(config: Config, pipe: CleanUpOptions, signal: AbortSignal): Promise<void>;
+  /** Looks at what costs the source something while no worker runs: a slot that holds back log. */
+  watch?(config: Config, pipe: CleanUpOptions): SourceWatch;
 };
 
 /** Loaded only when a pipe of its kind is created or run. Its configuration was accepted by the request's schema. */
@@ -253,7 +258,22 @@ export type FoundField = { readonly name: string; readonly type: string; readonl
 
 export type DiscoverOptions = { readonly network: NetworkContext; readonly query: Query };
 
-export type CleanUpOptions = { readonly network: NetworkContext; readonly pipeId: string };
+export type CleanUpOptions = { readonly network: NetworkContext; readonly object: SourceObject };
+
+export type SourceWatch = {
+  /** One short look, with a connection of its own. Throws SOURCE_* when the source does not answer. */
+  look(): Promise<{
+    readonly gauges: Readonly<Record<string, number>>;
+    /** What is in danger, with the remedy. */
+    readonly warning?: string | undefined;
+  }>;
+};
+
+/** Something that a pipe makes at its source. */
+export type SourceObject = {
+  readonly kind: "slot" | "publication" | "consumer" | "consumerGroup";
+  readonly name: string;
+};
 
 export type CheckOptions = {
   readonly network: NetworkContext;
@@ -284,4 +304,9 @@ export type SourceKind = {
    * worker, and its request names neither table nor columns.
    */
   readonly targets?: (config: JsonObject) => readonly string[];
+  /**
+   * What a pipe makes at its source, by names that follow from its id: recorded before a worker starts, so that it is
+   * found again whatever happens. Never what the user made.
+   */
+  readonly made?: (config: JsonObject, pipeId: string) => readonly SourceObject[];
 };

@@ -4,7 +4,7 @@ import type { Logger } from "../lib/logger.ts";
 import type { Database, Queries } from "./database.ts";
 import { sha256Hex } from "./secrets.ts";
 
-export type AuditEventType = "login" | "login_refused" | "address_refused" | "statement_refused";
+export type AuditEventType = "login" | "login_refused" | "address_refused" | "statement_refused" | "leftover_given_up";
 
 export type AuditEvent = {
   readonly type: AuditEventType;

@@ -6,6 +6,7 @@ import { ChartSourceStore } from "./chart-sources.ts";
 import { CredentialStore } from "./credentials.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { Ledger } from "./ledger.ts";
+import { LeftoverStore } from "./leftovers.ts";
 import { OrganizationStore } from "./organizations.ts";
 import { PipeSnapshots } from "./pipe-snapshots.ts";
 import { PipeStore } from "./pipes.ts";
@@ -23,6 +24,7 @@ export type Stores = {
   readonly pipes: PipeStore;
   readonly pipeSnapshots: PipeSnapshots;
   readonly ledger: Ledger;
+  readonly leftovers: LeftoverStore;
   readonly auditEvents: AuditEventStore;
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
@@ -43,6 +45,7 @@ export function openStores(dataDir: string, secretKey: string | undefined): Stor
     pipes: new PipeStore(db, sealer),
     pipeSnapshots: new PipeSnapshots(db, sealer),
     ledger: new Ledger(db),
+    leftovers: new LeftoverStore(db, sealer),
     auditEvents: new AuditEventStore(db),
     backups: new BackupStore(db),
     restores: new RestoreStore(db),

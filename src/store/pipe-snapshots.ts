@@ -146,12 +146,11 @@ export class PipeSnapshots {
 
   #reseal(pipe: PipeSnapshot, id: string): { sealed: string | null; lost: boolean } {
     if (pipe.source_secrets === null) return { sealed: null, lost: false };
-    try {
-      return { sealed: this.#sealer.seal(this.#sealer.open(pipe.source_secrets, pipe.id), id), lost: false };
-    } catch {
-      // Encrypted by another installation, or with a key that has changed since.
-      return { sealed: null, lost: true };
-    }
+    const secrets = this.#sealer.tryOpen(pipe.source_secrets, pipe.id);
+    // Else encrypted by another installation, or with a key that has changed since.
+    return secrets === undefined
+      ? { sealed: null, lost: true }
+      : { sealed: this.#sealer.seal(secrets, id), lost: false };
   }
 }
 

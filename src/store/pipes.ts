@@ -112,7 +112,7 @@ export class PipeStore {
          scaling, settings, desired_state, state, created_at, updated_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'Provisioning', ?, ?)`,
       ...[id, pipe.serviceId, pipe.name, pipe.sourceKind, JSON.stringify(pipe.source)],
-      ...[this.#sealer.seal(pipe.secrets, id), JSON.stringify(pipe.destination)],
+      ...[this.#seal(pipe.secrets, id), JSON.stringify(pipe.destination)],
       ...[pipe.roles === undefined ? null : JSON.stringify(pipe.roles), JSON.stringify(pipe.fieldMappings)],
       ...[JSON.stringify(pipe.scaling), JSON.stringify(pipe.settings), now, now],
     );
@@ -145,10 +145,14 @@ export class PipeStore {
     return (await this.#db.all<PipeRow>("SELECT * FROM pipes ORDER BY created_at, id")).map(toPipe);
   }
 
-  /** The source's secret members, decrypted. */
-  async secrets(id: string): Promise<Record<string, unknown>> {
+  /** The source's secret members, decrypted; undefined when they were encrypted with another key. */
+  async secrets(id: string): Promise<Record<string, unknown> | undefined> {
     const row = await this.#db.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);
-    return row?.source_secrets ? this.#sealer.open(row.source_secrets, id) : {};
+    return row?.source_secrets ? this.#sealer.tryOpen(row.source_secrets, id) : {};
+  }
+
+  #seal(secrets: Record<string, unknown>, id: string): string | null {
+    return Object.keys(secrets).length === 0 ? null : this.#sealer.seal(secrets, id);
   }
 
   /** Called by HTTP handlers only: raises the generation. */
@@ -157,7 +161,7 @@ export class PipeStore {
     const columns = {
       name: change.name,
       source: json(change.source),
-      source_secrets: change.secrets === undefined ? undefined : this.#sealer.seal(change.secrets, id),
+      source_secrets: change.secrets === undefined ? undefined : this.#seal(change.secrets, id),
       destination: json(change.destination),
       field_mappings: json(change.fieldMappings),
       scaling: json(change.scaling),
@@ -165,7 +169,10 @@ export class PipeStore {
       desired_state: change.desiredState,
       resync_requested: change.resyncRequested === undefined ? undefined : Number(change.resyncRequested),
     };
-    const given = Object.entries(columns).filter(([, value]) => value !== undefined) as [string, string | number][];
+    const given = Object.entries(columns).filter(([, value]) => value !== undefined) as [
+      string,
+      string | number | null,
+    ][];
     const sets = [...given.map(([column]) => `${column} = ?`), "generation = generation + 1", "updated_at = ?"];
     await this.#db.run(
       `UPDATE pipes SET ${sets.join(", ")} WHERE id = ?`,

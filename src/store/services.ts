@@ -239,6 +239,11 @@ export class ServiceStore {
     await this.#db.run("UPDATE services SET disk_used_bytes = ? WHERE id = ?", usedBytes, id);
   }
 
+  /** Pipes that are to be removed before the service is. */
+  async hasPipes(id: string): Promise<boolean> {
+    return (await this.#db.get("SELECT 1 FROM pipes WHERE service_id = ? LIMIT 1", id)) !== undefined;
+  }
+
   /** Removes the rows of a deleted service, its users, pipes and their checkpoints. */
   async remove(id: string): Promise<void> {
     await this.#db.run("DELETE FROM services WHERE id = ?", id);

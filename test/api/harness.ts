@@ -14,6 +14,7 @@ import { FailedLogins } from "../../src/endpoint/auth/failed-logins.ts";
 import { Authenticator } from "../../src/http/auth.ts";
 import { auditHandlers } from "../../src/http/handlers/audit.ts";
 import { backupHandlers } from "../../src/http/handlers/backups.ts";
+import { leftoverHandlers } from "../../src/http/handlers/leftovers.ts";
 import { organizationHandlers } from "../../src/http/handlers/organizations.ts";
 import { pipeHandlers } from "../../src/http/handlers/pipes.ts";
 import { serviceHandlers } from "../../src/http/handlers/services.ts";
@@ -29,6 +30,7 @@ import { AuditTrail } from "../../src/store/audit-events.ts";
 import type { BackupStore } from "../../src/store/backups.ts";
 import type { CredentialStore } from "../../src/store/credentials.ts";
 import type { Database } from "../../src/store/database.ts";
+import type { Leftover, LeftoverStore } from "../../src/store/leftovers.ts";
 import type { OrganizationLimits } from "../../src/store/limits.ts";
 import { openStores, type Stores } from "../../src/store/open.ts";
 import type { OrganizationStore } from "../../src/store/organizations.ts";
@@ -57,6 +59,7 @@ export type Api = AsyncDisposable & {
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
   readonly pipes: PipeStore;
+  readonly leftovers: LeftoverStore;
   readonly credentials: CredentialStore;
   readonly organizations: OrganizationStore;
   readonly trail: AuditTrail;
@@ -159,8 +162,10 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
   });
 }
 
-function handlersOf(options: ApiOptions, { dir, stores, disks }: Parts) {
-  const { organizations, credentials, services, backups, restores, pipes } = stores;
+function handlersOf(options: ApiOptions, { dir, stores, disks, trail }: Parts) {
+  const { organizations, credentials, services, backups, restores, pipes, leftovers } = stores;
+  // Without a supervisor: what is on record is what is left.
+  const removal = { leftovers, afterAttempt: (list: () => Promise<Leftover[]>) => list() };
   const most = options.limits ?? limits;
   const poke = () => {};
   const backupLocation = new BackupTarget(backupLocationOptions({ backupBucketRegion: "" }, dir));
@@ -184,15 +189,19 @@ function handlersOf(options: ApiOptions, { dir, stores, disks }: Parts) {
       limits: most,
       backups,
       restores,
+      ...removal,
     }),
     ...pipeHandlers({
       services,
       pipes,
       checks: checksWithoutEngine(),
       limits: most,
+      ...removal,
+      sourceWarning: () => undefined,
       gauges: options.gauges ?? (() => ({ lagMs: 5 })),
       poke,
     }),
+    ...leftoverHandlers({ leftovers, note: (event) => trail.note(event) }),
     ...auditHandlers({ events: stores.auditEvents }),
     ...backupHandlers({
       services,

@@ -1,8 +1,10 @@
+import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { limits } from "../../harness/limits.ts";
-import { type Api, startApi } from "./harness.ts";
+import { Sealer } from "../../src/store/secrets.ts";
+import { type Api, basic, startApi } from "./harness.ts";
 
 let api: Api;
 let root: string;
@@ -199,6 +201,57 @@ describe("a pipe", () => {
     expect((await api.call("DELETE", `${root}/${id}`)).status).toBe(200);
     expect((await api.call("GET", `${root}/${id}`)).status).toBe(404);
     expect((await api.call("DELETE", `${root}/${id}`)).status).toBe(404);
+  });
+
+  test("secrets that were sealed with another key hold up no other change, and are kept", async () => {
+    const id = await storedPipe();
+    const stranger = new Sealer(randomBytes(32)).seal({ accessKey: { accessKeyId: "A", secretKey: "lost" } }, id);
+    await api.db.run("UPDATE pipes SET source_secrets = ? WHERE id = ?", stranger, id);
+    const patch = (body: object) => api.call("PATCH", `${root}/${id}`, { body });
+    expect((await patch({ name: "Renamed" })).body.result).toMatchObject({ name: "Renamed" });
+    expect((await patch({ settings: { object_storage_concurrency: 7 } })).status).toBe(200);
+    const same = await patch({ source: { objectStorage: { authentication: "IAM_USER" } } });
+    expect(same.status).toBe(200);
+    const refused = await patch({ source: { objectStorage: { url: "https://h/other/*" } } });
+    expect(issuePaths(refused.body)).toEqual(["source.objectStorage.url"]);
+    const row = await api.db.get<{ source_secrets: string }>("SELECT source_secrets FROM pipes WHERE id = ?", id);
+    expect(row?.source_secrets).toBe(stranger);
+    expect((await api.call("DELETE", `${root}/${id}`)).body.result).toEqual({ leftovers: [] });
+  });
+
+  test("nothing is sealed where nothing is secret, and what was sealed empty before is empty with any key", async () => {
+    const id = await storedPipe();
+    await api.pipes.change(id, { secrets: {} });
+    const row = await api.db.get<{ source_secrets: string }>("SELECT source_secrets FROM pipes WHERE id = ?", id);
+    expect(row?.source_secrets).toBeNull();
+    const stranger = new Sealer(randomBytes(32)).seal({}, id);
+    await api.db.run("UPDATE pipes SET source_secrets = ? WHERE id = ?", stranger, id);
+    expect(await api.pipes.secrets(id)).toEqual({});
+  });
+
+  test("leftovers are listed to their organization, named by a deletion, and given up by developers alone", async () => {
+    const id = await storedPipe();
+    const pipe = { id, serviceId, name: "Events", sourceKind: "relationalDb" };
+    await api.leftovers.record(pipe, [{ kind: "slot", name: "millrace_x" }], { credentials: { password: "hidden" } });
+    const list = async () => (await api.call("GET", "/v1/organizations/{o}/leftovers")).body.result;
+    expect(await list()).toEqual([]);
+    const deleted = await api.call("DELETE", `${root}/${id}`);
+    expect(deleted.body.result).toEqual({ leftovers: [{ kind: "slot", name: "millrace_x" }] });
+    await api.pipes.remove(id);
+    const [left] = await list();
+    expect(left).toMatchObject({ kind: "slot", name: "millrace_x", pipeId: id, pipeName: "Events", attempts: 0 });
+    expect(JSON.stringify(left)).not.toContain("hidden");
+    const owner = { organizationId: api.organizationId, name: "r", expireAt: null };
+    const reader = await api.credentials.createKey({ ...owner, role: "read_only", state: "enabled" });
+    const path = `/v1/organizations/{o}/leftovers/${left.id}`;
+    expect((await api.call("DELETE", path, { auth: basic(reader.key.keyId, reader.secret) })).status).toBe(403);
+    expect((await api.call("DELETE", path)).status).toBe(200);
+    expect((await api.call("DELETE", path)).status).toBe(404);
+    expect(await list()).toEqual([]);
+    const trail = async () =>
+      (await api.call("GET", "/v1/organizations/{o}/auditEvents?type=leftover_given_up")).body.result;
+    await vi.waitFor(async () => expect((await trail())[0]?.details).toBe("slot millrace_x of pipe Events"), 5_000);
+    expect((await trail())[0]).toMatchObject({ actorType: "api_key", actorIpAddress: "127.0.0.1" });
   });
 
   test("secrets are sealed at rest", async () => {

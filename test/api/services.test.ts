@@ -133,7 +133,7 @@ describe("services", () => {
     expect(refused.body.error).toMatch(/^CONFLICT: .*Current state: 'running'/);
     await api.services.setState(service.id, "stopped", null);
     const deleted = await api.call("DELETE", `${services}/${service.id}`);
-    expect([deleted.status, "result" in deleted.body]).toEqual([200, false]);
+    expect([deleted.status, deleted.body.result]).toEqual([200, { leftovers: [] }]);
     expect((await api.call("GET", `${services}/${service.id}`)).status).toBe(404);
   });
 

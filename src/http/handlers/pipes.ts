@@ -6,11 +6,13 @@ import { AppError, found } from "../../lib/errors.ts";
 import { checkChange, mergeSettings } from "../../pipes/control/changes.ts";
 import type { PipeChecks } from "../../pipes/control/check.ts";
 import { checkDefinition, checkSource } from "../../pipes/control/definition.ts";
+import type { LeftoverStore } from "../../store/leftovers.ts";
 import { type OrganizationLimits, requireRoom } from "../../store/limits.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
 import { listedPipeOf, pipeDetailsOf, pipeRecordOf } from "../views/pipes.ts";
+import { type AfterAttempt, deletedOf } from "./leftovers.ts";
 
 export type PipeDeps = {
   readonly pipes: PipeStore;
@@ -19,6 +21,10 @@ export type PipeDeps = {
   readonly limits: OrganizationLimits;
   /** Gauges of the running workers of a pipe. */
   readonly gauges: (pipeId: string) => Readonly<Record<string, number>>;
+  /** What should be looked at at the source of a pipe without workers. */
+  readonly sourceWarning: (pipeId: string) => string | undefined;
+  readonly leftovers: LeftoverStore;
+  readonly afterAttempt: AfterAttempt;
   /** Triggers a pass of the supervisor. */
   readonly poke: () => void;
 };
@@ -72,7 +78,7 @@ function changeHandlers(
   return {
     getPipe: async ({ params }) => {
       const pipe = await find(deps, params);
-      return pipeDetailsOf(pipe, await pipes.counters(pipe.id), deps.gauges(pipe.id));
+      return pipeDetailsOf(pipe, await pipes.counters(pipe.id), deps.gauges(pipe.id), deps.sourceWarning(pipe.id));
     },
     updatePipe: async ({ params, body }, { signal }) => {
       const pipe = await find(deps, params);
@@ -87,10 +93,11 @@ function changeHandlers(
       await pipes.change(pipe.id, change);
       return pipeRecordOf(await changed(deps, params));
     },
-    deletePipe: async ({ params }) => {
-      await pipes.change((await find(deps, params)).id, { desiredState: "deleted" });
+    deletePipe: async ({ params }, { signal }) => {
+      const { id } = await find(deps, params);
+      await pipes.change(id, { desiredState: "deleted" });
       deps.poke();
-      return undefined;
+      return await deletedOf(deps.afterAttempt, () => deps.leftovers.ofPipe(id), signal);
     },
     getPipeSettings: async ({ params }) => (await find(deps, params)).settings,
     updatePipeSettings: async ({ params, body }) => {

@@ -6,6 +6,7 @@ import { assertRestorable } from "../../backups/restorable.ts";
 import type { ServicePorts } from "../../endpoint/service-ports.ts";
 import { AppError, found, type Issue } from "../../lib/errors.ts";
 import type { BackupStore } from "../../store/backups.ts";
+import type { LeftoverStore } from "../../store/leftovers.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
 import type { PipesChoice, RestoreStore } from "../../store/restores.ts";
 import { newSecret, sha256Hex } from "../../store/secrets.ts";
@@ -18,6 +19,7 @@ import {
   serviceDetailsOf,
   serviceRecordOf,
 } from "../views/services.ts";
+import { type AfterAttempt, deletedOf } from "./leftovers.ts";
 import { findService, serviceUserHandlers } from "./service-users.ts";
 
 type Names = Extract<keyof ManagementOperations, `${string}Service${string}`>;
@@ -34,6 +36,8 @@ export type ServiceDeps = {
   /** Resolves when the gateway has read the services, or after a short time. */
   readonly endpointsOpen: () => Promise<void>;
   readonly limits: OrganizationLimits;
+  readonly leftovers: LeftoverStore;
+  readonly afterAttempt: AfterAttempt;
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
 };
@@ -92,7 +96,7 @@ function stateHandlers(
 ): ServiceHandlers<"deleteService" | "updateServiceState" | "updateServiceScaling"> {
   const { services } = deps;
   return {
-    deleteService: async ({ params }) => {
+    deleteService: async ({ params }, { signal }) => {
       const service = await findService(services, params);
       if (!deletable.includes(service.state)) {
         const states = deletable.map((state) => `'${state}'`).join(",");
@@ -103,7 +107,7 @@ function stateHandlers(
       }
       await services.setDesired(service.id, "deleted");
       deps.poke();
-      return undefined;
+      return await deletedOf(deps.afterAttempt, () => deps.leftovers.ofService(service.id), signal);
     },
     updateServiceState: async ({ params, body }) => {
       const service = await findService(services, params);

@@ -29,6 +29,7 @@ export function pipeDetailsOf(
   pipe: Pipe,
   counters: Readonly<Record<string, number>>,
   gauges: Readonly<Record<string, number>>,
+  sourceWarning?: string,
 ): z.input<typeof pipeDetails> {
   const pending = gauges.filesPending ?? 0;
   const filesFound = (counters.filesLoaded ?? 0) + (counters.filesFailed ?? 0) + pending;
@@ -37,6 +38,7 @@ export function pipeDetailsOf(
   return {
     ...pipeRecordOf(pipe),
     ...(pipe.lastError === null ? {} : { lastError: pipe.lastError }),
+    ...(sourceWarning === undefined ? {} : { sourceWarning }),
     progress: { ...counters, ...gauges, ...files },
   };
 }

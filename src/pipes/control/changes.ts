@@ -23,11 +23,16 @@ export type CheckedChange = {
   readonly validateSamples: boolean;
 };
 
-/** Throws BAD_REQUEST with every issue. */
-export function checkChange(pipe: Pipe, secrets: Record<string, unknown>, body: PatchBody): CheckedChange {
+/** The secret members of a pipe's source; undefined when they were sealed with another key. */
+type Secrets = Record<string, unknown> | undefined;
+
+/** Throws BAD_REQUEST with every issue. Secrets that cannot be decrypted are kept until others replace them. */
+export function checkChange(pipe: Pipe, secrets: Secrets, body: PatchBody): CheckedChange {
   const kind = kindOf(pipe.sourceKind);
   const source = body.source ?? undefined;
-  const { config, issues } = changedConfig(pipe, secrets, kind, (source ?? {}) as Record<string, unknown>);
+  const { next, issues, isKept } = changedConfig(pipe, secrets, kind, (source ?? {}) as Record<string, unknown>);
+  // What lacks its secrets can be saved, and not be tried.
+  const config = isKept ? undefined : next;
   const columns = body.destination?.columns ?? undefined;
   const destination: PipeDestination = columns === undefined ? pipe.destination : { ...pipe.destination, columns };
   const mappings = body.fieldMappings ?? pipe.fieldMappings;
@@ -35,15 +40,16 @@ export function checkChange(pipe: Pipe, secrets: Record<string, unknown>, body: 
   if (columns !== undefined) all.push(...destinationIssues(destination));
   if (columns !== undefined || body.fieldMappings) all.push(...mappingIssues(destination, mappings));
   if (all.length > 0) refuse(all);
-  const split = config === undefined ? undefined : splitSecrets(kind, config);
+  const split = next === undefined ? undefined : splitSecrets(kind, next);
   return {
     kind,
     config,
-    table: tableOf(destination, mappings, kind.targets?.(config ?? (fullConfig(pipe, secrets) as JsonObject))),
-    validateSamples: source?.validateSamples === true,
+    table: tableOf(destination, mappings, kind.targets?.(next ?? fullConfig(pipe, secrets ?? {}))),
+    validateSamples: source?.validateSamples === true && !isKept,
     change: {
       ...(body.name ? { name: body.name } : {}),
-      ...(split === undefined ? {} : { source: { [kind.key]: split.plain }, secrets: split.secrets }),
+      ...(split === undefined ? {} : { source: { [kind.key]: split.plain } }),
+      ...(split === undefined || isKept ? {} : { secrets: split.secrets }),
       ...(columns === undefined ? {} : { destination }),
       ...(body.fieldMappings ? { fieldMappings: body.fieldMappings } : {}),
       ...(body.settings ? { settings: mergeSettings(pipe.settings, body.settings) } : {}),
@@ -59,24 +65,29 @@ export function mergeSettings(
   return withoutNulls({ ...current, ...change }) as Record<string, number | boolean>;
 }
 
-function changedConfig(
-  pipe: Pipe,
-  secrets: Record<string, unknown>,
-  kind: SourceKind,
-  source: Record<string, unknown>,
-): { config: JsonObject | undefined; issues: Issue[] } {
+type ChangedConfig = {
+  /** The source as it will be; undefined when it stays as it is. */
+  readonly next: JsonObject | undefined;
+  readonly issues: readonly Issue[];
+  /** The secrets cannot be opened, and stay as they are. */
+  readonly isKept: boolean;
+};
+
+function changedConfig(pipe: Pipe, secrets: Secrets, kind: SourceKind, source: Record<string, unknown>): ChangedConfig {
   const issues: Issue[] = [];
   for (const key of Object.keys(source)) {
     if (key === "validateSamples" || key === kind.key || source[key] === null || source[key] === undefined) continue;
     issues.push({ path: `source.${key}`, message: `cannot be set: the source of this pipe is ${kind.key}` });
   }
-  const given = source[kind.key] as Record<string, unknown> | null | undefined;
-  if (given === null || given === undefined) return { config: undefined, issues };
-  const current = fullConfig(pipe, secrets) as Record<string, unknown>;
+  const given = (source[kind.key] ?? {}) as Record<string, unknown>;
+  const isKept = secrets === undefined && !Object.entries(given).some(([name, value]) => value && isSecret(kind, name));
+  const current = fullConfig(pipe, secrets ?? {});
   const next: Record<string, unknown> = { ...current };
   for (const [member, value] of Object.entries(given)) {
+    const wanted = withoutNulls(value ?? undefined);
     if (kind.mutable.includes(member)) next[member] = value;
-    else if (!isDeepStrictEqual(withoutNulls(value ?? undefined), current[member])) {
+    else if (secrets === undefined && isWithSecrets(kind, member, wanted, current[member])) next[member] = value;
+    else if (!isDeepStrictEqual(wanted, current[member])) {
       issues.push({
         path: `source.${kind.key}.${member}`,
         message: "cannot be changed; delete the pipe and create it anew",
@@ -84,11 +95,21 @@ function changedConfig(
     }
   }
   const config = withoutNulls(next) as JsonObject;
-  if (isDeepStrictEqual(config, current)) return { config: undefined, issues };
-  for (const { path, message } of kind.rules?.(config) ?? []) {
+  if (isDeepStrictEqual(config, current)) return { next: undefined, issues, isKept };
+  for (const { path, message } of (isKept ? undefined : kind.rules?.(config)) ?? []) {
     issues.push({ path: `source.${kind.key}.${path}`, message });
   }
-  return { config, issues };
+  return { next: config, issues, isKept };
+}
+
+function isSecret(kind: SourceKind, member: string): boolean {
+  return kind.secrets.some((path) => path === member || path.startsWith(`${member}.`));
+}
+
+/** True of a member that is as it was but for its secrets, which are lost. */
+function isWithSecrets(kind: SourceKind, member: string, wanted: unknown, shown: unknown): boolean {
+  if (!isSecret(kind, member) || wanted === undefined) return false;
+  return isDeepStrictEqual(splitSecrets(kind, { [member]: wanted } as JsonObject).plain[member], shown);
 }
 
 function refuse(issues: readonly Issue[]): never {

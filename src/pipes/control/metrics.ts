@@ -1,4 +1,5 @@
 /** Metrics of pipes for Prometheus. Reads the store and worker reports: never wakes a service. */
+import type { LeftoverStore } from "../../store/leftovers.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 
 export type PipeSample = {
@@ -85,6 +86,20 @@ export async function pipeSamples(
     }
   }
   return samples;
+}
+
+export const leftoverMetric = {
+  name: "Source_Leftovers",
+  help: "What pipes that are gone have left at their sources, by kind; it is removed as soon as possible.",
+};
+
+export async function leftoverSamples(leftovers: LeftoverStore): Promise<PipeSample[]> {
+  const counts = await leftovers.counts();
+  return counts.map(({ organization, kind, count }) => ({
+    ...leftoverMetric,
+    labels: { organization, kind },
+    value: count,
+  }));
 }
 
 function splitOnce(key: string): [string, string | undefined] {

@@ -6,9 +6,12 @@ import type { Logger } from "../../lib/logger.ts";
 import { Loop } from "../../lib/loop.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
+import { connectorOf } from "../../sources/connectors.ts";
 import type { Stores } from "../../store/open.ts";
 import { PipeChecks } from "./check.ts";
+import { LeftoverRemover } from "./leftovers.ts";
 import { type DiskProblem, Replica } from "./replica.ts";
+import { SlotWatch } from "./slot-watch.ts";
 import { PipesSupervisor } from "./supervisor.ts";
 
 export type PipesOptions = {
@@ -27,21 +30,27 @@ export type PipesOptions = {
 export type Pipes = {
   readonly checks: PipeChecks;
   readonly loop: Loop;
-  /** Gauges of the running workers of a pipe. */
+  readonly remover: LeftoverRemover;
+  readonly watchLoop: Loop;
+  /** What is known of the source of a pipe without workers that somebody should look at. */
+  sourceWarning(pipeId: string): string | undefined;
+  /** Gauges of the running workers of a pipe; without workers, of its slot. */
   gauges(pipeId: string): Readonly<Record<string, number>>;
   /** Ends every worker. */
   close(): Promise<void>;
 };
 
 const retryBaseMs = 500;
+const watchEveryMs = 60_000;
 
 export function openPipes(options: PipesOptions): Pipes {
   const { config, dataDir, logger, acquire, policy, permits } = options;
-  const { pipes, services, ledger } = options.stores;
+  const { pipes, services, ledger, leftovers } = options.stores;
   const supervisor = new PipesSupervisor({
     pipes,
     services,
     ledger,
+    leftovers,
     acquire,
     diskProblem: options.diskProblem,
     dataDir,
@@ -57,7 +66,28 @@ export function openPipes(options: PipesOptions): Pipes {
     startWorker: (parts) => new Replica(parts),
     poke: () => loop.poke(),
   });
-  const loop = new Loop({ name: "pipes", everyMs: 1_000, logger, body: () => supervisor.pass() });
+  const remover = new LeftoverRemover({ leftovers, connectorOf, policy, logger, poke: () => loop.poke() });
+  const body = async () => {
+    // In this order: workers that outlived the control plane are ended before anything is removed behind them.
+    await supervisor.pass();
+    await remover.pass();
+  };
+  const loop = new Loop({ name: "pipes", everyMs: 1_000, logger, body });
+  const watch = new SlotWatch({
+    ...{ pipes, leftovers, connectorOf, policy, logger },
+    hasWorkers: (pipeId) => supervisor.hasWorkers(pipeId),
+  });
+  const watchLoop = new Loop({ name: "slots", everyMs: watchEveryMs, logger, body: () => watch.pass() });
   const checks = new PipeChecks({ acquire, policy, permits, limit: config.pipeChecksPerOrganization });
-  return { checks, loop, gauges: (pipeId) => supervisor.gauges(pipeId), close: () => supervisor.close() };
+  return {
+    checks,
+    loop,
+    remover,
+    watchLoop,
+    gauges: (pipeId) => (supervisor.hasWorkers(pipeId) ? supervisor.gauges(pipeId) : watch.seen(pipeId).gauges),
+    sourceWarning: (pipeId) => (supervisor.hasWorkers(pipeId) ? undefined : watch.seen(pipeId).warning),
+    close: async () => {
+      await Promise.all([supervisor.close(), remover.close(), watch.close()]);
+    },
+  };
 }

@@ -60,10 +60,12 @@ export function pipeAction(wanted: WantedPipe, observed: ObservedPipe, service: 
   return wanted === "stopped" ? ifStopped[observed] : ifRunning[observed][service];
 }
 
-export function wantedOf({
-  desiredState,
-  resyncRequested,
-}: Pick<Pipe, "desiredState" | "resyncRequested">): WantedPipe {
+/** A pipe goes with its service, as if it had been asked to go itself. */
+export function wantedOf(
+  { desiredState, resyncRequested }: Pick<Pipe, "desiredState" | "resyncRequested">,
+  service?: { readonly desiredState: string },
+): WantedPipe {
+  if (service?.desiredState === "deleted") return "deleted";
   return desiredState !== "deleted" && resyncRequested ? "resync" : desiredState;
 }
 

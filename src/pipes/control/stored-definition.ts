@@ -11,6 +11,9 @@ import type { Pipe } from "../../store/pipes.ts";
 
 type Stored = Pick<Pipe, "sourceKind" | "destination" | "fieldMappings" | "scaling" | "settings">;
 
+/** Of a pipe whose secrets this installation cannot open. */
+export const sealedOtherwise = "the pipe's secrets were sealed with another key: set `credentials` again";
+
 const text = z.string();
 
 export const definitionShapes = {

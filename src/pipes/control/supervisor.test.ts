@@ -12,6 +12,7 @@ import { Permits } from "../../outgoing/permits.ts";
 import { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { openDatabase } from "../../store/database.ts";
 import { Ledger } from "../../store/ledger.ts";
+import { LeftoverStore } from "../../store/leftovers.ts";
 import { OrganizationStore } from "../../store/organizations.ts";
 import { PipeStore } from "../../store/pipes.ts";
 import { Sealer } from "../../store/secrets.ts";
@@ -73,7 +74,8 @@ async function setUp() {
     limits,
   );
   await services.setState(serviceId, "running", null);
-  const pipes = new PipeStore(db, new Sealer(randomBytes(32)));
+  const sealer = new Sealer(randomBytes(32));
+  const [pipes, leftovers] = [new PipeStore(db, sealer), new LeftoverStore(db, sealer)];
   const id = await pipes.create(
     {
       ...{ serviceId, name: "p", sourceKind: "objectStorage", source: { objectStorage: { url: "https://h/b/*" } } },
@@ -87,7 +89,7 @@ async function setUp() {
   const gate = { mayEnd: async () => {}, failStarts: 0 };
   const policy = new OutgoingPolicy({ reach: ["any"], setting: "--x", ownPorts: [] });
   const supervisor = new PipesSupervisor({
-    ...{ pipes, services, ledger: new Ledger(db), logger: createLogger("silent"), dataDir, policy },
+    ...{ pipes, services, leftovers, ledger: new Ledger(db), logger: createLogger("silent"), dataDir, policy },
     ...{ permits: new Permits(), poke: () => {}, now: () => clock.now, diskProblem: async () => undefined },
     acquire: () => Promise.reject(new Error("no engine here")),
     limits: { sourceOutageMs: 1, sourceIdleTimeoutMs: 1, destinationOutageMs: 1, retryBaseMs: 1 },

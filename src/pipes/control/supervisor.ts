@@ -9,24 +9,23 @@ import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
-import { describeError } from "../../lib/errors.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { endRecorded } from "../../lib/process.ts";
 import { TaskTable } from "../../lib/task-table.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
-import { connectorOf } from "../../sources/connectors.ts";
 import { kindOf } from "../../sources/registry.ts";
-import type { NetworkContext } from "../../sources/source.ts";
 import type { Ledger } from "../../store/ledger.ts";
+import type { LeftoverStore } from "../../store/leftovers.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { ServiceStore } from "../../store/services.ts";
-import type { Job, OutageLimits } from "../protocol.ts";
+import { begunMark, type Job, type OutageLimits } from "../protocol.ts";
 import { fullConfig, jobOf } from "./definition.ts";
 import { outcomeOf } from "./outcome.ts";
 import type { DiskProblem, Replica, ReplicaParts } from "./replica.ts";
 import { hasOutcome, observedOf, pipeAction, presenceOf, type ShownState, shownState, wantedOf } from "./state.ts";
-import { problemOf } from "./stored-definition.ts";
+import { problemOf, sealedOtherwise } from "./stored-definition.ts";
 
 /** The part of a worker process that the supervisor uses. */
 export type PipeWorker = Pick<Replica, "status" | "gauges" | "over" | "how" | "pidFile" | "tellOwnPorts" | "stop">;
@@ -38,6 +37,7 @@ export type SupervisorOptions = {
   readonly pipes: PipeStore;
   readonly services: ServiceStore;
   readonly ledger: Ledger;
+  readonly leftovers: LeftoverStore;
   readonly acquire: AcquireEngine;
   readonly diskProblem: DiskProblem;
   readonly logger: Logger;
@@ -89,6 +89,10 @@ export class PipesSupervisor {
     await Promise.all([...this.#runs.keys()].map((id) => this.#end(id)));
   }
 
+  hasWorkers(pipeId: string): boolean {
+    return this.#runs.has(pipeId);
+  }
+
   /** Gauges of the pipe's running workers, summed. */
   gauges(pipeId: string): Readonly<Record<string, number>> {
     const sums: Record<string, number> = {};
@@ -121,7 +125,7 @@ export class PipesSupervisor {
     if (pipe === undefined || !this.#tasks.isFree(id)) return;
     const service = await this.#options.services.find(pipe.serviceId);
     const run = this.#runs.get(id);
-    const action = pipeAction(wantedOf(pipe), observedOf(pipe, run), presenceOf(service));
+    const action = pipeAction(wantedOf(pipe, service), observedOf(pipe, run), presenceOf(service));
     if (action === "wait") await this.#wait(pipe, service?.state);
     else if (action === "watch") await this.#watch(pipe, run);
     else if (action === "start" && !this.#tasks.mayStart(id)) return;
@@ -159,13 +163,17 @@ export class PipesSupervisor {
     // A restart after a death keeps state and reason until the worker reports another state.
     if (pipe.state !== "Degraded") await this.#setState(pipe, "Provisioning", null);
     const secrets = await this.#options.pipes.secrets(pipe.id);
-    const problem = problemOf(pipe, fullConfig(pipe, secrets));
+    if (secrets === undefined) return await this.#setState(pipe, "Failed", sealedOtherwise);
+    const config = fullConfig(pipe, secrets);
+    const problem = problemOf(pipe, config);
     if (problem !== undefined) return await this.#setState(pipe, "Failed", problem);
     const single = kindOf(pipe.sourceKind).targets !== undefined;
     const count = single ? 1 : Math.max(1, pipe.scaling.replicas ?? 1);
     const name = randomUUID();
     const { limits, policy } = this.#options;
-    const organizationId = await this.#organizationOf(pipe);
+    const organizationId = (await this.#options.services.find(pipe.serviceId))?.organizationId ?? "";
+    // Before the first worker: what it makes is found again, wherever it is killed.
+    await this.#record(pipe, config);
     const run: Run = { generation: pipe.generation, workers: [] };
     this.#runs.set(pipe.id, run);
     try {
@@ -244,7 +252,8 @@ export class PipesSupervisor {
   async #remove(pipe: Pipe): Promise<void> {
     if (this.#runs.has(pipe.id)) await this.#setState(pipe, "Stopping", null);
     await this.#end(pipe.id);
-    await this.#cleanUp(pipe);
+    await this.#recordForRemoval(pipe);
+    // From here on what is on record is left over, and the remover's.
     await this.#options.pipes.remove(pipe.id);
     await rm(this.#cacheDir(pipe.id), { recursive: true, force: true, maxRetries: 3 });
     this.#tasks.forgive(pipe.id);
@@ -254,25 +263,19 @@ export class PipesSupervisor {
     return join(this.#options.dataDir, "cache", "pipes", pipeId);
   }
 
-  /**
-   * Removes what the connector created at the source; an unreachable source does not keep the pipe from being deleted.
-   */
-  async #cleanUp(pipe: Pipe): Promise<void> {
-    try {
-      const connector = await connectorOf(pipe.sourceKind);
-      if (connector.cleanUp === undefined) return;
-      const config = fullConfig(pipe, await this.#options.pipes.secrets(pipe.id));
-      const organizationId = await this.#organizationOf(pipe);
-      const network = { policy: this.#options.policy, organizationId, ...noReads };
-      await connector.cleanUp(config, { network, pipeId: pipe.id }, AbortSignal.timeout(30_000));
-    } catch (error) {
-      const reason = describeError(error);
-      this.#options.logger.warn({ pipeId: pipe.id, reason }, "the source could not be cleaned up");
-    }
+  async #record(pipe: Pipe, config: JsonObject, isOpened = true): Promise<void> {
+    const objects = kindOf(pipe.sourceKind).made?.(config, pipe.id) ?? [];
+    await this.#options.leftovers.record(pipe, objects, isOpened ? config : undefined);
   }
 
-  async #organizationOf(pipe: Pipe): Promise<string> {
-    return (await this.#options.services.find(pipe.serviceId))?.organizationId ?? "";
+  /** Records the present configuration, which may have changed since. A pipe that never began made nothing. */
+  async #recordForRemoval(pipe: Pipe): Promise<void> {
+    const { pipes, ledger, leftovers } = this.#options;
+    const isBegun =
+      begunMark in (await ledger.marks(pipe.id, [begunMark])) || (await leftovers.ofPipe(pipe.id)).length > 0;
+    if (!isBegun) return;
+    const secrets = await pipes.secrets(pipe.id);
+    await this.#record(pipe, fullConfig(pipe, secrets ?? {}), secrets !== undefined);
   }
 
   /** For a pipe whose row is deleted. */
@@ -296,11 +299,3 @@ export class PipesSupervisor {
     this.#options.logger.info({ pipeId: pipe.id, state, ...(reason === null ? {} : { reason }) }, "pipe state");
   }
 }
-
-/** Cleaning up at a source reads nothing from it. */
-const noReads: Pick<NetworkContext, "permitEngine" | "listenForEngine"> = {
-  permitEngine: async () => {},
-  listenForEngine: async () => {
-    throw new TypeError("nothing is read while a source is cleaned up");
-  },
-};

@@ -7,7 +7,7 @@ import { AppError } from "../../lib/errors.ts";
 import type { Connector, NetworkContext, Query, Source, SourceContext } from "../../sources/source.ts";
 import type { Intent } from "../durable.ts";
 import { failureOf, isFinal, sentenceOf } from "../failures.ts";
-import type { Calls, Job, WorkerStatus } from "../protocol.ts";
+import { begunMark, type Calls, type Job, type WorkerStatus } from "../protocol.ts";
 import { DestinationWriter } from "./destination.ts";
 import { Health, PipeFailure } from "./health.ts";
 import { Runner } from "./runner.ts";
@@ -144,8 +144,6 @@ async function prepare(job: Job, destination: DestinationWriter, calls: Calls, h
 function backoffOf(job: Job): Backoff {
   return new Backoff({ baseMs: job.limits.retryBaseMs, capMs: 30_000 });
 }
-
-const begunMark = "begun";
 
 /** Interval of checks whether the first replica has begun. */
 const begunPollMs = 200;

@@ -11,7 +11,6 @@ import type { CheckOptions, CleanUpOptions, DiscoverOptions, NetworkContext, Sou
 import { KinesisStream } from "./client/client.ts";
 import type { KinesisDurable } from "./durable.ts";
 import type { ManagedStreamConfig } from "./kind.ts";
-import { consumerOf } from "./reading/fan-out.ts";
 import { withThrottleRetries } from "./reading/polling.ts";
 import { kinesisVirtualColumns, messagesOf, type StreamMessage, unpackedOnly } from "./records/message.ts";
 import { StreamSource } from "./source.ts";
@@ -60,11 +59,10 @@ export const managedStreamConnector = defineConnector<ManagedStreamConfig>({
     });
   },
 
-  async cleanUp(config: ManagedStreamConfig, { network, pipeId }: CleanUpOptions, signal: AbortSignal): Promise<void> {
-    if (config.useEnhancedFanOut !== true) return;
+  async cleanUp(config: ManagedStreamConfig, { network, object }: CleanUpOptions, signal: AbortSignal): Promise<void> {
     const fanOut = await openFanOut(config, network);
     try {
-      await fanOut.deregister(consumerOf(pipeId), signal);
+      await fanOut.deregister(object.name, signal);
     } finally {
       fanOut.close();
     }

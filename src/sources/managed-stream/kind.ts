@@ -1,6 +1,7 @@
 /** `source.managedStream`: a Kinesis data stream. */
 import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
+import { ownName } from "../own-names.ts";
 import { schemaRegistry } from "../schema-registry.ts";
 import type { SourceKind } from "../source.ts";
 import { kinesisShapes } from "./durable.ts";
@@ -40,6 +41,7 @@ export const managedStream = {
   mutable: ["authentication", "iamRole", "accessKey"],
   secrets: ["accessKey", "schemaRegistry.credentials"],
   rules,
+  made: (config, pipeId) => (config.useEnhancedFanOut === true ? [{ kind: "consumer", name: ownName(pipeId) }] : []),
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {

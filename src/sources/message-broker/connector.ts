@@ -6,7 +6,14 @@ import { requireTable } from "../destination.ts";
 import { messageFormatOf } from "../messages/formats/rows.ts";
 import { planRows } from "../messages/plan.ts";
 import { checkSamples, describeSamples, type Samples } from "../messages/samples.ts";
-import type { CheckOptions, DiscoverOptions, FoundField, NetworkContext, SourceContext } from "../source.ts";
+import type {
+  CheckOptions,
+  CleanUpOptions,
+  DiscoverOptions,
+  FoundField,
+  NetworkContext,
+  SourceContext,
+} from "../source.ts";
 import { brokerAccessOf, topicsOf } from "./access.ts";
 import type { BrokerClient } from "./broker-client.ts";
 import type { KafkaDurable } from "./durable.ts";
@@ -47,6 +54,10 @@ export const messageBrokerConnector = defineConnector<MessageBrokerConfig>({
     return new KafkaSource({ config, context, client, rows, join });
   },
 
+  async cleanUp(config: MessageBrokerConfig, { network, object }: CleanUpOptions): Promise<void> {
+    await withClient(config, network, "clean-up", async (client) => await client.deleteGroup(object.name));
+  },
+
   async discover(config: MessageBrokerConfig, { network, query }: DiscoverOptions): Promise<readonly FoundField[]> {
     return await withClient(config, network, "discover", async (client) => {
       await requireTopics(config, client);
@@ -63,7 +74,7 @@ async function withClient<T>(
   config: MessageBrokerConfig,
   network: NetworkContext,
   purpose: string,
-  work: (client: BrokerClient) => Promise<T>,
+  work: (client: KafkaClient) => Promise<T>,
 ): Promise<T> {
   const client = new KafkaClient(brokerAccessOf(config, network), `millrace-${purpose}`);
   try {

@@ -1,6 +1,7 @@
 /** `source.messageBroker`: topics of a Kafka-protocol broker. */
 import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
+import { ownName } from "../own-names.ts";
 import { schemaRegistry } from "../schema-registry.ts";
 import type { SourceKind } from "../source.ts";
 import { kafkaShapes } from "./durable.ts";
@@ -44,6 +45,8 @@ export const messageBroker = {
   mutable: ["authentication", "iamRole", "caCertificate", "reversePrivateEndpointIds", "credentials"],
   secrets: ["credentials", "schemaRegistry.credentials"],
   rules,
+  made: (config, pipeId) =>
+    config.consumerGroup === undefined ? [{ kind: "consumerGroup", name: ownName(pipeId) }] : [],
 } satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {

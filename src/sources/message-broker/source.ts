@@ -13,6 +13,7 @@ import { type BatchLimits, batchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
 import { byReason, decideRefusal, type Refused, refusedOf } from "../messages/refusals.ts";
+import { ownName } from "../own-names.ts";
 import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
 import { topicsOf } from "./access.ts";
 import { type BrokerClient, isSameTopic } from "./broker-client.ts";
@@ -67,7 +68,7 @@ export class KafkaSource implements Source<KafkaDurable> {
     this.#encoder = rows.encoder(this.#plan);
     this.#limits = batchLimits(context.memoryGb, Number(context.settings.streaming_max_insert_wait_ms));
     this.#lag = new Lag((gauges) => context.progress.report(gauges));
-    const group = config.consumerGroup ?? `millrace-${context.pipeId}`;
+    const group = config.consumerGroup ?? ownName(context.pipeId);
     this.#membership = join(group, (count) => context.progress.report({ rebalances: count }));
     this.#group = new GroupOffsets({
       client,

@@ -1,10 +1,13 @@
 /** The Postgres connector: checks a configuration, opens a source, and takes away what the pipe made. */
 import { defineConnector } from "../define-connector.ts";
-import type { CheckOptions, CleanUpOptions, SourceContext } from "../source.ts";
+import type { CheckOptions, CleanUpOptions, SourceContext, SourceWatch } from "../source.ts";
 import type { PostgresDurable } from "./durable.ts";
 import type { RelationalDbConfig } from "./kind.ts";
 import { preflight } from "./preflight/preflight.ts";
-import { dropReplicationObjects, replicationNamesOf } from "./server/slot.ts";
+import { connect } from "./server/connection.ts";
+import { postgresSourceError } from "./server/errors.ts";
+import { dropReplicationObjects } from "./server/slot.ts";
+import { SlotHealthProbe } from "./server/slot-health.ts";
 import { RelationalSource } from "./source.ts";
 
 export const relationalDbConnector = defineConnector<RelationalDbConfig>({
@@ -18,7 +21,24 @@ export const relationalDbConnector = defineConnector<RelationalDbConfig>({
     return await RelationalSource.open({ config, network, idleTimeoutMs }, context);
   },
 
-  async cleanUp(config: RelationalDbConfig, { network, pipeId }: CleanUpOptions, signal: AbortSignal): Promise<void> {
-    await dropReplicationObjects({ config, network }, replicationNamesOf(config, pipeId), signal);
+  async cleanUp(config: RelationalDbConfig, { network, object }: CleanUpOptions, signal: AbortSignal): Promise<void> {
+    await dropReplicationObjects({ config, network }, object, signal);
+  },
+
+  watch(config: RelationalDbConfig, { network, object }: CleanUpOptions): SourceWatch {
+    const wal = new SlotHealthProbe(object.name);
+    return {
+      look: async () => {
+        const client = await connect({ config, network });
+        try {
+          const { gauges, warning, lost } = await wal.poll(client);
+          return { gauges, warning: lost ?? warning };
+        } catch (error) {
+          throw postgresSourceError(error);
+        } finally {
+          await client.end().catch(() => {});
+        }
+      },
+    };
   },
 });

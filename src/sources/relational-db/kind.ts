@@ -1,7 +1,8 @@
 /** `source.relationalDb`: tables of a Postgres database, copied and then followed. */
 import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
-import type { NetworkContext, SourceKind } from "../source.ts";
+import { ownSqlName } from "../own-names.ts";
+import type { NetworkContext, SourceKind, SourceObject } from "../source.ts";
 import { postgresShapes } from "./durable.ts";
 import { sourceName, tableMapping } from "./table-mapping.ts";
 
@@ -84,8 +85,19 @@ export const relationalDb = {
   ],
   secrets: ["credentials"],
   rules,
+  made,
   targets: (config) => (config.tableMappings as JsonObject[]).map((mapping) => String(mapping.targetTable)),
 } satisfies SourceKind;
+
+function made(config: JsonObject, pipeId: string): SourceObject[] {
+  const { replicationMode, replicationSlotName, publicationName } = (config.settings ?? {}) as JsonObject;
+  if (replicationMode === "snapshot") return [];
+  const name = ownSqlName(pipeId);
+  return [
+    ...(replicationSlotName === undefined ? [{ kind: "slot", name } as const] : []),
+    ...(publicationName === undefined ? [{ kind: "publication", name } as const] : []),
+  ];
+}
 
 function rules(config: JsonObject): { path: string; message: string }[] {
   const issues: { path: string; message: string }[] = [];

@@ -44,6 +44,10 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     const pipe = await details(served, service, id);
     expect(pipe.state).toBe("Running");
     await untilState(served, service, id, "Running");
+    const groups = async () => [...(await tool.admin.listGroups({})).keys()];
+    expect(await groups()).toContain(`millrace-${id}`);
+    await served.api.deletePipe({ params: { ...service.params, pipeId: id } });
+    await until("the group is gone", async () => !(await groups()).includes(`millrace-${id}`));
   });
 
   test("what waits in the topic is there before the longest wait for more is over, in every partition", async () => {

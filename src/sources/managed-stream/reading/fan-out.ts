@@ -12,11 +12,6 @@ import { withThrottleRetries } from "./polling.ts";
 const renewGapMs = 250;
 const maxFailures = 5;
 
-/** The pipe's consumer at the stream. */
-export function consumerOf(pipeId: string): string {
-  return `millrace-${pipeId}`;
-}
-
 type Listening = { readonly api: StreamApi; readonly fanOut: FanOutApi; readonly consumer: string };
 
 /**

@@ -5,6 +5,7 @@ import { Limiter } from "../../../lib/limiter.ts";
 import { marks } from "../../marks.ts";
 import type { RowEncoder } from "../../messages/formats/encoder.ts";
 import type { LaneBatches } from "../../messages/lane-batches.ts";
+import { ownName } from "../../own-names.ts";
 import type { SourceContext } from "../../source.ts";
 import type { KinesisDurable } from "../durable.ts";
 import type { ManagedStreamConfig } from "../kind.ts";
@@ -17,7 +18,7 @@ import {
   type StreamApi,
   StreamError,
 } from "../stream.ts";
-import { consumerOf, listen } from "./fan-out.ts";
+import { listen } from "./fan-out.ts";
 import { poll, withThrottleRetries } from "./polling.ts";
 import { isBehind, startAfter } from "./position.ts";
 import { finished, finishedMark, ShardLineage } from "./shard-lineage.ts";
@@ -143,7 +144,7 @@ export class Shards {
   }
 
   async #register(fanOut: FanOutApi): Promise<string | undefined> {
-    const consumer = consumerOf(this.#parts.context.pipeId);
+    const consumer = ownName(this.#parts.context.pipeId);
     return await withThrottleRetries(() => fanOut.register(consumer, this.#signal), this.#signal);
   }
 

@@ -2,6 +2,7 @@
 import type { Identity } from "../broker-client.ts";
 import { requireDone } from "../failures.ts";
 import type { Call } from "./call.ts";
+import { kafkaCodes } from "./error-codes.ts";
 import { apis } from "./versions.ts";
 import { KafkaWireReader, KafkaWireWriter } from "./wire.ts";
 
@@ -98,6 +99,24 @@ export function leaveGroup(group: string, { member, instance }: Identity): Call<
       to.noTags();
     },
     read: readGroupError,
+  };
+}
+
+/** Deletes a group without members. One that is not there is deleted already. */
+export function deleteGroup(group: string): Call<void> {
+  return {
+    api: apis.deleteGroups,
+    write: (to) => void to.array([group], (name) => to.string(name)).noTags(),
+    read: (from) => {
+      from.int32(); // throttleTimeMs
+      const [errorCode = kafkaCodes.NONE] = from.array(() => {
+        from.string();
+        const code = from.int16();
+        from.tags();
+        return code;
+      });
+      if (errorCode !== kafkaCodes.GROUP_ID_NOT_FOUND) requireDone(errorCode, "deleting the group");
+    },
   };
 }
 

@@ -15,6 +15,7 @@ import { brokerSourceError, damagedRecords } from "../failures.ts";
 import type { Connection } from "./connection.ts";
 import { BrokerConnections } from "./connections.ts";
 import { decompress } from "./decompress.ts";
+import { deleteGroup } from "./group-requests.ts";
 import { damagedBatch } from "./records.ts";
 import { commitOffsets, fetchRecords, findCoordinator, listOffsets, metadata } from "./requests.ts";
 
@@ -94,6 +95,14 @@ export class KafkaClient implements BrokerClient {
         this.#coordinator = undefined;
         throw error;
       }
+    });
+  }
+
+  /** Deletes a consumer group, if it is there. Refused while it has members. */
+  async deleteGroup(group: string): Promise<void> {
+    await orSourceError(async () => {
+      const coordinator = await (await this.#anyBroker()).send(findCoordinator(group));
+      await (await this.#connections.get(coordinator)).send(deleteGroup(group));
     });
   }
 

@@ -23,6 +23,7 @@ export const apis = {
   syncGroup: { key: 14, name: "SyncGroup", min: 3, max: 5, flexibleFrom: 4 },
   saslHandshake: { key: 17, name: "SaslHandshake", min: 1, max: 1 },
   apiVersions: { key: 18, name: "ApiVersions", min: 0, max: 3, flexibleFrom: 3 },
+  deleteGroups: { key: 42, name: "DeleteGroups", min: 0, max: 2, flexibleFrom: 2 },
   saslAuthenticate: { key: 36, name: "SaslAuthenticate", min: 0, max: 2, flexibleFrom: 2 },
 } as const satisfies Record<string, Api>;
 

@@ -2,6 +2,8 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
+import { ownSqlName } from "../../own-names.ts";
+import type { SourceObject } from "../../source.ts";
 import type { TimelineHistory } from "../durable.ts";
 import type { RelationalDbConfig, SourceServer } from "../kind.ts";
 import { parseLsn, versionText } from "../protocol/lsn.ts";
@@ -22,7 +24,7 @@ export type ReplicationNames = {
 
 /** Derived from the pipe's id, so that what was made is found again without a record of it. */
 export function replicationNamesOf(config: RelationalDbConfig, pipeId: string): ReplicationNames {
-  const own = `millrace_${pipeId.replaceAll("-", "_")}`;
+  const own = ownSqlName(pipeId);
   const { replicationSlotName, publicationName } = config.settings ?? {};
   return {
     slot: replicationSlotName ?? own,
@@ -160,34 +162,37 @@ export async function findSlot(client: pg.Client, slot: string): Promise<SlotSta
   };
 }
 
-/** Drops what the pipe made. A slot that is in use is tried again until its reader is gone. */
+/** Drops what the pipe made, if it is there. */
 export async function dropReplicationObjects(
   server: SourceServer,
-  names: ReplicationNames,
+  { kind, name }: SourceObject,
   signal: AbortSignal,
 ): Promise<void> {
   const client = await connect(server);
   try {
-    if (names.ownSlot) {
-      const end = `SELECT pg_catalog.pg_terminate_backend(active_pid) FROM pg_catalog.pg_replication_slots
-        WHERE slot_name = $1 AND active_pid IS NOT NULL`;
-      const drop = `SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots
-        WHERE slot_name = $1`;
-      for (let attempt = 1; ; attempt += 1) {
-        await client.query(end, [names.slot]);
-        try {
-          await client.query(drop, [names.slot]);
-          break;
-        } catch (error) {
-          if (attempt === 50 || signal.aborted) throw error;
-          await client.query("SELECT pg_catalog.pg_sleep(0.1)");
-        }
-      }
-    }
-    if (names.ownPublication) await client.query(`DROP PUBLICATION IF EXISTS ${quoteName(names.publication)}`);
+    if (kind === "slot") await dropSlot(client, name, signal);
+    else await client.query(`DROP PUBLICATION IF EXISTS ${quoteName(name)}`);
   } catch (error) {
     throw postgresSourceError(error);
   } finally {
     await client.end().catch(() => {});
+  }
+}
+
+/** A slot that is in use is tried again until its reader is gone. */
+async function dropSlot(client: pg.Client, slot: string, signal: AbortSignal): Promise<void> {
+  const end = `SELECT pg_catalog.pg_terminate_backend(active_pid) FROM pg_catalog.pg_replication_slots
+    WHERE slot_name = $1 AND active_pid IS NOT NULL`;
+  const drop = `SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots
+    WHERE slot_name = $1`;
+  for (let attempt = 1; ; attempt += 1) {
+    await client.query(end, [slot]);
+    try {
+      await client.query(drop, [slot]);
+      return;
+    } catch (error) {
+      if (attempt === 50 || signal.aborted) throw error;
+      await client.query("SELECT pg_catalog.pg_sleep(0.1)");
+    }
   }
 }

@@ -1,0 +1,33 @@
+/** Changes of a pipe whose secrets this installation cannot open. */
+import { expect, test } from "vitest";
+import type { Pipe } from "../../store/pipes.ts";
+import { checkChange } from "./changes.ts";
+
+const schemaRegistry = { url: "https://registry.example", authentication: "PLAIN" };
+const broker = { brokers: "b:9092", topics: "t", format: "AvroConfluent", authentication: "PLAIN", schemaRegistry };
+const pipe = {
+  ...{ sourceKind: "messageBroker", source: { messageBroker: broker }, settings: {}, fieldMappings: [] },
+  destination: { table: "t", columns: [{ name: "a", type: "String" }] },
+} as unknown as Pipe;
+const change = (messageBroker: object) => checkChange(pipe, undefined, { source: { messageBroker } });
+const credentials = { username: "u", password: "p" };
+
+test("new credentials take the place of the old ones, which are not opened", () => {
+  const { change: changed, config } = change({ credentials });
+  expect(config).toEqual({ ...broker, credentials });
+  expect(changed.secrets).toMatchObject({ credentials });
+  expect(changed.source).toEqual({ messageBroker: broker });
+});
+
+test("a member that holds secrets and was fixed at creation can be given again with them, and with nothing else", () => {
+  const again = { schemaRegistry: { ...schemaRegistry, credentials } };
+  expect(change({ credentials, ...again }).change.secrets).toEqual({ credentials, ...again });
+  const other = { schemaRegistry: { ...schemaRegistry, url: "https://other.example", credentials } };
+  expect(() => change({ credentials, ...other })).toThrow("source.messageBroker.schemaRegistry: cannot be changed");
+});
+
+test("other members are changed without the secrets: they are kept, and nothing is tried", () => {
+  const { change: changed, config } = change({ caCertificate: "-----BEGIN" });
+  expect(changed.source).toEqual({ messageBroker: { ...broker, caCertificate: "-----BEGIN" } });
+  expect([config, "secrets" in changed]).toEqual([undefined, false]);
+});

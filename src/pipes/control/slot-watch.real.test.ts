@@ -1,0 +1,75 @@
+/** Slots of pipes without workers against a real server. */
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { limits } from "../../../harness/limits.ts";
+import { anyNetwork } from "../../../harness/network/network.ts";
+import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
+import { createLogger } from "../../lib/logger.ts";
+import { connectorOf } from "../../sources/connectors.ts";
+import { openStores } from "../../store/open.ts";
+import { SlotWatch } from "./slot-watch.ts";
+
+const missing = postgresMissing(18);
+if (missing !== undefined) console.warn(`Slots of pipes without workers: skipped, ${missing}`);
+
+test.skipIf(missing !== undefined)("a slot is looked at while nobody reads it, also after an outage", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "millrace-slot-watch-"));
+  await using server = await TestPostgres.start({ settings: { max_slot_wal_keep_size: "1GB" } });
+  const stores = openStores(dir, randomBytes(32).toString("base64"));
+  try {
+    const { pipes, services, leftovers } = stores;
+    const { id: organizationId } = await stores.organizations.create("o");
+    const serviceId = await services.create(
+      {
+        ...{ organizationId, name: "s", provider: "local", region: "local", port: 1 },
+        ...{ minReplicaMemoryGb: 1, maxReplicaMemoryGb: 1, numReplicas: 1, idleScaling: true, idleTimeoutMinutes: 5 },
+        ...{ ipAccessList: [], tags: [], releaseChannel: undefined, passwordSha256: "" },
+      },
+      limits,
+    );
+    const { host, port, database, user, password } = server;
+    const pipeId = await pipes.create(
+      {
+        ...{ serviceId, name: "p", sourceKind: "relationalDb", roles: undefined, destination: {} },
+        source: { relationalDb: { host, port, database, disableTls: true, tableMappings: [] } },
+        secrets: { credentials: { username: user, password } },
+        ...{ fieldMappings: [], scaling: {}, settings: {} },
+      },
+      limits.pipes,
+    );
+    const pipe = { id: pipeId, serviceId, name: "p", sourceKind: "relationalDb" };
+    await leftovers.record(pipe, [{ kind: "slot", name: "mine" }], {});
+    await server.sql("SELECT pg_create_logical_replication_slot('mine', 'pgoutput')");
+    const workers = { run: false };
+    const watch = new SlotWatch({
+      ...{ pipes, leftovers, connectorOf, policy: anyNetwork.policy, logger: createLogger("silent") },
+      hasWorkers: () => workers.run,
+    });
+    const until = async (check: () => void) =>
+      await vi.waitFor(async () => {
+        await watch.pass();
+        check();
+      }, 10_000);
+    const retained = () => watch.seen(pipeId).gauges.slotRetainedBytes ?? 0;
+    await until(() => expect(watch.seen(pipeId).gauges.slotSafeBytes).toBeGreaterThan(0));
+    const before = retained();
+    await server.sql("CREATE TABLE t AS SELECT repeat('x', 1000) FROM generate_series(1, 5000)");
+    await until(() => expect(retained()).toBeGreaterThan(before + 1_000_000));
+    await server.stop();
+    await until(() => expect(watch.seen(pipeId).warning).toContain("nothing listens"));
+    expect(watch.seen(pipeId).gauges).toEqual({});
+    await server.start();
+    await until(() => expect(retained()).toBeGreaterThan(before + 1_000_000));
+    await server.sql("SELECT pg_drop_replication_slot('mine')");
+    await until(() => expect(watch.seen(pipeId).warning).toContain("does not exist any more"));
+    workers.run = true;
+    await until(() => expect(watch.seen(pipeId)).toEqual({ gauges: {} }));
+    await watch.close();
+  } finally {
+    stores.db.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,100 @@
+/**
+ * Looks at the slots of pipes without a worker (the pipe is stopped or failed, or its service is stopped): a source
+ * keeps log for a slot whether it is read or not. Running workers look themselves.
+ */
+import { publicMessage } from "../../lib/errors.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { TaskTable } from "../../lib/task-table.ts";
+import type { OutgoingPolicy } from "../../outgoing/policy.ts";
+import type { Connector, SourceObject, SourceWatch } from "../../sources/source.ts";
+import type { Leftover, LeftoverStore } from "../../store/leftovers.ts";
+import type { PipeStore } from "../../store/pipes.ts";
+import { fullConfig } from "./definition.ts";
+import { noReads } from "./leftovers.ts";
+import { sealedOtherwise } from "./stored-definition.ts";
+
+export type SlotWatchOptions = {
+  readonly pipes: PipeStore;
+  readonly leftovers: LeftoverStore;
+  readonly connectorOf: (kind: string) => Promise<Connector>;
+  readonly policy: OutgoingPolicy;
+  readonly logger: Logger;
+  /** Workers of the pipe look at its slot. */
+  readonly hasWorkers: (pipeId: string) => boolean;
+};
+
+/** What the last look has shown. */
+export type Seen = {
+  readonly gauges: Readonly<Record<string, number>>;
+  /** What is in danger, or why the source could not be looked at. */
+  readonly warning?: string | undefined;
+};
+
+type Watched = { readonly generation: number; readonly watch: SourceWatch; seen: Seen };
+
+const nothing: Seen = { gauges: {} };
+
+export class SlotWatch {
+  readonly #options: SlotWatchOptions;
+  readonly #tasks: TaskTable;
+  readonly #watched = new Map<string, Watched>();
+
+  constructor(options: SlotWatchOptions) {
+    this.#options = options;
+    this.#tasks = new TaskTable({
+      poke: () => {},
+      onFailure: (pipeId, err) => options.logger.error({ err, pipeId }, "a slot could not be looked at"),
+    });
+  }
+
+  /** One look at each; a source that does not answer holds up nobody else. */
+  async pass(): Promise<void> {
+    const slots = (await this.#options.leftovers.inUse("slot")).filter(
+      ({ pipeId }) => !this.#options.hasWorkers(pipeId),
+    );
+    const ids = new Set(slots.map(({ pipeId }) => pipeId));
+    for (const id of this.#watched.keys()) if (!ids.has(id)) this.#watched.delete(id);
+    for (const slot of slots) {
+      if (this.#tasks.isFree(slot.pipeId)) this.#tasks.run(slot.pipeId, () => this.#look(slot));
+    }
+  }
+
+  /** Of a pipe without workers; nothing before the first look. */
+  seen(pipeId: string): Seen {
+    return this.#watched.get(pipeId)?.seen ?? nothing;
+  }
+
+  async close(): Promise<void> {
+    await this.#tasks.close();
+  }
+
+  async #look(slot: Leftover): Promise<void> {
+    const watched = await this.#watchedOf(slot);
+    if (watched === undefined) return;
+    this.#watched.set(slot.pipeId, watched);
+    try {
+      watched.seen = await watched.watch.look();
+    } catch (error) {
+      // Numbers of before say nothing of now.
+      watched.seen = { gauges: {}, warning: publicMessage(error) };
+    }
+  }
+
+  async #watchedOf({ pipeId, organizationId, sourceKind, kind, name }: Leftover): Promise<Watched | undefined> {
+    const pipe = await this.#options.pipes.find(pipeId);
+    if (pipe === undefined) return undefined;
+    const { generation } = pipe;
+    const known = this.#watched.get(pipeId);
+    if (known?.generation === generation) return known;
+    const secrets = await this.#options.pipes.secrets(pipeId);
+    if (secrets === undefined) {
+      const seen = { gauges: {}, warning: sealedOtherwise };
+      return { generation, watch: { look: async () => seen }, seen };
+    }
+    const network = { policy: this.#options.policy, organizationId, ...noReads };
+    const object = { kind, name } as SourceObject;
+    const connector = await this.#options.connectorOf(sourceKind);
+    const watch = connector.watch?.(fullConfig(pipe, secrets), { network, object });
+    return watch && { generation, watch, seen: nothing };
+  }
+}
