@@ -52,6 +52,7 @@ async function askEverything(broker: Kfake): Promise<void> {
     await client.commit("g", [{ topic: "t", partition: 0, offset: 5 }], membership.identity());
     await client.commit("h", [{ topic: "t", partition: 0, offset: 5 }]);
     await until("a heartbeat", async () => broker.requests.has(apis.heartbeat.key));
+    await client.deleteGroup("h");
   } finally {
     await membership.leave();
     await client.close();
