@@ -105,6 +105,9 @@ function openRooms({ config, logger, version, signal }: AppOptions, shutdown: Sh
   return { dataDir, stores, outgoing, trail, tls, confinement, services, endpoint, pipes, backups, charts, loops };
 }
 
+/** How long one endpoint that cannot be opened may hold up the others. */
+const readyTimeoutMs = 5_000;
+
 /** Starts the loops and listens. */
 async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   const { dataDir, stores, services, endpoint, pipes, backups, loops } = rooms;
@@ -121,6 +124,8 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   shutdown.add("backups", () => backups.close());
   shutdown.add("loops", () => Promise.all(running));
   shutdown.add("http", () => http.close());
+  // Ready means that the endpoints of services listen too.
+  await endpoint.loop.passed(readyTimeoutMs);
   writeCredentials(credentialsFile, { ...issued, baseUrl, observabilityBaseUrl: baseUrl });
   options.logger.info({ baseUrl, dataDir }, "ready");
   return { baseUrl, credentialsFile };
