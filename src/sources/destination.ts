@@ -10,5 +10,10 @@ export function requireTable(destination: Destination): TableDestination {
 /** Names the table for what is given up: for several tables the first. */
 export function errorTableOf(destination: Destination): string {
   const first = destination.kind === "table" ? destination.table : (destination.tables[0] ?? "");
-  return `${first}_pipes_error`;
+  return errorTableNameOf(first);
+}
+
+/** The error table beside a table. */
+export function errorTableNameOf(table: string): string {
+  return `${table}_pipes_error`;
 }

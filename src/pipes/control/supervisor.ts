@@ -15,6 +15,7 @@ import { endRecorded } from "../../lib/process.ts";
 import { TaskTable } from "../../lib/task-table.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
+import { errorTableNameOf } from "../../sources/destination.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
@@ -230,7 +231,7 @@ export class PipesSupervisor {
     const { table } = pipe.destination;
     return outcomeOf({
       counters: await this.#options.pipes.counters(pipe.id),
-      errorTable: table === undefined ? undefined : `${table}_pipes_error`,
+      errorTable: table === undefined ? undefined : errorTableNameOf(table),
       readsObjects: pipe.sourceKind === "objectStorage",
     });
   }

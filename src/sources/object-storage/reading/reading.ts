@@ -209,17 +209,17 @@ function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => str
   return `${mine} AND NOT throwIf(${mine} AND ${changed}, '${changedMarker}')`;
 }
 
+const lenientSettings = { input_format_allow_errors_num: Number.MAX_SAFE_INTEGER, input_format_allow_errors_ratio: 1 };
+
 /** Rows may have any number of fields, and a header any names. */
 const anyFields = {
   input_format_csv_allow_variable_number_of_columns: 1,
   input_format_tsv_allow_variable_number_of_columns: 1,
   input_format_skip_unknown_fields: 1,
   input_format_with_names_use_header: 0,
-  ...{ input_format_allow_errors_num: Number.MAX_SAFE_INTEGER, input_format_allow_errors_ratio: 1 },
+  ...lenientSettings,
   optimize_count_from_files: 0,
 };
-
-const lenientSettings = { input_format_allow_errors_num: Number.MAX_SAFE_INTEGER, input_format_allow_errors_ratio: 1 };
 
 function escaped(params: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, parameterText(value)]));
