@@ -70,22 +70,30 @@ export class UpstreamConnection {
     });
   }
 
-  /** Begins an exchange; none may be in progress. Throws when a value cannot be part of a request's head. */
-  send({ method, path, headers, body }: UpstreamRequest, handler: UpstreamHandler): void {
+  /**
+   * Begins an exchange; none may be in progress. Returns a function that cancels it while it lasts. Throws when a value
+   * cannot be part of a request's head.
+   */
+  send({ method, path, headers, body }: UpstreamRequest, handler: UpstreamHandler): (error: Error) => void {
     const { first, rest } = body;
     const chunked = rest !== undefined && headers["content-length"] === undefined;
     const head = headOf(method, path, headers, chunked, rest === undefined ? sizeOf(first) : undefined);
-    this.#exchange = { reader: this.#reader(method, handler), handler, rest, bodySent: rest === undefined };
+    const exchange = { reader: this.#reader(method, handler), handler, rest, bodySent: rest === undefined };
+    this.#exchange = exchange;
     this.#socket.setTimeout(0);
     this.#socket.cork();
     this.#socket.write(head, "latin1");
     for (const chunk of first) this.#write(chunk, chunked);
     this.#socket.uncork();
-    if (rest === undefined) return;
-    const upload = () => this.#upload(rest, chunked);
-    // Before the connection is established nothing is read from the body, so that the request can be sent again.
-    if (this.#connected) upload();
-    else this.#socket.once("connect", upload);
+    if (rest !== undefined) {
+      const upload = () => this.#upload(rest, chunked);
+      // Before the connection is established nothing is read from the body, so that the request can be sent again.
+      if (this.#connected) upload();
+      else this.#socket.once("connect", upload);
+    }
+    return (error) => {
+      if (this.#exchange === exchange) this.destroy(error);
+    };
   }
 
   destroy(error?: Error): void {

@@ -25,20 +25,7 @@ export class Upstream {
    */
   send(request: UpstreamRequest, handler: UpstreamHandler): { abort(error: Error): void } {
     const connection = this.#idle.pop() ?? this.#connect();
-    let over = false;
-    connection.send(request, {
-      onHead: (head) => handler.onHead(head),
-      onData: (slice, sent) => handler.onData(slice, sent),
-      onEnd: () => {
-        over = true;
-        handler.onEnd();
-      },
-      onError: (error, notReached) => {
-        over = true;
-        handler.onError(error, notReached);
-      },
-    });
-    return { abort: (error) => !over && connection.destroy(error) };
+    return { abort: connection.send(request, handler) };
   }
 
   /** Cancels everything in progress. */
