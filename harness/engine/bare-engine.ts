@@ -2,16 +2,17 @@
  * The genuine server in a temporary directory, queried at its own port: no gateway, no query service, no guard and no
  * confinement. Whatever a guard accepts shows its effect here.
  */
+
 import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ClickHouseAddress, ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { internalUser } from "../../src/engine/chdb/users.ts";
+import { freePort } from "../network/free-port.ts";
 
 const childFile = fileURLToPath(new URL("./bare-engine-child.ts", import.meta.url));
 const key = randomBytes(16).toString("hex");
@@ -87,12 +88,4 @@ export class BareEngine implements AsyncDisposable {
     });
     await ready;
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  return port;
 }

@@ -3,6 +3,7 @@
  * `$MILLRACE_CACHE/kafka-VERSION` (default `~/.cache/millrace`) and fetched with Maven once. `KAFKA_VERSION` selects
  * another release, from 3.5 on.
  */
+
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -16,10 +17,11 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { type AddressInfo, createConnection, createServer } from "node:net";
+import { createConnection } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePorts } from "../network/free-port.ts";
 import { compileValidator, type IamKeys, iamProperties } from "./iam.ts";
 
 const version = process.env.KAFKA_VERSION ?? "4.1.0";
@@ -332,14 +334,6 @@ function makeCertificates(folder: string): Certificates {
   );
   const read = (name: string) => readFileSync(file(name), "utf8");
   return { ca: read("ca.pem"), otherCa: read("other.pem"), cert: read("leaf.pem"), key: read("leaf.key") };
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(servers.map((server) => once(server, "listening")));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }
 
 async function answers(port: number): Promise<boolean> {

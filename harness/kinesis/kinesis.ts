@@ -20,7 +20,7 @@ import {
   SplitShardCommand,
 } from "@aws-sdk/client-kinesis";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { freePort } from "../objects/pipe-stores.ts";
+import { freePort } from "../network/free-port.ts";
 import { until } from "../serve.ts";
 
 export const accessKey = { accessKeyId: "AKKINESIS", secretKey: "SK-of-kinesis-tests" };

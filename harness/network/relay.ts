@@ -1,6 +1,6 @@
 /** A TCP relay on loopback in front of a server: the same address can lead to another server, or to none. */
 import net from "node:net";
-import { freePort } from "../objects/pipe-stores.ts";
+import { freePort } from "./free-port.ts";
 
 type Pair = { readonly near: net.Socket; readonly far: net.Socket };
 

@@ -10,7 +10,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { BlobServiceClient, type ContainerClient } from "@azure/storage-blob";
-import { freePort } from "./pipe-stores.ts";
+import { freePort } from "../network/free-port.ts";
 
 const home = join(process.env.MILLRACE_CACHE ?? join(homedir(), ".cache", "millrace"), "azurite");
 const main = join(home, "node_modules", "azurite", "dist", "src", "blob", "main.js");

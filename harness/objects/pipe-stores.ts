@@ -3,10 +3,11 @@
  * throughput matter. It is expected in `$MILLRACE_CACHE/bin` (default `~/.cache/millrace/bin`) and built with
  * `GOBIN=~/.cache/millrace/bin go install github.com/versity/versitygw/cmd/versitygw@latest`.
  */
+
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -19,6 +20,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { buildApp } from "fauxqs";
 import { requireTool } from "../missing.ts";
+import { freePort } from "../network/free-port.ts";
 import { versitygw, versitygwMissing } from "./versitygw.ts";
 
 export const accessKey = { accessKeyId: "AKTEST", secretKey: "SK-of-pipe-tests'\\x" };
@@ -103,12 +105,4 @@ async function answers(endpoint: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  return port;
 }

@@ -1,12 +1,14 @@
 /** S3 servers on loopback for backups: fauxqs in this process, and versitygw, a real one, where it is installed. */
+
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildApp } from "fauxqs";
 import { requireTool } from "../missing.ts";
+import { freePort } from "../network/free-port.ts";
 import { until } from "../serve.ts";
 import { versitygw, versitygwMissing } from "./versitygw.ts";
 
@@ -51,13 +53,4 @@ export async function startVersitygw(): Promise<Vault> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
 }

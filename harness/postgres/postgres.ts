@@ -14,7 +14,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import pg from "pg";
-import { freePort } from "../objects/pipe-stores.ts";
+import { freePort } from "../network/free-port.ts";
 
 export const postgresVersions = [18, 16] as const;
 /** Includes the version of Debian 12, where it is installed. */

@@ -2,8 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../../../harness/network/free-port.ts";
 import { anyNetwork } from "../../../../harness/network/network.ts";
-import { freePort } from "../../../../harness/objects/pipe-stores.ts";
 import { postgresMissing, TestPostgres } from "../../../../harness/postgres/postgres.ts";
 import { makeCertificate, opensslMissing } from "../../../../harness/postgres/tls.ts";
 import type { AppError } from "../../../lib/errors.ts";
