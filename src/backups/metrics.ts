@@ -1,15 +1,9 @@
 /** Metrics of backups, for an operator's alerts. */
+import type { MetricSample } from "../lib/metric-sample.ts";
 import type { Backup, BackupStore } from "../store/backups.ts";
 
-type Sample = {
-  readonly name: string;
-  readonly help: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-};
-
 /** Per service with backups: damaged backups, recorded failed attempts, bytes, and the time of the newest good one. */
-export async function backupSamples(backups: BackupStore): Promise<Sample[]> {
+export async function backupSamples(backups: BackupStore): Promise<MetricSample[]> {
   const rows = (await backups.listAll()).filter((row) => row.status !== "deleting");
   return [...Map.groupBy(rows, (row) => row.serviceId)].flatMap(([service, own]) => {
     const labels = { organization: own[0]?.organizationId ?? "", service };

@@ -1,19 +1,14 @@
 /** Prometheus text at `/metrics`. Scraping reads the store only: it never wakes a service. */
+
 import { Gauge, Registry } from "prom-client";
 import type { LoopStatus } from "../lib/loop.ts";
+import type { MetricSample } from "../lib/metric-sample.ts";
 import type { Service, ServiceStore } from "../store/services.ts";
-
-export type Sample = {
-  readonly name: string;
-  readonly help: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-};
 
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE;
 
 /** Renders samples; samples of one name must have the same label names. */
-export async function renderMetrics(samples: readonly Sample[]): Promise<string> {
+export async function renderMetrics(samples: readonly MetricSample[]): Promise<string> {
   const registry = new Registry();
   const gauges = new Map<string, Gauge>();
   for (const sample of samples) {
@@ -32,10 +27,10 @@ export type ServiceNumbers = {
   /** Last known disk use of a service. */
   usedBytes(service: Service): number | undefined;
   /** Metrics reported by its engine. */
-  engine(service: Service): readonly Sample[];
+  engine(service: Service): readonly MetricSample[];
 };
 
-export async function serviceSamples(services: ServiceStore, numbers: ServiceNumbers): Promise<Sample[]> {
+export async function serviceSamples(services: ServiceStore, numbers: ServiceNumbers): Promise<MetricSample[]> {
   const rows = await services.listAll();
   return rows.flatMap((service) => [
     infoSample(service),
@@ -45,7 +40,7 @@ export async function serviceSamples(services: ServiceStore, numbers: ServiceNum
   ]);
 }
 
-function runningSample({ organizationId, id, state }: Service): Sample {
+function runningSample({ organizationId, id, state }: Service): MetricSample {
   return {
     name: "Service_Running",
     help: "1 while the service runs, otherwise 0; a query wakes an idle service.",
@@ -54,7 +49,7 @@ function runningSample({ organizationId, id, state }: Service): Sample {
   };
 }
 
-function infoSample(service: Service): Sample {
+function infoSample(service: Service): MetricSample {
   return {
     name: "Service_Info",
     help: "One per service; service_status is its state.",
@@ -69,7 +64,7 @@ function infoSample(service: Service): Sample {
   };
 }
 
-function diskSamples(service: Service, usedBytes: number | undefined): Sample[] {
+function diskSamples(service: Service, usedBytes: number | undefined): MetricSample[] {
   const labels = { organization: service.organizationId, service: service.id };
   const used = {
     name: "Service_DiskUsed_Bytes",
@@ -83,8 +78,8 @@ function diskSamples(service: Service, usedBytes: number | undefined): Sample[] 
   ];
 }
 
-export function processSamples(loops: readonly LoopStatus[]): Sample[] {
-  const memory: Sample = {
+export function processSamples(loops: readonly LoopStatus[]): MetricSample[] {
+  const memory: MetricSample = {
     name: "Control_ResidentMemory_Bytes",
     help: "Resident memory of the control plane.",
     labels: {},

@@ -5,11 +5,12 @@ import type { Operation } from "../api/operation.ts";
 import type { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import { AppError } from "../lib/errors.ts";
 import type { LoopStatus } from "../lib/loop.ts";
+import type { MetricSample } from "../lib/metric-sample.ts";
 import { sha256 } from "../store/secrets.ts";
 import { DocsPages } from "./docs/pages.ts";
 import { pageHeaders } from "./headers.ts";
 import { hostCheck } from "./hosts.ts";
-import { metricsContentType, renderMetrics, type Sample } from "./metrics.ts";
+import { metricsContentType, renderMetrics } from "./metrics.ts";
 
 export type PageOptions = {
   readonly version: string;
@@ -18,7 +19,7 @@ export type PageOptions = {
   readonly loops: () => readonly LoopStatus[];
   /** Services whose endpoint could not be opened, each with a sentence. */
   readonly endpointProblems: () => ReadonlyMap<string, string>;
-  readonly samples: () => Promise<Sample[]>;
+  readonly samples: () => Promise<MetricSample[]>;
   /** Names under which pages may be requested, besides addresses and those of this machine. */
   readonly hosts: readonly string[];
   /** The scraper's token; without one, metrics are available from this machine only. */

@@ -2,7 +2,9 @@
  * Metrics of services' engines for Prometheus. Running engines are queried every few seconds, as the internal user:
  * that wakes no service and does not count as activity. A service that does not run keeps the numbers of its last run.
  */
+
 import { ClickHouseClient } from "../clickhouse/client.ts";
+import type { MetricSample } from "../lib/metric-sample.ts";
 import type { RunningEngine } from "./runtime.ts";
 
 /** Maximum number of tables per service with samples of their own, largest first. */
@@ -76,13 +78,6 @@ export const ageMetric = {
   help: "Time when the values of the service were read, in seconds since 1970; old if the service does not run.",
 };
 
-export type EngineSample = {
-  readonly name: string;
-  readonly help: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-};
-
 type Table = { database: string; table: string; bytes: string; rows: string; parts: string };
 type Reading = { readonly at: number; readonly values: readonly number[]; readonly tables: readonly Table[] };
 
@@ -111,7 +106,7 @@ export class EngineMetrics {
   }
 
   /** Samples of one service; empty while nothing is known. */
-  samples(organizationId: string, serviceId: string): EngineSample[] {
+  samples(organizationId: string, serviceId: string): MetricSample[] {
     const reading = this.#readings.get(serviceId);
     if (reading === undefined) return [];
     const labels = { organization: organizationId, service: serviceId };

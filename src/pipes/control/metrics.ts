@@ -1,13 +1,7 @@
 /** Metrics of pipes for Prometheus. Reads the store and worker reports: never wakes a service. */
+import type { MetricSample } from "../../lib/metric-sample.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
-
-export type PipeSample = {
-  readonly name: string;
-  readonly help: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-};
 
 const counters: Readonly<Record<string, readonly [name: string, help: string]>> = {
   fetchedRows: ["Pipes_FetchedEvents_Total", "Rows read from the source."],
@@ -69,8 +63,8 @@ export const pipeMetrics: readonly { readonly name: string; readonly help: strin
 export async function pipeSamples(
   pipes: PipeStore,
   gaugesOf: (pipeId: string) => Readonly<Record<string, number>>,
-): Promise<PipeSample[]> {
-  const samples: PipeSample[] = [];
+): Promise<MetricSample[]> {
+  const samples: MetricSample[] = [];
   for (const pipe of await pipes.listAll()) {
     const labels = { service: pipe.serviceId, pipe_id: pipe.id, pipe_name: pipe.name, pipe_source: pipe.sourceKind };
     samples.push(info(pipe, labels));
@@ -93,7 +87,7 @@ export const leftoverMetric = {
   help: "What pipes that are gone have left at their sources, by kind; it is removed as soon as possible.",
 };
 
-export async function leftoverSamples(leftovers: LeftoverStore): Promise<PipeSample[]> {
+export async function leftoverSamples(leftovers: LeftoverStore): Promise<MetricSample[]> {
   const counts = await leftovers.counts();
   return counts.map(({ organization, kind, count }) => ({
     ...leftoverMetric,
@@ -107,13 +101,13 @@ function splitOnce(key: string): [string, string | undefined] {
   return at < 0 ? [key, undefined] : [key.slice(0, at), key.slice(at + 1)];
 }
 
-function info(pipe: Pipe, labels: Readonly<Record<string, string>>): PipeSample {
+function info(pipe: Pipe, labels: Readonly<Record<string, string>>): MetricSample {
   const help = "One per pipe; pipe_state is its state.";
   return { name: "Pipes_Info", help, labels: { ...labels, pipe_state: pipe.state }, value: 1 };
 }
 
 function add(
-  samples: PipeSample[],
+  samples: MetricSample[],
   names: Readonly<Record<string, readonly [string, string]>>,
   labels: Readonly<Record<string, string>>,
   values: Readonly<Record<string, number>>,
