@@ -18,15 +18,19 @@ export function rows(from: number, to: number): string {
   );
 }
 
-export function pipeBody(
-  store: TestStore,
-  pattern: string,
-  table: string,
-  more: { source?: object; destination?: object; body?: object } = {},
-): PipeBody {
+/** Members of a pipe's body that a test adds or replaces. */
+export type More = { readonly source?: object; readonly destination?: object; readonly body?: object };
+
+export function pipeBody(store: TestStore, pattern: string, table: string, more: More = {}): PipeBody {
+  const objectStorage = { url: store.url(pattern), authentication: "IAM_USER", accessKey, ...more.source };
+  return bodyInto(table, { objectStorage }, more);
+}
+
+/** A pipe into a new orders table, whatever the source. */
+export function bodyInto(table: string, source: object, more: Pick<More, "destination" | "body">): PipeBody {
   return {
     name: `pipe into ${table}`,
-    source: { objectStorage: { url: store.url(pattern), authentication: "IAM_USER", accessKey, ...more.source } },
+    source,
     destination: {
       table,
       managedTable: true,

@@ -1,6 +1,6 @@
 /** Kafka pipes in tests: topics, messages, and the pipe that reads them. */
 import { Admin, Producer } from "@platformatic/kafka";
-import { columns, type PipeBody } from "../pipes.ts";
+import { bodyInto, type More, type PipeBody } from "../pipes.ts";
 import type { TestKafka } from "./kafka.ts";
 
 export type Produced = {
@@ -120,24 +120,8 @@ export function orders(topic: string, from: number, to: number, partitions = 1):
   }));
 }
 
-export function kafkaBody(
-  kafka: Pick<TestKafka, "brokers">,
-  topics: string,
-  table: string,
-  more: { source?: object; destination?: object; body?: object } = {},
-): PipeBody {
-  return {
-    name: `pipe into ${table}`,
-    source: { messageBroker: { brokers: kafka.brokers, topics, format: "JSONEachRow", ...more.source } },
-    destination: {
-      table,
-      managedTable: true,
-      tableDefinition: { engine: { type: "MergeTree" }, sortingKey: ["id"] },
-      columns,
-      ...more.destination,
-    },
-    fieldMappings: columns.map(({ name }) => ({ sourceField: name, destinationField: name })),
-    settings: { streaming_max_insert_wait_ms: 500 },
-    ...more.body,
-  } as PipeBody;
+export function kafkaBody(kafka: Pick<TestKafka, "brokers">, topics: string, table: string, more: More = {}): PipeBody {
+  const messageBroker = { brokers: kafka.brokers, topics, format: "JSONEachRow", ...more.source };
+  const body = { settings: { streaming_max_insert_wait_ms: 500 }, ...more.body };
+  return bodyInto(table, { messageBroker }, { ...more, body });
 }
