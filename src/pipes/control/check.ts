@@ -96,8 +96,10 @@ export class PipeChecks {
       withdrawals.push(withdraw);
       return listener;
     };
+    let silent = "service";
     try {
       const { release, address } = await acquire(serviceId, timeout.signal);
+      silent = "source";
       const client = new ClickHouseClient(address);
       try {
         const network = { policy, organizationId, permitEngine, listenForEngine: listen };
@@ -108,7 +110,7 @@ export class PipeChecks {
       }
     } catch (error) {
       if (!timeout.signal.aborted || requestSignal.aborted) throw error;
-      const message = `The source or the service did not answer within ${checkTimeoutMs / 1000} s.`;
+      const message = `The ${silent} did not answer within ${checkTimeoutMs / 1000} s.`;
       throw new AppError("SOURCE_UNREACHABLE", message, { cause: error });
     } finally {
       clearTimeout(timer);

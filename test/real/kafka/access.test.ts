@@ -69,10 +69,10 @@ describe.skipIf(kafkaMissing !== undefined)("access to Kafka", () => {
   test("what cannot be reached is named: DNS, port, TLS, login, topic", async () => {
     const tls = { brokers: kafka.saslTlsBrokers, authentication: "PLAIN", credentials: login };
     await refused({ brokers: "no.such.host.invalid:9092" }, /DNS/);
-    await refused({ brokers: "127.0.0.1:1" }, /refuses the connection/);
+    await refused({ brokers: "127.0.0.1:1" }, /nothing listens at 127\.0\.0\.1:1;/);
     await refused({ brokers: "nonsense:port:9" }, /"nonsense:port:9" is not host:port/);
-    await refused({ ...tls, caCertificate: certificates.otherCa }, /TLS to the broker fails: UNABLE_TO_VERIFY/);
-    await refused(tls, /the broker wants TLS; give caCertificate/);
+    await refused({ ...tls, caCertificate: certificates.otherCa }, /TLS to \S+ fails \(UNABLE_TO_VERIFY/);
+    await refused(tls, /wants TLS; give caCertificate/);
     await refused({ caCertificate: certificates.ca }, /does not speak TLS/);
     const wrong = { ...login, password: "wrong-password" };
     await refused({ ...tls, caCertificate: certificates.ca, credentials: wrong }, /SASL: wrong user name or password/);

@@ -245,7 +245,7 @@ test("what is wrong is named: the stream, the address, the credentials, a field,
   const nobody = await refusal(
     kinesisPipe(lite, "checked", { table: "t1", source: { endpoint: "http://127.0.0.1:1" } }),
   );
-  expect(nobody.message).toContain("No answer from http://127.0.0.1:1");
+  expect(nobody.message).toContain("nothing listens at http://127.0.0.1:1");
   const open = await refusal(kinesisPipe(lite, "checked", { table: "t1", source: { accessKey: null } }));
   expect(open.issues?.map((issue) => issue.path)).toContain("source.managedStream.accessKey");
   const columns = [

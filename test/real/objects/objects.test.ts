@@ -260,7 +260,7 @@ suite("object storage pipes", () => {
     const wrongKey = await rejects(400, pipeBody(store, "check/*.json", "checked", { source: { accessKey: key } }));
     expect(wrongKey.message).toContain("is refused");
     const gone = await rejects(400, with_({ source: { objectStorage: { url: "http://127.0.0.1:9/b/*.json" } } }));
-    expect(gone.message).toContain("No answer from http://127.0.0.1:9");
+    expect(gone.message).toContain("nothing listens at http://127.0.0.1:9");
     const sql = { ...good.destination, tableDefinition: { sortingKey: ["id"], partitionBy: "(SELECT 1)" } };
     expect((await rejects(400, with_({ destination: sql }))).issues?.[0]?.path).toBe(
       "destination.tableDefinition.partitionBy",

@@ -154,7 +154,7 @@ describe("a source that goes away", () => {
     await until("loaded", async () => (await details(impatient, other, id)).progress.sentRows === 10);
     await gone[Symbol.asyncDispose]();
     await until("degraded", async () => (await details(impatient, other, id)).state === "Degraded");
-    expect((await details(impatient, other, id)).lastError).toContain("No answer from http://127.0.0.1");
+    expect((await details(impatient, other, id)).lastError).toContain("nothing listens at http://127.0.0.1");
     await untilState(impatient, other, id, "Failed");
     expect((await details(impatient, other, id)).lastError).toContain("gave up after 2 s");
     await impatient.api.updatePipeState({ params: { ...other.params, pipeId: id }, body: { command: "start" } });

@@ -1,10 +1,11 @@
 /** Converts errors of the AWS client; the client's own text stays private. */
-import { AppError } from "../../../lib/errors.ts";
+import { AppError, type ErrorCode } from "../../../lib/errors.ts";
+import { connectionFailure } from "../../../outgoing/connection-failure.ts";
 import { addressRefusalOf } from "../../../outgoing/dialer.ts";
 import { StreamError } from "../stream.ts";
 
 const unauthorized =
-  /AccessDenied|UnrecognizedClient|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|ExpiredToken|InvalidClientTokenId|MissingAuthenticationToken|CredentialsProviderError|OptInRequired|NotAuthorized|not authorized/i;
+  /AccessDenied|UnrecognizedClient|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|ExpiredToken|InvalidClientTokenId|MissingAuthenticationToken|OptInRequired|NotAuthorized|not authorized/i;
 const throttled = /ProvisionedThroughputExceeded|LimitExceeded|Throttling|TooManyRequests|SlowDown/i;
 
 type ClientError = {
@@ -19,27 +20,43 @@ export function streamError(error: unknown, stream: string, address: string): Ap
   if (error instanceof AppError || error instanceof StreamError) return error;
   const refused = addressRefusalOf(error);
   if (refused !== undefined) return refused;
+  const fail = (code: ErrorCode, member: string, message: string) => {
+    const path = `source.managedStream.${member}`;
+    return new AppError(code, message, { cause: error, issues: [{ path, message }] });
+  };
   const { name = "", code, message = "", $metadata } = error as ClientError;
   const word = code ?? name;
   const status = $metadata?.httpStatusCode;
   if (throttled.test(name)) return new StreamError("throttled", error);
   if (/ExpiredIterator/.test(name)) return new StreamError("expired", error);
+  const unreachable = status === undefined ? connectionFailure(error, address) : undefined;
+  if (unreachable !== undefined) {
+    return fail("SOURCE_UNREACHABLE", "endpoint", `Stream "${stream}" cannot be reached: ${unreachable}.`);
+  }
   if (/KMS/.test(name)) {
-    return new AppError("SOURCE_UNAUTHORIZED", `The key that encrypts stream "${stream}" cannot be used (${word}).`, {
-      cause: error,
-    });
+    return fail(
+      "SOURCE_UNAUTHORIZED",
+      "accessKey",
+      `The key that encrypts stream "${stream}" cannot be used (${word}).`,
+    );
+  }
+  if (/CredentialsProviderError/.test(`${name} ${message}`)) {
+    const text = `This machine has no AWS credentials to assume a role for stream "${stream}"; give accessKey, or configure them.`;
+    return fail("SOURCE_UNAUTHORIZED", "iamRole", text);
   }
   if (unauthorized.test(`${name} ${message}`) || status === 401 || status === 403) {
     const text = `Access to stream "${stream}" is refused (${word}); check accessKey or iamRole and their permissions.`;
-    return new AppError("SOURCE_UNAUTHORIZED", text, { cause: error });
+    return fail("SOURCE_UNAUTHORIZED", "accessKey", text);
   }
   if (name === "ResourceNotFoundException") {
     if (/shard/i.test(message) && !/^Stream /.test(message)) return new StreamError("gone", error);
-    return new AppError("SOURCE_INVALID", `Stream "${stream}" does not exist in this region and account.`, {
-      cause: error,
-    });
+    return fail("SOURCE_INVALID", "streamName", `Stream "${stream}" does not exist in this region and account.`);
   }
   if (name === "ResourceInUseException") return new StreamError("busy", error);
   if (name === "InvalidArgumentException") return new StreamError("gone", error);
-  return new AppError("SOURCE_UNREACHABLE", `No answer from ${address} (${word}).`, { cause: error });
+  if (status !== undefined && status < 300) {
+    return fail("SOURCE_UNREACHABLE", "endpoint", `${address} does not answer like Kinesis; check the address.`);
+  }
+  const answered = status === undefined ? `No answer from ${address}` : `${address} answers with status ${status}`;
+  return fail("SOURCE_UNREACHABLE", "endpoint", `${answered} (${word}).`);
 }

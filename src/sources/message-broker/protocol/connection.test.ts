@@ -99,8 +99,8 @@ test("an answer lies in the memory given, which the next one overwrites", async 
 });
 
 test.each([
-  ["closes", (socket: Socket) => socket.destroy(), /closed the connection/],
-  ["wants TLS", (socket: Socket) => socket.write(Buffer.from([0x15, 3, 3, 0, 2, 2, 40, 0])), /broker wants TLS/],
+  ["closes", (socket: Socket) => socket.destroy(), /127.0.0.1:\d+ closes the connection/],
+  ["wants TLS", (socket: Socket) => socket.write(Buffer.from([0x15, 3, 3, 0, 2, 2, 40, 0])), /127.0.0.1:\d+ wants TLS/],
   ["speaks something else", (socket: Socket) => socket.write("HTTP/1.1 400 Bad Request\r\n"), /cannot be understood/],
   ["answers what was not asked", (socket: Socket) => socket.write(answer(77, bytesOf(""))), /cannot be understood/],
 ])("a server that %s fails what is waiting, with the reason", async (_, act, reason) => {

@@ -3,8 +3,9 @@
  * straight into its final memory, so that a large one is neither assembled from chunks nor needs new memory.
  */
 import { isIP, type Socket } from "node:net";
+import { AppError } from "../../../lib/errors.ts";
 import type { BrokerAccess, BrokerAddress } from "../access.ts";
-import { BrokerError } from "../failures.ts";
+import { BrokerError, LoginError, UnreachableBroker } from "../failures.ts";
 import type { Call } from "./call.ts";
 import { type Login, logIn, withSpellings } from "./login.ts";
 import { apis, apiVersions, commonVersion, isFlexible, type OfferedVersions } from "./versions.ts";
@@ -28,6 +29,7 @@ const maxAnswerBytes = 2 ** 30;
 const sessionShare = 0.8;
 
 export class Connection {
+  readonly #address: BrokerAddress;
   readonly #socket: Socket;
   readonly #clientId: string;
   readonly #waiting = new Map<number, Waiting>();
@@ -76,8 +78,10 @@ export class Connection {
     }
   }
 
-  private constructor({ host, port }: BrokerAddress, { dialer, tls }: BrokerAccess, clientId: string) {
+  private constructor(address: BrokerAddress, { dialer, tls }: BrokerAccess, clientId: string) {
+    this.#address = address;
     this.#clientId = clientId;
+    const { host, port } = address;
     const onread = { buffer: () => this.#room(), callback: (count: number) => this.#receive(count) };
     const name = tls?.sendsName === true && isIP(host) === 0 ? { servername: host } : {};
     this.#socket =
@@ -206,7 +210,7 @@ export class Connection {
   }
 
   #fail(error: Error): void {
-    this.#failure ??= error;
+    this.#failure ??= hasOwnWords(error) ? error : new UnreachableBroker(this.#address, error);
     this.#socket.destroy();
     for (const { timer, reject } of this.#waiting.values()) {
       clearTimeout(timer);
@@ -214,6 +218,11 @@ export class Connection {
     }
     this.#waiting.clear();
   }
+}
+
+/** An error that says more than that the broker cannot be reached. */
+function hasOwnWords(error: Error): boolean {
+  return error instanceof LoginError || error instanceof AppError || error instanceof UnreachableBroker;
 }
 
 /** The first bytes that a TLS port sends to a client without TLS. */

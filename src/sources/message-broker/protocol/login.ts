@@ -86,6 +86,7 @@ function handshake(mechanism: string): Call<void> {
     read: (from) => {
       const errorCode = from.int16();
       if (errorCode === kafkaCodes.UNSUPPORTED_SASL_MECHANISM) throw new LoginError("mechanism");
+      if (errorCode === kafkaCodes.ILLEGAL_SASL_STATE) throw new LoginError("listener");
       requireDone(errorCode, "the login");
     },
   };

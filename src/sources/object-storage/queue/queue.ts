@@ -16,7 +16,8 @@ import { agentsOf } from "../../../outgoing/http.ts";
 import { credentialsOf } from "../../aws/credentials.ts";
 import type { NetworkContext } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
-import { bareEtag, type ObjectFile, storeError } from "../stores/store.ts";
+import { bareEtag, type ObjectFile } from "../stores/store.ts";
+import { storeError } from "../stores/store-error.ts";
 
 /** A message is hidden without a heartbeat for the queue's own visibility timeout, limited to these bounds. */
 const visibilityBoundsS = { least: 2, most: 60 };
@@ -148,7 +149,7 @@ export class SqsQueue implements NotificationQueue {
       return await work();
     } catch (error) {
       if (signal.aborted) throw error;
-      throw storeError(error, "The queue", new URL(this.#url).origin);
+      throw storeError(error, "The queue", new URL(this.#url).origin, "queueUrl");
     }
   }
 }

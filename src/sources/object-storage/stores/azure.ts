@@ -15,15 +15,8 @@ import { agentsOf } from "../../../outgoing/http.ts";
 import type { NetworkContext } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
 import type { AzureLocation } from "./location.ts";
-import {
-  type ByteRange,
-  bareEtag,
-  type ListPage,
-  type ObjectFile,
-  type ObjectStore,
-  storeError,
-  wholeSize,
-} from "./store.ts";
+import { type ByteRange, bareEtag, type ListPage, type ObjectFile, type ObjectStore, wholeSize } from "./store.ts";
+import { storeError } from "./store-error.ts";
 
 const pageSize = 1000;
 
@@ -60,7 +53,8 @@ export class AzureStore implements ObjectStore {
       }
     } catch (error) {
       if (signal.aborted) throw error;
-      throw storeError(error, `Container ${this.#location.container}`, this.#container.url.split("?")[0] ?? "");
+      const address = new URL(this.#container.url).origin;
+      throw storeError(error, `Container ${this.#location.container}`, address, "azureContainerName");
     }
   }
 

@@ -15,7 +15,8 @@ import type { NetworkContext } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
 import { enginePattern } from "./keys.ts";
 import { engineUrl, type S3Location } from "./location.ts";
-import { type ByteRange, bareEtag, type ObjectStore, type ReadCall, storeError, wholeSize } from "./store.ts";
+import { type ByteRange, bareEtag, type ObjectStore, type ReadCall, wholeSize } from "./store.ts";
+import { storeError } from "./store-error.ts";
 
 const requestTimeoutMs = 20_000;
 
@@ -52,7 +53,7 @@ export class S3Store implements ObjectStore {
       return { files, more: page.IsTruncated === true, last: files.at(-1)?.key };
     } catch (error) {
       if (signal.aborted) throw error;
-      throw storeError(error, `Bucket ${this.#location.bucket}`, this.#location.endpoint);
+      throw storeError(error, `Bucket ${this.#location.bucket}`, this.#location.endpoint, "url");
     }
   }
 

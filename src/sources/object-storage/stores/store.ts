@@ -1,7 +1,5 @@
 /** What the connector needs from a store: listing, and a way for the engine to read objects. */
 import type { Readable } from "node:stream";
-import { AppError } from "../../../lib/errors.ts";
-import { addressRefusalOf } from "../../../outgoing/dialer.ts";
 
 export type ObjectFile = {
   readonly key: string;
@@ -58,41 +56,4 @@ export type ByteRange = { readonly start: number; readonly end?: number };
 /** Size of an object, from a response that may contain only a part of it: `bytes 0-9/100`. */
 export function wholeSize(contentRange: string | undefined, contentLength: number | undefined): number {
   return Number(contentRange?.split("/")[1] ?? contentLength ?? 0);
-}
-
-const unauthorized =
-  /AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|CredentialsProviderError|not authorized/i;
-const invalid =
-  /NoSuchBucket|NoSuchKey|NotFound|InvalidBucketName|ContainerNotFound|ResourceNotFound|PermanentRedirect/i;
-
-/** Converts an error of a store's client; the client's own text stays private. */
-export function storeError(error: unknown, place: string, address: string): AppError {
-  if (error instanceof AppError) return error;
-  const refused = addressRefusalOf(error);
-  if (refused !== undefined) return refused;
-  const {
-    name = "",
-    Code,
-    code,
-    message = "",
-    $metadata,
-  } = error as {
-    name?: string;
-    Code?: string;
-    code?: string;
-    message?: string;
-    $metadata?: { httpStatusCode?: number };
-  };
-  const status = $metadata?.httpStatusCode ?? (error as { statusCode?: number }).statusCode;
-  const word = Code ?? code ?? name;
-  const text = `${word} ${name} ${message}`;
-  if (unauthorized.test(text) || status === 401 || status === 403) {
-    return new AppError("SOURCE_UNAUTHORIZED", `Access to ${place} is refused (${word}).`, { cause: error });
-  }
-  if (invalid.test(text) || status === 404 || status === 301) {
-    return new AppError("SOURCE_INVALID", `${place} does not exist (${word}).`, {
-      cause: error,
-    });
-  }
-  return new AppError("SOURCE_UNREACHABLE", `No answer from ${address} (${word}).`, { cause: error });
 }

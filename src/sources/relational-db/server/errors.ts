@@ -42,6 +42,10 @@ function networkProblem(code: string, message: string, config: RelationalDbConfi
   if (code === "ECONNREFUSED") {
     return ["SOURCE_UNREACHABLE", "port", `nothing listens at ${host}:${port}; check host, port and listen_addresses`];
   }
+  if (code === "ECONNRESET" || /^Connection terminated unexpectedly/.test(message)) {
+    const remedy = "check that Postgres listens there, and that a proxy lets you in";
+    return ["SOURCE_UNREACHABLE", "port", `${host}:${port} closes the connection before the login; ${remedy}`];
+  }
   const silent = /timeout/i.test(message) && !/^[0-9A-Z]{5}$/.test(code);
   if (silent || ["ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH"].includes(code)) {
     return [

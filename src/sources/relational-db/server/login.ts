@@ -18,7 +18,8 @@ export type LoginOptions = {
   readonly unguarded?: boolean;
 };
 
-const connectTimeoutMs = 10_000;
+/** Less than a check of a definition may take, so that the address is named. */
+const connectTimeoutMs = 8_000;
 
 /**
  * A connected client; end it yourself. It is ended when the signal aborts. Throws the `AppError` of `loginError`.

@@ -1,0 +1,50 @@
+/** Names the stage at which an outgoing connection failed: DNS, TCP or TLS. */
+
+export type ErrorLink = {
+  readonly code?: unknown;
+  readonly message?: unknown;
+  readonly hostname?: unknown;
+} & object;
+
+const maxDepth = 8;
+
+/** The error with its causes and aggregated errors, outermost first. */
+export function errorChain(error: unknown): ErrorLink[] {
+  const links: ErrorLink[] = [];
+  const visit = (value: unknown, depth: number) => {
+    if (typeof value !== "object" || value === null || depth > maxDepth) return;
+    links.push(value as ErrorLink);
+    const { cause, errors } = value as { cause?: unknown; errors?: unknown };
+    visit(cause, depth + 1);
+    if (Array.isArray(errors)) for (const part of errors) visit(part, depth + 1);
+  };
+  visit(error, 0);
+  return links;
+}
+
+/**
+ * One clause without a final period that says what failed at `address` (`host:port` or a URL) and what to check;
+ * undefined when the connection itself was not the trouble.
+ */
+export function connectionFailure(error: unknown, address: string): string | undefined {
+  const links = errorChain(error);
+  const codeOf = (pattern: RegExp) => links.find((link) => typeof link.code === "string" && pattern.test(link.code));
+  const says = (pattern: RegExp) => links.some((link) => pattern.test(String(link.message ?? "")));
+  const unresolved = codeOf(/^(ENOTFOUND|EAI_)/);
+  if (unresolved !== undefined) {
+    const name = typeof unresolved.hostname === "string" ? unresolved.hostname : address;
+    return `DNS does not know ${name}; check its spelling and this machine's resolver`;
+  }
+  if (codeOf(/^ECONNREFUSED$/)) return `nothing listens at ${address}; check host and port`;
+  if (codeOf(/^(EPROTO|ERR_SSL_)/) && says(/wrong version number|packet length too long|unknown protocol/i)) {
+    return `${address} does not speak TLS; check the port${address.startsWith("https:") ? ", or use http:" : ""}`;
+  }
+  const certificate = codeOf(/^(CERT_|ERR_TLS_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|EPROTO|ERR_SSL_)/);
+  if (certificate !== undefined) return `TLS to ${address} fails (${certificate.code})`;
+  if (codeOf(/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|TimeoutError)$/) || says(/timed out|^timeout/i)) {
+    return `no answer from ${address}; check firewalls and routes between here and there`;
+  }
+  if (codeOf(/^(ECONNRESET|EPIPE)$/))
+    return `${address} closed the connection; check the port and whether it wants TLS`;
+  return undefined;
+}

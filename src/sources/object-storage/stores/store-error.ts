@@ -1,0 +1,54 @@
+/** What errors of the stores' and queues' clients mean for a pipe. */
+import { AppError, type ErrorCode } from "../../../lib/errors.ts";
+import { connectionFailure } from "../../../outgoing/connection-failure.ts";
+import { addressRefusalOf } from "../../../outgoing/dialer.ts";
+
+const unauthorized =
+  /AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|not authorized/i;
+const invalid =
+  /NoSuchBucket|NoSuchKey|NotFound|InvalidBucketName|ContainerNotFound|ResourceNotFound|PermanentRedirect/i;
+
+type ClientError = {
+  readonly name?: string;
+  readonly Code?: string;
+  readonly code?: string;
+  readonly message?: string;
+  readonly statusCode?: number;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+};
+
+/**
+ * Converts an error of a store's client; the client's own text stays private. `place` is the bucket, container or
+ * queue, `address` the endpoint, and `member` the member of `source.objectStorage` that names the place.
+ */
+export function storeError(error: unknown, place: string, address: string, member: string): AppError {
+  if (error instanceof AppError) return error;
+  const refused = addressRefusalOf(error);
+  if (refused !== undefined) return refused;
+  const fail = (code: ErrorCode, name: string, message: string) => {
+    const path = `source.objectStorage.${name}`;
+    return new AppError(code, message, { cause: error, issues: [{ path, message }] });
+  };
+  const { name = "", Code, code, message = "", $metadata, statusCode } = error as ClientError;
+  const status = $metadata?.httpStatusCode ?? statusCode;
+  const word = Code ?? code ?? name;
+  const text = `${word} ${name} ${message}`;
+  const unreachable = status === undefined ? connectionFailure(error, address) : undefined;
+  if (unreachable !== undefined)
+    return fail("SOURCE_UNREACHABLE", member, `${place} cannot be reached: ${unreachable}.`);
+  if (/CredentialsProviderError/.test(text)) {
+    const message = `This machine has no AWS credentials to assume a role for ${place}; give accessKey, or configure them.`;
+    return fail("SOURCE_UNAUTHORIZED", "iamRole", message);
+  }
+  if (unauthorized.test(text) || status === 401 || status === 403) {
+    return fail("SOURCE_UNAUTHORIZED", "accessKey", `Access to ${place} is refused (${word}).`);
+  }
+  if (invalid.test(text) || status === 404 || status === 301) {
+    return fail("SOURCE_INVALID", member, `${place} does not exist (${word}).`);
+  }
+  if (status !== undefined && status < 300) {
+    return fail("SOURCE_UNREACHABLE", member, `${address} does not answer like an object store; check the address.`);
+  }
+  const answered = status === undefined ? `No answer from ${address}` : `${address} answers with status ${status}`;
+  return fail("SOURCE_UNREACHABLE", member, `${answered} (${word}).`);
+}
