@@ -20,6 +20,7 @@ import { emptyFolder } from "../lib/files.ts";
 import { type EngineUser, internalUser } from "./chdb/users.ts";
 import { awaitUnlocked } from "./directory-lock.ts";
 import type { DiskUse } from "./disk-quota.ts";
+import { startProblem } from "./start-problem.ts";
 
 export type EngineHostOptions = {
   readonly dataDir: string;
@@ -113,7 +114,8 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
   // Not in the arguments, which every process of the machine can read. A failed send ends the host.
   const users = options.users ?? [{ name: "default", readonly: false }];
   child.send({ type: "start", key, users, disk: options.disk ?? {} }, () => {});
-  const version = await ready(child, exited, tail, options.readyTimeoutMs ?? 60_000);
+  const problem = () => startProblem(tail(), reason, options.dataDir);
+  const version = await ready(child, exited, problem, options.readyTimeoutMs ?? 60_000);
   return {
     pid: child.pid as number,
     forwardAddress: { port: ports.forward, key },
@@ -246,14 +248,14 @@ function stderrTail(child: ChildProcess): () => string {
 async function ready(
   child: ChildProcess,
   exited: Promise<unknown>,
-  tail: () => string,
+  problem: () => string,
   timeoutMs: number,
 ): Promise<string> {
   return await new Promise<string>((resolve, reject) => {
     const fail = (reason: string) => {
       clearTimeout(timer);
       child.kill("SIGKILL");
-      reject(new Error(`the engine host ${reason}: ${tail().trim()}`));
+      reject(new Error(`the engine host ${reason}: ${problem()}`));
     };
     const timer = setTimeout(() => fail(`was not ready after ${timeoutMs} ms`), timeoutMs);
     child.on("message", (message: { type?: string; version?: string }) => {

@@ -72,6 +72,15 @@ describe("management API", () => {
     expect((await api.call("GET", "/v1/organizations/{o}/keys", { auth: developer })).status).toBe(403);
   });
 
+  test("a credential that has expired before it exists is refused", async () => {
+    const past = { name: "k", expireAt: "2020-01-01T00:00:00Z" };
+    const bodies = { keys: { ...past, roles: ["admin"] }, accessTokens: past };
+    for (const [kind, body] of Object.entries(bodies)) {
+      const { status, body: answer } = await api.call("POST", `/v1/organizations/{o}/${kind}`, { body });
+      expect([status, answer.issues?.[0]?.path ?? answer.error?.issues?.[0]?.path]).toEqual([400, "expireAt"]);
+    }
+  });
+
   test("disabled and expired keys are refused; use is noted to the minute", async () => {
     const { body } = await api.call("POST", "/v1/organizations/{o}/keys", { body: { name: "k", roles: ["admin"] } });
     const auth = basic(body.result.keyId, body.result.keySecret);

@@ -31,6 +31,7 @@ export function organizationHandlers(deps: {
     },
     listKeys: async ({ params }) => (await credentials.listKeys(params.organizationId)).map(keyView),
     createKey: async ({ params, body }) => {
+      refusePast(body.expireAt);
       const made = await credentials.createKey({
         organizationId: params.organizationId,
         name: body.name,
@@ -60,6 +61,7 @@ export function organizationHandlers(deps: {
     },
     listAccessTokens: async ({ params }) => (await credentials.listTokens(params.organizationId)).map(tokenView),
     createAccessToken: async ({ params, body }) => {
+      refusePast(body.expireAt);
       const made = await credentials.createToken({
         organizationId: params.organizationId,
         name: body.name,
@@ -79,6 +81,13 @@ export function organizationHandlers(deps: {
       return undefined;
     },
   };
+}
+
+/** A credential that has expired before it exists is a mistake. An existing one may be ended by a time that is past. */
+function refusePast(expireAt: string | null | undefined): void {
+  if (typeof expireAt !== "string" || Date.parse(expireAt) > Date.now()) return;
+  const message = "must be in the future";
+  throw new AppError("BAD_REQUEST", `expireAt: ${message}`, { issues: [{ path: "expireAt", message }] });
 }
 
 /** Stored and shown in UTC, whatever offset was sent; null and undefined are unchanged. */
