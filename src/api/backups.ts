@@ -2,40 +2,46 @@
 import { z } from "zod";
 import { operation, plainText, timestamp, uuid } from "./operation.ts";
 
-export const backupRecord = z.object({
-  id: uuid,
-  serviceId: z.string(),
-  startedAt: timestamp,
-  finishedAt: timestamp.optional().describe("Absent until the backup is finished"),
-  sizeInBytes: z.int().describe("Bytes stored by this backup, without the backups that it is based on"),
-  durationInSeconds: z.number().describe("Duration of the backup; while it is in progress, seconds since the start"),
-  backupName: z.string(),
-  bucket: z
-    .object({ bucketPath: z.string(), iamRoleArn: z.string(), iamRoleSessionName: z.string() })
-    .optional()
-    .describe("Present only for backups in a bucket"),
-  status: z.enum(["done", "error", "in_progress"]),
-  type: z.enum(["full", "incremental"]),
-  verification: z.enum(["pending", "passed", "failed"]),
-});
+export const backupRecord = z
+  .object({
+    id: uuid,
+    serviceId: z.string(),
+    startedAt: timestamp,
+    finishedAt: timestamp.optional().describe("Absent until the backup is finished"),
+    sizeInBytes: z.int().describe("Bytes stored by this backup, without the backups that it is based on"),
+    durationInSeconds: z.number().describe("Duration of the backup; while it is in progress, seconds since the start"),
+    backupName: z.string(),
+    bucket: z
+      .object({ bucketPath: z.string(), iamRoleArn: z.string(), iamRoleSessionName: z.string() })
+      .optional()
+      .describe("Present only for backups in a bucket"),
+    status: z.enum(["done", "error", "in_progress"]),
+    type: z.enum(["full", "incremental"]),
+    verification: z.enum(["pending", "passed", "failed"]),
+  })
+  .meta({ id: "Backup" });
 
-export const backupDetails = backupRecord.extend({
-  error: z.string().optional().describe("Reason of the failure"),
-  baseBackupId: uuid.optional().describe("The backup that this incremental backup is based on"),
-  restoresBytes: z.int().describe("Size in bytes of everything that the backup restores"),
-  encrypted: z.boolean(),
-  trigger: z.enum(["schedule", "request"]),
-  verifiedAt: timestamp.optional().describe("Time of the last check of the files"),
-  deepVerifiedAt: timestamp.optional().describe("Time of the last trial restore that found no problem"),
-  checkRequested: z.enum(["manifest", "deep"]).optional().describe("A requested check that has not finished"),
-  problems: z.array(z.string()).describe("Problems that the last check found, by file"),
-});
+export const backupDetails = backupRecord
+  .extend({
+    error: z.string().optional().describe("Reason of the failure"),
+    baseBackupId: uuid.optional().describe("The backup that this incremental backup is based on"),
+    restoresBytes: z.int().describe("Size in bytes of everything that the backup restores"),
+    encrypted: z.boolean(),
+    trigger: z.enum(["schedule", "request"]),
+    verifiedAt: timestamp.optional().describe("Time of the last check of the files"),
+    deepVerifiedAt: timestamp.optional().describe("Time of the last trial restore that found no problem"),
+    checkRequested: z.enum(["manifest", "deep"]).optional().describe("A requested check that has not finished"),
+    problems: z.array(z.string()).describe("Problems that the last check found, by file"),
+  })
+  .meta({ id: "BackupDetails" });
 
-export const backupConfiguration = z.object({
-  backupPeriodInHours: z.int(),
-  backupRetentionPeriodInHours: z.int(),
-  backupStartTime: z.string().nullable().describe("HH:MM in UTC; when set, one backup per day is made at that time"),
-});
+export const backupConfiguration = z
+  .object({
+    backupPeriodInHours: z.int(),
+    backupRetentionPeriodInHours: z.int(),
+    backupStartTime: z.string().nullable().describe("HH:MM in UTC; when set, one backup per day is made at that time"),
+  })
+  .meta({ id: "BackupConfiguration" });
 
 const hours = (values: readonly number[]) =>
   z.int().refine((value) => values.includes(value), { error: `must be one of ${values.join(", ")}` });
@@ -60,22 +66,24 @@ const configurationBody = z
     error: "cannot be combined with backupStartTime, which means one backup per day",
   });
 
-export const restoreRecord = z.object({
-  id: uuid,
-  backupId: uuid,
-  serviceId: uuid.describe("The service that receives the data"),
-  scope: z.enum(["service", "database", "table"]),
-  sourceDatabase: z.string().optional(),
-  sourceTable: z.string().optional(),
-  targetDatabase: z.string().optional(),
-  targetTable: z.string().optional(),
-  status: z.enum(["queued", "in_progress", "done", "error"]),
-  progress: z.object({ doneBytes: z.int(), totalBytes: z.int() }).describe("Bytes fetched and restored"),
-  error: z.string().optional(),
-  notes: z.array(z.string()).describe("Remarks about the result, for example one for each pipe"),
-  createdAt: timestamp,
-  finishedAt: timestamp.optional(),
-});
+export const restoreRecord = z
+  .object({
+    id: uuid,
+    backupId: uuid,
+    serviceId: uuid.describe("The service that receives the data"),
+    scope: z.enum(["service", "database", "table"]),
+    sourceDatabase: z.string().optional(),
+    sourceTable: z.string().optional(),
+    targetDatabase: z.string().optional(),
+    targetTable: z.string().optional(),
+    status: z.enum(["queued", "in_progress", "done", "error"]),
+    progress: z.object({ doneBytes: z.int(), totalBytes: z.int() }).describe("Bytes fetched and restored"),
+    error: z.string().optional(),
+    notes: z.array(z.string()).describe("Remarks about the result, for example one for each pipe"),
+    createdAt: timestamp,
+    finishedAt: timestamp.optional(),
+  })
+  .meta({ id: "Restore" });
 
 const identifier = plainText(1, 206);
 
@@ -95,14 +103,17 @@ const restoreBody = z
   .refine((body) => body.table !== undefined || body.targetTable === undefined, {
     path: ["targetTable"],
     error: "requires table",
-  });
+  })
+  .meta({ id: "RestoreRequest" });
 
-const retentionEntry = z.object({
-  backupId: uuid,
-  backupName: z.string(),
-  keep: z.boolean(),
-  reason: z.string(),
-});
+const retentionEntry = z
+  .object({
+    backupId: uuid,
+    backupName: z.string(),
+    keep: z.boolean(),
+    reason: z.string(),
+  })
+  .meta({ id: "RetentionEntry" });
 
 const organization = z.object({ organizationId: uuid });
 const service = organization.extend({ serviceId: uuid });

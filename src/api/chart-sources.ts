@@ -10,28 +10,30 @@ export const chartSourceKinds = ["log", "trace", "metric", "table"] as const;
 const expression = plainText(1, 4096);
 const tableName = plainText(1, 206);
 
-export const rollup = z.object({
-  databaseName: tableName,
-  tableName,
-  timestampColumn: plainText(1, 200).describe("Column with the start of the rollup's buckets"),
-  minGranularity: z.enum(["1s", "30s", "1m", "5m", "10m", "15m", "30m", "1h", "2h", "6h", "12h", "1d"]),
-  dimensionColumns: z
-    .string()
-    .max(4096)
-    .default("")
-    .describe("Comma-separated columns that are copied from the source's table"),
-  minDate: timestamp.optional().describe("Time from which the rollup is complete"),
-  aggregatedColumns: z
-    .array(
-      z.object({
-        aggFn: z.enum(["count", "sum", "min", "max", "avg", "count_distinct"]),
-        sourceColumn: plainText(1, 200).optional().describe("Column that is aggregated; absent for count"),
-        mvColumn: plainText(1, 200).describe("Column of the rollup that holds the aggregate or its state"),
-      }),
-    )
-    .min(1)
-    .max(100),
-});
+export const rollup = z
+  .object({
+    databaseName: tableName,
+    tableName,
+    timestampColumn: plainText(1, 200).describe("Column with the start of the rollup's buckets"),
+    minGranularity: z.enum(["1s", "30s", "1m", "5m", "10m", "15m", "30m", "1h", "2h", "6h", "12h", "1d"]),
+    dimensionColumns: z
+      .string()
+      .max(4096)
+      .default("")
+      .describe("Comma-separated columns that are copied from the source's table"),
+    minDate: timestamp.optional().describe("Time from which the rollup is complete"),
+    aggregatedColumns: z
+      .array(
+        z.object({
+          aggFn: z.enum(["count", "sum", "min", "max", "avg", "count_distinct"]),
+          sourceColumn: plainText(1, 200).optional().describe("Column that is aggregated; absent for count"),
+          mvColumn: plainText(1, 200).describe("Column of the rollup that holds the aggregate or its state"),
+        }),
+      )
+      .min(1)
+      .max(100),
+  })
+  .meta({ id: "Rollup" });
 
 const metricTables = z
   .object(Object.fromEntries(metricTypes.map((type) => [type, tableName.optional()])) as MetricTablesShape)
@@ -70,28 +72,33 @@ const members = {
     .describe("Rollups of the table; used when they give the same result"),
 };
 
-export const sourceBody = z.object(members).superRefine((body, context) => {
-  const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
-  if (body.serviceId === undefined && body.connection === undefined) fail("serviceId", "is required");
-  if (body.serviceId !== undefined && body.connection !== undefined && body.serviceId !== body.connection) {
-    fail("connection", "must be equal to serviceId");
-  }
-  if (body.kind === "metric") {
-    if (body.metricTables === undefined) fail("metricTables", "is required for metric sources");
-  } else {
-    if (body.from.tableName === "") fail("from.tableName", "is required");
-    if (body.timestampValueExpression === undefined) fail("timestampValueExpression", "is required");
-  }
-});
+export const sourceBody = z
+  .object(members)
+  .superRefine((body, context) => {
+    const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
+    if (body.serviceId === undefined && body.connection === undefined) fail("serviceId", "is required");
+    if (body.serviceId !== undefined && body.connection !== undefined && body.serviceId !== body.connection) {
+      fail("connection", "must be equal to serviceId");
+    }
+    if (body.kind === "metric") {
+      if (body.metricTables === undefined) fail("metricTables", "is required for metric sources");
+    } else {
+      if (body.from.tableName === "") fail("from.tableName", "is required");
+      if (body.timestampValueExpression === undefined) fail("timestampValueExpression", "is required");
+    }
+  })
+  .meta({ id: "SourceRequest" });
 
-export const sourceRecord = z.object({
-  id: uuid,
-  ...members,
-  serviceId: uuid,
-  connection: uuid,
-  createdAt: timestamp,
-  updatedAt: timestamp,
-});
+export const sourceRecord = z
+  .object({
+    id: uuid,
+    ...members,
+    serviceId: uuid,
+    connection: uuid,
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
+  .meta({ id: "Source" });
 
 export type SourceBody = z.output<typeof sourceBody>;
 export type SourceRecord = z.output<typeof sourceRecord>;

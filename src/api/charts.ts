@@ -80,7 +80,8 @@ const itemMembers = {
 
 export const seriesItem = z
   .looseObject(itemMembers)
-  .superRefine((item, context) => refuseMisspelt(item, itemMembers, context));
+  .superRefine((item, context) => refuseMisspelt(item, itemMembers, context))
+  .meta({ id: "SeriesItem" });
 
 const requestMembers = {
   series: z
@@ -152,21 +153,27 @@ function checkQuery(body: ChartRequest, context: z.RefinementCtx): void {
   if (other !== undefined) fail("others", `cannot be made of ${other.aggFn}, only of ${additive.join(", ")}`);
 }
 
-export const seriesRequest = z.looseObject(requestMembers).superRefine((body, context) => {
-  refuseMisspelt(body, requestMembers, context);
-  for (const name of ownMembers) {
-    if (Object.hasOwn(body, name)) {
-      context.addIssue({ code: "custom", path: [name], message: "is a member of POST /api/v2/charts/query" });
+export const seriesRequest = z
+  .looseObject(requestMembers)
+  .superRefine((body, context) => {
+    refuseMisspelt(body, requestMembers, context);
+    for (const name of ownMembers) {
+      if (Object.hasOwn(body, name)) {
+        context.addIssue({ code: "custom", path: [name], message: "is a member of POST /api/v2/charts/query" });
+      }
     }
-  }
-  checkRequest(body, context);
-});
+    checkRequest(body, context);
+  })
+  .meta({ id: "ChartSeriesRequest" });
 
-export const chartQuery = z.looseObject(queryMembers).superRefine((body, context) => {
-  refuseMisspelt(body, queryMembers, context);
-  checkRequest(body, context);
-  checkQuery(body, context);
-});
+export const chartQuery = z
+  .looseObject(queryMembers)
+  .superRefine((body, context) => {
+    refuseMisspelt(body, queryMembers, context);
+    checkRequest(body, context);
+    checkQuery(body, context);
+  })
+  .meta({ id: "ChartQueryRequest" });
 
 /** The paths of members that nobody knows. */
 export function unknownMembersOf(request: ChartRequest): string[] {
@@ -186,34 +193,38 @@ export type Fill = (typeof fills)[number];
 
 const value = z.union([z.number(), z.string(), z.boolean(), z.null()]);
 
-export const seriesResponse = z.object({
-  data: z
-    .array(
-      z
-        .looseObject({
-          ts_bucket: z.number().describe("Start of the bucket in ms"),
-          group: z.array(z.unknown()).describe("Values of groupBy, in the same order"),
-          "series_0.data": value.optional(),
-        })
-        .describe("One row per bucket and group, with one member series_<index>.data for each series"),
-    )
-    .describe("Rows, sorted by bucket, then by group"),
-  truncated: z.boolean().optional().describe("With limit: whether groups were omitted"),
-});
+export const seriesResponse = z
+  .object({
+    data: z
+      .array(
+        z
+          .looseObject({
+            ts_bucket: z.number().describe("Start of the bucket in ms"),
+            group: z.array(z.unknown()).describe("Values of groupBy, in the same order"),
+            "series_0.data": value.optional(),
+          })
+          .describe("One row per bucket and group, with one member series_<index>.data for each series"),
+      )
+      .describe("Rows, sorted by bucket, then by group"),
+    truncated: z.boolean().optional().describe("With limit: whether groups were omitted"),
+  })
+  .meta({ id: "ChartSeries" });
 
 const count = z.int().min(0);
 
-export const chartMeta = z.object({
-  bucketMs: count.describe("Width of a bucket in ms; of granularity none, of the range"),
-  firstBucketPartial: z.boolean().describe("Whether the range begins inside of the first bucket"),
-  lastBucketPartial: z.boolean().describe("Whether the range ends inside of the last bucket"),
-  rowsRead: count.nullable().describe("Rows that the engine read; null where it does not tell"),
-  bytesRead: count.nullable(),
-  elapsedMs: z.number().describe("Time from the request to the last row, in ms"),
-  cache: z.enum(["hit", "miss"]),
-  rollups: z.array(z.string()).describe("Rollups that were read instead of the table"),
-  warnings: z.array(z.string()).describe("What may not be meant as it was understood"),
-});
+export const chartMeta = z
+  .object({
+    bucketMs: count.describe("Width of a bucket in ms; of granularity none, of the range"),
+    firstBucketPartial: z.boolean().describe("Whether the range begins inside of the first bucket"),
+    lastBucketPartial: z.boolean().describe("Whether the range ends inside of the last bucket"),
+    rowsRead: count.nullable().describe("Rows that the engine read; null where it does not tell"),
+    bytesRead: count.nullable(),
+    elapsedMs: z.number().describe("Time from the request to the last row, in ms"),
+    cache: z.enum(["hit", "miss"]),
+    rollups: z.array(z.string()).describe("Rollups that were read instead of the table"),
+    warnings: z.array(z.string()).describe("What may not be meant as it was understood"),
+  })
+  .meta({ id: "ChartMeta" });
 
 export type ChartMeta = z.output<typeof chartMeta>;
 

@@ -12,7 +12,7 @@ export function openApiDocument(tables: {
   version: string;
 }): Document {
   const paths: Record<string, Record<string, Document>> = {};
-  const components: Components = { ErrorA: errorA, ErrorB: errorB };
+  const components: Components = { ManagementError: managementError, ObservabilityError: observabilityError };
   const add = (name: "management" | "observability", table: Record<string, Operation>) => {
     for (const [operationId, operation] of Object.entries(table)) {
       paths[operation.path] ??= {};
@@ -61,7 +61,7 @@ const issues = {
   },
 };
 
-const errorA = {
+const managementError = {
   type: "object",
   properties: {
     status: { type: "integer" },
@@ -73,7 +73,7 @@ const errorA = {
   required: ["status", "requestId", "error", "code"],
 };
 
-const errorB = {
+const observabilityError = {
   type: "object",
   properties: { message: { type: "string" }, error: { type: "string" }, code: codes, issues },
   required: ["message", "error", "code"],
@@ -115,7 +115,7 @@ function operationDocument(
             required: true,
             content: {
               "application/json": {
-                schema: jsonSchema(operation.body, "input", components),
+                schema: named(`${operationId}Request`, jsonSchema(operation.body, "input", components), components),
                 examples: examplesOf(operationId),
               },
             },
@@ -125,7 +125,7 @@ function operationDocument(
       200: {
         description: "Success",
         ...(operation.storedOnly === true ? { headers: tagged } : {}),
-        content: { "application/json": { schema: success(managed, operation, components) } },
+        content: { "application/json": { schema: success(managed, operationId, operation, components) } },
       },
       ...(operation.storedOnly === true ? notModified : {}),
       ...refusals(operation, managed),
@@ -140,7 +140,8 @@ function examplesOf(operationId: string): Document {
 
 /** The errors that any operation of this shape may return, and all others. */
 function refusals(operation: Operation, managed: boolean): Document {
-  const content = { "application/json": { schema: { $ref: `#/components/schemas/${managed ? "ErrorA" : "ErrorB"}` } } };
+  const error = managed ? "ManagementError" : "ObservabilityError";
+  const content = { "application/json": { schema: reference(error) } };
   const statuses: [number | "default", string, boolean][] = [
     [400, "A member of the request is invalid; `issues` lists every problem", operation.body !== undefined],
     [401, "Missing or invalid credentials", true],
@@ -154,8 +155,11 @@ function refusals(operation: Operation, managed: boolean): Document {
   );
 }
 
-function success(managed: boolean, operation: Operation, components: Components): Document {
-  const result = operation.result === undefined ? undefined : jsonSchema(operation.result, "output", components);
+function success(managed: boolean, operationId: string, operation: Operation, components: Components): Document {
+  const result =
+    operation.result === undefined
+      ? undefined
+      : named(`${operationId}Result`, jsonSchema(operation.result, "output", components), components);
   if (!managed) return result ?? {};
   return {
     type: "object",
@@ -191,6 +195,21 @@ function jsonSchema(schema: z.ZodType, io: "input" | "output", components: Compo
   const name = z.globalRegistry.get(schema)?.id;
   if (name === undefined || document.$ref !== undefined) return document;
   components[name] = withoutId(document);
+  return reference(name);
+}
+
+/** Longer schemas are components, so that generated clients have types with names. */
+const inlineLength = 250;
+
+/** The schema, or a reference to a component named after the operation. */
+function named(operationName: string, schema: Document, components: Components): Document {
+  if (JSON.stringify(schema).length <= inlineLength) return schema;
+  const name = `${operationName.charAt(0).toUpperCase()}${operationName.slice(1)}`;
+  components[name] = schema;
+  return reference(name);
+}
+
+function reference(name: string): Document {
   return { $ref: `#/components/schemas/${name}` };
 }
 
