@@ -58,6 +58,10 @@ export const settings = {
     .enum(["debug", "info", "warn", "error", "silent"])
     .default("info")
     .describe("Lowest level that is logged"),
+  logFormat: z
+    .enum(["auto", "json", "pretty"])
+    .default("auto")
+    .describe("`json` logs one object per line, `pretty` lines for people; `auto` is `pretty` on a terminal"),
   bodyLimitBytes: positive.default(1_048_576).describe("Largest request body of the API"),
   rateLimit: positive.default(200_000).describe("Requests per key or token within one rate window"),
   rateWindowSeconds: positive.default(10).describe("Length of the rate window in seconds"),

@@ -8,7 +8,7 @@ import { restoreMetadata } from "./backups/disaster.ts";
 import { BackupTarget, backupLocationOptions } from "./backups/storage/location.ts";
 import { type Config, environmentName, flagName, loadConfig, settings } from "./config.ts";
 import { describeError } from "./lib/errors.ts";
-import { createLogger } from "./lib/logger.ts";
+import { openLogger } from "./lib/logger.ts";
 import { startApp } from "./processes/control-plane.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
@@ -92,7 +92,7 @@ function isOurMistake(error: unknown): boolean {
 }
 
 async function run(config: Config): Promise<void> {
-  const logger = createLogger(config.logLevel);
+  const logger = await openLogger(config.logLevel, config.logFormat);
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => {

@@ -17,6 +17,8 @@ import { HandoffSender } from "../endpoint/handoff/sender.ts";
 import type { ForwardAddress } from "../endpoint/proxy/upstream.ts";
 import { childEnvironment } from "../lib/child-environment.ts";
 import { emptyFolder } from "../lib/files.ts";
+import type { Logger } from "../lib/logger.ts";
+import { relayOutput } from "../lib/relay-output.ts";
 import { type EngineUser, internalUser } from "./chdb/users.ts";
 import { awaitUnlocked } from "./directory-lock.ts";
 import type { DiskUse } from "./disk-quota.ts";
@@ -44,6 +46,10 @@ export type EngineHostOptions = {
   readonly proxy?: { readonly port: number; readonly url: string };
   readonly backupsAllowedPath?: string;
   readonly logLevel?: string;
+  /** Receives the host's log (default: our standard error). */
+  readonly logger?: Logger;
+  /** Added to every line of the host's log, for example its service. */
+  readonly logFields?: Readonly<Record<string, string>>;
   /** How long the engine may take to open the data directory (default 60 s). */
   readonly readyTimeoutMs?: number;
   /**
@@ -110,6 +116,8 @@ export async function spawnEngineHost(options: EngineHostOptions): Promise<Engin
     child.once("error", () => resolve({ code: -1, signal: null, reason, statements: [] }));
   });
   const tail = stderrTail(child);
+  if (options.logger === undefined) child.stderr?.on("data", (chunk: Buffer) => void process.stderr.write(chunk));
+  else relayOutput(child.stderr, options.logger, options.logFields ?? {});
   const key = randomBytes(keyBytes).toString("hex");
   // Not in the arguments, which every process of the machine can read. A failed send ends the host.
   const users = options.users ?? [{ name: "default", readonly: false }];
@@ -235,12 +243,11 @@ function argumentsOf(options: EngineHostOptions, ports: Ports): string[] {
   return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]));
 }
 
-/** The end of stderr, which is also forwarded to our own stderr. */
+/** The end of stderr. */
 function stderrTail(child: ChildProcess): () => string {
   let text = "";
   child.stderr?.on("data", (chunk: Buffer) => {
     text = (text + chunk.toString()).slice(-stderrTailBytes);
-    process.stderr.write(chunk);
   });
   return () => text;
 }

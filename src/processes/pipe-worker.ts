@@ -39,7 +39,7 @@ process.on("message", (message: ToWorker, handle: unknown) => {
     runJob(job, network, () => connectorOf(job.sourceKind), link.calls, { tell, gauges }, stopping.signal)
       .then((status) => finish(status))
       .catch((error: unknown) => {
-        process.stderr.write(`pipe worker ${message.job.pipeId}: ${error instanceof Error ? error.stack : error}\n`);
+        process.stderr.write(`the pipe worker cannot go on: ${error instanceof Error ? error.stack : error}\n`);
         process.exit(1);
       });
   }

@@ -79,7 +79,8 @@ export function openServices(options: ServicesOptions): Services {
   return { ...given, acquireAny: engineLeases(services, access, runtime), close: () => reconciler.close() };
 }
 
-function embeddedRuntime({ config, dataDir, stores, proxy, backupPathOf }: ServicesOptions, disks: ServiceDisks) {
+function embeddedRuntime(options: ServicesOptions, disks: ServiceDisks) {
+  const { config, dataDir, stores, proxy, backupPathOf, logger } = options;
   return new EmbeddedRuntime({
     dataDir,
     maxQueries: config.engineSessions,
@@ -89,5 +90,6 @@ function embeddedRuntime({ config, dataDir, stores, proxy, backupPathOf }: Servi
       (await stores.services.listUsers(serviceId)).map((user) => ({ name: user.name, readonly: user.readonly })),
     backupPathOf,
     disks,
+    logger,
   });
 }

@@ -179,13 +179,16 @@ export class ServicesReconciler {
 
   async #died(row: Service, reason: string): Promise<void> {
     const death = this.#tasks.died(row.id, reason);
-    this.#options.logger.warn({ serviceId: row.id, deaths: death.count, reason }, "engine died");
+    this.#options.logger.warn({ serviceId: row.id, service: row.name, deaths: death.count, reason }, "engine died");
     await this.#setState(row, death.gaveUp ? "failed" : "degraded", death.message);
   }
 
   async #setState(row: Service, state: ServiceState, message: string | null): Promise<void> {
     await this.#options.services.setState(row.id, state, message);
-    this.#options.logger.info({ serviceId: row.id, state, ...(message === null ? {} : { message }) }, "service state");
+    this.#options.logger.info(
+      { serviceId: row.id, service: row.name, state, ...(message === null ? {} : { message }) },
+      "service state",
+    );
     this.#options.access.notify();
   }
 }

@@ -8,6 +8,7 @@ import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import { AppError, publicMessage } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { recordProcess } from "../../lib/process.ts";
+import { relayOutput } from "../../lib/relay-output.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { Ledger } from "../../store/ledger.ts";
@@ -52,6 +53,7 @@ export class Replica {
     this.#parts = parts;
     this.#forms = new StoredForms(kindOf(parts.job.sourceKind).durable);
     this.#child = startWorkerProcess({ ...parts.process, config: parts.job.config });
+    relayOutput(this.#child.stderr, parts.logger, {});
     if (this.#child.pid !== undefined) recordProcess(parts.pidFile, this.#child.pid);
     this.exited = new Promise((resolve) => {
       const over = (how: string) => {

@@ -205,7 +205,7 @@ export class PipesSupervisor {
         cacheDir: this.#cacheDir(pipe.id),
         launcherCacheDir: join(this.#options.dataDir, "cache", "launcher"),
       },
-      logger: this.#options.logger,
+      logger: this.#options.logger.child({ pipeId: pipe.id, pipe: pipe.name }),
       changed: this.#options.poke,
     };
   }
@@ -216,7 +216,7 @@ export class PipesSupervisor {
     await this.#end(pipe.id);
     const reason = `the worker ended unexpectedly (${dead?.how})`;
     const death = this.#tasks.died(pipe.id, reason);
-    this.#options.logger.warn({ pipeId: pipe.id, deaths: death.count, reason }, "pipe worker died");
+    this.#options.logger.warn({ pipeId: pipe.id, pipe: pipe.name, deaths: death.count, reason }, "pipe worker died");
     await this.#setState(pipe, death.gaveUp ? "InternalError" : "Degraded", death.message);
   }
 
@@ -297,6 +297,9 @@ export class PipesSupervisor {
     if (now === undefined) return;
     if (now.state === state && now.lastError === reason && now.observedGeneration === pipe.generation) return;
     await this.#options.pipes.setState(pipe.id, state, reason, pipe.generation);
-    this.#options.logger.info({ pipeId: pipe.id, state, ...(reason === null ? {} : { reason }) }, "pipe state");
+    this.#options.logger.info(
+      { pipeId: pipe.id, pipe: pipe.name, state, ...(reason === null ? {} : { reason }) },
+      "pipe state",
+    );
   }
 }

@@ -22,14 +22,14 @@ export type WorkerProcessOptions = {
   readonly launcherCacheDir: string;
 };
 
-/** The process has a channel, and inherits our standard error. */
+/** The process has a channel, and its standard error is a pipe that the caller reads. */
 export function startWorkerProcess({ name, config, cacheDir, launcherCacheDir }: WorkerProcessOptions): ChildProcess {
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 });
   const aws = usesOwnCredentials(config) ? "credentials" : "region";
   const { environment, reads } = childEnvironment({ home: join(cacheDir, "home"), compileCacheDir: cacheDir, aws });
   const rules = pipeWorkerRules({ folders: [cacheDir], read: reads });
   return spawnConfined(process.execPath, [workerFile], rules, {
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
     environment,
     launcherCacheDir,
     group: { name: `pipe-${name}`, tasks: maxTasks },

@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 import { ReadyLauncher } from "../../confinement/ready-launcher.ts";
 import { type EngineUser, readerUser } from "../../engine/chdb/users.ts";
 import { type Exit, spawnEngineHost } from "../../engine/spawn.ts";
+import type { Logger } from "../../lib/logger.ts";
 import { endRecorded, recordProcess } from "../../lib/process.ts";
 import type { EgressProxy } from "../../outgoing/proxy.ts";
 import type { Service } from "../../store/services.ts";
@@ -33,6 +34,7 @@ export type EmbeddedOptions = {
   readonly usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
   /** The disk use of services. */
   readonly disks: ServiceDisks;
+  readonly logger: Logger;
 };
 
 export class EmbeddedRuntime implements ServiceRuntime {
@@ -43,6 +45,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
   readonly #usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
   readonly #backupPathOf: (serviceId: string) => string;
   readonly #disks: ServiceDisks;
+  readonly #logger: Logger;
   readonly #readyLauncher = new ReadyLauncher();
 
   constructor(options: EmbeddedOptions) {
@@ -53,6 +56,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
     this.#usersOf = options.usersOf;
     this.#backupPathOf = options.backupPathOf;
     this.#disks = options.disks;
+    this.#logger = options.logger;
   }
 
   async start(service: Service): Promise<RunningEngine> {
@@ -76,6 +80,8 @@ export class EmbeddedRuntime implements ServiceRuntime {
       compileCacheDir: join(home, "cache"),
       launcherCacheDir: join(this.#dataDir, "cache", "launcher"),
       readyLauncher: this.#readyLauncher,
+      logger: this.#logger,
+      logFields: { serviceId: service.id, service: service.name },
       onSpawn: (pid: number) => recordProcess(pidFile, pid),
     });
     return {
