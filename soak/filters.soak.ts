@@ -123,7 +123,7 @@ function check(kind: Kind, text: string): boolean {
             schema,
             params,
             zone: "UTC",
-            implicit: [resolveField([{ kind: "dotted", text: "Body" }], { text: "Body", at: 0 }, schema, params)],
+            implicit: () => [resolveField([{ kind: "dotted", text: "Body" }], { text: "Body", at: 0 }, schema, params)],
           })?.sql;
     const foreign = foreignText(sql ?? "", schema, kind === "expression" ? sqlWords : new Set());
     if (foreign.length > 0) throw new Error(`${JSON.stringify(text)} put ${foreign.join(" ")} into ${sql}`);

@@ -20,7 +20,6 @@ import { maxRows } from "./answer/rows.ts";
 import { type AnswerRequest, mostGroups, shape } from "./answer/shape.ts";
 import { allOf, batchesOf, mayStream, type RemainingRows, streamed } from "./answer/streaming.ts";
 import { isTooLong, tooLong } from "./columns/budget.ts";
-import { readsAny } from "./columns/volatile.ts";
 import { at, badRequest, engineError } from "./errors.ts";
 import { parseFormula } from "./formula.ts";
 import { TokenGate } from "./gate.ts";
@@ -294,11 +293,11 @@ export class Charts {
     const warnings: readonly string[] = [];
     const rolledUp = read.metric === undefined ? await planRollup(input, await this.#rollups(read, signal)) : undefined;
     const planned = rolledUp ?? (await planners[read.metric ?? "events"](input));
-    const volatile = planned.volatile || readsAny(planned.sql, input.schema.volatile);
+    const volatile = planned.volatile || input.schema.volatile.some((name) => planned.params.columns.has(name));
     const plan = { ...planned, volatile };
     if (isTooLong(plan)) throw new AppError("BAD_REQUEST", tooLong);
     // The columns of a rollup are others.
-    const cache = plan.rollup === undefined ? blockCache(plan.sql, input.schema, blockCacheBytes) : {};
+    const cache = plan.rollup === undefined ? blockCache(plan.params.columns, input.schema, blockCacheBytes) : {};
     const settings = { ...this.#settings(), ...cache };
     const options = { params: plan.params.values(), settings, headers: readOnly, signal };
     try {

@@ -3,7 +3,7 @@ import { identifier } from "../../clickhouse/sql.ts";
 import { type ColumnType, parseType } from "../../clickhouse/types.ts";
 import { type FieldStep, FilterError } from "../filter/syntax.ts";
 import type { Params } from "./params.ts";
-import { splitColumn, type TableSchema, unknownColumn } from "./schema.ts";
+import { isIndexed, splitColumn, type TableSchema, unknownColumn } from "./schema.ts";
 
 export type Operand = {
   /** An expression over the table's columns, or over the innermost lambda variable of `arrays`. */
@@ -35,6 +35,7 @@ export function resolveField(
   const found = splitColumn(schema, first.text);
   if (!found) throw unknownColumn(schema, first.text, span.at);
   const { column, rest } = found;
+  params.reads(column.name);
   const path: FieldStep[] = rest === undefined ? others : [{ kind: "dotted", text: rest }, ...others];
   const operand: Operand = {
     sql: identifier(column.name),
@@ -79,9 +80,7 @@ function mapValue(operand: Operand, step: FieldStep, { span, schema, params }: C
     throw new FilterError(`${span.text}: the keys of this map are numbers`, span.at);
   }
   const bound = params.bind(key, keyType.family === "integer" ? "Int64" : "String");
-  const indexed = schema.indexExpressions.some((expression) =>
-    expression.includes(`mapKeys(${operand.sql.slice(1, -1)})`),
-  );
+  const indexed = isIndexed(schema, "mapKeys", operand.sql);
   return {
     ...operand,
     sql: `${operand.sql}[${bound}]`,

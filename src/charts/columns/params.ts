@@ -1,4 +1,4 @@
-/** Values that callers send and queries bind. */
+/** Values that callers send and queries bind, and the columns that queries read. */
 import { Budget } from "./budget.ts";
 
 /**
@@ -10,6 +10,9 @@ export class Params {
   readonly budget = new Budget();
   readonly #names = new Map<string, string>();
   readonly #values: Record<string, string> = {};
+  /** Names of all columns that the query reads. */
+  readonly columns = new Set<string>();
+  readonly #observers: Set<string>[] = [];
 
   /** Binds a value and returns the placeholder to put into the SQL. Equal values share one parameter. */
   bind(value: string, type: string): string {
@@ -22,6 +25,23 @@ export class Params {
       this.budget.note(Buffer.byteLength(value));
     }
     return `{${name}:${type}}`;
+  }
+
+  /** Notes that the query reads a column. */
+  reads(column: string): void {
+    this.columns.add(column);
+    for (const observer of this.#observers) observer.add(column);
+  }
+
+  /** The result of `write`, and the columns that it notes. */
+  observe<T>(write: () => T): { readonly result: T; readonly columns: ReadonlySet<string> } {
+    const columns = new Set<string>();
+    this.#observers.push(columns);
+    try {
+      return { result: write(), columns };
+    } finally {
+      this.#observers.pop();
+    }
   }
 
   /** The values in the engine's escaped text form, by parameter name. */

@@ -1,5 +1,5 @@
 /** The columns of one table, and how a name given by a caller is found among them. */
-import { tokenize } from "../../clickhouse/lexer.ts";
+import { isPunctuation, type Token, tokenize } from "../../clickhouse/lexer.ts";
 import { type ColumnType, parseType } from "../../clickhouse/types.ts";
 import { memoize } from "../../lib/memoize.ts";
 import { nearMatches } from "../../lib/near-matches.ts";
@@ -13,12 +13,16 @@ export type Column = {
   readonly madeOf?: string | undefined;
 };
 
+/** Functions whose values a filter looks up in skip indexes. */
+const indexedFunctions = ["lower", "mapKeys"] as const;
+type IndexedFunction = (typeof indexedFunctions)[number];
+
 export type TableSchema = {
   readonly database: string;
   readonly table: string;
   readonly columns: ReadonlyMap<string, Column>;
-  /** Expressions of skip indexes, as the engine prints them. */
-  readonly indexExpressions: readonly string[];
+  /** What skip indexes hold of calls: the arguments by function, in the form of `argumentForm`. */
+  readonly indexedCalls: ReadonlyMap<IndexedFunction, ReadonlySet<string>>;
   /** Columns that occur in the sorting key or in a skip index: a condition on one of them may prune. */
   readonly indexed: readonly string[];
   /** Columns whose values may change although no row does. */
@@ -37,10 +41,39 @@ export function tableSchema(
     database,
     table,
     columns: new Map(columns.map(({ name, type, madeOf }) => [name, { name, type: parseType(type), madeOf }])),
-    indexExpressions,
+    indexedCalls: new Map(indexedFunctions.map((name) => [name, argumentsOf(name, indexExpressions)])),
     indexed: columns.map(({ name }) => name).filter((name) => words.has(name)),
     volatile: volatileColumns(columns),
   };
+}
+
+/** Whether a skip index holds this function of the expression. */
+export function isIndexed(schema: TableSchema, name: IndexedFunction, sql: string): boolean {
+  const known = schema.indexedCalls.get(name);
+  return known !== undefined && known.size > 0 && known.has(argumentForm(tokenize(sql)));
+}
+
+/** The arguments of every call of the function in the expressions. */
+function argumentsOf(name: IndexedFunction, expressions: readonly string[]): Set<string> {
+  const found = new Set<string>();
+  for (const tokens of expressions.map(tokenize)) {
+    for (const [i, token] of tokens.entries()) {
+      if (token.kind !== "word" || token.text !== name || !isPunctuation(tokens[i + 1], "(")) continue;
+      let end = i + 2;
+      for (let depth = 1; end < tokens.length; end += 1) {
+        if (isPunctuation(tokens[end], "(")) depth += 1;
+        if (isPunctuation(tokens[end], ")")) depth -= 1;
+        if (depth === 0) break;
+      }
+      found.add(argumentForm(tokens.slice(i + 2, end)));
+    }
+  }
+  return found;
+}
+
+/** The same for all spellings of an expression: quoted names, and spaces between its parts. */
+function argumentForm(tokens: readonly Token[]): string {
+  return tokens.map(({ kind, value }) => JSON.stringify([kind === "quotedIdentifier" ? "word" : kind, value])).join();
 }
 
 /** No column with a longer name is found: a name is looked up once for each of its dots. */

@@ -17,11 +17,6 @@ export function volatileColumns(columns: readonly Made[]): string[] {
   return [...found];
 }
 
-/** Whether a statement names any of the columns. */
-export function readsAny(sql: string, names: readonly string[]): boolean {
-  return names.length > 0 && tokenize(sql).some(({ value }) => names.includes(value));
-}
-
 function dependsOnMore(expression: string, volatile: ReadonlySet<string>): boolean {
   const tokens = tokenize(expression);
   return tokens.some((token, i) => {

@@ -1,6 +1,6 @@
 /** From the tree of a filter to one SQL condition over the columns of a table. Two-valued: NULL counts as no match. */
 import { type Operand, resolveField } from "../columns/operand.ts";
-import type { TableSchema } from "../columns/schema.ts";
+import { isIndexed, type TableSchema } from "../columns/schema.ts";
 import { checkBareWord, refuseSql, type Warn } from "./doubtful.ts";
 import { type Condition, compilePredicate, matches, type PredicateContext } from "./predicates.ts";
 import { FilterError, type FilterNode, literalText, type ValuePredicate } from "./syntax.ts";
@@ -9,7 +9,7 @@ import { holdsWords } from "./words.ts";
 export type FilterContext = PredicateContext & {
   readonly schema: TableSchema;
   /** The source's implicit text: bare words are searched in these expressions, which must be text. */
-  readonly implicit: readonly Operand[];
+  readonly implicit: () => readonly Operand[];
   /** Told of words that may not be meant as words. */
   readonly warn?: Warn;
 };
@@ -63,14 +63,15 @@ function compile(node: FilterNode, context: FilterContext): Condition {
 }
 
 function implicitTest(test: ValuePredicate, context: FilterContext): Condition {
-  if (context.implicit.length === 0) {
+  const implicit = context.implicit();
+  if (implicit.length === 0) {
     throw new FilterError(
       "a bare word needs the source's implicitColumnExpression; set it, or write field:word",
       test.at,
     );
   }
   const words = wordsOf(test);
-  const items = context.implicit.map((operand): Condition => {
+  const items = implicit.map((operand): Condition => {
     const sql = operand.type.family === "text" ? operand.sql : `toString(${operand.sql})`;
     const searches = words + searchesOfWhole;
     context.params.budget.spend(partsPerTest * searches, (Buffer.byteLength(sql) + wordBytes) * searches, test.at);
@@ -98,10 +99,7 @@ function wordsOf(test: ValuePredicate): number {
 function searchText(sql: string, test: ValuePredicate, { params, schema }: FilterContext): string {
   const plain = plainOf(test);
   if (plain === undefined) return matches(sql, test.kind === "word" ? test.parts : [], params);
-  const indexed = schema.indexExpressions.some((expression) =>
-    expression.includes(`lower(${sql.replaceAll("`", "")})`),
-  );
-  return holdsWords({ sql, indexed }, plain, params);
+  return holdsWords({ sql, indexed: isIndexed(schema, "lower", sql) }, plain, params);
 }
 
 function grouped(condition: Condition): Condition {

@@ -33,7 +33,7 @@ const examples = (kind: string): [string, string][] =>
 function compile(filter: string): unknown {
   const params = new Params();
   const implicit = [resolveField([{ kind: "dotted", text: "Body" }], { text: "Body", at: 0 }, schema, params)];
-  return compileFilter(parseFilter(filter), { schema, params, zone: "UTC", implicit });
+  return compileFilter(parseFilter(filter), { schema, params, zone: "UTC", implicit: () => implicit });
 }
 
 test.each(examples("filter"))("%s", (filter) => {

@@ -20,7 +20,7 @@ function judge(filter: string): string[] | number {
   const params = new Params();
   const implicit = [resolveField([{ kind: "dotted", text: "Body" }], { text: "Body", at: 0 }, schema, params)];
   try {
-    compileFilter(parseFilter(filter, warn), { schema, params, zone: "UTC", implicit, warn });
+    compileFilter(parseFilter(filter, warn), { schema, params, zone: "UTC", implicit: () => implicit, warn });
   } catch (error) {
     if (error instanceof FilterError) return error.position;
     throw error;

@@ -91,7 +91,7 @@ afterAll(() => engine[Symbol.asyncDispose]());
 async function select(filter: string): Promise<number[]> {
   const params = new Params();
   const implicit = [resolveField([{ kind: "dotted", text: "Body" }], { text: "Body", at: 0 }, schema, params)];
-  const condition = compileFilter(parseFilter(filter), { schema, params, zone: "UTC", implicit });
+  const condition = compileFilter(parseFilter(filter), { schema, params, zone: "UTC", implicit: () => implicit });
   if (condition === undefined) return rows.map(({ id }) => id);
   const flag = condition.nullable ? `ifNull(${condition.sql}, false)` : condition.sql;
   const sql = `SELECT (SELECT groupArray(id) FROM f.rows WHERE ${condition.sql}) AS a,

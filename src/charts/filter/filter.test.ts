@@ -28,7 +28,7 @@ const schema = tableSchema("d", "t", [
 function compile(filter: string): { sql: string; values: Readonly<Record<string, string>> } {
   const params = new Params();
   const implicit = [resolveField([{ kind: "dotted", text: "Body" }], { text: "Body", at: 0 }, schema, params)];
-  const condition = compileFilter(parseFilter(filter), { schema, params, zone: "UTC", implicit });
+  const condition = compileFilter(parseFilter(filter), { schema, params, zone: "UTC", implicit: () => implicit });
   return { sql: condition?.sql ?? "", values: params.values() };
 }
 

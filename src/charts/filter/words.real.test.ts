@@ -35,7 +35,7 @@ async function fill(rows: readonly object[]): Promise<void> {
 async function select(filter: string, column: string): Promise<string[]> {
   const params = new Params();
   const implicit = [resolveField([{ kind: "dotted", text: "Body" }], { text: "Body", at: 0 }, schema, params)];
-  const condition = compileFilter(parseFilter(filter), { schema, params, zone: "UTC", implicit });
+  const condition = compileFilter(parseFilter(filter), { schema, params, zone: "UTC", implicit: () => implicit });
   const sql = `SELECT toString(${column}) AS x FROM w.t WHERE ${condition?.sql ?? "true"} ORDER BY x`;
   return (await engine.client.rows<{ x: string }>(sql, { params: params.values() })).map(({ x }) => x);
 }

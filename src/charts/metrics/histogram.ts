@@ -19,6 +19,7 @@ export async function planHistogram(input: PlanInput): Promise<QueryPlan> {
     }
   }
   const points = await readPoints(input);
+  for (const column of ["ExplicitBounds", "BucketCounts"]) points.params.reads(column);
   const keys = keysOf(points);
   const name = (letter: string) => `${points.prefix}${letter}`;
   const { flags } = points;

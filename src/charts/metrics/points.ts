@@ -6,9 +6,10 @@ import { Params } from "../columns/params.ts";
 import { at, badRequest } from "../errors.ts";
 import { emitExpression } from "../expression/emit.ts";
 import { numeric } from "../plan/aggregate.ts";
-import { conditionsOf, groupExpressions, type TypedExpression, withTypes } from "../plan/conditions.ts";
+import { conditionsOf, groupExpressions } from "../plan/conditions.ts";
 import { alias } from "../plan/events.ts";
-import type { PlanInput } from "../plan/plan.ts";
+import { ExpressionTypes, type Typed, type TypedExpression } from "../plan/expression-types.ts";
+import type { PlanInput, Series } from "../plan/plan.ts";
 import { inRange, instant, rowTime } from "../plan/row-time.ts";
 
 /** Columns that tell the series of a metric apart, as far as the table has them. */
@@ -52,7 +53,11 @@ export type Points = {
 export async function readPoints(input: PlanInput): Promise<Points> {
   const params = new Params();
   const { schema, buckets, series } = input;
-  const has = (column: string) => schema.columns.has(column);
+  const has = (column: string) => {
+    const known = schema.columns.has(column);
+    if (known) params.reads(column);
+    return known;
+  };
   if (!has("MetricName")) throw badRequest("source.metricTables", `${schema.table} has no column MetricName`);
   const conditions = await conditionsOf(input, params);
   const names = series.map(({ item, index }) => metricName(item, `series.${index}.metricName`));
@@ -64,10 +69,13 @@ export async function readPoints(input: PlanInput): Promise<Points> {
     const named = `MetricName = ${params.bind(name, "String")}`;
     return conditions[i]?.sql === undefined ? `(${named})` : `(${named} AND ${conditions[i]?.sql})`;
   });
-  const values: string[] = [];
-  for (const { item, index } of series) values.push(await pointValue(item, index, input, params));
-  const groups = await groupExpressions(input, params);
-  const time = await rowTime(input, params, "TimeUnix");
+  const types = new ExpressionTypes();
+  const written: Typed<string>[] = [];
+  for (const { item, index } of series) written.push(await pointValue({ item, index }, input, params, types));
+  const writtenGroups = await groupExpressions(input, params, types);
+  const writtenTime = rowTime(input, params, types, "TimeUnix");
+  await types.ask(input, params);
+  const [values, groups, time] = [written.map((value) => value()), writtenGroups(), writtenTime()];
   const fromSql = (ms: number) => instant(ms, params);
   const fromMs = buckets.startOf(buckets.first);
   const untilMs = buckets.startOf(buckets.last + 1);
@@ -98,14 +106,22 @@ function metricName(item: SeriesItem, path: string): string {
 }
 
 /** The value of a point: `field` where the metric is named besides, else the column Value. */
-async function pointValue(item: SeriesItem, index: number, input: PlanInput, params: Params): Promise<string> {
+async function pointValue(
+  { item, index }: Series,
+  input: PlanInput,
+  params: Params,
+  types: ExpressionTypes,
+): Promise<Typed<string>> {
   const text = item.metricName !== undefined && item.field !== undefined && item.field !== "" ? item.field : undefined;
-  if (text === undefined || !input.schema.columns.has("Value")) return identifier("Value");
+  if (text === undefined || !input.schema.columns.has("Value")) {
+    params.reads("Value");
+    return () => identifier("Value");
+  }
   const path = `series.${index}.field`;
   await yieldWhenLong();
   const emitted = at(path, () => emitExpression(text, input.schema, params));
-  const [typed] = await withTypes([emitted], input, params);
-  return numeric(typed as TypedExpression, path).sql;
+  const typed = types.expect([emitted]);
+  return () => numeric(typed()[0] as TypedExpression, path).sql;
 }
 
 /** Our names for the bucket and the groups: `k0`, `k1`, ... */

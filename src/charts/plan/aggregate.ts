@@ -3,7 +3,8 @@ import type { SeriesItem } from "../../api/charts.ts";
 import { type ColumnType, isNumeric } from "../../clickhouse/types.ts";
 import { badRequest } from "../errors.ts";
 import type { CellKind } from "./cells.ts";
-import type { ConditionOf, TypedExpression } from "./conditions.ts";
+import type { ConditionOf } from "./conditions.ts";
+import type { TypedExpression } from "./expression-types.ts";
 import type { Series } from "./plan.ts";
 import { quantileSql, weightedQuantileSql } from "./quantile.ts";
 

@@ -10,9 +10,8 @@ import { emitExpression, emitExpressions } from "../expression/emit.ts";
 import { compileFilter, maxImplicitColumns } from "../filter/compile.ts";
 import { parseFilter } from "../filter/parser.ts";
 import { FilterError } from "../filter/syntax.ts";
+import type { ExpressionTypes, Typed, TypedExpression } from "./expression-types.ts";
 import type { PlanInput, Series } from "./plan.ts";
-
-export type TypedExpression = { readonly sql: string; readonly type: ColumnType; readonly volatile: boolean };
 
 export type ConditionOf = {
   /** For WHERE: as written, so that indexes can be used. Undefined when every row is meant. */
@@ -20,6 +19,8 @@ export type ConditionOf = {
   /** For aggregates: 1 or 0, never NULL. */
   readonly flag: string;
   readonly volatile: boolean;
+  /** The columns that it reads. */
+  readonly columns: ReadonlySet<string>;
 };
 
 /** The condition of each series. A long text is a turn of its own. */
@@ -28,18 +29,23 @@ export async function conditionsOf(
   params: Params,
 ): Promise<ConditionOf[]> {
   const conditions: ConditionOf[] = [];
+  const { source, schema } = input;
+  const text = source.implicitColumnExpression ?? source.bodyExpression;
+  // Written only for a filter that has a bare word: until then its columns are not read.
+  const implicit = () => implicitText(text, schema, params);
   for (const series of input.series) {
     await yieldWhenLong();
-    conditions.push(conditionOf(series, input, params));
+    const { result, columns } = params.observe(() => conditionOf(series, { ...input, implicit }, params));
+    conditions.push({ ...result, columns });
   }
   return conditions;
 }
 
 function conditionOf(
   series: Series,
-  input: Pick<PlanInput, "source" | "schema" | "buckets" | "warn">,
+  input: Pick<PlanInput, "schema" | "buckets" | "warn"> & { readonly implicit: () => readonly Operand[] },
   params: Params,
-): ConditionOf {
+): Omit<ConditionOf, "columns"> {
   const { item, index } = series;
   const path = `series.${index}.where`;
   const all = { sql: undefined, flag: "1", volatile: false };
@@ -49,8 +55,7 @@ function conditionOf(
     const sql = `(${emitted.sql})`;
     return { sql, flag: `ifNull(${sql} != 0, false)`, volatile: emitted.volatile };
   }
-  const { schema, source, buckets } = input;
-  const implicit = implicitText(source.implicitColumnExpression ?? source.bodyExpression, schema, params);
+  const { schema, buckets, implicit } = input;
   const condition = at(path, () => {
     const warn = (message: string, position: number) => input.warn(path, `${message} (at position ${position})`);
     return compileFilter(parseFilter(item.where, warn), { schema, params, zone: buckets.zone, implicit, warn });
@@ -74,8 +79,12 @@ function implicitText(text: string | undefined, schema: TableSchema, params: Par
   }));
 }
 
-/** The group expressions of the request, the same for all series. */
-export async function groupExpressions(input: PlanInput, params: Params): Promise<TypedExpression[]> {
+/** Writes the group expressions of the request, the same for all series. */
+export async function groupExpressions(
+  input: PlanInput,
+  params: Params,
+  types: ExpressionTypes,
+): Promise<Typed<TypedExpression[]>> {
   const { schema } = input;
   const texts = input.series[0]?.item.groupBy ?? [];
   const emitted: { sql: string; type: ColumnType | undefined; volatile: boolean }[] = [];
@@ -83,12 +92,13 @@ export async function groupExpressions(input: PlanInput, params: Params): Promis
     await yieldWhenLong();
     emitted.push(at(`series.0.groupBy.${i}`, () => groupExpression(text, schema, params)));
   }
-  const typed = await withTypes(emitted, input, params);
-  return typed.map((expression, i) => {
-    const { family } = expression.type;
-    if (family === "aggregate") throw badRequest(`series.0.groupBy.${i}`, "an aggregate state cannot be grouped by");
-    return groupable(expression);
-  });
+  const typed = types.expect(emitted);
+  return () =>
+    typed().map((expression, i) => {
+      const { family } = expression.type;
+      if (family === "aggregate") throw badRequest(`series.0.groupBy.${i}`, "an aggregate state cannot be grouped by");
+      return groupable(expression);
+    });
 }
 
 /** The value as the answer says it, so that groups are told apart and sorted by what the caller sees. */
@@ -122,18 +132,6 @@ function groupExpression(text: string, schema: TableSchema, params: Params) {
       throw error;
     }
   }
-}
-
-/** Completes expressions with the types that only the engine knows. */
-export async function withTypes(
-  expressions: readonly { sql: string; type?: ColumnType | undefined; volatile: boolean }[],
-  input: Pick<PlanInput, "typesOf">,
-  params: Params,
-): Promise<TypedExpression[]> {
-  const untyped = expressions.filter((expression) => expression.type === undefined).map(({ sql }) => sql);
-  const types = untyped.length === 0 ? [] : await input.typesOf(untyped, params);
-  let next = 0;
-  return expressions.map(({ sql, type, volatile }) => ({ sql, volatile, type: type ?? (types[next++] as ColumnType) }));
 }
 
 /** Which of the groups are integers, for `RowDecoding`. */

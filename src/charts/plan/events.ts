@@ -2,7 +2,7 @@
  * The query for series over rows: logs, spans and any table. All series of one source are one pass: each is an
  * aggregate with its own condition, and the conditions together stand in WHERE, so that indexes prune.
  */
-import { identifier, tableName } from "../../clickhouse/sql.ts";
+import { tableName } from "../../clickhouse/sql.ts";
 import { yieldWhenLong } from "../../lib/yield.ts";
 import { Params } from "../columns/params.ts";
 import type { TableSchema } from "../columns/schema.ts";
@@ -11,14 +11,8 @@ import { type Emitted, emitExpression } from "../expression/emit.ts";
 import { aggregate, weightOf } from "./aggregate.ts";
 import { bitmaskCountsOf } from "./bitmask-counts.ts";
 import type { CellKind } from "./cells.ts";
-import {
-  type ConditionOf,
-  conditionsOf,
-  groupExpressions,
-  integersOf,
-  type TypedExpression,
-  withTypes,
-} from "./conditions.ts";
+import { type ConditionOf, conditionsOf, groupExpressions, integersOf } from "./conditions.ts";
+import { ExpressionTypes, type Typed, type TypedExpression } from "./expression-types.ts";
 import type { PlanInput, QueryPlan, Series } from "./plan.ts";
 import { ranked } from "./ranked.ts";
 import { inRange, rowTime } from "./row-time.ts";
@@ -28,11 +22,8 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   const params = new Params();
   const { schema, series, range, buckets } = input;
   const conditions = await conditionsOf(input, params);
-  const fields = await fieldsOf(input, params);
-  const groups = await groupExpressions(input, params);
-  const time = await rowTime(input, params);
+  const { fields, groups, time, weight } = await partsOf(input, params);
   const shared = new Set(conditions.map(({ sql }) => sql)).size === 1;
-  const weight = await weightOfRows(input, params);
   const aggregates = series.map((one, i) => {
     const condition = shared ? undefined : conditions[i];
     return aggregate(one, {
@@ -90,6 +81,17 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
   };
 }
 
+/** The expressions of the query, with their types. */
+async function partsOf(input: PlanInput, params: Params) {
+  const types = new ExpressionTypes();
+  const fields = await fieldsOf(input, params, types);
+  const groups = await groupExpressions(input, params, types);
+  const time = rowTime(input, params, types);
+  const weight = weightOfRows(input, params, types);
+  await types.ask(input, params);
+  return { fields: fields(), groups: groups(), time: time(), weight: weight() };
+}
+
 /**
  * Where the conditions of the series stand. In WHERE when an index may prune by them, or when rows that meet none need
  * not be read further; otherwise (counts alone) each is evaluated once, inside its aggregate, and buckets that met none
@@ -102,7 +104,7 @@ function placeConditions(
   const distinct = [...new Set(conditions.map(({ sql }) => sql))];
   if (distinct.includes(undefined)) return { where: [], dropEmpty: false };
   if (shared) return { where: distinct as string[], dropEmpty: false };
-  const prunes = distinct.every((sql) => schema.indexed.some((name) => sql?.includes(identifier(name))));
+  const prunes = conditions.every(({ columns }) => schema.indexed.some((name) => columns.has(name)));
   if (prunes || readsMore) return { where: [`(${distinct.join(" OR ")})`], dropEmpty: false };
   return { where: [], dropEmpty: true };
 }
@@ -115,19 +117,29 @@ export function alias(columns: ReadonlyMap<string, unknown>): string {
 }
 
 /** The number of rows that each row stands for; undefined for a source without sampling. */
-async function weightOfRows(input: PlanInput, params: Params): Promise<{ sql: string; volatile: boolean } | undefined> {
+function weightOfRows(
+  input: PlanInput,
+  params: Params,
+  types: ExpressionTypes,
+): Typed<{ sql: string; volatile: boolean } | undefined> {
   const text = input.source.sampleRateExpression;
-  if (text === undefined) return undefined;
-  const emitted = at("source.sampleRateExpression", () => emitExpression(text, input.schema, params));
-  const [rate] = await withTypes([emitted], input, params);
-  return { sql: weightOf(rate as TypedExpression), volatile: emitted.volatile };
+  if (text === undefined) return () => undefined;
+  const typed = types.expect([at("source.sampleRateExpression", () => emitExpression(text, input.schema, params))]);
+  return () => {
+    const [rate] = typed();
+    return { sql: weightOf(rate as TypedExpression), volatile: (rate as TypedExpression).volatile };
+  };
 }
 
 function isOfNumbers(series: Series | undefined): boolean {
   return ["sum", "avg", "min", "max", "quantile", "last_value"].includes(series?.item.aggFn ?? "");
 }
 
-async function fieldsOf(input: PlanInput, params: Params): Promise<(TypedExpression | undefined)[]> {
+async function fieldsOf(
+  input: PlanInput,
+  params: Params,
+  types: ExpressionTypes,
+): Promise<Typed<(TypedExpression | undefined)[]>> {
   const texts = input.series.map(({ item, index }) => {
     if (item.aggFn === "count") return undefined;
     if (item.aggFn === "increase") throw badRequest(`series.${index}.aggFn`, "increase needs a metric of type sum");
@@ -147,11 +159,6 @@ async function fieldsOf(input: PlanInput, params: Params): Promise<(TypedExpress
     }
     emitted.push(field);
   }
-  const typed = await withTypes(
-    emitted.filter((one) => one !== undefined),
-    input,
-    params,
-  );
-  let next = 0;
-  return emitted.map((one) => (one === undefined ? undefined : typed[next++]));
+  const typed = emitted.map((one) => (one === undefined ? undefined : types.expect([one])));
+  return () => typed.map((one) => one?.()[0]);
 }

@@ -10,8 +10,9 @@ import { AppError } from "../../lib/errors.ts";
 import { isTooLong } from "../columns/budget.ts";
 import { Params } from "../columns/params.ts";
 import type { TableSchema } from "../columns/schema.ts";
-import { type ConditionOf, conditionsOf, groupExpressions, integersOf, type TypedExpression } from "./conditions.ts";
+import { type ConditionOf, conditionsOf, groupExpressions, integersOf } from "./conditions.ts";
 import { alias } from "./events.ts";
+import { ExpressionTypes, type TypedExpression } from "./expression-types.ts";
 import { granularityMs } from "./granularity.ts";
 import type { PlanInput, QueryPlan, Series } from "./plan.ts";
 import { instant, rowTime } from "./row-time.ts";
@@ -55,17 +56,9 @@ async function planWith(input: PlanInput, table: RollupTable, span: Span): Promi
   if (kept === undefined || aggregated.includes(undefined)) return undefined;
   const params = new Params();
   const over = { ...input, schema: kept };
-  let conditions: ConditionOf[];
-  let groups: TypedExpression[];
-  try {
-    conditions = await conditionsOf(over, params);
-    groups = await groupExpressions(over, params);
-  } catch (error) {
-    // A column that the rollup does not keep; the table itself will tell what is really wrong.
-    if (error instanceof AppError) return undefined;
-    throw error;
-  }
-  const time = await rowTime(input, params);
+  const parts = await partsOf(input, over, params);
+  if (parts === undefined) return undefined;
+  const { conditions, groups, time } = parts;
   const plain = time.coarser.length === 0 && time.finest.type.family !== "date";
   if (!plain || [...conditions, ...groups].some(({ volatile }) => volatile)) return undefined;
   const at = (ms: number) => instant(ms, params);
@@ -98,6 +91,21 @@ async function planWith(input: PlanInput, table: RollupTable, span: Span): Promi
     parts: [fromTable, fromRollup],
     name: `${rollup.databaseName}.${rollup.tableName}`,
   });
+}
+
+/** Undefined for a column that the rollup does not keep; the table itself tells what is really wrong. */
+async function partsOf(input: PlanInput, over: PlanInput, params: Params) {
+  const types = new ExpressionTypes();
+  try {
+    const conditions = await conditionsOf(over, params);
+    const groups = await groupExpressions(over, params, types);
+    const time = rowTime(input, params, types);
+    await types.ask(input, params);
+    return { conditions, groups: groups(), time: time() };
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
 }
 
 type Part = {

@@ -11,7 +11,7 @@ import { emitParsed } from "../expression/emit.ts";
 import { parseExpressions } from "../expression/parser.ts";
 import type { Expression as Parsed } from "../expression/syntax.ts";
 import { dayAt } from "../timezone.ts";
-import { type TypedExpression, withTypes } from "./conditions.ts";
+import type { ExpressionTypes, Typed, TypedExpression } from "./expression-types.ts";
 import type { PlanInput } from "./plan.ts";
 import { sizeOf, truncationOf } from "./truncation.ts";
 
@@ -35,26 +35,34 @@ const endsOfTypes: Readonly<Record<string, number>> = {
   Date: 2 ** 16 * dayMs,
 };
 
-/** The time of a row, from the source's timestampValueExpression. */
-export async function rowTime(input: PlanInput, params: Params, fallback?: string): Promise<RowTime> {
+const timePath = "source.timestampValueExpression";
+
+/** Writes the time of a row, from the source's timestampValueExpression. */
+export function rowTime(input: PlanInput, params: Params, types: ExpressionTypes, fallback?: string): Typed<RowTime> {
   const text = input.source.timestampValueExpression ?? fallback ?? "";
-  const path = "source.timestampValueExpression";
-  const parsed = at(path, () => parseExpressions(text));
-  const emitted = at(path, () => parsed.map((one) => emitParsed(one, input.schema, params)));
-  const typed = await withTypes(emitted, input, params);
+  const parsed = at(timePath, () => parseExpressions(text));
+  const emitted = at(timePath, () => parsed.map((one) => emitParsed(one, input.schema, params)));
+  const typed = types.expect(emitted);
+  return () => finestOf(typed(), parsed, input.schema);
+}
+
+function finestOf(typed: readonly TypedExpression[], parsed: readonly Parsed[], schema: TableSchema): RowTime {
   for (const { type } of typed) {
     if (type.family === "date" || type.family === "dateTime") continue;
-    throw badRequest(path, `must be a Date or DateTime, not ${type.text}; wrap it, as in fromUnixTimestamp64Milli(x)`);
+    throw badRequest(
+      timePath,
+      `must be a Date or DateTime, not ${type.text}; wrap it, as in fromUnixTimestamp64Milli(x)`,
+    );
   }
   const all = typed.map((expression, i) => {
     const node = parsed[i] as Parsed;
-    return { ...expression, node, sizeMs: sizeOf(node, expression.type, input.schema) };
+    return { ...expression, node, sizeMs: sizeOf(node, expression.type, schema) };
   });
   const finest = all.reduce((best, one) => (isFiner(one, best) ? one : best));
   const coarser = all.filter((one) => one !== finest && one.sql !== finest.sql);
-  const row = truncationOf(finest.node, input.schema)?.of;
+  const row = truncationOf(finest.node, schema)?.of;
   const rooms = coarser.flatMap(({ node, ...one }) => {
-    const room = roomOf({ ...one, node }, row, input.schema);
+    const room = roomOf({ ...one, node }, row, schema);
     return room === undefined ? [] : [{ ...one, room }];
   });
   return { finest, coarser: rooms };

@@ -2,16 +2,20 @@
  * The engine's cache of decompressed blocks, for charts: they read the same columns again and again, and reading is
  * mostly decompressing. Filling it costs about a third of a query, so what would push itself out does not use it.
  */
-import { identifier } from "../../clickhouse/sql.ts";
 import type { ColumnType } from "../../clickhouse/types.ts";
 import type { TableSchema } from "../columns/schema.ts";
 
 /**
- * Settings for a query over the table, on an engine with a cache of so many bytes: up to how many rows the engine uses
- * it, once it knows which granules it reads. None for a query that reads a column of unknown width, as text.
+ * Settings for a query that reads these columns of the table, on an engine with a cache of so many bytes: up to how
+ * many rows the engine uses it, once it knows which granules it reads. None for a query that reads a column of unknown
+ * width, as text.
  */
-export function blockCache(sql: string, { columns }: TableSchema, cacheBytes: number): Record<string, number> {
-  const read = [...columns.values()].filter(({ name }) => sql.includes(identifier(name)));
+export function blockCache(
+  names: ReadonlySet<string>,
+  { columns }: TableSchema,
+  cacheBytes: number,
+): Record<string, number> {
+  const read = [...columns.values()].filter(({ name }) => names.has(name));
   const widths = read.map(({ type }) => widthOf(type));
   if (widths.includes(undefined)) return {};
   const rowBytes = widths.reduce<number>((sum, width) => sum + (width as number), 0);
