@@ -1,11 +1,6 @@
 /** What each kind of child may access, and why. Extend a child's access here. */
-import { fileURLToPath } from "node:url";
+import { programFolders } from "../lib/program.ts";
 import type { Rules } from "./rules.ts";
-
-const root = fileURLToPath(new URL("../../", import.meta.url));
-
-/** The program and its packages. These folders hold nothing of the operator. */
-const program = [`${root}src`, `${root}node_modules`, `${root}package.json`];
 
 /** Shared libraries and where the dynamic loader finds them. */
 const libraries = [
@@ -74,7 +69,7 @@ const engineLandlock = 2;
 export const nodeRules: Rules = {
   readWrite: ["/dev/null"],
   withLinks: [],
-  read: [...program, ...libraries, ...certificates, ...timeZones, ...devices, ...machine],
+  read: [...programFolders, ...libraries, ...certificates, ...timeZones, ...devices, ...machine],
   execute: loaders,
   connectPorts: [],
   bindPorts: [],

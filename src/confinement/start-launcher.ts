@@ -1,15 +1,14 @@
 /** Starts the launcher, and sends it the program to execute. */
+
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
-import { fileURLToPath } from "node:url";
+import { processFile } from "../lib/program.ts";
 import { type Launch, launchVariable } from "./launch.ts";
-
-const launcherFile = fileURLToPath(new URL("../processes/launcher.ts", import.meta.url));
 
 /** Starts a process that waits for `sendLaunch`. It ends when this process ends before that. */
 export function startLauncher(stdio: StdioOptions, cacheDir: string | undefined): ChildProcess {
   const streams = Array.isArray(stdio) ? stdio : [stdio, stdio, stdio];
-  return spawn(process.execPath, ["--require", launcherFile, "-"], {
+  return spawn(process.execPath, ["--require", processFile("launcher"), "-"], {
     stdio: [...streams, "pipe"],
     // A session of its own: where the system groups processes by session, each child has one share of the processors.
     detached: true,

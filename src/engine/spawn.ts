@@ -2,12 +2,12 @@
  * Starts a confined engine host and supervises it: it becomes ready or the promise rejects, and no process is left
  * over.
  */
+
 import type { ChildProcess } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import { engineRules } from "../confinement/process-rules.ts";
 import type { ReadyLauncher } from "../confinement/ready-launcher.ts";
@@ -18,6 +18,7 @@ import type { ForwardAddress } from "../endpoint/proxy/upstream.ts";
 import { childEnvironment } from "../lib/child-environment.ts";
 import { emptyFolder } from "../lib/files.ts";
 import type { Logger } from "../lib/logger.ts";
+import { processFile } from "../lib/program.ts";
 import { relayOutput } from "../lib/relay-output.ts";
 import { type EngineUser, internalUser } from "./chdb/users.ts";
 import { awaitUnlocked } from "./directory-lock.ts";
@@ -91,7 +92,6 @@ export type EngineHostProcess = {
   stop(graceMs: number): Promise<void>;
 };
 
-const hostFile = fileURLToPath(new URL("../processes/engine-host.ts", import.meta.url));
 const stderrTailBytes = 8_000;
 const keyBytes = 32;
 /** Above the maximum of the engine's thread pools, and below the limit of the whole machine. */
@@ -163,7 +163,7 @@ function startProcess(options: EngineHostOptions, ports: Ports): ChildProcess {
   });
   return spawnConfined(
     process.execPath,
-    [hostFile, ...argumentsOf(options, ports)],
+    [processFile("engine-host"), ...argumentsOf(options, ports)],
     { ...rules, read: [...rules.read, ...reads] },
     {
       stdio: ["ignore", "ignore", "pipe", "ipc"],

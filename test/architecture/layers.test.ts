@@ -18,8 +18,13 @@ const imports = importsOfAll(files);
 
 /** Programs and threads that a file starts by file name. */
 function startedBy(file: string): string[] {
-  const found = read(file).matchAll(/new URL\("(\.[^"]*\.ts)", import\.meta\.url\)/g);
-  return [...found].map(([, path]) => relative(root, join(root, file, "..", path as string)));
+  const text = read(file);
+  const processes = text.matchAll(/\bprocess(?:File|Url)\("([a-z-]+)"\)/g);
+  const others = text.matchAll(/new URL\("(\.[^"]*\.ts)", import\.meta\.url\)/g);
+  return [
+    ...[...processes].map(([, name]) => `src/processes/${name}.ts`),
+    ...[...others].map(([, path]) => relative(root, join(root, file, "..", path as string))),
+  ];
 }
 
 describe("imports", () => {
@@ -63,7 +68,6 @@ test("what stands beside src imports from it and from the harness, not from one 
   const mayImport: Readonly<Record<string, readonly string[]>> = {
     harness: ["harness", "src"],
     scripts: ["scripts", "src"],
-    demo: ["demo", "src"],
     bench: ["bench", "harness", "src"],
     soak: ["soak", "harness", "src"],
     test: ["test", "harness", "scripts", "src"],
@@ -99,9 +103,7 @@ test("every program and thread stands in src/processes", () => {
 });
 
 test("every file that is started exists", () => {
-  const all = ["src", "harness", "test", "bench", "soak", "demo", "scripts"].flatMap((folder) =>
-    filesBelow(folder, ".ts"),
-  );
+  const all = ["src", "harness", "test", "bench", "soak", "scripts"].flatMap((folder) => filesBelow(folder, ".ts"));
   const known = new Set(all);
   expect(all.flatMap(startedBy).filter((file) => !known.has(file))).toEqual([]);
 });

@@ -1,5 +1,7 @@
 /** The thread that works on whole files. It starts with the first task and ends after some time without one. */
+
 import { Worker } from "node:worker_threads";
+import { processUrl } from "../../lib/program.ts";
 import type { FileFacts, FileTask } from "./file-work.ts";
 
 export type FileAnswer = { id: number; facts?: FileFacts; error?: { message: string; code?: string } };
@@ -44,7 +46,7 @@ export class FileWorker {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL("../../processes/file-worker.ts", import.meta.url));
+    const worker = new Worker(processUrl("file-worker"));
     worker.unref();
     worker.on("message", ({ id, facts, error }: FileAnswer) => {
       const waiting = this.#waiting.get(id);

@@ -2,8 +2,10 @@
  * Threads for answers that are large: reading, joining, filling and writing a million rows takes seconds, in which the
  * control plane would answer nobody. A thread is started with the first such answer and ends a while after the last.
  */
+
 import { Worker } from "node:worker_threads";
 import { AppError, type ErrorCode, type Issue } from "../../lib/errors.ts";
+import { processUrl } from "../../lib/program.ts";
 import type { AnswerTask } from "./answer-work.ts";
 
 export type ThreadAnswer =
@@ -69,7 +71,7 @@ export class AnswerThreads {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL("../../processes/answer-thread.ts", import.meta.url), {
+    const worker = new Worker(processUrl("answer-thread"), {
       resourceLimits: { maxOldGenerationSizeMb: heapMb },
     });
     worker.unref();

@@ -1,8 +1,12 @@
 /** The guides of `docs/`, as pages. */
-import { readdirSync, readFileSync } from "node:fs";
-import { marked } from "marked";
 
-const folder = new URL("../../../docs/", import.meta.url);
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { marked } from "marked";
+import { packageRoot } from "../../lib/program.ts";
+
+const folder = pathToFileURL(join(packageRoot, "docs/"));
 
 export type Guide = { readonly name: string; readonly title: string; readonly text: string };
 

@@ -1,14 +1,13 @@
 /** Starts the confined process of a pipe's worker. */
+
 import type { ChildProcess } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { pipeWorkerRules } from "../../confinement/process-rules.ts";
 import { spawnConfined } from "../../confinement/spawn.ts";
 import { childEnvironment } from "../../lib/child-environment.ts";
 import type { JsonObject } from "../../lib/json.ts";
-
-const workerFile = fileURLToPath(new URL("../../processes/pipe-worker.ts", import.meta.url));
+import { processFile } from "../../lib/program.ts";
 
 /** Several times the threads of Node and its pool. */
 const maxTasks = 256;
@@ -28,7 +27,7 @@ export function startWorkerProcess({ name, config, cacheDir, launcherCacheDir }:
   const aws = usesOwnCredentials(config) ? "credentials" : "region";
   const { environment, reads } = childEnvironment({ home: join(cacheDir, "home"), compileCacheDir: cacheDir, aws });
   const rules = pipeWorkerRules({ folders: [cacheDir], read: reads });
-  return spawnConfined(process.execPath, [workerFile], rules, {
+  return spawnConfined(process.execPath, [processFile("pipe-worker")], rules, {
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     environment,
     launcherCacheDir,
