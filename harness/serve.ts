@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type ApiClient, createApiClient } from "../src/api/client.ts";
-import type { FirstCredentials } from "../src/bootstrap.ts";
+import type { FirstCredentials } from "../src/api/first-credentials.ts";
 
 export type Served = AsyncDisposable & {
   readonly dataDir: string;

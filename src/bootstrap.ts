@@ -3,17 +3,9 @@
  * be lost: the next start issues new credentials to the owner of the data directory.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import type { FirstCredentials } from "./api/first-credentials.ts";
 import type { CredentialStore } from "./store/credentials.ts";
 import type { OrganizationStore } from "./store/organizations.ts";
-
-export type FirstCredentials = {
-  readonly baseUrl: string;
-  readonly observabilityBaseUrl: string;
-  readonly organizationId: string;
-  readonly keyId: string;
-  readonly keySecret: string;
-  readonly accessToken: string;
-};
 
 type Issued = Omit<FirstCredentials, "baseUrl" | "observabilityBaseUrl">;
 

@@ -55,6 +55,15 @@ addSettings(adopt).action(async (flags: Record<string, string>) => {
   await endWith(adoptBackups({ backupLocation, dataDir, organizationId, tell: console.log, signal }));
 });
 
+program
+  .command("demo")
+  .description("Runs the main workflow on real data, in a folder of its own that is removed afterwards")
+  .option("--once", "Ends after the charts")
+  .action(async ({ once = false }: { once?: boolean }) => {
+    const { runDemo } = await import("./demo/main.ts");
+    await endWith(runDemo({ once }));
+  });
+
 await program.parseAsync();
 
 /** Exits the process when the work is done, and reports its error. */

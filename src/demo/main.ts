@@ -6,17 +6,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { type ApiClient, createApiClient } from "../src/api/client.ts";
-import type { FirstCredentials } from "../src/bootstrap.ts";
-import { createLogger } from "../src/lib/logger.ts";
-import { ShutdownStack } from "../src/lib/shutdown-stack.ts";
-import { accessKey, arrivals, bucket, type ObjectStore, startObjectStore } from "./object-store.ts";
-import { startServer } from "./server.ts";
+import { type ApiClient, createApiClient } from "../api/client.ts";
+import type { FirstCredentials } from "../api/first-credentials.ts";
+import { createLogger } from "../lib/logger.ts";
+import { ShutdownStack } from "../lib/shutdown-stack.ts";
+import { demoFile } from "./data-files.ts";
+import { accessKey, arrivals, bucket, type DemoStore, startDemoStore } from "./object-store.ts";
+import { startMillrace } from "./server.ts";
 import { chart, heading, type Point, progress, say } from "./terminal.ts";
 
-const once = process.argv.includes("--once");
-const data = fileURLToPath(new URL("../data/", import.meta.resolve("vega-datasets")));
 const columns = [
   { name: "date", type: "DateTime64(3, 'UTC')" },
   { name: "delay", type: "Int32" },
@@ -24,31 +22,30 @@ const columns = [
   { name: "origin", type: "LowCardinality(String)" },
   { name: "destination", type: "LowCardinality(String)" },
 ];
+
 const stopping = new AbortController();
 const closers = new ShutdownStack(createLogger("warn"));
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopping.abort());
-
-try {
-  await demo();
-} catch (error) {
-  if (!stopping.signal.aborted) {
-    console.error(error);
-    process.exitCode = 1;
+/** Runs until SIGINT or SIGTERM; with `once`, until the charts are drawn. Rejects when a step fails. */
+export async function runDemo(options: { readonly once: boolean }): Promise<void> {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopping.abort());
+  try {
+    await demo(options);
+  } catch (error) {
+    if (!stopping.signal.aborted) throw error;
+  } finally {
+    progress("Stopping ...", false);
+    await closers.closeAll();
+    progress("Everything has been stopped and removed.", true);
   }
-} finally {
-  progress("Stopping ...", false);
-  await closers.closeAll();
-  progress("Everything has been stopped and removed.", true);
 }
-process.exit();
 
-async function demo(): Promise<void> {
+async function demo({ once }: { readonly once: boolean }): Promise<void> {
   const started = performance.now();
   const dataDir = mkdtempSync(join(tmpdir(), "millrace-demo-"));
   closers.add("data", () => rmSync(dataDir, { recursive: true, force: true }));
   heading("Starting Millrace, a local S3 server and a database service");
-  const [server, store] = await Promise.all([startServer(dataDir), startObjectStore()]);
+  const [server, store] = await Promise.all([startMillrace(dataDir), startDemoStore()]);
   closers.add("object store", () => store.close());
   closers.add("server", () => server.stop());
   const { credentials } = server;
@@ -57,7 +54,7 @@ async function demo(): Promise<void> {
   const created = await api.createService({ params: { organizationId }, body: { name: "Demo" } });
   const serviceId = created.service.id;
   const params = { organizationId, serviceId };
-  const uploaded = store.putFile("history/flights-3m.parquet", join(data, "flights-3m.parquet"));
+  const uploaded = store.putFile("history/flights-3m.parquet", demoFile("flights-3m.parquet"));
   await waitFor(async () => (await api.getService({ params })).state === "running");
   const bytes = await uploaded;
   say(`  service ${serviceId} is running; ${(bytes / 1e6).toFixed(1)} MB of Parquet are in s3://${bucket}`);
@@ -72,8 +69,8 @@ async function demo(): Promise<void> {
   await drawHistory(credentials, sources.history);
   await drawArrivals(credentials, sources.arrivals);
   say(`\nDone in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
-  explain(credentials, created.service.endpoints[0]?.port ?? 0, created.password, serviceId);
   if (once) return stopping.abort();
+  explain(credentials, created.service.endpoints[0]?.port ?? 0, created.password, serviceId);
   while (!stopping.signal.aborted) {
     await delay(10_000, undefined, { signal: stopping.signal });
     await drawArrivals(credentials, sources.arrivals);
@@ -103,7 +100,7 @@ function flightPipe(
   };
 }
 
-async function loadHistory(api: ApiClient, params: Params, store: ObjectStore): Promise<void> {
+async function loadHistory(api: ApiClient, params: Params, store: DemoStore): Promise<void> {
   const url = `${store.endpoint}/${bucket}/history/*.parquet`;
   const body = flightPipe("Flights of 2001", url, "flights", { format: "Parquet", isContinuous: false });
   const started = performance.now();
@@ -121,13 +118,13 @@ async function loadHistory(api: ApiClient, params: Params, store: ObjectStore): 
 }
 
 /** Starts the continuous pipe, waits for ten files, and keeps adding files in the background. */
-async function feedArrivals(api: ApiClient, params: Params, store: ObjectStore): Promise<{ ended: Promise<void> }> {
+async function feedArrivals(api: ApiClient, params: Params, store: DemoStore): Promise<{ ended: Promise<void> }> {
   const url = `${store.endpoint}/${bucket}/arrivals/*.ndjson`;
   const body = flightPipe("Arriving flights", url, "arrivals", { format: "JSONEachRow", isContinuous: true });
   const pipe = await api.createPipe({ params, body });
   let files = 0;
   const ended = (async () => {
-    for (const text of arrivals(join(data, "flights-20k.json"), 500)) {
+    for (const text of arrivals(demoFile("flights-20k.json"), 500)) {
       if (stopping.signal.aborted) return;
       await store.put(`arrivals/${String(files).padStart(8, "0")}.ndjson`, text);
       files += 1;
@@ -220,7 +217,7 @@ function explain(credentials: FirstCredentials, port: number, password: string, 
   curl -u '${keyId}:${keySecret}' '${service}/pipes'
   # stop the service; '{"command":"start"}' starts it again, and its rows are kept
   curl -u '${keyId}:${keySecret}' -X PATCH -H 'Content-Type: application/json' -d '{"command":"stop"}' '${service}/state'`);
-  if (!once) say("\nPress Ctrl-C to stop everything and remove the demo's data.");
+  say("\nPress Ctrl-C to stop everything and remove the demo's data.");
 }
 
 async function waitFor(condition: () => Promise<boolean>): Promise<void> {

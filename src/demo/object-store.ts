@@ -18,7 +18,7 @@ export const accessKey = { accessKeyId: "demo", secretKey: "demo-secret" };
 
 const partBytes = 8 * 2 ** 20;
 
-export type ObjectStore = {
+export type DemoStore = {
   readonly endpoint: string;
   put(key: string, body: string): Promise<void>;
   /** Uploads a file in parts; resolves with its size in bytes. */
@@ -26,7 +26,7 @@ export type ObjectStore = {
   close(): Promise<void>;
 };
 
-export async function startObjectStore(): Promise<ObjectStore> {
+export async function startDemoStore(): Promise<DemoStore> {
   const app = buildApp({ logger: false });
   await app.listen({ host: "127.0.0.1", port: 0 });
   const endpoint = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

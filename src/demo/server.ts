@@ -4,16 +4,15 @@ import { once } from "node:events";
 import { openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import type { FirstCredentials } from "../src/bootstrap.ts";
+import type { FirstCredentials } from "../api/first-credentials.ts";
+import { mainFile } from "../lib/program.ts";
 
 export type Server = { readonly credentials: FirstCredentials; readonly pid: number; stop(): Promise<void> };
 
-export async function startServer(dataDir: string): Promise<Server> {
+export async function startMillrace(dataDir: string): Promise<Server> {
   const log = join(dataDir, "server.log");
   const logFd = openSync(log, "a");
-  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-  const child = spawn(process.execPath, [main, "serve", "--data-dir", dataDir, "--port", "0"], {
+  const child = spawn(process.execPath, [mainFile, "serve", "--data-dir", dataDir, "--port", "0"], {
     stdio: ["ignore", logFd, logFd],
     // A process group of its own: Ctrl-C reaches the demo, which then stops the server in order.
     detached: true,

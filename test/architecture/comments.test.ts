@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { filesBelow, read } from "../../scripts/house.ts";
 
-const folders = ["src", "harness", "test", "bench", "soak", "demo", "scripts"];
+const folders = ["src", "harness", "test", "bench", "soak", "scripts"];
 /** Comments that begin their line; a comment after code is as long as Biome leaves the line. */
 const comment = /(?<=^[ \t]*)(?:\/\*[\s\S]*?\*\/|\/\/.*$)/gm;
 /** The line width of `biome.json`. */

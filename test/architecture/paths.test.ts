@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { filesBelow, read, root } from "../../scripts/house.ts";
 
-const folders = ["src", "harness", "test", "bench", "soak", "demo", "scripts"];
+const folders = ["src", "harness", "test", "bench", "soak", "scripts"];
 const named = new RegExp(String.raw`(?<![\w./@<>-])(?:${folders.join("|")}|docs)\/[\w./-]*\w`, "g");
 /** Also a file beside or below the one that names it. */
 const fileName = /(?<![\w./:@<>-])(?:[\w.-]+\/)*[a-z][\w.-]*\.(?:ts|cjs|md|sql|json|java|py)\b/g;

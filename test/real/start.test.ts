@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { until } from "../../harness/serve.ts";
-import type { FirstCredentials } from "../../src/bootstrap.ts";
+import type { FirstCredentials } from "../../src/api/first-credentials.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 

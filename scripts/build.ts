@@ -1,0 +1,31 @@
+/**
+ * Compiles the program for the published package, into `dist`: Node does not strip types from files below
+ * `node_modules`. A checkout runs its sources and needs no build.
+ */
+import { execFileSync } from "node:child_process";
+import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { demoFile, demoFiles } from "../src/demo/data-files.ts";
+import { root } from "./house.ts";
+
+const dist = join(root, "dist");
+/** Files that the program reads at run time. */
+const asset = /\.(sql|txt)$/;
+
+rmSync(dist, { recursive: true, force: true });
+const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin", "tsc");
+execFileSync(process.execPath, [tsc, "--project", join(root, "tsconfig.build.json")], { stdio: "inherit" });
+cpSync(join(root, "src"), dist, {
+  recursive: true,
+  filter: (path) => statSync(path).isDirectory() || asset.test(path),
+});
+mkdirSync(join(dist, "demo"), { recursive: true });
+for (const name of demoFiles) copyFileSync(demoFile(name), join(dist, "demo", name));
+console.log(`dist: ${(bytesOf(dist) / 1e6).toFixed(1)} MB`);
+
+function bytesOf(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
+}

@@ -1,0 +1,9 @@
+/** The content of the credentials file in the data directory, which the server writes at its first start for the operator and for tools. */
+export type FirstCredentials = {
+  readonly baseUrl: string;
+  readonly observabilityBaseUrl: string;
+  readonly organizationId: string;
+  readonly keyId: string;
+  readonly keySecret: string;
+  readonly accessToken: string;
+};
