@@ -23,6 +23,14 @@ export default defineConfig({
           maxWorkers: 2,
         },
       },
+      {
+        // Installs the package from a registry: a command of its own, `npm run test:package`.
+        test: {
+          name: "package",
+          include: ["test/package/**/*.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
     ],
   },
 });

@@ -1,4 +1,4 @@
-/** The content of the credentials file in the data directory, which the server writes at its first start for the operator and for tools. */
+/** Content of the credentials file in the data directory, which the server writes for the operator and for tools. */
 export type FirstCredentials = {
   readonly baseUrl: string;
   readonly observabilityBaseUrl: string;
