@@ -1,6 +1,7 @@
 /** Pipes in tests: a small orders table, its pipe, and waiting for states. */
 import type { ClientInput } from "../src/api/operation.ts";
 import type { pipeOperations } from "../src/api/pipes.ts";
+import { balanced } from "./accounting.ts";
 import { accessKey, type TestStore } from "./objects/pipe-stores.ts";
 import { type BenchService, query, type Served, until } from "./serve.ts";
 
@@ -47,8 +48,11 @@ export async function createPipe(served: Served, service: BenchService, body: Pi
   return (await served.api.createPipe({ params: service.params, body })).id;
 }
 
+/** Throws also when rows of the pipe are not accounted for, at whatever moment it is called. */
 export async function details(served: Served, service: BenchService, pipeId: string) {
-  return await served.api.getPipe({ params: { ...service.params, pipeId } });
+  const pipe = await served.api.getPipe({ params: { ...service.params, pipeId } });
+  balanced(pipe.progress);
+  return pipe;
 }
 
 export async function untilState(

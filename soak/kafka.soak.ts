@@ -6,6 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { assertAccounted } from "../harness/accounting.ts";
 import { numberOf, seedOf } from "../harness/bounds.ts";
 import { startKafka, type TestKafka } from "../harness/kafka/kafka.ts";
 import { KafkaTool, kafkaBody, type Produced } from "../harness/kafka/pipes.ts";
@@ -241,6 +242,11 @@ async function compare(state: Run, audit: TopicAudit): Promise<Record<string, st
     );
     throw new Error(`not exactly once. SEED=${seed}\n${doubled}`);
   }
+  await assertAccounted(state.served, state.service, state.pipeId, {
+    sentRows: audit.good,
+    refusedRows: audit.bad,
+    skippedRows: audit.tombstones,
+  });
   return { rows: audit.good, bad: audit.bad, seed, ...state.faults };
 }
 

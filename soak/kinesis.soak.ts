@@ -6,6 +6,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { PutRecordsRequestEntry } from "@aws-sdk/client-kinesis";
+import { assertAccounted } from "../harness/accounting.ts";
 import { numberOf, seedOf } from "../harness/bounds.ts";
 import { kill, retried, revive } from "../harness/chaos.ts";
 import { startKinesalite, startKinesisLocal, type TestKinesis } from "../harness/kinesis/kinesis.ts";
@@ -170,6 +171,7 @@ async function verify(state: Run, { name, pipe, count }: Stream): Promise<number
   if (rows !== `${count}\t${count}\t${sum}` || view !== `${count}\t${sum}` || errors !== "0") {
     throw new Error(`${name}: ${rows}, view ${view}, errors ${errors}; expected ${count}, ${sum}. SEED=${seed}`);
   }
+  await assertAccounted(state.served, service, pipe, { fetchedRows: count, sentRows: count });
   return count;
 }
 

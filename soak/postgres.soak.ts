@@ -6,6 +6,7 @@
  * with -9.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { assertAccounted } from "../harness/accounting.ts";
 import { numberOf, seedOf } from "../harness/bounds.ts";
 import { FailoverPair } from "../harness/postgres/failover.ts";
 import { FaultInjector } from "../harness/postgres/fault-injector.ts";
@@ -52,6 +53,7 @@ export async function run(): Promise<Record<string, string | number>> {
     if (ddl) Object.assign(compared, await injector.settle(workload.tables, 60_000));
     for (const [table, { rows, checksum }] of Object.entries(compared))
       console.log(`${table}: ${rows} rows ${checksum}`);
+    await assertAccounted(injector.served, service, pipeId, { refusedRows: 0 });
     const rows = Object.values(compared).reduce((sum, table) => sum + table.rows, 0);
     return { rows, transactions: workload.transactions, seed, resyncs, ...injector.done };
   } catch (error) {

@@ -50,7 +50,7 @@ export async function loadCopy(
   await asPipe(stage, createTargetTableSql(plan, into, "copy"), {});
   const rows = copiedRows(plan, into, version, isExact);
   const bytes = Buffer.concat(await copyBytes(client, copySelect(plan.source, rows.select)));
-  const insert = rows.insert(bytes);
+  const insert = rows.insert(bytes, 0);
   const own = Object.fromEntries(Object.entries(insert.settings ?? {}).map(([name, value]) => [name, String(value)]));
   await asPipe(stage, insert.sql, own, bytes);
   return insert.sql;

@@ -1,6 +1,7 @@
 /** The context of a source under test: every member does nothing unless a test replaces it. */
 import type { Json } from "../../src/lib/json.ts";
 import { StoredForms } from "../../src/pipes/durable.ts";
+import { notedCounts } from "../../src/pipes/worker/counts.ts";
 import type { DurableShapes } from "../../src/sources/durable.ts";
 import type { Durable, SourceContext, SourceLedger, TableDestination } from "../../src/sources/source.ts";
 import { anyNetwork } from "../network/network.ts";
@@ -48,6 +49,7 @@ export function keptMarks<D extends Durable>(
   shapes: DurableShapes,
   stored: Map<string, Json>,
   at: At = async (_step, work) => await work(),
+  count: (counts: Readonly<Record<string, number>>) => void = () => {},
 ): Pick<SourceLedger<D>, "marks" | "note"> {
   const forms = new StoredForms(shapes);
   return {
@@ -57,9 +59,10 @@ export function keptMarks<D extends Durable>(
       const sent = JSON.stringify(Object.entries(forms.readMarks(found)));
       return new Map<string, D["marks"][K]>(JSON.parse(sent));
     },
-    note: (noted) =>
+    note: (noted, counts) =>
       at("note", () => {
         for (const [key, mark] of Object.entries(forms.writeMarks(noted))) stored.set(key, mark);
+        count(notedCounts(counts));
       }),
   };
 }

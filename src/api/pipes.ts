@@ -169,10 +169,14 @@ export const pipeDetails = pipeRecord
       .string()
       .optional()
       .describe("While no worker runs: what is in danger at the source, or why it could not be looked at"),
+    errorTable: z
+      .string()
+      .describe("Table in the destination database that records refused rows and objects; made when the pipe starts"),
     progress: z
       .record(z.string(), z.number())
       .describe(
-        "Counters since the pipe was created, and gauges of its running workers (rows, bytes, files, errors, lag)",
+        "Counters since the pipe was created (fetchedRows = sentRows + refusedRows + skippedRows), and gauges of its " +
+          "running workers (bytes, files, lag). A gauge that is not known is absent",
       ),
   })
   .meta({ id: "PipeDetails" });

@@ -37,6 +37,13 @@ export type Insert = {
    * does.
    */
   readonly key?: string;
+  /** Rows of the source that it carries. Absent where only the engine knows, which then counts the rows it writes. */
+  readonly rows?: number;
+  /**
+   * For a table with materialized views, whose rows the engine counts too: the number of rows, counted before the
+   * insert.
+   */
+  readonly count?: (signal: AbortSignal) => Promise<number>;
   /** Engine settings the statement needs. They are saved with the intent, and a replay uses the saved ones. */
   readonly settings?: Readonly<Record<string, string | number>>;
 };
@@ -67,23 +74,21 @@ export type Batch<D extends Durable = Durable> = {
   /** Keys that the source has finished once the batch is durable (object versions, for example). */
   readonly marks?: D["marks"];
   /** Added to the pipe's counters when the batch is durable. */
-  readonly counts?: Readonly<Partial<Record<CounterName, number>>>;
+  readonly counts?: SourceCounts;
+  /** Rows that the source fetched and that are not meant for the destination: neither sent nor refused. */
+  readonly skippedRows?: number;
   /** Written to the error table once, before the batch is confirmed. */
   readonly rejected?: readonly RejectedRecord[];
 };
 
-export const counterNames = [
-  "fetchedRows",
-  "fetchedBytes",
-  "sentRows",
-  "sentBytes",
-  "filesFound",
-  "filesLoaded",
-  "filesFailed",
-  "bytesFound",
-  "errors",
-] as const;
-export type CounterName = (typeof counterNames)[number];
+/**
+ * What a source counts. Rows are counted by the runner (`rowCounts`), so that `fetchedRows = sentRows + refusedRows +
+ * skippedRows` holds whatever a source does.
+ */
+export type SourceCounts = Readonly<Partial<Record<"fetchedBytes" | "filesLoaded" | "filesFailed", number>>>;
+
+/** What is counted outside a batch. */
+export type NotedCounts = Readonly<Partial<Record<"errors" | "skippedRows", number>>>;
 
 /** A row or object that could not be loaded: it is written to the destination's `<table>_pipes_error` table. */
 export type RejectedRecord = {
@@ -91,14 +96,9 @@ export type RejectedRecord = {
   readonly position?: string;
   readonly message: string;
   readonly raw?: string;
-  /** Number of rows that it represents (default 1). */
+  /** Number of fetched rows that it represents (default 1): 0 for an object, a gap, or anything else without rows. */
   readonly rows?: number;
 };
-
-/** Number of rows that the records represent. */
-export function rejectedRows(records: readonly RejectedRecord[]): number {
-  return records.reduce((rows, record) => rows + (record.rows ?? 1), 0);
-}
 
 /** Why the engine refused a batch. */
 export type InsertFailure = {
@@ -161,7 +161,7 @@ export type SourceContext<D extends Durable = Durable> = {
 export type SourceLedger<D extends Durable = Durable> = {
   marks<K extends keyof D["marks"] & string>(keys: readonly K[]): Promise<ReadonlyMap<string, D["marks"][K]>>;
   /** Saves marks and adds to counters outside a batch. */
-  note(marks: D["marks"], counts: Readonly<Partial<Record<CounterName, number>>>): Promise<void>;
+  note(marks: D["marks"], counts: NotedCounts): Promise<void>;
   /** Records things outside a batch in the error table. A record with the same origin and position is written once. */
   reject(records: readonly RejectedRecord[]): Promise<void>;
 };

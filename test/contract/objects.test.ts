@@ -60,7 +60,7 @@ function contextOf(world: World, at: At): SourceContext<ObjectDurable> {
   return testContext({
     // Each worker has another number of files per batch.
     settings: { object_storage_max_file_count: 1 + (lives % 5), object_storage_max_insert_bytes: 2 ** 30 },
-    ledger: keptMarks<ObjectDurable>(objectShapes, world.marks, at),
+    ledger: keptMarks<ObjectDurable>(objectShapes, world.marks, at, (counts) => world.count(counts)),
     destination: {
       query: async () => {
         throw new ClickHouseError(117, 400, "Code: 117. Unreadable");

@@ -221,7 +221,7 @@ class Stand {
       // Batches of the stream and pieces of a copy of a few hundred bytes.
       memoryGb: 0.000_005,
       sourceIdleTimeoutMs: memorySilenceMs,
-      ledger: keptMarks<PostgresDurable>(postgresShapes, world.marks, at),
+      ledger: keptMarks<PostgresDurable>(postgresShapes, world.marks, at, (counts) => world.count(counts)),
       destination: {
         target: { kind: "owned", database: "default", tables: [] },
         query: async (sql) => this.tables.query(sql),

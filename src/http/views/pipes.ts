@@ -1,6 +1,9 @@
 /** Pipes as the API shows them: the members that the user sent, without secrets and roles, and no defaults. */
 import type { z } from "zod";
 import type { pipeDetails, pipeRecord } from "../../api/pipes.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { errorTableNameOf } from "../../sources/destination.ts";
+import { kindOf } from "../../sources/registry.ts";
 import type { Pipe } from "../../store/pipes.ts";
 
 export function pipeRecordOf(pipe: Pipe): z.input<typeof pipeRecord> {
@@ -19,10 +22,13 @@ export function pipeRecordOf(pipe: Pipe): z.input<typeof pipeRecord> {
   };
 }
 
+/** Counters of rows that nothing has added to yet. */
+const noRows = { fetchedRows: 0, sentRows: 0, refusedRows: 0, skippedRows: 0 } as const;
+
 /** In a list: the stored facts, without the gauges of running workers. */
 export function listedPipeOf(pipe: Pipe, counters: Readonly<Record<string, number>>): z.input<typeof pipeDetails> {
   const error = pipe.lastError === null ? {} : { lastError: pipe.lastError };
-  return { ...pipeRecordOf(pipe), ...error, progress: counters };
+  return { ...pipeRecordOf(pipe), ...error, errorTable: errorTableNamed(pipe), progress: { ...noRows, ...counters } };
 }
 
 export function pipeDetailsOf(
@@ -39,6 +45,14 @@ export function pipeDetailsOf(
     ...pipeRecordOf(pipe),
     ...(pipe.lastError === null ? {} : { lastError: pipe.lastError }),
     ...(sourceWarning === undefined ? {} : { sourceWarning }),
-    progress: { ...counters, ...gauges, ...files },
+    errorTable: errorTableNamed(pipe),
+    progress: { ...noRows, ...counters, ...gauges, ...files },
   };
+}
+
+/** Beside the destination table; of several tables, beside the first. */
+function errorTableNamed({ sourceKind, source, destination }: Pipe): string {
+  const { targets } = kindOf(sourceKind);
+  const [table = ""] = targets?.(source[sourceKind] as JsonObject) ?? [destination.table ?? ""];
+  return errorTableNameOf(table);
 }

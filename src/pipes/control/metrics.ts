@@ -4,11 +4,13 @@ import type { LeftoverStore } from "../../store/leftovers.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 
 const counters: Readonly<Record<string, readonly [name: string, help: string]>> = {
-  fetchedRows: ["Pipes_FetchedEvents_Total", "Rows read from the source."],
-  sentRows: ["Pipes_SentEvents_Total", "Rows written to the destination."],
+  fetchedRows: ["Pipes_FetchedEvents_Total", "Rows read from the source and dealt with: sent, refused or skipped."],
+  sentRows: ["Pipes_SentEvents_Total", "Rows loaded into the destination."],
+  refusedRows: ["Pipes_RefusedEvents_Total", "Rows that could not be loaded; the error table has them."],
+  skippedRows: ["Pipes_SkippedEvents_Total", "Rows that are not meant for the destination, such as tombstones."],
   fetchedBytes: ["Pipes_FetchedBytes_Total", "Bytes read from the source, as stored there."],
   sentBytes: ["Pipes_SentBytes_Total", "Bytes written to the destination, uncompressed."],
-  errors: ["Pipes_Errors_Total", "Rows and objects that could not be loaded."],
+  errors: ["Pipes_Errors_Total", "Refused rows, and objects, gaps and other events that the error table records."],
   filesLoaded: ["Pipes_FilesLoaded_Total", "Objects loaded."],
   filesFailed: ["Pipes_FilesFailed_Total", "Objects that could not be loaded and are not tried again."],
 };

@@ -9,7 +9,7 @@ test("everything loaded: no sentence", () => {
 });
 
 test("a part loaded: what is missing is said, and where", () => {
-  expect(of({ filesLoaded: 2, filesFailed: 1, fetchedRows: 12, sentRows: 10, errors: 3 })).toEqual({
+  expect(of({ filesLoaded: 2, filesFailed: 1, fetchedRows: 12, sentRows: 10, refusedRows: 2, errors: 3 })).toEqual({
     state: "Completed",
     reason: "1 of 3 objects could not be read and 2 of 12 rows were refused; see t_pipes_error.",
   });
@@ -20,7 +20,7 @@ test("nothing loaded of what came in: Failed", () => {
     state: "Failed",
     reason: "Nothing was loaded: 3 of 3 objects could not be read; see t_pipes_error.",
   });
-  expect(of({ filesLoaded: 1, fetchedRows: 5, errors: 5 }).state).toBe("Failed");
+  expect(of({ filesLoaded: 1, fetchedRows: 5, refusedRows: 5, errors: 5 }).state).toBe("Failed");
 });
 
 test("nothing came in: that is said", () => {

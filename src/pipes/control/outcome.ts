@@ -31,9 +31,7 @@ function objectsPart(count: Count): string[] {
   return [`${failed} of ${failed + count("filesLoaded")} objects could not be read`];
 }
 
-/** An object that could not be read counts as one error, unless its rows were checked individually. */
 function rowsPart(count: Count): string[] {
-  const rows = count("fetchedRows") - count("sentRows");
-  if (rows <= 0) return [];
-  return [`${rows} of ${count("fetchedRows")} rows were refused`];
+  const refused = count("refusedRows");
+  return refused === 0 ? [] : [`${refused} of ${count("fetchedRows")} rows were refused`];
 }

@@ -9,6 +9,7 @@ import { errorTableOf } from "../../sources/destination.ts";
 import type { Insert, RejectedRecord, Destination as Target, TargetTable } from "../../sources/source.ts";
 import type { PipeDestination } from "../../store/pipes.ts";
 import { type DestinationTableFacts, findTable, sinksOf } from "../tables.ts";
+import { rowsOf } from "./counts.ts";
 import type { ServiceLink } from "./service-link.ts";
 import type { EngineSettings } from "./settings.ts";
 
@@ -37,13 +38,17 @@ export class DestinationWriter {
   async prepare(options: { empty: boolean }): Promise<void> {
     const target = this.#target;
     const { database } = target;
-    if (target.kind === "owned") return await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
+    if (target.kind === "owned") {
+      await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
+      return await this.createErrorTable();
+    }
     if (this.#definition.managedTable === true) {
       await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
       await this.#command(createManagedTableSql(target, this.#definition));
       if (options.empty) await this.#command(`TRUNCATE TABLE ${tableName(database, target.table)}`);
     }
     await this.rememberTokens();
+    await this.createErrorTable();
   }
 
   /** Also for views created after the pipe's start. */
@@ -59,6 +64,14 @@ export class DestinationWriter {
     }
   }
 
+  /** True when the table has materialized views. Asks the engine each time: views may be created at any moment. */
+  async #hasViews(): Promise<boolean> {
+    const target = this.#target;
+    if (target.kind === "owned") return false;
+    const found = await this.#link.use((client) => findTable(client, target.database, target.table));
+    return found !== undefined && found.views.length > 0;
+  }
+
   async #remember(client: ClickHouseClient, target: DestinationTableFacts): Promise<void> {
     for (const sink of [target, ...(await sinksOf(client, target))]) {
       if (!needsWindow(sink)) continue;
@@ -67,8 +80,11 @@ export class DestinationWriter {
     }
   }
 
+  /** The summary counts only rows of the table itself. */
   async insert(insert: Insert, settings: EngineSettings, signal: AbortSignal): Promise<Summary> {
-    return await this.#link.use((client) =>
+    // Before the insert: what is missing afterwards would look as if it had not been loaded.
+    const counted = insert.count !== undefined && (await this.#hasViews()) ? await insert.count(signal) : undefined;
+    const summary = await this.#link.use((client) =>
       client.command(insert.sql, {
         settings,
         signal,
@@ -76,10 +92,26 @@ export class DestinationWriter {
         ...(insert.body === undefined ? {} : { body: insert.body() }),
       }),
     );
+    return { ...summary, writtenRows: counted ?? summary.writtenRows };
   }
 
   /** Writes to the error table; repeats with the same token write once. */
   async reject(records: readonly RejectedRecord[], token: string): Promise<void> {
+    await this.createErrorTable();
+    const lines = records.map((record) => {
+      const { origin, position = "", message, raw = "" } = record;
+      return JSON.stringify({ pipe_id: this.#pipeId, origin, position, message, raw, rows: rowsOf(record) });
+    });
+    const settings = { async_insert: 0, insert_deduplicate: 1, insert_deduplication_token: token };
+    const columns = "(pipe_id, origin, position, message, raw, rows)";
+    const body = Buffer.from(`${lines.join("\n")}\n`);
+    await this.#link.use((client) =>
+      client.command(`INSERT INTO ${this.#errorTable()} ${columns} FORMAT JSONEachRow`, { settings, body }),
+    );
+  }
+
+  /** Also before there are errors, so that queries on it work from the start. */
+  async createErrorTable(): Promise<void> {
     this.#errorTableReady ??= this.#createErrorTable();
     try {
       await this.#errorTableReady;
@@ -87,24 +119,18 @@ export class DestinationWriter {
       this.#errorTableReady = undefined;
       throw error;
     }
-    const lines = records.map(({ origin, position, message, raw }) =>
-      JSON.stringify({ pipe_id: this.#pipeId, origin, position: position ?? "", message, raw: raw ?? "" }),
-    );
-    const settings = { async_insert: 0, insert_deduplicate: 1, insert_deduplication_token: token };
-    const columns = "(pipe_id, origin, position, message, raw)";
-    const body = Buffer.from(`${lines.join("\n")}\n`);
-    await this.#link.use((client) =>
-      client.command(`INSERT INTO ${this.#errorTable()} ${columns} FORMAT JSONEachRow`, { settings, body }),
-    );
   }
 
   async #createErrorTable(): Promise<void> {
     await this.#command(
       `CREATE TABLE IF NOT EXISTS ${this.#errorTable()} (time DateTime64(3) DEFAULT now64(3), pipe_id String, ` +
-        "origin String, position String, message String, raw String) ENGINE = MergeTree ORDER BY time " +
+        "origin String, position String, message String, raw String, rows UInt64 DEFAULT 1) " +
+        "ENGINE = MergeTree ORDER BY time " +
         `TTL toDateTime(time) + INTERVAL ${errorTableDays} DAY ` +
         `SETTINGS non_replicated_deduplication_window = ${dedupWindow}`,
     );
+    // Of a table that an earlier version has made.
+    await this.#command(`ALTER TABLE ${this.#errorTable()} ADD COLUMN IF NOT EXISTS rows UInt64 DEFAULT 1`);
   }
 
   #errorTable(): string {

@@ -8,6 +8,7 @@ import type { Connector, NetworkContext, Query, Source, SourceContext } from "..
 import type { Intent } from "../durable.ts";
 import { failureOf, isFinal, sentenceOf } from "../failures.ts";
 import { begunMark, type Calls, type Job, type WorkerStatus } from "../protocol.ts";
+import { notedCounts } from "./counts.ts";
 import { DestinationWriter } from "./destination.ts";
 import { Health, PipeFailure } from "./health.ts";
 import { Runner } from "./runner.ts";
@@ -178,7 +179,7 @@ function contextOf(
     replica: job.replica,
     ledger: {
       marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
-      note: (marks, counts) => calls.note(marks, counts as Record<string, number>),
+      note: (marks, counts) => calls.note(marks, notedCounts(counts)),
       reject: async (records) => {
         const content = JSON.stringify(records.map(({ origin, position }) => [origin, position]));
         const id = createHash("sha256").update(content).digest("hex").slice(0, 32);

@@ -10,17 +10,11 @@
  */
 import { sleep } from "../../lib/abort.ts";
 import { Backoff, retry } from "../../lib/backoff.ts";
-import {
-  type Batch,
-  type Durable,
-  type Insert,
-  type InsertFailure,
-  rejectedRows,
-  type Source,
-} from "../../sources/source.ts";
+import type { Batch, Durable, Insert, InsertFailure, Source } from "../../sources/source.ts";
 import type { FrozenBatch, Intent } from "../durable.ts";
 import { type Failure, failureOf, isFinal, sentenceOf } from "../failures.ts";
 import type { Calls, OutageLimits } from "../protocol.ts";
+import { rowCounts } from "./counts.ts";
 import type { DestinationWriter } from "./destination.ts";
 import { type Health, PipeFailure } from "./health.ts";
 import { Lanes } from "./lanes.ts";
@@ -154,7 +148,7 @@ export class Runner<D extends Durable = Durable> {
       const outcome = await this.#insertOne(insert, settings);
       if (outcome === undefined) return;
       if ("kind" in outcome) return await this.#replace(batch, frozen.since, { ...outcome, insert: index });
-      sentRows += outcome.writtenRows;
+      sentRows += insert.rows ?? outcome.writtenRows;
       sentBytes += outcome.writtenBytes;
     }
     const rejected = batch.rejected ?? [];
@@ -165,13 +159,12 @@ export class Runner<D extends Durable = Durable> {
       });
       if (written === undefined) return;
     }
-    const fetchedRows = sentRows + (batch.inserts.length > 0 ? rejectedRows(rejected) : 0);
     await this.#parts.ledger.confirm({
       batchId: batch.id,
       lane: batch.lane,
       ...(batch.checkpoint === undefined ? {} : { checkpoint: batch.checkpoint }),
       marks: batch.marks ?? {},
-      counts: { fetchedRows, sentRows, sentBytes, ...batch.counts },
+      counts: { ...rowCounts(batch, sentRows), sentBytes, ...batch.counts },
     });
     await this.#parts.source.acknowledge(batch);
   }

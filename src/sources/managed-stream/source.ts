@@ -139,7 +139,8 @@ export class StreamSource implements Source<KinesisDurable> {
     }
     signal.throwIfAborted();
     if (begin !== from || messages.last === undefined || sequenceOf(String(messages.last)) !== to) {
-      messages.rejected.push({ origin: this.#origin(shard), position: rangeText(saved), message: trimmedMessage });
+      const position = rangeText(saved);
+      messages.rejected.push({ origin: this.#origin(shard), position, message: trimmedMessage, rows: 0 });
     }
     return this.#batch(saved, messages);
   }
@@ -155,11 +156,8 @@ export class StreamSource implements Source<KinesisDurable> {
       checkpoint: last,
       inserts: messages.inserts(),
       rejected: messages.rejected,
-      counts: {
-        fetchedRows: messages.messages,
-        fetchedBytes: messages.payloadBytes,
-        errors: messages.rejected.length,
-      },
+      skippedRows: messages.skippedRows,
+      counts: { fetchedBytes: messages.payloadBytes },
     };
     this.#messages.set(batch, messages);
     return batch;

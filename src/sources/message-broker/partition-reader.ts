@@ -168,7 +168,7 @@ export class PartitionReader {
       const message =
         "The topic was deleted and made again. Messages of the former one that had not been loaded are lost; " +
         "reading goes on at the first message of the new one.";
-      await this.#parts.context.ledger.reject([{ origin: lane, position: `topic ${topic.id}`, message }]);
+      await this.#parts.context.ledger.reject([{ origin: lane, position: `topic ${topic.id}`, message, rows: 0 }]);
     }
     return begin.get(partition) ?? (await this.#edge(topic.name, partition, "earliest"));
   }
@@ -278,7 +278,7 @@ export class PartitionReader {
       position < earliest
         ? `The broker removed ${earliest - position} offsets (${position} to ${earliest - 1}) before they were read.`
         : `The partition ends at offset ${latest}, before the pipe's position ${position}: the broker has lost messages.`;
-    await this.#parts.context.ledger.reject([{ origin: lane, position: `${position}-${next}`, message }]);
+    await this.#parts.context.ledger.reject([{ origin: lane, position: `${position}-${next}`, message, rows: 0 }]);
     await this.#parts.context.ledger.note({}, { errors: 1 });
     partition.position = next;
     partition.ahead = next;

@@ -172,7 +172,8 @@ export class KafkaSource implements Source<KafkaDurable> {
       replay: range,
       inserts: made.inserts(),
       rejected,
-      counts: { fetchedBytes: made.payloadBytes, ...(rejected.length === 0 ? {} : { errors: rejected.length }) },
+      skippedRows: made.skippedRows,
+      counts: { fetchedBytes: made.payloadBytes },
       ...(partial ? {} : { checkpoint }),
       ...(continues === undefined ? {} : { continues }),
     };
@@ -191,7 +192,7 @@ export class KafkaSource implements Source<KafkaDurable> {
     const lost = range.first === undefined ? undefined : await this.#readRange(range, made, signal);
     if (lost !== undefined) {
       const message = `${lost} They may have been loaded before; if not, they are lost.`;
-      made.rejected.push({ origin: lane, position: `${range.first}-${range.last}`, message });
+      made.rejected.push({ origin: lane, position: `${range.first}-${range.last}`, message, rows: 0 });
     }
     return this.#batch(range, made);
   }

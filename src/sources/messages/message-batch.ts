@@ -36,6 +36,8 @@ export class MessageBatch<M extends SourceMessage> {
   readonly rejected: RejectedRecord[] = [];
   /** Messages added, including those without a row. */
   messages = 0;
+  /** Messages without a payload: they are neither loaded nor refused. */
+  skippedRows = 0;
   /** Payload bytes of the messages added. */
   payloadBytes = 0;
   first: Position | undefined;
@@ -65,7 +67,10 @@ export class MessageBatch<M extends SourceMessage> {
     this.messages += 1;
     this.first ??= message.position;
     this.last = message.position;
-    if (!hasPayload(message)) return;
+    if (!hasPayload(message)) {
+      this.skippedRows += 1;
+      return;
+    }
     this.payloadBytes += message.end - message.start;
     const problem = this.#addRow(message);
     if (problem !== undefined) this.#reject(message, problem);
@@ -97,12 +102,12 @@ export class MessageBatch<M extends SourceMessage> {
   inserts(): Insert[] {
     if (this.#rows === 0) return [];
     const { sql, settings } = this.#options.encoder.plan;
-    return this.groups.map(({ group, rows }) => {
+    return this.groups.map(({ group, rows, positions }) => {
       const body = () => {
         this.#readings += 1;
         return contentOf(group, rows);
       };
-      return { sql, settings, body };
+      return { sql, settings, body, rows: positions.length };
     });
   }
 

@@ -9,14 +9,7 @@ import { AppError } from "../../lib/errors.ts";
 import { prefetch } from "../../lib/prefetch.ts";
 import { requireTable } from "../destination.ts";
 import { shortMessage } from "../messages/engine-message.ts";
-import {
-  type InsertFailure,
-  type RejectedRecord,
-  rejectedRows,
-  type Source,
-  type Batch as SourceBatch,
-  type SourceContext,
-} from "../source.ts";
+import type { InsertFailure, RejectedRecord, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
 import type { ObjectDurable, Pack } from "./durable.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { Deliveries } from "./queue/deliveries.ts";
@@ -268,7 +261,6 @@ export class ObjectSource implements Source<ObjectDurable> {
   async #batch(pack: Pack, signal: AbortSignal): Promise<Batch> {
     const id = packId(pack);
     const rejected = pack.rejected ?? [];
-    const errors = rejected.length === 0 ? {} : { errors: rejectedRows(rejected) };
     const common = {
       lane: id,
       id,
@@ -277,15 +269,26 @@ export class ObjectSource implements Source<ObjectDurable> {
       ...(pack.continues === undefined ? {} : { continues: pack.continues }),
     };
     if (pack.givenUp === true) {
-      const counts = { filesFailed: pack.files.length, ...errors };
+      const counts = { filesFailed: pack.files.length };
       return { ...common, inserts: [], marks: marksOf(pack.files, "failed"), counts };
     }
     return {
       ...common,
-      inserts: [await this.#reading.insert(pack.files, pack.format, pack, signal)],
+      inserts: [
+        {
+          ...(await this.#reading.insert(pack.files, pack.format, pack, signal)),
+          count: (counting) => this.#count(pack, counting),
+        },
+      ],
       marks: marksOf(pack.files, "loaded"),
-      counts: { filesLoaded: pack.files.length, fetchedBytes: sumOf(pack.files), ...errors },
+      counts: { filesLoaded: pack.files.length, fetchedBytes: sumOf(pack.files) },
     };
+  }
+
+  async #count(pack: Pack, signal: AbortSignal): Promise<number> {
+    const { sql, ...options } = await this.#reading.countLoaded(pack.files, pack.format, pack, signal);
+    const [counted] = await this.#context.destination.query(sql, options);
+    return Number(counted?.rows);
   }
 
   /** A batch that loads nothing and records the reason. */
@@ -295,7 +298,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     signal: AbortSignal,
     rows: readonly RejectedRecord[] = [],
   ): Promise<Batch> {
-    const rejected = rows.length > 0 ? rows : [{ origin: this.#store.pathOf(file.key), message }];
+    const rejected = rows.length > 0 ? rows : [{ origin: this.#store.pathOf(file.key), message, rows: 0 }];
     const pack = { files: [file], format: "JSONEachRow" as const, oneBlock: true, lenient: false, threads: 1 };
     return await this.#batch({ ...pack, givenUp: true, rejected }, signal);
   }
@@ -316,7 +319,12 @@ export class ObjectSource implements Source<ObjectDurable> {
     if (files.length === 0) return;
     const message = "The object was replaced after it had been loaded; its new content is not loaded.";
     await this.#context.ledger.reject(
-      files.map((file) => ({ origin: this.#store.pathOf(file.key), position: `version ${file.etag}`, message })),
+      files.map((file) => ({
+        origin: this.#store.pathOf(file.key),
+        position: `version ${file.etag}`,
+        message,
+        rows: 0,
+      })),
     );
     await this.#context.ledger.note(marksOf(sortByKey(files), "skipped"), { errors: files.length });
   }

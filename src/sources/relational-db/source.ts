@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
+import type { Insert, InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
 import type { PostgresDurable, PostgresReplay } from "./durable.ts";
 import type { SourceServer } from "./kind.ts";
 import { formatPosition, parseLsn, parsePosition } from "./protocol/lsn.ts";
@@ -121,8 +121,8 @@ export class RelationalSource implements Source<PostgresDurable> {
     const whose = failure.kind === "destination" ? "its table or a view on it refuses inserts" : "a row does not fit";
     await state.stop(`${whose} (${failure.message})`);
     const { target } = state.plan;
-    const inserts = batch.inserts.filter((insert) => (insert as Partial<TableInsert>).target !== target);
-    return [{ ...batch, inserts: batch.lane === streamLane ? inserts : [] }];
+    const isOther = (insert: Insert) => batch.lane === streamLane && (insert as Partial<TableInsert>).target !== target;
+    return [withoutInserts(batch, isOther)];
   }
 
   /** Rows of a table that was stopped while they were gathered. */
@@ -130,8 +130,7 @@ export class RelationalSource implements Source<PostgresDurable> {
     const stopped = this.#states.all().filter(({ isStopped }) => isStopped);
     const targets = stopped.map(({ plan }) => plan.target);
     if (targets.length === 0) return batch;
-    const inserts = batch.inserts.filter((insert) => !targets.includes((insert as TableInsert).target));
-    return { ...batch, inserts };
+    return withoutInserts(batch, (insert) => !targets.includes((insert as TableInsert).target));
   }
 
   #stateOf(batch: Batch, insert: number): TableState | undefined {
@@ -199,7 +198,7 @@ export class RelationalSource implements Source<PostgresDurable> {
       if (work.length === 0) return;
       for await (const batch of copy.read(work, snapshot, signal)) {
         const isStopped = this.#states.all().some((state) => state.isStopped && isLaneOf(batch.lane, state));
-        yield isStopped ? { ...batch, inserts: [] } : batch;
+        yield isStopped ? withoutInserts(batch, () => false) : batch;
       }
     } catch (error) {
       throw isOfSource(error) ? postgresSourceError(error) : error;
@@ -301,7 +300,7 @@ export class RelationalSource implements Source<PostgresDurable> {
         const state = this.#states.of(relation);
         return state === undefined || state.isStopped || lsn < state.skipTo ? undefined : state.plan;
       },
-      remember: (lsn: bigint) => this.#resumeCheck.confirms(lsn),
+      remember: (lsn: bigint, skippedRows: number) => this.#resumeCheck.confirms(lsn, skippedRows),
       isOurs: (relation: Relation) => this.#states.of(relation)?.isStopped === false,
       fits: (relation: Relation) => {
         const state = this.#states.of(relation);
@@ -327,6 +326,12 @@ export class RelationalSource implements Source<PostgresDurable> {
 }
 
 const slotMark = "slot";
+
+/** The same batch with these inserts only. The rows of the others are left out. */
+function withoutInserts(batch: Batch, isKept: (insert: Insert) => boolean): Batch {
+  const left = batch.inserts.filter((insert) => !isKept(insert)).reduce((sum, { rows = 0 }) => sum + rows, 0);
+  return { ...batch, inserts: batch.inserts.filter(isKept), skippedRows: (batch.skippedRows ?? 0) + left };
+}
 
 /** Lanes of a copy are named after the table and the copy. */
 function isLaneOf(lane: string, { plan, copyId }: TableState): boolean {

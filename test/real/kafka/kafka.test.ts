@@ -1,5 +1,7 @@
 /** Kafka pipes against a real broker and a real engine. */
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { assertAccounted } from "../../../harness/accounting.ts";
 import { kafkaMissing, type TestKafka } from "../../../harness/kafka/kafka.ts";
 import { type Codec, KafkaTool, kafkaBody, orders } from "../../../harness/kafka/pipes.ts";
 import { type KafkaStage, kafkaStage } from "../../../harness/kafka/stage.ts";
@@ -146,7 +148,9 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     expect(errors[1]?.message).toMatch(/id/);
     expect(errors[2]?.raw).toBe("hex:ff0001");
     expect(errors[3]?.message).toMatch(/has 17000018 bytes; the limit of this pipe is 16000000/);
+    await until("counted", async () => (await details(served, service, id)).progress.fetchedRows === 10);
     expect((await details(served, service, id)).progress.errors).toBe(4);
+    await assertAccounted(served, service, id, { sentRows: 4, refusedRows: 4, skippedRows: 2 });
   });
 
   test("a start at the end or at a time is decided once; partitions that come later are read from their beginning", async () => {

@@ -1,8 +1,10 @@
 /** Kinesis pipes end to end: the real program, a real engine, stand-ins that implement the Kinesis protocol. */
+
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { DescribeStreamSummaryCommand, ListStreamConsumersCommand } from "@aws-sdk/client-kinesis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { assertAccounted } from "../../../harness/accounting.ts";
 import { startKinesalite, startKinesisLocal, type TestKinesis } from "../../../harness/kinesis/kinesis.ts";
 import { aggregated, events, kinesisPipe } from "../../../harness/kinesis/pipes.ts";
 import { createPipe, details, type PipeBody, untilState } from "../../../harness/pipes.ts";
@@ -137,6 +139,7 @@ test("bad messages go to the error table and block nothing", async () => {
   expect(raws.split("\n")).toEqual(["nonsense", `{"id":"x"}`, `{"id":1}{"id":2}`, "[1]"]);
   await until("counted", async () => (await details(served, service, id)).progress.errors === 4);
   expect((await details(served, service, id)).progress).toMatchObject({ sentRows: 100, fetchedRows: 104 });
+  await assertAccounted(served, service, id, { sentRows: 100, refusedRows: 4, skippedRows: 0 });
   await remove(id);
 });
 

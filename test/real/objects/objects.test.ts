@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { assertAccounted } from "../../../harness/accounting.ts";
 import { accessKey, startVersitygw, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { versitygwMissing } from "../../../harness/objects/versitygw.ts";
 import { columns, createPipe, details, type PipeBody, pipeBody, rows, untilState } from "../../../harness/pipes.ts";
@@ -132,6 +133,7 @@ suite("object storage pipes", () => {
     const done = await once(pipeBody(store, "many/*", "many"));
     expect(await count("many")).toBe("30");
     expect(done.progress).toMatchObject({ errors: 3_000, fetchedRows: 3_030, sentRows: 30 });
+    await assertAccounted(served, service, done.id, { sentRows: 30, refusedRows: 3_000, skippedRows: 0 });
     expect(done).toMatchObject({
       state: "Completed",
       lastError: "3000 of 3030 rows were refused; see many_pipes_error.",
@@ -139,6 +141,19 @@ suite("object storage pipes", () => {
     expect(await query(service, "SELECT DISTINCT message FROM many_pipes_error WHERE message LIKE '%further%'")).toBe(
       "980 further rows of this object could not be read and were left out.",
     );
+  });
+
+  test("rows that a materialized view receives are not counted, with bad rows and without", async () => {
+    const table = "CREATE TABLE counted (id UInt64, name String) ENGINE = MergeTree ORDER BY id";
+    for (const sql of [table, "CREATE MATERIALIZED VIEW counted_view ENGINE = Memory AS SELECT id FROM counted"]) {
+      await query(service, sql);
+    }
+    for (let at = 0; at < 20; at += 1) await store.put(`counted/${at}.json`, rows(10 * at, 10 * at + 10));
+    await store.put("counted/x.json", `${rows(200, 210)}\n{"id":"x"}`);
+    const existing = { destination: { managedTable: false, tableDefinition: null } };
+    const done = await once(pipeBody(store, "counted/*", "counted", existing));
+    expect(await count("counted_view")).toBe("210");
+    await assertAccounted(served, service, done.id, { fetchedRows: 211, sentRows: 210, refusedRows: 1 });
   });
 
   test("a load of which nothing arrived is Failed, and one without objects says so", async () => {

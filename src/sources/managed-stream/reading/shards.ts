@@ -127,7 +127,7 @@ export class Shards {
     for (const id of missing.filter((shard) => !known.has(finishedMark(shard)))) {
       if (!(await this.#isGone(id))) continue;
       const message = "The shard left the stream before it was read to its end; its last records may be missing.";
-      await context.ledger.reject([{ origin: `${config.streamName}/${id}`, position: shardEnd, message }]);
+      await context.ledger.reject([{ origin: `${config.streamName}/${id}`, position: shardEnd, message, rows: 0 }]);
       await context.ledger.note(marks([finishedMark(id), finished]), { errors: 1 });
     }
   }

@@ -82,6 +82,20 @@ export class ObjectStatements {
     };
   }
 
+  /** Counts the rows that `insert` loads with the same arguments. */
+  async countLoaded(
+    files: readonly ObjectFile[],
+    format: ObjectFormat,
+    { lenient, folder, threads }: { lenient: boolean; folder?: string; threads: number },
+    signal: AbortSignal,
+  ): Promise<Statement> {
+    const plan = fieldPlan(this.#destination.columns, format);
+    const { call, params } = await this.#call(files, format, plan.structure, signal, folder);
+    const parsed = lenient ? ` AND NOT ignore(${plan.fields.map(identifier).join(", ")})` : "";
+    const settings = { ...this.#settings(files, format), max_threads: threads, ...(lenient ? lenientSettings : {}) };
+    return { sql: `SELECT count() AS rows FROM ${call}${parsed}`, params, settings };
+  }
+
   /** The object's name in the error table. */
   nameOf(file: ObjectFile): string {
     return this.#store.pathOf(file.key);

@@ -225,7 +225,7 @@ describe.skipIf(missing !== undefined)("copies of Postgres", () => {
         const plan = await planOf("direct", nullable);
         await loadCopy(stage, client, plan, "direct");
         const before = await rows("direct");
-        const { sql, settings } = copiedRows(plan, "direct", "0", true).insert(Buffer.alloc(0));
+        const { sql, settings } = copiedRows(plan, "direct", "0", true).insert(Buffer.alloc(0), 0);
         const own = Object.fromEntries(Object.entries(settings ?? {}).map(([name, value]) => [name, String(value)]));
         for (const [at, text] of bad) {
           const row = `${good.with(at, text).join("\t")}\n`;

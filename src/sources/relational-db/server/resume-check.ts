@@ -62,9 +62,9 @@ export class ResumeCheck {
     await this.#context.ledger.note({ [copiedMark]: lsn }, {});
   }
 
-  /** Must be done before the source is told. */
-  async confirms(lsn: bigint): Promise<void> {
-    await this.#context.ledger.note({ [confirmedMark]: formatLsn(lsn) }, {});
+  /** Must be done before the source is told. Counts the changes up to there that were left out. */
+  async confirms(lsn: bigint, skippedRows: number): Promise<void> {
+    await this.#context.ledger.note({ [confirmedMark]: formatLsn(lsn) }, skippedRows === 0 ? {} : { skippedRows });
   }
 
   /** A new slot: nothing is known of the time before it. */

@@ -52,7 +52,7 @@ describe("a pipe goes on", () => {
   test("with a slot that is behind what was confirmed: the server may have lost the last word", async () => {
     const { made, check } = resumeCheck();
     await check({});
-    await made.confirms(0x300n);
+    await made.confirms(0x300n, 0);
     expect(await check({ confirmed: "0/100" })).toBe(0x100n);
     expect(await check({ confirmed: "0/300" })).toBe(0x300n);
   });
@@ -76,7 +76,7 @@ describe("a pipe does not go on", () => {
   test("with a slot that is further than it has confirmed: changes between the two were never sent to it", async () => {
     const { made, check } = resumeCheck();
     await check({});
-    await made.confirms(0x300n);
+    await made.confirms(0x300n, 0);
     await expect(check({ confirmed: "0/301" })).rejects.toEqual(
       lost(/is at 0\/301, and the pipe has confirmed 0\/300/),
     );

@@ -49,6 +49,9 @@ export class ChunkBuilder implements RowSink {
   /** Takes the chunks that are full, and answers when there is room for more. */
   readonly #onFull: ((chunks: readonly Buffer[]) => Promise<void>) | undefined;
   readonly #full: Buffer[] = [];
+  readonly #rowsOf = new WeakMap<Buffer, number>();
+  /** Rows in the chunks that were cut. */
+  #rowsCut = 0;
   #buffer: Buffer = Buffer.alloc(0);
   #at = 0;
 
@@ -80,6 +83,11 @@ export class ChunkBuilder implements RowSink {
     return this.#full.splice(0);
   }
 
+  /** Number of rows of a chunk that was handed out. */
+  rowsOf(chunk: Buffer): number {
+    return this.#rowsOf.get(chunk) ?? 0;
+  }
+
   #grow(bytes: number): void {
     const now = this.#buffer;
     const next = this.#at === 0 ? this.#pool.acquire() : now;
@@ -88,7 +96,10 @@ export class ChunkBuilder implements RowSink {
   }
 
   #cut(): void {
-    this.#full.push(this.#buffer.subarray(0, this.#at));
+    const chunk = this.#buffer.subarray(0, this.#at);
+    this.#rowsOf.set(chunk, this.rows - this.#rowsCut);
+    this.#rowsCut = this.rows;
+    this.#full.push(chunk);
     this.#buffer = Buffer.alloc(0);
     this.#at = 0;
   }

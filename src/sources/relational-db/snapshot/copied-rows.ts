@@ -10,7 +10,7 @@ import { insertSql, ownColumns, streamSettings, type TablePlan } from "../tables
 export type CopiedRows = {
   /** SQL of Postgres for each value of a row. */
   readonly select: readonly string[];
-  insert(body: Buffer): Insert;
+  insert(body: Buffer, rows: number): Insert;
 };
 
 /** Of the copy that the stream goes on from. */
@@ -43,6 +43,6 @@ export function copiedRows(plan: TablePlan, into: string, version: string, isExa
   return {
     // A version is digits.
     select: isFirst ? select : [...select, `'${version}'`, "0"],
-    insert: (body) => ({ sql, body: () => body, settings }),
+    insert: (body, count) => ({ sql, body: () => body, settings, rows: count }),
   };
 }

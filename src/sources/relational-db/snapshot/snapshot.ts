@@ -246,7 +246,7 @@ class Reader {
       const id = `${lane}@${snapshot.lsn}:${snapshot.name}:${given}`;
       given += 1;
       const fetchedBytes = bodies.reduce((sum, { length }) => sum + length, 0);
-      const inserts = bodies.map((body) => rows.insert(body));
+      const inserts = bodies.map((body) => rows.insert(body, chunks.rowsOf(body)));
       await batchQueue.push({
         lane,
         id,
@@ -256,7 +256,7 @@ class Reader {
         counts: { fetchedBytes },
       });
     };
-    const chunks = new ChunkBuilder(this.#buffers, give);
+    const chunks: ChunkBuilder = new ChunkBuilder(this.#buffers, give);
     await this.#frames.copy(this.#client, copySelect(first.leaf, rows.select, { where, only: true }), chunks);
     const rest = chunks.take();
     if (isDone && rest.length === 0) return;

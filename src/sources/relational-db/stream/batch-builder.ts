@@ -45,6 +45,8 @@ export type BuiltBatch = {
   /** End of the last whole transaction: what is acknowledged when the batch is durable. */
   readonly end: string | undefined;
   readonly rows: number;
+  /** Changes that are left out: of tables that are stopped or not of the pipe, and those that the copy has already. */
+  readonly skippedRows: number;
   /** Changes by kind and table, in the form of gauges: `insertedRows:table`. */
   readonly changes: Readonly<Record<string, number>>;
 };
@@ -61,6 +63,7 @@ export class BatchBuilder {
   #transaction: { readonly lsn: bigint; changes: number } | undefined;
   #end: bigint | undefined;
   #openedAt = 0;
+  #skippedRows = 0;
 
   constructor(from: StreamPosition, limits: BatchBuilderLimits, planOf: PlanOf) {
     this.#from = from;
@@ -152,18 +155,39 @@ export class BatchBuilder {
     return this.#end;
   }
 
-  /** What has been gathered; undefined when there are no rows. */
+  /** What has been gathered; undefined when there are no rows. Changes that are left out wait for the next batch. */
   take(): BuiltBatch | undefined {
+    return this.#tables.size === 0 ? undefined : this.takeAll();
+  }
+
+  /** The same, also when there are no rows. */
+  takeAll(): BuiltBatch {
     const rows = this.rows;
     const tables = [...this.#tables.values()];
     const inserts = tables.flatMap(tableInserts);
     const changes = Object.fromEntries(tables.flatMap(changeCounts));
     this.#tables.clear();
     const from = formatPosition(this.#from);
-    this.#from = this.#at;
-    if (inserts.length === 0) return undefined;
     const end = this.#end === undefined ? undefined : formatLsn(this.#end);
-    return { from, to: formatPosition(this.#at), inserts, end, rows, changes };
+    return { from, to: formatPosition(this.#at), inserts, end, rows, skippedRows: this.takeSkipped(), changes };
+  }
+
+  /** Changes that were left out since the last batch. */
+  get skippedRows(): number {
+    return this.#skippedRows;
+  }
+
+  /** The same; the next batch begins behind them. */
+  takeSkipped(): number {
+    const skipped = this.#skippedRows;
+    this.#skippedRows = 0;
+    this.#from = this.#at;
+    return skipped;
+  }
+
+  /** Changes that were left out and could not be recorded. */
+  addSkipped(rows: number): void {
+    this.#skippedRows += rows;
   }
 
   #commit(lsn: bigint, end: bigint): undefined {
@@ -186,7 +210,10 @@ export class BatchBuilder {
     if (place === undefined) return;
     this.#at = place;
     const table = this.#tableOf(message.relation, place.lsn);
-    if (table === undefined) return;
+    if (table === undefined) {
+      this.#skippedRows += 1;
+      return;
+    }
     const versions = {
       tombstone: versionText(place.lsn, place.change, false),
       row: versionText(place.lsn, place.change, true),
@@ -232,10 +259,10 @@ function changeCounts({ plan, changes }: TableChanges): [string, number][] {
 
 /** A part of the stream as a batch of the pipe. */
 export function streamBatch(built: BuiltBatch): Batch {
-  const { from, to, inserts, end } = built;
+  const { from, to, inserts, end, skippedRows } = built;
   const replay = { kind: "changes", from, to, ...(end === undefined ? {} : { end }) } as const;
   const marks = end === undefined ? {} : { marks: { [confirmedMark]: end } };
-  return { lane: streamLane, id: `${from}-${to}`, replay, checkpoint: to, inserts, ...marks };
+  return { lane: streamLane, id: `${from}-${to}`, replay, checkpoint: to, inserts, skippedRows, ...marks };
 }
 
 /** Empties tables: stands alone, so that nothing later is in them when it is repeated. */
@@ -251,6 +278,6 @@ export function truncateBatch(
 /** The same from what was saved of it. */
 export function emptyingBatch(replay: Extract<PostgresReplay, { kind: "truncate" }>): Batch {
   const { from, to, sql, targets } = replay;
-  const inserts = sql.map((statement, index) => ({ sql: statement, target: targets[index] }));
+  const inserts = sql.map((statement, index) => ({ sql: statement, target: targets[index], rows: 0 }));
   return { lane: streamLane, id: `${from}-${to}:truncate`, replay, checkpoint: to, inserts };
 }

@@ -27,7 +27,7 @@ export type ChangeReaderParts = {
   readonly fits: (relation: Relation) => boolean;
   readonly isOurs: (relation: Relation) => boolean;
   /** Keeps what is then confirmed to the source. */
-  readonly remember: (lsn: bigint) => Promise<void>;
+  readonly remember: (lsn: bigint, skippedRows: number) => Promise<void>;
 };
 
 /** The source tells every few seconds how far its log is. */
@@ -115,7 +115,8 @@ export class ChangeReader {
   /** The one batch up to the place that was asked for. */
   async exactly(signal: AbortSignal): Promise<BuiltBatch | undefined> {
     await this.#untilDue(signal);
-    return this.#builder.take();
+    // All tables of the batch may have been stopped since: then it has only changes that are left out.
+    return this.#builder.skippedRows > 0 ? this.#builder.takeAll() : this.#builder.take();
   }
 
   acknowledge(batch: Batch): void {
@@ -186,10 +187,11 @@ export class ChangeReader {
     if (stream === undefined || lsn <= stream.confirmed || Date.now() < this.#offerAt) return;
     this.#offerAt = Date.now() + offerPauseMs;
     this.#builder.settle(lsn);
+    const skipped = this.#builder.takeSkipped();
     // What cannot be remembered now is offered again.
-    this.#parts.remember(lsn).then(
+    this.#parts.remember(lsn, skipped).then(
       () => stream.confirm(lsn),
-      () => {},
+      () => this.#builder.addSkipped(skipped),
     );
   }
 

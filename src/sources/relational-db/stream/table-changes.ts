@@ -22,6 +22,8 @@ export class TableChanges {
   readonly changes = { inserted: 0, updated: 0, deleted: 0 };
   #bytes = 0;
   #rows = 0;
+  /** Changes that are not in an insert yet. */
+  #uncut = 0;
 
   constructor(plan: TablePlan, relation: Relation) {
     this.plan = plan;
@@ -43,12 +45,14 @@ export class TableChanges {
 
   insert({ row }: Inserted, versions: Versions): void {
     this.changes.inserted += 1;
+    this.#uncut += 1;
     this.#add(row, `\t${versions.row}\t0`);
   }
 
   /** A row whose key is another one leaves a tombstone under the old key. */
   update({ row, key, old }: UpdateMessage, versions: Versions): void {
     this.changes.updated += 1;
+    this.#uncut += 1;
     const before = key ?? old;
     const moved = before !== undefined && this.#keyChanged(before, row);
     if (old === undefined && row.hasUnchanged()) this.#addPartial(row, key, versions);
@@ -58,6 +62,7 @@ export class TableChanges {
 
   delete({ key, old }: DeleteMessage, versions: Versions): void {
     this.changes.deleted += 1;
+    this.#uncut += 1;
     this.#add((old ?? key) as Tuple, `\t${versions.row}\t1`);
   }
 
@@ -93,10 +98,16 @@ export class TableChanges {
   #cut(): void {
     this.#rows += this.#held((part) => part.rows);
     this.#bytes += this.#held((part) => part.bytes);
-    if (this.#writer.rows > 0) this.#done.push(streamInsert(this.plan, this.#writer.take()));
-    if (this.#partial.rows > 0) this.#done.push(this.#partial.take());
-    if (this.#later.rows > 0) this.#done.push(streamInsert(this.plan, this.#later.take()));
+    if (this.#writer.rows > 0) this.#push(streamInsert(this.plan, this.#writer.take()));
+    if (this.#partial.rows > 0) this.#push(this.#partial.take());
+    if (this.#later.rows > 0) this.#push(streamInsert(this.plan, this.#later.take()));
     this.#laterKeys.clear();
+  }
+
+  /** A change may need two rows, in two inserts: the first one counts it. */
+  #push(insert: Insert): void {
+    this.#done.push({ ...insert, rows: this.#uncut });
+    this.#uncut = 0;
   }
 
   #held(count: (part: { readonly rows: number; readonly bytes: number }) => number): number {
