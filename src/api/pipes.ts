@@ -39,6 +39,10 @@ export const pipeSettings = z
     database_parallel_distributed_insert_select: z.int().min(0).max(2).nullish(),
     object_storage_use_cluster_function: z.boolean().nullish(),
     database_parallel_view_processing: z.boolean().nullish(),
+    database_lenient_values: z
+      .boolean()
+      .nullish()
+      .describe("Load values that do not fit as the engine does, changed, instead of refusing their rows"),
   })
   .meta({ id: "PipeSettings" });
 export type PipeSettings = { [K in keyof z.output<typeof pipeSettings>]?: number | boolean };

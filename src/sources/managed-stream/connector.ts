@@ -48,6 +48,7 @@ export const managedStreamConnector = defineConnector<ManagedStreamConfig>({
       requireTable(context.destination.target),
       rows.format,
       kinesisVirtualColumns(config.streamName),
+      context.settings.database_lenient_values === true,
     );
     return new StreamSource({
       config,

@@ -64,7 +64,12 @@ export class KafkaSource implements Source<KafkaDurable> {
     this.#config = config;
     this.#context = context;
     this.#client = client;
-    this.#plan = planRows(requireTable(context.destination.target), rows.format, kafkaVirtualColumns);
+    this.#plan = planRows(
+      requireTable(context.destination.target),
+      rows.format,
+      kafkaVirtualColumns,
+      context.settings.database_lenient_values === true,
+    );
     this.#encoder = rows.encoder(this.#plan);
     this.#limits = batchLimits(context.memoryGb, Number(context.settings.streaming_max_insert_wait_ms));
     this.#lag = new Lag((gauges) => context.progress.report(gauges));

@@ -62,7 +62,9 @@ class Look<M extends SourceMessage> {
         size += group.rows.part(to, to + 1).length;
       }
       const listed = this.#plan.format === "JSONEachRow" ? await this.#list(group, from, to) : undefined;
-      for (const index of listed ?? (await this.#split(group, from, to))) found.push(index);
+      // What is computed from the rows may fail where the parser does not.
+      const isListed = listed !== undefined && listed.length > 0;
+      for (const index of isListed ? listed : await this.#split(group, from, to)) found.push(index);
       from = to;
     }
     return found;

@@ -15,12 +15,16 @@ export function shortMessage(message: string): string {
     .replace(/^Code: \d+\. DB::Exception: /, "")
     .replace(/\s*\(version \d[^()]*(?:\([^()]*\)[^()]*)?\)\s*$/, "");
   const [atRow] = [...sentence.matchAll(/:? ?\(at row \d+\)/g)].slice(-1);
-  return sentence
-    .slice(0, atRow?.index)
-    .replace(/ before: '(?:[^'\\]|\\.)*'/s, "")
-    .replace(/:? ?\(Already have \d+ errors? out of \d+ rows[^)]*\)$/, "")
-    .replace(/: ?\(in file\/uri (?:(?!\(in file\/uri)[\s\S])*$/, "")
-    .replace(/:?\s*While executing \w+[^'"{}]*$/, "")
-    .replace(/:?\s*While processing (?:(?!While processing)[\s\S])*$/, "")
-    .slice(0, 1000);
+  return (
+    sentence
+      .slice(0, atRow?.index)
+      // Of our own search for what does not fit.
+      .replace(/value of type Variant\((U?Int\d+)\) here/, "value of type $1 here")
+      .replace(/ before: '(?:[^'\\]|\\.)*'/s, "")
+      .replace(/:? ?\(Already have \d+ errors? out of \d+ rows[^)]*\)$/, "")
+      .replace(/: ?\(in file\/uri (?:(?!\(in file\/uri)[\s\S])*$/, "")
+      .replace(/:?\s*While executing \w+[^'"{}]*$/, "")
+      .replace(/:?\s*While processing (?:(?!While processing)[\s\S])*$/, "")
+      .slice(0, 1000)
+  );
 }

@@ -121,7 +121,7 @@ describe("JSON messages", () => {
   test("one bad message among 100,000 costs one more attempt and one question", async () => {
     const encoder = json(await table("large", plain));
     const messages = Array.from({ length: 100_000 }, (_, at) =>
-      message(at, at === 77_777 ? '{"id":-1,"name":"bad"}' : `{"id":${at},"name":"name ${at}"}`),
+      message(at, at === 77_777 ? '{"id":"-","name":"bad"}' : `{"id":${at},"name":"name ${at}"}`),
     );
     engine.questions = 0;
     const { rejected, attempts } = await engine.load(encoder, messages, "large");
@@ -132,6 +132,57 @@ describe("JSON messages", () => {
     // One block, which is recognised when repeated.
     await engine.load(encoder, messages, "large");
     expect(await rows("SELECT count() AS c, uniqExact(_part) AS p FROM large")).toEqual([{ c: "99999", p: "1" }]);
+  });
+
+  test("an integer that does not fit its column is a bad message, in lists and nested fields too", async () => {
+    const types = ["UInt8", "Int64", "Nullable(Int16)", "UInt64", "Array(UInt8)", "Map(String, Int8)", "Int128"];
+    const columns = types.map((type, at) => ({ name: `c${at}`, type, sourceField: at === 1 ? "in.c1" : `c${at}` }));
+    const encoder = json(await table("unfit", [{ name: "id", type: "UInt32", sourceField: "id" }, ...columns]));
+    const edge = (at: number, value: unknown) => `{"id":${at},${value}}`;
+    const fine = [
+      '"c0":255,"in":{"c1":-9223372036854775808},"c2":null,"c3":18446744073709551615,"c4":[0,255],"c5":{"a":-128}',
+      '"c0":"7","c2":-32768,"c4":["1"],"c6":"-170141183460469231731687303715884105728"',
+      '"c0":true,"c3":null',
+    ];
+    const bad = [
+      '"c0":256',
+      '"c0":-1',
+      '"c0":18446744073709551621',
+      '"in":{"c1":9223372036854775808}',
+      '"c2":32768',
+      '"c3":18446744073709551616',
+      '"c4":[1,300]',
+      '"c5":{"a":128}',
+      '"c6":170141183460469231731687303715884105728',
+      '"c0":70000',
+    ];
+    const messages = [...fine, ...bad].map((members, at) => message(at, edge(at, members)));
+    const { rejected } = await engine.load(encoder, messages, "unfit");
+    expect(rejected.map(({ position }) => Number(position))).toEqual(bad.map((_, at) => fine.length + at));
+    expect(rejected.at(-1)?.message).toBe(
+      "Cannot parse JSON value of type UInt8 here: 70000: (while reading the value of key c0)",
+    );
+    expect(await rows("SELECT * FROM unfit ORDER BY id")).toEqual([
+      {
+        id: 0,
+        c0: 255,
+        c1: "-9223372036854775808",
+        c2: null,
+        c3: "18446744073709551615",
+        c4: [0, 255],
+        c5: { a: -128 },
+        c6: "0",
+      },
+      { id: 1, c0: 7, c1: "0", c2: -32_768, c3: "0", c4: [1], c5: {}, c6: "-170141183460469231731687303715884105728" },
+      { id: 2, c0: 1, c1: "0", c2: null, c3: "0", c4: [], c5: {}, c6: "0" },
+    ]);
+  });
+
+  test("on request integers that do not fit wrap around", async () => {
+    const target = await table("wrapped", [{ name: "id", type: "UInt8", sourceField: "id" }]);
+    const encoder = new JsonRows(planRows(target, "JSONEachRow", virtualColumns, true));
+    expect((await engine.load(encoder, [message(0, '{"id":70000}')], "wrapped")).rejected).toEqual([]);
+    expect(await rows("SELECT id FROM wrapped")).toEqual([{ id: 112 }]);
   });
 
   test("thousands of bad messages are found together", async () => {

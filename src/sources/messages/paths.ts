@@ -4,6 +4,7 @@
  */
 import { identifier, literal } from "../../clickhouse/sql.ts";
 import type { DestinationColumn } from "../source.ts";
+import { convertedTo, type IntegerReading, readColumn } from "./integers.ts";
 
 export type Declared = { readonly name: string; readonly type: string };
 
@@ -12,16 +13,21 @@ export function distinct(
   read: readonly DestinationColumn[],
   expressionOf: Map<DestinationColumn, string>,
   fieldOf: (column: DestinationColumn) => string,
+  integers: IntegerReading,
 ): Declared[] {
   const declared = new Map<string, string>();
   for (const column of read) {
     const field = fieldOf(column);
-    const type = declared.get(field);
-    if (type === undefined) declared.set(field, column.type);
-    const same = type === undefined || type === column.type;
-    expressionOf.set(column, same ? identifier(field) : `CAST(${identifier(field)}, ${literal(column.type)})`);
+    const type = declared.get(field) ?? column.type;
+    declared.set(field, type);
+    expressionOf.set(column, columnValue(column, type, identifier(field), integers));
   }
-  return [...declared].map(([name, type]) => ({ name, type }));
+  return [...declared].map(([name, type]) => ({ name, type: readColumn(type, integers).declared }));
+}
+
+/** The column's value from a field that is read as `type`. */
+export function columnValue(column: DestinationColumn, type: string, field: string, integers: IntegerReading): string {
+  return type === column.type ? readColumn(type, integers).value(field) : convertedTo(column.type, field, integers);
 }
 
 type PathNode = { type: string | undefined; readonly members: Map<string, PathNode> };
@@ -30,6 +36,7 @@ type PathNode = { type: string | undefined; readonly members: Map<string, PathNo
 export function planPaths(
   read: readonly DestinationColumn[],
   expressionOf: Map<DestinationColumn, string>,
+  integers: IntegerReading,
 ): Declared[] {
   const root: PathNode = { type: undefined, members: new Map() };
   for (const column of read) {
@@ -40,18 +47,18 @@ export function planPaths(
       node.members.set(step, next);
       node = next;
     }
-    const same = node.type === undefined || node.type === column.type;
     node.type ??= column.type;
     const [first, ...rest] = steps as [string, ...string[]];
     const access = rest.reduce((sql, step) => `tupleElement(${sql}, ${literal(step)})`, identifier(first));
-    expressionOf.set(column, same ? access : `CAST(${access}, ${literal(column.type)})`);
+    expressionOf.set(column, columnValue(column, node.type, access, integers));
   }
-  return [...root.members].map(([name, node]) => ({ name, type: typeOf(node) }));
+  return [...root.members].map(([name, node]) => ({ name, type: typeOf(node, integers) }));
 }
 
-function typeOf(node: PathNode): string {
-  if (node.members.size === 0) return node.type as string;
-  return `Tuple(${[...node.members].map(([name, member]) => `${identifier(name)} ${typeOf(member)}`).join(", ")})`;
+function typeOf(node: PathNode, integers: IntegerReading): string {
+  if (node.members.size === 0) return readColumn(node.type as string, integers).declared;
+  const members = [...node.members].map(([name, member]) => `${identifier(name)} ${typeOf(member, integers)}`);
+  return `Tuple(${members.join(", ")})`;
 }
 
 /** The steps of a dotted path; a backslash escapes the next character. */

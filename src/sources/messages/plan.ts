@@ -5,6 +5,7 @@
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { DestinationColumn, TargetTable } from "../source.ts";
+import { convertedTo, type IntegerReading } from "./integers.ts";
 import type { SourceMessage, VirtualColumn, VirtualColumns } from "./message.ts";
 import { conflictingPaths, type Declared, planPaths } from "./paths.ts";
 
@@ -22,6 +23,8 @@ export type RowPlan<M extends SourceMessage> = {
   readonly structure: readonly Declared[];
   /** One per destination column. */
   readonly expressions: readonly string[];
+  /** The same for finding bad rows: what cannot be loaded is an error of the parser, which names the row. */
+  readonly search: Pick<RowPlan<M>, "structure" | "expressions">;
 };
 
 /** A reserved prefix: a payload field with it makes its message unreadable, and affects nothing else. */
@@ -39,6 +42,8 @@ export function planRows<M extends SourceMessage>(
   destination: TargetTable,
   format: RowFormat,
   virtualColumns: VirtualColumns<M>,
+  /** Integers that do not fit wrap around, as in the engine. */
+  wraps = false,
 ): RowPlan<M> {
   const { columns } = destination;
   const isVirtual = (column: DestinationColumn) => Object.hasOwn(virtualColumns, column.sourceField);
@@ -48,22 +53,26 @@ export function planRows<M extends SourceMessage>(
     const message = `The field "${conflict}" is mapped as a value and as the parent of another field.`;
     throw new AppError("SOURCE_INVALID", message);
   }
-  const expressionOf = new Map<DestinationColumn, string>();
-  const fields = planPaths(read, expressionOf);
+  const checked = format === "Avro" ? "wide64" : "wide";
   const used = new Map<string, UsedVirtual<M> & Declared>();
   for (const column of columns.filter(isVirtual)) {
     const { sourceField } = column;
     const virtual = virtualColumns[sourceField] as VirtualColumn<M>;
     const name = `${reserved}${sourceField}`;
     used.set(sourceField, { field: name, column: virtual, name, type: structureTypes[virtual.kind] });
-    const value = virtual.kind === "millis" ? `fromUnixTimestamp64Milli(${identifier(name)}, 'UTC')` : identifier(name);
-    expressionOf.set(column, `CAST(${value}, ${literal(column.type)})`);
   }
   const virtuals = [...used.values()];
-  // A row without wanted fields is still a row; the engine needs one column to count it.
-  const structure = [...virtuals, ...fields].map(({ name, type }) => ({ name, type }));
-  if (structure.length === 0) structure.push({ name: `${reserved}_row`, type: "UInt8" });
-  const expressions = columns.map((column) => expressionOf.get(column) as string);
+  const reading = (integers: IntegerReading) => {
+    const expressionOf = new Map<DestinationColumn, string>();
+    const fields = planPaths(read, expressionOf, integers);
+    for (const column of columns.filter(isVirtual))
+      expressionOf.set(column, virtualValue(column, virtualColumns, integers));
+    // A row without wanted fields is still a row; the engine needs one column to count it.
+    const structure = [...virtuals, ...fields].map(({ name, type }) => ({ name, type }));
+    if (structure.length === 0) structure.push({ name: `${reserved}_row`, type: "UInt8" });
+    return { structure, expressions: columns.map((column) => expressionOf.get(column) as string) };
+  };
+  const { structure, expressions } = reading(wraps ? "wrap" : checked);
   return {
     format,
     sql: insertSql(destination, format, structure, expressions),
@@ -71,7 +80,20 @@ export function planRows<M extends SourceMessage>(
     virtuals,
     structure,
     expressions,
+    search: reading(wraps ? "wrap" : format === "Avro" ? checked : "each"),
   };
+}
+
+function virtualValue<M extends SourceMessage>(
+  { sourceField, type }: DestinationColumn,
+  columns: VirtualColumns<M>,
+  integers: IntegerReading,
+): string {
+  const name = identifier(`${reserved}${sourceField}`);
+  const isTime = columns[sourceField]?.kind === "millis";
+  return isTime
+    ? `CAST(fromUnixTimestamp64Milli(${name}, 'UTC'), ${literal(type)})`
+    : convertedTo(type, name, integers);
 }
 
 export function structureText(structure: readonly Declared[]): string {

@@ -11,8 +11,9 @@ export type ProbeStatement = { readonly sql: string; readonly settings: Record<s
 
 /** Reads the content and computes every column; fails as the insert would. */
 export function readAll<M extends SourceMessage>(plan: RowPlan<M>, content: Buffer): ProbeStatement {
-  const table = formatCall(plan.format, structureText(plan.structure), content);
-  const every = plan.expressions.length === 0 ? "1" : plan.expressions.join(", ");
+  const { structure, expressions } = plan.search;
+  const table = formatCall(plan.format, structureText(structure), content);
+  const every = expressions.length === 0 ? "1" : expressions.join(", ");
   return {
     sql: `SELECT count() AS rows FROM (SELECT tuple(${every}) AS row FROM ${table}) WHERE NOT ignore(row)`,
     settings: { ...plan.settings, max_query_size: statementBytes },
@@ -21,7 +22,7 @@ export function readAll<M extends SourceMessage>(plan: RowPlan<M>, content: Buff
 
 /** The numbers of unreadable rows among JSON rows numbered 1 to `rows`, each on its own line. */
 export function listUnreadable<M extends SourceMessage>(plan: RowPlan<M>, lines: Buffer, rows: number): ProbeStatement {
-  const structure = [{ name: rowNumber, type: "UInt32" }, ...plan.structure];
+  const structure = [{ name: rowNumber, type: "UInt32" }, ...plan.search.structure];
   const table = formatCall("JSONEachRow", structureText(structure), lines);
   const fields = structure.map(({ name }) => identifier(name)).join(", ");
   return {

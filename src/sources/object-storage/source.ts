@@ -14,7 +14,7 @@ import type { ObjectDurable, Pack } from "./durable.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { Deliveries } from "./queue/deliveries.ts";
 import type { NotificationQueue, Notified } from "./queue/queue.ts";
-import { inferFormat, isRowFormat, type ObjectFormat } from "./reading/formats.ts";
+import { inferFormat, type ObjectFormat } from "./reading/formats.ts";
 import { changedMarker, ObjectStatements } from "./reading/reading.ts";
 import { findBadRows } from "./reading/rejects.ts";
 import { ObjectRelay } from "./reading/relay.ts";
@@ -60,6 +60,7 @@ export class ObjectSource implements Source<ObjectDurable> {
       this.#relay,
       parts.config,
       requireTable(parts.context.destination.target),
+      parts.context.settings.database_lenient_values === true,
     );
     this.#tracker = new Tracker(parts.context);
     this.#queue = parts.queue;
@@ -237,7 +238,7 @@ export class ObjectSource implements Source<ObjectDurable> {
       throw new AppError("SOURCE_UNREACHABLE", "The store shows different versions of one object in turn.");
     }
     const findings =
-      failure.kind === "data" && !pack.lenient && isRowFormat(pack.format)
+      failure.kind === "data" && !pack.lenient
         ? await findBadRows(file, pack.format, failure, this.#reading, this.#context.destination.query, signal)
         : undefined;
     if (findings?.readable !== true) {

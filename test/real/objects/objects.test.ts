@@ -156,6 +156,31 @@ suite("object storage pipes", () => {
     await assertAccounted(served, service, done.id, { fetchedRows: 211, sentRows: 210, refusedRows: 1 });
   });
 
+  test("values that do not fit are refused rows in every format, or changed on request", async () => {
+    const settings = "engine_file_truncate_on_insert = 1, s3_truncate_on_insert = 1";
+    const numbers = "SELECT arrayJoin([1, 70000, 3, -5]) AS id, 'n' AS name";
+    for (const [suffix, format] of Object.entries({ parquet: "Parquet", avro: "Avro", orc: "ORC", arrow: "Arrow" })) {
+      const target = `s3('${store.url(`unfit/x.${suffix}`)}', 'AKTEST', 'SK-of-pipe-tests\\'\\\\x', '${format}')`;
+      await query(service, `INSERT INTO FUNCTION ${target} ${numbers} SETTINGS ${settings}`);
+    }
+    await store.put("unfit/x.json", '{"id":1,"name":"n"}\n{"id":70000,"name":"n"}\n{"id":3,"name":"n"}\n{"id":-5}\n');
+    await store.put("unfit/x.csv", "id,name\n1,n\n70000,n\n3,n\n-5,n\n");
+    await store.put("unfit/y.csv", "id,name\n1,n\n2\n3,n\n4,n,more\n");
+    const types = { destination: { columns: [{ name: "id", type: "UInt8" }, columns[1]] } };
+    const done = await once(pipeBody(store, "unfit/*", "unfit", types));
+    expect(await query(service, "SELECT id, name, count() FROM unfit GROUP BY id, name ORDER BY id")).toBe(
+      "1\tn\t7\n3\tn\t7",
+    );
+    await assertAccounted(served, service, done.id, { fetchedRows: 28, sentRows: 14, refusedRows: 14 });
+    const lenient = { ...types, body: { settings: { database_lenient_values: true } } };
+    await once(pipeBody(store, "unfit/x.parquet", "fitted", lenient));
+    expect(await query(service, "SELECT groupArray(id) FROM fitted")).toBe("[1,3,112,251]");
+    await once(pipeBody(store, "unfit/y.csv", "filled", lenient));
+    expect(await query(service, "SELECT groupArray(name) FROM (SELECT * FROM filled ORDER BY id)")).toBe(
+      "['n','','n','n']",
+    );
+  });
+
   test("a load of which nothing arrived is Failed, and one without objects says so", async () => {
     await store.put("none/a.parquet", "no parquet");
     await store.put("none/b.json.gz", "no gzip");

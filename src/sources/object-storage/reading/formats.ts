@@ -79,12 +79,17 @@ export function isPositional(format: ObjectFormat): boolean {
   return format === "CSV" || format === "TabSeparated";
 }
 
-/** Settings of every pipe: unknown fields are ignored, missing ones become the zero value. */
+/**
+ * Settings of every pipe: unknown fields are ignored, missing ones become the zero value. A row of a file with names has
+ * a value for each of them; only positions may be missing, because nothing says how many there are.
+ */
 export function objectFormatSettings(
   format: ObjectFormat,
   delimiter: string | undefined,
+  lenientValues: boolean,
 ): Record<string, string | number> {
   const common = { input_format_null_as_default: 1, date_time_input_format: "best_effort" };
+  const anyNumber = lenientValues || !hasHeader(format) ? 1 : 0;
   if (format.startsWith("JSON")) {
     return {
       ...common,
@@ -98,7 +103,7 @@ export function objectFormatSettings(
       ...common,
       input_format_skip_unknown_fields: 1,
       input_format_with_names_use_header: 1,
-      input_format_csv_allow_variable_number_of_columns: 1,
+      input_format_csv_allow_variable_number_of_columns: anyNumber,
       input_format_csv_empty_as_default: 1,
       // A first row that equals our column names is still a row.
       input_format_csv_detect_header: 0,
@@ -110,7 +115,7 @@ export function objectFormatSettings(
       ...common,
       input_format_skip_unknown_fields: 1,
       input_format_with_names_use_header: 1,
-      input_format_tsv_allow_variable_number_of_columns: 1,
+      input_format_tsv_allow_variable_number_of_columns: anyNumber,
       input_format_tsv_empty_as_default: 1,
       input_format_tsv_detect_header: 0,
     };

@@ -4,8 +4,8 @@ import type { Insert, TargetTable } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
 import { isPlainKey } from "../stores/keys.ts";
 import type { ObjectFile, ObjectStore } from "../stores/store.ts";
-import { fieldPlan } from "./fields.ts";
-import { engineCompression, isUnpacked, type ObjectFormat, objectFormatSettings } from "./formats.ts";
+import { type FieldPlan, fieldPlan } from "./fields.ts";
+import { engineCompression, isRowFormat, isUnpacked, type ObjectFormat, objectFormatSettings } from "./formats.ts";
 import type { ObjectRelay } from "./relay.ts";
 
 /** Objects that one statement of many small ones reads concurrently. */
@@ -40,11 +40,21 @@ export class ObjectStatements {
   readonly #config: ObjectStorageConfig;
   readonly #destination: TargetTable;
 
-  constructor(store: ObjectStore, relay: ObjectRelay, config: ObjectStorageConfig, destination: TargetTable) {
+  /** Values that do not fit are changed as the engine does, instead of being refused. */
+  readonly #lenientValues: boolean;
+
+  constructor(
+    store: ObjectStore,
+    relay: ObjectRelay,
+    config: ObjectStorageConfig,
+    destination: TargetTable,
+    lenientValues = false,
+  ) {
     this.#store = store;
     this.#relay = relay;
     this.#config = config;
     this.#destination = destination;
+    this.#lenientValues = lenientValues;
   }
 
   /**
@@ -58,12 +68,12 @@ export class ObjectStatements {
     options: { oneBlock: boolean; lenient: boolean; threads: number; folder?: string },
     signal: AbortSignal,
   ): Promise<Insert> {
-    const plan = fieldPlan(this.#destination.columns, format, this.#sizeOf(files, format));
+    const plan = this.#plan(format, options.lenient ? "lenient" : "checked", this.#sizeOf(files, format));
     const { call, params } = await this.#call(files, format, plan.structure, signal, options.folder);
     const columns = this.#destination.columns.map((column) => identifier(column.name)).join(", ");
     const target = tableName(this.#destination.database, this.#destination.table);
     return {
-      sql: `INSERT INTO ${target} (${columns}) SELECT ${plan.expressions.join(", ")} FROM ${call}`,
+      sql: `INSERT INTO ${target} (${columns}) SELECT ${plan.expressions.join(", ")} FROM ${call}${plan.condition}`,
       params,
       settings: {
         ...this.#settings(files, format),
@@ -89,11 +99,11 @@ export class ObjectStatements {
     { lenient, folder, threads }: { lenient: boolean; folder?: string; threads: number },
     signal: AbortSignal,
   ): Promise<Statement> {
-    const plan = fieldPlan(this.#destination.columns, format);
+    const plan = this.#plan(format, lenient ? "lenient" : "checked");
     const { call, params } = await this.#call(files, format, plan.structure, signal, folder);
     const parsed = lenient ? ` AND NOT ignore(${plan.fields.map(identifier).join(", ")})` : "";
     const settings = { ...this.#settings(files, format), max_threads: threads, ...(lenient ? lenientSettings : {}) };
-    return { sql: `SELECT count() AS rows FROM ${call}${parsed}`, params, settings };
+    return { sql: `SELECT count() AS rows FROM ${call}${plan.condition}${parsed}`, params, settings };
   }
 
   /** The object's name in the error table. */
@@ -103,13 +113,25 @@ export class ObjectStatements {
 
   /** Parses every wanted field of the file and counts the rows; loads nothing. */
   async count(file: ObjectFile, format: ObjectFormat, allowedErrors: number, signal: AbortSignal): Promise<Statement> {
-    const plan = fieldPlan(this.#destination.columns, format);
+    const plan = this.#plan(format, "lenient");
     const { call, params } = await this.#call([file], format, plan.structure, signal);
     const fields = plan.fields.map(identifier).join(", ");
     return {
       sql: `SELECT count() AS rows FROM ${call} AND NOT ignore(${fields})`,
       params,
       settings: { ...this.#settings([file], format), input_format_allow_errors_num: allowedErrors },
+    };
+  }
+
+  /** Counts the rows of a file that is no text, and those with integers that do not fit their columns. */
+  async countUnfit(file: ObjectFile, format: ObjectFormat, signal: AbortSignal): Promise<Statement> {
+    const plan = this.#plan(format, "lenient");
+    const { call, params } = await this.#call([file], format, plan.structure, signal);
+    const fits = `1${plan.condition}`;
+    return {
+      sql: `SELECT count() AS rows, countIf(NOT (${fits})) AS unfit FROM ${call}`,
+      params,
+      settings: this.#settings([file], format),
     };
   }
 
@@ -142,7 +164,7 @@ export class ObjectStatements {
 
   /** The first rows as the pipe would load them. */
   async sample(file: ObjectFile, format: ObjectFormat, rows: number, signal: AbortSignal): Promise<Statement> {
-    const plan = fieldPlan(this.#destination.columns, format);
+    const plan = this.#plan(format, "lenient");
     const { call, params } = await this.#call([file], format, plan.structure, signal);
     const fields = plan.fields.map(identifier).join(", ");
     return {
@@ -167,6 +189,16 @@ export class ObjectStatements {
     return this.#relay.problemOf(file);
   }
 
+  /** `lenient`: rows that do not fit are errors of the parser, or do not fulfil the condition. */
+  #plan(format: ObjectFormat, how: "checked" | "lenient", size?: string): FieldPlan & { readonly condition: string } {
+    const checked = format === "Avro" || format === "ORC" ? "wide64" : "wide";
+    const reading = this.#lenientValues ? "wrap" : how === "lenient" && isRowFormat(format) ? "each" : checked;
+    const plan = fieldPlan(this.#destination.columns, format, reading, size);
+    if (how === "checked" || isRowFormat(format)) return { ...plan, condition: "" };
+    const condition = plan.fitting.map((fits) => ` AND ${fits}`).join("");
+    return { ...plan, expressions: plan.fittingExpressions, condition };
+  }
+
   #isUnpacked([file]: readonly ObjectFile[], format: string): boolean {
     return file !== undefined && isUnpacked(file.key, format, this.#config.compression);
   }
@@ -188,7 +220,7 @@ export class ObjectStatements {
 
   #settings(files: readonly ObjectFile[], format: ObjectFormat): Record<string, string | number> {
     const unpacked = this.#isUnpacked(files, format) ? unpackedSettings : {};
-    return { ...patience, ...unpacked, ...objectFormatSettings(format, this.#config.delimiter) };
+    return { ...patience, ...unpacked, ...objectFormatSettings(format, this.#config.delimiter, this.#lenientValues) };
   }
 
   async #call(files: readonly ObjectFile[], format: string, structure: string, signal: AbortSignal, folder?: string) {

@@ -1,4 +1,5 @@
 /** Finds the rows of a file that the engine cannot read, one after the other, without loading anything. */
+import { clickHouseCodes } from "../../../clickhouse/error-codes.ts";
 import { rowOf, shortMessage } from "../../messages/engine-message.ts";
 import type { InsertFailure, Query, RejectedRecord } from "../../source.ts";
 import type { ObjectFile } from "../stores/store.ts";
@@ -24,7 +25,9 @@ export async function findBadRows(
   signal: AbortSignal,
 ): Promise<Findings> {
   const whole = { readable: false, rejected: [] };
-  if (!isRowFormat(format) || rowOf(failure.message) === undefined) return whole;
+  const isUnfit = failure.code === clickHouseCodes.CANNOT_CONVERT_TYPE;
+  if (!isRowFormat(format)) return isUnfit ? await findUnfitRows(file, format, reading, query, signal) : whole;
+  if (rowOf(failure.message) === undefined && !isUnfit) return whole;
   const rejected: RejectedRecord[] = [];
   for (let allowed = 0; allowed < maxRecordedRows; allowed += 1) {
     const problem = await tryCount(file, format, allowed, reading, query, signal);
@@ -39,6 +42,23 @@ export async function findBadRows(
   const message = `${rows} further rows of this object could not be read and were left out.`;
   if (rows > 0) rejected.push({ origin: reading.nameOf(file), message, rows });
   return { readable: problem > 0, rejected };
+}
+
+/** Rows of a columnar file have no position that the engine would tell: they are counted. */
+async function findUnfitRows(
+  file: ObjectFile,
+  format: ObjectFormat,
+  reading: ObjectStatements,
+  query: Query,
+  signal: AbortSignal,
+): Promise<Findings> {
+  const { sql, ...options } = await reading.countUnfit(file, format, signal);
+  const [counted] = await query(sql, options);
+  const [rows, unfit] = [Number(counted?.rows ?? 0), Number(counted?.unfit ?? 0)];
+  // An integer within an array, for example: no condition finds it.
+  if (unfit === 0) return { readable: false, rejected: [] };
+  const message = `${unfit} rows of this object have integers that do not fit their columns and were left out.`;
+  return { readable: unfit < rows, rejected: [{ origin: reading.nameOf(file), message, rows: unfit }] };
 }
 
 /** The number of rows, or the engine's message when the file cannot be read even with that many bad rows skipped. */
