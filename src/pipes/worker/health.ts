@@ -39,7 +39,7 @@ export class Health {
   }
 
   #tellRunning(): void {
-    const reason = [...this.#warnings.values()].join(" ");
+    const reason = [...new Set(this.#warnings.values())].join(" ");
     const phase = this.#isCopying ? "snapshot" : "running";
     const told = reason === "" ? phase : reason;
     if (this.#told === told) return;
@@ -51,11 +51,22 @@ export class Health {
   bad(failure: Failure): void {
     const since = this.#since.get(failure.kind) ?? Date.now();
     this.#since.set(failure.kind, since);
-    const reason = `${words[failure.kind]}: ${sentenceOf(failure)}`;
+    const reason = reasonOf(failure);
     const limit = this.#limitOf(failure.kind);
     if (Date.now() - since > limit) throw new PipeFailure(`${reason} (gave up after ${duration(limit)})`);
     if (this.#told !== reason) this.#tell({ phase: "degraded", reason });
     this.#told = reason;
+  }
+
+  /** The same for an insert. Inserts of other lanes that work do not hide it, until `insertEnded` of its lane. */
+  badInsert(lane: string, failure: Failure): void {
+    this.#warnings.set(insertKey(lane), reasonOf(failure));
+    this.bad(failure);
+  }
+
+  /** The lane's insert is done, or given up. */
+  insertEnded(lane: string): void {
+    if (this.#warnings.has(insertKey(lane))) this.warn(insertKey(lane), undefined);
   }
 
   #limitOf(kind: FailureKind): number {
@@ -63,6 +74,14 @@ export class Health {
     // A stopped or starting service is not the pipe's failure: it waits.
     return kind === "service" ? Number.POSITIVE_INFINITY : this.#limits.destinationOutageMs;
   }
+}
+
+function insertKey(lane: string): string {
+  return `insert:${lane}`;
+}
+
+function reasonOf(failure: Failure): string {
+  return `${words[failure.kind]}: ${sentenceOf(failure)}`;
 }
 
 const words: Record<FailureKind, string> = {

@@ -1,5 +1,6 @@
 /** Order within a lane, when the runner is stopped or one of its own steps fails. */
 import { expect, test, vi } from "vitest";
+import { ClickHouseError } from "../../clickhouse/client.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Batch, Source } from "../../sources/source.ts";
 import type { Confirmation, Intent } from "../durable.ts";
@@ -147,4 +148,36 @@ test("where no batch may begin, the pipe says why, waits longer each time, and g
   expect(statuses).toEqual([{ phase: "running" }, degraded, { phase: "running" }]);
   // Pauses of 0.5 to 1, 1 to 2, 2 to 4 ... ms.
   expect((begunAt[6] as number) - (begunAt[0] as number)).toBeGreaterThan(31);
+});
+
+test("the reason of an insert that fails stays shown while inserts of other lanes work", async () => {
+  const lanes: Batch[] = ["bad", "good"].map((lane) => ({ lane, id: lane, replay: {}, inserts: [{ sql: lane }] }));
+  const source: Source = {
+    read: async function* () {
+      yield* lanes;
+    },
+    replay: async () => lanes[0] as Batch,
+    refused: async () => [],
+    acknowledge: async () => {},
+    [Symbol.asyncDispose]: async () => {},
+  };
+  const statuses: WorkerStatus[] = [];
+  let failures = 0;
+  let isGoodDone = false;
+  const { parts } = partsOf(source, {
+    destination: {
+      insert: async ({ sql }) => {
+        if (sql === "good") await vi.waitFor(() => expect(failures).toBeGreaterThan(0));
+        isGoodDone ||= sql === "good";
+        if (sql === "good" || (isGoodDone && failures > 2)) return summary;
+        failures += 1;
+        throw new ClickHouseError(499, 500, "Code: 499. DB::Exception: the store is away (S3_ERROR)");
+      },
+      reject: async () => {},
+    },
+  });
+  const health = new Health(limits, (status) => statuses.push(status));
+  await new Runner({ ...parts, health }, new AbortController().signal).run();
+  const degraded = { phase: "degraded", reason: "the source fails: the store is away (S3_ERROR)" };
+  expect(statuses).toEqual([{ phase: "running" }, degraded, { phase: "running" }]);
 });

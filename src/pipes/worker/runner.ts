@@ -145,7 +145,7 @@ export class Runner<D extends Durable = Durable> {
         ...frozen.settings[index],
         insert_deduplication_token: `${frozen.token}:${insert.key ?? index}`,
       };
-      const outcome = await this.#insertOne(insert, settings);
+      const outcome = await this.#insertOne(batch.lane, insert, settings);
       if (outcome === undefined) return;
       if ("kind" in outcome) return await this.#replace(batch, frozen.since, { ...outcome, insert: index });
       sentRows += insert.rows ?? outcome.writtenRows;
@@ -170,7 +170,7 @@ export class Runner<D extends Durable = Durable> {
   }
 
   /** The number of written rows, or why the batch is refused, or undefined when the signal aborted. */
-  async #insertOne(insert: Insert, settings: EngineSettings) {
+  async #insertOne(lane: string, insert: Insert, settings: EngineSettings) {
     // Counts only failures that may be the batch's own fault: a killed engine says nothing about the batch.
     let strikes = 0;
     let refusedSince: number | undefined;
@@ -182,7 +182,7 @@ export class Runner<D extends Durable = Durable> {
         const kind = failure.kind as InsertFailure["kind"];
         return { kind, code: failure.code, message: sentenceOf(failure) };
       }
-      if (failure.kind !== "data") this.#parts.health.bad(failure);
+      if (failure.kind !== "data") this.#parts.health.badInsert(lane, failure);
       return undefined;
     };
     const work = async () => {
@@ -190,7 +190,9 @@ export class Runner<D extends Durable = Durable> {
       this.#parts.health.good(["source", "destination", "service", "engine"]);
       return summary;
     };
-    return await retry(work, { signal: this.#signal, backoff: this.#backoff(), classify });
+    const outcome = await retry(work, { signal: this.#signal, backoff: this.#backoff(), classify });
+    this.#parts.health.insertEnded(lane);
+    return outcome;
   }
 
   #isolates(refusedSince = Date.now()): boolean {

@@ -8,6 +8,7 @@ import { aggregated } from "../../../harness/kinesis/pipes.ts";
 import { anyNetwork } from "../../../harness/network/network.ts";
 import { until } from "../../../harness/serve.ts";
 import { keptMarks, type OwnContext, testContext, testDestination } from "../../../harness/sources/source-context.ts";
+import { AppError } from "../../lib/errors.ts";
 import type { Json } from "../../lib/json.ts";
 import { JsonRows } from "../messages/formats/json-rows.ts";
 import { type BatchLimits, batchLimits } from "../messages/limits.ts";
@@ -194,4 +195,22 @@ describe("an answer that refuses", () => {
   test("an internal error is an outage, after some attempts", async () => {
     expect((await check({ __type: "InternalFailureException" }, 500)).code).toBe("SOURCE_UNREACHABLE");
   });
+});
+
+test("the error of a shard is shown until that shard answers, however often the list of shards does", async () => {
+  const stream = new MemoryStream([shardOf("a", false, 5)], 100);
+  // Other errors are tried again within the same attempt to read.
+  for (const message of ["Refused.", "Refused again."]) stream.faults.push(new AppError("SOURCE_LOST", message));
+  const shown: (string | undefined)[] = [];
+  const context: OwnContext<KinesisDurable> = { progress: { warn: (_key, message) => void shown.push(message) } };
+  const source = sourceOf(stream, {}, context);
+  const stop = new AbortController();
+  const read = async () => {
+    for await (const _ of source.read(new Map(), stop.signal)) stop.abort();
+  };
+  await expect(read()).rejects.toThrow("Refused.");
+  await expect(read()).rejects.toThrow("Refused again.");
+  expect(shown).toEqual(["Shard a cannot be read: Refused.", "Shard a cannot be read: Refused again."]);
+  await read();
+  expect(shown.slice(2)).toEqual([undefined]);
 });

@@ -4,7 +4,7 @@
  */
 import { abortable, sleep } from "../../lib/abort.ts";
 import { assignedWorker } from "../../lib/assign.ts";
-import { AppError } from "../../lib/errors.ts";
+import { AppError, publicMessage } from "../../lib/errors.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
 import type { LaneBatches } from "../messages/lane-batches.ts";
 import type { SourceContext } from "../source.ts";
@@ -18,13 +18,13 @@ import {
   type TopicInfo,
 } from "./broker-client.ts";
 import type { Checkpoint, KafkaDurable } from "./durable.ts";
-import { failureOfPartition, unknownTopic } from "./failures.ts";
+import { brokerSourceError, failureOfPartition, unknownTopic } from "./failures.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
 import type { Lag } from "./lag.ts";
 import { beginnings, laneOf } from "./positions.ts";
 import { isPassing, kafkaCodes, nameOf } from "./protocol/error-codes.ts";
 import { emptyMessage, type KafkaMessage, offsetBehind, RecordCursor } from "./protocol/records.ts";
-import { PartitionTroubles } from "./troubles.ts";
+import { brokerKey, partitionKey, type Troubles } from "./troubles.ts";
 
 /** Maximum delay until new partitions and topics are detected. */
 const metadataEveryMs = 5_000;
@@ -55,13 +55,14 @@ export type ReaderParts = {
   readonly encoder: RowEncoder<KafkaMessage>;
   readonly batches: LaneBatches<KafkaMessage>;
   readonly lag: Lag;
+  readonly troubles: Troubles;
 };
 
 export class PartitionReader {
   readonly #parts: ReaderParts;
   readonly #checkpoints: ReadonlyMap<string, Checkpoint>;
   readonly #signal: AbortSignal;
-  readonly #troubles: PartitionTroubles;
+  readonly #troubles: Troubles;
   readonly #partitions = new Map<string, Partition>();
   readonly #loops = new Map<number, Promise<void>>();
   #lookAgain = new AbortController();
@@ -69,7 +70,7 @@ export class PartitionReader {
 
   constructor(parts: ReaderParts, checkpoints: ReadonlyMap<string, Checkpoint>, signal: AbortSignal) {
     this.#parts = parts;
-    this.#troubles = new PartitionTroubles((key, message) => parts.context.progress.warn(key, message));
+    this.#troubles = parts.troubles;
     this.#checkpoints = checkpoints;
     this.#signal = signal;
   }
@@ -112,13 +113,16 @@ export class PartitionReader {
     for (const leader of new Set([...this.#partitions.values()].map((partition) => partition.leader))) {
       if (leader < 0 || this.#loops.has(leader)) continue;
       const loop = this.#readBroker(leader)
-        .catch((error: unknown) => this.#parts.batches.fail(error))
+        .catch((error: unknown) => {
+          this.#troubles.refused(brokerKey(leader), publicMessage(brokerSourceError(error)));
+          this.#parts.batches.fail(error);
+        })
         .finally(() => this.#loops.delete(leader));
       this.#loops.set(leader, loop);
     }
-    for (const { lane, leader } of this.#partitions.values()) {
-      if (leader < 0) this.#troubles.failed(lane, "it has no leader");
-    }
+    const partitions = [...this.#partitions.values()];
+    for (const { lane, leader } of partitions) if (leader < 0) this.#troubles.failed(lane, "it has no leader");
+    this.#troubles.keep(new Set(partitions.flatMap(({ lane, leader }) => [partitionKey(lane), brokerKey(leader)])));
     this.#parts.lag.assigned(this.#partitions.size);
     this.#parts.lag.report();
   }
@@ -190,6 +194,7 @@ export class PartitionReader {
         context.progress.answered();
         asked = this.#ask(broker, fetched, memories[(turn + 1) % 2] as AnswerMemory);
         for (const answer of fetched) await this.#take(answer);
+        this.#troubles.worked(brokerKey(broker));
       } catch (error) {
         if (this.#signal.aborted) return;
         throw error;
@@ -244,8 +249,12 @@ export class PartitionReader {
       await sleep(settlePauseMs, this.#signal);
       return;
     }
-    if (fetched.errorCode !== 0) throw failureOfPartition(fetched.topic, fetched.errorCode);
-    this.#troubles.worked(partition.lane);
+    if (fetched.errorCode !== 0) {
+      const failure = failureOfPartition(fetched.topic, fetched.errorCode);
+      this.#troubles.refused(partitionKey(partition.lane), failure.message);
+      throw failure;
+    }
+    this.#troubles.worked(partitionKey(partition.lane));
     const { batches, encoder, client, lag } = this.#parts;
     lag.seen(partition, fetched.lastStable);
     if (fetched.records.length === 0) return;

@@ -28,6 +28,7 @@ import { PartitionReader } from "./partition-reader.ts";
 import { laneOf } from "./positions.ts";
 import { isPassing, kafkaCodes } from "./protocol/error-codes.ts";
 import { emptyMessage, type KafkaMessage, RecordCursor } from "./protocol/records.ts";
+import { Troubles } from "./troubles.ts";
 
 type Batch = SourceBatch<KafkaDurable>;
 type Context = SourceContext<KafkaDurable>;
@@ -55,6 +56,7 @@ export class KafkaSource implements Source<KafkaDurable> {
   readonly #group: GroupOffsets;
   readonly #membership: Pick<Membership, "identity" | "leave">;
   readonly #lag: Lag;
+  readonly #troubles: Troubles;
   /** Batches in progress, which are searched for bad rows when refused. */
   readonly #made = new WeakMap<Batch, Made>();
   readonly #newest = new WeakMap<Batch, number>();
@@ -73,6 +75,7 @@ export class KafkaSource implements Source<KafkaDurable> {
     this.#encoder = rows.encoder(this.#plan);
     this.#limits = batchLimits(context.memoryGb, Number(context.settings.streaming_max_insert_wait_ms));
     this.#lag = new Lag((gauges) => context.progress.report(gauges));
+    this.#troubles = new Troubles((key, message) => context.progress.warn(key, message));
     const group = config.consumerGroup ?? ownName(context.pipeId);
     this.#membership = join(group, (count) => context.progress.report({ rebalances: count }));
     this.#group = new GroupOffsets({
@@ -98,6 +101,7 @@ export class KafkaSource implements Source<KafkaDurable> {
         encoder: this.#encoder,
         batches,
         lag: this.#lag,
+        troubles: this.#troubles,
       },
       checkpoints,
       stop.signal,

@@ -250,7 +250,15 @@ export class ObjectSource implements Source<ObjectDurable> {
   async acknowledge(batch: Batch): Promise<void> {
     const pack = batch.replay;
     this.#tracker.finish(pack.files.map((file) => file.key));
+    if (this.#config.isContinuous === true) this.#context.progress.warn("objects", this.#givenUp(pack));
     for (const { key } of pack.files) await this.#deliveries?.settle(key, pack.givenUp === true);
+  }
+
+  /** Why an object is given up: a pipe that never ends shows it until it has loaded another one. */
+  #givenUp({ givenUp, rejected = [] }: Pack): string | undefined {
+    const [first] = rejected;
+    if (givenUp !== true || first === undefined) return undefined;
+    return `The object ${first.origin} could not be read: ${first.message} Further objects are read.`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

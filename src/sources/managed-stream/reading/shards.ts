@@ -1,6 +1,6 @@
 /** Reads all shards of this replica concurrently into batches, and begins new ones when their parents are finished. */
 import { childOf, sleep } from "../../../lib/abort.ts";
-import { AppError } from "../../../lib/errors.ts";
+import { AppError, publicMessage } from "../../../lib/errors.ts";
 import { Limiter } from "../../../lib/limiter.ts";
 import { marks } from "../../marks.ts";
 import type { RowEncoder } from "../../messages/formats/encoder.ts";
@@ -49,7 +49,7 @@ export type ShardsParts = {
 };
 
 /** A shard that is being read; `at` is the position after everything read from it. */
-type Reading = { readonly id: string; at: string | undefined; behindMs?: number };
+type Reading = { readonly id: string; at: string | undefined; behindMs?: number; answers?: true };
 
 export class Shards {
   readonly #parts: ShardsParts;
@@ -100,9 +100,17 @@ export class Shards {
       const at = this.#parts.checkpoints.get(id);
       this.#pumps.set(
         id,
-        this.#pump({ id, at }).catch((error: unknown) => this.#fail(publicly(error, id))),
+        this.#pump({ id, at }).catch((error: unknown) => this.#failed(id, publicly(error, id))),
       );
     }
+  }
+
+  /** The pipe shows the error until the shard itself answers: a list of shards that works hides nothing. */
+  #failed(shard: string, error: unknown): void {
+    if (!this.#signal.aborted) {
+      this.#parts.context.progress.warn(shardKey(shard), `Shard ${shard} cannot be read: ${publicMessage(error)}`);
+    }
+    this.#fail(error);
   }
 
   #fail(error: unknown): void {
@@ -129,6 +137,7 @@ export class Shards {
       const message = "The shard left the stream before it was read to its end; its last records may be missing.";
       await context.ledger.reject([{ origin: `${config.streamName}/${id}`, position: shardEnd, message, rows: 0 }]);
       await context.ledger.note(marks([finishedMark(id), finished]), { errors: 1 });
+      context.progress.warn(shardKey(id));
     }
   }
 
@@ -175,6 +184,9 @@ export class Shards {
   async #take(shard: Reading, { records, ended, behindMs }: FetchedRecords): Promise<void> {
     const { context, config, encoder, batches } = this.#parts;
     context.progress.answered();
+    // Also of an earlier attempt.
+    if (shard.answers === undefined) context.progress.warn(shardKey(shard.id));
+    shard.answers = true;
     this.#report(shard, ended ? 0 : behindMs);
     let unchecked = 0;
     for (const record of records) {
@@ -222,6 +234,10 @@ function limited(api: StreamApi): StreamApi {
     close: () => api.close(),
     records: (iterator, limit, signal) => calls.run(() => api.records(iterator, limit, signal), signal),
   };
+}
+
+function shardKey(shard: string): string {
+  return `shard:${shard}`;
 }
 
 function publicly(error: unknown, shard: string): unknown {
