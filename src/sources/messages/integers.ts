@@ -45,7 +45,10 @@ export function convertedTo(type: string, field: string, reading: IntegerReading
 
 function readType({ name, size }: ColumnType, reading: IntegerReading): string {
   if (reading === "wide64") return size <= 64 ? "Int64" : name;
-  if (size <= 64) return reading === "each" ? `Variant(${name})` : "Int128";
+  if (size <= 64 && reading === "each") return `Variant(${name})`;
+  // Parsing 128 bits takes longer. Numbers up to 2^64 that 64 bits wrap around are negative, and fit no UInt.
+  if (size <= 32 && name.startsWith("U")) return "Int64";
+  if (size <= 64) return "Int128";
   // The parser of larger Variants does not refuse.
   return size === 128 ? "Int256" : name;
 }
