@@ -163,6 +163,22 @@ export const pipeRecord = z
   })
   .meta({ id: "Pipe" });
 
+const pipeTable = z
+  .object({
+    targetTable: z.string(),
+    sourceTable: z.string().describe("With its schema"),
+    state: z
+      .enum(["Setup", "Snapshot", "Running", "Stopped", "Completed"])
+      .describe("Changes of a Stopped table are left out until a resync"),
+    rows: z.int().describe("Rows of the source loaded since the pipe was created"),
+    lagSeconds: z
+      .number()
+      .optional()
+      .describe("Of a table that is followed: the lag of the stream of changes, which all tables share, if known"),
+    reason: z.string().optional().describe("Why the table is Stopped"),
+  })
+  .meta({ id: "PipeTable" });
+
 export const pipeDetails = pipeRecord
   .extend({
     lastError: z
@@ -176,6 +192,10 @@ export const pipeDetails = pipeRecord
     errorTable: z
       .string()
       .describe("Table in the destination database that records refused rows and objects; made when the pipe starts"),
+    tables: z
+      .array(pipeTable)
+      .optional()
+      .describe("For a pipe with several tables, when it is read alone: each table with its own state"),
     progress: z
       .record(z.string(), z.number())
       .describe(

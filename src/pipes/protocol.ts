@@ -59,6 +59,9 @@ export type Calls<D extends Durable = Durable> = {
 /** The mark that the first worker of an epoch leaves when the destination is ready, before it opens the source. */
 export const begunMark = "begun";
 
+/** Begins the names of counters of rows by table, for sources with several tables. */
+export const tableRowsPrefix = "tableRows:";
+
 export type WorkerStatus =
   | { readonly phase: "preparing" | "snapshot" | "running" | "completed" | "stopped" }
   | { readonly phase: "degraded" | "failed"; readonly reason: string };

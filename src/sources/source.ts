@@ -39,6 +39,8 @@ export type Insert = {
   readonly key?: string;
   /** Rows of the source that it carries. Absent where only the engine knows, which then counts the rows it writes. */
   readonly rows?: number;
+  /** For a source with several tables: the one whose rows it counts. */
+  readonly table?: string;
   /**
    * For a table with materialized views, whose rows the engine counts too: the number of rows, counted before the
    * insert.
@@ -284,6 +286,16 @@ export type CheckOptions = {
   readonly isExisting: boolean;
 };
 
+/** What the ledger says of one of several tables of a pipe. */
+export type TableProgress = {
+  readonly targetTable: string;
+  /** With its schema. */
+  readonly sourceTable: string;
+  readonly state: "Setup" | "Snapshot" | "Running" | "Stopped" | "Completed";
+  /** Why it is stopped. */
+  readonly reason?: string;
+};
+
 export type SourceKind = {
   /** The member of `source` that selects this kind. */
   readonly key: string;
@@ -304,6 +316,8 @@ export type SourceKind = {
    * worker, and its request names neither table nor columns.
    */
   readonly targets?: (config: JsonObject) => readonly string[];
+  /** For such a connector: the state of each table, from the marks of the ledger as they are stored. */
+  readonly tables?: (config: JsonObject, marks: Readonly<Record<string, Json>>) => readonly TableProgress[];
   /**
    * What a pipe makes at its source, by names that follow from its id: recorded before a worker starts, so that it is
    * found again whatever happens. Never what the user made.

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { PipeState } from "../api/pipes.ts";
+import type { Json } from "../lib/json.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import type { Sealer } from "./secrets.ts";
@@ -205,6 +206,15 @@ export class PipeStore {
         id,
       );
     });
+  }
+
+  /** The marks of the ledger whose keys begin like this, as they are stored. */
+  async marksFrom(id: string, prefix: string): Promise<Record<string, Json>> {
+    const rows = await this.#db.all<{ mark_key: string; mark: string }>(
+      "SELECT mark_key, mark FROM pipe_marks WHERE pipe_id = ? AND substr(mark_key, 1, ?) = ?",
+      ...[id, prefix.length, prefix],
+    );
+    return Object.fromEntries(rows.map((row) => [row.mark_key, JSON.parse(row.mark) as Json]));
   }
 
   async counters(id: string): Promise<Record<string, number>> {

@@ -138,7 +138,8 @@ describe("a pipe", () => {
     const { body, text } = await api.call("GET", `${root}/`);
     const shown = body.result.find((pipe: { id: string }) => pipe.id === id);
     expect(shown).toEqual({
-      progress: {},
+      progress: { fetchedRows: 0, sentRows: 0, refusedRows: 0, skippedRows: 0 },
+      errorTable: "events_pipes_error",
       ...{ id, serviceId, name: "Events", state: "Provisioning", scaling: {}, fieldMappings: [] },
       source: { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json", authentication: "IAM_USER" } },
       destination: { table: "events", columns },
@@ -148,7 +149,7 @@ describe("a pipe", () => {
     });
     expect(text).not.toMatch(/very-secret|AKIA|writer/);
     const details = await api.call("GET", `${root}/${id}`);
-    expect(details.body.result.progress).toEqual({ lagMs: 5 });
+    expect(details.body.result.progress).toMatchObject({ lagMs: 5, fetchedRows: 0 });
   });
 
   test("settings merge, null resets, bounds hold, an empty change is refused", async () => {

@@ -1,11 +1,14 @@
 /** Pipes: handlers check and write the desired state; the pipes supervisor carries it out. */
+
 import { withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { pipeOperations } from "../../api/pipes.ts";
 import { AppError, found } from "../../lib/errors.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { checkChange, mergeSettings } from "../../pipes/control/changes.ts";
 import type { PipeChecks } from "../../pipes/control/check.ts";
 import { checkDefinition, checkSource } from "../../pipes/control/definition.ts";
+import { kindOf } from "../../sources/registry.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
 import { type OrganizationLimits, requireRoom } from "../../store/limits.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
@@ -78,7 +81,10 @@ function changeHandlers(
   return {
     getPipe: async ({ params }) => {
       const pipe = await find(deps, params);
-      return pipeDetailsOf(pipe, await pipes.counters(pipe.id), deps.gauges(pipe.id), deps.sourceWarning(pipe.id));
+      const { tables } = kindOf(pipe.sourceKind);
+      const shown = tables?.(pipe.source[pipe.sourceKind] as JsonObject, await pipes.marksFrom(pipe.id, "table:"));
+      const counters = await pipes.counters(pipe.id);
+      return pipeDetailsOf(pipe, counters, deps.gauges(pipe.id), shown, deps.sourceWarning(pipe.id));
     },
     updatePipe: async ({ params, body }, { signal }) => {
       const pipe = await find(deps, params);

@@ -2,8 +2,10 @@
 import type { z } from "zod";
 import type { pipeDetails, pipeRecord } from "../../api/pipes.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import { tableRowsPrefix } from "../../pipes/protocol.ts";
 import { errorTableNameOf } from "../../sources/destination.ts";
 import { kindOf } from "../../sources/registry.ts";
+import type { TableProgress } from "../../sources/source.ts";
 import type { Pipe } from "../../store/pipes.ts";
 
 export function pipeRecordOf(pipe: Pipe): z.input<typeof pipeRecord> {
@@ -22,19 +24,27 @@ export function pipeRecordOf(pipe: Pipe): z.input<typeof pipeRecord> {
   };
 }
 
+type Counters = Readonly<Record<string, number>>;
+
 /** Counters of rows that nothing has added to yet. */
 const noRows = { fetchedRows: 0, sentRows: 0, refusedRows: 0, skippedRows: 0 } as const;
 
 /** In a list: the stored facts, without the gauges of running workers. */
 export function listedPipeOf(pipe: Pipe, counters: Readonly<Record<string, number>>): z.input<typeof pipeDetails> {
   const error = pipe.lastError === null ? {} : { lastError: pipe.lastError };
-  return { ...pipeRecordOf(pipe), ...error, errorTable: errorTableNamed(pipe), progress: { ...noRows, ...counters } };
+  return {
+    ...pipeRecordOf(pipe),
+    ...error,
+    errorTable: errorTableNamed(pipe),
+    progress: { ...noRows, ...ofWholePipe(counters) },
+  };
 }
 
 export function pipeDetailsOf(
   pipe: Pipe,
   counters: Readonly<Record<string, number>>,
   gauges: Readonly<Record<string, number>>,
+  tables: readonly TableProgress[] | undefined,
   sourceWarning?: string,
 ): z.input<typeof pipeDetails> {
   const pending = gauges.filesPending ?? 0;
@@ -46,8 +56,18 @@ export function pipeDetailsOf(
     ...(pipe.lastError === null ? {} : { lastError: pipe.lastError }),
     ...(sourceWarning === undefined ? {} : { sourceWarning }),
     errorTable: errorTableNamed(pipe),
-    progress: { ...noRows, ...counters, ...gauges, ...files },
+    ...(tables === undefined ? {} : { tables: tables.map((table) => tableOf(table, counters, gauges)) }),
+    progress: { ...noRows, ...ofWholePipe(counters), ...gauges, ...files },
   };
+}
+
+function tableOf(table: TableProgress, counters: Counters, { lagSeconds }: Counters) {
+  const rows = counters[`${tableRowsPrefix}${table.targetTable}`] ?? 0;
+  return { ...table, rows, ...(table.state === "Running" && lagSeconds !== undefined ? { lagSeconds } : {}) };
+}
+
+function ofWholePipe(counters: Counters): Counters {
+  return Object.fromEntries(Object.entries(counters).filter(([name]) => !name.startsWith(tableRowsPrefix)));
 }
 
 /** Beside the destination table; of several tables, beside the first. */

@@ -38,7 +38,7 @@ const gauges: Readonly<Record<string, readonly [name: string, help: string]>> = 
   ],
 };
 
-/** Gauges per lane, reported as `name:lane`; the lane becomes a label. */
+/** Gauges and counters per lane, reported as `name:lane`; the lane becomes a label. */
 const laneGauges: Readonly<Record<string, readonly [name: string, label: string, help: string]>> = {
   lagMessages: ["Pipes_PartitionLagMessages", "partition", "Messages of one partition that are not yet loaded."],
   lagSeconds: [
@@ -46,6 +46,7 @@ const laneGauges: Readonly<Record<string, readonly [name: string, label: string,
     "partition",
     "Age in seconds of the newest loaded message of a partition with lag.",
   ],
+  tableRows: ["Pipes_TableSentEvents_Total", "table", "Rows of the source loaded into one of several tables."],
   insertedRows: ["Pipes_InsertedRows", "table", "Rows inserted at the source since the worker started."],
   updatedRows: ["Pipes_UpdatedRows", "table", "Rows updated at the source since the worker started."],
   deletedRows: ["Pipes_DeletedRows", "table", "Rows deleted at the source since the worker started."],
@@ -70,10 +71,11 @@ export async function pipeSamples(
   for (const pipe of await pipes.listAll()) {
     const labels = { service: pipe.serviceId, pipe_id: pipe.id, pipe_name: pipe.name, pipe_source: pipe.sourceKind };
     samples.push(info(pipe, labels));
-    add(samples, counters, labels, await pipes.counters(pipe.id));
+    const counted = await pipes.counters(pipe.id);
+    add(samples, counters, labels, counted);
     const measured = gaugesOf(pipe.id);
     add(samples, gauges, labels, measured);
-    for (const [key, value] of Object.entries(measured)) {
+    for (const [key, value] of Object.entries({ ...counted, ...measured })) {
       const [name, lane] = splitOnce(key);
       const known = lane === undefined ? undefined : laneGauges[name];
       if (known === undefined || lane === undefined) continue;

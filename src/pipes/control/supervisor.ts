@@ -23,6 +23,7 @@ import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { ServiceStore } from "../../store/services.ts";
 import { begunMark, type Job, type OutageLimits } from "../protocol.ts";
 import { fullConfig, jobOf } from "./definition.ts";
+import { gaugesOfAll } from "./gauges.ts";
 import { outcomeOf } from "./outcome.ts";
 import type { DiskProblem, Replica, ReplicaParts } from "./replica.ts";
 import { hasOutcome, observedOf, pipeAction, presenceOf, type ShownState, shownState, wantedOf } from "./state.ts";
@@ -94,13 +95,8 @@ export class PipesSupervisor {
     return this.#runs.has(pipeId);
   }
 
-  /** Gauges of the pipe's running workers, summed. */
   gauges(pipeId: string): Readonly<Record<string, number>> {
-    const sums: Record<string, number> = {};
-    for (const worker of this.#runs.get(pipeId)?.workers ?? []) {
-      for (const [name, value] of Object.entries(worker.gauges)) sums[name] = (sums[name] ?? 0) + value;
-    }
-    return sums;
+    return gaugesOfAll((this.#runs.get(pipeId)?.workers ?? []).map((worker) => worker.gauges));
   }
 
   /** Sends running workers the ports of new services. */

@@ -3,6 +3,7 @@
  * saves the checkpoint: `fetchedRows = sentRows + refusedRows + skippedRows` holds at every moment.
  */
 import type { Batch, NotedCounts, RejectedRecord } from "../../sources/source.ts";
+import { tableRowsPrefix } from "../protocol.ts";
 
 export type RowCounts = {
   readonly fetchedRows: number;
@@ -26,6 +27,11 @@ export function rowCounts(batch: Pick<Batch, "rejected" | "skippedRows">, sentRo
 export function notedCounts(counts: NotedCounts): Record<string, number> {
   const { skippedRows } = counts;
   return { ...counts, ...(skippedRows === undefined ? {} : { fetchedRows: skippedRows }) };
+}
+
+/** The counter of rows that were sent to one of several tables. */
+export function tableCounter(table: string): string {
+  return `${tableRowsPrefix}${table}`;
 }
 
 /** Number of fetched rows that the record represents. */

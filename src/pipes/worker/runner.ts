@@ -14,7 +14,7 @@ import type { Batch, Durable, Insert, InsertFailure, Source } from "../../source
 import type { FrozenBatch, Intent } from "../durable.ts";
 import { type Failure, failureOf, isFinal, sentenceOf } from "../failures.ts";
 import type { Calls, OutageLimits } from "../protocol.ts";
-import { rowCounts } from "./counts.ts";
+import { rowCounts, tableCounter } from "./counts.ts";
 import type { DestinationWriter } from "./destination.ts";
 import { type Health, PipeFailure } from "./health.ts";
 import { Lanes } from "./lanes.ts";
@@ -140,6 +140,7 @@ export class Runner<D extends Durable = Durable> {
   async #insert(batch: Batch<D>, frozen: FrozenBatch<D>): Promise<void> {
     let sentRows = 0;
     let sentBytes = 0;
+    const tables: Record<string, number> = {};
     for (const [index, insert] of batch.inserts.entries()) {
       const settings = {
         ...frozen.settings[index],
@@ -148,7 +149,12 @@ export class Runner<D extends Durable = Durable> {
       const outcome = await this.#insertOne(batch.lane, insert, settings);
       if (outcome === undefined) return;
       if ("kind" in outcome) return await this.#replace(batch, frozen.since, { ...outcome, insert: index });
-      sentRows += insert.rows ?? outcome.writtenRows;
+      const rows = insert.rows ?? outcome.writtenRows;
+      sentRows += rows;
+      if (insert.table !== undefined) {
+        const name = tableCounter(insert.table);
+        tables[name] = (tables[name] ?? 0) + rows;
+      }
       sentBytes += outcome.writtenBytes;
     }
     const rejected = batch.rejected ?? [];
@@ -164,7 +170,7 @@ export class Runner<D extends Durable = Durable> {
       lane: batch.lane,
       ...(batch.checkpoint === undefined ? {} : { checkpoint: batch.checkpoint }),
       marks: batch.marks ?? {},
-      counts: { ...rowCounts(batch, sentRows), sentBytes, ...batch.counts },
+      counts: { ...rowCounts(batch, sentRows), ...tables, sentBytes, ...batch.counts },
     });
     await this.#parts.source.acknowledge(batch);
   }

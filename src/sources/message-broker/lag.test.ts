@@ -12,7 +12,8 @@ test("the lag of the pipe is unknown until every partition has answered", () => 
     lag.seen({ lane: "t/0", topic: "t", partition: 0, position: 5 }, 8);
     vi.advanceTimersByTime(1_000);
     lag.report();
-    expect(gauges).toEqual({ "lagMessages:t/0": 3, "lagSeconds:t/0": 0 });
+    // Nothing is durable yet, so that the age of what waits is not known.
+    expect(gauges).toEqual({ "lagMessages:t/0": 3 });
     lag.seen({ lane: "t/1", topic: "t", partition: 1, position: 0 }, 4);
     vi.advanceTimersByTime(1_000);
     lag.report();

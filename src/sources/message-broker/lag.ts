@@ -16,7 +16,8 @@ export class Lag {
   readonly #lanes = new Map<string, Seen>();
   #reportedAt = 0;
   #commitErrors = 0;
-  #assigned = 0;
+  /** Undefined until the topics have been looked at. */
+  #assigned: number | undefined;
 
   constructor(report: (gauges: Readonly<Record<string, number>>) => void) {
     this.#report = report;
@@ -72,10 +73,12 @@ export class Lag {
       const behind = Math.max(0, end - durable);
       messages += behind;
       gauges[`lagMessages:${name}`] = behind;
-      gauges[`lagSeconds:${name}`] = behind === 0 || durableAt === 0 ? 0 : Math.round((now - durableAt) / 1000);
+      // Before the first message is durable nothing is known of the age of what waits.
+      if (behind === 0) gauges[`lagSeconds:${name}`] = 0;
+      else if (durableAt > 0) gauges[`lagSeconds:${name}`] = Math.round((now - durableAt) / 1000);
     }
     // Unknown is not zero: the sum is reported once every partition has answered.
-    const isKnown = this.#assigned > 0 && this.#lanes.size >= this.#assigned;
+    const isKnown = this.#assigned !== undefined && this.#lanes.size >= this.#assigned;
     this.#report(isKnown ? { ...gauges, lagMessages: messages } : gauges);
   }
 }

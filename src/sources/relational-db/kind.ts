@@ -1,10 +1,12 @@
 /** `source.relationalDb`: tables of a Postgres database, copied and then followed. */
+
 import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
 import { ownSqlName } from "../own-names.ts";
 import type { NetworkContext, SourceKind, SourceObject } from "../source.ts";
 import { postgresShapes } from "./durable.ts";
 import { sourceName, tableMapping } from "./table-mapping.ts";
+import { tablesOf } from "./table-progress.ts";
 
 /** Postgres' own clients take a host that begins with `/` or `@` for the directory of a unix socket. */
 const host = z
@@ -87,6 +89,7 @@ export const relationalDb = {
   rules,
   made,
   targets: (config) => (config.tableMappings as JsonObject[]).map((mapping) => String(mapping.targetTable)),
+  tables: tablesOf,
 } satisfies SourceKind;
 
 function made(config: JsonObject, pipeId: string): SourceObject[] {

@@ -1,6 +1,6 @@
 /** The engine refuses rows of one table: that table stops with a reason, the others continue, a resync repairs it. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createPipe, untilDegraded, untilState } from "../../../harness/pipes.ts";
+import { createPipe, details, untilDegraded, untilState } from "../../../harness/pipes.ts";
 import { untilTableEqual } from "../../../harness/postgres/compare.ts";
 import { cdcBody, cdcPipe } from "../../../harness/postgres/pipes.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
@@ -57,6 +57,14 @@ describe.skipIf(missing !== undefined)("rows of a Postgres pipe that the engine 
     await untilStopped(id, /public\.narrow are left out: a row does not fit .*small.*resync/);
     await untilEqual("viewed");
     expect(await fine()).toBe("54\t54");
+    const { tables = [], progress } = await details(served, service, id);
+    expect(tables.map(({ sourceTable, state, rows }) => [sourceTable, state, rows])).toEqual([
+      ["public.narrow", "Stopped", 51],
+      ["public.viewed", "Running", 52],
+      ["public.fine", "Running", 54],
+    ]);
+    expect(tables[0]?.reason).toMatch(/a row does not fit .*small/);
+    expect(progress).toMatchObject({ fetchedRows: 158, sentRows: 157, refusedRows: 0, skippedRows: 1 });
     expect(await query(service, "SELECT max(v) FROM narrow_current")).toBe("99");
     await query(service, "CREATE MATERIALIZED VIEW seen ENGINE = Memory AS SELECT throwIf(v = 300) AS t FROM viewed");
     await both(300);

@@ -43,6 +43,6 @@ export function copiedRows(plan: TablePlan, into: string, version: string, isExa
   return {
     // A version is digits.
     select: isFirst ? select : [...select, `'${version}'`, "0"],
-    insert: (body, count) => ({ sql, body: () => body, settings, rows: count }),
+    insert: (body, count) => ({ sql, body: () => body, settings, rows: count, table: plan.target }),
   };
 }

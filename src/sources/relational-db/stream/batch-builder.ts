@@ -250,7 +250,7 @@ export class BatchBuilder {
 
 function tableInserts(table: TableChanges): TableInsert[] {
   const { target } = table.plan;
-  return table.take().map((insert, index) => ({ ...insert, target, key: `${target}:${index}` }));
+  return table.take().map((insert, index) => ({ ...insert, target, table: target, key: `${target}:${index}` }));
 }
 
 function changeCounts({ plan, changes }: TableChanges): [string, number][] {

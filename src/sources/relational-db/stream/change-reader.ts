@@ -56,6 +56,8 @@ export class ChangeReader {
   readonly #changes: Record<string, number> = {};
   /** Of the last transaction that was received, in ms. */
   #committedAt = 0;
+  /** The source has told what there is: only then an empty stream means that nothing is behind. */
+  #isTold = false;
   #offerAt = 0;
 
   constructor(
@@ -128,8 +130,10 @@ export class ChangeReader {
 
   /** How far the destination is behind what has been received, and what has been changed so far. */
   gauges(): Readonly<Record<string, number>> {
-    const lag = this.#isIdle() || this.#committedAt === 0 ? 0 : Math.max(0, Date.now() - this.#committedAt) / 1000;
-    return { ...this.#changes, lagSeconds: lag };
+    if (this.#isIdle() && this.#isTold) return { ...this.#changes, lagSeconds: 0 };
+    // Before the first commit nothing is known.
+    if (this.#committedAt === 0) return { ...this.#changes };
+    return { ...this.#changes, lagSeconds: Math.max(0, Date.now() - this.#committedAt) / 1000 };
   }
 
   /** Until this batch is acknowledged nothing behind it is confirmed to the source. */
@@ -149,6 +153,7 @@ export class ChangeReader {
   #take(message: ReplicationMessage): boolean {
     if (this.#until !== undefined && message.kind === "begin" && message.finalLsn > this.#until.lsn)
       return this.#stop();
+    this.#isTold = true;
     if (message.kind === "commit") this.#committedAt = Number(message.time / 1000n);
     const barrier = this.#builder.push(message);
     if (barrier !== undefined && !this.#passes(barrier)) {
@@ -176,6 +181,7 @@ export class ChangeReader {
 
   /** Nothing before this position is still to come. */
   #idle(walEnd: bigint): void {
+    this.#isTold = true;
     if (this.#until !== undefined) {
       if (walEnd > this.#until.lsn && !this.#builder.within) this.#stop();
     } else if (this.#isIdle()) this.#offer(walEnd);
