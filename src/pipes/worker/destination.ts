@@ -33,22 +33,26 @@ export class DestinationWriter {
 
   /**
    * Creates a managed table, and makes the table and all targets of its views remember tokens. With `empty` a managed
-   * table is emptied first, for a pipe that starts over.
+   * table is emptied first, for a pipe that starts over. `isMadeAgain`: the managed table did not exist.
    */
-  async prepare(options: { empty: boolean }): Promise<void> {
+  async prepare(options: { empty: boolean }): Promise<{ isMadeAgain: boolean }> {
     const target = this.#target;
     const { database } = target;
     if (target.kind === "owned") {
       await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
-      return await this.createErrorTable();
+      await this.createErrorTable();
+      return { isMadeAgain: false };
     }
+    let isMadeAgain = false;
     if (this.#definition.managedTable === true) {
       await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
+      isMadeAgain = (await this.#link.use((client) => findTable(client, database, target.table))) === undefined;
       await this.#command(createManagedTableSql(target, this.#definition));
       if (options.empty) await this.#command(`TRUNCATE TABLE ${tableName(database, target.table)}`);
     }
     await this.rememberTokens();
     await this.createErrorTable();
+    return { isMadeAgain };
   }
 
   /** Also for views created after the pipe's start. */

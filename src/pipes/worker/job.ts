@@ -125,6 +125,10 @@ async function untilDone<T>(job: Job, health: Health, signal: AbortSignal, work:
   return await retry(work, { signal, backoff: backoffOf(job), classify });
 }
 
+const madeAgain =
+  "The destination table did not exist any more and was made again, without the rows that had been loaded into it. " +
+  "Stop and start the pipe to confirm this.";
+
 /** Waits until the destination is ready, or fails when it has been unfit for too long. */
 async function prepare(job: Job, destination: DestinationWriter, calls: Calls, health: Health, signal: AbortSignal) {
   const work = async () => {
@@ -132,7 +136,8 @@ async function prepare(job: Job, destination: DestinationWriter, calls: Calls, h
     if (signal.aborted) return;
     const begun = await hasBegun(calls);
     // A pipe that starts over has an empty ledger: until the mark is saved nothing of this epoch is in the table.
-    await destination.prepare({ empty: job.epoch > 0 && !begun });
+    const { isMadeAgain } = await destination.prepare({ empty: job.epoch > 0 && !begun });
+    if (begun && isMadeAgain) health.warn("destination", madeAgain);
     if (!begun) await calls.note({ [begunMark]: job.epoch }, {});
   };
   const classify = (error: unknown): undefined => {

@@ -172,6 +172,27 @@ describe("a continuous pipe", () => {
   });
 });
 
+test("a destination table that was dropped is made again, and the pipe says so until it is started again", async () => {
+  await store.put("dropped/0.json", jsonRows(0, 10));
+  const pipe = await createPipe("dropped/*.json", "dropped", { source: { isContinuous: true } });
+  const params = { ...service.params, pipeId: pipe.id };
+  const state = async () => (await details(pipe.id)).state;
+  const command = async (word: "stop" | "start") => {
+    await served.api.updatePipeState({ params, body: { command: word } });
+    if (word === "stop") await until("stopped", async () => (await state()) === "Stopped");
+  };
+  await until("loaded", async () => (await summary("dropped").catch(() => "")) === expected(10));
+  await command("stop");
+  await query(service, "DROP TABLE dropped");
+  await command("start");
+  await until("said", async () => (await state()) === "Degraded");
+  expect((await details(pipe.id)).lastError).toMatch(/did not exist any more and was made again/);
+  await command("stop");
+  await command("start");
+  await until("confirmed", async () => (await state()) === "Running");
+  await served.api.deletePipe({ params });
+});
+
 describe("exactly once", () => {
   test("under kill -9 of worker, engine and control plane in turn, also through a materialized view", async () => {
     const files = 60;
