@@ -80,8 +80,8 @@ export function isPositional(format: ObjectFormat): boolean {
 }
 
 /**
- * Settings of every pipe: unknown fields are ignored, missing ones become the zero value. A row of a file with names has
- * a value for each of them; only positions may be missing, because nothing says how many there are.
+ * Settings of every pipe: unknown fields are ignored, missing ones become the zero value. A row of a file with names
+ * has a value for each of them; only positions may be missing, because nothing says how many there are.
  */
 export function objectFormatSettings(
   format: ObjectFormat,
