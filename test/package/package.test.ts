@@ -1,4 +1,4 @@
-/** The published package: packed, installed into an empty folder, and used from there as by somebody who has only npm. */
+/** The published package: packed, installed into an empty folder, and used as by somebody who has only npm. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
