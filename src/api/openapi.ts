@@ -97,6 +97,7 @@ function operationDocument(
   components: Components,
 ): Document {
   const managed = name === "management";
+  const isTagged = operation.method === "GET" && (managed || operation.storedOnly === true);
   return {
     operationId,
     tags: [operation.tag],
@@ -106,7 +107,7 @@ function operationDocument(
     parameters: [
       ...parameters("path", operation.params, components),
       ...parameters("query", operation.query, components),
-      ...(operation.storedOnly === true ? [ifNoneMatch] : []),
+      ...(isTagged ? [ifNoneMatch] : []),
     ],
     ...(operation.body === undefined
       ? {}
@@ -124,10 +125,10 @@ function operationDocument(
     responses: {
       200: {
         description: "Success",
-        ...(operation.storedOnly === true ? { headers: tagged } : {}),
+        ...(isTagged ? { headers: tagged } : {}),
         content: { "application/json": { schema: success(managed, operationId, operation, components) } },
       },
-      ...(operation.storedOnly === true ? notModified : {}),
+      ...(isTagged ? notModified : {}),
       ...refusals(operation, managed),
     },
   };

@@ -29,6 +29,11 @@ export type Operation = {
    * next write, and has an entity tag. Not for responses that depend on running processes, memory or the clock.
    */
   readonly storedOnly?: true;
+  /**
+   * For a GET whose response depends on services, pipes and their sampled numbers alone: it is cached until one of them
+   * changes, which batches of busy pipes do at most once per sample.
+   */
+  readonly sampled?: true;
 };
 
 /** The input of a handler: the request as parsed by the schemas. */
@@ -63,6 +68,25 @@ export function plainText(min: number, max: number) {
 }
 
 export const timestamp = z.iso.datetime({ offset: true }).describe("ISO 8601 UTC time");
+
+/** Query parameters of a list that is read page by page. */
+export const cursorQuery = {
+  cursor: z
+    .string()
+    .max(1_024)
+    .optional()
+    .describe(
+      "`nextCursor` of the page before, with the same filters and order; objects that are added meanwhile repeat and hide none",
+    ),
+  limit: z.coerce.number().int().min(1).max(1_000).default(100).describe("Maximum number of objects on a page"),
+};
+
+/** A query parameter with one or more of the values: repeated, or separated by commas. */
+export function commaSeparated<const T extends readonly [string, ...string[]]>(values: T) {
+  const split = (value: unknown) =>
+    value === undefined ? undefined : [value].flat().flatMap((part) => String(part).split(","));
+  return z.preprocess(split, z.array(z.enum(values)).max(50));
+}
 
 /** Removes members that are null, at every depth of plain objects: clients send null for "not set". */
 export function withoutNulls<T>(value: T): T {

@@ -7,6 +7,7 @@ import { keyOperations } from "./keys.ts";
 import { leftoverOperations } from "./leftovers.ts";
 import type { Input, Operation, Result } from "./operation.ts";
 import { organizationOperations } from "./organizations.ts";
+import { pipeListOperations } from "./pipe-lists.ts";
 import { pipeOperations } from "./pipes.ts";
 import { serviceOperations } from "./services.ts";
 
@@ -15,6 +16,7 @@ export const managementOperations = {
   ...keyOperations,
   ...serviceOperations,
   ...pipeOperations,
+  ...pipeListOperations,
   ...leftoverOperations,
   ...backupOperations,
   ...auditOperations,

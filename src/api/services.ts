@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { deleted } from "./leftovers.ts";
-import { operation, plainText, timestamp, uuid } from "./operation.ts";
+import { commaSeparated, operation, plainText, timestamp, uuid } from "./operation.ts";
 
 /**
  * The states of the ClickHouse Cloud API; `docs/states.md` lists those that occur here and what the operator should do.
@@ -83,6 +83,19 @@ export const serviceRecord = z
   })
   .meta({ id: "Service" });
 
+const lastBackup = z.object({
+  id: uuid,
+  name: z.string(),
+  status: z.enum(["done", "error", "in_progress"]),
+  startedAt: timestamp,
+  finishedAt: timestamp.optional(),
+  verification: z
+    .enum(["pending", "passed", "failed"])
+    .describe("Whether the stored files were read back and are right"),
+  verifiedAt: timestamp.optional(),
+  deepVerifiedAt: timestamp.optional().describe("When the backup was last restored as a trial"),
+});
+
 export const serviceDetails = serviceRecord
   .extend({
     state: z.enum(serviceStates),
@@ -94,6 +107,12 @@ export const serviceDetails = serviceRecord
       ),
     diskGb: z.int().optional().describe("Disk quota of the service's tables, in GiB; absent: no quota"),
     diskUsedBytes: z.int().optional().describe("Disk use of the service's tables, as last measured"),
+    stateChangedAt: timestamp.optional().describe("Since when the service has this state"),
+    rows: z.int().optional().describe("Rows of the service's tables, as its engine reported last"),
+    pipes: z
+      .object({ total: z.int(), running: z.int().describe("In the state Running or Snapshot") })
+      .describe("Number of pipes"),
+    lastBackup: lastBackup.optional().describe("The backup that began last; absent without backups"),
     provider: z.string(),
     region: z.string(),
     releaseChannel: z.string().optional(),
@@ -185,9 +204,19 @@ export const serviceOperations = {
     ...tagName,
     method: "GET",
     path: root,
-    summary: "Lists services",
+    summary: "Lists services with state, disk use, rows, number of pipes and last backup",
     access: "read",
     params: organization,
+    query: z.object({
+      state: commaSeparated(serviceStates).optional().describe("Only services in one of these states"),
+      name: z
+        .string()
+        .max(50)
+        .optional()
+        .describe("Only services whose name contains this text, in upper or lower case"),
+      sort: z.enum(["createdAt", "name", "state", "diskUsedBytes"]).default("createdAt"),
+      order: z.enum(["asc", "desc"]).default("asc"),
+    }),
     result: z.array(serviceDetails),
   }),
   createService: operation({

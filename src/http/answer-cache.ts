@@ -1,25 +1,27 @@
 /**
- * Caches responses of operations that depend on stored data alone (`Operation.storedOnly`), as JSON, until the next
- * write to the store, whatever it wrote. Responses that depend on anything else (worker gauges, memory, the clock) are
- * never cached.
+ * Caches responses, as JSON, until what they depend on changes: the whole store (`Operation.storedOnly`), or services,
+ * pipes and their samples (`Operation.sampled`). Responses that depend on anything else (worker gauges, memory, the
+ * clock) are never cached.
  */
 import { createHash } from "node:crypto";
 
 /** `tag` is the opaque part of the entity tag, with its quotes. */
 export type KeptAnswer = { readonly json: string; readonly tag: string };
 
+export type Revision = number | string;
+
 /** Maximum total of cached characters; above it all responses are dropped. */
 const maxKept = 8 * 2 ** 20;
 
 export class AnswerCache {
-  readonly #revision: () => number;
+  readonly #revision: () => Revision;
   readonly #answers = new Map<string, KeptAnswer>();
   /** The revision of the cached responses. */
-  #keptAt = -1;
+  #keptAt: Revision = -1;
   #size = 0;
 
-  /** `revision` identifies the state of the store: every write raises it before the write's promise resolves. */
-  constructor(revision: () => number) {
+  /** `revision` identifies the state of what responses depend on; it changes before a write's promise resolves. */
+  constructor(revision: () => Revision) {
     this.#revision = revision;
   }
 
@@ -43,7 +45,7 @@ export class AnswerCache {
     this.#size += size;
   }
 
-  #forget(revision: number): void {
+  #forget(revision: Revision): void {
     this.#answers.clear();
     this.#size = 0;
     this.#keptAt = revision;
@@ -51,7 +53,7 @@ export class AnswerCache {
 }
 
 /** The tag is a digest of the response: it survives restarts and unrelated writes. */
-function keptAnswer(json: string): KeptAnswer {
+export function keptAnswer(json: string): KeptAnswer {
   return { json, tag: `"${createHash("sha256").update(json).digest("base64url").slice(0, 22)}"` };
 }
 

@@ -28,6 +28,7 @@ import { chartSourceHandlers } from "./handlers/chart-sources.ts";
 import { chartHandlers } from "./handlers/charts.ts";
 import { type AfterAttempt, leftoverHandlers } from "./handlers/leftovers.ts";
 import { organizationHandlers } from "./handlers/organizations.ts";
+import { pipeListHandlers } from "./handlers/pipe-lists.ts";
 import { pipeHandlers } from "./handlers/pipes.ts";
 import { type ServiceDeps, serviceHandlers } from "./handlers/services.ts";
 import { hostInUrl } from "./hosts.ts";
@@ -77,6 +78,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
     tls: options.tls,
     signal: options.signal,
     revision: () => stores.db.revision(),
+    sampledRevision: () => `${stores.definitionRevision()} ${options.pipes.vitals.revision()}`,
     management: { operations: managementOperations, handlers: managementHandlers(options, shared) },
     observability: { operations: observabilityOperations, handlers: observabilityHandlers(options, shared) },
     extend: (instance) => addPages(instance, pageOptions(options, shared, failedLogins)),
@@ -102,6 +104,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
     ...pipeHandlers({
       services: options.stores.services,
       pipes: options.stores.pipes,
+      overviews: options.stores.pipeOverviews,
       checks: options.pipes.checks,
       limits: shared.limits,
       gauges: (id) => options.pipes.gauges(id),
@@ -109,6 +112,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
       ...removal(options),
       poke: () => options.pipes.loop.poke(),
     }),
+    ...pipeListHandlers({ overviews: options.stores.pipeOverviews, vitals: (id) => options.pipes.vitals.of(id) }),
     ...leftoverHandlers({ leftovers: options.stores.leftovers, note: (event) => options.trail.note(event) }),
     ...auditHandlers({ events: auditEvents }),
     ...backupHandlers(backupDeps(options)),
@@ -126,6 +130,7 @@ function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
   const { access, disks } = services;
   return {
     services: stores.services,
+    facts: stores.serviceFacts,
     endpoint: shared.endpoint,
     ports: new ServicePorts({
       host: config.host,

@@ -9,7 +9,7 @@ import { AppError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { type Admission, admit, rateHeaders } from "./admission.ts";
 import { sendEnvelope, sendNotModified } from "./answer.ts";
-import { AnswerCache, type KeptAnswer, namedTags } from "./answer-cache.ts";
+import { AnswerCache, type KeptAnswer, keptAnswer, namedTags, type Revision } from "./answer-cache.ts";
 import { parseJson } from "./body.ts";
 import { type Context, RequestContext } from "./context.ts";
 import { type ApiName, errorBody, toAppError } from "./errors.ts";
@@ -31,7 +31,9 @@ export type ServerOptions = Admission & {
     readonly handlers: Record<string, AnyHandler>;
   };
   /** Identifies the state of the store: see `Database.revision`. */
-  readonly revision: () => number;
+  readonly revision: () => Revision;
+  /** Identifies the state of services, pipes and their sampled numbers. */
+  readonly sampledRevision: () => Revision;
   /** Adds routes that are not operations: health, metrics, documents, console. */
   readonly extend: (server: FastifyInstance) => void;
   readonly signal: AbortSignal;
@@ -65,7 +67,7 @@ export async function createApiServer(options: ServerOptions): Promise<FastifyIn
   addFixedHeaders(server, options.tls !== undefined);
   server.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   server.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
-  const answers = new AnswerCache(options.revision);
+  const answers = { stored: new AnswerCache(options.revision), sampled: new AnswerCache(options.sampledRevision) };
   mount(server, options, answers, "management");
   mount(server, options, answers, "observability");
   options.extend(server);
@@ -76,12 +78,14 @@ export async function createApiServer(options: ServerOptions): Promise<FastifyIn
   return server;
 }
 
+type Answers = { readonly stored: AnswerCache; readonly sampled: AnswerCache };
+
 /** Paths of the management API begin with `/v1`; everything under `/api` is the observability API. */
 function apiOf(request: FastifyRequest): ApiName {
   return request.url.startsWith("/api/") ? "observability" : "management";
 }
 
-function mount(server: FastifyInstance, options: ServerOptions, answers: AnswerCache, name: ApiName): void {
+function mount(server: FastifyInstance, options: ServerOptions, answers: Answers, name: ApiName): void {
   const { operations, handlers } = options[name];
   const methodsByPath = new Map<string, Set<string>>();
   const tls = options.tls !== undefined;
@@ -89,8 +93,10 @@ function mount(server: FastifyInstance, options: ServerOptions, answers: AnswerC
     const url = operation.path.replaceAll(/\{(\w+)\}/g, ":$1");
     const methods = methodsByPath.get(url) ?? new Set();
     methodsByPath.set(url, methods.add(operation.method));
-    const headers = operation.storedOnly === true ? taggedHeaders(tls) : fixedHeaders(tls);
-    const route = { id, options, answers, name, operation, handler: handlers[id] as AnyHandler, headers };
+    const headers = isTagged(name, operation) ? taggedHeaders(tls) : fixedHeaders(tls);
+    const cache =
+      operation.storedOnly === true ? answers.stored : operation.sampled === true ? answers.sampled : undefined;
+    const route = { id, options, cache, name, operation, handler: handlers[id] as AnyHandler, headers };
     server.route({
       method: operation.method,
       url,
@@ -103,6 +109,11 @@ function mount(server: FastifyInstance, options: ServerOptions, answers: AnswerC
     });
   }
   for (const [url, methods] of methodsByPath) refuseOtherMethods(server, url, [...methods]);
+}
+
+/** Every GET of the management API has an entity tag; of the observability API those that are cached. */
+function isTagged(name: ApiName, { method, storedOnly }: Operation): boolean {
+  return method === "GET" && (name === "management" || storedOnly === true);
 }
 
 function refuseOtherMethods(server: FastifyInstance, url: string, allowed: string[]): void {
@@ -122,7 +133,8 @@ function refuseOtherMethods(server: FastifyInstance, url: string, allowed: strin
 type Route = {
   readonly id: string;
   readonly options: ServerOptions;
-  readonly answers: AnswerCache;
+  /** Undefined: the response is made for each request. */
+  readonly cache: AnswerCache | undefined;
   readonly name: ApiName;
   readonly operation: Operation;
   readonly handler: AnyHandler;
@@ -139,12 +151,13 @@ async function serve(route: Route, request: FastifyRequest, reply: FastifyReply)
   const context = new RequestContext(principal, request, options.signal);
   try {
     const answer = () => route.handler({ params: request.params, query, body } as never, context, reply);
-    if (operation.storedOnly === true) {
+    if (route.cache !== undefined) {
       const key = JSON.stringify([route.id, principal.organizationId, principal.role, request.params, query]);
-      return sendKept(route, request, reply, await route.answers.of(key, answer));
+      return sendTagged(route, request, reply, await route.cache.of(key, answer));
     }
     const result = await answer();
     if (name === "observability") return result;
+    if (isTagged(name, operation)) return sendTagged(route, request, reply, keptAnswer(JSON.stringify(result)));
     sendEnvelope(reply, headersOf(route, request), operation.result && JSON.stringify(result));
   } finally {
     context.release();
@@ -152,10 +165,10 @@ async function serve(route: Route, request: FastifyRequest, reply: FastifyReply)
 }
 
 /**
- * Sends the cached response, or 304 when the caller's copy is current. The envelope's request id differs each time, so
+ * Sends the response, or 304 when the caller's copy is current. The envelope's request id differs each time, so
  * the tag is weak.
  */
-function sendKept(route: Route, request: FastifyRequest, reply: FastifyReply, { json, tag }: KeptAnswer): unknown {
+function sendTagged(route: Route, request: FastifyRequest, reply: FastifyReply, { json, tag }: KeptAnswer): unknown {
   const known = namedTags(request.headers["if-none-match"]);
   const isKnown = known.includes(tag) || known.includes("*");
   const headers = [...headersOf(route, request), "etag", `W/${tag}`];

@@ -99,6 +99,7 @@ function openRooms({ config, logger, version, signal }: AppOptions, shutdown: Sh
     endpoint.loop,
     pipes.loop,
     pipes.watchLoop,
+    pipes.vitalsLoop,
     backups.loop,
     backups.metadataLoop,
   ];

@@ -79,7 +79,13 @@ export const ageMetric = {
 };
 
 type Table = { database: string; table: string; bytes: string; rows: string; parts: string };
-type Reading = { readonly at: number; readonly values: readonly number[]; readonly tables: readonly Table[] };
+type Reading = {
+  readonly at: number;
+  readonly values: readonly number[];
+  readonly tables: readonly Table[];
+  /** Of all tables. */
+  readonly rows: number;
+};
 
 const valuesQuery = `SELECT ${engineMetrics.map(({ sql }, i) => `toFloat64(${sql}) AS v${i}`).join(", ")} FROM (
   SELECT 'event' AS source, event AS name, toFloat64(value) AS value FROM system.events
@@ -88,6 +94,8 @@ const valuesQuery = `SELECT ${engineMetrics.map(({ sql }, i) => `toFloat64(${sql
 const tablesQuery = `SELECT database, table, sum(bytes_on_disk) AS bytes, sum(rows) AS rows, count() AS parts
   FROM system.parts WHERE active AND database != 'system' GROUP BY database, table
   ORDER BY bytes DESC, database, table LIMIT ${maxTables}`;
+
+const rowsQuery = "SELECT sum(rows) AS rows FROM system.parts WHERE active AND database != 'system'";
 
 /** The last numbers of the engines. */
 export class EngineMetrics {
@@ -125,6 +133,11 @@ export class EngineMetrics {
     ];
   }
 
+  /** Rows of the service's tables; undefined while nothing is known. */
+  rows(serviceId: string): number | undefined {
+    return this.#readings.get(serviceId)?.rows;
+  }
+
   /** Forgets every other service. */
   keepOnly(serviceIds: ReadonlySet<string>): void {
     for (const id of this.#readings.keys()) if (!serviceIds.has(id)) this.#readings.delete(id);
@@ -136,8 +149,9 @@ export class EngineMetrics {
     try {
       const [row] = await client.rows<Record<string, number>>(valuesQuery, options);
       const tables = await client.rows<Table>(tablesQuery, options);
+      const [sum] = await client.rows<{ rows: string }>(rowsQuery, options);
       const values = engineMetrics.map((_, i) => Number(row?.[`v${i}`] ?? 0));
-      this.#readings.set(serviceId, { at: this.#now(), values, tables });
+      this.#readings.set(serviceId, { at: this.#now(), values, tables, rows: Number(sum?.rows ?? 0) });
     } catch {
       // The engine is ending or too busy: its state and the age of its numbers show that.
     } finally {

@@ -72,11 +72,21 @@ export function openServices(options: ServicesOptions): Services {
     logger,
     body: async () => {
       await metrics.pass();
-      metrics.keepOnly(new Set((await services.listAll()).map(({ id }) => id)));
+      const known = await services.listAll();
+      metrics.keepOnly(new Set(known.map(({ id }) => id)));
+      for (const { id, tableRows } of known) {
+        const rows = metrics.rows(id);
+        if (rows !== undefined && isWorthWriting(tableRows, rows)) await services.setTableRows(id, rows);
+      }
     },
   });
   const given = { access, disks, metrics, metricsLoop, loop };
   return { ...given, acquireAny: engineLeases(services, access, runtime), close: () => reconciler.close() };
+}
+
+/** Every write invalidates what is cached: only changes of more than a hundredth are kept. */
+function isWorthWriting(written: number | null, rows: number): boolean {
+  return written === null || Math.abs(rows - written) > written / 100;
 }
 
 function embeddedRuntime(options: ServicesOptions, disks: ServiceDisks) {

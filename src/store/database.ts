@@ -27,6 +27,24 @@ export interface Database extends Queries {
   close(): void;
 }
 
+/** The same database, whose `revision` counts only what is written through it. */
+export function countingWrites(db: Database): Database {
+  let revision = 0;
+  const counted = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } finally {
+      revision += 1;
+    }
+  };
+  return {
+    ...db,
+    revision: () => revision,
+    run: (sql, ...params) => counted(db.run(sql, ...params)),
+    transaction: (body) => counted(db.transaction(body)),
+  };
+}
+
 /**
  * Opens (and creates or migrates) the database file. Takes a lock that ends with the process, so that a second control
  * plane on the same directory fails with an error instead of writing as well.

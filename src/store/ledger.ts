@@ -88,6 +88,11 @@ export class Ledger {
       }
       await writeMarks(tx, pipeId, done.marks);
       await addCounts(tx, pipeId, done.counts);
+      await tx.run(
+        `INSERT INTO pipe_outcomes (pipe_id, last_success_at) VALUES (?, ?)
+         ON CONFLICT (pipe_id) DO UPDATE SET last_success_at = excluded.last_success_at`,
+        ...[pipeId, new Date().toISOString()],
+      );
     });
   }
 

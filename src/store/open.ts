@@ -4,14 +4,16 @@ import { AuditEventStore } from "./audit-events.ts";
 import { BackupStore } from "./backups.ts";
 import { ChartSourceStore } from "./chart-sources.ts";
 import { CredentialStore } from "./credentials.ts";
-import { type Database, openDatabase } from "./database.ts";
+import { countingWrites, type Database, openDatabase } from "./database.ts";
 import { Ledger } from "./ledger.ts";
 import { LeftoverStore } from "./leftovers.ts";
 import { OrganizationStore } from "./organizations.ts";
+import { PipeOverviews } from "./pipe-overviews.ts";
 import { PipeSnapshots } from "./pipe-snapshots.ts";
 import { PipeStore } from "./pipes.ts";
 import { RestoreStore } from "./restores.ts";
 import { loadOrCreateKey, Sealer } from "./secrets.ts";
+import { ServiceFactsStore } from "./service-facts.ts";
 import { ServiceStore } from "./services.ts";
 
 export type Stores = {
@@ -22,6 +24,12 @@ export type Stores = {
   readonly credentials: CredentialStore;
   readonly services: ServiceStore;
   readonly pipes: PipeStore;
+  readonly pipeOverviews: PipeOverviews;
+  readonly serviceFacts: ServiceFactsStore;
+  /** Raised by writes of services and pipes: definitions, desired states, states. Batches of pipes do not raise it. */
+  readonly definitionRevision: () => number;
+  /** Raised by writes of pipe workers: batches, counters. */
+  readonly ledgerRevision: () => number;
   readonly pipeSnapshots: PipeSnapshots;
   readonly ledger: Ledger;
   readonly leftovers: LeftoverStore;
@@ -36,15 +44,21 @@ export function openStores(dataDir: string, secretKey: string | undefined): Stor
   const db = openDatabase(join(dataDir, "millrace.db"));
   const key = secretKey === undefined ? loadOrCreateKey(join(dataDir, "secret.key")) : Buffer.from(secretKey, "base64");
   const sealer = new Sealer(key);
+  const definitions = countingWrites(db);
+  const ledger = countingWrites(db);
   return {
     db,
     secretKey: key,
     organizations: new OrganizationStore(db),
     credentials: new CredentialStore(db),
-    services: new ServiceStore(db),
-    pipes: new PipeStore(db, sealer),
-    pipeSnapshots: new PipeSnapshots(db, sealer),
-    ledger: new Ledger(db),
+    services: new ServiceStore(definitions),
+    pipes: new PipeStore(definitions, sealer),
+    pipeOverviews: new PipeOverviews(db),
+    serviceFacts: new ServiceFactsStore(db),
+    definitionRevision: () => definitions.revision(),
+    ledgerRevision: () => ledger.revision(),
+    pipeSnapshots: new PipeSnapshots(definitions, sealer),
+    ledger: new Ledger(ledger),
     leftovers: new LeftoverStore(db, sealer),
     auditEvents: new AuditEventStore(db),
     backups: new BackupStore(db),

@@ -27,6 +27,7 @@ type PipeRow = {
   readonly generation: number;
   readonly observed_generation: number;
   readonly state: PipeState;
+  readonly state_changed_at: string | null;
   readonly last_error: string | null;
   readonly epoch: number;
   readonly resync_requested: number;
@@ -62,6 +63,8 @@ export type Pipe = {
   readonly generation: number;
   readonly observedGeneration: number;
   readonly state: PipeState;
+  /** Null: not recorded. */
+  readonly stateChangedAt: string | null;
   readonly lastError: string | null;
   readonly epoch: number;
   /** The pipe starts over as soon as its workers have ended. */
@@ -110,12 +113,12 @@ export class PipeStore {
     const now = new Date().toISOString();
     await tx.run(
       `INSERT INTO pipes (id, service_id, name, source_kind, source, source_secrets, destination, roles, field_mappings,
-         scaling, settings, desired_state, state, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'Provisioning', ?, ?)`,
+         scaling, settings, desired_state, state, state_changed_at, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'Provisioning', ?, ?, ?)`,
       ...[id, pipe.serviceId, pipe.name, pipe.sourceKind, JSON.stringify(pipe.source)],
       ...[this.#seal(pipe.secrets, id), JSON.stringify(pipe.destination)],
       ...[pipe.roles === undefined ? null : JSON.stringify(pipe.roles), JSON.stringify(pipe.fieldMappings)],
-      ...[JSON.stringify(pipe.scaling), JSON.stringify(pipe.settings), now, now],
+      ...[JSON.stringify(pipe.scaling), JSON.stringify(pipe.settings), now, now, now],
     );
   }
 
@@ -185,10 +188,17 @@ export class PipeStore {
 
   /** Called by the pipes supervisor only. */
   async setState(id: string, state: PipeState, lastError: string | null, observedGeneration: number): Promise<void> {
-    await this.#db.run(
-      "UPDATE pipes SET state = ?, last_error = ?, observed_generation = ? WHERE id = ?",
-      ...[state, lastError, observedGeneration, id],
-    );
+    const now = new Date().toISOString();
+    await this.#db.transaction(async (tx) => {
+      const before = await tx.get<Before>("SELECT state, last_error AS reason FROM pipes WHERE id = ?", id);
+      await tx.run(
+        `UPDATE pipes SET state_changed_at = CASE state WHEN ? THEN state_changed_at ELSE ? END, state = ?,
+           last_error = ?, observed_generation = ? WHERE id = ?`,
+        ...[state, now, state, lastError, observedGeneration, id],
+      );
+      if (before === undefined || (before.state === state && before.reason === lastError)) return;
+      if (lastError !== null && state !== "Stopped") await noteError(tx, id, lastError, now);
+    });
   }
 
   async remove(id: string): Promise<void> {
@@ -226,6 +236,17 @@ export class PipeStore {
   }
 }
 
+type Before = { readonly state: PipeState; readonly reason: string | null };
+
+/** A stopped pipe's reason is no error: it waits for its service. */
+async function noteError(tx: Queries, id: string, message: string, at: string): Promise<void> {
+  await tx.run(
+    `INSERT INTO pipe_outcomes (pipe_id, last_error, last_error_at) VALUES (?, ?, ?)
+     ON CONFLICT (pipe_id) DO UPDATE SET last_error = excluded.last_error, last_error_at = excluded.last_error_at`,
+    ...[id, message, at],
+  );
+}
+
 function toPipe(row: PipeRow): Pipe {
   return {
     id: row.id,
@@ -241,6 +262,7 @@ function toPipe(row: PipeRow): Pipe {
     generation: row.generation,
     observedGeneration: row.observed_generation,
     state: row.state,
+    stateChangedAt: row.state_changed_at,
     lastError: row.last_error,
     epoch: row.epoch,
     resyncRequested: row.resync_requested === 1,

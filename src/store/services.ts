@@ -27,10 +27,12 @@ type ServiceRow = {
   readonly release_channel: string | null;
   readonly disk_gb: number | null;
   readonly disk_used_bytes: number | null;
+  readonly table_rows: number | null;
   readonly desired_state: DesiredServiceState;
   readonly wake_requested: number;
   readonly state: ServiceState;
   readonly state_message: string | null;
+  readonly state_changed_at: string | null;
   readonly database_version: string;
   readonly created_at: string;
 };
@@ -59,10 +61,14 @@ export type Service = {
   readonly diskGb: number | null;
   /** As last known; up to 1 % and some seconds older than what `ServiceDisks` knows. */
   readonly diskUsedBytes: number | null;
+  /** Rows of its tables, as its engine has said last. */
+  readonly tableRows: number | null;
   readonly desiredState: DesiredServiceState;
   readonly wakeRequested: boolean;
   readonly state: ServiceState;
   readonly stateMessage: string | null;
+  /** Null: not recorded. */
+  readonly stateChangedAt: string | null;
   /** Empty until an engine has run. */
   readonly databaseVersion: string;
   readonly createdAt: string;
@@ -140,12 +146,12 @@ export class ServiceStore {
       await tx.run(
         `INSERT INTO services (id, organization_id, name, provider, region, port, min_replica_memory_gb,
            max_replica_memory_gb, num_replicas, idle_scaling, idle_timeout_minutes, ip_access_list, tags,
-           release_channel, disk_gb, desired_state, state, created_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'provisioning', ?, ?)`,
+           release_channel, disk_gb, desired_state, state, state_changed_at, created_at, updated_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'provisioning', ?, ?, ?)`,
         ...[id, service.organizationId, service.name, service.provider, service.region, service.port],
         ...[service.minReplicaMemoryGb, service.maxReplicaMemoryGb, service.numReplicas],
         ...[service.idleScaling ? 1 : 0, service.idleTimeoutMinutes, JSON.stringify(service.ipAccessList)],
-        ...[JSON.stringify(service.tags), service.releaseChannel ?? null, service.diskGb ?? null, now, now],
+        ...[JSON.stringify(service.tags), service.releaseChannel ?? null, service.diskGb ?? null, now, now, now],
       );
       await tx.run(
         "INSERT INTO service_users (service_id, name, password_sha256, readonly, created_at) VALUES (?, 'default', ?, 0, ?)",
@@ -217,14 +223,19 @@ export class ServiceStore {
     // A wake request ends with the start that it causes; kept longer, it would excuse every later death.
     const grants = ["starting", "awaking", "running", "stopped"].includes(state);
     const clear = grants ? ", wake_requested = 0" : "";
-    await this.#db.run(`UPDATE services SET state = ?, state_message = ?${clear} WHERE id = ?`, state, message, id);
+    await this.#db.run(
+      `UPDATE services SET state_changed_at = CASE state WHEN ? THEN state_changed_at ELSE ? END, state = ?,
+         state_message = ?${clear} WHERE id = ?`,
+      ...[state, new Date().toISOString(), state, message, id],
+    );
   }
 
   /** After a disaster: no engine has run on this machine yet. Only while no control plane runs. */
   async beginAgain(id: string): Promise<void> {
     await this.#db.run(
       `UPDATE services SET state = CASE desired_state WHEN 'running' THEN 'provisioning' ELSE 'stopped' END,
-         state_message = NULL, wake_requested = 0 WHERE id = ?`,
+         state_message = NULL, state_changed_at = ?, wake_requested = 0 WHERE id = ?`,
+      new Date().toISOString(),
       id,
     );
   }
@@ -237,6 +248,11 @@ export class ServiceStore {
   /** Called by `ServiceDisks` only, with the bytes that the service's tables use on disk. */
   async setDiskUsed(id: string, usedBytes: number): Promise<void> {
     await this.#db.run("UPDATE services SET disk_used_bytes = ? WHERE id = ?", usedBytes, id);
+  }
+
+  /** Called by the loop that asks engines for their numbers, only. */
+  async setTableRows(id: string, rows: number): Promise<void> {
+    await this.#db.run("UPDATE services SET table_rows = ? WHERE id = ?", rows, id);
   }
 
   /** Pipes that are to be removed before the service is. */
@@ -322,10 +338,12 @@ function toService(row: ServiceRow): Service {
     releaseChannel: row.release_channel,
     diskGb: row.disk_gb,
     diskUsedBytes: row.disk_used_bytes,
+    tableRows: row.table_rows,
     desiredState: row.desired_state,
     wakeRequested: row.wake_requested === 1,
     state: row.state,
     stateMessage: row.state_message,
+    stateChangedAt: row.state_changed_at,
     databaseVersion: row.database_version,
     createdAt: row.created_at,
   };

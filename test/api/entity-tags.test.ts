@@ -1,4 +1,4 @@
-/** GET responses that are cached at the edge with an entity tag, and those that must not be. */
+/** GET responses that are cached at the edge, those that must not be, and the entity tags of all. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { limits } from "../../harness/limits.ts";
 import { managementOperations, observabilityOperations } from "../../src/api/operations.ts";
@@ -25,7 +25,7 @@ function newPipe(name: string) {
   return { serviceId, name, ...definition, scaling: {}, settings: {}, secrets: {}, roles: undefined };
 }
 
-/** Why the response is more than stored data; a new GET must be listed here or be `storedOnly`. */
+/** Why the response is more than stored data; a new GET must be listed here, or be `storedOnly` or `sampled`. */
 const live = {
   // Activity and disk use are known in memory before they are stored.
   ...{ listServices: "memory", getService: "memory" },
@@ -38,12 +38,14 @@ const live = {
 test("every GET is either made of stored data alone, or named with what else it holds", () => {
   const operations = Object.entries({ ...managementOperations, ...observabilityOperations }) as [
     string,
-    { method: string; storedOnly?: true },
+    { method: string; storedOnly?: true; sampled?: true },
   ][];
-  const unkept = operations.filter(([, { method, storedOnly }]) => method === "GET" && storedOnly !== true);
+  const unkept = operations.filter(([, operation]) => operation.method === "GET" && !isCached(operation));
   expect(unkept.map(([id]) => id).sort()).toEqual(Object.keys(live).sort());
-  expect(operations.filter(([, { method, storedOnly }]) => method !== "GET" && storedOnly)).toEqual([]);
+  expect(operations.filter(([, operation]) => operation.method !== "GET" && isCached(operation))).toEqual([]);
 });
+
+const isCached = ({ storedOnly, sampled }: { storedOnly?: true; sampled?: true }) => storedOnly ?? sampled ?? false;
 
 describe("what is made of stored data alone", () => {
   test("is asked for again with its tag: 304 without a body, in a new envelope the same tag", async () => {
@@ -114,14 +116,22 @@ describe("what is made of stored data alone", () => {
   });
 });
 
-describe("what is more than stored data is made for each request and has no tag", () => {
+describe("what is more than stored data is made for each request; its tag is that of what it says now", () => {
+  let known = "";
   const unkept = async (path: string) => {
-    const { status, headers, body } = await api.call("GET", path, { headers: { "if-none-match": "*" } });
+    const { status, headers, body } = await api.call("GET", path, { headers: { "if-none-match": known } });
     expect(status).toBe(200);
-    expect(headers).not.toHaveProperty("etag");
-    expect(headers["cache-control"]).toBe("no-store");
+    expect(headers["cache-control"]).toBe("private, no-cache");
+    known = headers.etag as string;
+    expect(known).toMatch(/^W\/"[\w-]{22}"$/);
     return body.result;
   };
+
+  test("nothing new: 304", async () => {
+    const { headers } = await api.call("GET", service);
+    const again = await api.call("GET", service, { headers: { "if-none-match": headers.etag as string } });
+    expect([again.status, again.text]).toEqual([304, ""]);
+  });
 
   test("workers: gauges of a pipe", async () => {
     workers.lagMs = 5;

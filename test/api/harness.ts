@@ -16,6 +16,7 @@ import { auditHandlers } from "../../src/http/handlers/audit.ts";
 import { backupHandlers } from "../../src/http/handlers/backups.ts";
 import { leftoverHandlers } from "../../src/http/handlers/leftovers.ts";
 import { organizationHandlers } from "../../src/http/handlers/organizations.ts";
+import { pipeListHandlers } from "../../src/http/handlers/pipe-lists.ts";
 import { pipeHandlers } from "../../src/http/handlers/pipes.ts";
 import { serviceHandlers } from "../../src/http/handlers/services.ts";
 import { addPages } from "../../src/http/pages.ts";
@@ -25,11 +26,13 @@ import { AppError } from "../../src/lib/errors.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { Permits } from "../../src/outgoing/permits.ts";
 import { PipeChecks } from "../../src/pipes/control/check.ts";
+import { Vitals, type VitalsOptions } from "../../src/pipes/control/vitals.ts";
 import { ServiceDisks } from "../../src/services/disks.ts";
 import { AuditTrail } from "../../src/store/audit-events.ts";
 import type { BackupStore } from "../../src/store/backups.ts";
 import type { CredentialStore } from "../../src/store/credentials.ts";
 import type { Database } from "../../src/store/database.ts";
+import type { Ledger } from "../../src/store/ledger.ts";
 import type { Leftover, LeftoverStore } from "../../src/store/leftovers.ts";
 import type { OrganizationLimits } from "../../src/store/limits.ts";
 import { openStores, type Stores } from "../../src/store/open.ts";
@@ -63,6 +66,9 @@ export type Api = AsyncDisposable & {
   readonly credentials: CredentialStore;
   readonly organizations: OrganizationStore;
   readonly trail: AuditTrail;
+  readonly ledger: Ledger;
+  /** Sampled by its `pass` only. */
+  readonly vitals: Vitals;
   readonly keyId: string;
   readonly keySecret: string;
   /** Sends with the admin key unless `auth` says otherwise (null: no header). `body` may be raw text or bytes. */
@@ -87,6 +93,8 @@ export type ApiOptions = {
   /** Gauges of every pipe's workers. */
   gauges?: () => Record<string, number>;
   lastActivityAt?: () => number | undefined;
+  /** Workers and gauges of pipes, for the samples. */
+  measured?: VitalsOptions["measured"];
 };
 
 /** The constructor arguments of handlers, besides `options`. */
@@ -96,6 +104,7 @@ type Parts = {
   readonly disks: ServiceDisks;
   readonly failedLogins: FailedLogins;
   readonly trail: AuditTrail;
+  readonly vitals: Vitals;
 };
 
 export async function startApi(options: ApiOptions = {}): Promise<Api> {
@@ -107,6 +116,12 @@ export async function startApi(options: ApiOptions = {}): Promise<Api> {
     disks: new ServiceDisks({ services: stores.services, logger: createLogger("silent") }),
     failedLogins: new FailedLogins({ perMinute: options.loginFailureLimit ?? 1000, wait: async () => {} }),
     trail: new AuditTrail(stores.auditEvents, createLogger("silent")),
+    vitals: new Vitals({
+      numbers: () => stores.pipeOverviews.numbers(),
+      numbersRevision: () => `${stores.ledgerRevision()} ${stores.definitionRevision()}`,
+      measured: options.measured ?? (() => new Map()),
+      now: options.now,
+    }),
   };
   const organization = await stores.organizations.create("Test");
   const owner = { organizationId: organization.id, name: "admin", expireAt: null };
@@ -120,6 +135,7 @@ export async function startApi(options: ApiOptions = {}): Promise<Api> {
     backupDir: join(dir, "backups"),
     disks: parts.disks,
     trail: parts.trail,
+    vitals: parts.vitals,
     keyId: key.keyId,
     keySecret: secret,
     call: caller(server, organization.id, basic(key.keyId, secret)),
@@ -144,6 +160,7 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
     tls: undefined,
     signal: new AbortController().signal,
     revision: () => stores.db.revision(),
+    sampledRevision: () => `${stores.definitionRevision()} ${parts.vitals.revision()}`,
     management: { operations: managementOperations, handlers: handlersOf(options, parts) },
     observability: { operations: {}, handlers: {} },
     extend: (instance) =>
@@ -162,7 +179,7 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
   });
 }
 
-function handlersOf(options: ApiOptions, { dir, stores, disks, trail }: Parts) {
+function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: Parts) {
   const { organizations, credentials, services, backups, restores, pipes, leftovers } = stores;
   // Without a supervisor: what is on record is what is left.
   const removal = { leftovers, afterAttempt: (list: () => Promise<Leftover[]>) => list() };
@@ -174,6 +191,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail }: Parts) {
     ...organizationHandlers({ organizations, credentials, limits: most }),
     ...serviceHandlers({
       services,
+      facts: stores.serviceFacts,
       endpoint: { protocol: "http", host: "127.0.0.1" },
       ports: { pick: async () => port++, require: async () => {} },
       live: (row) => ({
@@ -194,6 +212,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail }: Parts) {
     ...pipeHandlers({
       services,
       pipes,
+      overviews: stores.pipeOverviews,
       checks: checksWithoutEngine(),
       limits: most,
       ...removal,
@@ -201,6 +220,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail }: Parts) {
       gauges: options.gauges ?? (() => ({ lagMs: 5 })),
       poke,
     }),
+    ...pipeListHandlers({ overviews: stores.pipeOverviews, vitals: (id) => vitals.of(id) }),
     ...leftoverHandlers({ leftovers, note: (event) => trail.note(event) }),
     ...auditHandlers({ events: stores.auditEvents }),
     ...backupHandlers({

@@ -83,10 +83,11 @@ describe("headers", () => {
   });
   afterAll(() => api[Symbol.asyncDispose]());
 
-  test("answers of the API are kept by nobody and are what they say", async () => {
+  test("answers of the API are kept by nobody, or asked for again each time, and are what they say", async () => {
+    const { headers: listed } = await api.call("GET", services);
+    expect(listed).toMatchObject({ "cache-control": "private, no-cache", "x-content-type-options": "nosniff" });
     const answers = [
       await api.call("POST", "/v1/organizations/{o}/keys", { body: { name: "k", roles: ["admin"] } }),
-      await api.call("GET", services),
       await api.call("GET", services, { auth: null }),
       await api.call("GET", "/v1/nothing"),
       await api.call("POST", services, { body: "{" }),

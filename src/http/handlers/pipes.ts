@@ -11,6 +11,7 @@ import { checkDefinition, checkSource } from "../../pipes/control/definition.ts"
 import { kindOf } from "../../sources/registry.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
 import { type OrganizationLimits, requireRoom } from "../../store/limits.ts";
+import type { PipeOverviews } from "../../store/pipe-overviews.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
@@ -19,6 +20,7 @@ import { type AfterAttempt, deletedOf } from "./leftovers.ts";
 
 export type PipeDeps = {
   readonly pipes: PipeStore;
+  readonly overviews: PipeOverviews;
   readonly services: ServiceStore;
   readonly checks: PipeChecks;
   readonly limits: OrganizationLimits;
@@ -45,8 +47,9 @@ function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPip
   const { pipes } = deps;
   return {
     listPipes: async ({ params }) => {
-      const listed = await pipes.listIn((await findService(deps, params)).id);
-      return await Promise.all(listed.map(async (pipe) => listedPipeOf(pipe, await pipes.counters(pipe.id))));
+      const { id } = await findService(deps, params);
+      const counters = await deps.overviews.countersIn(id);
+      return (await pipes.listIn(id)).map((pipe) => listedPipeOf(pipe, counters.get(pipe.id) ?? {}));
     },
     createPipe: async ({ params, body }, { signal }) => {
       const service = await findService(deps, params);

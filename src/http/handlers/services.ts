@@ -10,8 +10,10 @@ import type { LeftoverStore } from "../../store/leftovers.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
 import type { PipesChoice, RestoreStore } from "../../store/restores.ts";
 import { newSecret, sha256Hex } from "../../store/secrets.ts";
+import type { ServiceFacts, ServiceFactsStore } from "../../store/service-facts.ts";
 import type { NewService, Service, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
+import { pageOf } from "../paging.ts";
 import {
   defaultMemoryGb,
   type EndpointFacts,
@@ -26,6 +28,7 @@ type Names = Extract<keyof ManagementOperations, `${string}Service${string}`>;
 
 export type ServiceDeps = {
   readonly services: ServiceStore;
+  readonly facts: ServiceFactsStore;
   readonly endpoint: EndpointFacts;
   readonly ports: Pick<ServicePorts, "pick" | "require">;
   readonly live: (service: Service) => LiveFacts;
@@ -61,15 +64,25 @@ function recordHandlers(
 ): ServiceHandlers<"listServices" | "createService" | "getService" | "updateService"> {
   const { services } = deps;
   return {
-    listServices: async ({ params }) =>
-      (await services.listIn(params.organizationId)).map((service) => details(deps, service)),
+    listServices: async ({ params, query }) => {
+      const factsOf = await deps.facts.of(params.organizationId);
+      const all = await services.listIn(params.organizationId);
+      const listed = all.map((service) => detailsWith(deps, service, factsOf(service.id))).filter(filterOf(query));
+      const { items } = pageOf(listed, (service) => ({ value: service[query.sort], id: service.id }), {
+        sorting: query.sort,
+        isDescending: query.order === "desc",
+        limit: listed.length,
+        cursor: undefined,
+      });
+      return [...items];
+    },
     createService: async ({ params, body }) => {
       const password = newSecret();
       const id = await services.create(await newServiceOf(deps, params.organizationId, body, password), deps.limits);
       deps.poke();
       // A client that connects as soon as it gets the endpoint must not be refused.
       await deps.endpointsOpen();
-      return { service: details(deps, await findService(services, { ...params, serviceId: id })), password };
+      return { service: await details(deps, await findService(services, { ...params, serviceId: id })), password };
     },
     getService: async ({ params }) => details(deps, await findService(services, params)),
     updateService: async ({ params, body }) => {
@@ -86,7 +99,7 @@ function recordHandlers(
       });
       deps.poke();
       if (port !== undefined) await deps.endpointsOpen();
-      return details(deps, await findService(services, params));
+      return await details(deps, await findService(services, params));
     },
   };
 }
@@ -132,13 +145,27 @@ function stateHandlers(
       };
       await services.scale(service, change, deps.limits.memoryGb);
       deps.poke();
-      return details(deps, await findService(services, params));
+      return await details(deps, await findService(services, params));
     },
   };
 }
 
-function details(deps: ServiceDeps, service: Service) {
-  return serviceDetailsOf(service, deps.endpoint, deps.live(service));
+async function details(deps: ServiceDeps, service: Service) {
+  return detailsWith(deps, service, (await deps.facts.of(service.organizationId))(service.id));
+}
+
+function detailsWith(deps: ServiceDeps, service: Service, facts: ServiceFacts) {
+  return serviceDetailsOf(service, deps.endpoint, { ...deps.live(service), ...facts });
+}
+
+type ListQuery = Input<ManagementOperations["listServices"]>["query"];
+
+/** By the state that is shown, which may differ from the stored one. */
+function filterOf({ state, name }: ListQuery): (service: { state: string; name: string }) => boolean {
+  const states: ReadonlySet<string> | undefined = state && new Set(state);
+  const text = name?.toLowerCase();
+  return (service) =>
+    (states?.has(service.state) ?? true) && (text === undefined || service.name.toLowerCase().includes(text));
 }
 
 /** The request with defaults filled in. Refuses unsupported sizes. */

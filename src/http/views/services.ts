@@ -3,6 +3,7 @@ import { cpus, totalmem } from "node:os";
 import type { z } from "zod";
 import type { serviceDetails, serviceRecord } from "../../api/services.ts";
 import { packagedVersion } from "../../clickhouse/version.ts";
+import type { LastBackup, ServiceFacts } from "../../store/service-facts.ts";
 import type { Service } from "../../store/services.ts";
 
 /** Facts about a service that are not stored. */
@@ -49,7 +50,7 @@ export function serviceRecordOf(service: Service, endpoint: EndpointFacts): z.in
 export function serviceDetailsOf(
   service: Service,
   endpoint: EndpointFacts,
-  { lastActivityAt, diskUsedBytes, diskProblem, endpointProblem, memoryNote }: LiveFacts,
+  { lastActivityAt, diskUsedBytes, diskProblem, endpointProblem, memoryNote, ...facts }: LiveFacts & ServiceFacts,
 ): z.input<typeof serviceDetails> {
   const stateMessage = service.stateMessage ?? endpointProblem ?? diskProblem ?? memoryNote;
   const reachable = endpointProblem === undefined || !["running", "idle"].includes(service.state);
@@ -60,6 +61,10 @@ export function serviceDetailsOf(
     ...(stateMessage === undefined ? {} : { stateMessage }),
     ...(service.diskGb === null ? {} : { diskGb: service.diskGb }),
     ...(diskUsedBytes === undefined ? {} : { diskUsedBytes }),
+    ...(service.stateChangedAt === null ? {} : { stateChangedAt: service.stateChangedAt }),
+    ...(service.tableRows === null ? {} : { rows: service.tableRows }),
+    pipes: facts.pipes,
+    ...(facts.lastBackup === undefined ? {} : { lastBackup: lastBackupOf(facts.lastBackup) }),
     provider: service.provider,
     region: service.region,
     ...(service.releaseChannel === null ? {} : { releaseChannel: service.releaseChannel }),
@@ -68,6 +73,20 @@ export function serviceDetailsOf(
       ...(lastActivityAt === undefined ? {} : { lastQueryAt: new Date(lastActivityAt).toISOString() }),
       ...(idles ? { idleAt: new Date(lastActivityAt + service.idleTimeoutMinutes * 60_000).toISOString() } : {}),
     },
+  };
+}
+
+function lastBackupOf({ id, name, status, startedAt, verification, ...times }: LastBackup) {
+  const { finishedAt, verifiedAt, deepVerifiedAt } = times;
+  return {
+    id,
+    name,
+    status: status === "done" || status === "error" ? status : ("in_progress" as const),
+    startedAt,
+    ...(finishedAt === null ? {} : { finishedAt }),
+    verification,
+    ...(verifiedAt === null ? {} : { verifiedAt }),
+    ...(deepVerifiedAt === null ? {} : { deepVerifiedAt }),
   };
 }
 

@@ -3,7 +3,13 @@
 type Gauges = Readonly<Record<string, number>>;
 
 /** Times and ages: of several workers, the longest. Other gauges are summed. */
-const longest: ReadonlySet<string> = new Set(["latencyMs", "lagSeconds", "listMs", "etaSeconds"]);
+const longest: ReadonlySet<string> = new Set([
+  "latencyMs",
+  "lagSeconds",
+  "listMs",
+  "etaSeconds",
+  "snapshotSecondsLeft",
+]);
 /** Their sum is known only when all workers know their part. */
 const whole: ReadonlySet<string> = new Set(["lagMessages"]);
 

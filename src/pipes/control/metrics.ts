@@ -24,7 +24,10 @@ const gauges: Readonly<Record<string, readonly [name: string, help: string]>> = 
   rebalances: ["Pipes_Rebalances", "Joins of the consumer group by a worker, and changes of the group's members."],
   lagMessages: ["Pipes_LagMessages", "Messages at the source that are not yet loaded."],
   lagBytes: ["Pipes_SourceLagBytes", "Bytes of the source's log after the last durable position."],
-  lagSeconds: ["Pipes_SourceLagSeconds", "Age in seconds of the newest received transaction, while it is not durable."],
+  lagSeconds: [
+    "Pipes_SourceLagSeconds",
+    "Age in seconds of the newest received transaction, while it is not durable; time since the oldest pending object was found.",
+  ],
   slotRetainedBytes: ["Pipes_SlotRetainedBytes", "Bytes of log that the source retains for the slot."],
   slotSafeBytes: ["Pipes_SlotSafeBytes", "Bytes of log that may be written before the source invalidates the slot."],
   slotBurnBytesPerSecond: ["Pipes_SlotBurnBytesPerSecond", "Growth of the retained log, in bytes per second."],

@@ -13,6 +13,7 @@ import { LeftoverRemover } from "./leftovers.ts";
 import { type DiskProblem, Replica } from "./replica.ts";
 import { SlotWatch } from "./slot-watch.ts";
 import { PipesSupervisor } from "./supervisor.ts";
+import { Vitals } from "./vitals.ts";
 
 export type PipesOptions = {
   readonly config: Config;
@@ -32,6 +33,9 @@ export type Pipes = {
   readonly loop: Loop;
   readonly remover: LeftoverRemover;
   readonly watchLoop: Loop;
+  /** Rates and lag of all pipes, and the loop that samples them. */
+  readonly vitals: Vitals;
+  readonly vitalsLoop: Loop;
   /** What is known of the source of a pipe without workers that somebody should look at. */
   sourceWarning(pipeId: string): string | undefined;
   /** Gauges of the running workers of a pipe; without workers, of its slot. */
@@ -42,6 +46,7 @@ export type Pipes = {
 
 const retryBaseMs = 500;
 const watchEveryMs = 60_000;
+const sampleEveryMs = 2_000;
 
 export function openPipes(options: PipesOptions): Pipes {
   const { config, dataDir, logger, acquire, policy, permits } = options;
@@ -79,15 +84,40 @@ export function openPipes(options: PipesOptions): Pipes {
   });
   const watchLoop = new Loop({ name: "slots", everyMs: watchEveryMs, logger, body: () => watch.pass() });
   const checks = new PipeChecks({ acquire, policy, permits, limit: config.pipeChecksPerOrganization });
+  const gauges = (pipeId: string) =>
+    supervisor.hasWorkers(pipeId) ? supervisor.gauges(pipeId) : watch.seen(pipeId).gauges;
+  const vitals = vitalsOf(options.stores, { supervisor, watch, gauges });
+  const vitalsLoop = new Loop({ name: "vitals", everyMs: sampleEveryMs, logger, body: () => vitals.pass() });
   return {
     checks,
     loop,
     remover,
     watchLoop,
-    gauges: (pipeId) => (supervisor.hasWorkers(pipeId) ? supervisor.gauges(pipeId) : watch.seen(pipeId).gauges),
+    vitals,
+    vitalsLoop,
+    gauges,
     sourceWarning: (pipeId) => (supervisor.hasWorkers(pipeId) ? undefined : watch.seen(pipeId).warning),
     close: async () => {
       await Promise.all([supervisor.close(), remover.close(), watch.close()]);
     },
   };
+}
+
+type Measured = {
+  readonly supervisor: PipesSupervisor;
+  readonly watch: SlotWatch;
+  readonly gauges: Pipes["gauges"];
+};
+
+function vitalsOf(stores: Stores, { supervisor, watch, gauges }: Measured): Vitals {
+  return new Vitals({
+    numbers: () => stores.pipeOverviews.numbers(),
+    // Errors are written with the states of pipes.
+    numbersRevision: () => `${stores.ledgerRevision()} ${stores.definitionRevision()}`,
+    measured: () => {
+      const workers = supervisor.workers();
+      const ids = new Set([...workers.keys(), ...watch.ids()]);
+      return new Map([...ids].map((id) => [id, { workers: workers.get(id) ?? 0, gauges: gauges(id) }]));
+    },
+  });
 }

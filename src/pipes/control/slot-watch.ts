@@ -64,6 +64,11 @@ export class SlotWatch {
     return this.#watched.get(pipeId)?.seen ?? nothing;
   }
 
+  /** Pipes that have been looked at. */
+  ids(): Iterable<string> {
+    return this.#watched.keys();
+  }
+
   async close(): Promise<void> {
     await this.#tasks.close();
   }

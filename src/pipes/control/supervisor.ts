@@ -95,8 +95,14 @@ export class PipesSupervisor {
     return this.#runs.has(pipeId);
   }
 
+  /** Gauges of the pipe's running workers: amounts are summed, of times and ages the largest counts. */
   gauges(pipeId: string): Readonly<Record<string, number>> {
     return gaugesOfAll((this.#runs.get(pipeId)?.workers ?? []).map((worker) => worker.gauges));
+  }
+
+  /** Number of running workers of every pipe that has any. */
+  workers(): Map<string, number> {
+    return new Map([...this.#runs].map(([id, { workers }]) => [id, workers.filter(({ over }) => !over).length]));
   }
 
   /** Sends running workers the ports of new services. */

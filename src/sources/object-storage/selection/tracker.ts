@@ -13,7 +13,7 @@ const fileMark = (key: string) => `o:${key}` as const;
 export class Tracker {
   readonly #context: SourceContext<ObjectDurable>;
   /** Versions handed out and not yet durable. */
-  readonly #onTheirWay = new Map<string, ObjectFile>();
+  readonly #onTheirWay = new Map<string, { readonly file: ObjectFile; readonly foundAt: number }>();
   #found = { files: 0, bytes: 0 };
   #done = { files: 0, bytes: 0 };
   readonly #startedAt = Date.now();
@@ -70,17 +70,17 @@ export class Tracker {
   take(files: readonly ObjectFile[]): void {
     for (const file of files) {
       if (!this.#onTheirWay.has(file.key)) this.#add(this.#found, file);
-      this.#onTheirWay.set(file.key, file);
+      this.#onTheirWay.set(file.key, { file, foundAt: this.#onTheirWay.get(file.key)?.foundAt ?? Date.now() });
     }
     this.report();
   }
 
   finish(keys: readonly string[]): void {
     for (const key of keys) {
-      const file = this.#onTheirWay.get(key);
-      if (file === undefined) continue;
+      const found = this.#onTheirWay.get(key);
+      if (found === undefined) continue;
       this.#onTheirWay.delete(key);
-      this.#add(this.#done, file);
+      this.#add(this.#done, found.file);
     }
     this.report();
   }
@@ -93,9 +93,16 @@ export class Tracker {
     this.#context.progress.report({
       filesPending,
       bytesPending,
+      lagSeconds: this.#waitingSeconds(),
       ...(rate > 0 ? { etaSeconds: Math.ceil(bytesPending / rate) } : {}),
       ...gauges,
     });
+  }
+
+  /** Time since the object that waits longest was found. They are kept in the order in which they were found. */
+  #waitingSeconds(): number {
+    const [oldest] = this.#onTheirWay.values();
+    return oldest === undefined ? 0 : Math.round((Date.now() - oldest.foundAt) / 1000);
   }
 
   #add(sum: { files: number; bytes: number }, file: ObjectFile): void {

@@ -1,0 +1,35 @@
+/** Pipes in the list of an organization: stored facts and sampled numbers; what is not known is absent. */
+import type { z } from "zod";
+import type { pipeSummary } from "../../api/pipe-lists.ts";
+import type { PipeVitals } from "../../pipes/control/vitals.ts";
+import type { SourceKindKey } from "../../sources/registry.ts";
+import type { PipeOverview } from "../../store/pipe-overviews.ts";
+
+export type ListedPipe = { readonly pipe: PipeOverview; readonly vitals: PipeVitals };
+
+export function pipeSummaryOf({ pipe, vitals }: ListedPipe): z.input<typeof pipeSummary> {
+  const { sentRows: rows, sentBytes: bytes, errors } = vitals.counters;
+  return {
+    id: pipe.id,
+    name: pipe.name,
+    serviceId: pipe.serviceId,
+    serviceName: pipe.serviceName,
+    kind: pipe.sourceKind as SourceKindKey,
+    destination: known({ database: pipe.database, table: pipe.table }),
+    state: pipe.state,
+    ...known({ stateChangedAt: pipe.stateChangedAt, stateMessage: pipe.stateMessage }),
+    ...known({ lastSuccessAt: vitals.lastSuccessAt, lastError: vitals.lastError }),
+    workers: vitals.workers,
+    ...known({ rates: vitals.rates, lag: vitals.lag, rows, bytes, errors }),
+    createdAt: pipe.createdAt,
+    updatedAt: pipe.updatedAt,
+  };
+}
+
+type Known<T> = { [K in keyof T]?: NonNullable<T[K]> };
+
+/** The members that are neither null nor undefined. */
+function known<T extends object>(members: T): Known<T> {
+  const kept = Object.entries(members).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(kept) as Known<T>;
+}
