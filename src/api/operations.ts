@@ -3,6 +3,7 @@ import { auditOperations } from "./audit.ts";
 import { backupOperations } from "./backups.ts";
 import { chartSourceOperations } from "./chart-sources.ts";
 import { chartOperations } from "./charts.ts";
+import { historyOperations } from "./history.ts";
 import { keyOperations } from "./keys.ts";
 import { leftoverOperations } from "./leftovers.ts";
 import type { Input, Operation, Result } from "./operation.ts";
@@ -17,6 +18,7 @@ export const managementOperations = {
   ...serviceOperations,
   ...pipeOperations,
   ...pipeListOperations,
+  ...historyOperations,
   ...leftoverOperations,
   ...backupOperations,
   ...auditOperations,

@@ -26,6 +26,7 @@ import { auditHandlers } from "./handlers/audit.ts";
 import { type BackupDeps, backupHandlers } from "./handlers/backups.ts";
 import { chartSourceHandlers } from "./handlers/chart-sources.ts";
 import { chartHandlers } from "./handlers/charts.ts";
+import { historyHandlers } from "./handlers/history.ts";
 import { type AfterAttempt, leftoverHandlers } from "./handlers/leftovers.ts";
 import { organizationHandlers } from "./handlers/organizations.ts";
 import { pipeListHandlers } from "./handlers/pipe-lists.ts";
@@ -113,6 +114,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
       poke: () => options.pipes.loop.poke(),
     }),
     ...pipeListHandlers({ overviews: options.stores.pipeOverviews, vitals: (id) => options.pipes.vitals.of(id) }),
+    ...historyHandlers(options.stores),
     ...leftoverHandlers({ leftovers: options.stores.leftovers, note: (event) => options.trail.note(event) }),
     ...auditHandlers({ events: auditEvents }),
     ...backupHandlers(backupDeps(options)),

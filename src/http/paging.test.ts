@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { type ListedPage, pageOf, type SortValue } from "./paging.ts";
+import { pageOf, type SortedPage, type SortValue } from "./paging.ts";
 
 type Item = { readonly id: string; readonly value: SortValue };
 
-const page = (items: readonly Item[], cursor?: string, isDescending = false): ListedPage<Item> =>
+const page = (items: readonly Item[], cursor?: string, isDescending = false): SortedPage<Item> =>
   pageOf(items, (item) => item, { sorting: `value ${isDescending}`, isDescending, limit: 2, cursor });
 
-const ids = ({ items }: ListedPage<Item>) => items.map(({ id }) => id).join("");
+const ids = ({ items }: SortedPage<Item>) => items.map(({ id }) => id).join("");
 
 const items: Item[] = [
   { id: "e", value: undefined },

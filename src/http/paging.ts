@@ -7,7 +7,7 @@ export type SortValue = string | number | undefined;
 
 export type SortPosition = { readonly value: SortValue; readonly id: string };
 
-export type ListedPage<T> = { readonly items: readonly T[]; readonly nextCursor: string | undefined };
+export type SortedPage<T> = { readonly items: readonly T[]; readonly nextCursor: string | undefined };
 
 export type PageRequest = {
   /** What the cursor belongs to: the sort key and the order. */
@@ -24,7 +24,7 @@ export function pageOf<T>(
   items: readonly T[],
   positionOf: (item: T) => SortPosition,
   request: PageRequest,
-): ListedPage<T> {
+): SortedPage<T> {
   const compare = (a: SortPosition, b: SortPosition) => comparePositions(a, b, request.isDescending);
   const after = request.cursor === undefined ? undefined : readCursor(request.cursor, request.sorting);
   const positioned = items.map((item) => ({ item, position: positionOf(item) }));

@@ -53,7 +53,7 @@ function openRooms({ config, logger, version, signal }: AppOptions, shutdown: Sh
   const confinement = checkedConfinement(config, logger);
   const dataDir = openDataDir(config);
   const stores = openStores(dataDir, config.secretKey);
-  shutdown.add("store", () => stores.db.close());
+  shutdown.add("store", () => stores.close());
   const outgoing = new Outgoing(config);
   shutdown.add("outgoing", () => outgoing.proxy.closeAll());
   const trail = new AuditTrail(stores.auditEvents, logger);

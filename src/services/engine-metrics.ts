@@ -5,11 +5,14 @@
 
 import { ClickHouseClient } from "../clickhouse/client.ts";
 import type { MetricSample } from "../lib/metric-sample.ts";
+import type { EngineValues } from "./recorder.ts";
 import type { RunningEngine } from "./runtime.ts";
 
 /** Maximum number of tables per service with samples of their own, largest first. */
 const maxTables = 100;
 const timeoutMs = 5_000;
+/** Older readings say nothing of now. */
+const maxAgeMs = 15_000;
 
 type Metric = {
   readonly name: string;
@@ -85,6 +88,7 @@ type Reading = {
   readonly tables: readonly Table[];
   /** Of all tables. */
   readonly rows: number;
+  readonly before: EngineValues | undefined;
 };
 
 const valuesQuery = `SELECT ${engineMetrics.map(({ sql }, i) => `toFloat64(${sql}) AS v${i}`).join(", ")} FROM (
@@ -138,6 +142,20 @@ export class EngineMetrics {
     return this.#readings.get(serviceId)?.rows;
   }
 
+  /** The last two readings of a running engine, the older one first. */
+  readings(serviceId: string): EngineValues[] {
+    if (!this.#engines().has(serviceId)) return [];
+    const readings = [this.#readings.get(serviceId)?.before, this.#newest(serviceId)];
+    return readings.filter((reading) => reading !== undefined && this.#now() - reading.at < maxAgeMs) as EngineValues[];
+  }
+
+  #newest(serviceId: string): EngineValues | undefined {
+    const reading = this.#readings.get(serviceId);
+    if (reading === undefined) return undefined;
+    const values = engineMetrics.map(({ name }, i) => [name, reading.values[i] ?? 0] as const);
+    return { at: reading.at, values: Object.fromEntries(values) };
+  }
+
   /** Forgets every other service. */
   keepOnly(serviceIds: ReadonlySet<string>): void {
     for (const id of this.#readings.keys()) if (!serviceIds.has(id)) this.#readings.delete(id);
@@ -151,7 +169,13 @@ export class EngineMetrics {
       const tables = await client.rows<Table>(tablesQuery, options);
       const [sum] = await client.rows<{ rows: string }>(rowsQuery, options);
       const values = engineMetrics.map((_, i) => Number(row?.[`v${i}`] ?? 0));
-      this.#readings.set(serviceId, { at: this.#now(), values, tables, rows: Number(sum?.rows ?? 0) });
+      this.#readings.set(serviceId, {
+        at: this.#now(),
+        values,
+        tables,
+        rows: Number(sum?.rows ?? 0),
+        before: this.#newest(serviceId),
+      });
     } catch {
       // The engine is ending or too busy: its state and the age of its numbers show that.
     } finally {

@@ -13,10 +13,12 @@ import { engineLeases } from "./engine-leases.ts";
 import { EngineMetrics } from "./engine-metrics.ts";
 import { isMerging } from "./merging.ts";
 import { ServicesReconciler } from "./reconciler.ts";
+import { ServiceRecorder } from "./recorder.ts";
 import { EmbeddedRuntime } from "./runtimes/embedded.ts";
 import { type EngineRestorer, LeasingRuntime } from "./runtimes/leasing.ts";
 
-const metricsEveryMs = 10_000;
+/** Shorter than a sample of the history, so that none is left out. */
+const metricsEveryMs = 4_500;
 
 export type ServicesOptions = {
   readonly config: Config;
@@ -66,6 +68,11 @@ export function openServices(options: ServicesOptions): Services {
   const loop = new Loop({ name: "services", everyMs, logger, body: () => reconciler.pass() });
   access.onWakeWanted(() => loop.poke());
   const metrics = new EngineMetrics(() => access.engines());
+  const recorder = new ServiceRecorder({
+    history: options.stores.serviceHistory,
+    usedBytes: (service) => disks.usedBytes(service),
+    readings: (id) => metrics.readings(id),
+  });
   const metricsLoop = new Loop({
     name: "metrics",
     everyMs: metricsEveryMs,
@@ -74,6 +81,7 @@ export function openServices(options: ServicesOptions): Services {
       await metrics.pass();
       const known = await services.listAll();
       metrics.keepOnly(new Set(known.map(({ id }) => id)));
+      recorder.record(known, Date.now());
       for (const { id, tableRows } of known) {
         const rows = metrics.rows(id);
         if (rows !== undefined && isWorthWriting(tableRows, rows)) await services.setTableRows(id, rows);

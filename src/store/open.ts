@@ -5,6 +5,8 @@ import { BackupStore } from "./backups.ts";
 import { ChartSourceStore } from "./chart-sources.ts";
 import { CredentialStore } from "./credentials.ts";
 import { countingWrites, type Database, openDatabase } from "./database.ts";
+import { HistoryStore } from "./history.ts";
+import { type PipeSeries, pipeSeries, type ServiceSeries, serviceSeries } from "./history-series.ts";
 import { Ledger } from "./ledger.ts";
 import { LeftoverStore } from "./leftovers.ts";
 import { OrganizationStore } from "./organizations.ts";
@@ -34,18 +36,23 @@ export type Stores = {
   readonly ledger: Ledger;
   readonly leftovers: LeftoverStore;
   readonly auditEvents: AuditEventStore;
+  readonly pipeHistory: HistoryStore<PipeSeries>;
+  readonly serviceHistory: HistoryStore<ServiceSeries>;
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
   readonly chartSources: ChartSourceStore;
+  close(): void;
 };
 
-/** `secretKey` is in base64; without one, a key file in the folder is read or created. Close `db` at the end. */
+/** `secretKey` is in base64; without one, a key file in the folder is read or created. Close it at the end. */
 export function openStores(dataDir: string, secretKey: string | undefined): Stores {
   const db = openDatabase(join(dataDir, "millrace.db"));
   const key = secretKey === undefined ? loadOrCreateKey(join(dataDir, "secret.key")) : Buffer.from(secretKey, "base64");
   const sealer = new Sealer(key);
   const definitions = countingWrites(db);
   const ledger = countingWrites(db);
+  const pipeHistory = new HistoryStore(join(dataDir, "history", "pipes"), pipeSeries);
+  const serviceHistory = new HistoryStore(join(dataDir, "history", "services"), serviceSeries);
   return {
     db,
     secretKey: key,
@@ -60,9 +67,15 @@ export function openStores(dataDir: string, secretKey: string | undefined): Stor
     pipeSnapshots: new PipeSnapshots(definitions, sealer),
     ledger: new Ledger(ledger),
     leftovers: new LeftoverStore(db, sealer),
+    pipeHistory,
+    serviceHistory,
     auditEvents: new AuditEventStore(db),
     backups: new BackupStore(db),
     restores: new RestoreStore(db),
     chartSources: new ChartSourceStore(db),
+    close: () => {
+      for (const history of [pipeHistory, serviceHistory]) history.close();
+      db.close();
+    },
   };
 }

@@ -31,6 +31,8 @@ const live = {
   ...{ listServices: "memory", getService: "memory" },
   // Running workers report gauges.
   getPipe: "workers",
+  // Until now, from files beside the store.
+  ...{ getPipeMetrics: "clock", getServiceMetrics: "clock" },
   // Running backups have a duration, and retention depends on ages.
   ...{ listBackups: "clock", getBackup: "clock", listAllBackups: "clock", previewRetention: "clock" },
 };

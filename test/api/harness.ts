@@ -14,6 +14,7 @@ import { FailedLogins } from "../../src/endpoint/auth/failed-logins.ts";
 import { Authenticator } from "../../src/http/auth.ts";
 import { auditHandlers } from "../../src/http/handlers/audit.ts";
 import { backupHandlers } from "../../src/http/handlers/backups.ts";
+import { historyHandlers } from "../../src/http/handlers/history.ts";
 import { leftoverHandlers } from "../../src/http/handlers/leftovers.ts";
 import { organizationHandlers } from "../../src/http/handlers/organizations.ts";
 import { pipeListHandlers } from "../../src/http/handlers/pipe-lists.ts";
@@ -67,6 +68,8 @@ export type Api = AsyncDisposable & {
   readonly organizations: OrganizationStore;
   readonly trail: AuditTrail;
   readonly ledger: Ledger;
+  readonly pipeHistory: Stores["pipeHistory"];
+  readonly serviceHistory: Stores["serviceHistory"];
   /** Sampled by its `pass` only. */
   readonly vitals: Vitals;
   readonly keyId: string;
@@ -142,7 +145,7 @@ export async function startApi(options: ApiOptions = {}): Promise<Api> {
     [Symbol.asyncDispose]: async () => {
       await server.close();
       await parts.trail.close();
-      stores.db.close();
+      stores.close();
       rmSync(dir, { recursive: true, force: true });
     },
   };
@@ -221,6 +224,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
       poke,
     }),
     ...pipeListHandlers({ overviews: stores.pipeOverviews, vitals: (id) => vitals.of(id) }),
+    ...historyHandlers({ ...stores, now: options.now }),
     ...leftoverHandlers({ leftovers, note: (event) => trail.note(event) }),
     ...auditHandlers({ events: stores.auditEvents }),
     ...backupHandlers({

@@ -2,6 +2,7 @@
 
 import { type Input, withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
+import type { serviceOperations } from "../../api/services.ts";
 import { assertRestorable } from "../../backups/restorable.ts";
 import type { ServicePorts } from "../../endpoint/service-ports.ts";
 import { AppError, found, type Issue } from "../../lib/errors.ts";
@@ -24,7 +25,7 @@ import {
 import { type AfterAttempt, deletedOf } from "./leftovers.ts";
 import { findService, serviceUserHandlers } from "./service-users.ts";
 
-type Names = Extract<keyof ManagementOperations, `${string}Service${string}`>;
+type Names = keyof typeof serviceOperations;
 
 export type ServiceDeps = {
   readonly services: ServiceStore;

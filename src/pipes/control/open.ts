@@ -10,6 +10,7 @@ import { connectorOf } from "../../sources/connectors.ts";
 import type { Stores } from "../../store/open.ts";
 import { PipeChecks } from "./check.ts";
 import { LeftoverRemover } from "./leftovers.ts";
+import { PipeRecorder } from "./recorder.ts";
 import { type DiskProblem, Replica } from "./replica.ts";
 import { SlotWatch } from "./slot-watch.ts";
 import { PipesSupervisor } from "./supervisor.ts";
@@ -87,7 +88,16 @@ export function openPipes(options: PipesOptions): Pipes {
   const gauges = (pipeId: string) =>
     supervisor.hasWorkers(pipeId) ? supervisor.gauges(pipeId) : watch.seen(pipeId).gauges;
   const vitals = vitalsOf(options.stores, { supervisor, watch, gauges });
-  const vitalsLoop = new Loop({ name: "vitals", everyMs: sampleEveryMs, logger, body: () => vitals.pass() });
+  const recorder = new PipeRecorder({
+    history: options.stores.pipeHistory,
+    ids: async () => (await pipes.listAll()).map(({ id }) => id),
+    vitals: (id) => vitals.of(id),
+  });
+  const sample = async () => {
+    await vitals.pass();
+    await recorder.pass();
+  };
+  const vitalsLoop = new Loop({ name: "vitals", everyMs: sampleEveryMs, logger, body: sample });
   return {
     checks,
     loop,
