@@ -139,6 +139,9 @@ export const settings = {
   keysPerOrganization: positive
     .default(200)
     .describe("Maximum number of API keys per organization; the same limit applies to access tokens"),
+  activityRetentionDays: positive
+    .default(90)
+    .describe("Days after which activities are deleted; of each organization at most the newest 100,000 are kept"),
   pipeChecksPerOrganization: positive
     .default(8)
     .describe("Concurrent pipe checks and schema discoveries per organization"),

@@ -231,6 +231,7 @@ export type ChartMeta = z.output<typeof chartMeta>;
 export const chartOperations = {
   queryChartSeries: operation({
     method: "POST",
+    readsOnly: true,
     path: "/api/v2/charts/series",
     tag: "Charts",
     summary: "Returns 1 to 5 aggregated series over a time range",
@@ -241,6 +242,7 @@ export const chartOperations = {
   }),
   queryChart: operation({
     method: "POST",
+    readsOnly: true,
     path: "/api/v2/charts/query",
     tag: "Charts",
     summary: "The same with what is known of the answer, and with tables and numbers without buckets",

@@ -34,6 +34,8 @@ export type Operation = {
    * changes, which batches of busy pipes do at most once per sample.
    */
   readonly sampled?: true;
+  /** For a POST that reads: it leaves no activity. */
+  readonly readsOnly?: true;
 };
 
 /** The input of a handler: the request as parsed by the schemas. */

@@ -1,4 +1,5 @@
 /** The two tables of operations: A (management API, enveloped) and B (observability API, bare). */
+import { activityOperations } from "./activities.ts";
 import { auditOperations } from "./audit.ts";
 import { backupOperations } from "./backups.ts";
 import { chartSourceOperations } from "./chart-sources.ts";
@@ -22,6 +23,7 @@ export const managementOperations = {
   ...leftoverOperations,
   ...backupOperations,
   ...auditOperations,
+  ...activityOperations,
 };
 
 export type ManagementOperations = typeof managementOperations;

@@ -22,6 +22,7 @@ import type { AuditTrail } from "../store/audit-events.ts";
 import type { OrganizationLimits } from "../store/limits.ts";
 import type { Stores } from "../store/open.ts";
 import { Authenticator } from "./auth.ts";
+import { activityHandlers } from "./handlers/activities.ts";
 import { auditHandlers } from "./handlers/audit.ts";
 import { type BackupDeps, backupHandlers } from "./handlers/backups.ts";
 import { chartSourceHandlers } from "./handlers/chart-sources.ts";
@@ -79,6 +80,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
     tls: options.tls,
     signal: options.signal,
     revision: () => stores.db.revision(),
+    activities: stores.activities,
     sampledRevision: () => `${stores.definitionRevision()} ${options.pipes.vitals.revision()}`,
     management: { operations: managementOperations, handlers: managementHandlers(options, shared) },
     observability: { operations: observabilityOperations, handlers: observabilityHandlers(options, shared) },
@@ -117,6 +119,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
     ...historyHandlers(options.stores),
     ...leftoverHandlers({ leftovers: options.stores.leftovers, note: (event) => options.trail.note(event) }),
     ...auditHandlers({ events: auditEvents }),
+    ...activityHandlers({ activities: options.stores.activities }),
     ...backupHandlers(backupDeps(options)),
   };
 }

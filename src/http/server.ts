@@ -7,6 +7,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Operation } from "../api/operation.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
+import { type ActivityLog, recorded } from "./activities.ts";
 import { type Admission, admit, rateHeaders } from "./admission.ts";
 import { sendEnvelope, sendNotModified } from "./answer.ts";
 import { AnswerCache, type KeptAnswer, keptAnswer, namedTags, type Revision } from "./answer-cache.ts";
@@ -34,6 +35,7 @@ export type ServerOptions = Admission & {
   readonly revision: () => Revision;
   /** Identifies the state of services, pipes and their sampled numbers. */
   readonly sampledRevision: () => Revision;
+  readonly activities: ActivityLog;
   /** Adds routes that are not operations: health, metrics, documents, console. */
   readonly extend: (server: FastifyInstance) => void;
   readonly signal: AbortSignal;
@@ -155,13 +157,21 @@ async function serve(route: Route, request: FastifyRequest, reply: FastifyReply)
       const key = JSON.stringify([route.id, principal.organizationId, principal.role, request.params, query]);
       return sendTagged(route, request, reply, await route.cache.of(key, answer));
     }
-    const result = await answer();
+    const made = { id: route.id, operation, ...callOf(request, body, context) };
+    const result = await recorded(options.activities, made, answer, options.logger);
     if (name === "observability") return result;
     if (isTagged(name, operation)) return sendTagged(route, request, reply, keptAnswer(JSON.stringify(result)));
     sendEnvelope(reply, headersOf(route, request), operation.result && JSON.stringify(result));
   } finally {
     context.release();
   }
+}
+
+/** What an activity says of its request. */
+function callOf(request: FastifyRequest, body: unknown, context: Context) {
+  const { organizationId, credentialId: id, address, requestId } = context;
+  const actor = { id, address, userAgent: request.headers["user-agent"], requestId };
+  return { organizationId, params: request.params as Record<string, string>, body, actor };
 }
 
 /**

@@ -16,6 +16,7 @@ import { ShutdownStack } from "../lib/shutdown-stack.ts";
 import { Outgoing } from "../network.ts";
 import { openPipes } from "../pipes/control/open.ts";
 import { openServices } from "../services/open.ts";
+import { activityRetention } from "../store/activity-retention.ts";
 import { AuditTrail, auditEventOf } from "../store/audit-events.ts";
 import { openStores } from "../store/open.ts";
 
@@ -100,6 +101,7 @@ function openRooms({ config, logger, version, signal }: AppOptions, shutdown: Sh
     pipes.loop,
     pipes.watchLoop,
     pipes.vitalsLoop,
+    activityRetention(stores.activities, config.activityRetentionDays, logger),
     backups.loop,
     backups.metadataLoop,
   ];

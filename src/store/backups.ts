@@ -4,8 +4,9 @@
  * is `in_progress` at start belongs to an earlier process.
  */
 import { randomUUID } from "node:crypto";
+import { addActivity, type NewActivity } from "./activities.ts";
 import { columnsOf } from "./columns.ts";
-import type { Database } from "./database.ts";
+import type { Database, Queries } from "./database.ts";
 
 /** `queued`: requested; `deleting`: being removed by retention, and not listed. */
 export type BackupStatus = "queued" | "in_progress" | "done" | "error" | "deleting";
@@ -186,12 +187,13 @@ export class BackupStore {
   }
 
   async finish(id: string, facts: Pick<Backup, "finishedAt" | "sizeBytes" | "totalBytes">): Promise<void> {
-    await this.#set(id, { ...facts, status: "done", error: null });
+    await this.#set(id, { ...facts, status: "done", error: null }, { type: "backup_done" });
   }
 
   /** Ends the row as failed: nothing of the backup is stored. */
   async fail(id: string, finishedAt: string, error: string): Promise<void> {
-    await this.#set(id, { status: "error", finishedAt, error, sizeBytes: 0, checkWanted: null });
+    const failed = { status: "error", finishedAt, error, sizeBytes: 0, checkWanted: null } as const;
+    await this.#set(id, failed, { type: "backup_failed", reason: error });
   }
 
   /**
@@ -208,7 +210,7 @@ export class BackupStore {
   }
 
   async markDeleting(id: string): Promise<void> {
-    await this.#set(id, { status: "deleting" });
+    await this.#set(id, { status: "deleting" }, { type: "backup_delete" });
   }
 
   async remove(id: string): Promise<void> {
@@ -226,13 +228,18 @@ export class BackupStore {
 
   /** In one transaction: records the result, and clears requests from before the check began. A later request stays. */
   async recordCheck(id: string, result: CheckResult, at: string): Promise<void> {
-    await this.#db.run(
-      `UPDATE backups SET verification = ?, problems = ?, verified_at = ?,
+    const isGood = result.verification === "passed";
+    const reason = isGood ? (result.deep ? "restored as a trial" : "read back") : (result.problems[0] ?? null);
+    await this.#db.transaction(async (tx) => {
+      await tx.run(
+        `UPDATE backups SET verification = ?, problems = ?, verified_at = ?,
          deep_verified_at = CASE WHEN ? THEN ? ELSE deep_verified_at END,
          check_wanted = CASE WHEN check_wanted_at < ? THEN NULL ELSE check_wanted END WHERE id = ?`,
-      ...[result.verification, JSON.stringify(result.problems), at],
-      ...[Number(result.deep && result.verification === "passed"), at, result.begunAt, id],
-    );
+        ...[result.verification, JSON.stringify(result.problems), at],
+        ...[Number(result.deep && result.verification === "passed"), at, result.begunAt, id],
+      );
+      await noteBackup(tx, id, { type: isGood ? "backup_verified" : "backup_damaged", reason });
+    });
   }
 
   async configuration(serviceId: string): Promise<BackupConfiguration> {
@@ -253,11 +260,24 @@ export class BackupStore {
     );
   }
 
-  async #set(id: string, change: Partial<Backup>): Promise<void> {
+  /** `activity`: what the change means to people. */
+  async #set(id: string, change: Partial<Backup>, activity?: BackupActivity): Promise<void> {
     const columns = columnsOf(change);
     const sets = Object.keys(columns).map((column) => `${column} = ?`);
-    await this.#db.run(`UPDATE backups SET ${sets.join(", ")} WHERE id = ?`, ...Object.values(columns), id);
+    await this.#db.transaction(async (tx) => {
+      await tx.run(`UPDATE backups SET ${sets.join(", ")} WHERE id = ?`, ...Object.values(columns), id);
+      if (activity !== undefined) await noteBackup(tx, id, activity);
+    });
   }
+}
+
+type BackupActivity = Pick<NewActivity, "type" | "reason">;
+
+async function noteBackup(tx: Queries, id: string, activity: BackupActivity): Promise<void> {
+  const row = await tx.get<BackupRow>("SELECT * FROM backups WHERE id = ?", id);
+  if (row === undefined) return;
+  const { organization_id: organizationId, service_id: serviceId, name } = row;
+  await addActivity(tx, { organizationId, serviceId, object: { type: "backup", id, name }, ...activity });
 }
 
 function toBackup(row: BackupRow): Backup {

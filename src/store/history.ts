@@ -1,6 +1,6 @@
 /**
  * Numbers of services and pipes over time: one file of fixed size per object, with a ring of 5 second samples for an
- * hour and a ring of means per minute for a week. Beside the metadata database, so that samples wait for no write of it.
+ * hour and a ring of means per minute for a week. Beside the metadata database: samples wait for no write of it.
  * A record that was not written, or was overwritten by a later round, is a gap. Nothing is synced: a power failure may
  * lose the last seconds, the end of the process does not.
  */

@@ -1,5 +1,6 @@
 /** Opens the store: one database, and an object for each kind of row. */
 import { join } from "node:path";
+import { ActivityStore } from "./activities.ts";
 import { AuditEventStore } from "./audit-events.ts";
 import { BackupStore } from "./backups.ts";
 import { ChartSourceStore } from "./chart-sources.ts";
@@ -35,6 +36,7 @@ export type Stores = {
   readonly pipeSnapshots: PipeSnapshots;
   readonly ledger: Ledger;
   readonly leftovers: LeftoverStore;
+  readonly activities: ActivityStore;
   readonly auditEvents: AuditEventStore;
   readonly pipeHistory: HistoryStore<PipeSeries>;
   readonly serviceHistory: HistoryStore<ServiceSeries>;
@@ -69,6 +71,7 @@ export function openStores(dataDir: string, secretKey: string | undefined): Stor
     leftovers: new LeftoverStore(db, sealer),
     pipeHistory,
     serviceHistory,
+    activities: new ActivityStore(db),
     auditEvents: new AuditEventStore(db),
     backups: new BackupStore(db),
     restores: new RestoreStore(db),

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { PipeState } from "../api/pipes.ts";
 import type { Json } from "../lib/json.ts";
+import { addActivity } from "./activities.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import type { Sealer } from "./secrets.ts";
@@ -190,7 +191,11 @@ export class PipeStore {
   async setState(id: string, state: PipeState, lastError: string | null, observedGeneration: number): Promise<void> {
     const now = new Date().toISOString();
     await this.#db.transaction(async (tx) => {
-      const before = await tx.get<Before>("SELECT state, last_error AS reason FROM pipes WHERE id = ?", id);
+      const before = await tx.get<Before>(
+        `SELECT pipes.name, service_id AS serviceId, organization_id AS organizationId, pipes.state,
+           last_error AS reason FROM pipes JOIN services ON services.id = service_id WHERE pipes.id = ?`,
+        id,
+      );
       await tx.run(
         `UPDATE pipes SET state_changed_at = CASE state WHEN ? THEN state_changed_at ELSE ? END, state = ?,
            last_error = ?, observed_generation = ? WHERE id = ?`,
@@ -198,6 +203,10 @@ export class PipeStore {
       );
       if (before === undefined || (before.state === state && before.reason === lastError)) return;
       if (lastError !== null && state !== "Stopped") await noteError(tx, id, lastError, now);
+      const { organizationId, serviceId, name } = before;
+      const object = { type: "pipe", id, name };
+      const type = `pipe_${state.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase()}`;
+      await addActivity(tx, { organizationId, type, serviceId, object, reason: lastError });
     });
   }
 
@@ -236,7 +245,13 @@ export class PipeStore {
   }
 }
 
-type Before = { readonly state: PipeState; readonly reason: string | null };
+type Before = {
+  readonly name: string;
+  readonly serviceId: string;
+  readonly organizationId: string;
+  readonly state: PipeState;
+  readonly reason: string | null;
+};
 
 /** A stopped pipe's reason is no error: it waits for its service. */
 async function noteError(tx: Queries, id: string, message: string, at: string): Promise<void> {

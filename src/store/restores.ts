@@ -1,5 +1,6 @@
 /** Restores, requested by the HTTP handlers and carried out by the backups room, which alone writes their progress. */
 import { randomUUID } from "node:crypto";
+import { addActivity } from "./activities.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 
@@ -115,11 +116,20 @@ export class RestoreStore {
 
   /** `error` is null on success. */
   async finish(id: string, error: string | null, notes: readonly string[]): Promise<void> {
-    await this.#db.run(
-      `UPDATE restores SET status = ?, error = ?, notes = ?, finished_at = ?,
-         done_bytes = CASE WHEN ? IS NULL THEN total_bytes ELSE done_bytes END WHERE id = ?`,
-      ...[error === null ? "done" : "error", error, JSON.stringify(notes), new Date().toISOString(), error, id],
-    );
+    await this.#db.transaction(async (tx) => {
+      await tx.run(
+        `UPDATE restores SET status = ?, error = ?, notes = ?, finished_at = ?,
+           done_bytes = CASE WHEN ? IS NULL THEN total_bytes ELSE done_bytes END WHERE id = ?`,
+        ...[error === null ? "done" : "error", error, JSON.stringify(notes), new Date().toISOString(), error, id],
+      );
+      const into = await tx.get<{ organizationId: string; serviceId: string }>(
+        `SELECT organization_id AS organizationId, service_id AS serviceId
+         FROM restores JOIN services ON services.id = service_id WHERE restores.id = ?`,
+        id,
+      );
+      const type = error === null ? "restore_done" : "restore_failed";
+      if (into !== undefined) await addActivity(tx, { ...into, type, object: { type: "restore", id }, reason: error });
+    });
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { ServiceState } from "../api/services.ts";
+import { addActivity } from "./activities.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, type OrganizationLimits, requireRoom } from "./limits.ts";
@@ -223,11 +224,18 @@ export class ServiceStore {
     // A wake request ends with the start that it causes; kept longer, it would excuse every later death.
     const grants = ["starting", "awaking", "running", "stopped"].includes(state);
     const clear = grants ? ", wake_requested = 0" : "";
-    await this.#db.run(
-      `UPDATE services SET state_changed_at = CASE state WHEN ? THEN state_changed_at ELSE ? END, state = ?,
-         state_message = ?${clear} WHERE id = ?`,
-      ...[state, new Date().toISOString(), state, message, id],
-    );
+    await this.#db.transaction(async (tx) => {
+      const before = await tx.get<ServiceRow>("SELECT * FROM services WHERE id = ?", id);
+      await tx.run(
+        `UPDATE services SET state_changed_at = CASE state WHEN ? THEN state_changed_at ELSE ? END, state = ?,
+           state_message = ?${clear} WHERE id = ?`,
+        ...[state, new Date().toISOString(), state, message, id],
+      );
+      if (before === undefined || (before.state === state && before.state_message === message)) return;
+      const object = { type: "service", id, name: before.name };
+      const { organization_id: organizationId } = before;
+      await addActivity(tx, { organizationId, type: `service_${state}`, serviceId: id, object, reason: message });
+    });
   }
 
   /** After a disaster: no engine has run on this machine yet. Only while no control plane runs. */

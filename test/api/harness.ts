@@ -12,6 +12,7 @@ import { BackupTarget, backupLocationOptions } from "../../src/backups/storage/l
 import { stateOf } from "../../src/confinement/state.ts";
 import { FailedLogins } from "../../src/endpoint/auth/failed-logins.ts";
 import { Authenticator } from "../../src/http/auth.ts";
+import { activityHandlers } from "../../src/http/handlers/activities.ts";
 import { auditHandlers } from "../../src/http/handlers/audit.ts";
 import { backupHandlers } from "../../src/http/handlers/backups.ts";
 import { historyHandlers } from "../../src/http/handlers/history.ts";
@@ -68,6 +69,7 @@ export type Api = AsyncDisposable & {
   readonly organizations: OrganizationStore;
   readonly trail: AuditTrail;
   readonly ledger: Ledger;
+  readonly activities: Stores["activities"];
   readonly pipeHistory: Stores["pipeHistory"];
   readonly serviceHistory: Stores["serviceHistory"];
   /** Sampled by its `pass` only. */
@@ -163,6 +165,7 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
     tls: undefined,
     signal: new AbortController().signal,
     revision: () => stores.db.revision(),
+    activities: stores.activities,
     sampledRevision: () => `${stores.definitionRevision()} ${parts.vitals.revision()}`,
     management: { operations: managementOperations, handlers: handlersOf(options, parts) },
     observability: { operations: {}, handlers: {} },
@@ -227,6 +230,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
     ...historyHandlers({ ...stores, now: options.now }),
     ...leftoverHandlers({ leftovers, note: (event) => trail.note(event) }),
     ...auditHandlers({ events: stores.auditEvents }),
+    ...activityHandlers({ activities: stores.activities }),
     ...backupHandlers({
       services,
       backups,

@@ -36,7 +36,7 @@ function set(counters: Record<string, number>, more: Partial<PipeVitals> = {}): 
   vitals.set("p", { ...noNumbers, workers: 1, gauges: {}, ...more, counters });
 }
 
-async function after(seconds: number): Promise<void> {
+async function recordAfter(seconds: number): Promise<void> {
   now += seconds * 1000;
   await recorder.pass();
 }
@@ -45,9 +45,9 @@ const read = () => history.read("p", { from: begin / 1000, step: 5, points: 6 })
 
 test("rates are what was counted since the sample before; the first sample has none", async () => {
   set({ sentRows: 1000 }, { lag: { rows: 7 } });
-  await after(0);
+  await recordAfter(0);
   set({ sentRows: 1050, sentBytes: 500, errors: 5 }, { lag: { rows: 3, seconds: 2 }, gauges: { latencyMs: 1500 } });
-  await after(5);
+  await recordAfter(5);
   const { rowsPerSecond, bytesPerSecond, errorsPerSecond, lagRows, lagSeconds, lagBytes, latencySeconds } = read();
   expect(rowsPerSecond.slice(0, 2)).toEqual([null, 10]);
   expect(bytesPerSecond.slice(0, 2)).toEqual([null, 100]);
@@ -60,27 +60,27 @@ test("rates are what was counted since the sample before; the first sample has n
 
 test("a pipe without workers leaves a gap, and what it has loaded before is no rate of the next worker", async () => {
   set({ sentRows: 10 });
-  await after(0);
+  await recordAfter(0);
   set({ sentRows: 20 });
-  await after(5);
+  await recordAfter(5);
   set({ sentRows: 20 }, { workers: 0 });
-  await after(5);
+  await recordAfter(5);
   set({ sentRows: 500 });
-  await after(5);
+  await recordAfter(5);
   set({ sentRows: 505 });
-  await after(5);
+  await recordAfter(5);
   expect(read().rowsPerSecond).toEqual([null, 2, null, null, 1, null]);
 });
 
 test("a second pass within the same five seconds records nothing, and gone pipes leave nothing", async () => {
   set({ sentRows: 10 });
-  await after(0);
+  await recordAfter(0);
   set({ sentRows: 20 });
-  await after(2);
+  await recordAfter(2);
   expect(readdirSync(dir)).toEqual([]);
-  await after(3);
+  await recordAfter(3);
   expect(readdirSync(dir)).toEqual(["p"]);
   vitals.clear();
-  await after(60);
+  await recordAfter(60);
   expect(readdirSync(dir)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { noNumbers, type PipeNumbers } from "../../store/pipe-overviews.ts";
-import { combineGauges } from "./gauges.ts";
+import { gaugesOfAll } from "./gauges.ts";
 import { lagOf, trendOf } from "./lag.ts";
 import { Vitals } from "./vitals.ts";
 
@@ -25,57 +25,57 @@ function start() {
     state.numbers.set(id, { ...noNumbers, counters: { sentRows, sentBytes: sentRows * 10 } });
     state.written += 1;
   };
-  const after = async (seconds: number) => {
+  const sampleAfter = async (seconds: number) => {
     state.now += seconds * 1000;
     await vitals.pass();
   };
-  return { state, vitals, load, after };
+  return { state, vitals, load, sampleAfter };
 }
 
 describe("rates", () => {
   test("are means over ten seconds of what has become durable", async () => {
-    const { state, vitals, load, after } = start();
+    const { state, vitals, load, sampleAfter } = start();
     state.measured.set("p", { workers: 1, gauges: {} });
     load("p", 100);
-    await after(2);
+    await sampleAfter(2);
     expect(vitals.of("p").rates).toBeUndefined();
     for (let i = 1; i <= 10; i += 1) {
       load("p", 100 + i * 50);
-      await after(2);
+      await sampleAfter(2);
     }
     expect(vitals.of("p").rates).toEqual({ rowsPerSecond: 25, bytesPerSecond: 250 });
-    await after(10);
-    await after(2);
+    await sampleAfter(10);
+    await sampleAfter(2);
     expect(vitals.of("p").rates).toEqual({ rowsPerSecond: 0, bytesPerSecond: 0 });
   });
 
   test("are unknown without workers, and begin anew with new ones", async () => {
-    const { state, vitals, load, after } = start();
+    const { state, vitals, load, sampleAfter } = start();
     load("p", 100);
-    await after(2);
-    await after(2);
+    await sampleAfter(2);
+    await sampleAfter(2);
     expect(vitals.of("p")).toMatchObject({ counters: { sentRows: 100 }, workers: 0 });
     expect(vitals.of("p")).not.toHaveProperty("rates");
     state.measured.set("p", { workers: 1, gauges: {} });
-    await after(2);
+    await sampleAfter(2);
     expect(vitals.of("p")).not.toHaveProperty("rates");
   });
 });
 
 describe("the revision", () => {
   test("stands still while nothing changes, and the store is not read again", async () => {
-    const { state, vitals, load, after } = start();
+    const { state, vitals, load, sampleAfter } = start();
     state.measured.set("p", { workers: 1, gauges: { lagMessages: 5, other: 1 } });
     load("p", 1);
-    for (let i = 0; i < 20; i += 1) await after(2);
+    for (let i = 0; i < 20; i += 1) await sampleAfter(2);
     const before = [vitals.revision(), state.reads];
     state.measured.set("p", { workers: 1, gauges: { lagMessages: 5, other: 2 } });
-    await after(2);
+    await sampleAfter(2);
     expect([vitals.revision(), state.reads]).toEqual(before);
   });
 
   test("rises with a batch, with a gauge that lists show, and with a worker", async () => {
-    const { state, vitals, load, after } = start();
+    const { state, vitals, load, sampleAfter } = start();
     const changes = [
       () => load("p", 1),
       () => state.measured.set("p", { workers: 1, gauges: {} }),
@@ -83,10 +83,10 @@ describe("the revision", () => {
       () => state.measured.delete("p"),
     ];
     for (const change of changes) {
-      for (let i = 0; i < 20; i += 1) await after(2);
+      for (let i = 0; i < 20; i += 1) await sampleAfter(2);
       const before = vitals.revision();
       change();
-      await after(2);
+      await sampleAfter(2);
       expect(vitals.revision()).toBeGreaterThan(before);
     }
   });
@@ -116,18 +116,18 @@ describe("lag", () => {
   });
 
   test("its trend is known after ten seconds; the copy of a database says itself when it ends", async () => {
-    const { state, vitals, after } = start();
+    const { state, vitals, sampleAfter } = start();
     const measure = (gauges: Record<string, number>) => state.measured.set("p", { workers: 1, gauges });
     measure({ lagMessages: 1000 });
-    await after(2);
+    await sampleAfter(2);
     expect(vitals.of("p").lag).toEqual({ rows: 1000 });
     for (const lagMessages of [900, 800, 700, 600, 500]) {
       measure({ lagMessages });
-      await after(2);
+      await sampleAfter(2);
     }
     expect(vitals.of("p").lag).toEqual({ rows: 500, trend: "shrinking", etaSeconds: 10 });
     measure({ lagMessages: 500, snapshotSecondsLeft: 33.2 });
-    await after(2);
+    await sampleAfter(2);
     expect(vitals.of("p").lag?.etaSeconds).toBe(33);
   });
 
@@ -136,6 +136,6 @@ describe("lag", () => {
       { lagMessages: 3, latencyMs: 10, lagSeconds: 5 },
       { lagMessages: 4, latencyMs: 30, lagSeconds: 2 },
     ];
-    expect(combineGauges(workers)).toEqual({ lagMessages: 7, latencyMs: 30, lagSeconds: 5 });
+    expect(gaugesOfAll(workers)).toEqual({ lagMessages: 7, latencyMs: 30, lagSeconds: 5 });
   });
 });
