@@ -158,6 +158,7 @@ async function bareQuery(body: ReturnType<typeof seriesRequest.parse>) {
       connection: id,
       from: { databaseName: "bench", tableName: "logs" },
       timestampValueExpression: "Timestamp",
+      version: 1,
       createdAt: stamp,
       updatedAt: stamp,
     },

@@ -70,6 +70,7 @@ export function chartRoom(
           name: body.name,
           kind: body.kind,
           definition: body,
+          version: 1,
           createdAt: stamp,
           updatedAt: stamp,
         };

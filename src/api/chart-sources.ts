@@ -3,7 +3,7 @@
  */
 import { z } from "zod";
 import { metricTypes } from "./charts.ts";
-import { operation, plainText, timestamp, uuid } from "./operation.ts";
+import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
 
 export const chartSourceKinds = ["log", "trace", "metric", "table"] as const;
 
@@ -95,6 +95,7 @@ export const sourceRecord = z
     ...members,
     serviceId: uuid,
     connection: uuid,
+    version,
     createdAt: timestamp,
     updatedAt: timestamp,
   })
@@ -141,6 +142,7 @@ export const chartSourceOperations = {
   replaceSource: operation({
     ...shared,
     method: "PUT",
+    versioned: true,
     path: "/api/v2/sources/{id}",
     summary: "Replaces a chart source",
     access: "developer",
@@ -151,6 +153,7 @@ export const chartSourceOperations = {
   deleteSource: operation({
     ...shared,
     method: "DELETE",
+    versioned: true,
     path: "/api/v2/sources/{id}",
     summary: "Deletes a chart source",
     access: "developer",

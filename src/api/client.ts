@@ -25,25 +25,34 @@ export type ApiClient = {
   ) => Promise<Result<(typeof managementOperations)[Name]>>;
 };
 
+type CallInput = {
+  readonly params: Record<string, string>;
+  readonly query?: Record<string, unknown>;
+  readonly body?: unknown;
+  readonly ifMatch?: number;
+};
+
 export function createApiClient(credentials: ApiCredentials): ApiClient {
   const authorization = `Basic ${Buffer.from(`${credentials.keyId}:${credentials.keySecret}`).toString("base64")}`;
-  const call =
-    (operation: Operation) =>
-    async (input: { params: Record<string, string>; query?: Record<string, unknown>; body?: unknown }) => {
-      const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-        encodeURIComponent(input.params[name] ?? ""),
-      );
-      const url = new URL(path, credentials.baseUrl);
-      for (const [name, value] of Object.entries(input.query ?? {})) url.searchParams.set(name, String(value));
-      const response = await fetch(url, {
-        method: operation.method,
-        headers: { authorization, ...(input.body === undefined ? {} : { "content-type": "application/json" }) },
-        ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
-      });
-      const body = (await response.json()) as { result?: unknown; error?: string };
-      if (response.status !== 200) throw new ApiError(response.status, body);
-      return body.result;
-    };
+  const call = (operation: Operation) => async (input: CallInput) => {
+    const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(input.params[name] ?? ""),
+    );
+    const url = new URL(path, credentials.baseUrl);
+    for (const [name, value] of Object.entries(input.query ?? {})) url.searchParams.set(name, String(value));
+    const response = await fetch(url, {
+      method: operation.method,
+      headers: {
+        authorization,
+        ...(input.body === undefined ? {} : { "content-type": "application/json" }),
+        ...(input.ifMatch === undefined ? {} : { "if-match": `"${input.ifMatch}"` }),
+      },
+      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+    });
+    const body = (await response.json()) as { result?: unknown; error?: string };
+    if (response.status !== 200) throw new ApiError(response.status, body);
+    return body.result;
+  };
   const entries = Object.entries(managementOperations).map(([name, operation]) => [name, call(operation)]);
   return Object.fromEntries(entries) as ApiClient;
 }

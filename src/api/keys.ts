@@ -2,7 +2,7 @@
  * API keys (management API, Basic) and access tokens (observability API, Bearer). Secrets are shown once, at creation.
  */
 import { z } from "zod";
-import { operation, plainText, timestamp, uuid } from "./operation.ts";
+import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
 
 export const keyRoles = ["admin", "developer", "read_only"] as const;
 export type KeyRole = (typeof keyRoles)[number];
@@ -18,6 +18,7 @@ export const keyRecord = z
     state: credentialState,
     roles: role,
     keySuffix: z.string().describe("The last four characters of the key id"),
+    version,
     createdAt: timestamp,
     expireAt: expireAt.optional(),
     usedAt: timestamp.optional().describe("Last use, to the minute; absent if never used"),
@@ -30,6 +31,7 @@ export const tokenRecord = z
     name: z.string(),
     state: credentialState,
     tokenSuffix: z.string(),
+    version,
     createdAt: timestamp,
     expireAt: expireAt.optional(),
     usedAt: timestamp.optional(),
@@ -77,6 +79,7 @@ export const keyOperations = {
   updateKey: operation({
     ...shared,
     method: "PATCH",
+    versioned: true,
     path: "/v1/organizations/{organizationId}/keys/{keyId}",
     summary: "Changes the name, state, role or expiry of an API key",
     params: key,
@@ -91,6 +94,7 @@ export const keyOperations = {
   deleteKey: operation({
     ...shared,
     method: "DELETE",
+    versioned: true,
     path: "/v1/organizations/{organizationId}/keys/{keyId}",
     summary: "Deletes an API key, except the one that authenticates the request",
     params: key,
@@ -116,6 +120,7 @@ export const keyOperations = {
   updateAccessToken: operation({
     ...shared,
     method: "PATCH",
+    versioned: true,
     path: "/v1/organizations/{organizationId}/accessTokens/{tokenId}",
     summary: "Changes the name, state or expiry of an access token",
     params: token,
@@ -129,6 +134,7 @@ export const keyOperations = {
   deleteAccessToken: operation({
     ...shared,
     method: "DELETE",
+    versioned: true,
     path: "/v1/organizations/{organizationId}/accessTokens/{tokenId}",
     summary: "Deletes an access token",
     params: token,

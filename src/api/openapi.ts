@@ -87,6 +87,14 @@ const ifNoneMatch = {
   schema: { type: "string" },
 };
 
+const ifMatch = {
+  name: "If-Match",
+  in: "header",
+  required: false,
+  description: "Entity tag or version of the object: the change applies to this version only",
+  schema: { type: "string" },
+};
+
 const tagged = { ETag: { description: "A weak entity tag of the result", schema: { type: "string" } } };
 const notModified = { 304: { description: "Not modified since the response with this entity tag", headers: tagged } };
 
@@ -108,6 +116,7 @@ function operationDocument(
       ...parameters("path", operation.params, components),
       ...parameters("query", operation.query, components),
       ...(isTagged ? [ifNoneMatch] : []),
+      ...(operation.versioned === true ? [ifMatch] : []),
     ],
     ...(operation.body === undefined
       ? {}
@@ -148,6 +157,7 @@ function refusals(operation: Operation, managed: boolean): Document {
     [401, "Missing or invalid credentials", true],
     [403, "The role does not permit the operation", true],
     [404, "The object named in the path does not exist", true],
+    [412, "The object has another version than `If-Match`; `issues` has both", operation.versioned === true],
     [429, "Too many requests, or too many failed logins", true],
     ["default", "Another error; see `code`", true],
   ];

@@ -34,6 +34,8 @@ export type Operation = {
    * changes, which batches of busy pipes do at most once per sample.
    */
   readonly sampled?: true;
+  /** For a change of an object with a version: it accepts `If-Match`, and answers 412 for another version. */
+  readonly versioned?: true;
   /** For a POST that reads: it leaves no activity. */
   readonly readsOnly?: true;
 };
@@ -48,7 +50,10 @@ export type Input<O extends Operation> = {
 /** The arguments of the typed client. */
 export type ClientInput<O extends Operation> = {
   readonly params: z.input<O["params"]>;
-} & (O["query"] extends z.ZodType ? { readonly query?: z.input<O["query"]> } : unknown) &
+} & (O["versioned"] extends true
+  ? { /** The version to change; another one is answered with 412. */ readonly ifMatch?: number }
+  : unknown) &
+  (O["query"] extends z.ZodType ? { readonly query?: z.input<O["query"]> } : unknown) &
   (O["body"] extends z.ZodType ? { readonly body: z.input<O["body"]> } : unknown);
 
 export type Result<O extends Operation> = O["result"] extends z.ZodType ? z.input<O["result"]> : undefined;
@@ -59,6 +64,8 @@ export function operation<const O extends Operation>(value: O): O {
 }
 
 export const uuid = z.uuid({ error: "must be a uuid" });
+
+export const version = z.int().describe("Raised by every requested change; for `If-Match`");
 
 /** Text without control characters (NUL, newlines ...), for names and identifiers. */
 export function plainText(min: number, max: number) {

@@ -1,7 +1,7 @@
 /** All pipes of an organization at once, with what an operator looks at first. An extension of the contract. */
 import { z } from "zod";
 import { type SourceKindKey, sourceKinds } from "../sources/registry.ts";
-import { commaSeparated, cursorQuery, operation, timestamp, uuid } from "./operation.ts";
+import { commaSeparated, cursorQuery, operation, timestamp, uuid, version } from "./operation.ts";
 import { pipeStates } from "./pipes.ts";
 
 const kinds = Object.keys(sourceKinds) as [SourceKindKey, ...SourceKindKey[]];
@@ -54,6 +54,7 @@ export const pipeSummary = z
     rows: z.int().optional().describe("Rows written to the destination since the pipe was created"),
     bytes: z.int().optional().describe("Bytes written to the destination, uncompressed"),
     errors: z.int().optional().describe("Rows and objects that could not be loaded"),
+    version,
     createdAt: timestamp,
     updatedAt: timestamp,
   })

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { sourceKinds } from "../sources/registry.ts";
 import { deleted } from "./leftovers.ts";
-import { operation, plainText, timestamp, uuid } from "./operation.ts";
+import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
 
 /** The states of the ClickHouse Cloud API; see `docs/states.md`. */
 export const pipeStates = [
@@ -181,6 +181,7 @@ const pipeTable = z
 
 export const pipeDetails = pipeRecord
   .extend({
+    version,
     lastError: z
       .string()
       .optional()
@@ -253,6 +254,7 @@ export const pipeOperations = {
   updatePipe: operation({
     ...tag,
     method: "PATCH",
+    versioned: true,
     path: `${root}/{pipeId}`,
     summary: "Changes name, credentials, columns, mappings or settings",
     access: "developer",
@@ -263,6 +265,7 @@ export const pipeOperations = {
   deletePipe: operation({
     ...tag,
     method: "DELETE",
+    versioned: true,
     path: `${root}/{pipeId}`,
     summary: "Deletes a pipe; its destination table stays",
     access: "developer",
@@ -272,6 +275,7 @@ export const pipeOperations = {
   updatePipeState: operation({
     ...tag,
     method: "PATCH",
+    versioned: true,
     path: `${root}/{pipeId}/state`,
     summary: "Starts, stops or resyncs a pipe",
     access: "developer",
@@ -282,6 +286,7 @@ export const pipeOperations = {
   updatePipeScaling: operation({
     ...tag,
     method: "PATCH",
+    versioned: true,
     path: `${root}/{pipeId}/scaling`,
     summary: "Changes replicas, concurrency or replica size",
     access: "developer",
@@ -302,6 +307,7 @@ export const pipeOperations = {
   updatePipeSettings: operation({
     ...tag,
     method: "PUT",
+    versioned: true,
     path: `${root}/{pipeId}/settings`,
     summary: "Merges settings: an omitted member keeps its value, null resets a member to its default",
     access: "developer",

@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { deleted } from "./leftovers.ts";
-import { commaSeparated, operation, plainText, timestamp, uuid } from "./operation.ts";
+import { commaSeparated, operation, plainText, timestamp, uuid, version } from "./operation.ts";
 
 /**
  * The states of the ClickHouse Cloud API; `docs/states.md` lists those that occur here and what the operator should do.
@@ -98,6 +98,7 @@ const lastBackup = z.object({
 
 export const serviceDetails = serviceRecord
   .extend({
+    version,
     state: z.enum(serviceStates),
     stateMessage: z
       .string()
@@ -241,6 +242,7 @@ export const serviceOperations = {
   updateService: operation({
     ...tagName,
     method: "PATCH",
+    versioned: true,
     path: `${root}/{serviceId}`,
     summary: "Changes name, access list, tags, release channel, port or disk quota",
     access: "admin",
@@ -251,6 +253,7 @@ export const serviceOperations = {
   deleteService: operation({
     ...tagName,
     method: "DELETE",
+    versioned: true,
     path: `${root}/{serviceId}`,
     summary: "Deletes a service with its data and pipes; the service must not be running",
     access: "admin",
@@ -260,6 +263,7 @@ export const serviceOperations = {
   updateServiceState: operation({
     ...tagName,
     method: "PATCH",
+    versioned: true,
     path: `${root}/{serviceId}/state`,
     summary: "Starts, stops or wakes a service",
     access: "developer",
@@ -270,6 +274,7 @@ export const serviceOperations = {
   updateServiceScaling: operation({
     ...tagName,
     method: "PATCH",
+    versioned: true,
     path: `${root}/{serviceId}/replicaScaling`,
     summary: "Changes memory limits and idling",
     access: "admin",

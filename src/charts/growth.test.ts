@@ -27,7 +27,7 @@ function plan(series: Partial<SeriesItem>[], implicit = "s"): Promise<QueryPlan>
     ...{ name: "x", kind: "log", serviceId, from: { databaseName: "d", tableName: "t" } },
     ...{ timestampValueExpression: "t", implicitColumnExpression: implicit },
   });
-  const times = { createdAt: "2024-01-01T00:00:00.000Z", updatedAt: "2024-01-01T00:00:00.000Z" };
+  const times = { version: 1, createdAt: "2024-01-01T00:00:00.000Z", updatedAt: "2024-01-01T00:00:00.000Z" };
   const items = series.map((one) => seriesItem.parse({ sourceId: "x", aggFn: "count", ...one }));
   return planEvents({
     source: { ...body, ...times, id: serviceId, serviceId, connection: serviceId },

@@ -19,6 +19,7 @@ export function chartSourceRecordOf(row: ChartSource): SourceRecord {
     ...definition,
     serviceId: row.serviceId,
     connection: row.serviceId,
+    version: row.version,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   };

@@ -31,7 +31,7 @@ export class AnswerCache {
     if (revision !== this.#keptAt) this.#forget(revision);
     const known = this.#answers.get(key);
     if (known !== undefined) return known;
-    const answer = keptAnswer(JSON.stringify(await make()));
+    const answer = keptAnswer(await make());
     // After a concurrent write, part of the response may have been read before it.
     if (this.#revision() === revision) this.#keep(key, answer);
     return answer;
@@ -52,9 +52,21 @@ export class AnswerCache {
   }
 }
 
-/** The tag is a digest of the response: it survives restarts and unrelated writes. */
-export function keptAnswer(json: string): KeptAnswer {
-  return { json, tag: `"${createHash("sha256").update(json).digest("base64url").slice(0, 22)}"` };
+/**
+ * The tag is a digest of the response: it survives restarts and unrelated writes. Before it stands the version of an
+ * object that has one, for `If-Match`: other members, as counters and states, change without a change of the object.
+ */
+export function keptAnswer(result: unknown): KeptAnswer {
+  const json = JSON.stringify(result);
+  const digest = createHash("sha256").update(json).digest("base64url").slice(0, 22);
+  const version = versionOf(result);
+  return { json, tag: version === undefined ? `"${digest}"` : `"${version}.${digest}"` };
+}
+
+function versionOf(result: unknown): number | undefined {
+  const { version, data } = (result ?? {}) as { version?: unknown; data?: { version?: unknown } };
+  const found = version ?? data?.version;
+  return typeof found === "number" ? found : undefined;
 }
 
 /** The entity tags of an `If-None-Match` header, for weak comparison. */

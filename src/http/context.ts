@@ -4,6 +4,7 @@ import type { FastifyRequest } from "fastify";
 import type { KeyRole } from "../api/keys.ts";
 import type { AccessLevel } from "../api/operation.ts";
 import { type ChildAbort, childOf } from "../lib/abort.ts";
+import type { ExpectedVersions } from "../store/versions.ts";
 import type { Principal } from "./auth.ts";
 
 export type Context = {
@@ -12,6 +13,8 @@ export type Context = {
   /** Id of the credential that authenticated the request. */
   readonly credentialId: string;
   readonly requestId: string;
+  /** The versions in `If-Match`: a change of any other one must fail. Undefined: any. */
+  readonly expected: ExpectedVersions;
   /** Of the client. */
   readonly address: string;
   /** Aborts when the client disconnects or the server stops. */
@@ -24,12 +27,23 @@ export function mayCall(role: KeyRole, access: AccessLevel): boolean {
   return ranks[role] >= ranks[access];
 }
 
+/**
+ * The versions of an `If-Match` header: entity tags of objects, or bare versions. A tag of something else matches
+ * nothing. Undefined without the header and for `*`.
+ */
+export function expectedVersions(header: string | undefined): ExpectedVersions {
+  if (header === undefined || header.trim() === "*") return undefined;
+  const tags = header.split(",").map((tag) => /^(?:W\/)?"?(\d{1,15})(?:\.[\w-]*)?"?$/.exec(tag.trim())?.[1]);
+  return tags.filter((version) => version !== undefined).map(Number);
+}
+
 /** The context of one request. Its signal is created on first use: most handlers never wait. */
 export class RequestContext implements Context {
   readonly organizationId: string;
   readonly role: KeyRole;
   readonly credentialId: string;
   readonly requestId: string;
+  readonly expected: ExpectedVersions;
   readonly address: string;
   readonly #socket: FastifyRequest["socket"];
   readonly #parent: AbortSignal;
@@ -41,6 +55,7 @@ export class RequestContext implements Context {
     this.role = principal.role;
     this.credentialId = principal.credentialId;
     this.requestId = request.id;
+    this.expected = expectedVersions(request.headers["if-match"]);
     this.address = request.ip;
     this.#socket = request.raw.socket;
     this.#parent = parent;

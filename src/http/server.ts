@@ -147,6 +147,7 @@ type Route = {
 async function serve(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   const { options, name, operation } = route;
   const principal = request.principal ?? (await admit(options, name, operation, request));
+  refuseUnversioned(operation, request);
   const query = operation.query && validate(operation.query, request.query, "query");
   const body = operation.body && validate(operation.body, readBody(request), "body");
   if (name === "observability") addRateHeaders(options, request, reply);
@@ -160,11 +161,17 @@ async function serve(route: Route, request: FastifyRequest, reply: FastifyReply)
     const made = { id: route.id, operation, ...callOf(request, body, context) };
     const result = await recorded(options.activities, made, answer, options.logger);
     if (name === "observability") return result;
-    if (isTagged(name, operation)) return sendTagged(route, request, reply, keptAnswer(JSON.stringify(result)));
+    if (isTagged(name, operation)) return sendTagged(route, request, reply, keptAnswer(result));
     sendEnvelope(reply, headersOf(route, request), operation.result && JSON.stringify(result));
   } finally {
     context.release();
   }
+}
+
+/** Ignoring the condition would make a change that the caller has excluded. */
+function refuseUnversioned({ method, versioned }: Operation, request: FastifyRequest): void {
+  if (method === "GET" || versioned === true || request.headers["if-match"] === undefined) return;
+  throw new AppError("BAD_REQUEST", "This operation does not know If-Match: what it changes has no version.");
 }
 
 /** What an activity says of its request. */

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
+import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
 
 type ChartSourceRow = {
   readonly id: string;
@@ -10,6 +11,7 @@ type ChartSourceRow = {
   readonly name: string;
   readonly kind: string;
   readonly definition: string;
+  readonly version: number;
   readonly created_at: string;
   readonly updated_at: string;
 };
@@ -22,6 +24,8 @@ export type ChartSource = {
   readonly kind: string;
   /** As parsed by the API's schema. */
   readonly definition: Readonly<Record<string, unknown>>;
+  /** Raised by every replacement. */
+  readonly version: number;
   readonly createdAt: string;
   readonly updatedAt: string;
 };
@@ -38,7 +42,10 @@ export class ChartSourceStore {
   /** Throws LIMIT_REACHED. */
   async create(organizationId: string, content: ChartSourceContent, limit: Limit): Promise<ChartSource> {
     const now = new Date().toISOString();
-    const source: ChartSource = { id: randomUUID(), organizationId, ...content, createdAt: now, updatedAt: now };
+    const source: ChartSource = {
+      ...{ id: randomUUID(), organizationId, ...content, version: 1 },
+      ...{ createdAt: now, updatedAt: now },
+    };
     const { id, serviceId, name, kind, definition } = source;
     await this.#db.transaction(async (tx) => {
       const counting = "SELECT count(*) AS n FROM chart_sources WHERE organization_id = ?";
@@ -64,22 +71,31 @@ export class ChartSourceStore {
     return row && toSource(row);
   }
 
-  /** Returns the new source, or undefined when there is none with this id. */
-  async replace(organizationId: string, id: string, content: ChartSourceContent): Promise<ChartSource | undefined> {
-    await this.#db.run(
-      `UPDATE chart_sources SET service_id = ?, name = ?, kind = ?, definition = ?, updated_at = ?
-       WHERE organization_id = ? AND id = ?`,
+  /** Returns the new source, or undefined when there is none with this id. Throws PRECONDITION_FAILED. */
+  async replace(
+    organizationId: string,
+    id: string,
+    content: ChartSourceContent,
+    expected?: ExpectedVersions,
+  ): Promise<ChartSource | undefined> {
+    const condition = versionCondition("version", expected);
+    const changed = await this.#db.run(
+      `UPDATE chart_sources SET service_id = ?, name = ?, kind = ?, definition = ?, version = version + 1, updated_at = ?
+       WHERE organization_id = ? AND id = ?${condition.sql}`,
       ...[content.serviceId, content.name, content.kind, JSON.stringify(content.definition), new Date().toISOString()],
-      ...[organizationId, id],
+      ...[organizationId, id, ...condition.values],
     );
+    await requireChanged(changed, "source", expected, () => this.find(organizationId, id));
     return await this.find(organizationId, id);
   }
 
-  /** Returns whether such a source existed. */
-  async delete(organizationId: string, id: string): Promise<boolean> {
-    return (
-      (await this.#db.run("DELETE FROM chart_sources WHERE organization_id = ? AND id = ?", organizationId, id)) > 0
-    );
+  /** Returns whether such a source existed. Throws PRECONDITION_FAILED. */
+  async delete(organizationId: string, id: string, expected?: ExpectedVersions): Promise<boolean> {
+    const condition = versionCondition("version", expected);
+    const deleting = `DELETE FROM chart_sources WHERE organization_id = ? AND id = ?${condition.sql}`;
+    const changed = await this.#db.run(deleting, organizationId, id, ...condition.values);
+    await requireChanged(changed, "source", expected, () => this.find(organizationId, id));
+    return changed > 0;
   }
 }
 
@@ -91,6 +107,7 @@ function toSource(row: ChartSourceRow): ChartSource {
     name: row.name,
     kind: row.kind,
     definition: JSON.parse(row.definition) as Record<string, unknown>,
+    version: row.version,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

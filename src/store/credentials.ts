@@ -8,6 +8,7 @@ import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import { newSecret, sha256Hex } from "./secrets.ts";
+import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
 
 export type CredentialState = "enabled" | "disabled";
 
@@ -22,6 +23,7 @@ type KeyRow = {
   readonly state: CredentialState;
   readonly expire_at: string | null;
   readonly used_at: string | null;
+  readonly version: number;
   readonly created_at: string;
 };
 
@@ -36,6 +38,8 @@ export type Credential = {
   readonly expireAt: string | null;
   /** With a resolution of one minute. */
   readonly usedAt: string | null;
+  /** Raised by every requested change. */
+  readonly version: number;
   readonly createdAt: string;
 };
 
@@ -83,6 +87,7 @@ export class CredentialStore {
       secretHash: sha256Hex(secret),
       keySuffix: keyId.slice(-4),
       usedAt: null,
+      version: 1,
       createdAt: new Date().toISOString(),
     };
     await this.#db.transaction(async (tx) => {
@@ -113,12 +118,14 @@ export class CredentialStore {
     return (await this.#db.all<KeyRow>(all, organizationId)).map(toKey);
   }
 
-  async changeKey(id: string, change: CredentialChange): Promise<void> {
-    await this.#change("api_keys", id, { ...change, role: change.role });
+  /** Throws PRECONDITION_FAILED. */
+  async changeKey(id: string, change: CredentialChange, expected?: ExpectedVersions): Promise<void> {
+    await this.#change("api_keys", id, { ...change, role: change.role }, expected);
   }
 
-  async deleteKey(id: string): Promise<void> {
-    await this.#db.run("DELETE FROM api_keys WHERE id = ?", id);
+  /** Throws PRECONDITION_FAILED. */
+  async deleteKey(id: string, expected?: ExpectedVersions): Promise<void> {
+    await this.#delete("api_keys", id, expected);
   }
 
   async createToken(wanted: {
@@ -136,6 +143,7 @@ export class CredentialStore {
       tokenSuffix: secret.slice(-4),
       state: "enabled",
       usedAt: null,
+      version: 1,
       createdAt: new Date().toISOString(),
     };
     await this.#db.transaction(async (tx) => {
@@ -168,12 +176,14 @@ export class CredentialStore {
     return (await this.#db.all<TokenRow>(all, organizationId)).map(toToken);
   }
 
-  async changeToken(id: string, change: Omit<CredentialChange, "role">): Promise<void> {
-    await this.#change("access_tokens", id, change);
+  /** Throws PRECONDITION_FAILED. */
+  async changeToken(id: string, change: Omit<CredentialChange, "role">, expected?: ExpectedVersions): Promise<void> {
+    await this.#change("access_tokens", id, change, expected);
   }
 
-  async deleteToken(id: string): Promise<void> {
-    await this.#db.run("DELETE FROM access_tokens WHERE id = ?", id);
+  /** Throws PRECONDITION_FAILED. */
+  async deleteToken(id: string, expected?: ExpectedVersions): Promise<void> {
+    await this.#delete("access_tokens", id, expected);
   }
 
   /** Records the use of a credential, with a resolution of one minute. */
@@ -182,14 +192,31 @@ export class CredentialStore {
     await this.#db.run(`UPDATE ${table} SET used_at = ? WHERE id = ?`, minute, id);
   }
 
-  async #change(table: "api_keys" | "access_tokens", id: string, change: CredentialChange): Promise<void> {
+  async #change(table: CredentialTable, id: string, change: CredentialChange, expected: ExpectedVersions) {
     const { name, role, state, expireAt } = change;
     const columns = columnsOf({ name, role, state, expireAt });
-    if (Object.keys(columns).length === 0) return;
-    const sets = Object.keys(columns).map((column) => `${column} = ?`);
-    await this.#db.run(`UPDATE ${table} SET ${sets.join(", ")} WHERE id = ?`, ...Object.values(columns), id);
+    const condition = versionCondition("version", expected);
+    const sets = [...Object.keys(columns).map((column) => `${column} = ?`), "version = version + 1"].join(", ");
+    const changed = await this.#db.run(
+      `UPDATE ${table} SET ${sets} WHERE id = ?${condition.sql}`,
+      ...[...Object.values(columns), id, ...condition.values],
+    );
+    await this.#requireChanged(changed, table, id, expected);
+  }
+
+  async #delete(table: CredentialTable, id: string, expected: ExpectedVersions): Promise<void> {
+    const condition = versionCondition("version", expected);
+    const deleting = `DELETE FROM ${table} WHERE id = ?${condition.sql}`;
+    await this.#requireChanged(await this.#db.run(deleting, id, ...condition.values), table, id, expected);
+  }
+
+  async #requireChanged(changed: number, table: CredentialTable, id: string, expected: ExpectedVersions) {
+    const what = table === "api_keys" ? "key" : "access token";
+    await requireChanged(changed, what, expected, () => this.#db.get(`SELECT version FROM ${table} WHERE id = ?`, id));
   }
 }
+
+type CredentialTable = "api_keys" | "access_tokens";
 
 async function requireCredentialRoom(
   tx: Queries,
@@ -213,6 +240,7 @@ function toCredential(row: Omit<TokenRow, "token_suffix">): Credential {
     state: row.state,
     expireAt: row.expire_at,
     usedAt: row.used_at,
+    version: row.version,
     createdAt: row.created_at,
   };
 }

@@ -9,6 +9,7 @@ import { addActivity } from "./activities.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import type { Sealer } from "./secrets.ts";
+import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
 
 export type DesiredPipeState = "running" | "stopped" | "deleted";
 
@@ -160,8 +161,8 @@ export class PipeStore {
     return Object.keys(secrets).length === 0 ? null : this.#sealer.seal(secrets, id);
   }
 
-  /** Called by HTTP handlers only: raises the generation. */
-  async change(id: string, change: PipeChange): Promise<void> {
+  /** Called by HTTP handlers only: raises the generation, which is the version. Throws PRECONDITION_FAILED. */
+  async change(id: string, change: PipeChange, expected?: ExpectedVersions): Promise<void> {
     const json = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value));
     const columns = {
       name: change.name,
@@ -179,11 +180,14 @@ export class PipeStore {
       string | number | null,
     ][];
     const sets = [...given.map(([column]) => `${column} = ?`), "generation = generation + 1", "updated_at = ?"];
-    await this.#db.run(
-      `UPDATE pipes SET ${sets.join(", ")} WHERE id = ?`,
+    const condition = versionCondition("generation", expected);
+    const changed = await this.#db.run(
+      `UPDATE pipes SET ${sets.join(", ")} WHERE id = ?${condition.sql}`,
       ...given.map(([, value]) => value),
-      new Date().toISOString(),
-      id,
+      ...[new Date().toISOString(), id, ...condition.values],
+    );
+    await requireChanged(changed, "pipe", expected, () =>
+      this.#db.get("SELECT generation AS version FROM pipes WHERE id = ?", id),
     );
   }
 

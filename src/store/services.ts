@@ -8,6 +8,7 @@ import { addActivity } from "./activities.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, type OrganizationLimits, requireRoom } from "./limits.ts";
+import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
 
 export type DesiredServiceState = "running" | "stopped" | "deleted";
 
@@ -35,6 +36,7 @@ type ServiceRow = {
   readonly state_message: string | null;
   readonly state_changed_at: string | null;
   readonly database_version: string;
+  readonly version: number;
   readonly created_at: string;
 };
 
@@ -72,6 +74,8 @@ export type Service = {
   readonly stateChangedAt: string | null;
   /** Empty until an engine has run. */
   readonly databaseVersion: string;
+  /** Raised by every requested change. */
+  readonly version: number;
   readonly createdAt: string;
 };
 
@@ -191,12 +195,15 @@ export class ServiceStore {
     return (await this.#db.all<ServiceRow>("SELECT * FROM services ORDER BY created_at, id")).map(toService);
   }
 
-  /** Called by handlers and the gateway only. */
-  async setDesired(id: string, desired: DesiredServiceState): Promise<void> {
-    await this.#db.run(
-      "UPDATE services SET desired_state = ?, wake_requested = 0, updated_at = ? WHERE id = ?",
-      ...[desired, new Date().toISOString(), id],
+  /** Called by handlers and the gateway only. Throws PRECONDITION_FAILED. */
+  async setDesired(id: string, desired: DesiredServiceState, expected?: ExpectedVersions): Promise<void> {
+    const condition = versionCondition("version", expected);
+    const changed = await this.#db.run(
+      `UPDATE services SET desired_state = ?, wake_requested = 0, version = version + 1, updated_at = ?
+       WHERE id = ?${condition.sql}`,
+      ...[desired, new Date().toISOString(), id, ...condition.values],
     );
+    await requireChanged(changed, "service", expected, () => versionOf(this.#db, id));
   }
 
   /** Requests to wake an idle service; the reconciler clears the request when it has done so. */
@@ -204,15 +211,16 @@ export class ServiceStore {
     await this.#db.run("UPDATE services SET wake_requested = 1 WHERE id = ? AND wake_requested = 0", id);
   }
 
-  async change(id: string, change: ServiceChange): Promise<void> {
-    await changeRow(this.#db, id, change);
+  /** Throws PRECONDITION_FAILED. */
+  async change(id: string, change: ServiceChange, expected?: ExpectedVersions): Promise<void> {
+    await changeRow(this.#db, id, change, expected);
   }
 
   /** Like `change`, for a change that may reserve more memory. Throws LIMIT_REACHED. */
-  async scale(service: Service, change: ServiceChange, memoryGb: Limit): Promise<void> {
+  async scale(service: Service, change: ServiceChange, memoryGb: Limit, expected?: ExpectedVersions): Promise<void> {
     await this.#db.transaction(async (tx) => {
       const before = (await reserved(tx, service.organizationId)).memoryGb;
-      await changeRow(tx, service.id, change);
+      await changeRow(tx, service.id, change, expected);
       const adding = (await reserved(tx, service.organizationId)).memoryGb - before;
       // Less memory is always accepted, also when the limit was lowered below the current sum.
       if (adding > 0) requireRoom(memoryGb, "GB of memory of the organization's services", before, adding);
@@ -322,10 +330,20 @@ async function reserved(tx: Queries, organizationId: string): Promise<{ services
   return { services: Number(row?.services ?? 0), memoryGb: Number(row?.memory ?? 0) };
 }
 
-async function changeRow(db: Queries, id: string, change: ServiceChange): Promise<void> {
+async function changeRow(db: Queries, id: string, change: ServiceChange, expected: ExpectedVersions): Promise<void> {
   const columns = columnsOf(change);
-  const sets = [...Object.keys(columns).map((column) => `${column} = ?`), "updated_at = ?"].join(", ");
-  await db.run(`UPDATE services SET ${sets} WHERE id = ?`, ...Object.values(columns), new Date().toISOString(), id);
+  const condition = versionCondition("version", expected);
+  const given = Object.keys(columns).map((column) => `${column} = ?`);
+  const sets = [...given, "version = version + 1", "updated_at = ?"].join(", ");
+  const changed = await db.run(
+    `UPDATE services SET ${sets} WHERE id = ?${condition.sql}`,
+    ...[...Object.values(columns), new Date().toISOString(), id, ...condition.values],
+  );
+  await requireChanged(changed, "service", expected, () => versionOf(db, id));
+}
+
+async function versionOf(db: Queries, id: string): Promise<{ readonly version: number } | undefined> {
+  return await db.get("SELECT version FROM services WHERE id = ?", id);
 }
 
 function toService(row: ServiceRow): Service {
@@ -353,6 +371,7 @@ function toService(row: ServiceRow): Service {
     stateMessage: row.state_message,
     stateChangedAt: row.state_changed_at,
     databaseVersion: row.database_version,
+    version: row.version,
     createdAt: row.created_at,
   };
 }

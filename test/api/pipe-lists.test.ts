@@ -50,7 +50,7 @@ describe("one pipe of the list", () => {
     expect(pipe).toEqual({
       ...{ id, name: "p", serviceId: first, serviceName: "first", kind: "objectStorage", destination: { table: "t" } },
       ...{ state: "Provisioning", stateChangedAt: expect.any(String), workers: 0 },
-      ...{ createdAt: expect.any(String), updatedAt: expect.any(String) },
+      ...{ version: 1, createdAt: expect.any(String), updatedAt: expect.any(String) },
     });
   });
 

@@ -140,6 +140,7 @@ describe("a pipe", () => {
     expect(shown).toEqual({
       progress: { fetchedRows: 0, sentRows: 0, refusedRows: 0, skippedRows: 0 },
       errorTable: "events_pipes_error",
+      version: 1,
       ...{ id, serviceId, name: "Events", state: "Provisioning", scaling: {}, fieldMappings: [] },
       source: { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json", authentication: "IAM_USER" } },
       destination: { table: "events", columns },

@@ -28,7 +28,7 @@ function inputOf(where: string, asked: (readonly string[])[]): PlanInput {
     ...{ timestampValueExpression: "fromUnixTimestamp64Milli(t)", implicitColumnExpression: "s" },
     sampleRateExpression: "rate + 1",
   });
-  const times = { createdAt: "2024-01-01T00:00:00.000Z", updatedAt: "2024-01-01T00:00:00.000Z" };
+  const times = { version: 1, createdAt: "2024-01-01T00:00:00.000Z", updatedAt: "2024-01-01T00:00:00.000Z" };
   const item = seriesItem.parse({ sourceId: "x", aggFn: "sum", field: "n * 2", groupBy: ["upper(s)"], where });
   return {
     source: { ...body, ...times, id: serviceId, serviceId, connection: serviceId },

@@ -41,13 +41,14 @@ export function chartSourceHandlers(deps: ChartSourceDeps): Pick<Handlers<Observ
     getSource: async ({ params }, { organizationId }) => ({
       data: chartSourceRecordOf(found(await sources.find(organizationId, params.id))),
     }),
-    replaceSource: async ({ params, body }, { organizationId }) => {
+    replaceSource: async ({ params, body }, { organizationId, expected }) => {
       found(await sources.find(organizationId, params.id));
       const made = await content(organizationId, body);
-      return { data: chartSourceRecordOf(found(await sources.replace(organizationId, params.id, made))) };
+      return { data: chartSourceRecordOf(found(await sources.replace(organizationId, params.id, made, expected))) };
     },
-    deleteSource: async ({ params }, { organizationId }) => {
-      if (!(await sources.delete(organizationId, params.id))) throw new AppError("NOT_FOUND", "Source not found");
+    deleteSource: async ({ params }, { organizationId, expected }) => {
+      if (!(await sources.delete(organizationId, params.id, expected)))
+        throw new AppError("NOT_FOUND", "Source not found");
       return {};
     },
   };

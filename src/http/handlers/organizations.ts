@@ -50,13 +50,14 @@ export function organizationHandlers(deps: {
       if (id === context.credentialId && (body.state === "disabled" || weaker || over)) {
         throw new AppError("CONFLICT", "A key cannot take its own access away; use another key.");
       }
-      await credentials.changeKey(id, { ...body, role: body.roles?.[0], expireAt: utc(body.expireAt) });
+      const change = { ...body, role: body.roles?.[0], expireAt: utc(body.expireAt) };
+      await credentials.changeKey(id, change, context.expected);
       return keyView(await key(params.organizationId, params.keyId));
     },
     deleteKey: async ({ params }, context) => {
       const { id } = await key(params.organizationId, params.keyId);
       if (id === context.credentialId) throw new AppError("CONFLICT", "A key cannot delete itself; use another key.");
-      await credentials.deleteKey(id);
+      await credentials.deleteKey(id, context.expected);
       return undefined;
     },
     listAccessTokens: async ({ params }) => (await credentials.listTokens(params.organizationId)).map(tokenView),
@@ -70,14 +71,14 @@ export function organizationHandlers(deps: {
       });
       return { token: tokenView(made.token), accessToken: made.secret };
     },
-    updateAccessToken: async ({ params, body }) => {
+    updateAccessToken: async ({ params, body }, { expected }) => {
       const { id } = await token(params.organizationId, params.tokenId);
-      await credentials.changeToken(id, { ...body, expireAt: utc(body.expireAt) });
+      await credentials.changeToken(id, { ...body, expireAt: utc(body.expireAt) }, expected);
       return tokenView(await token(params.organizationId, params.tokenId));
     },
-    deleteAccessToken: async ({ params }) => {
+    deleteAccessToken: async ({ params }, { expected }) => {
       const { id } = await token(params.organizationId, params.tokenId);
-      await credentials.deleteToken(id);
+      await credentials.deleteToken(id, expected);
       return undefined;
     },
   };
@@ -111,6 +112,7 @@ function keyView(key: ApiKey): z.input<typeof keyRecord> {
     state: key.state,
     roles: [key.role],
     keySuffix: key.keySuffix,
+    version: key.version,
     createdAt: key.createdAt,
     expireAt: key.expireAt,
     ...(key.usedAt === null ? {} : { usedAt: key.usedAt }),
@@ -123,6 +125,7 @@ function tokenView(token: AccessToken): z.input<typeof tokenRecord> {
     name: token.name,
     state: token.state,
     tokenSuffix: token.tokenSuffix,
+    version: token.version,
     createdAt: token.createdAt,
     expireAt: token.expireAt,
     ...(token.usedAt === null ? {} : { usedAt: token.usedAt }),

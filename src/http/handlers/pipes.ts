@@ -12,8 +12,9 @@ import { kindOf } from "../../sources/registry.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
 import { type OrganizationLimits, requireRoom } from "../../store/limits.ts";
 import type { PipeOverviews } from "../../store/pipe-overviews.ts";
-import type { Pipe, PipeStore } from "../../store/pipes.ts";
+import type { Pipe, PipeChange, PipeStore } from "../../store/pipes.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
+import { requireVersion } from "../../store/versions.ts";
 import type { Context } from "../context.ts";
 import { listedPipeOf, pipeDetailsOf, pipeRecordOf } from "../views/pipes.ts";
 import { type AfterAttempt, deletedOf } from "./leftovers.ts";
@@ -89,8 +90,10 @@ function changeHandlers(
       const counters = await pipes.counters(pipe.id);
       return pipeDetailsOf(pipe, counters, deps.gauges(pipe.id), shown, deps.sourceWarning(pipe.id));
     },
-    updatePipe: async ({ params, body }, { signal }) => {
+    updatePipe: async ({ params, body }, { signal, expected }) => {
       const pipe = await find(deps, params);
+      // Also at the end: the source is asked in between.
+      requireVersion("pipe", pipe.generation, expected);
       const { change, ...checked } = checkChange(pipe, await pipes.secrets(pipe.id), body);
       if (Object.keys(change).length === 0) return pipeRecordOf(pipe);
       if (checked.config !== undefined || checked.validateSamples) {
@@ -99,19 +102,19 @@ function changeHandlers(
         const request = { ...checked, organizationId, serviceId: pipe.serviceId, managedTable: undefined };
         await deps.checks.reachable(request, signal);
       }
-      await pipes.change(pipe.id, change);
+      await pipes.change(pipe.id, change, expected);
       return pipeRecordOf(await changed(deps, params));
     },
-    deletePipe: async ({ params }, { signal }) => {
+    deletePipe: async ({ params }, { signal, expected }) => {
       const { id } = await find(deps, params);
-      await pipes.change(id, { desiredState: "deleted" });
+      await pipes.change(id, { desiredState: "deleted" }, expected);
       deps.poke();
       return await deletedOf(deps.afterAttempt, () => deps.leftovers.ofPipe(id), signal);
     },
     getPipeSettings: async ({ params }) => (await find(deps, params)).settings,
-    updatePipeSettings: async ({ params, body }) => {
+    updatePipeSettings: async ({ params, body }, { expected }) => {
       const pipe = await find(deps, params);
-      await pipes.change(pipe.id, { settings: mergeSettings(pipe.settings, body) });
+      await pipes.change(pipe.id, { settings: mergeSettings(pipe.settings, body) }, expected);
       return (await changed(deps, params)).settings;
     },
   };
@@ -120,16 +123,16 @@ function changeHandlers(
 function commandHandlers(deps: PipeDeps): PipeHandlers<"updatePipeState" | "updatePipeScaling"> {
   const { pipes } = deps;
   return {
-    updatePipeState: async ({ params, body }) => {
+    updatePipeState: async ({ params, body }, { expected }) => {
       const pipe = await find(deps, params);
-      await command(pipes, pipe, body.command);
+      await command(pipe, body.command, (change) => pipes.change(pipe.id, change, expected));
       return pipeRecordOf(await changed(deps, params));
     },
-    updatePipeScaling: async ({ params, body }) => {
+    updatePipeScaling: async ({ params, body }, { expected }) => {
       const pipe = await find(deps, params);
       const scaling = withoutNulls({ ...pipe.scaling, ...body }) as Record<string, number>;
       if ((scaling.replicas ?? 1) > (pipe.scaling.replicas ?? 1)) requireReplicas(scaling, deps.limits);
-      await pipes.change(pipe.id, { scaling });
+      await pipes.change(pipe.id, { scaling }, expected);
       return pipeRecordOf(await changed(deps, params));
     },
   };
@@ -161,17 +164,21 @@ function refuseUnlessRunning(service: Service, what: "creation" | "update" | "di
 }
 
 /** `stop` is possible in every state, `start` in final and stopped states, `resync` for databases. */
-async function command(pipes: PipeStore, pipe: Pipe, name: "start" | "stop" | "resync"): Promise<void> {
-  if (name === "stop") return await pipes.change(pipe.id, { desiredState: "stopped" });
+async function command(
+  pipe: Pipe,
+  name: "start" | "stop" | "resync",
+  change: (change: PipeChange) => Promise<void>,
+): Promise<void> {
+  if (name === "stop") return await change({ desiredState: "stopped" });
   if (name === "resync") {
     if (pipe.sourceKind !== "relationalDb") {
       throw new AppError("BAD_REQUEST", `resync is only for relationalDb pipes; this one reads ${pipe.sourceKind}`);
     }
-    return await pipes.change(pipe.id, { desiredState: "running", resyncRequested: true });
+    return await change({ desiredState: "running", resyncRequested: true });
   }
   const rests = ["Stopped", "Stopping", "Completed", "Failed", "InternalError"].includes(pipe.state);
   if (pipe.desiredState === "running" && !rests) {
     throw new AppError("BAD_REQUEST", `${pipe.name}: the pipe is already running`);
   }
-  await pipes.change(pipe.id, { desiredState: "running" });
+  await change({ desiredState: "running" });
 }

@@ -13,6 +13,7 @@ import type { PipesChoice, RestoreStore } from "../../store/restores.ts";
 import { newSecret, sha256Hex } from "../../store/secrets.ts";
 import type { ServiceFacts, ServiceFactsStore } from "../../store/service-facts.ts";
 import type { NewService, Service, ServiceStore } from "../../store/services.ts";
+import { type ExpectedVersions, requireVersion } from "../../store/versions.ts";
 import type { Context } from "../context.ts";
 import { pageOf } from "../paging.ts";
 import {
@@ -86,18 +87,19 @@ function recordHandlers(
       return { service: await details(deps, await findService(services, { ...params, serviceId: id })), password };
     },
     getService: async ({ params }) => details(deps, await findService(services, params)),
-    updateService: async ({ params, body }) => {
+    updateService: async ({ params, body }, { expected }) => {
       const service = await findService(services, params);
       const { name, ipAccessList, tags, releaseChannel, port } = withoutNulls(body);
       if (port !== undefined && port !== service.port) await deps.ports.require(port);
-      await services.change(service.id, {
+      const change = {
         name,
         port,
         releaseChannel,
         diskGb: body.diskGb,
         ipAccessList: applyListChange(service.ipAccessList, ipAccessList, (entry) => entry.source),
         tags: applyListChange(service.tags, tags, (entry) => entry.key),
-      });
+      };
+      await services.change(service.id, change, expected);
       deps.poke();
       if (port !== undefined) await deps.endpointsOpen();
       return await details(deps, await findService(services, params));
@@ -110,7 +112,7 @@ function stateHandlers(
 ): ServiceHandlers<"deleteService" | "updateServiceState" | "updateServiceScaling"> {
   const { services } = deps;
   return {
-    deleteService: async ({ params }, { signal }) => {
+    deleteService: async ({ params }, { signal, expected }) => {
       const service = await findService(services, params);
       if (!deletable.includes(service.state)) {
         const states = deletable.map((state) => `'${state}'`).join(",");
@@ -119,17 +121,19 @@ function stateHandlers(
           `Only services in one of the following states: ${states} can be terminated. Current state: '${service.state}'`,
         );
       }
-      await services.setDesired(service.id, "deleted");
+      await services.setDesired(service.id, "deleted", expected);
       deps.poke();
       return await deletedOf(deps.afterAttempt, () => deps.leftovers.ofService(service.id), signal);
     },
-    updateServiceState: async ({ params, body }) => {
+    updateServiceState: async ({ params, body }, { expected }) => {
       const service = await findService(services, params);
-      await command(services, service, body.command);
+      // Also for commands that have nothing to write.
+      requireVersion("service", service.version, expected);
+      await command(services, service, body.command, expected);
       deps.poke();
       return serviceRecordOf(await findService(services, params), deps.endpoint);
     },
-    updateServiceScaling: async ({ params, body }) => {
+    updateServiceScaling: async ({ params, body }, { expected }) => {
       const service = await findService(services, params);
       refuseReplicas(body.numReplicas);
       const sizes = memorySizes({
@@ -144,7 +148,7 @@ function stateHandlers(
         idleScaling: body.idleScaling,
         idleTimeoutMinutes: body.idleTimeoutMinutes,
       };
-      await services.scale(service, change, deps.limits.memoryGb);
+      await services.scale(service, change, deps.limits.memoryGb, expected);
       deps.poke();
       return await details(deps, await findService(services, params));
     },
@@ -220,10 +224,15 @@ async function fillFrom(deps: ServiceDeps, organizationId: string, body: FillBod
 }
 
 /** `start` does not wake an idle service and `awake` does not start a stopped one, as in the ClickHouse Cloud API. */
-async function command(services: ServiceStore, service: Service, name: "start" | "stop" | "awake"): Promise<void> {
-  if (name === "stop") return await services.setDesired(service.id, "stopped");
+async function command(
+  services: ServiceStore,
+  service: Service,
+  name: "start" | "stop" | "awake",
+  expected: ExpectedVersions,
+): Promise<void> {
+  if (name === "stop") return await services.setDesired(service.id, "stopped", expected);
   if (name === "start") {
-    if (service.desiredState !== "running") await services.setDesired(service.id, "running");
+    if (service.desiredState !== "running") await services.setDesired(service.id, "running", expected);
     // Starting a failed service means "try again": it resets the count of deaths.
     else if (service.state === "failed") await services.requestWake(service.id);
     return;

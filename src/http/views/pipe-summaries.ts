@@ -21,6 +21,7 @@ export function pipeSummaryOf({ pipe, vitals }: ListedPipe): z.input<typeof pipe
     ...known({ lastSuccessAt: vitals.lastSuccessAt, lastError: vitals.lastError }),
     workers: vitals.workers,
     ...known({ rates: vitals.rates, lag: vitals.lag, rows, bytes, errors }),
+    version: pipe.version,
     createdAt: pipe.createdAt,
     updatedAt: pipe.updatedAt,
   };

@@ -34,6 +34,7 @@ export function listedPipeOf(pipe: Pipe, counters: Readonly<Record<string, numbe
   const error = pipe.lastError === null ? {} : { lastError: pipe.lastError };
   return {
     ...pipeRecordOf(pipe),
+    version: pipe.generation,
     ...error,
     errorTable: errorTableNamed(pipe),
     progress: { ...noRows, ...ofWholePipe(counters) },
@@ -53,6 +54,7 @@ export function pipeDetailsOf(
     counters.filesLoaded === undefined && gauges.filesPending === undefined ? {} : { filesFound };
   return {
     ...pipeRecordOf(pipe),
+    version: pipe.generation,
     ...(pipe.lastError === null ? {} : { lastError: pipe.lastError }),
     ...(sourceWarning === undefined ? {} : { sourceWarning }),
     errorTable: errorTableNamed(pipe),

@@ -57,6 +57,7 @@ export function serviceDetailsOf(
   const idles = service.state === "running" && service.idleScaling && lastActivityAt !== undefined;
   return {
     ...serviceRecordOf(service, endpoint),
+    version: service.version,
     state: reachable ? service.state : "degraded",
     ...(stateMessage === undefined ? {} : { stateMessage }),
     ...(service.diskGb === null ? {} : { diskGb: service.diskGb }),
