@@ -118,6 +118,9 @@ describe("lag", () => {
   test("its trend is known after ten seconds; the copy of a database says itself when it ends", async () => {
     const { state, vitals, sampleAfter } = start();
     const measure = (gauges: Record<string, number>) => state.measured.set("p", { workers: 1, gauges });
+    measure({});
+    await sampleAfter(2);
+    expect(vitals.of("p")).not.toHaveProperty("lag");
     measure({ lagMessages: 1000 });
     await sampleAfter(2);
     expect(vitals.of("p").lag).toEqual({ rows: 1000 });

@@ -90,7 +90,8 @@ export class Vitals {
     // The oldest of the kept samples is the youngest that covers the whole time.
     while (samples.length > 1 && (samples[1] as Sample).at <= now - trendMs) samples.shift();
     const earlier = samples.findLast(({ at }) => at <= now - rateMs) ?? samples[0];
-    const [oldest] = samples;
+    // A worker that has just started knows nothing yet.
+    const oldest = samples.find(({ lag }) => Object.keys(lag).length > 0);
     samples.push(sample);
     this.#samples.set(id, samples);
     const rates = workers === 0 || earlier === undefined ? undefined : ratesOf(earlier, sample);
