@@ -145,6 +145,7 @@ export function grafanaDashboard(): string {
 }
 
 function panelOf({ title, unit, queries }: Panel): object {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's own placeholder.
   const datasource = { type: "prometheus", uid: "${datasource}" };
   return {
     title,

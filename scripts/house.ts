@@ -21,7 +21,11 @@ const rooms: readonly (readonly [layer: number, room: string, files: RegExp])[] 
   [5, "config", /^src\/config\.ts$/],
   [5, "endpoint", /^src\/endpoint\//],
   [5, "sources/connectors", /^src\/sources\/connectors\.ts$/],
-  [2, "sources: contract and kinds", /^src\/sources\/([^/]+|[^/]+\/(kind|durable|object-formats|table-mapping|table-progress))\.ts$/],
+  [
+    2,
+    "sources: contract and kinds",
+    /^src\/sources\/([^/]+|[^/]+\/(kind|durable|object-formats|table-mapping|table-progress))\.ts$/,
+  ],
   [3, "sources/aws", /^src\/sources\/aws\//],
   [3, "sources/messages", /^src\/sources\/messages\//],
   [4, "sources/<kind>", /^src\/sources\/([^/]+)\//],
