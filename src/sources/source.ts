@@ -76,7 +76,7 @@ export type Batch<D extends Durable = Durable> = {
   /** Keys that the source has finished once the batch is durable (object versions, for example). */
   readonly marks?: D["marks"];
   /** Added to the pipe's counters when the batch is durable. */
-  readonly counts?: SourceCounts;
+  readonly counts?: SourceCounts | AgainCounts;
   /** Rows that the source fetched and that are not meant for the destination: neither sent nor refused. */
   readonly skippedRows?: number;
   /** Written to the error table once, before the batch is confirmed. */
@@ -92,6 +92,11 @@ export type SourceCounts = Readonly<Partial<Record<"fetchedBytes" | "filesLoaded
 /** What is counted outside a batch. */
 export type NotedCounts = Readonly<Partial<Record<"errors" | "skippedRows", number>>>;
 
+/** What a batch of refused rows counts instead: as rows of the source they are counted already. */
+export type AgainCounts = Readonly<
+  Partial<Record<"fetchedRows" | "sentRows" | "sentBytes" | "replayedRows" | "discardedRows", number>>
+>;
+
 /** A row or object that could not be loaded: it is written to the destination's `<table>_pipes_error` table. */
 export type RejectedRecord = {
   readonly origin: string;
@@ -100,6 +105,12 @@ export type RejectedRecord = {
   readonly raw?: string;
   /** Number of fetched rows that it represents (default 1): 0 for an object, a gap, or anything else without rows. */
   readonly rows?: number;
+  /** How `raw` shows the row's bytes: as they are, or as `hex:` and digits. */
+  readonly format?: "text" | "hex";
+  /** Bytes of the row; `raw` may be the beginning of it. */
+  readonly size?: number;
+  /** What `RowsAgain` needs besides `raw`. Absent: the row cannot be replayed, because its bytes are not complete. */
+  readonly facts?: JsonObject;
 };
 
 /** Why the engine refused a batch. */

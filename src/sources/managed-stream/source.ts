@@ -6,6 +6,7 @@
 import { childOf } from "../../lib/abort.ts";
 import { assignedWorker } from "../../lib/assign.ts";
 import { marks } from "../marks.ts";
+import { factsOf } from "../messages/facts.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
 import { type BatchStart, type Closed, LaneBatches } from "../messages/lane-batches.ts";
 import type { BatchLimits } from "../messages/limits.ts";
@@ -19,7 +20,7 @@ import { isWithin, rangeText, sequenceOf } from "./reading/position.ts";
 import { finished, finishedMark } from "./reading/shard-lineage.ts";
 import { Shards, shardEnd } from "./reading/shards.ts";
 import { frozenStart, type ShardStart } from "./reading/start.ts";
-import { maxMessageBytes, messagesOf, type StreamMessage } from "./records/message.ts";
+import { kinesisVirtualColumns, maxMessageBytes, messagesOf, type StreamMessage } from "./records/message.ts";
 import { type FanOutApi, type StreamApi, StreamError } from "./stream.ts";
 
 type Batch = SourceBatch<KinesisDurable>;
@@ -175,8 +176,12 @@ export class StreamSource implements Source<KinesisDurable> {
   }
 
   #newBatch(shard: string, start?: BatchStart, refused: Refused = new Map()): MessageBatch<StreamMessage> {
-    const { encoder } = this.#parts;
-    return new MessageBatch({ encoder, origin: this.#origin(shard), maxMessageBytes, refused, ...start });
+    const { encoder, config } = this.#parts;
+    const columns = kinesisVirtualColumns(config.streamName);
+    // The bytes of a message that cannot be unpacked are not its payload.
+    const facts = (message: StreamMessage) => (message.problem === undefined ? factsOf(columns, message) : undefined);
+    const origin = this.#origin(shard);
+    return new MessageBatch({ encoder, origin, maxMessageBytes, refused, factsOf: facts, ...start });
   }
 
   #origin(shard: string): string {

@@ -6,6 +6,7 @@
 import { abortable, childOf, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import { requireTable } from "../destination.ts";
+import { factsOf } from "../messages/facts.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
 import type { MessageFormat } from "../messages/formats/rows.ts";
 import { type BatchStart, type Closed, LaneBatches } from "../messages/lane-batches.ts";
@@ -191,7 +192,8 @@ export class KafkaSource implements Source<KafkaDurable> {
   }
 
   #emptyBatch(origin: string, maxMessageBytes: number, refused: Refused, start?: BatchStart): Made {
-    return new MessageBatch({ encoder: this.#encoder, origin, maxMessageBytes, refused, ...start });
+    const facts = (message: KafkaMessage) => factsOf(kafkaVirtualColumns, message);
+    return new MessageBatch({ encoder: this.#encoder, origin, maxMessageBytes, refused, factsOf: facts, ...start });
   }
 
   /** Reads the batch of a range again. Messages that the broker no longer has are recorded and left out. */

@@ -3,13 +3,16 @@
  * without a payload). The same messages added in the same order result in the same inserts.
  */
 import { isUtf8 } from "node:buffer";
+import type { JsonObject } from "../../lib/json.ts";
 import type { Insert, RejectedRecord } from "../source.ts";
 import type { RowEncoder, RowGroup } from "./formats/encoder.ts";
 import { hasPayload, type Position, type SourceMessage } from "./message.ts";
 import type { RowMemory } from "./row-memory.ts";
 import { MessageRowWriter } from "./row-writer.ts";
 
-/** Bytes of a rejected message that are kept: more for the first ones of a batch. */
+/** Rejected messages are kept whole, so that they can be replayed, up to this size and up to this sum of a batch. */
+const wholeBytes = { message: 1_048_576, batch: 16_777_216 };
+/** Bytes of other rejected messages that are kept: more for the first ones of a batch. */
 const rawBytes = { first: 65_536, further: 1_000 };
 const generous = 100;
 
@@ -25,6 +28,8 @@ export type MessageBatchOptions<M extends SourceMessage> = {
   /** Estimated bytes of the rows. */
   readonly expectedBytes?: number;
   readonly memory?: RowMemory;
+  /** What a rejected message is built from again besides its payload; undefined when that is impossible. */
+  readonly factsOf?: (message: M) => JsonObject | undefined;
 };
 
 /** Memory of a row besides its bytes: its offset and its position. */
@@ -45,6 +50,7 @@ export class MessageBatch<M extends SourceMessage> {
   /** Memory held, approximately. */
   bytes = 0;
   #rows = 0;
+  #rejectedBytes = 0;
   /** The group of the previous message, which is usually that of the next. */
   #latest: Group | undefined;
   #readings = 0;
@@ -132,14 +138,22 @@ export class MessageBatch<M extends SourceMessage> {
   }
 
   #reject(message: M, reason: string): void {
-    const limit = this.rejected.length < generous ? rawBytes.first : rawBytes.further;
-    const raw = rawText(message.bytes.subarray(message.start, Math.min(message.end, message.start + limit)));
+    const size = message.end - message.start;
+    const isWhole = size <= wholeBytes.message && this.#rejectedBytes + size <= wholeBytes.batch;
+    const most = this.rejected.length < generous ? rawBytes.first : rawBytes.further;
+    const kept = isWhole ? size : Math.min(size, most);
+    const { raw, format } = keptPayload(message.bytes.subarray(message.start, message.start + kept), kept === size);
+    const facts = isWhole ? this.#options.factsOf?.(message) : undefined;
+    this.#rejectedBytes += kept;
     this.bytes += raw.length;
     this.rejected.push({
       origin: this.#options.origin,
       position: String(message.position),
       message: reason,
       raw,
+      format,
+      size,
+      ...(facts === undefined ? {} : { facts }),
     });
   }
 }
@@ -148,12 +162,14 @@ export function contentOf(group: RowGroup, rows: MessageRowWriter): Buffer {
   return group.head.length === 0 ? rows.content() : Buffer.concat([group.head, rows.content()]);
 }
 
+type KeptPayload = { readonly raw: string; readonly format: "text" | "hex" };
+
 /** Payload bytes as text for the error table: unchanged if they are text, otherwise `hex:` and digits. */
-export function rawText(bytes: Buffer): string {
+function keptPayload(bytes: Buffer, isWhole: boolean): KeptPayload {
   // A cut may split a character; that alone does not make a text binary.
-  for (let cut = 0; cut < 4 && cut < bytes.length; cut += 1) {
+  for (let cut = 0; cut < (isWhole ? 1 : 4) && cut < bytes.length; cut += 1) {
     const text = bytes.subarray(0, bytes.length - cut);
-    if (isUtf8(text)) return text.toString();
+    if (isUtf8(text)) return { raw: text.toString(), format: "text" };
   }
-  return `hex:${bytes.toString("hex")}`;
+  return { raw: `hex:${bytes.toString("hex")}`, format: "hex" };
 }
