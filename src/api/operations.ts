@@ -10,6 +10,7 @@ import { leftoverOperations } from "./leftovers.ts";
 import type { Input, Operation, Result } from "./operation.ts";
 import { organizationOperations } from "./organizations.ts";
 import { pipeListOperations } from "./pipe-lists.ts";
+import { pipeErrorOperations } from "./pipe-errors.ts";
 import { pipeOperations } from "./pipes.ts";
 import { serviceOperations } from "./services.ts";
 
@@ -20,6 +21,7 @@ export const managementOperations = {
   ...pipeOperations,
   ...pipeListOperations,
   ...historyOperations,
+  ...pipeErrorOperations,
   ...leftoverOperations,
   ...backupOperations,
   ...auditOperations,

@@ -84,6 +84,7 @@ function openRooms({ config, logger, version, signal }: AppOptions, shutdown: Sh
   const pipes = openPipes({
     ...given,
     acquire: (serviceId, waiting) => access.acquire(serviceId, waiting),
+    running: (serviceId) => access.engines().get(serviceId)?.address,
     diskProblem: (serviceId) => disks.problemOf(serviceId),
     policy: outgoing.pipes,
     permits: outgoing.permits,

@@ -19,6 +19,7 @@ import { historyHandlers } from "../../src/http/handlers/history.ts";
 import { leftoverHandlers } from "../../src/http/handlers/leftovers.ts";
 import { organizationHandlers } from "../../src/http/handlers/organizations.ts";
 import { pipeListHandlers } from "../../src/http/handlers/pipe-lists.ts";
+import { pipeErrorHandlers } from "../../src/http/handlers/pipe-errors.ts";
 import { pipeHandlers } from "../../src/http/handlers/pipes.ts";
 import { serviceHandlers } from "../../src/http/handlers/services.ts";
 import { addPages } from "../../src/http/pages.ts";
@@ -29,6 +30,7 @@ import { createLogger } from "../../src/lib/logger.ts";
 import { Permits } from "../../src/outgoing/permits.ts";
 import { PipeChecks } from "../../src/pipes/control/check.ts";
 import { Vitals, type VitalsOptions } from "../../src/pipes/control/vitals.ts";
+import { ErrorRows } from "../../src/pipes/control/error-rows.ts";
 import { ServiceDisks } from "../../src/services/disks.ts";
 import { AuditTrail } from "../../src/store/audit-events.ts";
 import type { BackupStore } from "../../src/store/backups.ts";
@@ -228,6 +230,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
     }),
     ...pipeListHandlers({ overviews: stores.pipeOverviews, vitals: (id) => vitals.of(id) }),
     ...historyHandlers({ ...stores, now: options.now }),
+    ...pipeErrorHandlers({ ...stores, errorRows: new ErrorRows({ acquire: noEngine, running: () => undefined }) }),
     ...leftoverHandlers({ leftovers, note: (event) => trail.note(event) }),
     ...auditHandlers({ events: stores.auditEvents }),
     ...activityHandlers({ activities: stores.activities }),
@@ -245,11 +248,13 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
   };
 }
 
+async function noEngine(): Promise<never> {
+  throw new AppError("SERVICE_UNAVAILABLE", "no engine here");
+}
+
 function checksWithoutEngine(): PipeChecks {
   return new PipeChecks({
-    acquire: async () => {
-      throw new AppError("SERVICE_UNAVAILABLE", "no engine here");
-    },
+    acquire: noEngine,
     policy: anyNetwork.policy,
     permits: new Permits(),
     limit: 8,

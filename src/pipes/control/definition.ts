@@ -222,6 +222,14 @@ function withoutRoles(destination: PipeDestination & { roles?: unknown }): PipeD
   return rest;
 }
 
+/** What the pipe fills; needs none of its secrets. */
+export function destinationOf(
+  pipe: Pick<Pipe, "source" | "sourceKind" | "destination" | "fieldMappings">,
+): Destination {
+  const owned = kindOf(pipe.sourceKind).targets?.(fullConfig(pipe, {}));
+  return tableOf(pipe.destination, pipe.fieldMappings, owned);
+}
+
 /** The members of a job that the supervisor adds to the pipe. */
 export type JobParts = Pick<Job, "replica" | "limits" | "organizationId" | "outgoing">;
 

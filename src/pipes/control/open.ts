@@ -1,5 +1,6 @@
 /** Opens the control plane's side of pipes: the supervisor with its loop, and the checks of requests. */
 
+import type { ClickHouseAddress } from "../../clickhouse/client.ts";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import type { Config } from "../../config.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -9,6 +10,7 @@ import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { connectorOf } from "../../sources/connectors.ts";
 import type { Stores } from "../../store/open.ts";
 import { PipeChecks } from "./check.ts";
+import { ErrorRows } from "./error-rows.ts";
 import { LeftoverRemover } from "./leftovers.ts";
 import { PipeRecorder } from "./recorder.ts";
 import { type DiskProblem, Replica } from "./replica.ts";
@@ -23,6 +25,8 @@ export type PipesOptions = {
   readonly logger: Logger;
   /** The service's running engine. */
   readonly acquire: AcquireEngine;
+  /** The engine of a service that runs; does not count as its activity. */
+  readonly running: (serviceId: string) => ClickHouseAddress | undefined;
   /** Why a service accepts no rows for lack of disk. */
   readonly diskProblem: DiskProblem;
   readonly policy: OutgoingPolicy;
@@ -31,6 +35,7 @@ export type PipesOptions = {
 
 export type Pipes = {
   readonly checks: PipeChecks;
+  readonly errorRows: ErrorRows;
   readonly loop: Loop;
   readonly remover: LeftoverRemover;
   readonly watchLoop: Loop;
@@ -100,6 +105,7 @@ export function openPipes(options: PipesOptions): Pipes {
   const vitalsLoop = new Loop({ name: "vitals", everyMs: sampleEveryMs, logger, body: sample });
   return {
     checks,
+    errorRows: new ErrorRows({ acquire, running: options.running }),
     loop,
     remover,
     watchLoop,

@@ -2,12 +2,14 @@
  * The destination of a pipe: its table, prepared for exactly-once inserts, and its error table. Every operation here
  * may be repeated after a crash.
  */
+import { createHash } from "node:crypto";
 import type { ClickHouseClient, Summary } from "../../clickhouse/client.ts";
-import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
+import { identifier, literal, parameterText, tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
 import { errorTableOf } from "../../sources/destination.ts";
 import type { Insert, RejectedRecord, Destination as Target, TargetTable } from "../../sources/source.ts";
 import type { PipeDestination } from "../../store/pipes.ts";
+import { columnNamesSql, createErrorTableSql, errorTableSql, upgradeErrorTableSql } from "../error-table.ts";
 import { type DestinationTableFacts, findTable, sinksOf } from "../tables.ts";
 import { rowsOf } from "./counts.ts";
 import type { ServiceLink } from "./service-link.ts";
@@ -15,7 +17,6 @@ import type { EngineSettings } from "./settings.ts";
 
 /** Number of blocks whose tokens the engine remembers: more than any batch in progress can have. */
 export const dedupWindow = 100_000;
-const errorTableDays = 7;
 
 export class DestinationWriter {
   readonly #link: ServiceLink;
@@ -102,15 +103,12 @@ export class DestinationWriter {
   /** Writes to the error table; repeats with the same token write once. */
   async reject(records: readonly RejectedRecord[], token: string): Promise<void> {
     await this.createErrorTable();
-    const lines = records.map((record) => {
-      const { origin, position = "", message, raw = "" } = record;
-      return JSON.stringify({ pipe_id: this.#pipeId, origin, position, message, raw, rows: rowsOf(record) });
-    });
+    const lines = records.map((record, index) => JSON.stringify(this.#errorRow(record, `${token}:${index}`)));
     const settings = { async_insert: 0, insert_deduplicate: 1, insert_deduplication_token: token };
-    const columns = "(pipe_id, origin, position, message, raw, rows)";
     const body = Buffer.from(`${lines.join("\n")}\n`);
+    const table = errorTableSql(this.#target);
     await this.#link.use((client) =>
-      client.command(`INSERT INTO ${this.#errorTable()} ${columns} FORMAT JSONEachRow`, { settings, body }),
+      client.command(`INSERT INTO ${table} (${writtenColumns}) FORMAT JSONEachRow`, { settings, body }),
     );
   }
 
@@ -125,25 +123,46 @@ export class DestinationWriter {
     }
   }
 
-  async #createErrorTable(): Promise<void> {
-    await this.#command(
-      `CREATE TABLE IF NOT EXISTS ${this.#errorTable()} (time DateTime64(3) DEFAULT now64(3), pipe_id String, ` +
-        "origin String, position String, message String, raw String, rows UInt64 DEFAULT 1) " +
-        "ENGINE = MergeTree ORDER BY time " +
-        `TTL toDateTime(time) + INTERVAL ${errorTableDays} DAY ` +
-        `SETTINGS non_replicated_deduplication_window = ${dedupWindow}`,
-    );
-    // Of a table that an earlier version has made.
-    await this.#command(`ALTER TABLE ${this.#errorTable()} ADD COLUMN IF NOT EXISTS rows UInt64 DEFAULT 1`);
+  #errorRow(record: RejectedRecord, key: string) {
+    const { origin, position, message, raw, format, size, facts } = record;
+    return {
+      row_id: createHash("sha256").update(key).digest("hex").slice(0, 32),
+      pipe_id: this.#pipeId,
+      origin,
+      position: position ?? "",
+      message,
+      raw: raw ?? "",
+      rows: rowsOf(record),
+      raw_format: raw === undefined ? "" : (format ?? "text"),
+      raw_size: size ?? Buffer.byteLength(raw ?? ""),
+      facts: facts === undefined ? "" : JSON.stringify(facts),
+    };
   }
 
-  #errorTable(): string {
-    return tableName(this.#target.database, errorTableOf(this.#target));
+  async #createErrorTable(): Promise<void> {
+    await this.#command(createErrorTableSql(this.#target, dedupWindow));
+    await this.upgradeErrorTable();
+  }
+
+  /** Adds what an error table of an earlier version lacks. */
+  async upgradeErrorTable(): Promise<void> {
+    const params = { database: this.#target.database, table: errorTableOf(this.#target) };
+    await this.#link.use(async (client) => {
+      const columns = await client.rows<{ name: string }>(columnNamesSql, { params: bound(params) });
+      const sql = upgradeErrorTableSql(this.#target, new Set(columns.map(({ name }) => name)));
+      if (sql !== undefined) await client.command(sql);
+    });
   }
 
   async #command(sql: string): Promise<void> {
     await this.#link.use((client) => client.command(sql));
   }
+}
+
+const writtenColumns = "row_id, pipe_id, origin, position, message, raw, rows, raw_format, raw_size, facts";
+
+function bound(params: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, parameterText(value)]));
 }
 
 function needsWindow(table: DestinationTableFacts): boolean {

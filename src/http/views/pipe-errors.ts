@@ -1,0 +1,41 @@
+/** Refused rows as the API shows them. */
+import type { z } from "zod";
+import type { pipeErrorGroup, pipeErrorRow } from "../../api/pipe-errors.ts";
+import type { ErrorGroup, ErrorRow } from "../../pipes/control/error-rows.ts";
+
+export function errorGroupOf(group: ErrorGroup): z.input<typeof pipeErrorGroup> {
+  const [id, message, origin, position, raw] = group.example;
+  return {
+    id: group.id,
+    shape: group.shape,
+    rows: Number(group.rows),
+    records: Number(group.records),
+    replayableRows: Number(group.replayable),
+    origins: Number(group.origins),
+    firstAt: timeOf(group.first),
+    lastAt: timeOf(group.last),
+    example: { id, message, origin, position, raw },
+  };
+}
+
+export function errorRowOf(row: ErrorRow): z.input<typeof pipeErrorRow> {
+  return {
+    id: row.row_id,
+    groupId: row.group_id,
+    time: timeOf(row.ms),
+    origin: row.origin,
+    position: row.position,
+    message: row.message,
+    rows: Number(row.row_count),
+    raw: row.raw_format === "hex" ? row.raw.slice("hex:".length) : row.raw,
+    rawFormat: row.raw_format === "hex" ? "hex" : "text",
+    rawSizeBytes: Number(row.raw_size),
+    replayable: row.replayable === 1,
+    ...(row.tried === null ? {} : { triedAt: timeOf(row.tried) }),
+    ...(row.replayed === null ? {} : { replayedAt: timeOf(row.replayed), replayedBy: row.replayed_by }),
+  };
+}
+
+function timeOf(ms: string): string {
+  return new Date(Number(ms)).toISOString();
+}
