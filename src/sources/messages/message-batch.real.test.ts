@@ -198,6 +198,14 @@ describe("JSON messages", () => {
     expect(engine.questions).toBeLessThan(30);
     expect(await rows("SELECT count() AS c FROM many")).toEqual([{ c: "20000" }]);
   });
+
+  test("a batch in which every message is bad is found bad as a whole", async () => {
+    const encoder = json(await table("hopeless", plain));
+    const messages = Array.from({ length: 10 }, (_, at) => message(at, `{"id":"bad ${at}","name":"b"}`));
+    const { rejected } = await engine.load(encoder, messages, "hopeless");
+    expect(rejected.length).toBe(10);
+    expect(await rows("SELECT count() AS c FROM hopeless")).toEqual([{ c: "0" }]);
+  });
 });
 
 describe("Avro messages", () => {
