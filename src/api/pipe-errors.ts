@@ -63,6 +63,37 @@ export const pipeErrorRow = z
   })
   .meta({ id: "PipeErrorRow" });
 
+export const pipeErrorRequest = z
+  .object({
+    id: uuid,
+    kind: z.enum(["replay", "discard"]),
+    state: z.enum(["pending", "done", "failed"]),
+    reason: z.string().optional().describe("Why the request failed"),
+    requestedBy: z.string().describe("Name of the API key"),
+    createdAt: timestamp,
+    finishedAt: timestamp.optional(),
+    selectedRows: z.int().optional().describe("Number of rows that the request selects, once it has begun"),
+    replayedRows: z.int().optional().describe("Rows that are in the destination table now"),
+    refusedRows: z.int().optional().describe("Rows that the replay refused again, with their new reason"),
+  })
+  .meta({ id: "PipeErrorRequest" });
+
+const selection = {
+  group: groupId.nullish().describe("Rows of this group"),
+  from: filters.from.nullish(),
+  to: filters.to.nullish(),
+  origin: filters.origin.nullish(),
+};
+const nothing = { error: "must select rows by group, from, to, origin or row ids" };
+const replayBody = z
+  .strictObject({ ...selection, rowIds: z.array(rowId).min(1).max(1_000).nullish() })
+  .refine((body) => Object.values(body).some((value) => value !== null && value !== undefined), nothing);
+const rowIdList = z
+  .string()
+  .regex(/^[0-9a-f]{32}(,[0-9a-f]{32}){0,99}$/, {
+    error: "must be up to 100 ids of refused rows, separated by commas",
+  });
+
 const page = { limit: z.coerce.number().int().min(1).max(1_000).default(100), cursor: z.string().max(200).optional() };
 
 const params = z.object({ organizationId: uuid, serviceId: uuid, pipeId: uuid });
@@ -92,5 +123,38 @@ export const pipeErrorOperations = {
       rows: z.array(pipeErrorRow),
       nextCursor: z.string().optional().describe("Send it as `cursor` for the next page; absent on the last one"),
     }),
+  }),
+  replayPipeErrors: operation({
+    ...tag,
+    method: "POST",
+    path: `${root}/replay`,
+    summary: "Loads refused rows again, exactly once, through the pipe's present definition; also of a stopped pipe",
+    access: "developer",
+    params,
+    query: z.object({ wake: wake.default("auto") }),
+    body: replayBody,
+    result: pipeErrorRequest,
+  }),
+  discardPipeErrors: operation({
+    ...tag,
+    method: "DELETE",
+    path: root,
+    summary: "Deletes refused rows that are not in the destination table",
+    access: "developer",
+    params,
+    query: z
+      .object({ ...filters, group: groupId.optional(), rowIds: rowIdList.optional(), wake: wake.default("auto") })
+      .refine(({ wake: _, ...rest }) => Object.keys(rest).length > 0, nothing),
+    result: pipeErrorRequest,
+  }),
+  listPipeErrorRequests: operation({
+    ...tag,
+    method: "GET",
+    storedOnly: true,
+    path: `${root}/requests`,
+    summary: "Lists replays and discards of the pipe, newest first; the newest 100 finished ones are kept",
+    access: "read",
+    params,
+    result: z.array(pipeErrorRequest),
   }),
 };

@@ -118,7 +118,11 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
     }),
     ...pipeListHandlers({ overviews: options.stores.pipeOverviews, vitals: (id) => options.pipes.vitals.of(id) }),
     ...historyHandlers(options.stores),
-    ...pipeErrorHandlers({ ...options.stores, errorRows: options.pipes.errorRows }),
+    ...pipeErrorHandlers({
+      ...options.stores,
+      errorRows: options.pipes.errorRows,
+      poke: () => options.pipes.loop.poke(),
+    }),
     ...leftoverHandlers({ leftovers: options.stores.leftovers, note: (event) => options.trail.note(event) }),
     ...auditHandlers({ events: auditEvents }),
     ...activityHandlers({ activities: options.stores.activities }),

@@ -6,11 +6,14 @@ import type { Json, JsonObject } from "../lib/json.ts";
 import type { DialTarget } from "../outgoing/dialer.ts";
 import type { OutgoingRules } from "../outgoing/policy.ts";
 import type { Destination, Durable } from "../sources/source.ts";
+import type { ErrorOutcome, ErrorRequest } from "../store/error-requests.ts";
 import type { PipeDestination } from "../store/pipes.ts";
 import type { Confirmation, Intent } from "./durable.ts";
 
 /** A pipe as a worker runs it, including secrets: it is sent over IPC only, never on a command line. */
 export type Job = {
+  /** `again`: the worker replays and discards refused rows, and does not read the source. */
+  readonly task: "load" | "again";
   readonly pipeId: string;
   readonly epoch: number;
   readonly sourceKind: string;
@@ -47,6 +50,11 @@ export type Calls<D extends Durable = Durable> = {
   intents(): Promise<Intent<D>[]>;
   checkpoints(): Promise<Record<string, D["checkpoint"]>>;
   marks(keys: readonly string[]): Promise<Record<string, Json>>;
+  /** Of a worker that replays and discards: see `ErrorRequests`. */
+  errorRequests(): Promise<readonly ErrorRequest[]>;
+  errorRequest(id: string): Promise<ErrorRequest>;
+  sizeErrorRequest(id: string, rows: number): Promise<number>;
+  finishErrorRequest(id: string, outcome: ErrorOutcome): Promise<void>;
   /** Waits until the service answers, waking it if it is idle. It stays awake until the lease is released. */
   acquire(): Promise<{ readonly lease: number; readonly address: ClickHouseAddress }>;
   release(lease: number): Promise<void>;

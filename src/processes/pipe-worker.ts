@@ -2,6 +2,7 @@
 
 import { OutgoingPolicy } from "../outgoing/policy.ts";
 import type { FromWorker, ToWorker, WorkerStatus } from "../pipes/protocol.ts";
+import { runAgainJob } from "../pipes/worker/again-job.ts";
 import { runJob } from "../pipes/worker/job.ts";
 import { WorkerLink } from "../pipes/worker/worker-link.ts";
 import { connectorOf } from "../sources/connectors.ts";
@@ -36,7 +37,8 @@ process.on("message", (message: ToWorker, handle: unknown) => {
     policy = new OutgoingPolicy(job.outgoing);
     const { permitEngine, listenForEngine } = link.calls;
     const network = { policy, organizationId: job.organizationId, permitEngine, listenForEngine };
-    runJob(job, network, () => connectorOf(job.sourceKind), link.calls, { tell, gauges }, stopping.signal)
+    const run = job.task === "again" ? runAgainJob : runJob;
+    run(job, network, () => connectorOf(job.sourceKind), link.calls, { tell, gauges }, stopping.signal)
       .then((status) => finish(status))
       .catch((error: unknown) => {
         process.stderr.write(`the pipe worker cannot go on: ${error instanceof Error ? error.stack : error}\n`);

@@ -247,11 +247,57 @@ export interface Source<D extends Durable = Durable> extends AsyncDisposable {
   acknowledge(batch: Batch<D>): Promise<void>;
 }
 
+/** A refused row as the error table keeps it. */
+export type KeptRow = {
+  readonly id: string;
+  /** The bytes of the row. */
+  readonly bytes: Buffer;
+  /** `RejectedRecord.facts`. */
+  readonly facts: JsonObject;
+};
+
+/** Reason by id of the row. */
+export type RefusedAgain = ReadonlyMap<string, string>;
+
+/** What becomes of a batch of kept rows that the engine refused again. */
+export type AgainDecision =
+  /** The same batch without these rows; it continues under the refused one's token. */
+  | { readonly kind: "without"; readonly refused: RefusedAgain }
+  /** Two batches with tokens of their own; the first ends with this row. */
+  | { readonly kind: "halves"; readonly lastOfFirst: string }
+  /** The rows are not the cause. */
+  | { readonly kind: "stop" };
+
+export type MadeAgain = {
+  /** None when no row is left. */
+  readonly inserts: readonly Insert[];
+  /** Rows without an insert. */
+  readonly refused: RefusedAgain;
+  decide(failure: InsertFailure): Promise<AgainDecision>;
+};
+
+/** Makes refused rows again, under the pipe's present definition. */
+export interface RowsAgain {
+  /**
+   * The inserts of the rows, without those that are `refused`. The same rows in the same order give the same inserts.
+   * Throws a retryable AppError.
+   */
+  make(rows: readonly KeptRow[], refused: RefusedAgain, signal: AbortSignal): Promise<MadeAgain>;
+}
+
+export type RowsAgainContext = {
+  readonly network: NetworkContext;
+  readonly target: Destination;
+  readonly query: Query;
+};
+
 /** The operations of a connector, with its own types; `defineConnector` turns it into a `Connector`. */
 export type TypedConnector<Config> = {
   /** Connects and authenticates; with `validateSamples` also reads samples. Throws AppError SOURCE_* on failure. */
   check(config: Config, options: CheckOptions, signal: AbortSignal): Promise<void>;
   open(config: Config, context: SourceContext, signal: AbortSignal): Promise<Source>;
+  /** For a kind whose refused rows can be replayed. Does not connect to the source. */
+  rowsAgain?(config: Config, context: RowsAgainContext): Promise<RowsAgain>;
   /** Fields and types inferred from samples. Throws SOURCE_* like `check`. */
   discover?(config: Config, options: DiscoverOptions, signal: AbortSignal): Promise<readonly FoundField[]>;
   /**

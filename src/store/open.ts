@@ -5,6 +5,7 @@ import { AuditEventStore } from "./audit-events.ts";
 import { BackupStore } from "./backups.ts";
 import { ChartSourceStore } from "./chart-sources.ts";
 import { CredentialStore } from "./credentials.ts";
+import { ErrorRequestStore } from "./error-requests.ts";
 import { countingWrites, type Database, openDatabase } from "./database.ts";
 import { HistoryStore } from "./history.ts";
 import { type PipeSeries, pipeSeries, type ServiceSeries, serviceSeries } from "./history-series.ts";
@@ -35,6 +36,7 @@ export type Stores = {
   readonly ledgerRevision: () => number;
   readonly pipeSnapshots: PipeSnapshots;
   readonly ledger: Ledger;
+  readonly errorRequests: ErrorRequestStore;
   readonly leftovers: LeftoverStore;
   readonly activities: ActivityStore;
   readonly auditEvents: AuditEventStore;
@@ -68,6 +70,7 @@ export function openStores(dataDir: string, secretKey: string | undefined): Stor
     ledgerRevision: () => ledger.revision(),
     pipeSnapshots: new PipeSnapshots(definitions, sealer),
     ledger: new Ledger(ledger),
+    errorRequests: new ErrorRequestStore(db),
     leftovers: new LeftoverStore(db, sealer),
     pipeHistory,
     serviceHistory,

@@ -230,7 +230,11 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
     }),
     ...pipeListHandlers({ overviews: stores.pipeOverviews, vitals: (id) => vitals.of(id) }),
     ...historyHandlers({ ...stores, now: options.now }),
-    ...pipeErrorHandlers({ ...stores, errorRows: new ErrorRows({ acquire: noEngine, running: () => undefined }) }),
+    ...pipeErrorHandlers({
+      ...stores,
+      errorRows: new ErrorRows({ acquire: noEngine, running: () => undefined }),
+      poke,
+    }),
     ...leftoverHandlers({ leftovers, note: (event) => trail.note(event) }),
     ...auditHandlers({ events: stores.auditEvents }),
     ...activityHandlers({ activities: stores.activities }),

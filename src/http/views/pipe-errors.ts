@@ -1,7 +1,8 @@
 /** Refused rows as the API shows them. */
 import type { z } from "zod";
-import type { pipeErrorGroup, pipeErrorRow } from "../../api/pipe-errors.ts";
+import type { pipeErrorGroup, pipeErrorRequest, pipeErrorRow } from "../../api/pipe-errors.ts";
 import type { ErrorGroup, ErrorRow } from "../../pipes/control/error-rows.ts";
+import type { ErrorRequest } from "../../store/error-requests.ts";
 
 export function errorGroupOf(group: ErrorGroup): z.input<typeof pipeErrorGroup> {
   const [id, message, origin, position, raw] = group.example;
@@ -33,6 +34,21 @@ export function errorRowOf(row: ErrorRow): z.input<typeof pipeErrorRow> {
     replayable: row.replayable === 1,
     ...(row.tried === null ? {} : { triedAt: timeOf(row.tried) }),
     ...(row.replayed === null ? {} : { replayedAt: timeOf(row.replayed), replayedBy: row.replayed_by }),
+  };
+}
+
+export function errorRequestOf(request: ErrorRequest): z.input<typeof pipeErrorRequest> {
+  return {
+    id: request.id,
+    kind: request.kind,
+    state: request.state,
+    requestedBy: request.requestedBy,
+    createdAt: request.createdAt,
+    ...(request.reason === null ? {} : { reason: request.reason }),
+    ...(request.finishedAt === null ? {} : { finishedAt: request.finishedAt }),
+    ...(request.selectedRows === null ? {} : { selectedRows: request.selectedRows }),
+    ...(request.replayedRows === null ? {} : { replayedRows: request.replayedRows }),
+    ...(request.refusedRows === null ? {} : { refusedRows: request.refusedRows }),
   };
 }
 

@@ -131,10 +131,19 @@ export class ErrorRows {
   async #engineOf({ serviceId }: Pipe, wake: Wake, signal: AbortSignal) {
     if (wake === "auto") return await this.#options.acquire(serviceId, signal);
     const address = this.#options.running(serviceId);
-    if (address !== undefined) return { address, release: () => {} };
-    const message = "The refused rows are in the service, which is not running. Send wake=auto to wake it.";
-    throw new AppError("SERVICE_NOT_RUNNING", message);
+    if (address === undefined) throw asleep();
+    return { address, release: () => {} };
   }
+
+  /** Throws SERVICE_NOT_RUNNING for a service that sleeps and must not be woken. */
+  requireEngine({ serviceId }: Pipe, wake: Wake): void {
+    if (wake === "never" && this.#options.running(serviceId) === undefined) throw asleep();
+  }
+}
+
+function asleep(): AppError {
+  const message = "The refused rows are in the service, which is not running. Send wake=auto to wake it.";
+  return new AppError("SERVICE_NOT_RUNNING", message);
 }
 
 function conditionOf(pipe: Pipe, filter: ErrorFilter) {

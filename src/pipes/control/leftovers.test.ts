@@ -12,6 +12,7 @@ import { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { Connector } from "../../sources/source.ts";
 import { type Database, openDatabase } from "../../store/database.ts";
+import { ErrorRequestStore } from "../../store/error-requests.ts";
 import { Ledger } from "../../store/ledger.ts";
 import { LeftoverStore } from "../../store/leftovers.ts";
 import { OrganizationStore } from "../../store/organizations.ts";
@@ -110,7 +111,14 @@ async function setUp() {
       },
     } as Partial<Connector> as Connector;
     const supervisor = new PipesSupervisor({
-      ...{ ...shared, ...own, services: new ServiceStore(wrapped), ledger: new Ledger(wrapped), dataDir },
+      ...{
+        ...shared,
+        ...own,
+        services: new ServiceStore(wrapped),
+        ledger: new Ledger(wrapped),
+        dataDir,
+        errorRequests: new ErrorRequestStore(wrapped),
+      },
       ...{ permits: new Permits(), diskProblem: async () => undefined },
       acquire: () => Promise.reject(new Error("no engine here")),
       limits: { sourceOutageMs: 1, sourceIdleTimeoutMs: 1, destinationOutageMs: 1, retryBaseMs: 1 },

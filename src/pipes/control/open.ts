@@ -11,11 +11,12 @@ import { connectorOf } from "../../sources/connectors.ts";
 import type { Stores } from "../../store/open.ts";
 import { PipeChecks } from "./check.ts";
 import { ErrorRows } from "./error-rows.ts";
+import { ErrorWork } from "./error-work.ts";
 import { LeftoverRemover } from "./leftovers.ts";
 import { PipeRecorder } from "./recorder.ts";
 import { type DiskProblem, Replica } from "./replica.ts";
 import { SlotWatch } from "./slot-watch.ts";
-import { PipesSupervisor } from "./supervisor.ts";
+import { PipesSupervisor, type SupervisorOptions } from "./supervisor.ts";
 import { Vitals } from "./vitals.ts";
 
 export type PipesOptions = {
@@ -56,11 +57,12 @@ const sampleEveryMs = 2_000;
 
 export function openPipes(options: PipesOptions): Pipes {
   const { config, dataDir, logger, acquire, policy, permits } = options;
-  const { pipes, services, ledger, leftovers } = options.stores;
-  const supervisor = new PipesSupervisor({
+  const { pipes, services, ledger, errorRequests, leftovers } = options.stores;
+  const supervision: SupervisorOptions = {
     pipes,
     services,
     ledger,
+    errorRequests,
     leftovers,
     acquire,
     diskProblem: options.diskProblem,
@@ -76,11 +78,14 @@ export function openPipes(options: PipesOptions): Pipes {
     permits,
     startWorker: (parts) => new Replica(parts),
     poke: () => loop.poke(),
-  });
+  };
+  const supervisor = new PipesSupervisor(supervision);
+  const errorWork = new ErrorWork(supervision);
   const remover = new LeftoverRemover({ leftovers, connectorOf, policy, logger, poke: () => loop.poke() });
   const body = async () => {
     // In this order: workers that outlived the control plane are ended before anything is removed behind them.
     await supervisor.pass();
+    await errorWork.pass();
     await remover.pass();
   };
   const loop = new Loop({ name: "pipes", everyMs: 1_000, logger, body });
@@ -114,7 +119,7 @@ export function openPipes(options: PipesOptions): Pipes {
     gauges,
     sourceWarning: (pipeId) => (supervisor.hasWorkers(pipeId) ? undefined : watch.seen(pipeId).warning),
     close: async () => {
-      await Promise.all([supervisor.close(), remover.close(), watch.close()]);
+      await Promise.all([supervisor.close(), errorWork.close(), remover.close(), watch.close()]);
     },
   };
 }

@@ -11,7 +11,9 @@ import { recordProcess } from "../../lib/process.ts";
 import { relayOutput } from "../../lib/relay-output.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import { kindOf } from "../../sources/registry.ts";
-import type { Ledger } from "../../store/ledger.ts";
+import type { ErrorRequestStore } from "../../store/error-requests.ts";
+import type { Ledger, StoredIntent } from "../../store/ledger.ts";
+import { againLane, againShapes } from "../again.ts";
 import { StoredForms } from "../durable.ts";
 import type { Calls, FromWorker, Job, ToWorker, WorkerStatus } from "../protocol.ts";
 import { listenForEngine } from "./engine-listener.ts";
@@ -25,6 +27,7 @@ export type ReplicaParts = {
   readonly job: Job;
   readonly serviceId: string;
   readonly ledger: Ledger;
+  readonly errorRequests: ErrorRequestStore;
   readonly acquire: AcquireEngine;
   readonly permits: Permits;
   readonly diskProblem: DiskProblem;
@@ -51,7 +54,8 @@ export class Replica {
 
   constructor(parts: ReplicaParts) {
     this.#parts = parts;
-    this.#forms = new StoredForms(kindOf(parts.job.sourceKind).durable);
+    const { task, sourceKind } = parts.job;
+    this.#forms = new StoredForms(task === "again" ? againShapes : kindOf(sourceKind).durable);
     this.#child = startWorkerProcess({ ...parts.process, config: parts.job.config });
     relayOutput(this.#child.stderr, parts.logger, {});
     if (this.#child.pid !== undefined) recordProcess(parts.pidFile, this.#child.pid);
@@ -136,8 +140,11 @@ export class Replica {
     }
   }
 
+  /** Workers that load and workers that replay refused rows have intents of their own. */
+  readonly #isMine = ({ lane }: StoredIntent) => (lane === againLane) === (this.#parts.job.task === "again");
+
   get #calls(): Calls {
-    const { ledger, job } = this.#parts;
+    const { ledger, errorRequests, job } = this.#parts;
     const { pipeId } = job;
     const forms = this.#forms;
     return {
@@ -155,7 +162,12 @@ export class Replica {
         ),
       confirm: (done) => ledger.confirm(pipeId, forms.writeConfirmation(done)),
       note: (marks, counts) => ledger.note(pipeId, forms.writeMarks(marks), counts),
-      intents: async () => (await ledger.intents(pipeId)).map((intent) => forms.readIntent(intent)),
+      intents: async () =>
+        (await ledger.intents(pipeId)).filter(this.#isMine).map((intent) => forms.readIntent(intent)),
+      errorRequests: () => errorRequests.pending(pipeId),
+      errorRequest: (id) => errorRequests.find(id),
+      sizeErrorRequest: (id, rows) => errorRequests.sized(id, rows),
+      finishErrorRequest: (id, outcome) => errorRequests.finish(id, outcome),
       checkpoints: async () => forms.readCheckpoints(await ledger.checkpoints(pipeId)),
       marks: async (keys) => forms.readMarks(await ledger.marks(pipeId, keys)),
       acquire: async () => {

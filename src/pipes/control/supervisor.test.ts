@@ -11,6 +11,7 @@ import { maxDeaths, stableRunMs } from "../../lib/task-table.ts";
 import { Permits } from "../../outgoing/permits.ts";
 import { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { openDatabase } from "../../store/database.ts";
+import { ErrorRequestStore } from "../../store/error-requests.ts";
 import { Ledger } from "../../store/ledger.ts";
 import { LeftoverStore } from "../../store/leftovers.ts";
 import { OrganizationStore } from "../../store/organizations.ts";
@@ -89,7 +90,16 @@ async function setUp() {
   const gate = { mayEnd: async () => {}, failStarts: 0 };
   const policy = new OutgoingPolicy({ reach: ["any"], setting: "--x", ownPorts: [] });
   const supervisor = new PipesSupervisor({
-    ...{ pipes, services, leftovers, ledger: new Ledger(db), logger: createLogger("silent"), dataDir, policy },
+    ...{
+      pipes,
+      services,
+      leftovers,
+      ledger: new Ledger(db),
+      errorRequests: new ErrorRequestStore(db),
+      logger: createLogger("silent"),
+      dataDir,
+      policy,
+    },
     ...{ permits: new Permits(), poke: () => {}, now: () => clock.now, diskProblem: async () => undefined },
     acquire: () => Promise.reject(new Error("no engine here")),
     limits: { sourceOutageMs: 1, sourceIdleTimeoutMs: 1, destinationOutageMs: 1, retryBaseMs: 1 },

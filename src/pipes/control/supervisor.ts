@@ -17,6 +17,7 @@ import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { errorTableNameOf } from "../../sources/destination.ts";
 import { kindOf } from "../../sources/registry.ts";
+import type { ErrorRequestStore } from "../../store/error-requests.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
@@ -39,6 +40,7 @@ export type SupervisorOptions = {
   readonly pipes: PipeStore;
   readonly services: ServiceStore;
   readonly ledger: Ledger;
+  readonly errorRequests: ErrorRequestStore;
   readonly leftovers: LeftoverStore;
   readonly acquire: AcquireEngine;
   readonly diskProblem: DiskProblem;
@@ -182,7 +184,7 @@ export class PipesSupervisor {
     try {
       for (let index = 0; index < count; index += 1) {
         const replica = { index, count, run: name };
-        const job = jobOf(pipe, secrets, { replica, limits, organizationId, outgoing: policy.rules });
+        const job = jobOf(pipe, secrets, { task: "load", replica, limits, organizationId, outgoing: policy.rules });
         run.workers.push(this.#options.startWorker(this.#partsOf(pipe, job)));
       }
     } catch (error) {
@@ -198,6 +200,7 @@ export class PipesSupervisor {
       job,
       serviceId: pipe.serviceId,
       ledger: this.#options.ledger,
+      errorRequests: this.#options.errorRequests,
       acquire: this.#options.acquire,
       diskProblem: this.#options.diskProblem,
       permits: this.#options.permits,

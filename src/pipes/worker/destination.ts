@@ -139,7 +139,7 @@ export class DestinationWriter {
     };
   }
 
-  async #createErrorTable(): Promise<void> {
+  async ensureErrorTable(): Promise<void> {
     await this.#command(createErrorTableSql(this.#target, dedupWindow));
     await this.upgradeErrorTable();
   }

@@ -116,7 +116,7 @@ async function openSource(
  * Repeats work that needs the source or the service, until it succeeds or has failed for too long; undefined when
  * aborted.
  */
-async function untilDone<T>(job: Job, health: Health, signal: AbortSignal, work: () => Promise<T>) {
+export async function untilDone<T>(job: Job, health: Health, signal: AbortSignal, work: () => Promise<T>) {
   const classify = (error: unknown): undefined => {
     if (error instanceof TypeError || error instanceof RangeError) throw error;
     if (error instanceof AppError && !error.retryable) throw error;

@@ -3,11 +3,20 @@ import { AppError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
 import { defineConnector } from "../define-connector.ts";
 import { requireTable } from "../destination.ts";
+import { type KeptMessage, keptColumns } from "../messages/facts.ts";
 import { messageFormatOf } from "../messages/formats/rows.ts";
 import { batchLimits } from "../messages/limits.ts";
+import { MessagesAgain } from "../messages/messages-again.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
 import { checkSamples, describeSamples } from "../messages/samples.ts";
-import type { CheckOptions, CleanUpOptions, DiscoverOptions, NetworkContext, SourceContext } from "../source.ts";
+import type {
+  CheckOptions,
+  CleanUpOptions,
+  DiscoverOptions,
+  NetworkContext,
+  RowsAgainContext,
+  SourceContext,
+} from "../source.ts";
 import { KinesisStream } from "./client/client.ts";
 import type { KinesisDurable } from "./durable.ts";
 import type { ManagedStreamConfig } from "./kind.ts";
@@ -58,6 +67,11 @@ export const managedStreamConnector = defineConnector<ManagedStreamConfig>({
       encoder: unpackedOnly(rows.encoder(plan)),
       limits: batchLimits(context.memoryGb, Number(context.settings.streaming_max_insert_wait_ms)),
     });
+  },
+
+  async rowsAgain(config: ManagedStreamConfig, context: RowsAgainContext) {
+    const rows = await messageFormatOf<KeptMessage>(config, registryDialer(context.network));
+    return new MessagesAgain(rows, keptColumns(kinesisVirtualColumns(config.streamName)), context);
   },
 
   async cleanUp(config: ManagedStreamConfig, { network, object }: CleanUpOptions, signal: AbortSignal): Promise<void> {

@@ -3,7 +3,9 @@ import { AppError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
 import { defineConnector } from "../define-connector.ts";
 import { requireTable } from "../destination.ts";
+import { type KeptMessage, keptColumns } from "../messages/facts.ts";
 import { messageFormatOf } from "../messages/formats/rows.ts";
+import { MessagesAgain } from "../messages/messages-again.ts";
 import { planRows } from "../messages/plan.ts";
 import { checkSamples, describeSamples, type Samples } from "../messages/samples.ts";
 import type {
@@ -12,6 +14,7 @@ import type {
   DiscoverOptions,
   FoundField,
   NetworkContext,
+  RowsAgainContext,
   SourceContext,
 } from "../source.ts";
 import { brokerAccessOf, topicsOf } from "./access.ts";
@@ -52,6 +55,11 @@ export const messageBrokerConnector = defineConnector<MessageBrokerConfig>({
       new Membership({ access, group, topics: topicsOf(config), pipeId, replica, onRebalance });
     const rows = await messageFormatOf<KafkaMessage>(config, registryDialer(network));
     return new KafkaSource({ config, context, client, rows, join });
+  },
+
+  async rowsAgain(config: MessageBrokerConfig, context: RowsAgainContext) {
+    const rows = await messageFormatOf<KeptMessage>(config, registryDialer(context.network));
+    return new MessagesAgain(rows, keptColumns(kafkaVirtualColumns), context);
   },
 
   async cleanUp(config: MessageBrokerConfig, { network, object }: CleanUpOptions): Promise<void> {

@@ -1,0 +1,32 @@
+/**
+ * What the ledger keeps of the batches that replay or discard refused rows. They have a lane of their own, which the
+ * workers that read the source do not see.
+ */
+import * as z from "zod/mini";
+import type { DurableOf, Stored } from "../sources/durable.ts";
+
+export const againLane = "again";
+
+/** Rows of the error table that one batch replays. */
+const rows = z.object({
+  request: z.string(),
+  by: z.string(),
+  /** Milliseconds since 1970: what the rows are marked with. */
+  at: z.int(),
+  rows: z.array(z.string()),
+  /** Ids of rows that were refused again, by the reason. */
+  refused: z.record(z.string(), z.array(z.string())),
+  /** How often the batch was refused and replaced under the same token. */
+  attempt: z.int(),
+});
+
+/** The rows of a request that are deleted. */
+const discard = z.object({ request: z.string(), discard: z.int() });
+
+/** The last batch of a request: everything before it is durable. */
+const end = z.object({ request: z.string(), end: z.literal(true) });
+
+export const againShapes = { replay: z.union([rows, discard, end]), checkpoint: z.never(), marks: {} };
+
+export type AgainDurable = DurableOf<typeof againShapes>;
+export type AgainRows = Stored<typeof rows>;
