@@ -52,9 +52,13 @@ export class AgainSource implements Source<AgainDurable> {
   async *read(_checkpoints: ReadonlyMap<string, never>, signal: AbortSignal): AsyncIterable<Batch> {
     const { requests, rows } = this.#parts;
     for (const request of await requests.list()) {
-      const selected = await requests.sized(request.id, await rows.count(request));
-      if (request.kind === "discard") yield this.#discard(request, selected);
-      else yield* this.#replays(request, signal);
+      // After an abort the batches before may not be durable, and what they select would be counted again.
+      if (signal.aborted) return;
+      const left = await rows.count(request);
+      await requests.sized(request.id, left);
+      // Not the number of the first attempt: a discard that is confirmed leaves none, and is not counted twice.
+      if (request.kind === "replay") yield* this.#replays(request, signal);
+      else if (left > 0) yield this.#discard(request, left);
       if (signal.aborted) return;
       yield endOf(request.id);
     }
