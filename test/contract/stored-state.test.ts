@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
+import { againShapes } from "../../src/pipes/again.ts";
 import { definitionShapes, problemOf } from "../../src/pipes/control/stored-definition.ts";
 import { commonMarks, frozenShape, StoredForms } from "../../src/pipes/durable.ts";
 import { kindOf, sourceKinds } from "../../src/sources/registry.ts";
@@ -20,6 +21,7 @@ const whatToDo =
 
 /** First characters of the SHA-256 of each shape's JSON schema. */
 const hashes = {
+  "again replay": "3a332330a068",
   intent: "0a4ed25968c6",
   "managedStream checkpoint": "612c3c87bf67",
   "managedStream mark shard:": "f3b6b1370b14",
@@ -34,7 +36,7 @@ const hashes = {
   "objectStorage checkpoint": "a05696b2b604",
   "objectStorage mark cursor:": "612c3c87bf67",
   "objectStorage mark o:": "041a00333e06",
-  "objectStorage replay": "3374cf2ae18c",
+  "objectStorage replay": "c1558498fb8e",
   "objectStorage source": "d40b4c72af32",
   "pipe destination": "fd8880fec588",
   "pipe fieldMappings": "ce58419877b7",
@@ -72,8 +74,9 @@ function shapes(): (readonly [string, z.core.$ZodType])[] {
   ]);
   const ofPipes = Object.entries(definitionShapes).map(([name, shape]) => [`pipe ${name}`, shape] as const);
   const common = Object.entries(commonMarks).map(([key, shape]) => [`mark ${key}`, shape] as const);
+  const again = ["again replay", againShapes.replay] as const;
   const backup = ["pipe in a backup", pipeSnapshotSchema] as const;
-  return [...ofKinds, ...ofPipes, ...common, ["intent", frozenShape], backup];
+  return [...ofKinds, ...ofPipes, ...common, ["intent", frozenShape], again, backup];
 }
 
 test("no stored shape changes unnoticed", () => {

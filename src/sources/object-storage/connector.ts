@@ -7,6 +7,7 @@ import type {
   DiscoverOptions,
   FoundField,
   NetworkContext,
+  RowsAgainContext,
   SourceContext,
   TargetTable,
 } from "../source.ts";
@@ -14,6 +15,7 @@ import type { ObjectDurable } from "./durable.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { conflictingFields } from "./reading/fields.ts";
 import { inferFormat, isBzip2, isUnpacked, type ObjectFormat } from "./reading/formats.ts";
+import { LinesAgain } from "./reading/lines-again.ts";
 import { ObjectStatements } from "./reading/reading.ts";
 import { ObjectRelay } from "./reading/relay.ts";
 import { checkSample, discoverObject } from "./reading/samples.ts";
@@ -74,6 +76,10 @@ export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
       relay.close();
       store.close();
     }
+  },
+
+  async rowsAgain(config: ObjectStorageConfig, context: RowsAgainContext) {
+    return new LinesAgain(config, context);
   },
 
   async open(config: ObjectStorageConfig, context: SourceContext<ObjectDurable>) {

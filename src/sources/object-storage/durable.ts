@@ -11,6 +11,21 @@ const rejectedRecord = z.object({
   message: z.string(),
   raw: z.optional(z.string()),
   rows: z.optional(z.int()),
+  format: z.optional(z.enum(["text", "hex"])),
+  size: z.optional(z.int()),
+  /** What makes the line of a text file a row again. */
+  facts: z.optional(
+    z.object({
+      format: z.enum(objectFormats),
+      /** First line of the file, for formats with names. */
+      header: z.optional(z.string()),
+      path: z.string(),
+      size: z.number(),
+      etag: z.string(),
+      /** Seconds since 1970. */
+      time: z.number(),
+    }),
+  ),
 });
 
 /** A batch: object versions that one statement loads. */
@@ -44,5 +59,8 @@ export const objectShapes = {
 };
 
 export type ObjectDurable = DurableOf<typeof objectShapes>;
+/** A row or an object that was refused. */
+export type RejectedObjectRow = Stored<typeof rejectedRecord>;
+export type LineFacts = NonNullable<RejectedObjectRow["facts"]>;
 export type Pack = Stored<typeof pack>;
 export type FileMark = Stored<typeof fileMark>;

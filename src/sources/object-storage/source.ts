@@ -9,8 +9,8 @@ import { AppError } from "../../lib/errors.ts";
 import { prefetch } from "../../lib/prefetch.ts";
 import { requireTable } from "../destination.ts";
 import { shortMessage } from "../messages/engine-message.ts";
-import type { InsertFailure, RejectedRecord, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
-import type { ObjectDurable, Pack } from "./durable.ts";
+import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
+import type { ObjectDurable, Pack, RejectedObjectRow } from "./durable.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { Deliveries } from "./queue/deliveries.ts";
 import type { NotificationQueue, Notified } from "./queue/queue.ts";
@@ -305,7 +305,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     file: ObjectFile,
     message: string,
     signal: AbortSignal,
-    rows: readonly RejectedRecord[] = [],
+    rows: readonly RejectedObjectRow[] = [],
   ): Promise<Batch> {
     const rejected = rows.length > 0 ? rows : [{ origin: this.#store.pathOf(file.key), message, rows: 0 }];
     const pack = { files: [file], format: "JSONEachRow" as const, oneBlock: true, lenient: false, threads: 1 };

@@ -14,6 +14,9 @@ const smallFileReaders = 8;
 /** Appears in the engine's error when an object is not the version that the batch names. */
 export const changedMarker = "MILLRACE_OBJECT_CHANGED";
 
+/** Characters of a bad line that are kept. */
+const lineLength = 16_384;
+
 /** A block size that no batch reaches: everything the statement reads becomes one block. */
 const unlimitedBlock = 2 ** 50;
 
@@ -152,14 +155,24 @@ export class ObjectStatements {
     };
   }
 
-  /** One line of a text file, truncated to fit an error table. */
+  /** One line of a text file with its size and the object's time, truncated to fit an error table. */
   async line(file: ObjectFile, format: ObjectFormat, index: number, signal: AbortSignal): Promise<Statement> {
     const { call, params } = await this.#call([file], "LineAsString", "line String", signal);
     return {
-      sql: `SELECT substringUTF8(line, 1, 1000) AS line FROM ${call} LIMIT 1 OFFSET ${Math.trunc(index)}`,
+      sql:
+        `SELECT substringUTF8(line, 1, ${lineLength}) AS line, lengthUTF8(line) <= ${lineLength} AS whole, ` +
+        "length(line) AS size, isValidUTF8(line) AS text, toUnixTimestamp(assumeNotNull(_time)) AS time " +
+        `FROM ${call} LIMIT 1 OFFSET ${Math.trunc(index)}`,
       params,
       settings: { ...this.#settings([file], format), max_threads: 1 },
     };
+  }
+
+  /** Counts the lines of a text file. */
+  async countLines(file: ObjectFile, format: ObjectFormat, signal: AbortSignal): Promise<Statement> {
+    const { call, params } = await this.#call([file], "LineAsString", "line String", signal);
+    const settings = { ...this.#settings([file], format), optimize_count_from_files: 0 };
+    return { sql: `SELECT count() AS rows FROM ${call}`, params, settings };
   }
 
   /** The first rows as the pipe would load them. */

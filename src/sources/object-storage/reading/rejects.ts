@@ -1,7 +1,8 @@
 /** Finds the rows of a file that the engine cannot read, one after the other, without loading anything. */
 import { clickHouseCodes } from "../../../clickhouse/error-codes.ts";
 import { rowOf, shortMessage } from "../../messages/engine-message.ts";
-import type { InsertFailure, Query, RejectedRecord } from "../../source.ts";
+import type { InsertFailure, Query } from "../../source.ts";
+import type { RejectedObjectRow } from "../durable.ts";
 import type { ObjectFile } from "../stores/store.ts";
 import { hasHeader, isRowFormat, type ObjectFormat } from "./formats.ts";
 import type { ObjectStatements } from "./reading.ts";
@@ -13,7 +14,7 @@ const anyNumber = Number.MAX_SAFE_INTEGER;
 export type Findings = {
   /** False: no row of the file can be read. */
   readonly readable: boolean;
-  readonly rejected: readonly RejectedRecord[];
+  readonly rejected: readonly RejectedObjectRow[];
 };
 
 export async function findBadRows(
@@ -28,13 +29,18 @@ export async function findBadRows(
   const isUnfit = failure.code === clickHouseCodes.CANNOT_CONVERT_TYPE;
   if (!isRowFormat(format)) return isUnfit ? await findUnfitRows(file, format, reading, query, signal) : whole;
   if (rowOf(failure.message) === undefined && !isUnfit) return whole;
-  const rejected: RejectedRecord[] = [];
+  const rejected: RejectedObjectRow[] = [];
+  let rowPerLine: Promise<boolean> | undefined;
+  const isRowPerLine = () => {
+    rowPerLine ??= hasRowPerLine(file, format, reading, query, signal);
+    return rowPerLine;
+  };
   for (let allowed = 0; allowed < maxRecordedRows; allowed += 1) {
     const problem = await tryCount(file, format, allowed, reading, query, signal);
     if (typeof problem === "number") return { readable: problem > 0, rejected };
     const row = rowOf(problem);
     if (row === undefined) return whole;
-    rejected.push(await describeRow(file, format, row, problem, reading, query, signal));
+    rejected.push(await describeRow(file, format, row, problem, isRowPerLine, reading, query, signal));
   }
   const problem = await tryCount(file, format, anyNumber, reading, query, signal);
   if (typeof problem === "string") return whole;
@@ -94,21 +100,56 @@ async function countAll(
   return Number(counted?.rows ?? 0);
 }
 
+/** Also finds what a replay needs, unless lines and rows of the file are not the same. */
 async function describeRow(
   file: ObjectFile,
   format: ObjectFormat,
   row: number,
   message: string,
+  isRowPerLine: () => Promise<boolean>,
   reading: ObjectStatements,
   query: Query,
   signal: AbortSignal,
-): Promise<RejectedRecord> {
-  const { sql, ...options } = await reading.line(file, format, row - 1 + (hasHeader(format) ? 1 : 0), signal);
-  const [found] = await query(sql, options).catch(() => []);
-  return {
-    origin: reading.nameOf(file),
-    position: `row ${row}`,
-    message: shortMessage(message),
-    ...(found === undefined ? {} : { raw: String(found.line) }),
+): Promise<RejectedObjectRow> {
+  const lineAt = async (index: number) => {
+    const { sql, ...options } = await reading.line(file, format, index, signal);
+    const [found] = await query(sql, options).catch(() => []);
+    return found;
   };
+  const header = hasHeader(format) ? 1 : 0;
+  const found = await lineAt(row - 1 + header);
+  const record = { origin: reading.nameOf(file), position: `row ${row}`, message: shortMessage(message) };
+  if (found === undefined) return record;
+  const raw = String(found.line);
+  const kept = { ...record, raw, size: Number(found.size) };
+  if (found.whole !== 1 || found.text !== 1 || !isRowOnLine(format, raw)) return kept;
+  if (!(await isRowPerLine())) return kept;
+  const names = header === 0 ? undefined : await lineAt(0);
+  if (header === 1 && (names === undefined || names.whole !== 1)) return kept;
+  const facts = { format, path: reading.nameOf(file), size: file.size, etag: file.etag, time: Number(found.time) };
+  return { ...kept, format: "text", facts: names === undefined ? facts : { ...facts, header: String(names.line) } };
+}
+
+/** False for a line that is only a part of its row. */
+function isRowOnLine(format: ObjectFormat, line: string): boolean {
+  if (!format.startsWith("JSON")) return true;
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+async function hasRowPerLine(
+  file: ObjectFile,
+  format: ObjectFormat,
+  reading: ObjectStatements,
+  query: Query,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { sql, ...options } = await reading.countLines(file, format, signal);
+  const [lines] = await query(sql, options).catch(() => []);
+  const rows = await countAll(file, format, reading, query, signal).catch(() => undefined);
+  return rows !== undefined && Number(lines?.rows) === rows + (hasHeader(format) ? 1 : 0);
 }
