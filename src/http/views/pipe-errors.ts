@@ -9,7 +9,7 @@ export function errorGroupOf(group: ErrorGroup): z.input<typeof pipeErrorGroup> 
   return {
     id: group.id,
     shape: group.shape,
-    rows: Number(group.rows),
+    rows: Number(group.total),
     records: Number(group.records),
     replayableRows: Number(group.replayable),
     origins: Number(group.origins),
@@ -27,7 +27,7 @@ export function errorRowOf(row: ErrorRow): z.input<typeof pipeErrorRow> {
     origin: row.origin,
     position: row.position,
     message: row.message,
-    rows: Number(row.row_count),
+    rows: Number(row.rows),
     raw: row.raw_format === "hex" ? row.raw.slice("hex:".length) : row.raw,
     rawFormat: row.raw_format === "hex" ? "hex" : "text",
     rawSizeBytes: Number(row.raw_size),

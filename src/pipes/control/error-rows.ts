@@ -33,7 +33,7 @@ export type ErrorRowsOptions = {
 export type ErrorGroup = {
   id: string;
   shape: string;
-  rows: string;
+  total: string;
   records: string;
   replayable: string;
   origins: string;
@@ -49,7 +49,7 @@ export type ErrorRow = {
   origin: string;
   position: string;
   message: string;
-  row_count: string;
+  rows: string;
   raw: string;
   raw_format: string;
   raw_size: string;
@@ -71,11 +71,11 @@ export class ErrorRows {
     const { where, params } = conditionOf(pipe, filter);
     const example = "[row_id, message, origin, position, substringUTF8(raw, 1, 1000)]";
     const sql = (table: string) => `
-      SELECT ${groupSql} AS id, any(${shapeSql}) AS shape, sum(row_count) AS rows, count() AS records,
-        sumIf(row_count, facts != '') AS replayable, uniqExact(origin) AS origins,
+      SELECT ${groupSql} AS id, any(${shapeSql}) AS shape, sum(rows) AS total, count() AS records,
+        sumIf(rows, facts != '') AS replayable, uniqExact(origin) AS origins,
         min(toUnixTimestamp64Milli(time)) AS first, max(toUnixTimestamp64Milli(time)) AS last,
         argMax(${example}, time) AS example
-      FROM ${table} WHERE ${where} GROUP BY id ORDER BY rows DESC, id LIMIT ${maxGroups}`;
+      FROM ${table} WHERE ${where} GROUP BY id ORDER BY total DESC, id LIMIT ${maxGroups}`;
     return await this.#rows(pipe, wake, signal, sql, params);
   }
 
@@ -91,7 +91,7 @@ export class ErrorRows {
     const beyond =
       after === undefined ? "" : "AND (toUnixTimestamp64Milli(time), row_id) < ({ms:Int64}, {after:String})";
     const sql = (table: string) => `
-      SELECT row_id, ${groupSql} AS group_id, toUnixTimestamp64Milli(time) AS ms, origin, position, message, row_count,
+      SELECT row_id, ${groupSql} AS group_id, toUnixTimestamp64Milli(time) AS ms, origin, position, message, rows,
         raw, raw_format, raw_size, facts != '' AS replayable, toUnixTimestamp64Milli(tried_at) AS tried,
         toUnixTimestamp64Milli(replayed_at) AS replayed, replayed_by
       FROM ${table} WHERE ${where} ${beyond} ORDER BY time DESC, row_id DESC LIMIT ${filter.limit + 1}`;

@@ -35,9 +35,9 @@ export class RefusedRows {
 
   /** Number of rows that the request selects and that are not in the destination table. */
   async count(request: ErrorRequest): Promise<number> {
-    const sql = `SELECT sum(rows) AS rows FROM ${this.#table} WHERE ${this.#selected(request)}`;
+    const sql = `SELECT sum(rows) AS total FROM ${this.#table} WHERE ${this.#selected(request)}`;
     const [found] = await this.#query(sql);
-    return Number(found?.rows ?? 0);
+    return Number(found?.total ?? 0);
   }
 
   /** The ids of the next rows that the request replays and has not tried yet, in order; empty at the end. */
