@@ -10,6 +10,7 @@ import { leftoverOperations } from "./leftovers.ts";
 import type { Input, Operation, Result } from "./operation.ts";
 import { organizationOperations } from "./organizations.ts";
 import { pipeListOperations } from "./pipe-lists.ts";
+import { pipeBatchOperations } from "./pipe-batches.ts";
 import { pipeErrorOperations } from "./pipe-errors.ts";
 import { pipeOperations } from "./pipes.ts";
 import { serviceOperations } from "./services.ts";
@@ -22,6 +23,7 @@ export const managementOperations = {
   ...pipeListOperations,
   ...historyOperations,
   ...pipeErrorOperations,
+  ...pipeBatchOperations,
   ...leftoverOperations,
   ...backupOperations,
   ...auditOperations,

@@ -88,11 +88,9 @@ const nothing = { error: "must select rows by group, from, to, origin or row ids
 const replayBody = z
   .strictObject({ ...selection, rowIds: z.array(rowId).min(1).max(1_000).nullish() })
   .refine((body) => Object.values(body).some((value) => value !== null && value !== undefined), nothing);
-const rowIdList = z
-  .string()
-  .regex(/^[0-9a-f]{32}(,[0-9a-f]{32}){0,99}$/, {
-    error: "must be up to 100 ids of refused rows, separated by commas",
-  });
+const rowIdList = z.string().regex(/^[0-9a-f]{32}(,[0-9a-f]{32}){0,99}$/, {
+  error: "must be up to 100 ids of refused rows, separated by commas",
+});
 
 const page = { limit: z.coerce.number().int().min(1).max(1_000).default(100), cursor: z.string().max(200).optional() };
 

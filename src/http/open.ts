@@ -31,6 +31,7 @@ import { historyHandlers } from "./handlers/history.ts";
 import { type AfterAttempt, leftoverHandlers } from "./handlers/leftovers.ts";
 import { organizationHandlers } from "./handlers/organizations.ts";
 import { pipeListHandlers } from "./handlers/pipe-lists.ts";
+import { pipeBatchHandlers } from "./handlers/pipe-batches.ts";
 import { pipeErrorHandlers } from "./handlers/pipe-errors.ts";
 import { pipeHandlers } from "./handlers/pipes.ts";
 import { type ServiceDeps, serviceHandlers } from "./handlers/services.ts";
@@ -118,6 +119,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
     }),
     ...pipeListHandlers({ overviews: options.stores.pipeOverviews, vitals: (id) => options.pipes.vitals.of(id) }),
     ...historyHandlers(options.stores),
+    ...pipeBatchHandlers(options.stores),
     ...pipeErrorHandlers({
       ...options.stores,
       errorRows: options.pipes.errorRows,

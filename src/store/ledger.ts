@@ -3,6 +3,7 @@
  * checkpoint, marks and counters and removes the intent in one transaction, so that a crash leaves all or none of it.
  */
 import type { Json, JsonObject } from "../lib/json.ts";
+import { recordBatch } from "./batches.ts";
 import type { Database, Queries } from "./database.ts";
 
 export type StoredIntent = {
@@ -78,6 +79,7 @@ export class Ledger {
 
   async confirm(pipeId: string, done: StoredConfirmation): Promise<void> {
     await this.#db.transaction(async (tx) => {
+      await recordBatch(tx, pipeId, done);
       await tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, done.batchId);
       if (done.checkpoint !== undefined) {
         await tx.run(

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { ActivityStore } from "./activities.ts";
 import { AuditEventStore } from "./audit-events.ts";
 import { BackupStore } from "./backups.ts";
+import { BatchStore } from "./batches.ts";
 import { ChartSourceStore } from "./chart-sources.ts";
 import { CredentialStore } from "./credentials.ts";
 import { ErrorRequestStore } from "./error-requests.ts";
@@ -37,6 +38,7 @@ export type Stores = {
   readonly pipeSnapshots: PipeSnapshots;
   readonly ledger: Ledger;
   readonly errorRequests: ErrorRequestStore;
+  readonly batches: BatchStore;
   readonly leftovers: LeftoverStore;
   readonly activities: ActivityStore;
   readonly auditEvents: AuditEventStore;
@@ -71,6 +73,7 @@ export function openStores(dataDir: string, secretKey: string | undefined): Stor
     pipeSnapshots: new PipeSnapshots(definitions, sealer),
     ledger: new Ledger(ledger),
     errorRequests: new ErrorRequestStore(db),
+    batches: new BatchStore(db),
     leftovers: new LeftoverStore(db, sealer),
     pipeHistory,
     serviceHistory,

@@ -19,6 +19,7 @@ import { historyHandlers } from "../../src/http/handlers/history.ts";
 import { leftoverHandlers } from "../../src/http/handlers/leftovers.ts";
 import { organizationHandlers } from "../../src/http/handlers/organizations.ts";
 import { pipeListHandlers } from "../../src/http/handlers/pipe-lists.ts";
+import { pipeBatchHandlers } from "../../src/http/handlers/pipe-batches.ts";
 import { pipeErrorHandlers } from "../../src/http/handlers/pipe-errors.ts";
 import { pipeHandlers } from "../../src/http/handlers/pipes.ts";
 import { serviceHandlers } from "../../src/http/handlers/services.ts";
@@ -230,6 +231,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
     }),
     ...pipeListHandlers({ overviews: stores.pipeOverviews, vitals: (id) => vitals.of(id) }),
     ...historyHandlers({ ...stores, now: options.now }),
+    ...pipeBatchHandlers(stores),
     ...pipeErrorHandlers({
       ...stores,
       errorRows: new ErrorRows({ acquire: noEngine, running: () => undefined }),
