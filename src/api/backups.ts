@@ -106,6 +106,46 @@ const restoreBody = z
   })
   .meta({ id: "RestoreRequest" });
 
+const newServiceBody = z.strictObject({
+  restorePipes: z
+    .enum(["none", "stopped", "running"])
+    .optional()
+    .describe("As in the request that creates the service"),
+  force: z.boolean().optional().describe("Restores also from a backup that is damaged or not verified"),
+});
+
+export const restorePlan = z
+  .object({
+    problems: z.array(z.string()).describe("Why the restore would be refused or fail, as far as that can be known"),
+    targetChecked: z
+      .boolean()
+      .describe("False when the receiving service does not run, so that it is unknown whether the target exists"),
+    tables: z.array(
+      z.object({
+        database: z.string(),
+        table: z.string(),
+        rows: z.int().nullable(),
+        targetDatabase: z.string(),
+        targetTable: z.string(),
+      }),
+    ),
+    fetchedBytes: z.int().describe("Bytes read from the location of the backup"),
+    restoredBytes: z.int().describe("Bytes of everything that the backup restores"),
+    pipes: z.array(
+      z.object({
+        name: z.string(),
+        pipeId: uuid.optional().describe("The pipe of the receiving service; absent for one that would be recreated"),
+        effect: z.enum(["unaffected", "recreatedRunning", "recreatedStopped", "omitted"]),
+        note: z.string().optional().describe("The remark that the restore makes about the pipe"),
+      }),
+    ),
+    users: z.object({
+      effect: z.enum(["unaffected", "newDefaultUser"]),
+      note: z.string(),
+    }),
+  })
+  .meta({ id: "RestorePlan" });
+
 const retentionEntry = z
   .object({
     backupId: uuid,
@@ -169,6 +209,17 @@ export const backupOperations = {
     params: backup,
     body: restoreBody,
     result: restoreRecord,
+  }),
+  planRestore: operation({
+    ...tag,
+    method: "POST",
+    path: `${root}/{backupId}/restorePlan`,
+    summary:
+      "Says what a restore would do to tables, pipes and users; changes nothing. Without a database: into a new service",
+    access: "developer",
+    params: backup,
+    body: z.union([restoreBody, newServiceBody]),
+    result: restorePlan,
   }),
   listRestores: operation({
     ...tag,

@@ -17,6 +17,7 @@ import type { FileWorker } from "./files/file-worker.ts";
 import type { FileTransfer } from "./files/files.ts";
 import { backupFolder, type Manifest, manifestName, readManifest } from "./files/manifest.ts";
 import { makeBackup } from "./make.ts";
+import { planRestore, type RestorePlan } from "./plan.ts";
 import { assertRestorable } from "./restorable.ts";
 import { removePart, restorePart, restoreService } from "./restore.ts";
 import { chooseBase, type PlannedFacts } from "./schedule.ts";
@@ -157,6 +158,17 @@ export class BackupJobs {
       if (!signal.aborted) await restores.finish(restore.id, reasonOf(error, signal), []);
       throw error instanceof AppError ? error : new Error(`restore: ${reasonOf(error, signal)}`, { cause: error });
     }
+  }
+
+  /** What a restore would do. Reads the backup's location; changes nothing and wakes no service. Throws like it. */
+  async planRestore(
+    restore: Parameters<typeof planRestore>[1],
+    backup: Backup,
+    address: ClickHouseAddress | undefined,
+    signal: AbortSignal,
+  ): Promise<RestorePlan> {
+    const deps = { transfer: this.#transferOf(backup), pipes: this.#deps.pipes, address };
+    return await planRestore(deps, restore, backup, signal);
   }
 
   /**

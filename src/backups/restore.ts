@@ -8,8 +8,13 @@ import { type ClickHouseAddress, ClickHouseClient } from "../clickhouse/client.t
 import { identifier, literal, tableName } from "../clickhouse/sql.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Backup } from "../store/backups.ts";
-import { type PipeSnapshot, type PipeSnapshots, pipeSnapshotSchema } from "../store/pipe-snapshots.ts";
-import type { Restore } from "../store/restores.ts";
+import {
+  type PipeSnapshot,
+  type PipeSnapshots,
+  pipeSnapshotSchema,
+  type RestoredPipe,
+} from "../store/pipe-snapshots.ts";
+import type { PipesChoice, Restore } from "../store/restores.ts";
 import { createFunctions, restoreFrom } from "./engine-backup.ts";
 import { type Chain, readChain, stageChain } from "./files/chain.ts";
 import { DamagedFile, type FileTransfer } from "./files/files.ts";
@@ -58,7 +63,7 @@ export async function restorePart(
 ): Promise<string[]> {
   return await withStaged(deps, restore, backup, signal, async ({ client, path, chain, done, report }) => {
     const { manifest } = chain.at(-1) as Chain[number];
-    assertContained(manifest, restore);
+    tablesOfPart(manifest, restore);
     await createFunctions(client, manifest.functions, signal);
     const onProgress = (bytes: number) => report(done + bytes);
     if (restore.scope === "database") await restoreDatabase(client, path, restore, onProgress, signal);
@@ -121,12 +126,16 @@ async function withStaged(
   }
 }
 
-function assertContained(manifest: Manifest, restore: Restore): void {
-  const { sourceDatabase: database, sourceTable: table } = restore;
-  const found = manifest.tables.some(
+/** The parts of a restore that say what it restores and where. */
+export type RestoredPart = Pick<Restore, "sourceDatabase" | "sourceTable" | "targetDatabase" | "targetTable">;
+
+/** The tables that the restore of a database or table restores. Throws NOT_FOUND when the backup holds none. */
+export function tablesOfPart(manifest: Manifest, part: RestoredPart): Manifest["tables"] {
+  const { sourceDatabase: database, sourceTable: table } = part;
+  const found = manifest.tables.filter(
     (candidate) => candidate.database === database && (table === null || candidate.table === table),
   );
-  if (found) return;
+  if (found.length > 0) return found;
   const name = table === null ? `database ${database}` : `table ${database}.${table}`;
   throw new AppError("NOT_FOUND", `The backup holds no ${name}.`);
 }
@@ -141,9 +150,7 @@ async function restoreDatabase(
 ): Promise<void> {
   const target = restore.targetDatabase as string;
   await dropOurs(client, target, restore);
-  if ((await client.text(`EXISTS DATABASE ${identifier(target)}`)).trim() === "1") {
-    throw new AppError("CONFLICT", `The database ${target} exists already in the service.`);
-  }
+  await requireUnused(client, restore);
   await client.command(`CREATE DATABASE ${identifier(target)} COMMENT ${literal(comment(restore))}`, { signal });
   const what = { kind: "database", from: restore.sourceDatabase as string, to: target } as const;
   const operationId = `${restore.id}-${Date.now()}`;
@@ -166,9 +173,7 @@ async function restoreTable(
 ): Promise<void> {
   const database = restore.targetDatabase as string;
   const table = restore.targetTable as string;
-  if ((await client.text(`EXISTS TABLE ${tableName(database, table)}`)).trim() === "1") {
-    throw new AppError("CONFLICT", `The table ${database}.${table} exists already in the service.`);
-  }
+  await requireUnused(client, restore);
   await client.command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`, { signal });
   const half = [database, halfDone(restore)] as const;
   const drop = () => client.command(`DROP TABLE IF EXISTS ${tableName(...half)}`);
@@ -186,6 +191,18 @@ async function restoreTable(
   }
 }
 
+/** Throws CONFLICT when the name of the restored database or table is taken. */
+export async function requireUnused(client: ClickHouseClient, part: RestoredPart): Promise<void> {
+  const database = part.targetDatabase as string;
+  const { targetTable: table } = part;
+  const [kind, name, shown] =
+    table === null
+      ? (["DATABASE", identifier(database), `database ${database}`] as const)
+      : (["TABLE", tableName(database, table), `table ${database}.${table}`] as const);
+  const answer = await client.text(`EXISTS ${kind} ${name}`);
+  if (answer.trim() === "1") throw new AppError("CONFLICT", `The ${shown} exists already in the service.`);
+}
+
 async function dropOurs(client: ClickHouseClient, database: string, restore: Restore): Promise<void> {
   const [row] = await client.rows<{ comment: string }>(
     `SELECT comment FROM system.databases WHERE name = ${literal(database)}`,
@@ -201,7 +218,7 @@ function halfDone(restore: Restore): string {
   return `_restore_${restore.id.replaceAll("-", "")}`;
 }
 
-async function readPipes(path: string): Promise<PipeSnapshot[]> {
+export async function readPipes(path: string): Promise<PipeSnapshot[]> {
   const bytes = await buffer(createReadStream(join(path, pipesFile)));
   return pipeSnapshotSchema.array().parse(JSON.parse(bytes.toString("utf8")));
 }
@@ -216,8 +233,11 @@ async function restorePipes(deps: RestoreDeps, restore: Restore, snapshots: read
   }
   if (restore.pipes === "none") return [];
   const made = await deps.pipes.recreate(restore.serviceId, snapshots, restore.pipes === "running", refusalOf);
-  return made.map(({ name, against }) => {
-    if (against !== undefined) return `Pipe ${name} was recreated stopped. ${against}`;
-    return `Pipe ${name} was recreated and ${restore.pipes === "running" ? "runs on" : "can be started"} from its position in the backup.`;
-  });
+  return made.map((pipe) => noteOf(pipe, restore.pipes));
+}
+
+/** The remark about a recreated pipe. */
+export function noteOf({ name, against }: Pick<RestoredPipe, "name" | "against">, pipes: PipesChoice): string {
+  if (against !== undefined) return `Pipe ${name} was recreated stopped. ${against}`;
+  return `Pipe ${name} was recreated and ${pipes === "running" ? "runs on" : "can be started"} from its position in the backup.`;
 }

@@ -169,7 +169,7 @@ function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
   };
 }
 
-function backupDeps({ config, stores, backups: room }: HttpOptions): BackupDeps {
+function backupDeps({ config, stores, services: engines, backups: room }: HttpOptions): BackupDeps {
   const { services, backups, restores } = stores;
   return {
     services,
@@ -178,6 +178,11 @@ function backupDeps({ config, stores, backups: room }: HttpOptions): BackupDeps 
     role: { arn: config.backupIamRoleArn, sessionName: config.backupIamRoleSessionName },
     defaults: { periodHours: defaultPeriodHours, retentionHours: defaultRetentionHours },
     plannedFacts: () => room.jobs.plannedFacts(),
+    pipes: stores.pipes,
+    planRestore: (wanted, backup, serviceId, waiting) => {
+      const address = serviceId === undefined ? undefined : engines.access.engines().get(serviceId)?.address;
+      return room.jobs.planRestore(wanted, backup, address, waiting);
+    },
     retention: (serviceId) => room.reconciler.retention(serviceId),
     rescan: (scope, waiting) => rescan({ backupLocation: room.backupLocation, backups }, scope, waiting),
     poke: () => room.loop.poke(),

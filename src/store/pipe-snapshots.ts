@@ -54,13 +54,15 @@ export class PipeSnapshots {
     this.#sealer = sealer;
   }
 
-  /** Ids of the service's pipes, and whether each is desired to run. */
+  /** Ids of the service's pipes, and whether a worker is desired: to load, or to replay refused rows. */
   async listIn(serviceId: string): Promise<{ id: string; running: boolean }[]> {
-    const rows = await this.#db.all<{ id: string; desired_state: string }>(
-      "SELECT id, desired_state FROM pipes WHERE service_id = ? AND desired_state <> 'deleted'",
+    const rows = await this.#db.all<{ id: string; running: number }>(
+      `SELECT id, desired_state = 'running' OR EXISTS (
+         SELECT 1 FROM pipe_error_requests WHERE pipe_id = pipes.id AND state = 'pending') AS running
+       FROM pipes WHERE service_id = ? AND desired_state <> 'deleted'`,
       serviceId,
     );
-    return rows.map((row) => ({ id: row.id, running: row.desired_state === "running" }));
+    return rows.map((row) => ({ id: row.id, running: row.running === 1 }));
   }
 
   /** All pipes of a service with their positions, at one moment. */
@@ -105,10 +107,8 @@ export class PipeSnapshots {
       const made: RestoredPipe[] = [];
       for (const pipe of snapshots) {
         const id = randomUUID();
-        const { sealed, lost } = this.#reseal(pipe, id);
-        const against = lost
-          ? "Its secrets cannot be opened with this installation's key: set them again, then start it."
-          : refusal(pipe);
+        const sealed = this.#reseal(pipe, id);
+        const against = this.against(pipe, refusal);
         const starts = run && against === undefined;
         const columns = { ...pick(pipe), source_secrets: sealed };
         const names = Object.keys(columns);
@@ -144,13 +144,20 @@ export class PipeSnapshots {
     });
   }
 
-  #reseal(pipe: PipeSnapshot, id: string): { sealed: string | null; lost: boolean } {
-    if (pipe.source_secrets === null) return { sealed: null, lost: false };
-    const secrets = this.#sealer.tryOpen(pipe.source_secrets, pipe.id);
-    // Else encrypted by another installation, or with a key that has changed since.
-    return secrets === undefined
-      ? { sealed: null, lost: true }
-      : { sealed: this.#sealer.seal(secrets, id), lost: false };
+  /** Why a recreated pipe would be stopped; undefined when it may continue. */
+  against(pipe: PipeSnapshot, refusal: (pipe: PipeSnapshot) => string | undefined): string | undefined {
+    if (!this.#isLost(pipe)) return refusal(pipe);
+    return "Its secrets cannot be opened with this installation's key: set them again, then start it.";
+  }
+
+  /** Encrypted by another installation, or with a key that has changed since. */
+  #isLost({ source_secrets, id }: PipeSnapshot): boolean {
+    return source_secrets !== null && this.#sealer.tryOpen(source_secrets, id) === undefined;
+  }
+
+  #reseal(pipe: PipeSnapshot, id: string): string | null {
+    const secrets = pipe.source_secrets === null ? undefined : this.#sealer.tryOpen(pipe.source_secrets, pipe.id);
+    return secrets === undefined ? null : this.#sealer.seal(secrets, id);
   }
 }
 

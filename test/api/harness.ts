@@ -246,6 +246,10 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
       restores,
       role: { arn: "", sessionName: "" },
       defaults: { periodHours: 24, retentionHours: 24 },
+      pipes,
+      planRestore: async () => {
+        throw new AppError("SERVICE_UNAVAILABLE", "no backups here");
+      },
       plannedFacts: () => ({ location: { kind: "local", root: dir }, encrypted: false }),
       retention: async () => [],
       rescan: (scope, signal) => rescan({ backupLocation, backups }, scope, signal),

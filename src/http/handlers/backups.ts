@@ -1,12 +1,14 @@
 /** Backups: handlers read rows and write requests; the backups room carries them out. */
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { Rescan, RescanScope } from "../../backups/catalogue.ts";
+import type { planRestore, RestorePlan } from "../../backups/plan.ts";
 import { newBackupOf } from "../../backups/reconciler.ts";
 import { assertRestorable } from "../../backups/restorable.ts";
 import type { RetentionVerdict } from "../../backups/retention.ts";
 import type { PlannedFacts } from "../../backups/schedule.ts";
 import { AppError, found, notFound } from "../../lib/errors.ts";
 import type { Backup, BackupStore } from "../../store/backups.ts";
+import type { PipeStore } from "../../store/pipes.ts";
 import type { RestoreStore } from "../../store/restores.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
@@ -16,6 +18,7 @@ import {
   backupDetailsOf,
   backupRecordOf,
   configurationOf,
+  restorePlanOf,
   restoreRecordOf,
 } from "../views/backups.ts";
 
@@ -29,6 +32,14 @@ export type BackupDeps = {
   readonly plannedFacts: () => PlannedFacts;
   readonly retention: (serviceId: string) => Promise<RetentionVerdict[]>;
   readonly rescan: (scope: RescanScope, signal: AbortSignal) => Promise<Rescan>;
+  readonly pipes: PipeStore;
+  /** Looks at the target only in a service that runs; without one, the plan is for a new service. */
+  readonly planRestore: (
+    restore: Parameters<typeof planRestore>[1],
+    backup: Backup,
+    serviceId: string | undefined,
+    signal: AbortSignal,
+  ) => Promise<RestorePlan>;
   /** Triggers a pass of the backups loop. */
   readonly poke: () => void;
 };
@@ -84,28 +95,32 @@ function recordHandlers(
 
 function restoreHandlers(
   deps: BackupDeps,
-): Pick<Handlers<ManagementOperations, Context>, "restoreBackup" | "listRestores" | "getRestore"> {
+): Pick<Handlers<ManagementOperations, Context>, "restoreBackup" | "planRestore" | "listRestores" | "getRestore"> {
   const { restores } = deps;
   return {
     restoreBackup: async (input) => {
       const { body, params } = input;
       const backup = await findBackup(deps, input);
-      const forced = body.force === true;
-      assertRestorable(backup, forced);
-      const target = await liveService(deps, { ...params, serviceId: body.targetServiceId ?? params.serviceId });
-      const id = await restores.request({
-        backupId: backup.id,
-        serviceId: target.id,
-        scope: body.table === undefined ? "database" : "table",
-        sourceDatabase: body.database,
-        sourceTable: body.table ?? null,
-        targetDatabase: body.targetDatabase,
-        targetTable: body.table === undefined ? null : (body.targetTable ?? body.table),
-        forced,
-        pipes: "none",
-      });
+      assertRestorable(backup, body.force === true);
+      const target = await targetOf(deps, params, body);
+      const id = await restores.request({ ...partOf(body), backupId: backup.id, serviceId: target.id });
       deps.poke();
       return restoreRecordOf(found(await restores.findIn(target.id, id), "Restore", id));
+    },
+    planRestore: async (input, { signal }) => {
+      const { body, params } = input;
+      const backup = await findBackup(deps, input);
+      if (!("database" in body)) {
+        const wanted = {
+          scope: "service",
+          forced: body.force === true,
+          pipes: body.restorePipes ?? "stopped",
+        } as const;
+        return restorePlanOf(await deps.planRestore(wanted, backup, undefined, signal), undefined);
+      }
+      const target = await targetOf(deps, params, body);
+      const plan = await deps.planRestore(partOf(body), backup, target.id, signal);
+      return restorePlanOf(plan, await deps.pipes.listIn(target.id));
     },
     listRestores: async ({ params }) => {
       const service = await liveService(deps, params);
@@ -116,6 +131,33 @@ function restoreHandlers(
       return restoreRecordOf(found(await restores.findIn(service.id, params.restoreId), "Restore", params.restoreId));
     },
   };
+}
+
+type PartBody = {
+  readonly database: string;
+  readonly table?: string | undefined;
+  readonly targetServiceId?: string | undefined;
+  readonly targetDatabase: string;
+  readonly targetTable?: string | undefined;
+  readonly force?: boolean | undefined;
+};
+
+/** The restore of a database or table that a body asks for. */
+function partOf(body: PartBody) {
+  return {
+    scope: body.table === undefined ? "database" : "table",
+    sourceDatabase: body.database,
+    sourceTable: body.table ?? null,
+    targetDatabase: body.targetDatabase,
+    targetTable: body.table === undefined ? null : (body.targetTable ?? body.table),
+    forced: body.force === true,
+    pipes: "none",
+  } as const;
+}
+
+/** The service that receives a database or table. */
+async function targetOf(deps: BackupDeps, params: ServiceParams, body: PartBody): Promise<Service> {
+  return await liveService(deps, { ...params, serviceId: body.targetServiceId ?? params.serviceId });
 }
 
 function scheduleHandlers(

@@ -1,7 +1,15 @@
 /** Backups, restores and their configuration as the API shows them. */
 import type { z } from "zod";
-import type { backupConfiguration, backupDetails, backupRecord, restoreRecord } from "../../api/backups.ts";
+import type {
+  backupConfiguration,
+  backupDetails,
+  backupRecord,
+  restorePlan,
+  restoreRecord,
+} from "../../api/backups.ts";
+import type { RestorePlan } from "../../backups/plan.ts";
 import type { Backup, BackupConfiguration } from "../../store/backups.ts";
+import type { Pipe } from "../../store/pipes.ts";
 import type { Restore } from "../../store/restores.ts";
 
 export type BucketRole = { readonly arn: string; readonly sessionName: string };
@@ -79,5 +87,32 @@ export function restoreRecordOf(restore: Restore): z.input<typeof restoreRecord>
     progress: { doneBytes: restore.doneBytes, totalBytes: restore.totalBytes },
     notes: [...restore.notes],
     createdAt: restore.createdAt,
+  };
+}
+
+/** `unaffected`: the pipes of the receiving service; undefined when the service is to be created. */
+export function restorePlanOf(plan: RestorePlan, unaffected: readonly Pipe[] | undefined): z.input<typeof restorePlan> {
+  const { pipes, ...rest } = plan;
+  const users =
+    unaffected === undefined
+      ? ({
+          effect: "newDefaultUser",
+          note: "The new service has a default user with a new password. Users of the backed-up service are not in the backup.",
+        } as const)
+      : ({ effect: "unaffected", note: "Users and their passwords stay as they are." } as const);
+  return {
+    ...rest,
+    problems: [...rest.problems],
+    tables: [...rest.tables],
+    pipes: [
+      ...(unaffected ?? []).map(({ id, name }) => ({
+        name,
+        pipeId: id,
+        effect: "unaffected" as const,
+        note: "The pipe keeps its position: it does not load the restored table.",
+      })),
+      ...pipes.map(({ name, effect, note }) => ({ name, effect, ...(note === undefined ? {} : { note }) })),
+    ],
+    users,
   };
 }
