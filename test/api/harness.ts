@@ -37,6 +37,7 @@ import { AuditTrail } from "../../src/store/audit-events.ts";
 import type { BackupStore } from "../../src/store/backups.ts";
 import type { CredentialStore } from "../../src/store/credentials.ts";
 import type { Database } from "../../src/store/database.ts";
+import type { ErrorRequestStore } from "../../src/store/error-requests.ts";
 import type { Ledger } from "../../src/store/ledger.ts";
 import type { Leftover, LeftoverStore } from "../../src/store/leftovers.ts";
 import type { OrganizationLimits } from "../../src/store/limits.ts";
@@ -68,6 +69,8 @@ export type Api = AsyncDisposable & {
   readonly restores: RestoreStore;
   readonly pipes: PipeStore;
   readonly leftovers: LeftoverStore;
+  readonly ledger: Ledger;
+  readonly errorRequests: ErrorRequestStore;
   readonly credentials: CredentialStore;
   readonly organizations: OrganizationStore;
   readonly trail: AuditTrail;
