@@ -3,8 +3,8 @@
  * checkpoint, marks and counters and removes the intent in one transaction, so that a crash leaves all or none of it.
  */
 import type { Json, JsonObject } from "../lib/json.ts";
-import { recordBatch } from "./batches.ts";
 import type { Database, Queries } from "./database.ts";
+import { recordBatch } from "./pipe-batches.ts";
 
 export type StoredIntent = {
   readonly batchId: string;

@@ -6,7 +6,7 @@ import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { Dialer } from "../../src/outgoing/dialer.ts";
 import { againShapes } from "../../src/pipes/again.ts";
 import { AgainSource } from "../../src/pipes/worker/again-source.ts";
-import type { Place, RefusedRowsAccess } from "../../src/pipes/worker/refused-rows.ts";
+import type { RefusedRowsAccess, RowPosition } from "../../src/pipes/worker/refused-rows.ts";
 import { keptColumns } from "../../src/sources/messages/facts.ts";
 import { messageFormatOf } from "../../src/sources/messages/formats/rows.ts";
 import { MessagesAgain } from "../../src/sources/messages/messages-again.ts";
@@ -56,7 +56,7 @@ class MemoryErrors {
 
   readonly access: RefusedRowsAccess = {
     count: async (request) => this.#selected(request).length,
-    next: async (request, after: Place | undefined) => {
+    next: async (request, after: RowPosition | undefined) => {
       const left = this.#selected(request).filter(
         ([id, row]) => row.request !== request.id && (after === undefined || id > after.id),
       );

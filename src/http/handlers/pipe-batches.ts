@@ -2,7 +2,7 @@
 import type { Handlers } from "../../api/operations.ts";
 import type { pipeBatchOperations } from "../../api/pipe-batches.ts";
 import { found } from "../../lib/errors.ts";
-import type { BatchStore } from "../../store/batches.ts";
+import type { BatchStore } from "../../store/pipe-batches.ts";
 import type { PipeStore } from "../../store/pipes.ts";
 import type { ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";

@@ -14,7 +14,7 @@ import type {
 } from "../../sources/source.ts";
 import type { ErrorOutcome, ErrorRequest } from "../../store/error-requests.ts";
 import { type AgainDurable, type AgainRows, againLane } from "../again.ts";
-import type { Place, RefusedRowsAccess } from "./refused-rows.ts";
+import type { RefusedRowsAccess, RowPosition } from "./refused-rows.ts";
 
 type Batch = SourceBatch<AgainDurable>;
 
@@ -66,7 +66,7 @@ export class AgainSource implements Source<AgainDurable> {
 
   async *#replays(request: ErrorRequest, signal: AbortSignal): AsyncIterable<Batch> {
     if (this.#parts.again === undefined) return;
-    let after: Place | undefined;
+    let after: RowPosition | undefined;
     while (!signal.aborted) {
       const { ids, last } = await this.#parts.rows.next(request, after);
       if (ids.length === 0) return;

@@ -17,8 +17,8 @@ const generalReason = "The engine cannot read this row as the columns of the pip
 /** Waits until the parts are rewritten. */
 const statementSettings = { mutations_sync: 1, max_query_size: 2 ** 24 };
 
-/** Place of a row in the order of the table. */
-export type Place = { readonly ms: string; readonly id: string };
+/** Position of a row in the order of the table. */
+export type RowPosition = { readonly ms: string; readonly id: string };
 
 export type RefusedRowsAccess = Pick<RefusedRows, "count" | "next" | "read" | "mark" | "remove" | "outcome">;
 
@@ -41,7 +41,10 @@ export class RefusedRows {
   }
 
   /** The ids of the next rows that the request replays and has not tried yet, in order; empty at the end. */
-  async next(request: ErrorRequest, after: Place | undefined): Promise<{ ids: string[]; last: Place | undefined }> {
+  async next(
+    request: ErrorRequest,
+    after: RowPosition | undefined,
+  ): Promise<{ ids: string[]; last: RowPosition | undefined }> {
     const beyond =
       after === undefined ? "" : `AND (toUnixTimestamp64Milli(time), row_id) > (${after.ms}, ${literal(after.id)})`;
     const found = await this.#query(

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { keptBatches, recordBatch } from "./batches.ts";
 import { openStores, type Stores } from "./open.ts";
+import { keptBatches, recordBatch } from "./pipe-batches.ts";
 
 let dir: string;
 let stores: Stores;
