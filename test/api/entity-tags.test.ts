@@ -33,6 +33,7 @@ const live = {
   getPipe: "workers",
   // Until now, from files beside the store.
   ...{ getPipeMetrics: "clock", getServiceMetrics: "clock" },
+  ...{ listPipeErrors: "engine", listPipeErrorRows: "engine" },
   // Running backups have a duration, and retention depends on ages.
   ...{ listBackups: "clock", getBackup: "clock", listAllBackups: "clock", previewRetention: "clock" },
 };
