@@ -9,9 +9,9 @@ import { keyOperations } from "./keys.ts";
 import { leftoverOperations } from "./leftovers.ts";
 import type { Input, Operation, Result } from "./operation.ts";
 import { organizationOperations } from "./organizations.ts";
-import { pipeListOperations } from "./pipe-lists.ts";
 import { pipeBatchOperations } from "./pipe-batches.ts";
 import { pipeErrorOperations } from "./pipe-errors.ts";
+import { pipeListOperations } from "./pipe-lists.ts";
 import { pipeOperations } from "./pipes.ts";
 import { serviceOperations } from "./services.ts";
 

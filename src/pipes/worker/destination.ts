@@ -139,7 +139,7 @@ export class DestinationWriter {
     };
   }
 
-  async ensureErrorTable(): Promise<void> {
+  async #createErrorTable(): Promise<void> {
     await this.#command(createErrorTableSql(this.#target, dedupWindow));
     await this.upgradeErrorTable();
   }

@@ -54,7 +54,7 @@ export class LinesAgain implements RowsAgain {
 
   #insert(group: Group, at: number): Insert {
     const { database, table, columns } = requireTable(this.#context.target);
-    const { structure, expressions } = fieldPlan(columns, group.facts.format);
+    const { structure, expressions } = fieldPlan(columns, group.facts.format, "wide");
     const names = columns.map((column) => identifier(column.name)).join(", ");
     const from = withFacts(group.facts, `input(${literal(structure)})`);
     return {
@@ -62,7 +62,7 @@ export class LinesAgain implements RowsAgain {
         `INSERT INTO ${tableName(database, table)} (${names}) SELECT ${expressions.join(", ")} ` +
         `FROM ${from} FORMAT ${group.facts.format}`,
       body: () => contentOf(group),
-      settings: { ...objectFormatSettings(group.facts.format, this.#config.delimiter), ...oneBlock },
+      settings: { ...objectFormatSettings(group.facts.format, this.#config.delimiter, false), ...oneBlock },
       key: `group${at}`,
     };
   }
@@ -87,10 +87,10 @@ export class LinesAgain implements RowsAgain {
 
   async #problemOf(group: Group): Promise<string | undefined> {
     const { format } = group.facts;
-    const { structure, expressions } = fieldPlan(requireTable(this.#context.target).columns, format);
+    const { structure, expressions } = fieldPlan(requireTable(this.#context.target).columns, format, "wide");
     const from = withFacts(group.facts, `format(${format}, ${literal(structure)}, ${bytesLiteral(contentOf(group))})`);
     const sql = `SELECT count() AS rows FROM (SELECT tuple(${expressions.join(", ")}) AS row FROM ${from}) WHERE NOT ignore(row)`;
-    const settings = { ...objectFormatSettings(format, this.#config.delimiter), max_query_size: 2 ** 29 };
+    const settings = { ...objectFormatSettings(format, this.#config.delimiter, false), max_query_size: 2 ** 29 };
     try {
       await this.#context.query(sql, { settings });
       return undefined;
