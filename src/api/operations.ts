@@ -5,6 +5,7 @@ import { backupOperations } from "./backups.ts";
 import { chartSourceOperations } from "./chart-sources.ts";
 import { chartOperations } from "./charts.ts";
 import { historyOperations } from "./history.ts";
+import { identityOperations } from "./identity.ts";
 import { keyOperations } from "./keys.ts";
 import { leftoverOperations } from "./leftovers.ts";
 import type { Input, Operation, Result } from "./operation.ts";
@@ -18,6 +19,7 @@ import { serviceOperations } from "./services.ts";
 export const managementOperations = {
   ...organizationOperations,
   ...keyOperations,
+  ...identityOperations,
   ...serviceOperations,
   ...pipeOperations,
   ...pipeListOperations,

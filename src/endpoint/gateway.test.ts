@@ -120,6 +120,8 @@ describe("login", () => {
       "X-ClickHouse-Format": "CSV",
       "X-ClickHouse-User": "reader",
       "X-ClickHouse-Key": "",
+      // Browsers send the cookies of all ports of a host.
+      Cookie: "millrace_session_8150=secret",
     };
     await post("x", { headers }, "/?query_id=a%26b&p%61ssword_x=1&max_threads=1");
     await fetch(url("/?a=1&user=reader&passw%6frd=&b=2"), { method: "POST", body: "x" });
@@ -130,6 +132,7 @@ describe("login", () => {
     });
     expect(seen[0]?.headers).not.toHaveProperty("x-millrace-internal");
     expect(seen[0]?.headers).not.toHaveProperty("x-clickhouse-key");
+    expect(seen[0]?.headers).not.toHaveProperty("cookie");
     expect(seen[0]?.url).toContain("query_id=a%26b");
     expect(seen[1]?.url).toBe("/?a=1&b=2");
   });

@@ -3,12 +3,17 @@ import type { FastifyRequest } from "fastify";
 import type { Operation } from "../api/operation.ts";
 import { AppError, notFound } from "../lib/errors.ts";
 import type { Authenticator, Principal } from "./auth.ts";
+import type { BrowserRequests } from "./browser.ts";
 import { mayCall } from "./context.ts";
 import type { ApiName } from "./errors.ts";
 import type { RateDecision, RateLimiter } from "./rate-limit.ts";
 import { validate } from "./validate.ts";
 
-export type Admission = { readonly authenticator: Authenticator; readonly rateLimiter: RateLimiter };
+export type Admission = {
+  readonly authenticator: Authenticator;
+  readonly rateLimiter: RateLimiter;
+  readonly browser: BrowserRequests;
+};
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -21,15 +26,12 @@ declare module "fastify" {
 
 /** Authenticates, counts and authorizes a request; throws when one of the three fails. */
 export async function admit(
-  { authenticator, rateLimiter }: Admission,
+  { authenticator, rateLimiter, browser }: Admission,
   name: ApiName,
   operation: Operation,
   request: FastifyRequest,
 ): Promise<Principal> {
-  const header = request.headers.authorization;
-  const principal = await (name === "management"
-    ? authenticator.basic(header, request.ip)
-    : authenticator.bearer(header, request.ip));
+  const principal = await identify({ authenticator, browser }, name, request);
   request.rate = rateLimiter.hit(principal.credentialId);
   if (!request.rate.allowed) {
     const { limit, windowSeconds } = rateLimiter.rule;
@@ -44,6 +46,23 @@ export async function admit(
   }
   request.principal = principal;
   return principal;
+}
+
+/** Credentials in the request come first; without them, both APIs accept the session of a browser. */
+async function identify(
+  { authenticator, browser }: Pick<Admission, "authenticator" | "browser">,
+  name: ApiName,
+  request: FastifyRequest,
+): Promise<Principal> {
+  const header = request.headers.authorization;
+  const session = header === undefined ? browser.sessionOf(request.headers) : undefined;
+  if (session !== undefined) {
+    browser.requireOwnPage(request);
+    return await authenticator.session(session, request.ip);
+  }
+  return await (name === "management"
+    ? authenticator.basic(header, request.ip)
+    : authenticator.bearer(header, request.ip));
 }
 
 const names = { management: namesWith("x-ratelimit"), observability: namesWith("ratelimit") } as const;

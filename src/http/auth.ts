@@ -1,5 +1,5 @@
 /**
- * Authentication of both APIs. Errors do not reveal which part was wrong. Digests are compared in constant time, also
+ * Authentication of both APIs and of browsers' sessions. Errors do not reveal which part was wrong. Digests are compared in constant time, also
  * for unknown keys. Failures are counted by address, answered late and above the limit with 429, while right
  * credentials still pass immediately, so that nobody who shares an address can be locked out (secrets are 256 random
  * bits: guessing is hopeless, the limit only keeps it cheap).
@@ -9,38 +9,90 @@ import type { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import { parseBasicCredentials } from "../lib/basic-credentials.ts";
 import { AppError } from "../lib/errors.ts";
 import type { AuditEvent } from "../store/audit-events.ts";
-import type { Credential, CredentialStore } from "../store/credentials.ts";
+import type { ConsoleSessionStore } from "../store/console-sessions.ts";
+import type { ApiKey, Credential, CredentialStore } from "../store/credentials.ts";
 import { sameDigest, sha256 } from "../store/secrets.ts";
 
-export type Principal = { readonly organizationId: string; readonly role: KeyRole; readonly credentialId: string };
+export type Principal = {
+  readonly organizationId: string;
+  readonly role: KeyRole;
+  readonly credentialId: string;
+  /** Present when a browser's session authenticated the request, with `credentialId` as its key. */
+  readonly sessionId?: string;
+};
+
+/** What a browser shows to get a session. */
+export type Login = { readonly token: string } | { readonly keyId: string; readonly keySecret: string };
 
 const noDigest = Buffer.alloc(32);
 
 export class Authenticator {
   readonly #credentials: CredentialStore;
+  readonly #sessions: ConsoleSessionStore;
   readonly #failures: FailedLogins;
   readonly #note: (event: AuditEvent) => void;
   /** Minute and address of the last recorded use, by credential. */
   readonly #noted = new Map<string, { readonly minute: number; readonly address: string }>();
 
   /** `note` is called for refusals, and once a minute for each admitted credential and address. */
-  constructor(credentials: CredentialStore, failures: FailedLogins, note: (event: AuditEvent) => void = () => {}) {
-    this.#credentials = credentials;
+  constructor(
+    stores: { readonly credentials: CredentialStore; readonly consoleSessions: ConsoleSessionStore },
+    failures: FailedLogins,
+    note: (event: AuditEvent) => void = () => {},
+  ) {
+    this.#credentials = stores.credentials;
+    this.#sessions = stores.consoleSessions;
     this.#failures = failures;
     this.#note = note;
   }
 
   /** Management API: HTTP Basic with key id and secret. Throws UNAUTHORIZED or TOO_MANY_REQUESTS. */
   async basic(header: string | undefined, address: string): Promise<Principal> {
-    const { keyId, digest } = readBasic(header);
-    const key = keyId === undefined ? undefined : await this.#credentials.findKeyByKeyId(keyId);
-    const matches = sameDigest(digest, key === undefined ? noDigest : Buffer.from(key.secretHash, "hex"));
-    if (key === undefined || !matches || !this.#usable(key)) {
-      this.#noteRefusal("api_key", key, address, matches ? "disabled or expired" : "wrong secret");
-      throw await this.#refuse(address, "The key is not valid.");
+    const key = await this.#key(readBasic(header), address);
+    this.#noteUse("api_key", key, address);
+    return principalOf(key);
+  }
+
+  /** The key of a browser's login; a link's token is used up. Throws UNAUTHORIZED or TOO_MANY_REQUESTS. */
+  async login(login: Login, address: string): Promise<ApiKey> {
+    const key = await ("token" in login
+      ? this.#keyOfLink(login.token, address)
+      : this.#key({ keyId: login.keyId, digest: sha256(login.keySecret) }, address));
+    this.#noteUse("api_key", key, address);
+    return key;
+  }
+
+  /**
+   * The session with this cookie value, with the present role of its key. Throws UNAUTHORIZED when the session has ended
+   * or its key is not usable. Not counted as a failed login: pages that are still open send ended sessions, and nobody
+   * guesses 256 random bits.
+   */
+  async session(value: string, address: string): Promise<Principal> {
+    const session = await this.#sessions.findByValue(value);
+    const key = session && (await this.#credentials.findKeyById(session.keyId));
+    if (session === undefined || key === undefined || !this.#usable(key)) {
+      throw unauthorized("The session has ended; sign in again.");
     }
     this.#noteUse("api_key", key, address);
-    return { organizationId: key.organizationId, role: key.role, credentialId: key.id };
+    // Not awaited: the next request makes up for a lost write.
+    this.#sessions.markSeen(session).catch(() => {});
+    return { ...principalOf(key), sessionId: session.id };
+  }
+
+  async #key({ keyId, digest }: KeyCredentials, address: string): Promise<ApiKey> {
+    const key = keyId === undefined ? undefined : await this.#credentials.findKeyByKeyId(keyId);
+    const matches = sameDigest(digest, key === undefined ? noDigest : Buffer.from(key.secretHash, "hex"));
+    if (key !== undefined && matches && this.#usable(key)) return key;
+    this.#noteRefusal("api_key", key, address, matches ? "disabled or expired" : "wrong secret");
+    throw await this.#refuse(address, "The key is not valid.");
+  }
+
+  async #keyOfLink(token: string, address: string): Promise<ApiKey> {
+    const keyId = await this.#sessions.useLink(token);
+    const key = keyId === undefined ? undefined : await this.#credentials.findKeyById(keyId);
+    if (key !== undefined && this.#usable(key)) return key;
+    this.#noteRefusal("api_key", key, address, "link of a key that is disabled or expired");
+    throw await this.#refuse(address, "The link was used already, has expired, or its key is not valid.");
   }
 
   /** Observability API: a bearer token. It reads charts and manages chart sources of its organization. */
@@ -91,6 +143,10 @@ export class Authenticator {
 }
 
 type KeyCredentials = { readonly keyId: string | undefined; readonly digest: Buffer };
+
+function principalOf(key: ApiKey): Principal {
+  return { organizationId: key.organizationId, role: key.role, credentialId: key.id };
+}
 
 function readBasic(header: string | undefined): KeyCredentials {
   const basic = parseBasicCredentials(header);

@@ -12,6 +12,8 @@ export type Context = {
   readonly role: KeyRole;
   /** Id of the credential that authenticated the request. */
   readonly credentialId: string;
+  /** Present when a browser's session authenticated the request. */
+  readonly sessionId?: string;
   readonly requestId: string;
   /** The versions in `If-Match`: a change of any other one must fail. Undefined: any. */
   readonly expected: ExpectedVersions;
@@ -42,6 +44,7 @@ export class RequestContext implements Context {
   readonly organizationId: string;
   readonly role: KeyRole;
   readonly credentialId: string;
+  readonly sessionId?: string;
   readonly requestId: string;
   readonly expected: ExpectedVersions;
   readonly address: string;
@@ -54,6 +57,7 @@ export class RequestContext implements Context {
     this.organizationId = principal.organizationId;
     this.role = principal.role;
     this.credentialId = principal.credentialId;
+    if (principal.sessionId !== undefined) this.sessionId = principal.sessionId;
     this.requestId = request.id;
     this.expected = expectedVersions(request.headers["if-match"]);
     this.address = request.ip;

@@ -14,7 +14,7 @@ export function fixedHeaders(tls: boolean): string[] {
 
 /** For responses with an entity tag. Callers may cache them, and must revalidate each time. */
 export function taggedHeaders(tls: boolean): string[] {
-  return ["cache-control", "private, no-cache", "vary", "Authorization", ...safeHeaders(tls)];
+  return ["cache-control", "private, no-cache", "vary", "Authorization, Cookie", ...safeHeaders(tls)];
 }
 
 function safeHeaders(tls: boolean): string[] {

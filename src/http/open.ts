@@ -22,12 +22,15 @@ import type { AuditTrail } from "../store/audit-events.ts";
 import type { OrganizationLimits } from "../store/limits.ts";
 import type { Stores } from "../store/open.ts";
 import { Authenticator } from "./auth.ts";
+import { BrowserRequests } from "./browser.ts";
+import { addConsoleSession } from "./console-session.ts";
 import { activityHandlers } from "./handlers/activities.ts";
 import { auditHandlers } from "./handlers/audit.ts";
 import { type BackupDeps, backupHandlers } from "./handlers/backups.ts";
 import { chartSourceHandlers } from "./handlers/chart-sources.ts";
 import { chartHandlers } from "./handlers/charts.ts";
 import { historyHandlers } from "./handlers/history.ts";
+import { type IdentityDeps, identityHandlers } from "./handlers/identity.ts";
 import { type AfterAttempt, leftoverHandlers } from "./handlers/leftovers.ts";
 import { organizationHandlers } from "./handlers/organizations.ts";
 import { pipeBatchHandlers } from "./handlers/pipe-batches.ts";
@@ -67,16 +70,33 @@ export type Http = {
 };
 
 /** Shared by several handlers. */
-type Shared = { readonly limits: OrganizationLimits; readonly endpoint: EndpointFacts };
+type Shared = {
+  readonly limits: OrganizationLimits;
+  readonly endpoint: EndpointFacts;
+  readonly identity: IdentityDeps;
+  /** How the API is reached; the port is known once it listens. */
+  readonly reached: { port: number; baseUrl: string };
+};
 
 export async function openHttp(options: HttpOptions): Promise<Http> {
   const { config, stores, trail } = options;
   const endpoint = publicEndpoint(options);
-  const shared = { limits: organizationLimits(config), endpoint };
+  const reached = { port: config.port, baseUrl: "" };
+  const identity = { ...stores, version: options.version, baseUrl: () => reached.baseUrl };
+  const shared = { limits: organizationLimits(config), endpoint, identity, reached };
   const failedLogins = new FailedLogins({ perMinute: config.loginFailureLimit });
-  const server = await createApiServer({
-    authenticator: new Authenticator(stores.credentials, failedLogins, (event) => trail.note(event)),
+  const admission = {
+    authenticator: new Authenticator(stores, failedLogins, (event) => trail.note(event)),
+    browser: new BrowserRequests({
+      port: () => reached.port,
+      secure: endpoint.protocol === "https",
+      tls: options.tls !== undefined,
+      publicUrl: config.publicUrl,
+    }),
     rateLimiter: new RateLimiter({ limit: config.rateLimit, windowSeconds: config.rateWindowSeconds }),
+  };
+  const server = await createApiServer({
+    ...admission,
     logger: options.logger,
     bodyLimitBytes: config.bodyLimitBytes,
     tls: options.tls,
@@ -86,9 +106,15 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
     sampledRevision: () => `${stores.definitionRevision()} ${options.pipes.vitals.revision()}`,
     management: { operations: managementOperations, handlers: managementHandlers(options, shared) },
     observability: { operations: observabilityOperations, handlers: observabilityHandlers(options, shared) },
-    extend: (instance) => addPages(instance, pageOptions(options, shared, failedLogins)),
+    extend: (instance) => {
+      addPages(instance, pageOptions(options, shared, failedLogins));
+      addConsoleSession(instance, { ...admission, ...identity });
+    },
   });
-  return { listen: () => listen(server, config, endpoint), close: () => server.close() };
+  return {
+    listen: async () => Object.assign(reached, await listen(server, config, endpoint)),
+    close: () => server.close(),
+  };
 }
 
 /** How clients reach this machine, perhaps through a proxy. */
@@ -105,6 +131,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
   const { organizations, credentials, auditEvents } = options.stores;
   return {
     ...organizationHandlers({ organizations, credentials, limits: shared.limits }),
+    ...identityHandlers(shared.identity),
     ...serviceHandlers(serviceDeps(options, shared)),
     ...pipeHandlers({
       services: options.stores.services,

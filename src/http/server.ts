@@ -220,7 +220,7 @@ function sendError(options: ServerOptions, error: unknown, request: FastifyReque
   const log = options.logger.child({ requestId: request.id, method: request.method, path: pathOf(request) });
   if (known.status >= 500) log.error({ err: error, code: known.code }, "request failed");
   else log.debug({ code: known.code, reason: known.message }, "request refused");
-  if (known.code === "UNAUTHORIZED") {
+  if (known.code === "UNAUTHORIZED" && !options.browser.isFromPage(request.headers)) {
     const isBasic = apiOf(request) === "management" && pathOf(request) !== "/metrics";
     reply.header("WWW-Authenticate", isBasic ? 'Basic realm="millrace", charset="UTF-8"' : "Bearer");
   }

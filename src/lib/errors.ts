@@ -91,8 +91,20 @@ export const errorCodes = {
     false,
     "Somebody has changed the object since it was read: get it again, and repeat the change with its new entity tag.",
   ),
+  SERVICE_ASLEEP: row(
+    409,
+    "CONFLICT",
+    true,
+    "The service is idle or stopped and the request may not wake it. Wake it with the `awake` command, or allow the request to.",
+  ),
   PAYLOAD_TOO_LARGE: row(413, "PAYLOAD_TOO_LARGE", false, "Send a smaller body."),
   UNSUPPORTED_MEDIA_TYPE: row(415, "UNSUPPORTED_MEDIA_TYPE", false, "Send `Content-Type: application/json`."),
+  MISDIRECTED_REQUEST: row(
+    421,
+    "MISDIRECTED_REQUEST",
+    false,
+    "Use a name of the server that it knows, or set `publicHost` to the name in the Host header.",
+  ),
   QUERY_FAILED: row(
     422,
     "UNPROCESSABLE",

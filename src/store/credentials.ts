@@ -107,6 +107,11 @@ export class CredentialStore {
     return row && toKey(row);
   }
 
+  async findKeyById(id: string): Promise<ApiKey | undefined> {
+    const row = await this.#db.get<KeyRow>("SELECT * FROM api_keys WHERE id = ?", id);
+    return row && toKey(row);
+  }
+
   async findKey(organizationId: string, id: string): Promise<ApiKey | undefined> {
     const one = "SELECT * FROM api_keys WHERE organization_id = ? AND id = ?";
     const row = await this.#db.get<KeyRow>(one, organizationId, id);

@@ -4,6 +4,7 @@ import { ActivityStore } from "./activities.ts";
 import { AuditEventStore } from "./audit-events.ts";
 import { BackupStore } from "./backups.ts";
 import { ChartSourceStore } from "./chart-sources.ts";
+import { ConsoleSessionStore } from "./console-sessions.ts";
 import { CredentialStore } from "./credentials.ts";
 import { countingWrites, type Database, openDatabase } from "./database.ts";
 import { ErrorRequestStore } from "./error-requests.ts";
@@ -27,6 +28,7 @@ export type Stores = {
   readonly secretKey: Buffer;
   readonly organizations: OrganizationStore;
   readonly credentials: CredentialStore;
+  readonly consoleSessions: ConsoleSessionStore;
   readonly services: ServiceStore;
   readonly pipes: PipeStore;
   readonly pipeOverviews: PipeOverviews;
@@ -64,6 +66,7 @@ export function openStores(dataDir: string, secretKey: string | undefined): Stor
     secretKey: key,
     organizations: new OrganizationStore(db),
     credentials: new CredentialStore(db),
+    consoleSessions: new ConsoleSessionStore(db),
     services: new ServiceStore(definitions),
     pipes: new PipeStore(definitions, sealer),
     pipeOverviews: new PipeOverviews(db),

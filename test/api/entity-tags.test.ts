@@ -29,6 +29,8 @@ function newPipe(name: string) {
 const live = {
   // Activity and disk use are known in memory before they are stored.
   ...{ listServices: "memory", getService: "memory" },
+  // Sessions end by the clock, and one is the caller's own.
+  ...{ getMe: "session", listSessions: "session" },
   // Running workers report gauges.
   getPipe: "workers",
   // Until now, from files beside the store.
@@ -56,7 +58,7 @@ describe("what is made of stored data alone", () => {
     expect(first.headers).toMatchObject({
       etag: expect.stringMatching(/^W\/"[\w-]{22}"$/),
       "cache-control": "private, no-cache",
-      vary: "Authorization",
+      vary: "Authorization, Cookie",
     });
     const again = await api.call("GET", `${service}/pipes`);
     expect(again.headers.etag).toBe(first.headers.etag);

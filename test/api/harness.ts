@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { limits } from "../../harness/limits.ts";
 import { anyNetwork } from "../../harness/network/network.ts";
+import { chartSourceOperations } from "../../src/api/chart-sources.ts";
 import { openApiDocument } from "../../src/api/openapi.ts";
 import { managementOperations, observabilityOperations } from "../../src/api/operations.ts";
 import { rescan } from "../../src/backups/catalogue.ts";
@@ -12,10 +13,14 @@ import { BackupTarget, backupLocationOptions } from "../../src/backups/storage/l
 import { stateOf } from "../../src/confinement/state.ts";
 import { FailedLogins } from "../../src/endpoint/auth/failed-logins.ts";
 import { Authenticator } from "../../src/http/auth.ts";
+import { BrowserRequests } from "../../src/http/browser.ts";
+import { addConsoleSession } from "../../src/http/console-session.ts";
 import { activityHandlers } from "../../src/http/handlers/activities.ts";
 import { auditHandlers } from "../../src/http/handlers/audit.ts";
 import { backupHandlers } from "../../src/http/handlers/backups.ts";
+import { chartSourceHandlers } from "../../src/http/handlers/chart-sources.ts";
 import { historyHandlers } from "../../src/http/handlers/history.ts";
+import { identityHandlers } from "../../src/http/handlers/identity.ts";
 import { leftoverHandlers } from "../../src/http/handlers/leftovers.ts";
 import { organizationHandlers } from "../../src/http/handlers/organizations.ts";
 import { pipeBatchHandlers } from "../../src/http/handlers/pipe-batches.ts";
@@ -160,8 +165,11 @@ export async function startApi(options: ApiOptions = {}): Promise<Api> {
 
 async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInstance> {
   const { stores, failedLogins, trail } = parts;
+  const authenticator = new Authenticator(stores, failedLogins, (event) => trail.note(event));
+  const browser = new BrowserRequests({ port: () => 8150, secure: false, tls: false, publicUrl: undefined });
   return await createApiServer({
-    authenticator: new Authenticator(stores.credentials, failedLogins, (event) => trail.note(event)),
+    authenticator,
+    browser,
     rateLimiter: new RateLimiter({ limit: options.rateLimit ?? 10_000, windowSeconds: 10 }, options.now),
     logger: createLogger("silent"),
     bodyLimitBytes: 1_048_576,
@@ -173,8 +181,16 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
     activities: stores.activities,
     sampledRevision: () => `${stores.definitionRevision()} ${parts.vitals.revision()}`,
     management: { operations: managementOperations, handlers: handlersOf(options, parts) },
-    observability: { operations: {}, handlers: {} },
-    extend: (instance) =>
+    observability: {
+      operations: chartSourceOperations,
+      handlers: chartSourceHandlers({
+        sources: stores.chartSources,
+        services: stores.services,
+        limits: options.limits ?? limits,
+      }),
+    },
+    extend: (instance) => {
+      addConsoleSession(instance, { authenticator, browser, ...identityOf(stores) });
       addPages(instance, {
         confinement: stateOf(7, "", 2),
         version: "0.0.0",
@@ -186,7 +202,8 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
         hosts: ["millrace.example"],
         metricsToken: options.metricsToken,
         failedLogins,
-      }),
+      });
+    },
   });
 }
 
@@ -200,6 +217,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
   let port = 20_000;
   return {
     ...organizationHandlers({ organizations, credentials, limits: most }),
+    ...identityHandlers(identityOf(stores)),
     ...serviceHandlers({
       services,
       facts: stores.serviceFacts,
@@ -262,6 +280,10 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
 
 async function noEngine(): Promise<never> {
   throw new AppError("SERVICE_UNAVAILABLE", "no engine here");
+}
+
+function identityOf(stores: Stores) {
+  return { ...stores, version: "0.0.0", baseUrl: () => "http://127.0.0.1:8150" };
 }
 
 function checksWithoutEngine(): PipeChecks {
