@@ -1,8 +1,39 @@
 /**
- * The host names under which pages may be requested. A page elsewhere can point its own host name to this machine and
- * read what a browser here receives (DNS rebinding); the Host header reveals it.
+ * The host names under which this server may be requested. A page elsewhere can point its own host name to this machine
+ * and read what a browser here receives (DNS rebinding); the Host header reveals it.
  */
+import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
+import { AppError } from "../lib/errors.ts";
+
+export type RequestHead = { readonly url: string; readonly headers: IncomingHttpHeaders };
+
+/**
+ * Returns a check of a request's head, which throws MISDIRECTED_REQUEST for a Host that does not name this server. The
+ * two APIs accept any Host with an `Authorization` header unless this server listens on a loopback address: a page
+ * elsewhere has no credentials, and operators need not list every name of a machine in their network.
+ */
+export function requireKnownHost(options: {
+  /** Names of this server, besides addresses and names of this machine. */
+  readonly names: readonly string[];
+  readonly listensOn: string;
+}): (request: RequestHead) => void {
+  const isKnown = hostCheck([...options.names, options.listensOn]);
+  const local = isLoopbackHost(options.listensOn);
+  return ({ url, headers }) => {
+    if (isKnown(headers.host)) return;
+    if (!local && headers.authorization !== undefined && /^\/(v1|api)\//.test(url)) return;
+    throw new AppError(
+      "MISDIRECTED_REQUEST",
+      "This server does not know its name in the Host header; set publicHost to it.",
+    );
+  };
+}
+
+function isLoopbackHost(host: string): boolean {
+  const name = plainName(host);
+  return name === "localhost" || name.endsWith(".localhost") || name === "::1" || name.startsWith("127.");
+}
 
 /** Returns a check whether a Host header names this server: one of `names`, a name of this machine, or any address. */
 export function hostCheck(names: readonly string[]): (header: string | undefined) => boolean {

@@ -38,7 +38,7 @@ import { pipeErrorHandlers } from "./handlers/pipe-errors.ts";
 import { pipeListHandlers } from "./handlers/pipe-lists.ts";
 import { pipeHandlers } from "./handlers/pipes.ts";
 import { type ServiceDeps, serviceHandlers } from "./handlers/services.ts";
-import { hostInUrl } from "./hosts.ts";
+import { hostInUrl, requireKnownHost } from "./hosts.ts";
 import { processSamples, serviceSamples } from "./metrics.ts";
 import { addPages, type PageOptions } from "./pages.ts";
 import { RateLimiter } from "./rate-limit.ts";
@@ -101,13 +101,14 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
     bodyLimitBytes: config.bodyLimitBytes,
     tls: options.tls,
     signal: options.signal,
+    requireKnownHost: requireKnownHost({ names: namesOf(config, endpoint), listensOn: config.host }),
     revision: () => stores.db.revision(),
     activities: stores.activities,
     sampledRevision: () => `${stores.definitionRevision()} ${options.pipes.vitals.revision()}`,
     management: { operations: managementOperations, handlers: managementHandlers(options, shared) },
     observability: { operations: observabilityOperations, handlers: observabilityHandlers(options, shared) },
     extend: (instance) => {
-      addPages(instance, pageOptions(options, shared, failedLogins));
+      addPages(instance, pageOptions(options, failedLogins));
       addConsoleSession(instance, { ...admission, ...identity });
     },
   });
@@ -125,6 +126,10 @@ function publicEndpoint({ config, tls }: HttpOptions): EndpointFacts {
     protocol: url === undefined ? own : url.protocol === "https:" ? "https" : "http",
     host: config.publicHost ?? url?.hostname.replace(/^\[|\]$/g, "") ?? config.host,
   };
+}
+
+function namesOf({ publicUrl }: Config, { host }: EndpointFacts): string[] {
+  return publicUrl === undefined ? [host] : [host, new URL(publicUrl).hostname];
 }
 
 function managementHandlers(options: HttpOptions, shared: Shared) {
@@ -221,7 +226,7 @@ function observabilityHandlers({ stores, charts }: HttpOptions, { limits }: Shar
   return { ...chartHandlers(charts), ...chartSourceHandlers({ sources, services, limits }) };
 }
 
-function pageOptions(options: HttpOptions, { endpoint }: Shared, failedLogins: FailedLogins): PageOptions {
+function pageOptions(options: HttpOptions, failedLogins: FailedLogins): PageOptions {
   const { config, stores, version, loops, services, pipes } = options;
   const statuses = () => loops.map((loop) => loop.status());
   return {
@@ -242,7 +247,6 @@ function pageOptions(options: HttpOptions, { endpoint }: Shared, failedLogins: F
       ...processSamples(statuses()),
     ],
     confinement: options.confinement,
-    hosts: [config.host, endpoint.host],
     metricsToken: config.metricsToken,
     failedLogins,
   };

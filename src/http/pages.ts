@@ -9,7 +9,6 @@ import type { MetricSample } from "../lib/metric-sample.ts";
 import { sha256 } from "../store/secrets.ts";
 import { DocsPages } from "./docs/pages.ts";
 import { pageHeaders } from "./headers.ts";
-import { hostCheck } from "./hosts.ts";
 import { metricsContentType, renderMetrics } from "./metrics.ts";
 
 export type PageOptions = {
@@ -20,8 +19,6 @@ export type PageOptions = {
   /** Services whose endpoint could not be opened, each with a sentence. */
   readonly endpointProblems: () => ReadonlyMap<string, string>;
   readonly samples: () => Promise<MetricSample[]>;
-  /** Names under which pages may be requested, besides addresses and those of this machine. */
-  readonly hosts: readonly string[];
   /** The scraper's token; without one, metrics are available from this machine only. */
   readonly metricsToken: string | undefined;
   readonly failedLogins: FailedLogins;
@@ -30,13 +27,8 @@ export type PageOptions = {
 };
 
 export function addPages(server: FastifyInstance, options: PageOptions): void {
-  const isOurs = hostCheck(options.hosts);
-  const onRequest = async ({ headers }: FastifyRequest) => {
-    if (isOurs(headers.host)) return;
-    throw new AppError("FORBIDDEN", "This server does not know its name in the Host header; set publicHost to it.");
-  };
   const page = (path: string, type: string, content: (request: FastifyRequest) => string) => {
-    server.get(path, { onRequest }, async (request, reply) => {
+    server.get(path, async (request, reply) => {
       return reply.headers(pageHeaders).header("cache-control", "no-cache").type(type).send(content(request));
     });
   };
@@ -48,15 +40,15 @@ export function addPages(server: FastifyInstance, options: PageOptions): void {
   page("/docs/operations/:id", html, ({ params }) => docs.operation((params as { id: string }).id));
   page("/docs/guides/:name", html, ({ params }) => docs.guide((params as { name: string }).name));
   page("/docs/search", html, ({ query }) => docs.search(String((query as { q?: unknown }).q ?? "")));
-  server.get("/", { onRequest }, async (_request, reply) => reply.redirect("/docs"));
-  server.get("/health", { onRequest }, async () => {
+  server.get("/", async (_request, reply) => reply.redirect("/docs"));
+  server.get("/health", async () => {
     const { confined, sentence } = options.confinement;
     const endpoints = [...options.endpointProblems()].map(([serviceId, problem]) => ({ serviceId, problem }));
     const loops = options.loops();
     const status = endpoints.length > 0 || loops.some(isFailing) ? "degraded" : "ok";
     return { status, version: options.version, loops, endpoints, confinement: { confined, sentence } };
   });
-  server.get("/metrics", { onRequest }, async (request, reply) => {
+  server.get("/metrics", async (request, reply) => {
     await admitScraper(request, options);
     return reply.type(metricsContentType).send(await renderMetrics(await options.samples()));
   });

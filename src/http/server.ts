@@ -15,6 +15,7 @@ import { parseJson } from "./body.ts";
 import { type Context, RequestContext } from "./context.ts";
 import { type ApiName, errorBody, toAppError } from "./errors.ts";
 import { addFixedHeaders, fixedHeaders, taggedHeaders } from "./headers.ts";
+import type { RequestHead } from "./hosts.ts";
 import { validate } from "./validate.ts";
 
 type AnyHandler = (input: never, context: Context, reply: FastifyReply) => Promise<unknown>;
@@ -38,6 +39,8 @@ export type ServerOptions = Admission & {
   readonly activities: ActivityLog;
   /** Adds routes that are not operations: health, metrics, documents, console. */
   readonly extend: (server: FastifyInstance) => void;
+  /** Throws for a request whose Host does not name this server. */
+  readonly requireKnownHost: (request: RequestHead) => void;
   readonly signal: AbortSignal;
   /** A request with its body must be complete within this time; checked every `checkEveryMs`. Shortened in tests. */
   readonly requestTimeoutMs?: number;
@@ -67,6 +70,11 @@ export async function createApiServer(options: ServerOptions): Promise<FastifyIn
   server.decorateRequest("rate", null);
   server.removeAllContentTypeParsers();
   addFixedHeaders(server, options.tls !== undefined);
+  // Before everything else, so that it holds for every path.
+  server.addHook("onRequest", (request, _reply, done) => {
+    options.requireKnownHost(request);
+    done();
+  });
   server.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   server.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
   const answers = { stored: new AnswerCache(options.revision), sampled: new AnswerCache(options.sampledRevision) };

@@ -28,6 +28,7 @@ import { pipeErrorHandlers } from "../../src/http/handlers/pipe-errors.ts";
 import { pipeListHandlers } from "../../src/http/handlers/pipe-lists.ts";
 import { pipeHandlers } from "../../src/http/handlers/pipes.ts";
 import { serviceHandlers } from "../../src/http/handlers/services.ts";
+import { requireKnownHost } from "../../src/http/hosts.ts";
 import { addPages } from "../../src/http/pages.ts";
 import { RateLimiter } from "../../src/http/rate-limit.ts";
 import { createApiServer } from "../../src/http/server.ts";
@@ -97,6 +98,7 @@ export type Api = AsyncDisposable & {
 export type ApiOptions = {
   rateLimit?: number;
   loginFailureLimit?: number;
+  listensOn?: string;
   now?: () => number;
   metricsToken?: string;
   requestTimeoutMs?: number;
@@ -177,6 +179,7 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
     ...(options.checkEveryMs === undefined ? {} : { checkEveryMs: options.checkEveryMs }),
     tls: undefined,
     signal: new AbortController().signal,
+    requireKnownHost: requireKnownHost({ names: ["millrace.example"], listensOn: options.listensOn ?? "127.0.0.1" }),
     revision: () => stores.db.revision(),
     activities: stores.activities,
     sampledRevision: () => `${stores.definitionRevision()} ${parts.vitals.revision()}`,
@@ -199,7 +202,6 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
         loops: () => [],
         endpointProblems: () => options.endpointProblems ?? new Map(),
         samples: async () => [],
-        hosts: ["millrace.example"],
         metricsToken: options.metricsToken,
         failedLogins,
       });

@@ -30,15 +30,32 @@ describe("by which name", () => {
     expect(hostCheck(["Millrace.example", "0.0.0.0"])(host)).toBe(allowed);
   });
 
-  test("every page asks, and says what to do", async () => {
+  const apis = ["/v1/me", services, "/api/v2/sources", "/console/session", "/nothing"];
+
+  test.each([...pages, ...apis])("%s asks, with and without a key, and says what to do", async (path) => {
     await using api = await startApi();
-    for (const page of pages) {
-      const rebound = await api.call("GET", page, { auth: null, headers: { host: "evil.example:8123" } });
-      expect([page, rebound.status]).toEqual([page, 403]);
+    for (const keyed of [{ auth: null }, {}]) {
+      const rebound = await api.call("GET", path, { ...keyed, headers: { host: "evil.example:8123" } });
+      expect([rebound.status, rebound.body.code]).toEqual([421, "MISDIRECTED_REQUEST"]);
       expect(rebound.body.error).toContain("set publicHost");
-      const named = await api.call("GET", page, { auth: null, headers: { host: "millrace.example" } });
-      expect(named.status).toBeLessThan(400);
+      const named = await api.call("GET", path, { ...keyed, headers: { host: "millrace.example" } });
+      expect(named.status).not.toBe(421);
     }
+  });
+
+  test("a server in a network accepts any name with credentials, and none without", async () => {
+    await using api = await startApi({ listensOn: "0.0.0.0" });
+    const headers = { host: "data.internal:8150" };
+    expect((await api.call("GET", "/v1/me", { headers })).status).toBe(200);
+    for (const path of [...pages, ...apis]) {
+      expect([path, (await api.call("GET", path, { auth: null, headers })).status]).toEqual([path, 421]);
+    }
+    // A page elsewhere can send this header too, and `/metrics` trusts this machine.
+    const junk = { auth: "Bearer x", headers };
+    for (const page of pages) expect((await api.call("GET", page, junk)).status).toBe(421);
+    const cookie = "millrace_session_8150=x";
+    const session = { ...headers, cookie, "sec-fetch-site": "same-origin" };
+    expect((await api.call("GET", "/v1/me", { auth: null, headers: session })).status).toBe(421);
   });
 });
 
