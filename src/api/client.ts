@@ -4,25 +4,37 @@ import { managementOperations } from "./operations.ts";
 
 export type ApiCredentials = { readonly baseUrl: string; readonly keyId: string; readonly keySecret: string };
 
+export type ApiIssue = { readonly path: string; readonly message: string; readonly position?: number };
+
+type ErrorDocument = {
+  readonly error?: string;
+  readonly code?: string;
+  readonly issues?: readonly ApiIssue[];
+  readonly engine?: { readonly code: number; readonly name: string };
+};
+
 /** A response other than 200. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string | undefined;
-  readonly issues: readonly { path: string; message: string }[];
+  readonly issues: readonly ApiIssue[];
+  /** Code and name of the engine's error, if the engine refused the request. */
+  readonly engine: { readonly code: number; readonly name: string } | undefined;
 
-  constructor(status: number, body: { error?: string; code?: string; issues?: { path: string; message: string }[] }) {
+  constructor(status: number, body: ErrorDocument) {
     super(body.error ?? `HTTP ${status}`);
     this.name = "ApiError";
     this.status = status;
     this.code = body.code;
     this.issues = body.issues ?? [];
+    this.engine = body.engine;
   }
 }
 
 export type ApiClient = {
   readonly [Name in keyof typeof managementOperations]: (
     input: ClientInput<(typeof managementOperations)[Name]>,
-  ) => Promise<Result<(typeof managementOperations)[Name]>>;
+  ) => Promise<Answer<(typeof managementOperations)[Name]>>;
 };
 
 type CallInput = {
@@ -31,6 +43,9 @@ type CallInput = {
   readonly body?: unknown;
   readonly ifMatch?: number;
 };
+
+/** An operation that streams answers with the response itself, whose body is not read yet. */
+type Answer<O extends Operation> = O extends { readonly streams: string } ? Response : Result<O>;
 
 export function createApiClient(credentials: ApiCredentials): ApiClient {
   const authorization = `Basic ${Buffer.from(`${credentials.keyId}:${credentials.keySecret}`).toString("base64")}`;
@@ -49,7 +64,8 @@ export function createApiClient(credentials: ApiCredentials): ApiClient {
       },
       ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
     });
-    const body = (await response.json()) as { result?: unknown; error?: string };
+    if (operation.streams !== undefined && response.status === 200) return response;
+    const body = (await response.json()) as ErrorDocument & { result?: unknown };
     if (response.status !== 200) throw new ApiError(response.status, body);
     return body.result;
   };

@@ -31,6 +31,21 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
   updateKey: [{ title: "Disable a key", body: { state: "disabled" } }],
   createAccessToken: [{ title: "A token for charts", body: { name: "dashboard" } }],
   updateAccessToken: [{ title: "Disable a token", body: { state: "disabled" } }],
+  runQuery: [
+    {
+      title: "With a parameter",
+      body: { query: "SELECT count() FROM events WHERE user = {user:String}", params: { user: "ann" } },
+    },
+    {
+      title: "At most 10,000 rows, without waking the service",
+      body: {
+        query: "SELECT * FROM events",
+        format: "JSONCompactEachRowWithProgress",
+        settings: { max_result_rows: 10_000, result_overflow_mode: "break" },
+        wake: "never",
+      },
+    },
+  ],
   createService: [
     { title: "With defaults", body: { name: "Analytics" } },
     {

@@ -56,7 +56,11 @@ const issues = {
   type: "array",
   items: {
     type: "object",
-    properties: { path: { type: "string" }, message: { type: "string" } },
+    properties: {
+      path: { type: "string" },
+      message: { type: "string" },
+      position: { type: "integer", description: "Offset of the mistake in the text at `path`, in UTF-16 units" },
+    },
     required: ["path", "message"],
   },
 };
@@ -69,6 +73,12 @@ const managementError = {
     error: { type: "string", description: "`CODE_WORD: sentence`" },
     code: codes,
     issues,
+    engine: {
+      type: "object",
+      description: "Code and name of the engine's error, if the engine refused a statement of the caller",
+      properties: { code: { type: "integer" }, name: { type: "string" } },
+      required: ["code", "name"],
+    },
   },
   required: ["status", "requestId", "error", "code"],
 };
@@ -133,9 +143,12 @@ function operationDocument(
         }),
     responses: {
       200: {
-        description: "Success",
+        description: operation.streams ?? "Success",
         ...(isTagged ? { headers: tagged } : {}),
-        content: { "application/json": { schema: success(managed, operationId, operation, components) } },
+        content:
+          operation.streams === undefined
+            ? { "application/json": { schema: success(managed, operationId, operation, components) } }
+            : { "*/*": { schema: { type: "string", contentMediaType: "application/octet-stream" } } },
       },
       ...(isTagged ? notModified : {}),
       ...refusals(operation, managed),

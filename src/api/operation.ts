@@ -24,6 +24,8 @@ export type Operation = {
   readonly body?: z.ZodType;
   /** Absent: the response has no `result`. */
   readonly result?: z.ZodType;
+  /** The response is not an envelope but bytes that the handler sends; described here. */
+  readonly streams?: string;
   /**
    * For a GET whose response depends on stored data, organization, role and parameters alone: it is cached until the
    * next write, and has an entity tag. Not for responses that depend on running processes, memory or the clock.
@@ -56,6 +58,7 @@ export type ClientInput<O extends Operation> = {
   (O["query"] extends z.ZodType ? { readonly query?: z.input<O["query"]> } : unknown) &
   (O["body"] extends z.ZodType ? { readonly body: z.input<O["body"]> } : unknown);
 
+/** Of a handler. */
 export type Result<O extends Operation> = O["result"] extends z.ZodType ? z.input<O["result"]> : undefined;
 
 /** Keeps literal types while checking the shape. */

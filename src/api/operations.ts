@@ -14,6 +14,7 @@ import { pipeBatchOperations } from "./pipe-batches.ts";
 import { pipeErrorOperations } from "./pipe-errors.ts";
 import { pipeListOperations } from "./pipe-lists.ts";
 import { pipeOperations } from "./pipes.ts";
+import { queryOperations } from "./queries.ts";
 import { serviceOperations } from "./services.ts";
 
 export const managementOperations = {
@@ -30,6 +31,7 @@ export const managementOperations = {
   ...backupOperations,
   ...auditOperations,
   ...activityOperations,
+  ...queryOperations,
 };
 
 export type ManagementOperations = typeof managementOperations;

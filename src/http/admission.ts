@@ -77,7 +77,11 @@ function namesWith(prefix: string) {
 }
 
 /** Names and values, alternating; empty for a request that was not counted. */
-export function rateHeaders({ rateLimiter }: Admission, name: ApiName, { rate }: FastifyRequest): string[] {
+export function rateHeaders(
+  { rateLimiter }: Pick<Admission, "rateLimiter">,
+  name: ApiName,
+  { rate }: FastifyRequest,
+): string[] {
   if (rate === null) return [];
   const { limit, left, reset, policy } = names[name];
   const headers = [limit, `${rateLimiter.rule.limit}`, left, `${rate.remaining}`];

@@ -1,5 +1,5 @@
 /** Converts any thrown value into an AppError, and an AppError into the body of its API. */
-import { AppError, errorCodes, type Issue } from "../lib/errors.ts";
+import { AppError, type EngineErrorCode, errorCodes, type Issue } from "../lib/errors.ts";
 
 export type ApiName = "management" | "observability";
 
@@ -10,19 +10,21 @@ type ErrorBody = {
   readonly message?: string;
   readonly code: string;
   readonly issues?: readonly Issue[];
+  readonly engine?: EngineErrorCode;
 };
 
 /**
- * Management API: `{status, requestId, error: "CODE_WORD: sentence", code, issues?}`; observability API: `message` and
- * `error`.
+ * Management API: `{status, requestId, error: "CODE_WORD: sentence", code, issues?, engine?}`; observability API:
+ * `message` and `error`.
  */
 export function errorBody(name: ApiName, error: AppError, requestId: string): ErrorBody {
   const issues = error.issues === undefined ? {} : { issues: error.issues };
   if (name === "observability") {
     return { message: error.message, error: error.message, code: error.code, requestId, ...issues };
   }
+  const engine = error.engine === undefined ? {} : { engine: error.engine };
   const sentence = `${errorCodes[error.code].word}: ${error.message}`;
-  return { status: error.status, requestId, error: sentence, code: error.code, ...issues };
+  return { status: error.status, requestId, error: sentence, code: error.code, ...issues, ...engine };
 }
 
 export function toAppError(error: unknown): AppError {

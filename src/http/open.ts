@@ -10,6 +10,7 @@ import type { Charts } from "../charts/charts.ts";
 import { type Config, organizationLimits } from "../config.ts";
 import { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import type { Endpoint } from "../endpoint/open.ts";
+import { Upstreams } from "../endpoint/proxy/upstream.ts";
 import { ServicePorts } from "../endpoint/service-ports.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Loop } from "../lib/loop.ts";
@@ -21,6 +22,7 @@ import type { Services } from "../services/open.ts";
 import type { AuditTrail } from "../store/audit-events.ts";
 import type { OrganizationLimits } from "../store/limits.ts";
 import type { Stores } from "../store/open.ts";
+import { rateHeaders } from "./admission.ts";
 import { Authenticator } from "./auth.ts";
 import { BrowserRequests } from "./browser.ts";
 import { addConsoleSession } from "./console-session.ts";
@@ -37,7 +39,9 @@ import { pipeBatchHandlers } from "./handlers/pipe-batches.ts";
 import { pipeErrorHandlers } from "./handlers/pipe-errors.ts";
 import { pipeListHandlers } from "./handlers/pipe-lists.ts";
 import { pipeHandlers } from "./handlers/pipes.ts";
+import { queryHandlers } from "./handlers/queries.ts";
 import { type ServiceDeps, serviceHandlers } from "./handlers/services.ts";
+import { fixedHeaders } from "./headers.ts";
 import { hostInUrl, requireKnownHost } from "./hosts.ts";
 import { processSamples, serviceSamples } from "./metrics.ts";
 import { addPages, type PageOptions } from "./pages.ts";
@@ -76,6 +80,9 @@ type Shared = {
   readonly identity: IdentityDeps;
   /** How the API is reached; the port is known once it listens. */
   readonly reached: { port: number; baseUrl: string };
+  readonly rateLimiter: RateLimiter;
+  /** Connections to engine hosts. */
+  readonly upstreams: Upstreams;
 };
 
 export async function openHttp(options: HttpOptions): Promise<Http> {
@@ -83,7 +90,9 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
   const endpoint = publicEndpoint(options);
   const reached = { port: config.port, baseUrl: "" };
   const identity = { ...stores, version: options.version, baseUrl: () => reached.baseUrl };
-  const shared = { limits: organizationLimits(config), endpoint, identity, reached };
+  const rateLimiter = new RateLimiter({ limit: config.rateLimit, windowSeconds: config.rateWindowSeconds });
+  const upstreams = new Upstreams();
+  const shared = { limits: organizationLimits(config), endpoint, identity, reached, rateLimiter, upstreams };
   const failedLogins = new FailedLogins({ perMinute: config.loginFailureLimit });
   const admission = {
     authenticator: new Authenticator(stores, failedLogins, (event) => trail.note(event)),
@@ -93,7 +102,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
       tls: options.tls !== undefined,
       publicUrl: config.publicUrl,
     }),
-    rateLimiter: new RateLimiter({ limit: config.rateLimit, windowSeconds: config.rateWindowSeconds }),
+    rateLimiter,
   };
   const server = await createApiServer({
     ...admission,
@@ -114,7 +123,10 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
   });
   return {
     listen: async () => Object.assign(reached, await listen(server, config, endpoint)),
-    close: () => server.close(),
+    close: async () => {
+      await server.close();
+      upstreams.close();
+    },
   };
 }
 
@@ -160,6 +172,16 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
     ...leftoverHandlers({ leftovers: options.stores.leftovers, note: (event) => options.trail.note(event) }),
     ...auditHandlers({ events: auditEvents }),
     ...activityHandlers({ activities: options.stores.activities }),
+    ...queryHandlers({
+      services: options.stores.services,
+      access: options.services.access,
+      upstreams: shared.upstreams,
+      note: (event) => options.trail.note(event),
+      headers: ({ request }) => [
+        ...fixedHeaders(options.tls !== undefined),
+        ...rateHeaders(shared, "management", request),
+      ],
+    }),
     ...backupHandlers(backupDeps(options)),
   };
 }

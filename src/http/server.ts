@@ -169,6 +169,7 @@ async function serve(route: Route, request: FastifyRequest, reply: FastifyReply)
     const made = { id: route.id, operation, ...callOf(request, body, context) };
     const result = await recorded(options.activities, made, answer, options.logger);
     if (name === "observability") return result;
+    if (operation.streams !== undefined) return;
     if (isTagged(name, operation)) return sendTagged(route, request, reply, keptAnswer(result));
     sendEnvelope(reply, headersOf(route, request), operation.result && JSON.stringify(result));
   } finally {

@@ -137,15 +137,27 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
+/** The code and name that ClickHouse gives an error. */
+export type EngineErrorCode = { readonly code: number; readonly name: string };
+
+type AppErrorOptions = {
+  readonly cause?: unknown;
+  readonly issues?: readonly Issue[];
+  /** Present when the engine refused a statement of the caller. */
+  readonly engine?: EngineErrorCode;
+};
+
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly issues: readonly Issue[] | undefined;
+  readonly engine: EngineErrorCode | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; issues?: readonly Issue[] } = {}) {
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "AppError";
     this.code = code;
     this.issues = options.issues;
+    this.engine = options.engine;
   }
 
   get status(): number {

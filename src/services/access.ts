@@ -111,9 +111,13 @@ export class ServiceAccess {
    */
   async acquire(serviceId: string, signal: AbortSignal): Promise<ServiceLease> {
     const engine = this.#engines.get(serviceId) ?? (await this.#waitForEngine(serviceId, signal));
+    return this.#lend(serviceId, engine, true);
+  }
+
+  #lend(serviceId: string, engine: RunningEngine, isActivity: boolean): ServiceLease {
     const activity = this.#activityOf(serviceId);
     activity.active += 1;
-    activity.lastAt = Date.now();
+    if (isActivity) activity.lastAt = Date.now();
     let held = true;
     return {
       address: engine.address,
@@ -123,9 +127,18 @@ export class ServiceAccess {
         if (!held) return;
         held = false;
         activity.active -= 1;
-        activity.lastAt = Date.now();
+        if (isActivity) activity.lastAt = Date.now();
       },
     };
+  }
+
+  /**
+   * The running engine, or undefined when there is none. The engine stays in service while it is held, but that does
+   * not count as activity.
+   */
+  acquireRunning(serviceId: string): ServiceLease | undefined {
+    const engine = this.#engines.get(serviceId);
+    return engine && this.#lend(serviceId, engine, false);
   }
 
   /** The same for a read-only user. */

@@ -40,7 +40,7 @@ function send(reply: FastifyReply, outcome: Outcome, contentType: string, meta: 
     wantsGzip(reply.request.headers["accept-encoding"]) && (body instanceof Readable || isWorthIt(body ?? []));
   // Callers may cache responses, but must revalidate: the tag shows whether rows have changed since.
   reply.header("Cache-Control", etag === undefined ? "no-store" : "private, no-cache");
-  reply.header("Vary", "Accept, Accept-Encoding, Authorization");
+  reply.header("Vary", "Accept, Accept-Encoding, Authorization, Cookie");
   if (etag !== undefined) reply.header("ETag", gzip ? `${etag.slice(0, -1)}${gzipSuffix}` : etag);
   reply.header("X-Chart-Cache", outcome.cached ? "hit" : "miss");
   if (rollups.length > 0) reply.header("X-Chart-Rollup", rollups.map(encodeURIComponent).join(", "));

@@ -1,0 +1,114 @@
+/** Statements that callers run in services. */
+import { randomUUID } from "node:crypto";
+import type { FastifyReply } from "fastify";
+import type { QueryBody } from "../../api/queries.ts";
+import { codesOf } from "../../clickhouse/error-codes.ts";
+import { ClickHouseException } from "../../clickhouse/exception.ts";
+import { parameterText } from "../../clickhouse/sql.ts";
+import type { Upstreams } from "../../endpoint/proxy/upstream.ts";
+import { sleep } from "../../lib/abort.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { ServiceAccess, ServiceLease } from "../../services/access.ts";
+import type { AuditEvent } from "../../store/audit-events.ts";
+import type { Service, ServiceStore } from "../../store/services.ts";
+import type { Context } from "../context.ts";
+import { engineRefusal } from "../engine-refusal.ts";
+import { HostNotReached, streamQuery } from "../query-stream.ts";
+import { findService } from "./service-users.ts";
+
+export type QueryDeps = {
+  readonly services: ServiceStore;
+  readonly access: Pick<ServiceAccess, "acquire" | "acquireRunning">;
+  readonly upstreams: Upstreams;
+  readonly note: (event: AuditEvent) => void;
+  /** Headers of a streamed response: names and values, alternating. */
+  readonly headers: (reply: FastifyReply) => readonly string[];
+};
+
+type QueryInput = { readonly params: { organizationId: string; serviceId: string }; readonly body: QueryBody };
+
+/** The engine has no user of this name, so that a stand-in with the rights of the role runs the statement. */
+const apiUser = "millrace-api";
+/** Number and interval of attempts to reach an engine that has just died: two seconds in all. */
+const maxAttempts = 20;
+const attemptPauseMs = 100;
+/** Errors that mean the role lacks a right. */
+const refusals = codesOf("ACCESS_DENIED", "READONLY", "SETTING_CONSTRAINT_VIOLATION");
+
+export function queryHandlers(deps: QueryDeps) {
+  return {
+    runQuery: async ({ params, body }: QueryInput, context: Context, reply: FastifyReply): Promise<void> => {
+      const service = await findService(deps.services, params);
+      try {
+        await run(deps, service, body, context, reply);
+      } catch (error) {
+        if (!(error instanceof ClickHouseException)) throw error;
+        if (refusals.has(error.code)) deps.note(refusalEvent(service, error, context));
+        throw engineRefusal(error, body.query);
+      }
+    },
+  };
+}
+
+/** An engine that died a moment ago may not be known to be dead yet: then the request waits for its successor. */
+async function run(deps: QueryDeps, { id }: Service, body: QueryBody, context: Context, reply: FastifyReply) {
+  const query = {
+    user: apiUser,
+    readonly: body.readonly || context.role === "read_only",
+    userAgent: `millrace-api/${context.credentialId}`,
+    statement: Buffer.from(body.query),
+    parameters: parametersOf(body),
+    headers: deps.headers(reply),
+    signal: context.signal,
+  };
+  for (let attempt = 1; ; attempt += 1) {
+    const lease = await leaseOf(deps, id, body.wake, context.signal);
+    try {
+      const { port, key } = lease.forwardAddress;
+      const onHead = () => void reply.hijack();
+      return await streamQuery({ ...query, upstream: deps.upstreams.to(port), key }, reply.raw, onHead);
+    } catch (error) {
+      if (!(error instanceof HostNotReached)) throw error;
+      if (attempt >= maxAttempts) throw new AppError("SERVICE_UNAVAILABLE", "The service's engine does not answer.");
+    } finally {
+      lease.release();
+    }
+    await sleep(attemptPauseMs, context.signal);
+  }
+}
+
+async function leaseOf(
+  { access }: QueryDeps,
+  serviceId: string,
+  wake: QueryBody["wake"],
+  signal: AbortSignal,
+): Promise<Pick<ServiceLease, "forwardAddress" | "release">> {
+  if (wake === "auto") return await access.acquire(serviceId, signal);
+  const lease = access.acquireRunning(serviceId);
+  if (lease === undefined) throw new AppError("SERVICE_ASLEEP", "The service does not run, and wake is never.");
+  return lease;
+}
+
+/** Formats with a place for it report an exception after the first byte there, and the response ends regularly. */
+const exceptionInFormat = { http_write_exception_in_output_format: "1" };
+
+function parametersOf({ query: _, params = {}, database, settings = {}, format, queryId }: QueryBody): URLSearchParams {
+  const parameters = new URLSearchParams({
+    query_id: queryId ?? randomUUID(),
+    default_format: format,
+    ...exceptionInFormat,
+  });
+  if (database !== undefined) parameters.set("database", database);
+  for (const [name, value] of Object.entries(settings)) {
+    if (value !== undefined) parameters.set(name, typeof value === "boolean" ? String(Number(value)) : String(value));
+  }
+  for (const [name, value] of Object.entries(params)) {
+    parameters.set(`param_${name}`, value === null ? "\\N" : parameterText(String(value)));
+  }
+  return parameters;
+}
+
+function refusalEvent({ id, organizationId }: Service, error: ClickHouseException, context: Context): AuditEvent {
+  const actor = { actorType: "api_key", actor: context.credentialId, address: context.address } as const;
+  return { type: "statement_refused", organizationId, serviceId: id, ...actor, detail: error.message };
+}
