@@ -1,8 +1,8 @@
 /**
- * Authentication of both APIs and of browsers' sessions. Errors do not reveal which part was wrong. Digests are compared in constant time, also
- * for unknown keys. Failures are counted by address, answered late and above the limit with 429, while right
- * credentials still pass immediately, so that nobody who shares an address can be locked out (secrets are 256 random
- * bits: guessing is hopeless, the limit only keeps it cheap).
+ * Authentication of both APIs and of browsers' sessions. Errors do not reveal which part was wrong. Digests are
+ * compared in constant time, also for unknown keys. Failures are counted by address, answered late and above the limit
+ * with 429, while right credentials still pass immediately, so that nobody who shares an address can be locked out
+ * (secrets are 256 random bits: guessing is hopeless, the limit only keeps it cheap).
  */
 import type { KeyRole } from "../api/keys.ts";
 import type { FailedLogins } from "../endpoint/auth/failed-logins.ts";
@@ -22,7 +22,7 @@ export type Principal = {
 };
 
 /** What a browser shows to get a session. */
-export type Login = { readonly token: string } | { readonly keyId: string; readonly keySecret: string };
+export type BrowserLogin = { readonly token: string } | { readonly keyId: string; readonly keySecret: string };
 
 const noDigest = Buffer.alloc(32);
 
@@ -54,7 +54,7 @@ export class Authenticator {
   }
 
   /** The key of a browser's login; a link's token is used up. Throws UNAUTHORIZED or TOO_MANY_REQUESTS. */
-  async login(login: Login, address: string): Promise<ApiKey> {
+  async login(login: BrowserLogin, address: string): Promise<ApiKey> {
     const key = await ("token" in login
       ? this.#keyOfLink(login.token, address)
       : this.#key({ keyId: login.keyId, digest: sha256(login.keySecret) }, address));
@@ -63,9 +63,9 @@ export class Authenticator {
   }
 
   /**
-   * The session with this cookie value, with the present role of its key. Throws UNAUTHORIZED when the session has ended
-   * or its key is not usable. Not counted as a failed login: pages that are still open send ended sessions, and nobody
-   * guesses 256 random bits.
+   * The session with this cookie value, with the present role of its key. Throws UNAUTHORIZED when the session has
+   * ended or its key is not usable. Not counted as a failed login: pages that are still open send ended sessions, and
+   * nobody guesses 256 random bits.
    */
   async session(value: string, address: string): Promise<Principal> {
     const session = await this.#sessions.findByValue(value);

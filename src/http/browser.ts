@@ -87,8 +87,8 @@ export class BrowserRequests {
   }
 
   /**
-   * Browsers send Sec-Fetch-Site over https and on loopback. Over plain http to another host they send Origin, and a GET
-   * has neither: then the console's own header proves the origin.
+   * Browsers send Sec-Fetch-Site over https and on loopback. Over plain http to another host they send Origin, and a
+   * GET has neither: then the console's own header proves the origin.
    */
   #isSameOrigin(headers: IncomingHttpHeaders): boolean {
     const site = headers["sec-fetch-site"];

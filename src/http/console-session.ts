@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { loginBody } from "../api/identity.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Admission } from "./admission.ts";
-import type { Login } from "./auth.ts";
+import type { BrowserLogin } from "./auth.ts";
 import { parseJson } from "./body.ts";
 import { type IdentityDeps, identityOf } from "./handlers/identity.ts";
 import { validate } from "./validate.ts";
@@ -26,7 +26,7 @@ export function addConsoleSession(server: FastifyInstance, options: ConsoleSessi
     return await authenticator.session(value, ip);
   };
   server.post(path, { onRequest }, async (request: FastifyRequest, reply: FastifyReply) => {
-    const login = validate(loginBody, parseJson((request.body ?? Buffer.alloc(0)) as Buffer), "body") as Login;
+    const login = validate(loginBody, parseJson((request.body ?? Buffer.alloc(0)) as Buffer), "body") as BrowserLogin;
     const key = await authenticator.login(login, request.ip);
     const { session, value } = await consoleSessions.create(key.id, request.headers["user-agent"] ?? "");
     const principal = { organizationId: key.organizationId, role: key.role, credentialId: key.id };
