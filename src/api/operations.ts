@@ -16,6 +16,7 @@ import { pipeListOperations } from "./pipe-lists.ts";
 import { pipeOperations } from "./pipes.ts";
 import { queryOperations } from "./queries.ts";
 import { serviceOperations } from "./services.ts";
+import { tableOperations } from "./tables.ts";
 
 export const managementOperations = {
   ...organizationOperations,
@@ -32,6 +33,7 @@ export const managementOperations = {
   ...auditOperations,
   ...activityOperations,
   ...queryOperations,
+  ...tableOperations,
 };
 
 export type ManagementOperations = typeof managementOperations;

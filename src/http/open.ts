@@ -41,6 +41,7 @@ import { pipeListHandlers } from "./handlers/pipe-lists.ts";
 import { pipeHandlers } from "./handlers/pipes.ts";
 import { queryHandlers } from "./handlers/queries.ts";
 import { type ServiceDeps, serviceHandlers } from "./handlers/services.ts";
+import { tableHandlers } from "./handlers/tables.ts";
 import { fixedHeaders } from "./headers.ts";
 import { hostInUrl, requireKnownHost } from "./hosts.ts";
 import { processSamples, serviceSamples } from "./metrics.ts";
@@ -172,6 +173,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
     ...leftoverHandlers({ leftovers: options.stores.leftovers, note: (event) => options.trail.note(event) }),
     ...auditHandlers({ events: auditEvents }),
     ...activityHandlers({ activities: options.stores.activities }),
+    ...tableHandlers({ services: options.stores.services, inventories: options.services.inventories }),
     ...queryHandlers({
       services: options.stores.services,
       access: options.services.access,

@@ -98,6 +98,7 @@ function openRooms({ config, logger, version, signal }: AppOptions, shutdown: Sh
   const loops = [
     services.loop,
     services.metricsLoop,
+    services.inventoryLoop,
     endpoint.loop,
     pipes.loop,
     pipes.watchLoop,

@@ -11,6 +11,7 @@ import { ServiceAccess } from "./access.ts";
 import { ServiceDisks } from "./disks.ts";
 import { engineLeases } from "./engine-leases.ts";
 import { EngineMetrics } from "./engine-metrics.ts";
+import { Inventories } from "./inventory/inventories.ts";
 import { isMerging } from "./merging.ts";
 import { ServicesReconciler } from "./reconciler.ts";
 import { ServiceRecorder } from "./recorder.ts";
@@ -19,6 +20,7 @@ import { type EngineRestorer, LeasingRuntime } from "./runtimes/leasing.ts";
 
 /** Shorter than a sample of the history, so that none is left out. */
 const metricsEveryMs = 4_500;
+const inventoryEveryMs = 300_000;
 
 export type ServicesOptions = {
   readonly config: Config;
@@ -43,6 +45,9 @@ export type Services = {
   /** Metrics of running engines, and the loop that queries them. */
   readonly metrics: EngineMetrics;
   readonly metricsLoop: Loop;
+  /** What is in services, and the loop that keeps it. */
+  readonly inventories: Inventories;
+  readonly inventoryLoop: Loop;
   /** Stops every engine. */
   close(): Promise<void>;
 };
@@ -55,6 +60,7 @@ export function openServices(options: ServicesOptions): Services {
   const disks = new ServiceDisks({ services, logger });
   const runtime = new LeasingRuntime(embeddedRuntime(options, disks), options.restorerFor);
   const { idleMinuteMs } = config;
+  const inventories = new Inventories({ dataDir: options.dataDir, access, logger });
   const reconciler = new ServicesReconciler({
     services,
     runtime,
@@ -63,6 +69,7 @@ export function openServices(options: ServicesOptions): Services {
     idleMinuteMs,
     poke: () => loop.poke(),
     isBusy: isMerging,
+    beforeStop: (serviceId, engine) => inventories.beforeStop(serviceId, engine),
   });
   const everyMs = Math.min(1_000, idleMinuteMs);
   const loop = new Loop({ name: "services", everyMs, logger, body: () => reconciler.pass() });
@@ -88,7 +95,13 @@ export function openServices(options: ServicesOptions): Services {
       }
     },
   });
-  const given = { access, disks, metrics, metricsLoop, loop };
+  const inventoryLoop = new Loop({
+    name: "inventory",
+    everyMs: inventoryEveryMs,
+    logger,
+    body: () => inventories.pass(),
+  });
+  const given = { access, disks, metrics, metricsLoop, inventories, inventoryLoop, loop };
   return { ...given, acquireAny: engineLeases(services, access, runtime), close: () => reconciler.close() };
 }
 

@@ -88,6 +88,7 @@ async function setUp(idleMinuteMs = 1e9) {
       idleMinuteMs,
       poke: () => {},
       isBusy: async () => false,
+      beforeStop: async () => {},
     });
   const reconciler = make();
   const state = async () => (await services.find(id))?.state;

@@ -24,6 +24,8 @@ export type ReconcilerOptions = {
   readonly poke: () => void;
   /** True while an engine does background work (merges), which delays idling. */
   readonly isBusy: (engine: RunningEngine) => Promise<boolean>;
+  /** Awaited before an engine is stopped that will not run again at once. Never rejects. */
+  readonly beforeStop: (serviceId: string, engine: RunningEngine) => Promise<void>;
 };
 
 export class ServicesReconciler {
@@ -122,6 +124,7 @@ export class ServicesReconciler {
 
   async #stop(row: Service, engine: RunningEngine): Promise<void> {
     await this.#setState(row, "stopping", null);
+    await this.#options.beforeStop(row.id, engine);
     this.#options.access.withdraw(row.id);
     await this.#end(row.id, engine);
     await this.#setState(row, "stopped", null);
@@ -129,6 +132,7 @@ export class ServicesReconciler {
 
   async #idle(row: Service, engine: RunningEngine): Promise<void> {
     if (await this.#options.isBusy(engine)) return;
+    await this.#options.beforeStop(row.id, engine);
     if (!this.#idleDue(row) || !(await this.#options.access.withdrawUnused(row.id, this.#idleAfterMs(row)))) return;
     if (this.#hasDied(row.id, engine)) return;
     await this.#end(row.id, engine);

@@ -31,6 +31,8 @@ const live = {
   ...{ listServices: "memory", getService: "memory" },
   // Sessions end by the clock, and one is the caller's own.
   ...{ getMe: "session", listSessions: "session" },
+  // The running engine is asked.
+  ...{ listTables: "engine", getTable: "engine", getCompletions: "engine" },
   // Running workers report gauges.
   getPipe: "workers",
   // Until now, from files beside the store.
