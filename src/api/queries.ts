@@ -1,6 +1,6 @@
 /** Statements that callers of the management API run in a service. An extension of the contract. */
 import { z } from "zod";
-import { operation, plainText, uuid } from "./operation.ts";
+import { operation, plainText, timestamp, uuid } from "./operation.ts";
 
 const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
@@ -66,12 +66,70 @@ const queryBody = z.strictObject({
 
 export type QueryBody = z.output<typeof queryBody>;
 
+export const queryRecord = z
+  .object({
+    queryId: z.string(),
+    state: z.enum(["running", "finished", "failed"]),
+    user: z
+      .string()
+      .describe(
+        "`millrace-writer` and `millrace-reader` stand for users of this API and for users without a name of their own in the engine",
+      ),
+    address: z.string().describe("Address of the client"),
+    userAgent: z.string().describe("As the client says; `millrace-api/<key id>` for statements through this API"),
+    kind: z.string().describe("`Select`, `Insert`, `Create` ..."),
+    hash: z.string().describe("Equal for statements that differ in literals only"),
+    query: z.string().describe("The statement without secrets; cut off after 8,000 characters"),
+    database: z.string(),
+    startedAt: timestamp,
+    durationMs: z.number(),
+    readRows: z.int(),
+    readBytes: z.int(),
+    totalRows: z.int().optional().describe("Rows that a running query is expected to read, if known"),
+    writtenRows: z.int(),
+    writtenBytes: z.int(),
+    resultRows: z.int(),
+    resultBytes: z.int(),
+    memoryBytes: z.int().describe("Greatest memory; of a running query, the present memory"),
+    error: z.object({ code: z.int(), message: z.string() }).optional(),
+  })
+  .meta({ id: "QueryRecord" });
+
 const service = z.object({ organizationId: uuid, serviceId: uuid });
+const root = "/v1/organizations/{organizationId}/services/{serviceId}";
 
 export const queryOperations = {
+  listQueries: operation({
+    method: "GET",
+    path: `${root}/queries`,
+    tag: "Queries",
+    summary: "Lists running and recent queries of a service's clients; neither wakes the service nor keeps it awake",
+    access: "developer",
+    params: service,
+    query: z.object({
+      limit: z.coerce.number().int().min(1).max(1_000).default(100).describe("Maximum number of recent queries"),
+      cursor: z.string().max(500).optional().describe("The `cursor` of the previous page"),
+      failed: z.enum(["true", "false"]).default("false").describe("true: only recent queries that failed"),
+    }),
+    result: z.object({
+      asOf: timestamp.optional().describe("When this was read from the engine; absent if nothing is known"),
+      live: z.boolean().describe("False: the service does not run, and these are the newest 1,000 queries before that"),
+      running: z.array(queryRecord).describe("Longest first; empty on later pages"),
+      recent: z.array(queryRecord).describe("Newest first"),
+      cursor: z.string().optional().describe("Present if there are older queries"),
+    }),
+  }),
+  cancelQuery: operation({
+    method: "DELETE",
+    path: `${root}/queries/{queryId}`,
+    tag: "Queries",
+    summary: "Ends a running query of a client",
+    access: "developer",
+    params: service.extend({ queryId: z.string().min(1).max(250) }),
+  }),
   runQuery: operation({
     method: "POST",
-    path: "/v1/organizations/{organizationId}/services/{serviceId}/query",
+    path: `${root}/query`,
     tag: "Queries",
     summary: "Runs a statement in a service with the rights of the caller's role, and streams its result",
     access: "read",

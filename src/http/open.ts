@@ -40,6 +40,7 @@ import { pipeErrorHandlers } from "./handlers/pipe-errors.ts";
 import { pipeListHandlers } from "./handlers/pipe-lists.ts";
 import { pipeHandlers } from "./handlers/pipes.ts";
 import { queryHandlers } from "./handlers/queries.ts";
+import { queryLogHandlers } from "./handlers/query-log.ts";
 import { type ServiceDeps, serviceHandlers } from "./handlers/services.ts";
 import { tableHandlers } from "./handlers/tables.ts";
 import { fixedHeaders } from "./headers.ts";
@@ -173,6 +174,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
     ...leftoverHandlers({ leftovers: options.stores.leftovers, note: (event) => options.trail.note(event) }),
     ...auditHandlers({ events: auditEvents }),
     ...activityHandlers({ activities: options.stores.activities }),
+    ...queryLogHandlers({ services: options.stores.services, history: options.services.queryHistory }),
     ...tableHandlers({ services: options.stores.services, inventories: options.services.inventories }),
     ...queryHandlers({
       services: options.stores.services,

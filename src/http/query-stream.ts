@@ -15,6 +15,8 @@ export type QueryStream = {
   readonly user: string;
   readonly readonly: boolean;
   readonly userAgent: string;
+  /** Of the caller. */
+  readonly address: string;
   readonly statement: Buffer;
   /** Query id, database, settings and parameters, as in the URL of the ClickHouse HTTP interface. */
   readonly parameters: URLSearchParams;
@@ -55,6 +57,7 @@ export async function streamQuery(query: QueryStream, response: ServerResponse, 
         "x-millrace-key": query.key,
         "x-millrace-user": encodeURIComponent(query.user),
         "x-millrace-readonly": query.readonly ? "2" : "0",
+        "x-millrace-address": query.address,
         "user-agent": query.userAgent,
       },
       body: { first: [query.statement], rest: undefined },

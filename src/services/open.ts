@@ -12,6 +12,7 @@ import { ServiceDisks } from "./disks.ts";
 import { engineLeases } from "./engine-leases.ts";
 import { EngineMetrics } from "./engine-metrics.ts";
 import { Inventories } from "./inventory/inventories.ts";
+import { QueryHistory } from "./inventory/query-history.ts";
 import { isMerging } from "./merging.ts";
 import { ServicesReconciler } from "./reconciler.ts";
 import { ServiceRecorder } from "./recorder.ts";
@@ -48,6 +49,7 @@ export type Services = {
   /** What is in services, and the loop that keeps it. */
   readonly inventories: Inventories;
   readonly inventoryLoop: Loop;
+  readonly queryHistory: QueryHistory;
   /** Stops every engine. */
   close(): Promise<void>;
 };
@@ -61,6 +63,7 @@ export function openServices(options: ServicesOptions): Services {
   const runtime = new LeasingRuntime(embeddedRuntime(options, disks), options.restorerFor);
   const { idleMinuteMs } = config;
   const inventories = new Inventories({ dataDir: options.dataDir, access, logger });
+  const queryHistory = new QueryHistory({ dataDir: options.dataDir, access, logger });
   const reconciler = new ServicesReconciler({
     services,
     runtime,
@@ -69,7 +72,9 @@ export function openServices(options: ServicesOptions): Services {
     idleMinuteMs,
     poke: () => loop.poke(),
     isBusy: isMerging,
-    beforeStop: (serviceId, engine) => inventories.beforeStop(serviceId, engine),
+    beforeStop: async (serviceId, engine) => {
+      await Promise.all([inventories.beforeStop(serviceId, engine), queryHistory.beforeStop(serviceId, engine)]);
+    },
   });
   const everyMs = Math.min(1_000, idleMinuteMs);
   const loop = new Loop({ name: "services", everyMs, logger, body: () => reconciler.pass() });
@@ -101,7 +106,7 @@ export function openServices(options: ServicesOptions): Services {
     logger,
     body: () => inventories.pass(),
   });
-  const given = { access, disks, metrics, metricsLoop, inventories, inventoryLoop, loop };
+  const given = { access, disks, metrics, metricsLoop, inventories, inventoryLoop, queryHistory, loop };
   return { ...given, acquireAny: engineLeases(services, access, runtime), close: () => reconciler.close() };
 }
 

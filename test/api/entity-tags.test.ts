@@ -32,7 +32,7 @@ const live = {
   // Sessions end by the clock, and one is the caller's own.
   ...{ getMe: "session", listSessions: "session" },
   // The running engine is asked.
-  ...{ listTables: "engine", getTable: "engine", getCompletions: "engine" },
+  ...{ listTables: "engine", getTable: "engine", getCompletions: "engine", listQueries: "engine" },
   // Running workers report gauges.
   getPipe: "workers",
   // Until now, from files beside the store.

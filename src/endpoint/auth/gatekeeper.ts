@@ -24,7 +24,12 @@ export type EndpointAccess = {
 };
 
 /** An authenticated client: set only by the login, never from anything else that the client sends. */
-export type DatabasePrincipal = { readonly user: string; readonly readonly: 0 | 2 };
+export type DatabasePrincipal = {
+  readonly user: string;
+  readonly readonly: 0 | 2;
+  /** Of the client; for the engine's log. */
+  readonly address: string;
+};
 
 /**
  * Handles a request of an authenticated client. Rejects with an exception to send, and only before any part of the
@@ -98,7 +103,7 @@ export class Gatekeeper {
       if (refusals.has(code)) this.#onEvent({ type: "statement_refused", user: user.name, address, detail });
     };
     try {
-      await this.#handler(message, response, url, { user: user.name, readonly: user.readonly ? 2 : 0 });
+      await this.#handler(message, response, url, { user: user.name, readonly: user.readonly ? 2 : 0, address });
     } catch (error) {
       if (error instanceof ClickHouseException) refused(error.code, error.message);
       throw error;

@@ -45,5 +45,6 @@ async function serve(message: IncomingMessage, response: ServerResponse, queries
 
 function principalOf({ headers }: IncomingMessage): DatabasePrincipal {
   const user = decodeURIComponent(String(headers["x-millrace-user"]));
-  return { user, readonly: headers["x-millrace-readonly"] === "0" ? 0 : 2 };
+  const address = String(headers["x-millrace-address"] ?? "");
+  return { user, readonly: headers["x-millrace-readonly"] === "0" ? 0 : 2, address };
 }

@@ -10,6 +10,7 @@ export type ForwardTarget = {
   readonly key: string;
   readonly user: string;
   readonly readonly: 0 | 2;
+  readonly address: string;
 };
 
 /** Request headers that matter to the engine host. No others are forwarded, especially none of our own. */
@@ -54,6 +55,7 @@ function requestHeaders(message: IncomingMessage, to: ForwardTarget): Record<str
   headers["x-millrace-key"] = to.key;
   headers["x-millrace-user"] = encodeURIComponent(to.user);
   headers["x-millrace-readonly"] = String(to.readonly);
+  headers["x-millrace-address"] = to.address;
   return headers;
 }
 

@@ -122,7 +122,14 @@ export class QueryService implements QueryServer {
     if (this.#options.disk.isFull) parameters.push([waitForDrop, "1"]);
     // The default of a server, which the local tool replaces by TSV.
     if (!namesFormat(message, parameters)) parameters.push(["default_format", "TabSeparated"]);
-    const headers = { ...passed(message), ...forwarded.headers, "x-clickhouse-user": user, "x-clickhouse-key": key };
+    const headers = {
+      ...passed(message),
+      ...forwarded.headers,
+      // The engine writes it to its log. Clients cannot set it.
+      "x-forwarded-for": principal.address,
+      "x-clickhouse-user": user,
+      "x-clickhouse-key": key,
+    };
     const onGone = () => {
       if (!response.writableFinished) void kill(user, queryIdOf(parameters));
     };

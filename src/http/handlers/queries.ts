@@ -56,6 +56,7 @@ async function run(deps: QueryDeps, { id }: Service, body: QueryBody, context: C
     user: apiUser,
     readonly: body.readonly || context.role === "read_only",
     userAgent: `millrace-api/${context.credentialId}`,
+    address: context.address,
     statement: Buffer.from(body.query),
     parameters: parametersOf(body),
     headers: deps.headers(reply),

@@ -4,17 +4,17 @@
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { ClickHouseClient, type QueryOptions } from "../../clickhouse/client.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Service } from "../../store/services.ts";
 import type { ServiceAccess } from "../access.ts";
 import type { RunningEngine } from "../runtime.ts";
+import { askEngine, askRunning, type EngineQuestion } from "./ask-engine.ts";
 import { type Completions, readCompletions } from "./completions.ts";
 import { keepFile, readKeptFile } from "./kept-file.ts";
-import { readTable, readTables, type TableFacts, type TableInventory } from "./tables.ts";
+import { readOneTable, readTableInventory, type TableFacts, type TableInventory } from "./tables.ts";
 
 /** Facts, and when they were read. `live`: now, from the running engine. */
-export type Seen<T> = { readonly asOf: string; readonly live: boolean; readonly facts: T };
+export type KnownFacts<T> = { readonly asOf: string; readonly live: boolean; readonly facts: T };
 
 export type InventoriesOptions = {
   readonly dataDir: string;
@@ -38,16 +38,20 @@ export class Inventories {
   }
 
   /** Undefined while nothing is known. A running engine that does not answer leaves what was kept. */
-  async tables(service: Service, withColumns: boolean): Promise<Seen<TableInventory> | undefined> {
+  async tables(service: Service, withColumns: boolean): Promise<KnownFacts<TableInventory> | undefined> {
     return (
-      (await this.#ask(service.id, (client, options) => readTables(client, options, withColumns))) ??
+      (await this.#ask(service.id, (client, options) => readTableInventory(client, options, withColumns))) ??
       (await this.#keptTables(service.id))
     );
   }
 
   /** Undefined while nothing is known; its facts are undefined when there is no such table. */
-  async table(service: Service, database: string, name: string): Promise<Seen<TableFacts | undefined> | undefined> {
-    const asked = await this.#ask(service.id, (client, options) => readTable(client, options, database, name));
+  async table(
+    service: Service,
+    database: string,
+    name: string,
+  ): Promise<KnownFacts<TableFacts | undefined> | undefined> {
+    const asked = await this.#ask(service.id, (client, options) => readOneTable(client, options, database, name));
     if (asked !== undefined) return asked;
     const kept = await this.#keptTables(service.id);
     const find = (facts: TableInventory) => facts.tables.find((one) => one.database === database && one.name === name);
@@ -83,36 +87,33 @@ export class Inventories {
   }
 
   /** Undefined when the service does not run or its engine does not answer. */
-  async #ask<T>(
-    serviceId: string,
-    read: (client: ClickHouseClient, options: QueryOptions) => Promise<T>,
-  ): Promise<Seen<T> | undefined> {
-    const lease = this.#options.access.acquireRunning(serviceId);
-    if (lease === undefined) return undefined;
+  async #ask<T>(serviceId: string, question: EngineQuestion<T>): Promise<KnownFacts<T> | undefined> {
     const asOf = new Date().toISOString();
     try {
-      return { asOf, live: true, facts: await asked(lease, askTimeoutMs, read) };
+      // In an object: undefined is an answer too.
+      const answer = await askRunning(this.#options.access, serviceId, askTimeoutMs, async (client, options) => ({
+        facts: await question(client, options),
+      }));
+      return answer && { asOf, live: true, ...answer };
     } catch (error) {
       this.#options.logger.debug({ err: error, serviceId }, "engine does not answer");
       return undefined;
-    } finally {
-      lease.release();
     }
   }
 
   async #keepTables(serviceId: string, engine: RunningEngine, limitMs: number): Promise<void> {
     const asOf = new Date().toISOString();
-    const facts = await asked(engine, limitMs, (client, options) => readTables(client, options, true));
+    const facts = await askEngine(engine, limitMs, (client, options) => readTableInventory(client, options, true));
     await keepFile(this.#tablesFile(serviceId), { format: 1, asOf, facts } satisfies KeptTables);
   }
 
-  async #keptTables(serviceId: string): Promise<Seen<TableInventory> | undefined> {
+  async #keptTables(serviceId: string): Promise<KnownFacts<TableInventory> | undefined> {
     const kept = await readKeptFile<KeptTables>(this.#tablesFile(serviceId), 1);
     return kept && { asOf: kept.asOf, live: false, facts: kept.facts };
   }
 
   async #keepCompletions(engine: RunningEngine): Promise<Completions> {
-    const facts = await asked(engine, completionsTimeoutMs, (client, options) =>
+    const facts = await askEngine(engine, completionsTimeoutMs, (client, options) =>
       readCompletions(client, options, engine.version),
     );
     await mkdir(join(this.#options.dataDir, "cache"), { recursive: true, mode: 0o700 });
@@ -131,18 +132,5 @@ export class Inventories {
 
   #completionsFile(version: string): string {
     return join(this.#options.dataDir, "cache", `completions-${version.replaceAll(/[^0-9A-Za-z.]/g, "_")}.json`);
-  }
-}
-
-async function asked<T>(
-  { address }: Pick<RunningEngine, "address">,
-  limitMs: number,
-  read: (client: ClickHouseClient, options: QueryOptions) => Promise<T>,
-): Promise<T> {
-  const client = new ClickHouseClient(address);
-  try {
-    return await read(client, { settings: { log_queries: 0 }, signal: AbortSignal.timeout(limitMs) });
-  } finally {
-    client.close();
   }
 }

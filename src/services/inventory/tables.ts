@@ -73,7 +73,7 @@ type ColumnRow = { readonly database: string; readonly table: string } & {
 };
 
 /** All tables that are not the engine's own; columns on request. */
-export async function readTables(
+export async function readTableInventory(
   client: ClickHouseClient,
   options: QueryOptions,
   withColumns: boolean,
@@ -99,7 +99,7 @@ export async function readTables(
 }
 
 /** One table, also one of the engine's own; undefined when there is none. */
-export async function readTable(
+export async function readOneTable(
   client: ClickHouseClient,
   options: QueryOptions,
   database: string,
