@@ -214,12 +214,41 @@ export function organizationLimits(config: Config): OrganizationLimits {
   };
 }
 
+/** Settings whose values are never shown. */
+export const secretSettings: ReadonlySet<string> = new Set<keyof typeof settings>([
+  "secretKey",
+  "metricsToken",
+  "backupAccessKeyId",
+  "backupSecretAccessKey",
+  "backupEncryptionKey",
+]);
+
+export type SettingOrigins = { readonly [Name in keyof typeof settings]: "flag" | "environment" | "default" };
+
+/** Where `loadConfig` takes each setting from. */
+export function settingOrigins(
+  flags: Record<string, unknown>,
+  environment: NodeJS.ProcessEnv = process.env,
+): SettingOrigins {
+  const origins = Object.keys(settings).map((name) => {
+    if (givenValue(name, flags, environment) === undefined) return [name, "default"];
+    return [name, flags[name] === undefined ? "environment" : "flag"];
+  });
+  return Object.fromEntries(origins) as SettingOrigins;
+}
+
+/** Undefined: not set. */
+function givenValue(name: string, flags: Record<string, unknown>, environment: NodeJS.ProcessEnv): unknown {
+  const value = flags[name] ?? environment[environmentName(name)];
+  return value === "" ? undefined : value;
+}
+
 /** Flags override the environment; a flag without a value is true. Throws one error that lists every problem. */
 export function loadConfig(flags: Record<string, unknown>, environment: NodeJS.ProcessEnv = process.env): Config {
   const given: Record<string, unknown> = {};
   for (const name of Object.keys(settings)) {
-    const value = flags[name] ?? environment[environmentName(name)];
-    if (value !== undefined && value !== "") given[name] = value === true ? "true" : value;
+    const value = givenValue(name, flags, environment);
+    if (value !== undefined) given[name] = value === true ? "true" : value;
   }
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);

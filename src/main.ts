@@ -6,7 +6,15 @@ import { z } from "zod";
 import { adoptBackups } from "./backups/adopt.ts";
 import { restoreMetadata } from "./backups/disaster.ts";
 import { BackupTarget, backupLocationOptions } from "./backups/storage/location.ts";
-import { type Config, environmentName, flagName, loadConfig, settings } from "./config.ts";
+import {
+  type Config,
+  environmentName,
+  flagName,
+  loadConfig,
+  type SettingOrigins,
+  settingOrigins,
+  settings,
+} from "./config.ts";
 import { describeError } from "./lib/errors.ts";
 import { openLogger } from "./lib/logger.ts";
 import { startApp } from "./processes/control-plane.ts";
@@ -20,7 +28,7 @@ process.umask(0o077);
 
 const program = new Command("millrace").description("Self-hosted data service manager").version(version);
 const serve = program.command("serve", { isDefault: true }).description("Runs the API, the services and the pipes");
-addSettings(serve).action(async (flags: Record<string, string>) => await run(readConfig(flags)));
+addSettings(serve).action(async (flags: Record<string, string>) => await run(readConfig(flags), settingOrigins(flags)));
 
 const restore = program
   .command("restore-metadata")
@@ -100,7 +108,7 @@ function isOurMistake(error: unknown): boolean {
   return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
 }
 
-async function run(config: Config): Promise<void> {
+async function run(config: Config, origins: SettingOrigins): Promise<void> {
   const logger = await openLogger(config.logLevel, config.logFormat);
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -111,7 +119,7 @@ async function run(config: Config): Promise<void> {
     });
   }
   try {
-    const app = await startApp({ config, logger, version, signal: stop.signal });
+    const app = await startApp({ config, origins, logger, version, signal: stop.signal });
     console.log(`Millrace ${version} is ready: ${app.baseUrl}\nCredentials: ${app.credentialsFile}`);
     await app.stopped;
     process.exit(0);

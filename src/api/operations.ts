@@ -16,6 +16,7 @@ import { pipeListOperations } from "./pipe-lists.ts";
 import { pipeOperations } from "./pipes.ts";
 import { queryOperations } from "./queries.ts";
 import { serviceOperations } from "./services.ts";
+import { systemOperations } from "./system.ts";
 import { tableOperations } from "./tables.ts";
 
 export const managementOperations = {
@@ -34,6 +35,7 @@ export const managementOperations = {
   ...activityOperations,
   ...queryOperations,
   ...tableOperations,
+  ...systemOperations,
 };
 
 export type ManagementOperations = typeof managementOperations;

@@ -7,7 +7,7 @@ import { backupSamples } from "../backups/metrics.ts";
 import type { Backups } from "../backups/open.ts";
 import { defaultPeriodHours, defaultRetentionHours } from "../backups/schedule.ts";
 import type { Charts } from "../charts/charts.ts";
-import { type Config, organizationLimits } from "../config.ts";
+import { type Config, organizationLimits, type SettingOrigins } from "../config.ts";
 import { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import type { Endpoint } from "../endpoint/open.ts";
 import { Upstreams } from "../endpoint/proxy/upstream.ts";
@@ -42,6 +42,7 @@ import { pipeHandlers } from "./handlers/pipes.ts";
 import { queryHandlers } from "./handlers/queries.ts";
 import { queryLogHandlers } from "./handlers/query-log.ts";
 import { type ServiceDeps, serviceHandlers } from "./handlers/services.ts";
+import { systemHandlers } from "./handlers/system.ts";
 import { tableHandlers } from "./handlers/tables.ts";
 import { fixedHeaders } from "./headers.ts";
 import { hostInUrl, requireKnownHost } from "./hosts.ts";
@@ -53,6 +54,8 @@ import type { EndpointFacts } from "./views/services.ts";
 
 export type HttpOptions = {
   readonly config: Config;
+  readonly origins: SettingOrigins;
+  readonly dataDir: string;
   readonly stores: Stores;
   readonly logger: Logger;
   readonly version: string;
@@ -174,6 +177,13 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
     ...leftoverHandlers({ leftovers: options.stores.leftovers, note: (event) => options.trail.note(event) }),
     ...auditHandlers({ events: auditEvents }),
     ...activityHandlers({ activities: options.stores.activities }),
+    ...systemHandlers({
+      ...options,
+      baseUrl: shared.identity.baseUrl,
+      loops: () => options.loops.map((loop) => loop.status()),
+      services: options.stores.services,
+      engines: () => options.services.access.engines(),
+    }),
     ...queryLogHandlers({ services: options.stores.services, history: options.services.queryHistory }),
     ...tableHandlers({ services: options.stores.services, inventories: options.services.inventories }),
     ...queryHandlers({

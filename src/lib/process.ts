@@ -20,6 +20,16 @@ export function startTimeOf(pid: number): string | undefined {
   }
 }
 
+/** Resident memory of a process; undefined when it is gone, or when the system does not tell. */
+export function residentBytes(pid: number): number | undefined {
+  try {
+    const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+    return kib === undefined ? undefined : Number(kib) * 1024;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Records a child in a pid file, so that `endRecorded` can end it if this process dies first. */
 export function recordProcess(file: string, pid: number): void {
   writeFileSync(file, JSON.stringify({ pid, startTime: startTimeOf(pid) }));

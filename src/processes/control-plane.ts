@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { openBackups } from "../backups/open.ts";
 import { ensureCredentials, writeCredentials } from "../bootstrap.ts";
 import { openCharts } from "../charts/open.ts";
-import type { Config } from "../config.ts";
+import type { Config, SettingOrigins } from "../config.ts";
 import { assertConfined, type ConfinementState, confinementState } from "../confinement/state.ts";
 import { openEndpoint } from "../endpoint/open.ts";
 import { openHttp } from "../http/open.ts";
@@ -22,6 +22,7 @@ import { openStores } from "../store/open.ts";
 
 export type AppOptions = {
   readonly config: Config;
+  readonly origins: SettingOrigins;
   readonly logger: Logger;
   readonly version: string;
   readonly signal: AbortSignal;

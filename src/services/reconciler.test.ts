@@ -40,6 +40,7 @@ class FakeRuntime implements ServiceRuntime {
     const address = { host: "127.0.0.1", port: 1 };
     return {
       address,
+      pid: 1,
       readerAddress: address,
       isCurrent: async () => this.isCurrent,
       memoryGb: 1,

@@ -5,6 +5,8 @@ import type { ForwardAddress } from "../endpoint/proxy/upstream.ts";
 import type { Service } from "../store/services.ts";
 
 export type RunningEngine = {
+  /** Of the engine host. */
+  readonly pid: number;
   /** The engine's ClickHouse HTTP interface, for the control plane and its workers; only they know the password. */
   readonly address: ClickHouseAddress;
   /** The same with the rights of a read-only user. */

@@ -33,6 +33,7 @@ const live = {
   ...{ getMe: "session", listSessions: "session" },
   // The running engine is asked.
   ...{ listTables: "engine", getTable: "engine", getCompletions: "engine", listQueries: "engine" },
+  getSystem: "the program",
   // Running workers report gauges.
   getPipe: "workers",
   // Until now, from files beside the store.

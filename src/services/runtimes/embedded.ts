@@ -85,6 +85,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
       onSpawn: (pid: number) => recordProcess(pidFile, pid),
     });
     return {
+      pid: host.pid,
       address: host.address,
       readerAddress: { ...host.address, user: readerUser },
       isCurrent: async ({ id, maxReplicaMemoryGb }) =>

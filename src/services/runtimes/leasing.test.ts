@@ -23,6 +23,7 @@ function recorder(restore?: (engine: RunningEngine) => Promise<void>) {
       const address = { host: "x", port: 1 };
       return {
         address,
+        pid: 1,
         readerAddress: address,
         isCurrent: async () => true,
         memoryGb: 1,

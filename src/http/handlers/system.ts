@@ -1,0 +1,100 @@
+/** The program itself: versions, disk, loops, engines, limits, configuration. */
+import { statfs } from "node:fs/promises";
+import { arch, release, type } from "node:os";
+import type { z } from "zod";
+import type { Handlers } from "../../api/operations.ts";
+import type { systemOperations, systemRecord } from "../../api/system.ts";
+import { packagedVersion } from "../../clickhouse/version.ts";
+import {
+  type Config,
+  environmentName,
+  flagName,
+  organizationLimits,
+  type SettingOrigins,
+  secretSettings,
+  settings,
+} from "../../config.ts";
+import type { LoopStatus } from "../../lib/loop.ts";
+import { residentBytes } from "../../lib/process.ts";
+import type { ServiceAccess } from "../../services/access.ts";
+import type { ServiceStore } from "../../store/services.ts";
+import type { Context } from "../context.ts";
+
+export type SystemDeps = {
+  readonly version: string;
+  readonly config: Config;
+  readonly origins: SettingOrigins;
+  /** Absolute. */
+  readonly dataDir: string;
+  readonly baseUrl: () => string;
+  readonly confinement: { readonly confined: boolean; readonly sentence: string };
+  readonly loops: () => readonly LoopStatus[];
+  readonly services: ServiceStore;
+  readonly engines: ServiceAccess["engines"];
+};
+
+type SystemView = z.input<typeof systemRecord>;
+
+export function systemHandlers(deps: SystemDeps): Handlers<typeof systemOperations, Context> {
+  return {
+    getSystem: async (_input, { organizationId }) => {
+      const { bsize, blocks, bavail } = await statfs(deps.dataDir);
+      const { confined, sentence } = deps.confinement;
+      return {
+        version: deps.version,
+        nodeVersion: process.versions.node,
+        engineVersion: packagedVersion,
+        platform: `${type()} ${release()} ${arch()}`,
+        pid: process.pid,
+        startedAt: new Date(Date.now() - process.uptime() * 1000).toISOString(),
+        uptimeSeconds: Math.floor(process.uptime()),
+        memoryBytes: process.memoryUsage.rss(),
+        baseUrl: deps.baseUrl(),
+        dataDir: deps.dataDir,
+        disk: { totalBytes: bsize * blocks, freeBytes: bsize * bavail },
+        confinement: { confined, sentence },
+        loops: [...deps.loops()],
+        engines: await enginesOf(deps, organizationId),
+        limits: Object.entries(organizationLimits(deps.config)).map(([name, limit]) => ({ name, ...limit })),
+        configuration: configurationOf(deps),
+      };
+    },
+  };
+}
+
+/** Names of other organizations' services are not shown to an admin of one. */
+async function enginesOf({ services, engines }: SystemDeps, organizationId: string): Promise<SystemView["engines"]> {
+  const own = new Set((await services.listIn(organizationId)).map(({ id }) => id));
+  return [...engines()]
+    .filter(([serviceId]) => own.has(serviceId))
+    .map(([serviceId, { pid, memoryGb, version }]) => {
+      const memoryBytes = residentBytes(pid);
+      return {
+        serviceId,
+        pid,
+        ...(memoryBytes === undefined ? {} : { memoryBytes }),
+        memoryLimitGb: memoryGb,
+        version,
+      };
+    });
+}
+
+function configurationOf({ config, origins }: SystemDeps): SystemView["configuration"] {
+  return (Object.keys(settings) as (keyof Config)[]).map((name) => {
+    const secret = secretSettings.has(name);
+    const value = config[name];
+    return {
+      name,
+      flag: flagName(name),
+      environment: environmentName(name),
+      origin: origins[name],
+      ...(value === undefined ? {} : { value: secret ? "set" : withoutPassword(value) }),
+      secret,
+    };
+  });
+}
+
+/** URLs may hold a name and a password. */
+function withoutPassword<T>(value: T): T | string {
+  return typeof value === "string" ? value.replace(/(:\/\/)[^/@\s]*@/, "$1[hidden]@") : value;
+}
