@@ -136,6 +136,9 @@ export const settings = {
   pipesPerOrganization: positive.default(500).describe("Maximum number of pipes per organization"),
   replicasPerPipe: positive.default(20).describe("Maximum number of replicas of one pipe; each is a process"),
   chartSourcesPerOrganization: positive.default(2000).describe("Maximum number of chart sources per organization"),
+  savedObjectsPerOrganization: positive
+    .default(2000)
+    .describe("Maximum number of saved queries, charts, dashboards and drafts per organization"),
   keysPerOrganization: positive
     .default(200)
     .describe("Maximum number of API keys per organization; the same limit applies to access tokens"),
@@ -210,6 +213,7 @@ export function organizationLimits(config: Config): OrganizationLimits {
     pipes: limit("pipesPerOrganization"),
     replicas: limit("replicasPerPipe"),
     chartSources: limit("chartSourcesPerOrganization"),
+    savedObjects: limit("savedObjectsPerOrganization"),
     keys: limit("keysPerOrganization"),
   };
 }

@@ -31,6 +31,10 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
   updateKey: [{ title: "Disable a key", body: { state: "disabled" } }],
   createAccessToken: [{ title: "A token for charts", body: { name: "dashboard" } }],
   updateAccessToken: [{ title: "Disable a token", body: { state: "disabled" } }],
+  createSavedObject: [
+    { title: "A query", body: { kind: "query", name: "Users", content: { query: "SELECT count() FROM users" } } },
+  ],
+  updateSavedObject: [{ title: "Rename", body: { version: 1, name: "All users" } }],
   runQuery: [
     {
       title: "With a parameter",

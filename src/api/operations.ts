@@ -15,6 +15,7 @@ import { pipeErrorOperations } from "./pipe-errors.ts";
 import { pipeListOperations } from "./pipe-lists.ts";
 import { pipeOperations } from "./pipes.ts";
 import { queryOperations } from "./queries.ts";
+import { savedObjectOperations } from "./saved-objects.ts";
 import { serviceOperations } from "./services.ts";
 import { systemOperations } from "./system.ts";
 import { tableOperations } from "./tables.ts";
@@ -35,6 +36,7 @@ export const managementOperations = {
   ...activityOperations,
   ...queryOperations,
   ...tableOperations,
+  ...savedObjectOperations,
   ...systemOperations,
 };
 

@@ -41,6 +41,7 @@ import { pipeListHandlers } from "./handlers/pipe-lists.ts";
 import { pipeHandlers } from "./handlers/pipes.ts";
 import { queryHandlers } from "./handlers/queries.ts";
 import { queryLogHandlers } from "./handlers/query-log.ts";
+import { savedObjectHandlers } from "./handlers/saved-objects.ts";
 import { type ServiceDeps, serviceHandlers } from "./handlers/services.ts";
 import { systemHandlers } from "./handlers/system.ts";
 import { tableHandlers } from "./handlers/tables.ts";
@@ -177,6 +178,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
     ...leftoverHandlers({ leftovers: options.stores.leftovers, note: (event) => options.trail.note(event) }),
     ...auditHandlers({ events: auditEvents }),
     ...activityHandlers({ activities: options.stores.activities }),
+    ...savedObjectHandlers({ savedObjects: options.stores.savedObjects, credentials, limits: shared.limits }),
     ...systemHandlers({
       ...options,
       baseUrl: shared.identity.baseUrl,

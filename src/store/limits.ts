@@ -17,6 +17,8 @@ export type OrganizationLimits = {
   /** Workers of one pipe. */
   readonly replicas: Limit;
   readonly chartSources: Limit;
+  /** With drafts. */
+  readonly savedObjects: Limit;
   /** API keys; access tokens are counted separately. */
   readonly keys: Limit;
 };

@@ -18,6 +18,7 @@ import { PipeOverviews } from "./pipe-overviews.ts";
 import { PipeSnapshots } from "./pipe-snapshots.ts";
 import { PipeStore } from "./pipes.ts";
 import { RestoreStore } from "./restores.ts";
+import { SavedObjectStore } from "./saved-objects.ts";
 import { loadOrCreateKey, Sealer } from "./secrets.ts";
 import { ServiceFactsStore } from "./service-facts.ts";
 import { ServiceStore } from "./services.ts";
@@ -50,6 +51,7 @@ export type Stores = {
   readonly restores: RestoreStore;
   readonly chartSources: ChartSourceStore;
   close(): void;
+  readonly savedObjects: SavedObjectStore;
 };
 
 /** `secretKey` is in base64; without one, a key file in the folder is read or created. Close it at the end. */
@@ -89,5 +91,6 @@ export function openStores(dataDir: string, secretKey: string | undefined): Stor
       for (const history of [pipeHistory, serviceHistory]) history.close();
       db.close();
     },
+    savedObjects: new SavedObjectStore(db),
   };
 }

@@ -34,6 +34,8 @@ const live = {
   // The running engine is asked.
   ...{ listTables: "engine", getTable: "engine", getCompletions: "engine", listQueries: "engine" },
   getSystem: "the program",
+  // Drafts belong to one key.
+  ...{ listSavedObjects: "caller", getSavedObject: "caller" },
   // Running workers report gauges.
   getPipe: "workers",
   // Until now, from files beside the store.

@@ -27,6 +27,7 @@ import { pipeBatchHandlers } from "../../src/http/handlers/pipe-batches.ts";
 import { pipeErrorHandlers } from "../../src/http/handlers/pipe-errors.ts";
 import { pipeListHandlers } from "../../src/http/handlers/pipe-lists.ts";
 import { pipeHandlers } from "../../src/http/handlers/pipes.ts";
+import { savedObjectHandlers } from "../../src/http/handlers/saved-objects.ts";
 import { serviceHandlers } from "../../src/http/handlers/services.ts";
 import { requireKnownHost } from "../../src/http/hosts.ts";
 import { addPages } from "../../src/http/pages.ts";
@@ -220,6 +221,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
   return {
     ...organizationHandlers({ organizations, credentials, limits: most }),
     ...identityHandlers(identityOf(stores)),
+    ...savedObjectHandlers({ savedObjects: stores.savedObjects, credentials, limits: most }),
     ...serviceHandlers({
       services,
       facts: stores.serviceFacts,
