@@ -214,6 +214,7 @@ export const backupOperations = {
     ...tag,
     method: "POST",
     path: `${root}/{backupId}/restorePlan`,
+    readsOnly: true,
     summary:
       "Says what a restore would do to tables, pipes and users; changes nothing. Without a database: into a new service",
     access: "developer",

@@ -38,7 +38,7 @@ export type Operation = {
   readonly sampled?: true;
   /** For a change of an object with a version: it accepts `If-Match`, and answers 412 for another version. */
   readonly versioned?: true;
-  /** For a POST that reads: it leaves no activity. */
+  /** For a POST that changes no object of Millrace: it leaves no activity. Statements are in the query log. */
   readonly readsOnly?: true;
 };
 

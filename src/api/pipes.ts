@@ -226,6 +226,7 @@ export const pipeOperations = {
     ...tag,
     method: "POST",
     path: `${root}/schemaDiscovery`,
+    readsOnly: true,
     summary: "Reads samples of a source and returns their fields and types; does not create a pipe",
     access: "developer",
     params: serviceParams,

@@ -130,6 +130,7 @@ export const queryOperations = {
   runQuery: operation({
     method: "POST",
     path: `${root}/query`,
+    readsOnly: true,
     tag: "Queries",
     summary: "Runs a statement in a service with the rights of the caller's role, and streams its result",
     access: "read",

@@ -79,6 +79,7 @@ export type Api = AsyncDisposable & {
   readonly ledger: Ledger;
   readonly errorRequests: ErrorRequestStore;
   readonly credentials: CredentialStore;
+  readonly consoleSessions: Stores["consoleSessions"];
   readonly organizations: OrganizationStore;
   readonly trail: AuditTrail;
   readonly activities: Stores["activities"];
