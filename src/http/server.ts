@@ -16,7 +16,7 @@ import { type Context, RequestContext } from "./context.ts";
 import { type ApiName, errorBody, toAppError } from "./errors.ts";
 import { addFixedHeaders, fixedHeaders, taggedHeaders } from "./headers.ts";
 import type { RequestHead } from "./hosts.ts";
-import { validate } from "./validate.ts";
+import { validate, validateQuery } from "./validate.ts";
 
 type AnyHandler = (input: never, context: Context, reply: FastifyReply) => Promise<unknown>;
 
@@ -156,7 +156,7 @@ async function serve(route: Route, request: FastifyRequest, reply: FastifyReply)
   const { options, name, operation } = route;
   const principal = request.principal ?? (await admit(options, name, operation, request));
   refuseUnversioned(operation, request);
-  const query = operation.query && validate(operation.query, request.query, "query");
+  const query = validateQuery(operation.query, request.query);
   const body = operation.body && validate(operation.body, readBody(request), "body");
   if (name === "observability") addRateHeaders(options, request, reply);
   const context = new RequestContext(principal, request, options.signal);

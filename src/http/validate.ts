@@ -5,12 +5,28 @@ import { AppError, type Issue } from "../lib/errors.ts";
 export function validate(schema: z.ZodType, value: unknown, where: "path" | "query" | "body"): unknown {
   const parsed = schema.safeParse(value, { error: sentence });
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.flatMap(toIssues);
+  throw invalid(parsed.error.issues.flatMap(toIssues), where);
+}
+
+/** Applies an operation's schema of query parameters. One that the operation does not have is refused by name. */
+export function validateQuery(schema: z.ZodObject | undefined, query: unknown): unknown {
+  const unknown = Object.keys(query as object).filter((name) => !Object.hasOwn(schema?.shape ?? {}, name));
+  if (unknown.length > 0) {
+    const message = "is not a known query parameter";
+    throw invalid(
+      unknown.map((path) => ({ path, message })),
+      "query",
+    );
+  }
+  return schema && validate(schema, query, "query");
+}
+
+function invalid(issues: readonly Issue[], where: string): AppError {
   const summary = issues
     .slice(0, 5)
     .map((issue) => (issue.path === "" ? issue.message : `${issue.path}: ${issue.message}`))
     .join("; ");
-  throw new AppError("BAD_REQUEST", `Invalid request ${where}: ${summary}`, { issues });
+  return new AppError("BAD_REQUEST", `Invalid request ${where}: ${summary}`, { issues });
 }
 
 function toIssues(issue: z.core.$ZodIssue): Issue[] {
