@@ -33,7 +33,7 @@ export async function startEngine(options: { maxMemoryBytes?: number } = {}): Pr
   };
 }
 
-export type SourceInput = Omit<z.input<typeof sourceBody>, "serviceId" | "connection">;
+export type SourceInput = z.input<typeof sourceBody>;
 export type RequestInput = z.input<typeof chartQuery>;
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked at member by member
 export type AnswerBody = { data: any[]; truncated?: boolean };

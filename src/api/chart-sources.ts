@@ -2,7 +2,7 @@
  * Sources of charts (observability API): which table a series reads and how. The terms are those of the HyperDX API.
  */
 import { z } from "zod";
-import { metricTypes } from "./charts.ts";
+import { metricTypes, refuseMisspelt } from "./charts.ts";
 import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
 
 export const chartSourceKinds = ["log", "trace", "metric", "table"] as const;
@@ -10,36 +10,39 @@ export const chartSourceKinds = ["log", "trace", "metric", "table"] as const;
 const expression = plainText(1, 4096);
 const tableName = plainText(1, 206);
 
-export const rollup = z
-  .object({
-    databaseName: tableName,
-    tableName,
-    timestampColumn: plainText(1, 200).describe("Column with the start of the rollup's buckets"),
-    minGranularity: z.enum(["1s", "30s", "1m", "5m", "10m", "15m", "30m", "1h", "2h", "6h", "12h", "1d"]),
-    dimensionColumns: z
-      .string()
-      .max(4096)
-      .default("")
-      .describe("Comma-separated columns that are copied from the source's table"),
-    minDate: timestamp.optional().describe("Time from which the rollup is complete"),
-    aggregatedColumns: z
-      .array(
-        z.object({
-          aggFn: z.enum(["count", "sum", "min", "max", "avg", "count_distinct"]),
-          sourceColumn: plainText(1, 200).optional().describe("Column that is aggregated; absent for count"),
-          mvColumn: plainText(1, 200).describe("Column of the rollup that holds the aggregate or its state"),
-        }),
-      )
-      .min(1)
-      .max(100),
-  })
-  .meta({ id: "Rollup" });
+/** Members of other clients are kept and shown; one that looks like a misspelt member is refused. */
+function keeping<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.looseObject(shape).superRefine((body, context) => refuseMisspelt(body, shape, context));
+}
 
-const metricTables = z
-  .object(Object.fromEntries(metricTypes.map((type) => [type, tableName.optional()])) as MetricTablesShape)
-  .refine((tables) => Object.values(tables).some((name) => name !== undefined), {
-    error: "must name a table for at least one of gauge, sum and histogram",
-  });
+export const rollup = keeping({
+  databaseName: tableName,
+  tableName,
+  timestampColumn: plainText(1, 200).describe("Column with the start of the rollup's buckets"),
+  minGranularity: z.enum(["1s", "30s", "1m", "5m", "10m", "15m", "30m", "1h", "2h", "6h", "12h", "1d"]),
+  dimensionColumns: z
+    .string()
+    .max(4096)
+    .default("")
+    .describe("Comma-separated columns that are copied from the source's table"),
+  minDate: timestamp.optional().describe("Time from which the rollup is complete"),
+  aggregatedColumns: z
+    .array(
+      keeping({
+        aggFn: z.enum(["count", "sum", "min", "max", "avg", "count_distinct"]),
+        sourceColumn: plainText(1, 200).optional().describe("Column that is aggregated; absent for count"),
+        mvColumn: plainText(1, 200).describe("Column of the rollup that holds the aggregate or its state"),
+      }),
+    )
+    .min(1)
+    .max(100),
+}).meta({ id: "Rollup" });
+
+const metricTables = keeping(
+  Object.fromEntries(metricTypes.map((type) => [type, tableName.optional()])) as MetricTablesShape,
+).refine((tables) => metricTypes.some((type) => tables[type] !== undefined), {
+  error: "must name a table for at least one of gauge, sum and histogram",
+});
 type MetricTablesShape = Record<(typeof metricTypes)[number], z.ZodOptional<typeof tableName>>;
 
 const members = {
@@ -47,7 +50,7 @@ const members = {
   kind: z.enum(chartSourceKinds),
   serviceId: uuid.optional().describe("The service that holds the table"),
   connection: uuid.optional().describe("Alias of serviceId"),
-  from: z.object({ databaseName: tableName, tableName: z.string().max(206).default("") }),
+  from: keeping({ databaseName: tableName, tableName: z.string().max(206).default("") }),
   timestampValueExpression: expression
     .optional()
     .describe(
@@ -72,8 +75,7 @@ const members = {
     .describe("Rollups of the table; used when they give the same result"),
 };
 
-export const sourceBody = z
-  .object(members)
+export const sourceBody = keeping(members)
   .superRefine((body, context) => {
     const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
     if (body.serviceId === undefined && body.connection === undefined) fail("serviceId", "is required");
@@ -90,7 +92,7 @@ export const sourceBody = z
   .meta({ id: "SourceRequest" });
 
 export const sourceRecord = z
-  .object({
+  .looseObject({
     id: uuid,
     ...members,
     serviceId: uuid,

@@ -50,7 +50,7 @@ const milliseconds = z
  * Refuses a member that looks like a misspelt one; others that are not known are let through, because clients of the
  * public relative send some, and are named in the answer's warnings.
  */
-function refuseMisspelt(body: object, shape: object, context: z.RefinementCtx): void {
+export function refuseMisspelt(body: object, shape: object, context: z.RefinementCtx): void {
   for (const name of unknownMembers(body, shape)) {
     const [near] = nearMatches(name, Object.keys(shape));
     if (near === undefined) continue;

@@ -5,18 +5,22 @@ import { metricTypes, type SeriesItem } from "../api/charts.ts";
 import type { ChartSource, ChartSourceContent } from "../store/chart-sources.ts";
 import { badRequest } from "./errors.ts";
 
+/** Members of a record that the server sets: a client that sends a record back sends them too. */
+const setByServer = ["id", "serviceId", "connection", "version", "createdAt", "updatedAt"];
+
 /** What the store keeps of a validated body. */
 export function sourceContent(body: SourceBody): ChartSourceContent {
   const serviceId = (body.serviceId ?? body.connection) as string;
-  const { serviceId: _, connection: __, ...definition } = body;
+  const kept = Object.entries(body).filter(([name]) => !setByServer.includes(name));
+  const definition = Object.fromEntries(kept);
   return { serviceId, name: body.name, kind: body.kind, definition };
 }
 
 export function chartSourceRecordOf(row: ChartSource): SourceRecord {
   const definition = sourceBody.parse({ ...row.definition, serviceId: row.serviceId });
   return {
-    id: row.id,
     ...definition,
+    id: row.id,
     serviceId: row.serviceId,
     connection: row.serviceId,
     version: row.version,
