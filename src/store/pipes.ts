@@ -9,7 +9,7 @@ import { addActivity } from "./activities.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import type { Sealer } from "./secrets.ts";
-import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
+import { type ExpectedVersions, pipeVersion, requireChanged, versionCondition } from "./versions.ts";
 
 export type DesiredPipeState = "running" | "stopped" | "deleted";
 
@@ -27,6 +27,7 @@ type PipeRow = {
   readonly settings: string;
   readonly desired_state: DesiredPipeState;
   readonly generation: number;
+  readonly renames: number;
   readonly observed_generation: number;
   readonly state: PipeState;
   readonly state_changed_at: string | null;
@@ -62,6 +63,8 @@ export type Pipe = {
   readonly scaling: Record<string, number>;
   readonly settings: Record<string, number | boolean>;
   readonly desiredState: DesiredPipeState;
+  /** Raised by every change. */
+  readonly version: number;
   readonly generation: number;
   readonly observedGeneration: number;
   readonly state: PipeState;
@@ -161,7 +164,10 @@ export class PipeStore {
     return Object.keys(secrets).length === 0 ? null : this.#sealer.seal(secrets, id);
   }
 
-  /** Called by HTTP handlers only: raises the generation, which is the version. Throws PRECONDITION_FAILED. */
+  /**
+   * Called by HTTP handlers only: raises the version, and the generation unless only the name changes, which no worker
+   * uses. Throws PRECONDITION_FAILED.
+   */
   async change(id: string, change: PipeChange, expected?: ExpectedVersions): Promise<void> {
     const json = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value));
     const columns = {
@@ -179,15 +185,17 @@ export class PipeStore {
       string,
       string | number | null,
     ][];
-    const sets = [...given.map(([column]) => `${column} = ?`), "generation = generation + 1", "updated_at = ?"];
-    const condition = versionCondition("generation", expected);
+    const isRename = given.every(([column]) => column === "name");
+    const raised = isRename ? "renames = renames + 1" : "generation = generation + 1";
+    const sets = [...given.map(([column]) => `${column} = ?`), raised, "updated_at = ?"];
+    const condition = versionCondition(pipeVersion, expected);
     const changed = await this.#db.run(
       `UPDATE pipes SET ${sets.join(", ")} WHERE id = ?${condition.sql}`,
       ...given.map(([, value]) => value),
       ...[new Date().toISOString(), id, ...condition.values],
     );
     await requireChanged(changed, "pipe", expected, () =>
-      this.#db.get("SELECT generation AS version FROM pipes WHERE id = ?", id),
+      this.#db.get(`SELECT ${pipeVersion} AS version FROM pipes WHERE id = ?`, id),
     );
   }
 
@@ -279,6 +287,7 @@ function toPipe(row: PipeRow): Pipe {
     settings: JSON.parse(row.settings),
     desiredState: row.desired_state,
     generation: row.generation,
+    version: row.generation + row.renames,
     observedGeneration: row.observed_generation,
     state: row.state,
     stateChangedAt: row.state_changed_at,

@@ -192,6 +192,44 @@ describe("a pipe", () => {
     expect((await command("resync")).status).toBe(400);
   });
 
+  test("commands and changes answer with the state they lead to, and never with that of the old worker", async () => {
+    const id = await storedPipe();
+    const shown = async (answer: Promise<{ body: { result: { state: string } } }>) => (await answer).body.result.state;
+    const command = (name: string) => shown(api.call("PATCH", `${root}/${id}/state`, { body: { command: name } }));
+    const observe = async (state: "Running" | "Stopped" | "Failed", reason: string | null = null) =>
+      await api.pipes.setState(id, state, reason, (await api.pipes.find(id))?.generation ?? 0);
+    const get = () => shown(api.call("GET", `${root}/${id}`));
+    expect(await get()).toBe("Provisioning");
+    await observe("Running");
+    expect(await get()).toBe("Running");
+    const { generation = 0 } = (await api.pipes.find(id)) ?? {};
+    expect(await command("stop")).toBe("Stopping");
+    // What an old worker reports belongs to the former generation.
+    await api.pipes.setState(id, "Running", null, generation);
+    expect(await get()).toBe("Stopping");
+    await observe("Stopped");
+    expect(await get()).toBe("Stopped");
+    expect(await command("start")).toBe("Provisioning");
+    await observe("Running");
+    const settings = { object_storage_concurrency: 3 };
+    expect(await shown(api.call("PATCH", `${root}/${id}`, { body: { settings } }))).toBe("Modifying");
+    await observe("Failed", "broken");
+    expect(await shown(api.call("PATCH", `${root}/${id}/scaling`, { body: { concurrency: 2 } }))).toBe("Provisioning");
+    const [listed] = (await api.call("GET", root)).body.result.filter((pipe: { id: string }) => pipe.id === id);
+    expect([listed.state, listed.lastError]).toEqual(["Provisioning", undefined]);
+    expect(await command("stop")).toBe("Stopped");
+  });
+
+  test("a rename leaves the definition, its workers and an outcome as they are", async () => {
+    const id = await storedPipe();
+    await api.pipes.setState(id, "Failed", "broken", 1);
+    const before = await api.pipes.find(id);
+    const { body } = await api.call("PATCH", `${root}/${id}`, { body: { name: "Other" } });
+    expect(body.result).toMatchObject({ name: "Other", state: "Failed" });
+    const after = await api.pipes.find(id);
+    expect([after?.generation, after?.version]).toEqual([before?.generation, (before?.version ?? 0) + 1]);
+  });
+
   test("scaling is checked and merged; a deleted pipe is not found", async () => {
     const id = await storedPipe();
     const scale = (body: object) => api.call("PATCH", `${root}/${id}/scaling`, { body });

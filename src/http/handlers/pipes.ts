@@ -93,7 +93,7 @@ function changeHandlers(
     updatePipe: async ({ params, body }, { signal, expected }) => {
       const pipe = await find(deps, params);
       // Also at the end: the source is asked in between.
-      requireVersion("pipe", pipe.generation, expected);
+      requireVersion("pipe", pipe.version, expected);
       const { change, ...checked } = checkChange(pipe, await pipes.secrets(pipe.id), body);
       if (Object.keys(change).length === 0) return pipeRecordOf(pipe);
       if (checked.config !== undefined || checked.validateSamples) {

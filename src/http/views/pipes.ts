@@ -13,7 +13,7 @@ export function pipeRecordOf(pipe: Pipe): z.input<typeof pipeRecord> {
     id: pipe.id,
     serviceId: pipe.serviceId,
     name: pipe.name,
-    state: pipe.state,
+    state: stateOf(pipe),
     scaling: pipe.scaling,
     source: pipe.source,
     destination: pipe.destination as z.input<typeof pipeRecord>["destination"],
@@ -29,13 +29,29 @@ type Counters = Readonly<Record<string, number>>;
 /** Counters of rows that nothing has added to yet. */
 const noRows = { fetchedRows: 0, sentRows: 0, refusedRows: 0, skippedRows: 0 } as const;
 
+/**
+ * The stored state; after a change or a command, until the supervisor has acted on it, the one that the pipe is brought
+ * to: what the workers of an earlier definition report says nothing about this one.
+ */
+function stateOf({ state, generation, observedGeneration, desiredState, resyncRequested }: Pipe): Pipe["state"] {
+  if (generation === observedGeneration) return state;
+  const rests = ["Stopped", "Completed", "Failed", "InternalError"].includes(state);
+  if (resyncRequested) return "Resync";
+  if (desiredState !== "running") return rests ? "Stopped" : "Stopping";
+  return rests || state === "Provisioning" ? "Provisioning" : "Modifying";
+}
+
+/** The reason of a state that is shown. */
+function errorOf({ lastError, generation, observedGeneration }: Pipe): { lastError?: string } {
+  return lastError === null || generation !== observedGeneration ? {} : { lastError };
+}
+
 /** In a list: the stored facts, without the gauges of running workers. */
 export function listedPipeOf(pipe: Pipe, counters: Readonly<Record<string, number>>): z.input<typeof pipeDetails> {
-  const error = pipe.lastError === null ? {} : { lastError: pipe.lastError };
   return {
     ...pipeRecordOf(pipe),
-    version: pipe.generation,
-    ...error,
+    version: pipe.version,
+    ...errorOf(pipe),
     errorTable: errorTableNamed(pipe),
     progress: { ...noRows, ...ofWholePipe(counters) },
   };
@@ -54,8 +70,8 @@ export function pipeDetailsOf(
     counters.filesLoaded === undefined && gauges.filesPending === undefined ? {} : { filesFound };
   return {
     ...pipeRecordOf(pipe),
-    version: pipe.generation,
-    ...(pipe.lastError === null ? {} : { lastError: pipe.lastError }),
+    version: pipe.version,
+    ...errorOf(pipe),
     ...(sourceWarning === undefined ? {} : { sourceWarning }),
     errorTable: errorTableNamed(pipe),
     ...(tables === undefined ? {} : { tables: tables.map((table) => tableOf(table, counters, gauges)) }),
