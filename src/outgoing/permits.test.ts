@@ -124,7 +124,7 @@ test("checks of one organization beyond the limit are refused, and their places 
   const checks = new PipeChecks({ acquire, policy: anyNetwork.policy, permits: new Permits(), limit: 1 });
   const request = {
     ...{ organizationId: "o", serviceId: "s", kind: objectStorage, config: undefined, table: testDestination },
-    ...{ managedTable: undefined, validateSamples: false },
+    ...{ destination: undefined, validateSamples: false, isExisting: true },
   };
   const { signal } = new AbortController();
   const first = checks.reachable(request, signal).catch((error) => error.message);

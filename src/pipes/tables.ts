@@ -49,6 +49,19 @@ export async function findTable(
   };
 }
 
+/** Types by column, as the engine writes them; empty when there is no such table. */
+export async function columnTypesOf(
+  client: ClickHouseClient,
+  database: string,
+  table: string,
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await client.rows<{ name: string; type: string }>(
+    "SELECT name, type FROM system.columns WHERE database = {database:String} AND table = {table:String}",
+    { params: { database: parameterText(database), table: parameterText(table) } },
+  );
+  return new Map(rows.map((row) => [row.name, row.type]));
+}
+
 /** Every table that rows of this one reach through materialized views, in any number of steps. */
 export async function sinksOf(client: ClickHouseClient, from: DestinationTableFacts): Promise<DestinationTableFacts[]> {
   const sinks = new Map<string, DestinationTableFacts>();

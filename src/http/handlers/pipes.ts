@@ -57,9 +57,10 @@ function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPip
       refuseUnlessRunning(service, "creation");
       const { pipe, ...checked } = checkDefinition(service.id, body);
       requireReplicas(pipe.scaling, deps.limits);
-      const managedTable = pipe.destination.managedTable !== false;
       const { organizationId } = params;
-      await deps.checks.reachable({ ...checked, organizationId, serviceId: service.id, managedTable }, signal);
+      const destination = { definition: pipe.destination, changed: pipe.destination.columns ?? [] };
+      const request = { ...checked, organizationId, serviceId: service.id, destination, isExisting: false };
+      await deps.checks.reachable(request, signal);
       const pipeId = await pipes.create(pipe, deps.limits.pipes);
       return pipeRecordOf(await changed(deps, { ...params, pipeId }));
     },
@@ -96,10 +97,10 @@ function changeHandlers(
       requireVersion("pipe", pipe.version, expected);
       const { change, ...checked } = checkChange(pipe, await pipes.secrets(pipe.id), body);
       if (Object.keys(change).length === 0) return pipeRecordOf(pipe);
-      if (checked.config !== undefined || checked.validateSamples) {
+      if (checked.config !== undefined || checked.destination !== undefined || checked.validateSamples) {
         refuseUnlessRunning(await findService(deps, params), "update");
         const { organizationId } = params;
-        const request = { ...checked, organizationId, serviceId: pipe.serviceId, managedTable: undefined };
+        const request = { ...checked, organizationId, serviceId: pipe.serviceId, isExisting: true };
         await deps.checks.reachable(request, signal);
       }
       await pipes.change(pipe.id, change, expected);

@@ -9,6 +9,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { Destination, SourceKind } from "../../sources/source.ts";
 import type { Pipe, PipeChange, PipeDestination } from "../../store/pipes.ts";
+import type { CheckedDestination } from "./check.ts";
 import { destinationIssues, fullConfig, mappingIssues, splitSecrets, tableOf } from "./definition.ts";
 
 type PatchBody = z.output<(typeof pipeOperations)["updatePipe"]["body"]>;
@@ -20,6 +21,8 @@ export type CheckedChange = {
   readonly config: JsonObject | undefined;
   readonly kind: SourceKind;
   readonly table: Destination;
+  /** The new destination, when its columns change: checked before it is saved, like the source. */
+  readonly destination: CheckedDestination | undefined;
   readonly validateSamples: boolean;
 };
 
@@ -45,6 +48,7 @@ export function checkChange(pipe: Pipe, secrets: Secrets, body: PatchBody): Chec
     kind,
     config,
     table: tableOf(destination, mappings, kind.targets?.(next ?? fullConfig(pipe, secrets ?? {}))),
+    destination: changedDestination(pipe.destination, destination),
     validateSamples: source?.validateSamples === true && !isKept,
     change: {
       ...(body.name ? { name: body.name } : {}),
@@ -55,6 +59,12 @@ export function checkChange(pipe: Pipe, secrets: Secrets, body: PatchBody): Chec
       ...(body.settings ? { settings: mergeSettings(pipe.settings, body.settings) } : {}),
     },
   };
+}
+
+function changedDestination(before: PipeDestination, definition: PipeDestination): CheckedDestination | undefined {
+  const known = new Map((before.columns ?? []).map(({ name, type }) => [name, type]));
+  const changed = (definition.columns ?? []).filter(({ name, type }) => known.get(name) !== type);
+  return changed.length === 0 ? undefined : { definition, changed };
 }
 
 /** Omitted members keep their value, null removes one. */

@@ -2,6 +2,7 @@
 
 import { ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
+import { tableName } from "../../clickhouse/sql.ts";
 import { abortable } from "../../lib/abort.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -17,9 +18,12 @@ import type {
   SourceKind,
   TableDestination,
 } from "../../sources/source.ts";
+import type { PipeDestination } from "../../store/pipes.ts";
 import { failureOf, sentenceOf } from "../failures.ts";
-import { type DestinationTableFacts, findTable } from "../tables.ts";
+import { columnSql } from "../managed-table.ts";
+import { columnTypesOf, type DestinationTableFacts, findTable } from "../tables.ts";
 import { listenForEngine } from "./engine-listener.ts";
+import { refusedByEngine } from "./trial.ts";
 
 const checkTimeoutMs = 10_000;
 
@@ -31,8 +35,16 @@ export type CheckRequest = {
   readonly config: JsonObject | undefined;
   readonly table: Destination;
   /** Undefined: the destination has not changed. */
-  readonly managedTable: boolean | undefined;
+  readonly destination: CheckedDestination | undefined;
   readonly validateSamples: boolean;
+  /** The pipe exists: whatever it has created on both sides belongs to it. */
+  readonly isExisting: boolean;
+};
+
+export type CheckedDestination = {
+  readonly definition: PipeDestination;
+  /** Columns of the definition that are new to the pipe, or have another type than before. */
+  readonly changed: NonNullable<PipeDestination["columns"]>;
 };
 
 export type DiscoverRequest = Pick<CheckRequest, "organizationId" | "serviceId" | "kind"> & {
@@ -145,8 +157,7 @@ async function checkSource(
   if (request.config === undefined && !request.validateSamples) return;
   const connector = await connectorOf(request.kind.key);
   const query = queryOf(client, signal);
-  const isExisting = request.managedTable === undefined;
-  const { validateSamples, table: destination } = request;
+  const { validateSamples, table: destination, isExisting } = request;
   const options = { network, validateSamples, destination, query, isExisting };
   await connector.check(request.config ?? {}, options, signal);
 }
@@ -164,38 +175,55 @@ function queryOf(client: ClickHouseClient, signal: AbortSignal): Query {
 }
 
 async function checkDestination(client: ClickHouseClient, request: CheckRequest): Promise<void> {
-  if (request.managedTable === undefined) return;
+  if (request.destination === undefined) return;
   // A connector knows the required form of its own tables and checks them itself.
   if (request.table.kind === "owned") return;
+  const { definition } = request.destination;
+  const isManaged = definition.managedTable !== false;
+  const { columns, tableDefinition } = definition;
+  const issues = await refusedByEngine(client, isManaged ? { columns, tableDefinition } : { columns });
+  if (issues.length > 0) fail(issues);
   const target = request.table;
   const { database, table } = target;
   const found = await findTable(client, database, table);
   if (found === undefined) {
-    if (request.managedTable) return;
+    if (isManaged) return;
     refuse("table", `table ${database}.${table} does not exist; create it, or set managedTable`);
   }
-  const columns = await columnsOf(client, target);
-  if (request.managedTable && (await hasRows(client, found))) {
+  if (isManaged && !request.isExisting && (await hasRows(client, found))) {
     refuse("table", `table ${database}.${table} exists and is not empty`);
   }
   if (!/MergeTree$/.test(found.engine) && found.engine !== "Null") {
     refuse("table", `table ${database}.${table} has the engine ${found.engine}; exactly-once needs a MergeTree table`);
   }
-  const missing = target.columns.filter((column) => !columns.has(column.name)).map((column) => column.name);
-  if (missing.length > 0) refuse("columns", `table ${database}.${table} has no column ${missing.join(", ")}`);
-  const other = target.columns.filter((column) => compact(columns.get(column.name)) !== compact(column.type));
-  if (request.managedTable && other.length > 0) {
-    const list = other.map((column) => `${column.name} is ${columns.get(column.name)}`).join(", ");
-    refuse("columns", `table ${database}.${table} exists with other types: ${list}`);
-  }
+  checkColumns(
+    target,
+    await columnTypesOf(client, database, table),
+    request.destination,
+    isManaged && request.isExisting,
+  );
 }
 
-async function columnsOf(client: ClickHouseClient, table: TableDestination): Promise<Map<string, string>> {
-  const rows = await client.rows<{ name: string; type: string }>(
-    "SELECT name, type FROM system.columns WHERE database = {database:String} AND table = {table:String}",
-    { params: { database: table.database, table: table.table } },
-  );
-  return new Map(rows.map((row) => [row.name, row.type]));
+/** `adds`: the pipe adds columns that its table does not have. */
+function checkColumns(
+  { database, table }: TableDestination,
+  present: ReadonlyMap<string, string>,
+  { definition, changed }: CheckedDestination,
+  adds: boolean,
+): void {
+  const name = tableName(database, table);
+  const missing = adds ? [] : changed.filter((column) => !present.has(column.name));
+  if (missing.length > 0) {
+    const list = missing.map((column) => column.name).join(", ");
+    const remedy = `ALTER TABLE ${name} ${missing.map((column) => `ADD COLUMN ${columnSql(column)}`).join(", ")}`;
+    refuse("columns", `table ${database}.${table} has no column ${list}; add it: ${remedy}`);
+  }
+  if (definition.managedTable === false) return;
+  const other = changed.filter(({ name, type }) => present.has(name) && compact(present.get(name)) !== compact(type));
+  if (other.length === 0) return;
+  const list = other.map((column) => `${column.name} is ${present.get(column.name)}`).join(", ");
+  const remedy = `ALTER TABLE ${name} ${other.map((column) => `MODIFY COLUMN ${columnSql(column)}`).join(", ")}`;
+  refuse("columns", `table ${database}.${table} exists with other types: ${list}; change it: ${remedy}`);
 }
 
 async function hasRows(client: ClickHouseClient, table: DestinationTableFacts): Promise<boolean> {
@@ -211,6 +239,10 @@ function compact(type: string | undefined): string {
 }
 
 function refuse(member: string, message: string): never {
-  const issues: Issue[] = [{ path: `destination.${member}`, message }];
-  throw new AppError("DESTINATION_INVALID", `destination.${member}: ${message}`, { issues });
+  fail([{ path: `destination.${member}`, message }]);
+}
+
+function fail(issues: readonly Issue[]): never {
+  const list = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
+  throw new AppError("DESTINATION_INVALID", list, { issues });
 }

@@ -4,19 +4,18 @@
  */
 import { createHash } from "node:crypto";
 import type { ClickHouseClient, Summary } from "../../clickhouse/client.ts";
-import { identifier, literal, parameterText, tableName } from "../../clickhouse/sql.ts";
+import { identifier, parameterText, tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
 import { errorTableOf } from "../../sources/destination.ts";
 import type { Insert, RejectedRecord, Destination as Target, TargetTable } from "../../sources/source.ts";
 import type { PipeDestination } from "../../store/pipes.ts";
 import { columnNamesSql, createErrorTableSql, errorTableSql, upgradeErrorTableSql } from "../error-table.ts";
-import { type DestinationTableFacts, findTable, sinksOf } from "../tables.ts";
+import { columnSql, createManagedTableSql, dedupWindow } from "../managed-table.ts";
+import { columnTypesOf, type DestinationTableFacts, findTable, sinksOf } from "../tables.ts";
 import { rowsOf } from "./counts.ts";
 import type { ServiceLink } from "./service-link.ts";
 import type { EngineSettings } from "./settings.ts";
 
-/** Number of blocks whose tokens the engine remembers: more than any batch in progress can have. */
-export const dedupWindow = 100_000;
 
 export class DestinationWriter {
   readonly #link: ServiceLink;
@@ -33,8 +32,9 @@ export class DestinationWriter {
   }
 
   /**
-   * Creates a managed table, and makes the table and all targets of its views remember tokens. With `empty` a managed
-   * table is emptied first, for a pipe that starts over. `isMadeAgain`: the managed table did not exist.
+   * Creates a managed table or adds its new columns, and makes the table and all targets of its views remember tokens.
+   * With `empty` a managed table is emptied first, for a pipe that starts over. `isMadeAgain`: the managed table did
+   * not exist.
    */
   async prepare(options: { empty: boolean }): Promise<{ isMadeAgain: boolean }> {
     const target = this.#target;
@@ -49,11 +49,23 @@ export class DestinationWriter {
       await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
       isMadeAgain = (await this.#link.use((client) => findTable(client, database, target.table))) === undefined;
       await this.#command(createManagedTableSql(target, this.#definition));
+      await this.#addColumns(target);
       if (options.empty) await this.#command(`TRUNCATE TABLE ${tableName(database, target.table)}`);
     }
     await this.rememberTokens();
     await this.createErrorTable();
     return { isMadeAgain };
+  }
+
+  /** Columns that the definition has got since the table was created. */
+  async #addColumns({ database, table }: TargetTable): Promise<void> {
+    await this.#link.use(async (client) => {
+      const present = await columnTypesOf(client, database, table);
+      const missing = (this.#definition.columns ?? []).filter(({ name }) => !present.has(name));
+      if (missing.length === 0) return;
+      const additions = missing.map((column) => `ADD COLUMN IF NOT EXISTS ${columnSql(column)}`).join(",\n");
+      await client.command(`ALTER TABLE ${tableName(database, table)}\n${additions}`);
+    });
   }
 
   /** Also for views created after the pipe's start. */
@@ -172,32 +184,4 @@ function needsWindow(table: DestinationTableFacts): boolean {
 
 export function missingTable(database: string, table: string): AppError {
   return new AppError("DESTINATION_INVALID", `The destination table ${database}.${table} does not exist.`);
-}
-
-/** The statement that creates a managed table. The guard accepted types and expressions when the pipe was created. */
-export function createManagedTableSql(table: TargetTable, definition: PipeDestination): string {
-  const { engine, sortingKey, partitionBy, primaryKey } = definition.tableDefinition ?? {};
-  const columns = (definition.columns ?? []).map(({ name, type }) => `${identifier(name)} ${type}`).join(",\n");
-  const type = engine?.type ?? "MergeTree";
-  const head = `CREATE TABLE IF NOT EXISTS ${tableName(table.database, table.table)} (\n${columns}\n)`;
-  const comment = `COMMENT ${literal("Made by a Millrace pipe")}`;
-  if (type === "Null") return `${head} ENGINE = Null ${comment}`;
-  const order = (sortingKey ?? []).map(identifier).join(", ");
-  return [
-    `${head} ENGINE = ${type}(${engineArguments(engine)})`,
-    partitionBy === undefined ? "" : `PARTITION BY ${partitionBy}`,
-    primaryKey === undefined ? "" : `PRIMARY KEY (${primaryKey}\n)`,
-    `ORDER BY (${order})`,
-    `SETTINGS non_replicated_deduplication_window = ${dedupWindow}`,
-    comment,
-    // On separate lines: a text that ends in a comment hides nothing after it.
-  ].join("\n");
-}
-
-function engineArguments(engine: NonNullable<PipeDestination["tableDefinition"]>["engine"]): string {
-  if (engine?.type === "ReplacingMergeTree" && engine.versionColumnId !== undefined) {
-    return identifier(engine.versionColumnId);
-  }
-  const columns = engine?.type === "SummingMergeTree" ? (engine.columnIds ?? []) : [];
-  return columns.length === 0 ? "" : `(${columns.map(identifier).join(", ")})`;
 }

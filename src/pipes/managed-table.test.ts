@@ -1,9 +1,9 @@
 /** The statement that creates a pipe's table. */
 import { expect, test } from "vitest";
-import { createManagedTableSql } from "./destination.ts";
+import { createManagedTableSql } from "./managed-table.ts";
 
 test("what a caller wrote ends with its line, so a comment in it hides no clause", () => {
-  const table = { database: "default", table: "t", columns: [] };
+  const table = { database: "default", table: "t" };
   const columns = [{ name: "a", type: "UInt64 -- a" }];
   const tableDefinition = { partitionBy: "toString(a) -- b", primaryKey: "a -- c", sortingKey: ["a"] };
   const lines = createManagedTableSql(table, { table: "t", columns, tableDefinition }).split("\n");
