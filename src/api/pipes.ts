@@ -140,8 +140,10 @@ const discoveredFields = z
     fields: z.array(
       z.object({
         name: z.string(),
-        type: z.string().describe("Type that the engine infers from the samples"),
-        optional: z.boolean().describe("Whether the inferred type allows NULL"),
+        type: z
+          .string()
+          .describe("Type that the engine infers from the samples; not Nullable for key types with a value in each"),
+        optional: z.boolean().describe("Whether the type allows NULL"),
       }),
     ),
   })

@@ -272,10 +272,10 @@ describe("Avro messages", () => {
       origin: "topic t",
     };
     expect(await describeSamples(samples, engine.query)).toEqual([
-      { name: "id", type: "Nullable(Int64)", optional: true },
+      { name: "id", type: "Int64", optional: false },
       { name: "name", type: "Nullable(String)", optional: true },
       { name: "at", type: "Nullable(DateTime)", optional: true },
-      { name: "deep", type: "Tuple(\n    x Array(Nullable(Float64)))", optional: false },
+      { name: "deep", type: "Tuple(x Array(Nullable(Float64)))", optional: false },
     ]);
     const destination = { database: "default", table: "x", columns: plain };
     await checkSamples(samples, destination, engine.checkQuery);

@@ -5,6 +5,7 @@ import { AppError, type Issue } from "../../lib/errors.ts";
 import type { FoundField, Query, TargetTable } from "../source.ts";
 import { shortMessage } from "./engine-message.ts";
 import type { RowEncoder } from "./formats/encoder.ts";
+import { describeSettings, fieldsOf } from "./found-fields.ts";
 import type { SourceMessage, VirtualColumns } from "./message.ts";
 import { contentOf, MessageBatch } from "./message-batch.ts";
 import { pathSteps } from "./paths.ts";
@@ -71,13 +72,12 @@ export async function describeSamples<M extends SourceMessage>(
   for (const field of known) if (!found.has(field.name)) found.set(field.name, field);
   for (const { group, rows } of known.length > 0 ? [] : batch.groups) {
     const content = bytesLiteral(contentOf(group, rows));
-    const settings = { ...messageFormatSettings(samples.format), max_query_size: statementBytes };
-    const described = await query(`DESCRIBE TABLE format(${samples.format}, ${content})`, { settings });
-    for (const row of described) {
-      const name = String(row.name);
-      const type = String(row.type);
-      if (!found.has(name)) found.set(name, { name, type, optional: type.startsWith("Nullable(") });
-    }
+    const common = { ...messageFormatSettings(samples.format), max_query_size: statementBytes };
+    const settings = { ...common, ...describeSettings };
+    const table = `format(${samples.format}, ${content})`;
+    const described = await query(`DESCRIBE TABLE ${table}`, { settings });
+    const select = (expression: string) => query(`SELECT ${expression} FROM ${table}`, { settings: common });
+    for (const field of await fieldsOf(described, select)) if (!found.has(field.name)) found.set(field.name, field);
   }
   if (found.size > 0) return [...found.values()];
   const reason = batch.rejected[0]?.message ?? "there are no messages yet";

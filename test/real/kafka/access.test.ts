@@ -114,8 +114,8 @@ describe.skipIf(kafkaMissing !== undefined)("access to Kafka", () => {
     const source = { messageBroker: { brokers: kafka.brokers, topics: "orders" } };
     expect(await served.api.discoverSchema({ params, body: { source } })).toEqual({
       fields: [
-        { name: "id", type: "Nullable(Int64)", optional: true },
-        { name: "name", type: "Nullable(String)", optional: true },
+        { name: "id", type: "Int64", optional: false },
+        { name: "name", type: "String", optional: false },
       ],
     });
     const empty = { messageBroker: { brokers: kafka.brokers, topics: "empty" } };

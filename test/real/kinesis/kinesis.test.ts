@@ -197,10 +197,7 @@ test("fields and types are discovered from samples", async () => {
   await lite.put("discovered", events(0, 10));
   const { managedStream } = kinesisPipe(lite, "discovered").source;
   const found = await served.api.discoverSchema({ params: service.params, body: { source: { managedStream } } });
-  expect(found.fields.map(({ name, type }) => `${name} ${type}`)).toEqual([
-    "id Nullable(Int64)",
-    "name Nullable(String)",
-  ]);
+  expect(found.fields.map(({ name, type }) => `${name} ${type}`)).toEqual(["id Int64", "name String"]);
 });
 
 test("LATEST reads what arrives after the first start, also what arrived while the pipe was stopped", async () => {

@@ -1,5 +1,6 @@
 /** The statements by which the engine reads exactly the object versions of a batch. */
 import { identifier, literal, parameterText, tableName } from "../../../clickhouse/sql.ts";
+import { describeSettings } from "../../messages/found-fields.ts";
 import type { Insert, TargetTable } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
 import { isPlainKey } from "../stores/keys.ts";
@@ -193,7 +194,24 @@ export class ObjectStatements {
     return {
       sql: `DESCRIBE TABLE ${reader.head}${literal(format)}, 'auto', ${literal(compression)})`,
       params: escaped(reader.params),
-      settings: { ...this.#settings([file], format), input_format_max_rows_to_read_for_schema_inference: 1000 },
+      settings: { ...this.#settings([file], format), ...inferenceSettings, ...describeSettings },
+    };
+  }
+
+  /** An expression over the first rows, with the types that the engine infers. */
+  async selectFirst(
+    file: ObjectFile,
+    format: ObjectFormat,
+    expression: string,
+    rows: number,
+    signal: AbortSignal,
+  ): Promise<Statement> {
+    const { reader, compression } = await this.#reader([file.key], [file], format, signal);
+    const table = `${reader.head}${literal(format)}, 'auto', ${literal(compression)})`;
+    return {
+      sql: `SELECT ${expression} FROM (SELECT * FROM ${table} LIMIT ${Math.trunc(rows)})`,
+      params: escaped(reader.params),
+      settings: { ...this.#settings([file], format), ...inferenceSettings, max_block_size: rows, max_threads: 1 },
     };
   }
 
@@ -267,6 +285,8 @@ function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => str
   if (!listed) return `NOT throwIf(${changed}, '${changedMarker}')`;
   return `${mine} AND NOT throwIf(${mine} AND ${changed}, '${changedMarker}')`;
 }
+
+const inferenceSettings = { input_format_max_rows_to_read_for_schema_inference: 1000 };
 
 const lenientSettings = { input_format_allow_errors_num: Number.MAX_SAFE_INTEGER, input_format_allow_errors_ratio: 1 };
 

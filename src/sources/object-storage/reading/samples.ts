@@ -1,6 +1,7 @@
 /** `validateSamples`: reads the first object as the pipe would and reports which field does not fit. */
 import { AppError, type Issue } from "../../../lib/errors.ts";
 import { shortMessage } from "../../messages/engine-message.ts";
+import { fieldsOf } from "../../messages/found-fields.ts";
 import { pathSteps } from "../../messages/paths.ts";
 import type { FoundField, Query, TargetTable } from "../../source.ts";
 import type { ObjectFile } from "../stores/store.ts";
@@ -12,6 +13,8 @@ import type { ObjectStatements } from "./reading.ts";
 export type SampleOptions = { readonly destination: TargetTable; readonly query: Query };
 
 const sampleRows = 100;
+/** Rows whose values say which fields are never NULL. */
+const discoveryRows = 1000;
 
 export async function checkSample(
   file: ObjectFile | undefined,
@@ -90,8 +93,8 @@ export async function discoverObject(
   if (file === undefined) throw new AppError("SOURCE_INVALID", "No object matches yet, so no field can be told.");
   if (format === undefined) throw new AppError("SOURCE_INVALID", "The format cannot be told; set `format`.");
   const { sql, ...rest } = await reading.describe(file, format, signal);
-  return (await query(sql, rest)).map((row) => {
-    const type = String(row.type);
-    return { name: String(row.name), type, optional: type.startsWith("Nullable(") };
+  return await fieldsOf(await query(sql, rest), async (expression) => {
+    const { sql: statement, ...others } = await reading.selectFirst(file, format, expression, discoveryRows, signal);
+    return await query(statement, others);
   });
 }
