@@ -72,8 +72,11 @@ export class RelationalSource implements Source<PostgresDurable> {
       const isFollowed = server.config.settings?.replicationMode !== "snapshot";
       if (isFollowed) await ensurePublication(client, names, server.config.tableMappings);
       const states = await TableStates.load(client, server.config, context);
+      // Without a copy, the pipe is not shown as running before its slot sees every change.
       const isCopied =
-        server.config.settings?.replicationMode === "cdc_only" || states.all().every((state) => state.isCopied);
+        server.config.settings?.replicationMode === "cdc_only"
+          ? !names.ownSlot || (await isSlotMade(context))
+          : states.all().every((state) => state.isCopied);
       context.progress.copying(!isCopied);
       return new RelationalSource(server, context, states);
     } catch (error) {
@@ -208,28 +211,35 @@ export class RelationalSource implements Source<PostgresDurable> {
   /** The slot's own, the first time; then a later one, while the slot keeps everything since. */
   async #snapshot(mode: string): Promise<ExportedSnapshot> {
     if (mode === "snapshot") return await exportSnapshot(this.#server);
-    if ((await this.#context.ledger.marks([slotMark])).has(slotMark)) {
-      const snapshot = await temporarySnapshot(this.#server, (client) =>
-        this.#resumeCheck.check(client, this.#reached),
-      );
+    if (await isSlotMade(this.#context)) {
+      const check = (client: pg.Client) => this.#resumeCheck.check(client, this.#reached);
+      const snapshot = await temporarySnapshot(this.#server, check, this.#tellWaiting);
       await this.#resumeCheck.copies(snapshot.lsn);
       return snapshot;
     }
+    return await this.#createSlot();
+  }
+
+  async #createSlot(): Promise<ExportedSnapshot> {
     const failover = this.#server.config.settings?.enableFailoverSlots === true;
-    const snapshot = await createSlot(this.#server, this.#names.slot, failover);
+    const snapshot = await createSlot(this.#server, this.#names.slot, failover, this.#tellWaiting);
     await this.#resumeCheck.begins(snapshot.lineage, snapshot.lsn);
     await this.#context.ledger.note({ [slotMark]: snapshot.lsn }, {});
     return snapshot;
   }
 
-  /** Tables that are followed without having been copied. */
+  readonly #tellWaiting = (message?: string) => this.#context.progress.warn("transactions", message);
+
+  /** Tables that are followed without having been copied. The pipe's own slot begins now. */
   async #makeTables(): Promise<void> {
+    if (this.#names.ownSlot && !(await isSlotMade(this.#context))) await (await this.#createSlot()).close();
     for (const state of this.#states.all()) {
       if (state.isCopied) continue;
       await this.#destination.prepare(state.plan, state.copyId);
       await this.#destination.publish(state.plan, state.copyId);
       await state.completed("0/0");
     }
+    this.#context.progress.copying(false);
   }
 
   async *#follow(checkpoint: string | undefined, signal: AbortSignal): AsyncGenerator<Batch> {
@@ -331,6 +341,10 @@ const slotMark = "slot";
 function withoutInserts(batch: Batch, isKept: (insert: Insert) => boolean): Batch {
   const left = batch.inserts.filter((insert) => !isKept(insert)).reduce((sum, { rows = 0 }) => sum + rows, 0);
   return { ...batch, inserts: batch.inserts.filter(isKept), skippedRows: (batch.skippedRows ?? 0) + left };
+}
+
+async function isSlotMade(context: Context): Promise<boolean> {
+  return (await context.ledger.marks([slotMark])).has(slotMark);
 }
 
 /** Lanes of a copy are named after the table and the copy. */

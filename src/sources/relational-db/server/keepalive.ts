@@ -64,6 +64,11 @@ export class SourceClient extends pg.Client {
     this.once("end", () => clearInterval(this.#timer));
   }
 
+  /** Process id of the session at the server. */
+  get serverPid(): number {
+    return this.#inner.processID;
+  }
+
   /** Closes the connection without ending the session. */
   drop(error?: Error): void {
     this.#wire.destroy(error);

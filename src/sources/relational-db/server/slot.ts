@@ -10,6 +10,7 @@ import { parseLsn, versionText } from "../protocol/lsn.ts";
 import type { TableMapping } from "../table-mapping.ts";
 import { connect } from "./connection.ts";
 import { postgresSourceError } from "./errors.ts";
+import { namingWhatItWaitsFor, type TellWaiting } from "./open-transactions.ts";
 import { quoteName, quoteText } from "./session.ts";
 import { type SlotRow, slotLossReason } from "./slot-health.ts";
 import { readTimelineHistory } from "./timeline-history.ts";
@@ -81,6 +82,7 @@ export async function createSlot(
   server: SourceServer,
   slot: string,
   failover: boolean,
+  tell: TellWaiting,
 ): Promise<ExportedSnapshot & { readonly lineage: TimelineHistory }> {
   const client = await connect(server, { replication: true });
   try {
@@ -89,7 +91,8 @@ export async function createSlot(
     await client.query(`SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots
       WHERE slot_name = ${quoteText(slot)}`);
     const options = failover ? "(SNAPSHOT 'export', FAILOVER true)" : "EXPORT_SNAPSHOT";
-    const created = await client.query(`CREATE_REPLICATION_SLOT ${quoteName(slot)} LOGICAL pgoutput ${options}`);
+    const command = `CREATE_REPLICATION_SLOT ${quoteName(slot)} LOGICAL pgoutput ${options}`;
+    const created = await namingWhatItWaitsFor(server, client, tell, () => client.query(command));
     const row = created.rows[0] as { snapshot_name: string; consistent_point: string };
     const close = () => client.end();
     return { name: row.snapshot_name, lsn: row.consistent_point, version: "0", lineage, close };
@@ -106,12 +109,14 @@ export async function createSlot(
 export async function temporarySnapshot(
   server: SourceServer,
   check: (client: pg.Client) => Promise<unknown>,
+  tell: TellWaiting,
 ): Promise<ExportedSnapshot> {
   const client = await connect(server, { replication: true });
   try {
     await check(client);
     const name = `millrace_copy_${randomBytes(8).toString("hex")}`;
-    const created = await client.query(`CREATE_REPLICATION_SLOT ${name} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT`);
+    const command = `CREATE_REPLICATION_SLOT ${name} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT`;
+    const created = await namingWhatItWaitsFor(server, client, tell, () => client.query(command));
     const row = created.rows[0] as { snapshot_name: string; consistent_point: string };
     // Later than every transaction that the copies show, and earlier than all others.
     const version = versionText(parseLsn(row.consistent_point) - 1n, 0, false);

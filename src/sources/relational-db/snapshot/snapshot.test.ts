@@ -54,8 +54,13 @@ async function copyOf(snapshot: ExportedSnapshot, own: OwnContext<PostgresDurabl
   return { copy, batches: copy.read(work, snapshot, signal) };
 }
 
-const first = () => createSlot(config(), "slot", false);
-const later = () => temporarySnapshot(config(), async () => {});
+const first = () => createSlot(config(), "slot", false, () => {});
+const later = () =>
+  temporarySnapshot(
+    config(),
+    async () => {},
+    () => {},
+  );
 
 /** Rows are taken from a batch before it is acknowledged: its memory is used again afterwards. */
 type Seen = { readonly lane: string; readonly rows: readonly string[]; readonly marks: readonly string[] };

@@ -27,7 +27,7 @@ beforeEach(async () => {
   for (const name of ["ours", "foreign"]) database.create({ name, identity: "d", key: ["id"], columns: [id, note] });
   database.published = new Set(["ours", "foreign"]);
   server = await MemoryReplication.start(database, []);
-  const slot = await createSlot(memoryServer(server, [mappingOf("ours")]), "slot", false);
+  const slot = await createSlot(memoryServer(server, [mappingOf("ours")]), "slot", false, () => {});
   await slot.close();
   start = parseLsn(slot.lsn);
   flushed.length = 0;
