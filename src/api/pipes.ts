@@ -181,6 +181,15 @@ const pipeTable = z
   })
   .meta({ id: "PipeTable" });
 
+const acceptedPipe = pipeRecord
+  .extend({
+    warnings: z
+      .array(z.object({ path: z.string(), message: z.string() }))
+      .optional()
+      .describe("What the destination will not hold as the source does, and members without effect, by path"),
+  })
+  .meta({ id: "AcceptedPipe" });
+
 export const pipeDetails = pipeRecord
   .extend({
     version,
@@ -222,7 +231,7 @@ export const pipeOperations = {
     access: "developer",
     params: serviceParams,
     body: createPipeBody,
-    result: pipeRecord,
+    result: acceptedPipe,
   }),
   discoverSchema: operation({
     ...tag,
@@ -263,7 +272,7 @@ export const pipeOperations = {
     access: "developer",
     params: pipeParams,
     body: patchBody,
-    result: pipeRecord,
+    result: acceptedPipe,
   }),
   deletePipe: operation({
     ...tag,

@@ -6,6 +6,7 @@
 import type { Server } from "node:net";
 import type { Readable } from "node:stream";
 import type { z } from "zod";
+import type { Issue } from "../lib/errors.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { DialTarget } from "../outgoing/dialer.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
@@ -341,6 +342,8 @@ export type CheckOptions = {
   readonly query: Query;
   /** The pipe exists: whatever it has created on both sides belongs to it. */
   readonly isExisting: boolean;
+  /** Says what the user should know of a configuration that is accepted. */
+  readonly warn: (warning: Issue) => void;
 };
 
 /** What the ledger says of one of several tables of a pipe. */

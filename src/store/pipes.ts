@@ -99,7 +99,8 @@ export class PipeStore {
     this.#sealer = sealer;
   }
 
-  async create(pipe: NewPipe, limit: Limit): Promise<string> {
+  /** `accept` gets the other pipes of the service, and throws to refuse this one beside them. */
+  async create(pipe: NewPipe, limit: Limit, accept: (others: readonly Pipe[]) => void = () => {}): Promise<string> {
     const id = randomUUID();
     await this.#db.transaction(async (tx) => {
       const present = await tx.get<{ n: number }>(
@@ -109,6 +110,7 @@ export class PipeStore {
         pipe.serviceId,
       );
       requireRoom(limit, "pipes of the organization", Number(present?.n ?? 0));
+      accept(await listIn(tx, pipe.serviceId));
       await this.#insert(tx, id, pipe);
     });
     return id;
@@ -143,11 +145,7 @@ export class PipeStore {
   }
 
   async listIn(serviceId: string): Promise<readonly Pipe[]> {
-    const rows = await this.#db.all<PipeRow>(
-      "SELECT * FROM pipes WHERE service_id = ? AND desired_state <> 'deleted' ORDER BY created_at, id",
-      serviceId,
-    );
-    return rows.map(toPipe);
+    return await listIn(this.#db, serviceId);
   }
 
   async listAll(): Promise<Pipe[]> {
@@ -272,6 +270,14 @@ async function noteError(tx: Queries, id: string, message: string, at: string): 
      ON CONFLICT (pipe_id) DO UPDATE SET last_error = excluded.last_error, last_error_at = excluded.last_error_at`,
     ...[id, message, at],
   );
+}
+
+async function listIn(db: Queries, serviceId: string): Promise<readonly Pipe[]> {
+  const rows = await db.all<PipeRow>(
+    "SELECT * FROM pipes WHERE service_id = ? AND desired_state <> 'deleted' ORDER BY created_at, id",
+    serviceId,
+  );
+  return rows.map(toPipe);
 }
 
 function toPipe(row: PipeRow): Pipe {

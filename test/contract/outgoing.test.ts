@@ -45,6 +45,7 @@ const optionsOf = (network: NetworkContext) => ({
   destination: testDestination,
   query: async () => [],
   isExisting: false,
+  warn: () => {},
 });
 
 /** Attempts of every client at `host:port`; the error must name `member`. */

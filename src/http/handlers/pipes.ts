@@ -3,11 +3,12 @@
 import { withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { pipeOperations } from "../../api/pipes.ts";
-import { AppError, found } from "../../lib/errors.ts";
+import { AppError, found, type Issue } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { checkChange, mergeSettings } from "../../pipes/control/changes.ts";
 import type { PipeChecks } from "../../pipes/control/check.ts";
 import { checkDefinition, checkSource } from "../../pipes/control/definition.ts";
+import { neighbourWarnings, refuseTakenTables } from "../../pipes/control/neighbours.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
 import { type OrganizationLimits, requireRoom } from "../../store/limits.ts";
@@ -60,9 +61,12 @@ function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPip
       const { organizationId } = params;
       const destination = { definition: pipe.destination, changed: pipe.destination.columns ?? [] };
       const request = { ...checked, organizationId, serviceId: service.id, destination, isExisting: false };
-      await deps.checks.reachable(request, signal);
-      const pipeId = await pipes.create(pipe, deps.limits.pipes);
-      return pipeRecordOf(await changed(deps, { ...params, pipeId }));
+      const others = await pipes.listIn(service.id);
+      // Also before: the check of the table itself would not say whose it is.
+      refuseTakenTables(pipe, others);
+      const warnings = [...(await deps.checks.reachable(request, signal)), ...neighbourWarnings(pipe, others)];
+      const pipeId = await pipes.create(pipe, deps.limits.pipes, (now) => refuseTakenTables(pipe, now));
+      return answerOf(await changed(deps, { ...params, pipeId }), warnings);
     },
     discoverSchema: async ({ params, body }, { signal }) => {
       const service = await findService(deps, params);
@@ -97,14 +101,15 @@ function changeHandlers(
       requireVersion("pipe", pipe.version, expected);
       const { change, ...checked } = checkChange(pipe, await pipes.secrets(pipe.id), body);
       if (Object.keys(change).length === 0) return pipeRecordOf(pipe);
+      let warnings: readonly Issue[] = [];
       if (checked.config !== undefined || checked.destination !== undefined || checked.validateSamples) {
         refuseUnlessRunning(await findService(deps, params), "update");
         const { organizationId } = params;
         const request = { ...checked, organizationId, serviceId: pipe.serviceId, isExisting: true };
-        await deps.checks.reachable(request, signal);
+        warnings = await deps.checks.reachable(request, signal);
       }
       await pipes.change(pipe.id, change, expected);
-      return pipeRecordOf(await changed(deps, params));
+      return answerOf(await changed(deps, params), warnings);
     },
     deletePipe: async ({ params }, { signal, expected }) => {
       const { id } = await find(deps, params);
@@ -152,6 +157,10 @@ async function find(deps: PipeDeps, params: PipeParams): Promise<Pipe> {
 async function changed(deps: PipeDeps, params: PipeParams): Promise<Pipe> {
   deps.poke();
   return await find(deps, params);
+}
+
+function answerOf(pipe: Pipe, warnings: readonly Issue[]) {
+  return { ...pipeRecordOf(pipe), ...(warnings.length === 0 ? {} : { warnings: [...warnings] }) };
 }
 
 function requireReplicas(scaling: Readonly<Record<string, number>>, limits: OrganizationLimits): void {

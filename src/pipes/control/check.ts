@@ -69,11 +69,14 @@ export class PipeChecks {
     this.#options = options;
   }
 
-  /** Throws SOURCE_* or DESTINATION_INVALID with the reason; TOO_MANY_REQUESTS at the limit. */
-  async reachable(request: CheckRequest, requestSignal: AbortSignal): Promise<void> {
-    await this.#withService(request, requestSignal, async (client, network, signal) => {
+  /**
+   * Returns what the user should know of an accepted definition. Throws SOURCE_* or DESTINATION_INVALID with the
+   * reason; TOO_MANY_REQUESTS at the limit.
+   */
+  async reachable(request: CheckRequest, requestSignal: AbortSignal): Promise<readonly Issue[]> {
+    return await this.#withService(request, requestSignal, async (client, network, signal) => {
       await checkDestination(client, request);
-      await checkSource(client, network, request, signal);
+      return await checkSource(client, network, request, signal);
     });
   }
 
@@ -153,13 +156,16 @@ async function checkSource(
   network: NetworkContext,
   request: CheckRequest,
   signal: AbortSignal,
-): Promise<void> {
-  if (request.config === undefined && !request.validateSamples) return;
+): Promise<readonly Issue[]> {
+  if (request.config === undefined && !request.validateSamples) return [];
   const connector = await connectorOf(request.kind.key);
   const query = queryOf(client, signal);
   const { validateSamples, table: destination, isExisting } = request;
-  const options = { network, validateSamples, destination, query, isExisting };
+  const warnings: Issue[] = [];
+  const warn = (warning: Issue) => void warnings.push(warning);
+  const options = { network, validateSamples, destination, query, isExisting, warn };
   await connector.check(request.config ?? {}, options, signal);
+  return warnings;
 }
 
 /** An engine error about a sample is reported as an error of the source. */

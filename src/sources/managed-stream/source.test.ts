@@ -170,7 +170,13 @@ describe("an answer that refuses", () => {
     await new Promise((resolve) => server.once("listening", resolve));
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const accessKey = { accessKeyId: "AKIA", secretKey: "very-secret" };
-    const asked = { validateSamples: false, destination: testDestination, query: async () => [], isExisting: false };
+    const asked = {
+      validateSamples: false,
+      destination: testDestination,
+      query: async () => [],
+      isExisting: false,
+      warn: () => {},
+    };
     const options = { ...asked, network: anyNetwork };
     const failure = await managedStreamConnector
       .check({ ...config, endpoint, accessKey }, options, AbortSignal.timeout(9_000))

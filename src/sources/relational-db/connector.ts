@@ -12,8 +12,9 @@ import { RelationalSource } from "./source.ts";
 
 export const relationalDbConnector = defineConnector<RelationalDbConfig>({
   async check(config: RelationalDbConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
-    const { network, query, isExisting, destination } = options;
-    await preflight({ config, network }, { database: destination.database, query, existing: isExisting }, signal);
+    const { network, query, isExisting, destination, warn } = options;
+    const { database } = destination;
+    await preflight({ config, network }, { database, query, existing: isExisting, warn }, signal);
   },
 
   async open(config: RelationalDbConfig, context: SourceContext<PostgresDurable>) {

@@ -1,7 +1,7 @@
 /** How Postgres pipes begin: behind transactions that are open, and without a slot that the user made. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { details, untilDegraded, untilState } from "../../../harness/pipes.ts";
-import { cdcPipe, untilEqual } from "../../../harness/postgres/pipes.ts";
+import { cdcBody, cdcPipe, untilEqual } from "../../../harness/postgres/pipes.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 
@@ -30,6 +30,26 @@ describe.skipIf(missing !== undefined)("the beginning of Postgres pipes", () => 
     await source.sql(`CREATE TABLE ${table} (id int PRIMARY KEY, name text NOT NULL);
       INSERT INTO ${table} SELECT i, 'name ' || i FROM generate_series(1, ${rows}) i`);
   };
+
+  test("the answer of create lists per table what its destination does not hold", async () => {
+    await source.sql(`CREATE TABLE lossy (id int PRIMARY KEY, day date, at timestamptz NOT NULL, price money,
+      amount numeric(10, 2), any_amount numeric, note text, twice int GENERATED ALWAYS AS (id * 2) STORED);
+      CREATE TABLE exact (id int PRIMARY KEY, name text NOT NULL)`);
+    const body = cdcBody(source, ["lossy", "exact"], { settings: { allowNullableColumns: false } });
+    const { id: pipeId, warnings } = await served.api.createPipe({ params: service.params, body });
+    expect(warnings).toEqual([
+      {
+        path: "source.relationalDb.tableMappings.0",
+        message:
+          '"public"."lossy": generated columns are left out (twice); ' +
+          "dates outside of 1900 to 2299, BC and infinity become the nearest of these days (day); " +
+          "times BC, after the year 9999 and infinity become the nearest that fit (at); " +
+          "NaN is stored as NULL (amount); stored as the text that Postgres prints (price, any_amount); " +
+          "NULL becomes the zero value of the type (day, price, amount, any_amount, note)",
+      },
+    ]);
+    await served.api.deletePipe({ params: { ...service.params, pipeId } });
+  });
 
   test("a copy that waits for open transactions names them, without their data, and goes on after them", async () => {
     await make("waited", 100);

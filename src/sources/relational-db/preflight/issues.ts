@@ -11,6 +11,8 @@ export type PreflightOptions = {
   readonly query: Query;
   /** The pipe exists already, so its slot may be active and its tables full. */
   readonly existing?: boolean;
+  /** Receives what the tables lose. */
+  readonly warn?: (warning: Issue) => void;
 };
 
 /** What the checks of one kind are given. */

@@ -9,6 +9,7 @@ import { readTables } from "../server/catalog.ts";
 import { postgresSourceError } from "../server/errors.ts";
 import { login } from "../server/login.ts";
 import { followsLog, issue, type Preflight, type PreflightOptions, type ServerFacts, tableKey } from "./issues.ts";
+import { mappingLosses } from "./losses.ts";
 import { publicationIssues, slotIssues } from "./objects.ts";
 import { readTableFacts, tableIssues } from "./tables.ts";
 import { targetIssues } from "./targets.ts";
@@ -51,6 +52,7 @@ async function look(
   const parts: Preflight = { client, source, config, server, tables, existing: options.existing === true };
   const facts = await readTableFacts(parts);
   const follows = followsLog(config);
+  for (const loss of mappingLosses(parts)) options.warn?.(loss);
   return [
     ...(follows ? await logIssues(parts, signal) : []),
     ...tableIssues(parts, facts),
