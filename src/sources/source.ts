@@ -363,7 +363,7 @@ export type SourceKind = {
   readonly durable: DurableShapes;
   /** The members of a create request. */
   readonly request: z.ZodObject;
-  /** What a patch request may change; unchanged immutable members are tolerated by the handler. */
+  /** Dotted paths that a patch request may change; unchanged immutable members are tolerated by the handler. */
   readonly mutable: readonly string[];
   /** Dotted paths that are encrypted at rest and absent from responses. */
   readonly secrets: readonly string[];

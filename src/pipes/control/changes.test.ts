@@ -31,3 +31,38 @@ test("other members are changed without the secrets: they are kept, and nothing 
   expect(changed.source).toEqual({ messageBroker: { ...broker, caCertificate: "-----BEGIN" } });
   expect([config, "secrets" in changed]).toEqual([undefined, false]);
 });
+
+const database = {
+  ...{ sourceKind: "relationalDb", settings: {}, fieldMappings: [], destination: {} },
+  source: {
+    relationalDb: {
+      ...{ host: "h", database: "d", tableMappings: [{ sourceSchemaName: "s", sourceTable: "t", targetTable: "t" }] },
+      settings: { replicationMode: "cdc", syncIntervalSeconds: 60, pullBatchSize: 10 },
+    },
+  },
+} as unknown as Pipe;
+const secrets = { credentials: { username: "u", password: "p" } };
+const changeSettings = (settings: object) => checkChange(database, secrets, { source: { relationalDb: { settings } } });
+
+test("settings of a source are merged: one that is left out stays, null removes one", () => {
+  const { change: changed } = changeSettings({
+    syncIntervalSeconds: 5,
+    initialLoadParallelism: 2,
+    pullBatchSize: null,
+  });
+  expect(changed.source?.relationalDb).toMatchObject({
+    settings: { replicationMode: "cdc", syncIntervalSeconds: 5, initialLoadParallelism: 2 },
+  });
+  expect((changed.source?.relationalDb as { settings: object }).settings).not.toHaveProperty("pullBatchSize");
+  expect(changeSettings({ replicationMode: "cdc", syncIntervalSeconds: 60 }).change).toEqual({});
+});
+
+test("a setting that decides what the pipe has made is refused by name", () => {
+  for (const [settings, name] of [
+    [{ replicationMode: "snapshot" }, "replicationMode"],
+    [{ publicationName: "other", syncIntervalSeconds: 5 }, "publicationName"],
+    [{ replicationMode: null }, "replicationMode"],
+  ] as const) {
+    expect(() => changeSettings(settings)).toThrow(`source.relationalDb.settings.${name}: cannot be changed`);
+  }
+});

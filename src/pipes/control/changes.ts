@@ -95,13 +95,15 @@ function changedConfig(pipe: Pipe, secrets: Secrets, kind: SourceKind, source: R
   const next: Record<string, unknown> = { ...current };
   for (const [member, value] of Object.entries(given)) {
     const wanted = withoutNulls(value ?? undefined);
+    const parts = kind.mutable.filter((path) => path.startsWith(`${member}.`));
     if (kind.mutable.includes(member)) next[member] = value;
-    else if (secrets === undefined && isWithSecrets(kind, member, wanted, current[member])) next[member] = value;
+    else if (parts.length > 0 && wanted !== undefined) {
+      const merged = { ...(current[member] as JsonObject | undefined), ...(value as JsonObject) };
+      next[member] = merged;
+      issues.push(...fixedIssues(kind, member, current[member] as JsonObject | undefined, merged));
+    } else if (secrets === undefined && isWithSecrets(kind, member, wanted, current[member])) next[member] = value;
     else if (!isDeepStrictEqual(wanted, current[member])) {
-      issues.push({
-        path: `source.${kind.key}.${member}`,
-        message: "cannot be changed; delete the pipe and create it anew",
-      });
+      issues.push({ path: `source.${kind.key}.${member}`, message: fixed });
     }
   }
   const config = withoutNulls(next) as JsonObject;
@@ -110,6 +112,15 @@ function changedConfig(pipe: Pipe, secrets: Secrets, kind: SourceKind, source: R
     issues.push({ path: `source.${kind.key}.${path}`, message });
   }
   return { next: config, issues, isKept };
+}
+
+const fixed = "cannot be changed; delete the pipe and create it anew";
+
+/** The members of an object, of which some can be changed, that cannot and would be. */
+function fixedIssues(kind: SourceKind, member: string, before: JsonObject = {}, after: JsonObject): Issue[] {
+  const changed = Object.keys(after).filter((name) => !isDeepStrictEqual(after[name] ?? undefined, before[name]));
+  const paths = changed.map((name) => `${member}.${name}`).filter((path) => !kind.mutable.includes(path));
+  return paths.map((path) => ({ path: `source.${kind.key}.${path}`, message: fixed }));
 }
 
 function isSecret(kind: SourceKind, member: string): boolean {

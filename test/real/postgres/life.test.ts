@@ -65,6 +65,27 @@ describe.skipIf(missing !== undefined)("the life of Postgres pipes", () => {
     expect(await query(service, "SELECT count() FROM steps_current")).toBe("99");
   });
 
+  test("interval, batch size and parallelism change in place, without loss, while rows are written", async () => {
+    await make("tuned", 100);
+    const pipeId = await cdcPipe(served, service, source, ["tuned"], { settings: { syncIntervalSeconds: 3600 } });
+    await untilState(served, service, pipeId, "Running");
+    await source.sql("INSERT INTO tuned SELECT i, 'name ' || i FROM generate_series(101, 200) i");
+    const patch = (settings: object) =>
+      served.api.updatePipe({
+        params: { ...service.params, pipeId },
+        body: { source: { relationalDb: { settings } } } as never,
+      });
+    const { state } = await patch({ syncIntervalSeconds: 1, pullBatchSize: 10, initialLoadParallelism: 2 });
+    expect(state).toBe("Modifying");
+    await source.sql("INSERT INTO tuned SELECT i, 'name ' || i FROM generate_series(201, 300) i");
+    await untilEqual(source, service, "tuned", plain);
+    await expect(patch({ replicationMode: "snapshot" })).rejects.toThrow("settings.replicationMode: cannot be changed");
+    expect((await details(served, service, pipeId)).source.relationalDb).toMatchObject({
+      settings: { replicationMode: "cdc", syncIntervalSeconds: 1, pullBatchSize: 10, initialLoadParallelism: 2 },
+    });
+    await served.api.deletePipe({ params: { ...service.params, pipeId } });
+  });
+
   test("a table is added to and taken out of a running pipe, and comes back", async () => {
     await make("first", 100);
     await make("second", 2000);
