@@ -32,7 +32,13 @@ export function testContext<D extends Durable = Durable>(own: OwnContext<D> = {}
     sourceIdleTimeoutMs: 30_000,
     replica: { index: 0, count: 1 },
     ...own,
-    ledger: { marks: async () => new Map(), note: async () => {}, reject: async () => {}, ...own.ledger },
+    ledger: {
+      marks: async () => new Map(),
+      note: async () => {},
+      forget: async () => {},
+      reject: async () => {},
+      ...own.ledger,
+    },
     progress: { answered: () => {}, copying: () => {}, warn: () => {}, report: () => {}, ...own.progress },
     destination: {
       target: testDestination,
@@ -50,7 +56,7 @@ export function keptMarks<D extends Durable>(
   stored: Map<string, Json>,
   at: At = async (_step, work) => await work(),
   count: (counts: Readonly<Record<string, number>>) => void = () => {},
-): Pick<SourceLedger<D>, "marks" | "note"> {
+): Pick<SourceLedger<D>, "marks" | "note" | "forget"> {
   const forms = new StoredForms(shapes);
   return {
     marks: async <K extends keyof D["marks"] & string>(keys: readonly K[]) => {
@@ -64,5 +70,8 @@ export function keptMarks<D extends Durable>(
         for (const [key, mark] of Object.entries(forms.writeMarks(noted))) stored.set(key, mark);
         count(notedCounts(counts));
       }),
+    forget: async (_lanes, keys) => {
+      for (const key of keys) stored.delete(key);
+    },
   };
 }

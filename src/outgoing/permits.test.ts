@@ -121,10 +121,11 @@ describe("connectors ask for what the engine reads", () => {
 test("checks of one organization beyond the limit are refused, and their places come back", async () => {
   const ended = Promise.withResolvers<never>();
   const acquire = () => ended.promise;
-  const checks = new PipeChecks({ acquire, policy: anyNetwork.policy, permits: new Permits(), limit: 1 });
+  const ledger = { marks: async () => ({}) };
+  const checks = new PipeChecks({ acquire, policy: anyNetwork.policy, permits: new Permits(), ledger, limit: 1 });
   const request = {
     ...{ organizationId: "o", serviceId: "s", kind: objectStorage, config: undefined, table: testDestination },
-    ...{ destination: undefined, validateSamples: false, isExisting: true },
+    ...{ destination: undefined, validateSamples: false, pipeId: "p" },
   };
   const { signal } = new AbortController();
   const first = checks.reachable(request, signal).catch((error) => error.message);

@@ -47,6 +47,8 @@ export type Calls<D extends Durable = Durable> = {
   replace(batchId: string, intents: readonly Intent<D>[]): Promise<void>;
   confirm(done: Confirmation<D>): Promise<void>;
   note(marks: Readonly<Record<string, Json>>, counts: Readonly<Record<string, number>>): Promise<void>;
+  /** Deletes positions of lanes, and marks. */
+  forget(lanes: readonly string[], marks: readonly string[]): Promise<void>;
   intents(): Promise<Intent<D>[]>;
   checkpoints(): Promise<Record<string, D["checkpoint"]>>;
   marks(keys: readonly string[]): Promise<Record<string, Json>>;

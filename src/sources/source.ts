@@ -176,6 +176,8 @@ export type SourceLedger<D extends Durable = Durable> = {
   marks<K extends keyof D["marks"] & string>(keys: readonly K[]): Promise<ReadonlyMap<string, D["marks"][K]>>;
   /** Saves marks and adds to counters outside a batch. */
   note(marks: D["marks"], counts: NotedCounts): Promise<void>;
+  /** Deletes the positions of lanes, and marks. For lanes that have no batch in progress. */
+  forget(lanes: readonly string[], marks: readonly (keyof D["marks"] & string)[]): Promise<void>;
   /** Records things outside a batch in the error table. A record with the same origin and position is written once. */
   reject(records: readonly RejectedRecord[]): Promise<void>;
 };
@@ -342,6 +344,8 @@ export type CheckOptions = {
   readonly query: Query;
   /** The pipe exists: whatever it has created on both sides belongs to it. */
   readonly isExisting: boolean;
+  /** Marks of the existing pipe. */
+  readonly marks: (keys: readonly string[]) => Promise<Readonly<Record<string, Json>>>;
   /** Says what the user should know of a configuration that is accepted. */
   readonly warn: (warning: Issue) => void;
 };

@@ -106,6 +106,16 @@ export class Ledger {
     });
   }
 
+  /** Deletes the positions of lanes, and marks, together. */
+  async forget(pipeId: string, lanes: readonly string[], marks: readonly string[]): Promise<void> {
+    await this.#db.transaction(async (tx) => {
+      for (const lane of lanes) {
+        await tx.run("DELETE FROM pipe_checkpoints WHERE pipe_id = ? AND lane = ?", pipeId, lane);
+      }
+      for (const key of marks) await tx.run("DELETE FROM pipe_marks WHERE pipe_id = ? AND mark_key = ?", pipeId, key);
+    });
+  }
+
   /** In the order of confirmation within their lanes. */
   async intents(pipeId: string): Promise<StoredIntent[]> {
     return await readIntents(this.#db, pipeId);

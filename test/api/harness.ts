@@ -296,6 +296,7 @@ function checksWithoutEngine(): PipeChecks {
     acquire: noEngine,
     policy: anyNetwork.policy,
     permits: new Permits(),
+    ledger: { marks: async () => ({}) },
     limit: 8,
   });
 }

@@ -41,6 +41,7 @@ const endOf = (partition: number) => Math.max(...(partitions.get(partition)?.key
 const alone = () => ({ identity: () => undefined, leave: async () => {} });
 
 class MemoryBroker implements BrokerClient {
+  readonly clusterId = "cluster";
   readonly #batchRecords: number;
   readonly #topicId: string;
   readonly decompress = { snappy: (data: Buffer) => data, lz4: (data: Buffer) => data };

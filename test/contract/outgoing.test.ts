@@ -46,6 +46,7 @@ const optionsOf = (network: NetworkContext) => ({
   query: async () => [],
   isExisting: false,
   warn: () => {},
+  marks: async () => ({}),
 });
 
 /** Attempts of every client at `host:port`; the error must name `member`. */

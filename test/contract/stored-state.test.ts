@@ -31,6 +31,7 @@ const hashes = {
   "mark begun": "4c0a5b163375",
   "messageBroker checkpoint": "18ae16123a56",
   "messageBroker mark begin:": "7b6e923e1f50",
+  "messageBroker mark subscription": "66d7e6fe9da9",
   "messageBroker replay": "1ea819d7a247",
   "messageBroker source": "ac1fdb15b5c1",
   "objectStorage checkpoint": "a05696b2b604",
@@ -131,11 +132,15 @@ describe("what 826d3ae has stored, before there were versions", () => {
     },
   );
 
+  /** Marks that later versions have brought. */
+  const later = ["messageBroker subscription"];
+
   test("is there for every shape", () => {
     for (const [kind, { durable }] of Object.entries(sourceKinds)) {
       const of = samples.filter((sample) => sample.kind === kind);
       const marks = of.filter(({ table }) => table === "mark").map(({ key }) => key);
       for (const start of Object.keys({ ...durable.marks, ...commonMarks })) {
+        if (later.includes(`${kind} ${start}`)) continue;
         expect(
           marks.some((key) => key.startsWith(start)),
           `${kind} ${start}`,

@@ -60,7 +60,7 @@ function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPip
       requireReplicas(pipe.scaling, deps.limits);
       const { organizationId } = params;
       const destination = { definition: pipe.destination, changed: pipe.destination.columns ?? [] };
-      const request = { ...checked, organizationId, serviceId: service.id, destination, isExisting: false };
+      const request = { ...checked, organizationId, serviceId: service.id, destination, pipeId: undefined };
       const others = await pipes.listIn(service.id);
       // Also before: the check of the table itself would not say whose it is.
       refuseTakenTables(pipe, others);
@@ -105,7 +105,7 @@ function changeHandlers(
       if (checked.config !== undefined || checked.destination !== undefined || checked.validateSamples) {
         refuseUnlessRunning(await findService(deps, params), "update");
         const { organizationId } = params;
-        const request = { ...checked, organizationId, serviceId: pipe.serviceId, isExisting: true };
+        const request = { ...checked, organizationId, serviceId: pipe.serviceId, pipeId: pipe.id };
         warnings = await deps.checks.reachable(request, signal);
       }
       await pipes.change(pipe.id, change, expected);

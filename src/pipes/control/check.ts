@@ -18,7 +18,9 @@ import type {
   SourceKind,
   TableDestination,
 } from "../../sources/source.ts";
+import type { Ledger } from "../../store/ledger.ts";
 import type { PipeDestination } from "../../store/pipes.ts";
+import { StoredForms } from "../durable.ts";
 import { failureOf, sentenceOf } from "../failures.ts";
 import { columnSql } from "../managed-table.ts";
 import { columnTypesOf, type DestinationTableFacts, findTable } from "../tables.ts";
@@ -37,8 +39,8 @@ export type CheckRequest = {
   /** Undefined: the destination has not changed. */
   readonly destination: CheckedDestination | undefined;
   readonly validateSamples: boolean;
-  /** The pipe exists: whatever it has created on both sides belongs to it. */
-  readonly isExisting: boolean;
+  /** The pipe exists: whatever it has created on both sides belongs to it. Undefined: it is new. */
+  readonly pipeId: string | undefined;
 };
 
 export type CheckedDestination = {
@@ -55,6 +57,8 @@ export type PipeChecksOptions = {
   readonly acquire: AcquireEngine;
   readonly policy: OutgoingPolicy;
   readonly permits: Permits;
+  /** What existing pipes keep. */
+  readonly ledger: Pick<Ledger, "marks">;
   /** Maximum number of concurrent checks of one organization. */
   readonly limit: number;
 };
@@ -76,7 +80,7 @@ export class PipeChecks {
   async reachable(request: CheckRequest, requestSignal: AbortSignal): Promise<readonly Issue[]> {
     return await this.#withService(request, requestSignal, async (client, network, signal) => {
       await checkDestination(client, request);
-      return await checkSource(client, network, request, signal);
+      return await checkSource(client, network, request, this.#options.ledger, signal);
     });
   }
 
@@ -155,15 +159,20 @@ async function checkSource(
   client: ClickHouseClient,
   network: NetworkContext,
   request: CheckRequest,
+  ledger: Pick<Ledger, "marks">,
   signal: AbortSignal,
 ): Promise<readonly Issue[]> {
   if (request.config === undefined && !request.validateSamples) return [];
   const connector = await connectorOf(request.kind.key);
   const query = queryOf(client, signal);
-  const { validateSamples, table: destination, isExisting } = request;
+  const { validateSamples, table: destination, pipeId } = request;
   const warnings: Issue[] = [];
   const warn = (warning: Issue) => void warnings.push(warning);
-  const options = { network, validateSamples, destination, query, isExisting, warn };
+  const forms = new StoredForms(request.kind.durable);
+  const marks = async (keys: readonly string[]) =>
+    pipeId === undefined ? {} : forms.readMarks(await ledger.marks(pipeId, keys));
+  const isExisting = pipeId !== undefined;
+  const options = { network, validateSamples, destination, query, isExisting, marks, warn };
   await connector.check(request.config ?? {}, options, signal);
   return warnings;
 }
@@ -186,6 +195,7 @@ async function checkDestination(client: ClickHouseClient, request: CheckRequest)
   if (request.table.kind === "owned") return;
   const { definition } = request.destination;
   const isManaged = definition.managedTable !== false;
+  const isExisting = request.pipeId !== undefined;
   const { columns, tableDefinition } = definition;
   const issues = await refusedByEngine(client, isManaged ? { columns, tableDefinition } : { columns });
   if (issues.length > 0) fail(issues);
@@ -196,18 +206,13 @@ async function checkDestination(client: ClickHouseClient, request: CheckRequest)
     if (isManaged) return;
     refuse("table", `table ${database}.${table} does not exist; create it, or set managedTable`);
   }
-  if (isManaged && !request.isExisting && (await hasRows(client, found))) {
+  if (isManaged && !isExisting && (await hasRows(client, found))) {
     refuse("table", `table ${database}.${table} exists and is not empty`);
   }
   if (!/MergeTree$/.test(found.engine) && found.engine !== "Null") {
     refuse("table", `table ${database}.${table} has the engine ${found.engine}; exactly-once needs a MergeTree table`);
   }
-  checkColumns(
-    target,
-    await columnTypesOf(client, database, table),
-    request.destination,
-    isManaged && request.isExisting,
-  );
+  checkColumns(target, await columnTypesOf(client, database, table), request.destination, isManaged && isExisting);
 }
 
 /** `adds`: the pipe adds columns that its table does not have. */

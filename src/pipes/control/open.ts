@@ -94,7 +94,7 @@ export function openPipes(options: PipesOptions): Pipes {
     hasWorkers: (pipeId) => supervisor.hasWorkers(pipeId),
   });
   const watchLoop = new Loop({ name: "slots", everyMs: watchEveryMs, logger, body: () => watch.pass() });
-  const checks = new PipeChecks({ acquire, policy, permits, limit: config.pipeChecksPerOrganization });
+  const checks = new PipeChecks({ acquire, policy, permits, ledger, limit: config.pipeChecksPerOrganization });
   const gauges = (pipeId: string) =>
     supervisor.hasWorkers(pipeId) ? supervisor.gauges(pipeId) : watch.seen(pipeId).gauges;
   const vitals = vitalsOf(options.stores, { supervisor, watch, gauges });

@@ -162,6 +162,7 @@ export class Replica {
         ),
       confirm: (done) => ledger.confirm(pipeId, forms.writeConfirmation(done)),
       note: (marks, counts) => ledger.note(pipeId, forms.writeMarks(marks), counts),
+      forget: (lanes, marks) => ledger.forget(pipeId, lanes, marks),
       intents: async () =>
         (await ledger.intents(pipeId)).filter(this.#isMine).map((intent) => forms.readIntent(intent)),
       errorRequests: () => errorRequests.pending(pipeId),

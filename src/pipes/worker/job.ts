@@ -185,6 +185,7 @@ function contextOf(
     ledger: {
       marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
       note: (marks, counts) => calls.note(marks, notedCounts(counts)),
+      forget: (lanes, marks) => calls.forget(lanes, marks),
       reject: async (records) => {
         const content = JSON.stringify(records.map(({ origin, position }) => [origin, position]));
         const id = createHash("sha256").update(content).digest("hex").slice(0, 32);

@@ -176,6 +176,7 @@ describe("an answer that refuses", () => {
       query: async () => [],
       isExisting: false,
       warn: () => {},
+      marks: async () => ({}),
     };
     const options = { ...asked, network: anyNetwork };
     const failure = await managedStreamConnector

@@ -72,6 +72,8 @@ export interface BrokerClient {
    * Commits the group's offsets, as a member, or as a consumer without membership, which a group with members refuses.
    */
   commit(group: string, offsets: readonly (PartitionName & { offset: number })[], as?: Identity): Promise<void>;
+  /** As in the last answer to `topics`; null before it, and for a cluster without an id. */
+  readonly clusterId: string | null;
   readonly decompress: Decompress;
   close(): Promise<void>;
 }

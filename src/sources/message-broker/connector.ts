@@ -27,6 +27,7 @@ import type { MessageBrokerConfig } from "./kind.ts";
 import { KafkaClient } from "./protocol/kafka-client.ts";
 import { emptyMessage, type KafkaMessage, RecordCursor } from "./protocol/records.ts";
 import { KafkaSource } from "./source.ts";
+import { requireSameCluster } from "./subscription.ts";
 
 const sampleMessages = 100;
 /** Samples begin this many offsets before the end of a partition. */
@@ -40,6 +41,7 @@ export const messageBrokerConnector = defineConnector<MessageBrokerConfig>({
     planRows(destination, rows.format, kafkaVirtualColumns);
     await withClient(config, network, "check", async (client) => {
       await requireTopics(config, client);
+      if (options.isExisting) await requireSameCluster(topicsOf(config), client, options);
       await rows.registry?.check();
       if (options.validateSamples) {
         await checkSamples(await samplesOf(config, network, client), destination, options.query);

@@ -27,7 +27,10 @@ const checkpoint = z.object({ topicId: z.string(), next: z.int() });
 /** Where the pipe begins to read the partitions of a topic. */
 const begin = z.object({ topicId: z.string(), offsets: z.record(z.string(), z.int()) });
 
-export const kafkaShapes = { replay: range, checkpoint, marks: { "begin:": begin } };
+/** The cluster whose offsets the positions are, and the topics that have positions. */
+const subscription = z.object({ cluster: z.nullable(z.string()), topics: z.array(z.string()) });
+
+export const kafkaShapes = { replay: range, checkpoint, marks: { "begin:": begin, subscription } };
 
 export type KafkaDurable = DurableOf<typeof kafkaShapes>;
 export type OffsetRange = Stored<typeof range>;

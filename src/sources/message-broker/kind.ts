@@ -42,7 +42,15 @@ export const messageBroker = {
   key: "messageBroker",
   durable: kafkaShapes,
   request,
-  mutable: ["authentication", "iamRole", "caCertificate", "reversePrivateEndpointIds", "credentials"],
+  mutable: [
+    "brokers",
+    "topics",
+    "authentication",
+    "iamRole",
+    "caCertificate",
+    "reversePrivateEndpointIds",
+    "credentials",
+  ],
   secrets: ["credentials", "schemaRegistry.credentials"],
   rules,
   made: (config, pipeId) =>

@@ -15,6 +15,11 @@ export function laneOf(topic: string, partition: number): string {
   return `${topic}/${partition}`;
 }
 
+/** The topic of a lane. */
+export function topicOf(lane: string): string {
+  return lane.slice(0, lane.lastIndexOf("/"));
+}
+
 /** Offset by partition for a topic that may be new to the pipe. */
 export async function beginnings(
   topic: TopicInfo,

@@ -29,6 +29,7 @@ import { PartitionReader } from "./partition-reader.ts";
 import { laneOf } from "./positions.ts";
 import { isPassing, kafkaCodes } from "./protocol/error-codes.ts";
 import { emptyMessage, type KafkaMessage, RecordCursor } from "./protocol/records.ts";
+import { subscribe } from "./subscription.ts";
 import { Troubles } from "./troubles.ts";
 
 type Batch = SourceBatch<KafkaDurable>;
@@ -89,6 +90,7 @@ export class KafkaSource implements Source<KafkaDurable> {
 
   async *read(checkpoints: ReadonlyMap<string, Checkpoint>, signal: AbortSignal): AsyncIterable<Batch> {
     using stop = childOf(signal);
+    await abortable(subscribe(topicsOf(this.#config), this.#client, checkpoints, this.#context), signal);
     const batches = new LaneBatches<KafkaMessage>(this.#limits, (lane, start) =>
       this.#emptyBatch(lane, this.#limits.maxBytes, new Map(), start),
     );
@@ -217,6 +219,9 @@ export class KafkaSource implements Source<KafkaDurable> {
     let lost: string | undefined;
     while (position <= last && !signal.aborted) {
       const [info] = await abortable(this.#client.topics([topic]), signal);
+      if (info === undefined && !topicsOf(this.#config).includes(topic)) {
+        return `Messages ${position} to ${last} went with the topic, which the pipe does not read any more.`;
+      }
       if (info === undefined) throw unknownTopic(topic);
       if (!isSameTopic(info.id, topicId))
         return `Messages ${position} to ${last} went with the topic, which was made again.`;

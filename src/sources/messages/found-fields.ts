@@ -1,6 +1,6 @@
 /**
- * The fields of samples, as columns that a pipe can be created with. The engine infers `Nullable` types, which cannot be
- * part of a key: a field that could be one, and has a value in every sample, is therefore not `Nullable`.
+ * The fields of samples, as columns that a pipe can be created with. The engine infers `Nullable` types, which cannot
+ * be part of a key: a field that could be one, and has a value in every sample, is therefore not `Nullable`.
  */
 import { ClickHouseError } from "../../clickhouse/client.ts";
 import { identifier } from "../../clickhouse/sql.ts";
@@ -16,7 +16,7 @@ const keyType = /^(U?Int\d+|String|FixedString\(\d+\)|UUID|IPv[46]|Date(32)?|Dat
 type Row = Readonly<Record<string, unknown>>;
 
 /** `select` runs a SELECT of this expression over the samples. */
-export async function fieldsOf(
+export async function foundFieldsOf(
   described: readonly Row[],
   select: (expression: string) => Promise<Row[]>,
 ): Promise<FoundField[]> {

@@ -5,7 +5,7 @@ import { AppError, type Issue } from "../../lib/errors.ts";
 import type { FoundField, Query, TargetTable } from "../source.ts";
 import { shortMessage } from "./engine-message.ts";
 import type { RowEncoder } from "./formats/encoder.ts";
-import { describeSettings, fieldsOf } from "./found-fields.ts";
+import { describeSettings, foundFieldsOf } from "./found-fields.ts";
 import type { SourceMessage, VirtualColumns } from "./message.ts";
 import { contentOf, MessageBatch } from "./message-batch.ts";
 import { pathSteps } from "./paths.ts";
@@ -77,7 +77,8 @@ export async function describeSamples<M extends SourceMessage>(
     const table = `format(${samples.format}, ${content})`;
     const described = await query(`DESCRIBE TABLE ${table}`, { settings });
     const select = (expression: string) => query(`SELECT ${expression} FROM ${table}`, { settings: common });
-    for (const field of await fieldsOf(described, select)) if (!found.has(field.name)) found.set(field.name, field);
+    for (const field of await foundFieldsOf(described, select))
+      if (!found.has(field.name)) found.set(field.name, field);
   }
   if (found.size > 0) return [...found.values()];
   const reason = batch.rejected[0]?.message ?? "there are no messages yet";

@@ -31,6 +31,7 @@ export class KafkaClient implements BrokerClient {
   #brokers: ReadonlyMap<number, BrokerAddress> = new Map();
   #topics = new Map<string, TopicInfo>();
   #coordinator: BrokerAddress | undefined;
+  #clusterId: string | null = null;
 
   readonly decompress = decompress;
 
@@ -43,11 +44,16 @@ export class KafkaClient implements BrokerClient {
   async topics(names: readonly string[]): Promise<readonly TopicInfo[]> {
     return await orSourceError(async () => {
       const connection = await this.#anyBroker();
-      const { brokers, topics } = await connection.send(metadata(names));
+      const { brokers, clusterId, topics } = await connection.send(metadata(names));
       this.#brokers = brokers;
+      this.#clusterId = clusterId;
       for (const topic of topics) this.#topics.set(topic.name, topic);
       return topics;
     });
+  }
+
+  get clusterId(): string | null {
+    return this.#clusterId;
   }
 
   async offsets(of: readonly PartitionName[], at: OffsetAt) {

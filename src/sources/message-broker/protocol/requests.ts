@@ -16,7 +16,12 @@ const readCommitted = 1;
 const remoteTimeoutMs = 20_000;
 const lastFetchByName = 12;
 
-export type Metadata = { readonly brokers: ReadonlyMap<number, BrokerAddress>; readonly topics: readonly TopicInfo[] };
+export type Metadata = {
+  readonly brokers: ReadonlyMap<number, BrokerAddress>;
+  /** Null when the cluster has none. */
+  readonly clusterId: string | null;
+  readonly topics: readonly TopicInfo[];
+};
 
 /** Topics that are missing or currently unavailable are left out. */
 export function metadata(names: readonly string[]): Call<Metadata> {
@@ -40,12 +45,12 @@ export function metadata(names: readonly string[]): Call<Metadata> {
         from.tags();
         return broker;
       });
-      from.nullableString(); // clusterId
+      const clusterId = from.nullableString();
       from.int32(); // controllerId
       const topics = from.array(() => readTopic(from, version));
       if (version >= 8 && version <= 10) from.int32(); // clusterAuthorizedOperations
       if (version >= 13) requireDone(from.int16(), "the topics");
-      return { brokers: new Map(brokers), topics: topics.filter((topic) => topic !== undefined) };
+      return { brokers: new Map(brokers), clusterId, topics: topics.filter((topic) => topic !== undefined) };
     },
   };
 }

@@ -1,7 +1,7 @@
 /** `validateSamples`: reads the first object as the pipe would and reports which field does not fit. */
 import { AppError, type Issue } from "../../../lib/errors.ts";
 import { shortMessage } from "../../messages/engine-message.ts";
-import { fieldsOf } from "../../messages/found-fields.ts";
+import { foundFieldsOf } from "../../messages/found-fields.ts";
 import { pathSteps } from "../../messages/paths.ts";
 import type { FoundField, Query, TargetTable } from "../../source.ts";
 import type { ObjectFile } from "../stores/store.ts";
@@ -93,7 +93,7 @@ export async function discoverObject(
   if (file === undefined) throw new AppError("SOURCE_INVALID", "No object matches yet, so no field can be told.");
   if (format === undefined) throw new AppError("SOURCE_INVALID", "The format cannot be told; set `format`.");
   const { sql, ...rest } = await reading.describe(file, format, signal);
-  return await fieldsOf(await query(sql, rest), async (expression) => {
+  return await foundFieldsOf(await query(sql, rest), async (expression) => {
     const { sql: statement, ...others } = await reading.selectFirst(file, format, expression, discoveryRows, signal);
     return await query(statement, others);
   });

@@ -1,4 +1,4 @@
-/** What the destination of a new pipe does not hold as the source does, per table. `docs/postgres-types.md` has the rules. */
+/** What the destination of a new pipe does not hold as the source does, per table; see `docs/postgres-types.md`. */
 import type { Issue } from "../../../lib/errors.ts";
 import type { SourceColumn, SourceTable, SourceType } from "../durable.ts";
 import { replicatedColumns } from "../server/catalog.ts";
