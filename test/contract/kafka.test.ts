@@ -93,6 +93,11 @@ class MemoryBroker implements BrokerClient {
   }
 
   async commit(): Promise<void> {}
+
+  async committed() {
+    return [];
+  }
+
   async close(): Promise<void> {}
 }
 

@@ -33,7 +33,7 @@ const hashes = {
   "messageBroker mark begin:": "7b6e923e1f50",
   "messageBroker mark subscription": "66d7e6fe9da9",
   "messageBroker replay": "1ea819d7a247",
-  "messageBroker source": "ac1fdb15b5c1",
+  "messageBroker source": "ed350b0cbdd8",
   "objectStorage checkpoint": "a05696b2b604",
   "objectStorage mark cursor:": "612c3c87bf67",
   "objectStorage mark o:": "041a00333e06",

@@ -72,6 +72,8 @@ export interface BrokerClient {
    * Commits the group's offsets, as a member, or as a consumer without membership, which a group with members refuses.
    */
   commit(group: string, offsets: readonly (PartitionName & { offset: number })[], as?: Identity): Promise<void>;
+  /** The offsets that a group has committed; -1 for a partition without one. */
+  committed(group: string, of: readonly PartitionName[]): Promise<readonly (PartitionName & { offset: number })[]>;
   /** As in the last answer to `topics`; null before it, and for a cluster without an id. */
   readonly clusterId: string | null;
   readonly decompress: Decompress;

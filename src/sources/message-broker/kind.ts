@@ -23,11 +23,26 @@ const request = z.strictObject({
   iamRole: z.string().min(1).max(2048).optional(),
   offset: z
     .strictObject({
-      strategy: z.enum(["from_beginning", "from_latest", "from_timestamp"]).optional(),
+      strategy: z
+        .enum(["from_beginning", "from_latest", "from_timestamp", "from_offsets", "from_group"])
+        .optional()
+        .describe("`from_group`: the committed offsets of `consumerGroup`"),
       timestamp: z
         .string()
         .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?$/, { error: "must look like 2021-01-01T00:00 (UTC)" })
         .optional(),
+      offsets: z
+        .array(
+          z.strictObject({
+            topic: z.string().min(1).max(249),
+            partition: z.int().min(0).max(1_000_000),
+            offset: z.int().min(0).describe("First message that is read"),
+          }),
+        )
+        .min(1)
+        .max(10_000)
+        .optional()
+        .describe("For `from_offsets`; partitions that are not listed are read from their beginning"),
     })
     .optional(),
   schemaRegistry: schemaRegistry.optional(),
@@ -45,6 +60,7 @@ export const messageBroker = {
   mutable: [
     "brokers",
     "topics",
+    "offset",
     "authentication",
     "iamRole",
     "caCertificate",
@@ -59,15 +75,32 @@ export const messageBroker = {
 
 function rules(config: JsonObject): { path: string; message: string }[] {
   const issues: { path: string; message: string }[] = [];
-  const offset = config.offset as JsonObject | undefined;
-  if (offset?.strategy === "from_timestamp" && offset.timestamp === undefined) {
-    issues.push({ path: "offset.timestamp", message: "is required for from_timestamp" });
-  }
+  issues.push(...offsetIssues(config as MessageBrokerConfig));
   if (config.authentication === "IAM_ROLE" && config.iamRole === undefined) {
     issues.push({ path: "iamRole", message: "is required for IAM_ROLE authentication" });
   }
   if (config.authentication !== undefined && config.authentication !== "IAM_ROLE" && config.credentials === undefined) {
     issues.push({ path: "credentials", message: `are required for ${String(config.authentication)} authentication` });
+  }
+  return issues;
+}
+
+function offsetIssues({ offset, topics, consumerGroup }: MessageBrokerConfig): { path: string; message: string }[] {
+  const { strategy, timestamp, offsets } = offset ?? {};
+  const issues: { path: string; message: string }[] = [];
+  const add = (path: string, message: string) => issues.push({ path, message });
+  if (strategy === "from_timestamp" && timestamp === undefined)
+    add("offset.timestamp", "is required for from_timestamp");
+  if (strategy === "from_offsets" && offsets === undefined) add("offset.offsets", "are required for from_offsets");
+  if (strategy !== "from_offsets" && offsets !== undefined) add("offset.offsets", "are only for from_offsets");
+  if (strategy === "from_group" && consumerGroup === undefined) add("consumerGroup", "is required for from_group");
+  const read = topics.split(",").map((name) => name.trim());
+  const seen = new Set<string>();
+  for (const [index, { topic, partition }] of (offsets ?? []).entries()) {
+    const lane = `${topic}/${partition}`;
+    if (!read.includes(topic)) add(`offset.offsets.${index}.topic`, `${topic} is not one of the topics`);
+    if (seen.has(lane)) add(`offset.offsets.${index}`, `${lane} is named twice`);
+    seen.add(lane);
   }
   return issues;
 }

@@ -19,9 +19,8 @@ import {
 } from "./broker-client.ts";
 import type { Checkpoint, KafkaDurable } from "./durable.ts";
 import { brokerSourceError, failureOfPartition, unknownTopic } from "./failures.ts";
-import type { MessageBrokerConfig } from "./kind.ts";
 import type { Lag } from "./lag.ts";
-import { beginnings, laneOf } from "./positions.ts";
+import { beginnings, laneOf, type StartPosition } from "./positions.ts";
 import { isPassing, kafkaCodes, nameOf } from "./protocol/error-codes.ts";
 import { emptyMessage, type KafkaMessage, offsetBehind, RecordCursor } from "./protocol/records.ts";
 import { brokerKey, partitionKey, type Troubles } from "./troubles.ts";
@@ -50,7 +49,7 @@ type Asked = { readonly partitions: readonly Partition[]; readonly answer: Promi
 export type ReaderParts = {
   readonly client: BrokerClient;
   readonly topics: readonly string[];
-  readonly offset: MessageBrokerConfig["offset"];
+  readonly start: StartPosition;
   readonly context: SourceContext<KafkaDurable>;
   readonly encoder: RowEncoder<KafkaMessage>;
   readonly batches: LaneBatches<KafkaMessage>;
@@ -147,8 +146,8 @@ export class PartitionReader {
       } else throw new AppError("SOURCE_UNREACHABLE", `The topic "${topic.name}" was deleted and made again.`);
     }
     if (fresh.length === 0 && index > 0) return;
-    const { client, offset, context } = this.#parts;
-    const begin = await beginnings(topic, client, offset, context, this.#signal);
+    const { client, start, context } = this.#parts;
+    const begin = await beginnings(topic, client, start, context, this.#signal);
     for (const { lane, partition, leader } of fresh) {
       const position = await this.#positionOf(topic, lane, partition, begin);
       const { name, id } = topic;

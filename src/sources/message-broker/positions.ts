@@ -15,6 +15,9 @@ export function laneOf(topic: string, partition: number): string {
   return `${topic}/${partition}`;
 }
 
+/** Where a topic that is new to the pipe begins. */
+export type StartPosition = Pick<MessageBrokerConfig, "offset" | "consumerGroup">;
+
 /** The topic of a lane. */
 export function topicOf(lane: string): string {
   return lane.slice(0, lane.lastIndexOf("/"));
@@ -24,7 +27,7 @@ export function topicOf(lane: string): string {
 export async function beginnings(
   topic: TopicInfo,
   client: BrokerClient,
-  offset: MessageBrokerConfig["offset"],
+  start: StartPosition,
   context: Pick<SourceContext<KafkaDurable>, "ledger" | "replica">,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<number, number>> {
@@ -37,17 +40,25 @@ export async function beginnings(
     begin = await read();
   }
   if (begin === undefined) {
-    begin = { topicId: topic.id, offsets: await find(topic, client, offset) };
+    begin = { topicId: topic.id, offsets: await find(topic, client, start) };
     await context.ledger.note(marks([mark, begin]), {});
   }
   if (!isSameTopic(begin.topicId, topic.id)) return new Map();
   return new Map(Object.entries(begin.offsets).map(([partition, at]) => [Number(partition), at]));
 }
 
-async function find(topic: TopicInfo, client: BrokerClient, offset: MessageBrokerConfig["offset"]) {
+async function find(topic: TopicInfo, client: BrokerClient, { offset, consumerGroup }: StartPosition) {
   const partitions = topic.partitions.map(({ partition }) => ({ topic: topic.name, partition }));
   const strategy = offset?.strategy ?? (offset?.timestamp === undefined ? "from_beginning" : "from_timestamp");
-  if (strategy === "from_beginning") return byPartition(await client.offsets(partitions, "earliest"));
+  const earliest = async () => byPartition(await client.offsets(partitions, "earliest"));
+  if (strategy === "from_beginning") return await earliest();
+  if (strategy === "from_offsets") {
+    return { ...(await earliest()), ...byPartition(offset?.offsets?.filter((at) => at.topic === topic.name) ?? []) };
+  }
+  if (strategy === "from_group") {
+    const committed = await client.committed(consumerGroup ?? "", partitions);
+    return { ...(await earliest()), ...byPartition(committed.filter((at) => at.offset >= 0)) };
+  }
   const latest = byPartition(await client.offsets(partitions, "latest"));
   if (strategy === "from_latest") return latest;
   const since = byPartition(await client.offsets(partitions, millis(offset?.timestamp as string)));

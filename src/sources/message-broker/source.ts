@@ -99,7 +99,7 @@ export class KafkaSource implements Source<KafkaDurable> {
       {
         client: this.#client,
         topics: topicsOf(this.#config),
-        offset: this.#config.offset,
+        start: this.#config,
         context: this.#context,
         encoder: this.#encoder,
         batches,

@@ -60,6 +60,36 @@ describe.skipIf(kafkaMissing !== undefined)("changes of Kafka pipes", () => {
     await remove(id);
   });
 
+  test("a pipe starts at given offsets, or where a group has stopped", async () => {
+    await tool.topic("begun", 2);
+    await tool.send(orders("begun", 0, 100, 2));
+    // Offset 40 of partition 0 is the message 80.
+    const offset = { strategy: "from_offsets", offsets: [{ topic: "begun", partition: 0, offset: 40 }] };
+    const given = await createPipe(served, service, kafkaBody(kafka, "begun", "given", { source: { offset } }));
+    await untilRows(served, service, "given", 60);
+    const odd = "countIf(id % 2 = 1), countIf(id % 2 = 0), minIf(id, id % 2 = 0)";
+    expect(await query(service, `SELECT ${odd} FROM given`)).toBe("50\t10\t80");
+    const first = await createPipe(
+      served,
+      service,
+      kafkaBody(kafka, "begun", "first", { source: { consumerGroup: "handed-over" } }),
+    );
+    await untilRows(served, service, "first", 100);
+    await until("the group has caught up", async () => {
+      const [group] = await tool.admin.listConsumerGroupOffsets({ groups: ["handed-over"] });
+      const offsets = group?.topics.flatMap(({ partitions }) => partitions).map((at) => Number(at.committedOffset));
+      return offsets?.join() === "50,50";
+    });
+    await remove(first);
+    await tool.send(orders("begun", 100, 200, 2));
+    const group = { consumerGroup: "handed-over", offset: { strategy: "from_group" } };
+    const next = await createPipe(served, service, kafkaBody(kafka, "begun", "next", { source: group }));
+    await untilRows(served, service, "next", 100);
+    await untilState(served, service, next, "Running");
+    expect(await query(service, "SELECT count(), min(id), max(id) FROM next")).toBe("100\t100\t199");
+    for (const id of [given, next]) await remove(id);
+  });
+
   test("brokers are changed for others of the same cluster, and for no others", async () => {
     await tool.topic("moved", 1);
     await tool.send(orders("moved", 0, 100));

@@ -51,6 +51,7 @@ async function askEverything(broker: Kfake): Promise<void> {
     await until("membership", async () => membership.identity() !== undefined);
     await client.commit("g", [{ topic: "t", partition: 0, offset: 5 }], membership.identity());
     await client.commit("h", [{ topic: "t", partition: 0, offset: 5 }]);
+    expect((await client.committed("h", partitions)).map(({ offset }) => offset)).toEqual([5, -1]);
     await until("a heartbeat", async () => broker.requests.has(apis.heartbeat.key));
     await client.deleteGroup("h");
   } finally {

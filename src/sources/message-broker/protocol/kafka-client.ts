@@ -17,7 +17,7 @@ import { BrokerConnections } from "./connections.ts";
 import { decompress } from "./decompress.ts";
 import { deleteGroup } from "./group-requests.ts";
 import { damagedBatch } from "./records.ts";
-import { commitOffsets, fetchRecords, findCoordinator, listOffsets, metadata } from "./requests.ts";
+import { commitOffsets, fetchOffsets, fetchRecords, findCoordinator, listOffsets, metadata } from "./requests.ts";
 
 /** Records may be damaged in transit, which a retry fixes, or in the broker's storage, which it does not. */
 const fetchAttempts = 3;
@@ -101,6 +101,13 @@ export class KafkaClient implements BrokerClient {
         this.#coordinator = undefined;
         throw error;
       }
+    });
+  }
+
+  async committed(group: string, of: readonly PartitionName[]) {
+    return await orSourceError(async () => {
+      const coordinator = await (await this.#anyBroker()).send(findCoordinator(group));
+      return await (await this.#connections.get(coordinator)).send(fetchOffsets(group, of));
     });
   }
 

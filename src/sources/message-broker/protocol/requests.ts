@@ -263,6 +263,44 @@ export function commitOffsets(
   };
 }
 
+/** The group's committed offsets; -1 for a partition without one. */
+export function fetchOffsets(
+  group: string,
+  of: readonly PartitionName[],
+): Call<(PartitionName & { offset: number })[]> {
+  return {
+    api: apis.offsetFetch,
+    write: (to, version) => {
+      to.string(group);
+      to.array(byTopic(of), ([name, list]) => {
+        to.string(name).array(list, ({ partition }) => to.int32(partition));
+        to.noTags();
+      });
+      if (version >= 7) to.boolean(true); // requireStable: no offset of a transaction that is open
+      to.noTags();
+    },
+    read: (from, version) => {
+      if (version >= 3) from.int32(); // throttleTimeMs
+      const topics = from.array(() => {
+        const topic = from.string();
+        const list = from.array(() => {
+          const partition = from.int32();
+          const offset = Number(from.int64());
+          if (version >= 5) from.int32(); // committedLeaderEpoch
+          from.nullableString(); // metadata
+          requireDone(from.int16(), "the group's offsets");
+          from.tags();
+          return { topic, partition, offset };
+        });
+        from.tags();
+        return list;
+      });
+      requireDone(from.int16(), "the group's offsets");
+      return topics.flat();
+    },
+  };
+}
+
 export function byTopic<T extends PartitionName>(of: readonly T[]): [string, T[]][] {
   return [...Map.groupBy(of, ({ topic }) => topic)];
 }

@@ -16,6 +16,8 @@ export const apis = {
   listOffsets: { key: 2, name: "ListOffsets", min: 2, max: 10, flexibleFrom: 6 },
   metadata: { key: 3, name: "Metadata", min: 4, max: 13, flexibleFrom: 9 },
   offsetCommit: { key: 8, name: "OffsetCommit", min: 2, max: 9, flexibleFrom: 8 },
+  // Later versions ask for several groups.
+  offsetFetch: { key: 9, name: "OffsetFetch", min: 2, max: 7, flexibleFrom: 6 },
   findCoordinator: { key: 10, name: "FindCoordinator", min: 1, max: 6, flexibleFrom: 3 },
   joinGroup: { key: 11, name: "JoinGroup", min: 5, max: 9, flexibleFrom: 6 },
   heartbeat: { key: 12, name: "Heartbeat", min: 3, max: 4, flexibleFrom: 4 },
