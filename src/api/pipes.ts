@@ -292,7 +292,13 @@ export const pipeOperations = {
     summary: "Starts, stops or resyncs a pipe",
     access: "developer",
     params: pipeParams,
-    body: z.strictObject({ command: z.enum(["start", "stop", "resync"]) }),
+    body: z.strictObject({
+      command: z.enum(["start", "stop", "resync"]),
+      rows: z
+        .enum(["keep", "truncate"])
+        .nullish()
+        .describe("For resync of other sources than relationalDb: what becomes of the rows that are in the table"),
+    }),
     result: pipeRecord,
   }),
   updatePipeScaling: operation({

@@ -11,6 +11,9 @@ import { type Limit, requireRoom } from "./limits.ts";
 import type { Sealer } from "./secrets.ts";
 import { type ExpectedVersions, pipeVersion, requireChanged, versionCondition } from "./versions.ts";
 
+/** `resync_requested` of a pipe that starts over and keeps its rows; 1 without them, 0 for no request. */
+const keeping = 2;
+
 export type DesiredPipeState = "running" | "stopped" | "deleted";
 
 type PipeRow = {
@@ -74,6 +77,8 @@ export type Pipe = {
   readonly epoch: number;
   /** The pipe starts over as soon as its workers have ended. */
   readonly resyncRequested: boolean;
+  /** The rows that are in its table then stay there. */
+  readonly keepsRows: boolean;
   readonly createdAt: string;
   readonly updatedAt: string;
 };
@@ -86,7 +91,15 @@ export type NewPipe = Pick<
 export type PipeChange = Partial<
   Pick<
     Pipe,
-    "name" | "source" | "destination" | "fieldMappings" | "scaling" | "settings" | "desiredState" | "resyncRequested"
+    | "name"
+    | "source"
+    | "destination"
+    | "fieldMappings"
+    | "scaling"
+    | "settings"
+    | "desiredState"
+    | "resyncRequested"
+    | "keepsRows"
   >
 > & { readonly secrets?: Record<string, unknown> };
 
@@ -177,7 +190,7 @@ export class PipeStore {
       scaling: json(change.scaling),
       settings: json(change.settings),
       desired_state: change.desiredState,
-      resync_requested: change.resyncRequested === undefined ? undefined : Number(change.resyncRequested),
+      resync_requested: change.resyncRequested === undefined ? undefined : change.keepsRows === true ? keeping : 1,
     };
     const given = Object.entries(columns).filter(([, value]) => value !== undefined) as [
       string,
@@ -224,12 +237,20 @@ export class PipeStore {
     await this.#db.run("DELETE FROM pipes WHERE id = ?", id);
   }
 
-  /** Starts the pipe over: deletes positions and marks, and raises the epoch so that no old token suppresses a row. */
-  async startOver(id: string): Promise<void> {
+  /**
+   * Starts the pipe over: deletes positions and marks, and raises the epoch so that no old token suppresses a row. When
+   * it keeps its rows, `begunMark` is left, with which no worker empties the table.
+   */
+  async startOver(id: string, begunMark: string): Promise<void> {
     await this.#db.transaction(async (tx: Queries) => {
       for (const table of ["pipe_checkpoints", "pipe_intents", "pipe_marks"]) {
         await tx.run(`DELETE FROM ${table} WHERE pipe_id = ?`, id);
       }
+      await tx.run(
+        `INSERT INTO pipe_marks (pipe_id, mark_key, mark)
+         SELECT id, ?, CAST(epoch + 1 AS TEXT) FROM pipes WHERE id = ? AND resync_requested = ?`,
+        ...[begunMark, id, keeping],
+      );
       await tx.run(
         "UPDATE pipes SET epoch = epoch + 1, generation = generation + 1, resync_requested = 0 WHERE id = ?",
         id,
@@ -299,7 +320,8 @@ function toPipe(row: PipeRow): Pipe {
     stateChangedAt: row.state_changed_at,
     lastError: row.last_error,
     epoch: row.epoch,
-    resyncRequested: row.resync_requested === 1,
+    resyncRequested: row.resync_requested !== 0,
+    keepsRows: row.resync_requested === keeping,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

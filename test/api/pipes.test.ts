@@ -179,7 +179,7 @@ describe("a pipe", () => {
     expect(await api.pipes.secrets(id)).toEqual({ accessKey: { accessKeyId: "AKIA", secretKey: "very-secret" } });
   });
 
-  test("commands: stop from any state, start only when it does not run, resync only for databases", async () => {
+  test("commands: stop from any state, start only when it does not run, resync with a choice for the rows", async () => {
     const id = await storedPipe();
     const command = (name: string) => api.call("PATCH", `${root}/${id}/state`, { body: { command: name } });
     const again = await command("start");
@@ -189,7 +189,13 @@ describe("a pipe", () => {
     expect((await command("start")).status).toBe(200);
     await api.pipes.setState(id, "Failed", "broken", 1);
     expect((await command("start")).status).toBe(200);
-    expect((await command("resync")).status).toBe(400);
+    const resync = (rows?: string) =>
+      api.call("PATCH", `${root}/${id}/state`, { body: { command: "resync", ...(rows && { rows }) } });
+    expect(issuePaths((await resync()).body)).toEqual(["rows"]);
+    for (const rows of ["keep", "truncate"] as const) {
+      expect((await resync(rows)).body.result.state).toBe("Resync");
+      expect(await api.pipes.find(id)).toMatchObject({ resyncRequested: true, keepsRows: rows === "keep" });
+    }
   });
 
   test("commands and changes answer with the state they lead to, and never with that of the old worker", async () => {

@@ -131,7 +131,8 @@ function commandHandlers(deps: PipeDeps): PipeHandlers<"updatePipeState" | "upda
   return {
     updatePipeState: async ({ params, body }, { expected }) => {
       const pipe = await find(deps, params);
-      await command(pipe, body.command, (change) => pipes.change(pipe.id, change, expected));
+      const change = (wanted: PipeChange) => pipes.change(pipe.id, wanted, expected);
+      await command(pipe, body.command, body.rows ?? undefined, change);
       return pipeRecordOf(await changed(deps, params));
     },
     updatePipeScaling: async ({ params, body }, { expected }) => {
@@ -173,22 +174,35 @@ function refuseUnlessRunning(service: Service, what: "creation" | "update" | "di
   throw new AppError("SERVICE_NOT_RUNNING", message);
 }
 
-/** `stop` is possible in every state, `start` in final and stopped states, `resync` for databases. */
-async function command(
-  pipe: Pipe,
-  name: "start" | "stop" | "resync",
-  change: (change: PipeChange) => Promise<void>,
-): Promise<void> {
+type Rows = "keep" | "truncate" | undefined;
+type Change = (change: PipeChange) => Promise<void>;
+
+/** `stop` is possible in every state, `start` in final and stopped states. */
+async function command(pipe: Pipe, name: "start" | "stop" | "resync", rows: Rows, change: Change): Promise<void> {
+  if (name === "resync") return await resync(pipe, rows, change);
+  if (rows !== undefined) throw rowsError("is only for resync");
   if (name === "stop") return await change({ desiredState: "stopped" });
-  if (name === "resync") {
-    if (pipe.sourceKind !== "relationalDb") {
-      throw new AppError("BAD_REQUEST", `resync is only for relationalDb pipes; this one reads ${pipe.sourceKind}`);
-    }
-    return await change({ desiredState: "running", resyncRequested: true });
-  }
   const rests = ["Stopped", "Stopping", "Completed", "Failed", "InternalError"].includes(pipe.state);
   if (pipe.desiredState === "running" && !rests) {
     throw new AppError("BAD_REQUEST", `${pipe.name}: the pipe is already running`);
   }
   await change({ desiredState: "running" });
+}
+
+/** A database is copied into new tables; every other source is read again into the table that is there. */
+async function resync(pipe: Pipe, rows: Rows, change: Change): Promise<void> {
+  const wanted = { desiredState: "running", resyncRequested: true } as const;
+  if (pipe.sourceKind === "relationalDb") {
+    if (rows !== undefined) throw rowsError("must be absent: a database is copied into new tables");
+    return await change(wanted);
+  }
+  if (rows === undefined) throw rowsError("is required: keep (rows that are read again are there twice) or truncate");
+  if (rows === "truncate" && pipe.destination.managedTable === false) {
+    throw rowsError("must be keep: the pipe does not manage its table. Empty it first if its rows are not wanted");
+  }
+  await change({ ...wanted, keepsRows: rows === "keep" });
+}
+
+function rowsError(message: string): AppError {
+  return new AppError("BAD_REQUEST", `rows: ${message}`, { issues: [{ path: "rows", message }] });
 }

@@ -252,7 +252,7 @@ export class PipesSupervisor {
     await this.#setState(pipe, "Resync", null);
     await this.#end(pipe.id);
     this.#tasks.forgive(pipe.id);
-    await this.#options.pipes.startOver(pipe.id);
+    await this.#options.pipes.startOver(pipe.id, begunMark);
   }
 
   async #remove(pipe: Pipe): Promise<void> {

@@ -90,6 +90,27 @@ describe.skipIf(kafkaMissing !== undefined)("changes of Kafka pipes", () => {
     for (const id of [given, next]) await remove(id);
   });
 
+  test("a topic is read again from an offset, beside the rows that are there or instead of them", async () => {
+    await tool.topic("again", 1);
+    await tool.send(orders("again", 0, 100));
+    const id = await createPipe(served, service, kafkaBody(kafka, "again", "again"));
+    await untilRows(served, service, "again", 100);
+    await patch(id, { offset: { strategy: "from_offsets", offsets: [{ topic: "again", partition: 0, offset: 90 }] } });
+    await untilState(served, service, id, "Running");
+    expect(await sum("again")).toBe(everyRow(100));
+    const resync = (rows: "keep" | "truncate") =>
+      served.api.updatePipeState({ params: { ...service.params, pipeId: id }, body: { command: "resync", rows } });
+    expect((await resync("keep")).state).toBe("Resync");
+    await untilRows(served, service, "again", 110);
+    await tool.send(orders("again", 100, 110));
+    await untilRows(served, service, "again", 120);
+    expect(await query(service, "SELECT count(), uniqExact(id), countIf(id >= 90) FROM again")).toBe("120\t110\t30");
+    await resync("truncate");
+    await until("the last 20 messages are there", async () => (await sum("again")) === `20\t20\t${20 * 99.5}`);
+    await untilState(served, service, id, "Running");
+    await remove(id);
+  });
+
   test("brokers are changed for others of the same cluster, and for no others", async () => {
     await tool.topic("moved", 1);
     await tool.send(orders("moved", 0, 100));
