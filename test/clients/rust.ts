@@ -1,0 +1,64 @@
+/** The crate clickhouse: it holds its integration tests, which ask http://localhost:8123 without a password. */
+import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { MissingTool } from "../../harness/missing.ts";
+import { startLoginRelay } from "./login-relay.ts";
+import { cacheFolder, type Outcome, prepareWith, runTool, type Suite } from "./suite.ts";
+import { versions } from "./versions.ts";
+
+const install = "install Rust (https://rustup.rs)";
+const port = 8123;
+
+export const rust: Suite = {
+  client: "clickhouse (Rust)",
+  version: versions.rust,
+  kind: "official",
+  run: async (target) => {
+    const folder = await fetchCrate();
+    const env = { ...(await toolchain()), CARGO_TARGET_DIR: cacheFolder("rust-target") };
+    const build = ["test", "--test", "it", "--all-features"];
+    await prepareWith("the suite of the crate clickhouse", "cargo", [...build, "--no-run"], {
+      install,
+      cwd: folder,
+      env,
+    });
+    using _relay = await startLoginRelay(port, target).catch(() => {
+      throw new MissingTool(`port ${port} is taken: the suite of the crate clickhouse has it as a constant`);
+    });
+    const run = { install, cwd: folder, env, timeoutMs: 5 * 60_000 };
+    return outcomeOf((await runTool("cargo", [...build, "--", "--test-threads=4"], run)).output);
+  },
+};
+
+/** Cargo unpacks a crate only as a dependency of another. */
+async function fetchCrate(): Promise<string> {
+  const folder = cacheFolder(`clickhouse-rs-${versions.rust}`);
+  if (existsSync(join(folder, "tests"))) return folder;
+  const shell = cacheFolder("rust-fetch");
+  mkdirSync(join(shell, "src"), { recursive: true });
+  writeFileSync(join(shell, "src", "lib.rs"), "");
+  const head = '[package]\nname = "fetch"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\n';
+  writeFileSync(join(shell, "Cargo.toml"), `${head}clickhouse = "=${versions.rust}"\n`);
+  const given = { install, cwd: shell, env: await toolchain() };
+  await prepareWith("the crate clickhouse", "cargo", ["fetch"], given);
+  const described = await prepareWith("the crate clickhouse", "cargo", ["metadata", "--format-version=1"], given);
+  const json = described.slice(described.indexOf("{"), described.lastIndexOf("}") + 1);
+  const { packages } = JSON.parse(json) as { packages: { name: string; manifest_path: string }[] };
+  const manifest = packages.find(({ name }) => name === "clickhouse")?.manifest_path as string;
+  cpSync(join(manifest, ".."), folder, { recursive: true });
+  return folder;
+}
+
+/** The crate's file of tool chains names one that rustup would download: the installed one is used instead. */
+async function toolchain(): Promise<Record<string, string>> {
+  const { status, output } = await runTool("rustup", ["default"], { install });
+  return status === 0 ? { RUSTUP_TOOLCHAIN: output.split(" ")[0] as string } : {};
+}
+
+function outcomeOf(output: string): Outcome {
+  const total = /(\d+) passed; (\d+) failed; (\d+) ignored/.exec(output);
+  if (total === null) throw new MissingTool(`the suite of the crate clickhouse did not end: ${output.slice(-200)}`);
+  // The list of failures at the end.
+  const failed = [...new Set([...output.matchAll(/^ {4}(\w+(?:::\w+)+)$/gm)].map(([, name]) => name as string))];
+  return { passed: Number(total[1]), failed: failed.slice(0, Number(total[2])), skipped: Number(total[3]) };
+}

@@ -1,0 +1,11 @@
+/** The official clients that `npm run test:clients` runs, with their versions. */
+export const versions = {
+  go: "v2.50.0",
+  python: "1.12.0",
+  node: "1.23.1",
+  rust: "0.15.3",
+  java: "0.9.8",
+  dbt: "1.10.3",
+  dbtCore: "1.10.15",
+  dbtTests: "1.20.0",
+} as const;
