@@ -60,6 +60,26 @@ describe("results", () => {
     expect(first).toBeLessThan(2_000);
   });
 
+  test("a query that runs for a while reports progress in the headers", async () => {
+    const params = { send_progress_in_http_headers: "1", http_headers_progress_interval_ms: "50", max_block_size: "1" };
+    const { headers } = await stage.query("SELECT sum(sleepEachRow(0.2)) FROM numbers(5)", params);
+    expect(headers.get("x-clickhouse-progress")).toContain("read_rows");
+  });
+
+  test("an error comes in the form that the client asked for", async () => {
+    const json = await stage.query("SELECT throwIf(1) FORMAT JSON", { http_write_exception_in_output_format: "1" });
+    expect(JSON.parse(json.text)).toMatchObject({ exception: expect.stringContaining("Code: 395") });
+    const packed = await stage.query(
+      "SELECT nope",
+      { enable_http_compression: "1" },
+      { headers: { "Accept-Encoding": "gzip" } },
+    );
+    expect([packed.headers.get("content-encoding"), packed.text]).toEqual([
+      "gzip",
+      expect.stringContaining("Code: 47"),
+    ]);
+  });
+
   test("a statement without a result names no format", async () => {
     const { headers } = await stage.query("DROP TABLE IF EXISTS nope");
     expect(headers.get("x-clickhouse-format")).toBeNull();
@@ -76,6 +96,13 @@ describe("statements", () => {
     ["a comment of several lines", "/* a\nb */ SELECT 1", { max_threads: "1" }, "1"],
     ["a parameter with a dollar", "SELECT {id$:Int32}", { param_id$: "5" }, "5"],
     ["a table's filter as a setting", "SELECT count() FROM numbers(5)", { additional_table_filters: "{}" }, "5"],
+    [
+      "a table's filter that leaves a row out",
+      "SELECT count() FROM (SELECT number FROM system.numbers LIMIT 5) WHERE number = 3",
+      { additional_table_filters: "{'system.numbers': 'number != 3'}" },
+      "0",
+    ],
+    ["a fixed setting with the value that it has", "SELECT 1", { format_schema: "" }, "1"],
     ["a setting that is what it is", "SELECT 1", { input_format_values_interpret_expressions: "0" }, "1"],
   ])("%s", async (_, sql, params, result) => {
     expect(await stage.ok(sql, params as Record<string, string>)).toBe(result);
@@ -190,6 +217,24 @@ describe("users and sessions", () => {
     await until("it is logged", async () => (await stage.query(logged)).text !== "", 20_000);
     expect(await stage.ok(logged)).toBe("QueryFinish\tdefault\tSELECT \\'a query to find again\\'");
     expect(await stage.ok("SELECT count() FROM system.query_log WHERE query_id = 'logged'", {}, reader)).toBe("0");
+  });
+
+  test("tools can read who may do what, and change nothing of it", async () => {
+    expect(await stage.ok("SHOW GRANTS")).toMatch(/^GRANT .*SELECT.* TO default$/m);
+    expect(await stage.ok("SHOW GRANTS", {}, reader)).toMatch(/^GRANT .*SELECT.* TO reader$/m);
+    expect((await stage.ok("SELECT name FROM system.users")).split("\n")).toContain("reader");
+    expect(await stage.ok("SELECT count() FROM system.roles")).toBe("0");
+    expect(await stage.ok("CHECK GRANT CREATE USER ON *.*")).toBe("0");
+    expect(await stage.ok("SET ROLE NONE; ")).toBe("");
+    const changes = [
+      "CREATE USER u",
+      "CREATE ROLE r",
+      "GRANT SELECT ON *.* TO reader",
+      "CREATE ROW POLICY p ON s USING 1",
+    ];
+    for (const sql of [...changes, "ALTER USER reader IDENTIFIED BY ''", "SET DEFAULT ROLE NONE TO default"]) {
+      expect((await stage.query(sql)).text).toContain("managed through the management API. (ACCESS_DENIED)");
+    }
   });
 
   test("an unknown role is refused, and close_session ends a session", async () => {

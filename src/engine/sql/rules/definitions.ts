@@ -7,7 +7,7 @@ import { judgeClickHouseSource } from "./dictionary.ts";
 import type { Facts } from "./facts.ts";
 import { refuseParallel, wordsFrom } from "./kinds.ts";
 import { judgeFormat } from "./object-storage.ts";
-import { refuse } from "./refusal.ts";
+import { refuse, refuseKind } from "./refusal.ts";
 import { judgeAddress } from "./table-function.ts";
 
 type Tokens = readonly SqlToken[];
@@ -19,7 +19,7 @@ const heads =
 export function judgeDefinition(tokens: Tokens, pairs: Int32Array, facts: Facts): Set<number> {
   const verb = (tokens[0] as SqlToken).value;
   const head = heads.exec(wordsFrom(tokens, 1))?.[1];
-  if (head === undefined) refuse(`${verb} ${wordsFrom(tokens, 1, 2)} is not available over this interface.`);
+  if (head === undefined) refuseKind(`${verb} ${wordsFrom(tokens, 1, 2)}`);
   if (verb === "ATTACH") judgeAttach(tokens, facts);
   if (head === "FUNCTION") judgeFunction(tokens);
   refuseParallel(tokens);

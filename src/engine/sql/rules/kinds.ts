@@ -3,7 +3,7 @@
 import { isCall, isKeyword, isMark } from "../text/scan.ts";
 import type { SqlToken } from "../text/tokens.ts";
 import { emptyFacts, type Facts } from "./facts.ts";
-import { refuse } from "./refusal.ts";
+import { refuse, refuseKind } from "./refusal.ts";
 
 type Tokens = readonly SqlToken[];
 
@@ -67,7 +67,7 @@ export function readKind(tokens: Tokens): Facts {
   if (verb === "SYSTEM") return systemFacts(wordsFrom(tokens, from + 1));
   if (definers.has(verb)) return emptyFacts("define", false);
   if (changers.has(verb)) return changeFacts(tokens, verb, from + 1);
-  refuse(`${verb === "" ? "This kind of statement" : verb} is not available over this interface.`);
+  refuseKind(verb === "" ? "This kind of statement" : verb);
 }
 
 /** The next words, joined: `STOP MERGES default t`. */
@@ -118,7 +118,9 @@ function insertFormat(tokens: Tokens): string | undefined {
 }
 
 function setFacts(next: SqlToken | undefined): Facts {
-  if (isKeyword(next, "TRANSACTION")) refuse("SET TRANSACTION is not available over this interface.");
+  if (isKeyword(next, "TRANSACTION")) refuseKind("SET TRANSACTION");
+  // It changes a user, unlike SET ROLE, which changes the session.
+  if (isKeyword(next, "DEFAULT")) refuseKind("SET DEFAULT ROLE");
   return emptyFacts("set", true);
 }
 
@@ -126,12 +128,12 @@ function setFacts(next: SqlToken | undefined): Facts {
 function killFacts(next: SqlToken | undefined): Facts {
   if (isKeyword(next, "QUERY")) return emptyFacts("kill", true);
   if (isKeyword(next, "MUTATION")) return emptyFacts("kill", false);
-  refuse(`KILL ${next?.value ?? ""} is not available over this interface.`);
+  refuseKind(`KILL ${next?.value ?? ""}`);
 }
 
 function systemFacts(words: string): Facts {
   if (!systemVerbs.some((verb) => verb.test(words))) {
-    refuse(`SYSTEM ${words.split(" ").slice(0, 3).join(" ")} is not available over this interface.`);
+    refuseKind(`SYSTEM ${words.split(" ").slice(0, 3).join(" ")}`);
   }
   return emptyFacts("system", false);
 }
@@ -140,7 +142,7 @@ function changeFacts(tokens: Tokens, verb: string, from: number): Facts {
   const words = wordsFrom(tokens, from);
   if (verb === "ALTER") checkAlter(tokens, from, words);
   else if (/^(?:DROP|TRUNCATE|DETACH|RENAME|EXCHANGE|OPTIMIZE|UNDROP)$/.test(verb) && !objects.test(words)) {
-    refuse(`${verb} ${words.split(" ").slice(0, 2).join(" ")} is not available over this interface.`);
+    refuseKind(`${verb} ${words.split(" ").slice(0, 2).join(" ")}`);
   }
   refuseParallel(tokens);
   return emptyFacts("change", false);
@@ -149,13 +151,13 @@ function changeFacts(tokens: Tokens, verb: string, from: number): Facts {
 /** `a PARALLEL WITH b` is two statements in one. */
 export function refuseParallel(tokens: Tokens): void {
   const found = tokens.some((token, at) => isKeyword(token, "PARALLEL") && isKeyword(tokens[at + 1], "WITH"));
-  if (found) refuse("PARALLEL WITH is not available over this interface.");
+  if (found) refuseKind("PARALLEL WITH");
 }
 
 /** `ALTER TABLE name (command), (command)`: the formatter puts every command in parentheses. */
 function checkAlter(tokens: Tokens, from: number, words: string): void {
   if (!/^(?:TEMPORARY )?TABLE\b/.test(words)) {
-    refuse(`ALTER ${words.split(" ").slice(0, 2).join(" ")} is not available over this interface.`);
+    refuseKind(`ALTER ${words.split(" ").slice(0, 2).join(" ")}`);
   }
   let depth = 0;
   for (let at = from; at < tokens.length; at += 1) {

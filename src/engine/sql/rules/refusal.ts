@@ -6,6 +6,15 @@ export function refuse(sentence: string): never {
   throw clickHouseException("ACCESS_DENIED", sentence);
 }
 
+const accounts =
+  /^(?:(?:CREATE|ALTER|DROP|RENAME) (?:USER|ROLE|ROW POLICY|QUOTA|SETTINGS PROFILE)|GRANT|REVOKE|SET DEFAULT ROLE)\b/;
+
+/** Throws ACCESS_DENIED for a kind of statement, named by its first words. */
+export function refuseKind(words: string): never {
+  const hint = accounts.test(words) ? "; users and their rights are managed through the management API" : "";
+  refuse(`${words} is not available over this interface${hint}.`);
+}
+
 /** Throws the engine's error for an unknown function. */
 export function unknownFunction(name: string): never {
   throw clickHouseException("UNKNOWN_FUNCTION", `Function with name \`${name}\` does not exist.`);
