@@ -1,6 +1,6 @@
 /** clickhouse-go: its module holds its integration tests. Tests of the native protocol count as skipped. */
 import { cpSync, existsSync } from "node:fs";
-import { MissingTool } from "../../harness/missing.ts";
+import { join } from "node:path";
 import { refusal, startNativeHandshake } from "./native-handshake.ts";
 import { cacheFolder, type Outcome, prepareWith, runTool, type Suite, type Target } from "./suite.ts";
 import { versions } from "./versions.ts";
@@ -8,8 +8,10 @@ import { versions } from "./versions.ts";
 const module = "github.com/ClickHouse/clickhouse-go/v2";
 const install = "install Go (https://go.dev/dl or `apt install golang`)";
 
-/** Tests that start containers of their own, or measure for minutes. */
-const skipped = "/Native$|Docker|Container|Stress|TinyProxy|Proxy";
+const packages = ["tests", "tests/std", "tests/issues"];
+/** A test that needs longer is cut off and counts as failed. */
+const testMs = 60_000;
+const workers = 2;
 
 export const go: Suite = {
   client: "clickhouse-go",
@@ -26,15 +28,38 @@ export const go: Suite = {
       CLICKHOUSE_USERNAME: "default",
       CLICKHOUSE_PASSWORD: target.password,
     };
-    const args = ["test", "-json", "-p", "1", "-timeout", "15m", "-skip", skipped];
-    const ran = await runTool("go", [...args, "./tests", "./tests/std", "./tests/issues"], {
-      install,
-      cwd: folder,
-      env,
-    });
-    return outcomeOf(ran.output);
+    const outcomes: Outcome[] = [];
+    for (const name of packages) outcomes.push(await runPackage(join(folder, name), name, env));
+    return {
+      passed: outcomes.reduce((sum, { passed }) => sum + passed, 0),
+      failed: outcomes.flatMap(({ failed }) => failed),
+      skipped: outcomes.reduce((sum, { skipped }) => sum + skipped, 0),
+    };
   },
 };
+
+/** Every test runs in a process of its own: several end the process when the native protocol or Docker is missing. */
+async function runPackage(cwd: string, name: string, env: Readonly<Record<string, string>>): Promise<Outcome> {
+  const program = join(cwd, "package.test");
+  if (!existsSync(program)) {
+    await prepareWith("the suite of clickhouse-go", "go", ["test", "-c", "-o", program, "."], { install, cwd });
+  }
+  const listed = await prepareWith("the suite of clickhouse-go", program, ["-test.list", "."], { install, cwd, env });
+  const waiting = listed.split("\n").filter((line) => line.startsWith("Test"));
+  const total = { passed: 0, failed: [] as string[], skipped: 0 };
+  const work = async () => {
+    for (let test = waiting.shift(); test !== undefined; test = waiting.shift()) {
+      const args = ["-test.v", "-test.run", `^${test}$`, "-test.skip", "(?i)/native$"];
+      const { output } = await runTool(program, args, { install, cwd, env, timeoutMs: testMs });
+      const { passed, failed, skipped } = outcomeOf(test, output);
+      total.passed += passed;
+      total.failed.push(...failed.map((one) => `${name}: ${one}`));
+      total.skipped += skipped;
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, work));
+  return total;
+}
 
 async function fetchModule(): Promise<string> {
   const folder = cacheFolder(`clickhouse-go-${versions.go}`);
@@ -60,26 +85,17 @@ async function runOverHttp({ host, port, password }: Target, sql: string): Promi
   return response.ok ? undefined : text;
 }
 
-type Event = { Action: string; Package?: string; Test?: string; Output?: string };
-
-/** Counts tests without subtests. A test that failed for the native protocol counts as skipped. */
-function outcomeOf(output: string): Outcome {
-  const results = new Map<string, string>();
-  const texts = new Map<string, string>();
-  for (const line of output.split("\n")) {
-    if (!line.startsWith("{")) continue;
-    const event = JSON.parse(line) as Event;
-    if (event.Test === undefined) continue;
-    const name = `${event.Package?.split("/v2/")[1]}: ${event.Test}`;
-    if (event.Action === "output") texts.set(name, (texts.get(name) ?? "") + (event.Output ?? ""));
-    else if (/^(?:pass|fail|skip)$/.test(event.Action)) results.set(name, event.Action);
-  }
-  if (results.size === 0) throw new MissingTool(`clickhouse-go did not build: ${output.trim().split("\n").at(-1)}`);
-  const leaves = [...results].filter(([name]) => ![...results.keys()].some((other) => other.startsWith(`${name}/`)));
-  const native = (name: string) => (texts.get(name) ?? "").includes(refusal);
+/** Counts tests without subtests. A test that failed for the native protocol or for Docker counts as skipped. */
+function outcomeOf(test: string, output: string): Outcome {
+  const found = [...output.matchAll(/^\s*--- (PASS|FAIL|SKIP): (\S+)/gm)].map(([, result, name]) => ({ result, name }));
+  const results = found.length > 0 ? found : [{ result: "FAIL", name: test }];
+  const leaves = results.filter(({ name }) => !results.some((other) => other.name?.startsWith(`${name}/`)));
+  const count = (wanted: string) => leaves.filter(({ result }) => result === wanted).length;
+  const foreign = output.includes(refusal) || output.includes("Docker is not running");
+  const failed = leaves.filter(({ result }) => result === "FAIL").map(({ name }) => name as string);
   return {
-    passed: leaves.filter(([, result]) => result === "pass").length,
-    failed: leaves.filter(([name, result]) => result === "fail" && !native(name)).map(([name]) => name),
-    skipped: leaves.filter(([name, result]) => result === "skip" || (result === "fail" && native(name))).length,
+    passed: count("PASS"),
+    failed: foreign ? [] : failed,
+    skipped: count("SKIP") + (foreign ? failed.length : 0),
   };
 }

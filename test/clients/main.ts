@@ -35,7 +35,8 @@ const rows: Row[] = [];
 const missing: string[] = [];
 const problems: string[] = [];
 
-await using served = await serve();
+// The suites expect the time zone that servers in containers have.
+await using served = await serve({ env: { TZ: "UTC" } });
 const service = await runningService(served);
 const version = await query(service, "SELECT version()");
 const target: Target = { host: service.host, port: service.port, password: service.password, version };

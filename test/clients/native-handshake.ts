@@ -55,7 +55,8 @@ async function serve(
       const problem = /^\s*(?:CREATE|DROP) DATABASE/i.test(sql) ? await run(sql) : refusal;
       socket.write(problem === undefined ? number(endOfStream) : exception(problem));
     } else {
-      socket.destroy();
+      // A ping, for example.
+      socket.write(exception(refusal));
     }
   }
 }

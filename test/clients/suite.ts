@@ -56,7 +56,7 @@ export async function runTool(
   const { install, cwd, env, timeoutMs = suiteMs } = options;
   return await new Promise((resolve, reject) => {
     const settings = { cwd, env: { ...process.env, ...env }, timeout: timeoutMs, maxBuffer: 512 * 1024 * 1024 };
-    execFile("nice", ["-n", "10", command, ...args], settings, (error, stdout, stderr) => {
+    execFile("nice", ["-n", "5", command, ...args], settings, (error, stdout, stderr) => {
       const status = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
       if (status === 127) reject(new MissingTool(`${command} is missing: ${install}`));
       else resolve({ status, output: error?.killed ? `${stdout}${stderr}\ntime limit reached` : `${stdout}${stderr}` });
