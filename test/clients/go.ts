@@ -85,17 +85,26 @@ async function runOverHttp({ host, port, password }: Target, sql: string): Promi
   return response.ok ? undefined : text;
 }
 
-/** Counts tests without subtests. A test that failed for the native protocol or for Docker counts as skipped. */
+/** Counts tests without subtests. One that failed for the native protocol or for Docker counts as skipped. */
 function outcomeOf(test: string, output: string): Outcome {
-  const found = [...output.matchAll(/^\s*--- (PASS|FAIL|SKIP): (\S+)/gm)].map(([, result, name]) => ({ result, name }));
-  const results = found.length > 0 ? found : [{ result: "FAIL", name: test }];
-  const leaves = results.filter(({ name }) => !results.some((other) => other.name?.startsWith(`${name}/`)));
-  const count = (wanted: string) => leaves.filter(({ result }) => result === wanted).length;
-  const foreign = output.includes(refusal) || output.includes("Docker is not running");
-  const failed = leaves.filter(({ result }) => result === "FAIL").map(({ name }) => name as string);
+  const texts = new Map([[test, ""]]);
+  const results = new Map<string, string>();
+  let current = test;
+  for (const line of output.split("\n")) {
+    current = /^=== (?:RUN|CONT|NAME) +(\S+)/.exec(line)?.[1] ?? current;
+    texts.set(current, `${texts.get(current) ?? ""}${line}\n`);
+    const [, result, name] = /^\s*--- (PASS|FAIL|SKIP): (\S+)/.exec(line) ?? [];
+    if (result !== undefined && name !== undefined) results.set(name, result);
+  }
+  // The process ended before the test did.
+  if (results.size === 0) results.set(current, "FAIL");
+  const leaves = [...results].filter(([name]) => ![...results.keys()].some((other) => other.startsWith(`${name}/`)));
+  const isForeign = (name: string) =>
+    [refusal, "Docker is not running", "Docker not found"].some((text) => texts.get(name)?.includes(text));
+  const failed = leaves.filter(([, result]) => result === "FAIL").map(([name]) => name);
   return {
-    passed: count("PASS"),
-    failed: foreign ? [] : failed,
-    skipped: count("SKIP") + (foreign ? failed.length : 0),
+    passed: leaves.filter(([, result]) => result === "PASS").length,
+    failed: failed.filter((name) => !isForeign(name)),
+    skipped: leaves.filter(([, result]) => result === "SKIP").length + failed.filter(isForeign).length,
   };
 }

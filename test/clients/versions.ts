@@ -6,6 +6,6 @@ export const versions = {
   rust: "0.15.3",
   java: "0.9.8",
   dbt: "1.10.3",
-  dbtCore: "1.10.15",
+  dbtCore: "1.10.23",
   dbtTests: "1.20.0",
 } as const;
