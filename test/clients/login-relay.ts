@@ -1,6 +1,6 @@
 /**
- * A relay at a fixed port that adds a login: for suites that know one address only, without a password. Bytes of answers
- * pass unchanged, also those that are cut off.
+ * A relay at a fixed port that adds a login, for suites that know only one address, without a password. Bytes of
+ * answers pass unchanged, also those that are cut off.
  */
 import { createServer } from "node:http";
 import net from "node:net";

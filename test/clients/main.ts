@@ -1,7 +1,7 @@
 /**
- * `npm run test:clients [-- NAME...]`: runs the official ClickHouse clients, unchanged, against a service of a new server.
- * A client's own integration tests run where its registry has them, else a script that uses the client. The last line is
- * JSON; `ok` is false when a test failed that `known-failures.ts` does not explain.
+ * `npm run test:clients [-- NAME...]`: runs the official ClickHouse clients, unchanged, against a service of a new
+ * server. A client's own integration tests run where its registry has them, else a script that uses the client. The
+ * last line is JSON; `ok` is false when a test failed that `known-failures.ts` does not explain.
  */
 
 import { MissingTool } from "../../harness/missing.ts";

@@ -1,7 +1,7 @@
 /**
- * The little of the native protocol that the suite of clickhouse-go needs before and after its tests: the version of the
- * server, and CREATE and DROP DATABASE, which are passed on over HTTP. Every other query gets an exception with the text
- * `refusal`, so that tests of the native protocol are told apart from failures.
+ * The part of the native protocol that the suite of clickhouse-go needs before and after its tests: the version of the
+ * server, and CREATE and DROP DATABASE, which are passed on over HTTP. Every other request gets an exception with the
+ * text `refusal`, which distinguishes tests of the native protocol from failures.
  */
 import net from "node:net";
 

@@ -1,5 +1,5 @@
 /** The crate clickhouse: it holds its integration tests, which ask http://localhost:8123 without a password. */
-import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MissingTool } from "../../harness/missing.ts";
 import { startLoginRelay } from "./login-relay.ts";
@@ -46,6 +46,9 @@ async function fetchCrate(): Promise<string> {
   const { packages } = JSON.parse(json) as { packages: { name: string; manifest_path: string }[] };
   const manifest = packages.find(({ name }) => name === "clickhouse")?.manifest_path as string;
   cpSync(join(manifest, ".."), folder, { recursive: true });
+  // Publishing removes this dependency of the tests from the manifest, because it is in the same repository.
+  const arrow = `[dev-dependencies.clickhouse-ext-arrow]\nversion = "=${versions.rustArrow}"`;
+  appendFileSync(join(folder, "Cargo.toml"), `\n${arrow}\n[patch.crates-io]\nclickhouse = { path = "." }\n`);
   return folder;
 }
 

@@ -42,7 +42,7 @@ export function cacheFolder(name: string): string {
 
 export type Ran = { readonly status: number; readonly output: string };
 
-/** Runs a program at low priority and returns its whole output. `install` says how to get the program if it is missing. */
+/** Runs a program at low priority and returns its whole output. `install` says how to get a missing program. */
 export async function runTool(
   command: string,
   args: readonly string[],

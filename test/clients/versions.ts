@@ -4,6 +4,7 @@ export const versions = {
   python: "1.12.0",
   node: "1.23.1",
   rust: "0.15.3",
+  rustArrow: "0.1.0",
   java: "0.9.8",
   dbt: "1.10.3",
   dbtCore: "1.10.23",
