@@ -58,6 +58,8 @@ export function guardQueryOf(client: ClickHouseClient): GuardQuery {
 function isExternalTable(name: string, value: string): boolean {
   const part = /^[^_].*_(structure|types|format)$/.exec(name)?.[1];
   if (part === undefined || name.startsWith("input_") || name.startsWith("output_")) return false;
+  // A number describes no table: this is a setting such as `allow_suspicious_low_cardinality_types=1`.
+  if (/^[0-9]+$/.test(value)) return false;
   if (part === "format") {
     if (/^values$/i.test(value)) refuse(`${name} cannot be Values.`);
     return true;

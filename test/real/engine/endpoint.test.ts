@@ -102,6 +102,12 @@ describe("statements", () => {
       { additional_table_filters: "{'system.numbers': 'number != 3'}" },
       "0",
     ],
+    [
+      "a setting with the ending of an external table",
+      "SELECT 1",
+      { allow_suspicious_low_cardinality_types: "1" },
+      "1",
+    ],
     ["a fixed setting with the value that it has", "SELECT 1", { format_schema: "" }, "1"],
     ["a setting that is what it is", "SELECT 1", { input_format_values_interpret_expressions: "0" }, "1"],
   ])("%s", async (_, sql, params, result) => {
