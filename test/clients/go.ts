@@ -49,7 +49,7 @@ async function runPackage(cwd: string, name: string, env: Readonly<Record<string
   const total = { passed: 0, failed: [] as string[], skipped: 0 };
   const work = async () => {
     for (let test = waiting.shift(); test !== undefined; test = waiting.shift()) {
-      const args = ["-test.v", "-test.run", `^${test}$`, "-test.skip", "(?i)/native$"];
+      const args = ["-test.v", "-test.run", `^${test}$`, "-test.skip", "/(?i)native$"];
       const { output } = await runTool(program, args, { install, cwd, env, timeoutMs: testMs });
       const { passed, failed, skipped } = outcomeOf(test, output);
       total.passed += passed;
