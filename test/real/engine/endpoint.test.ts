@@ -108,6 +108,7 @@ describe("statements", () => {
       { allow_suspicious_low_cardinality_types: "1" },
       "1",
     ],
+    ["a table of truth values", "SELECT count() FROM values(true, false)", {}, "2"],
     ["a fixed setting with the value that it has", "SELECT 1", { format_schema: "" }, "1"],
     ["a setting that is what it is", "SELECT 1", { input_format_values_interpret_expressions: "0" }, "1"],
   ])("%s", async (_, sql, params, result) => {

@@ -65,7 +65,8 @@ function judgeValues(tokens: Tokens, pairs: Int32Array, ranges: readonly Range[]
     if (ranges.length > 1) judgeText(token.value, name);
     return;
   }
-  if (to === from + 1 && token.kind === "number") return;
+  const constant = token.kind === "number" || isKeyword(token, "true") || isKeyword(token, "false");
+  if (to === from + 1 && constant) return;
   const tuple = isMark(token, "(") && pairs[from] === to - 1 && argumentRanges(tokens, pairs, from).length > 1;
   const called = isCall(tokens, from) && token.value === "tuple" && pairs[from + 1] === to - 1;
   if (!tuple && !called) refuse(`The first argument of table function ${name} must be a literal or a row.`);
