@@ -4,7 +4,11 @@ const known: readonly (readonly [suite: string, test: RegExp, reason: string])[]
   ["go", /Test2067/, "the engine has no queue of asynchronous inserts"],
   ["rust", /_with_role$|readonly_user$/, "users and roles are not managed in SQL"],
   ["rust", /^opentelemetry::/, "the engine has no system.opentelemetry_span_log"],
-  ["rust", /^arrow::ext_arrow_adds_user_agent$/, "the test compares texts of an older extension, without a server's part"],
+  [
+    "rust",
+    /^arrow::ext_arrow_adds_user_agent$/,
+    "the test compares texts of an older extension, without a server's part",
+  ],
   ["go", /TestIssue548$|native_protocol_control/, "a test of the native protocol"],
 ];
 
