@@ -138,6 +138,18 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
       body: { backupStartTime: "03:30", backupRetentionPeriodInHours: 168 },
     },
   ],
+  replayPipeErrors: [
+    {
+      title: "What was refused on one day, after a fix of the definition",
+      body: { from: "2026-05-01T00:00:00Z", to: "2026-05-02T00:00:00Z" },
+    },
+  ],
+  planRestore: [
+    {
+      title: "One table, under another name",
+      body: { database: "default", table: "orders", targetDatabase: "default", targetTable: "orders_of_monday" },
+    },
+  ],
   queryChart: [
     {
       title: "A table: the ten services with the most errors, and the others",

@@ -1,11 +1,9 @@
 /**
  * What the ledger keeps of the batches that replay or discard refused rows. They have a lane of their own, which the
- * workers that read the source do not see.
+ * workers that read the source do not see. Only the control plane loads this file; a worker loads its types.
  */
 import * as z from "zod/mini";
 import type { DurableOf, Stored } from "../sources/durable.ts";
-
-export const againLane = "again";
 
 /** Rows of the error table that one batch replays. */
 const rows = z.object({

@@ -66,6 +66,9 @@ export type Calls<D extends Durable = Durable> = {
   listenForEngine(): Promise<Server>;
 };
 
+/** The lane of batches that replay or discard refused rows. */
+export const againLane = "again";
+
 /** The mark that the first worker of an epoch leaves when the destination is ready, before it opens the source. */
 export const begunMark = "begun";
 

@@ -189,8 +189,10 @@ describe("what is wrong with a request is said in words", () => {
 test("a query parameter that the operation does not have is refused by name, at every operation", async () => {
   await using api = await startApi();
   for (const { method, path } of Object.values(managementOperations)) {
-    const url = path.replace("{organizationId}", "{o}")
-      .replace("{activityId}", "1").replaceAll(/\{(\w+Id|userName)\}/g, () => randomUUID());
+    const url = path
+      .replace("{organizationId}", "{o}")
+      .replace("{activityId}", "1")
+      .replaceAll(/\{(\w+Id|userName)\}/g, () => randomUUID());
     const { status, body } = await api.call(method, `${url}?filter=tag:a=b&limitt=1`);
     expect([url, status, body.issues]).toEqual([
       ...[url, 400],

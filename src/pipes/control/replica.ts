@@ -13,9 +13,9 @@ import type { Permits } from "../../outgoing/permits.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { ErrorRequestStore } from "../../store/error-requests.ts";
 import type { Ledger, StoredIntent } from "../../store/ledger.ts";
-import { againLane, againShapes } from "../again.ts";
+import { againShapes } from "../again.ts";
 import { StoredForms } from "../durable.ts";
-import type { Calls, FromWorker, Job, ToWorker, WorkerStatus } from "../protocol.ts";
+import { againLane, type Calls, type FromWorker, type Job, type ToWorker, type WorkerStatus } from "../protocol.ts";
 import { listenForEngine } from "./engine-listener.ts";
 import { startWorkerProcess, type WorkerProcessOptions } from "./worker-process.ts";
 

@@ -13,7 +13,8 @@ import type {
   Batch as SourceBatch,
 } from "../../sources/source.ts";
 import type { ErrorOutcome, ErrorRequest } from "../../store/error-requests.ts";
-import { type AgainDurable, type AgainRows, againLane } from "../again.ts";
+import type { AgainDurable, AgainRows } from "../again.ts";
+import { againLane } from "../protocol.ts";
 import type { RefusedRowsAccess, RowPosition } from "./refused-rows.ts";
 
 type Batch = SourceBatch<AgainDurable>;

@@ -16,7 +16,6 @@ import { rowsOf } from "./counts.ts";
 import type { ServiceLink } from "./service-link.ts";
 import type { EngineSettings } from "./settings.ts";
 
-
 export class DestinationWriter {
   readonly #link: ServiceLink;
   readonly #pipeId: string;
