@@ -52,6 +52,23 @@ describe("services", () => {
     expect(answer.body.issues[0].path).toBe(path);
   });
 
+  test("the state after a command is never that of before", async () => {
+    const { service } = await create();
+    const state = async () => (await api.call("GET", `${services}/${service.id}`)).body.result.state;
+    const path = `${services}/${service.id}/state`;
+    // Nothing reconciles here: what is shown follows from the stored command.
+    await api.services.setState(service.id, "running", null);
+    await api.call("PATCH", path, { body: { command: "stop" } });
+    expect(await state()).toBe("stopping");
+    await api.services.setState(service.id, "stopped", null);
+    expect(await state()).toBe("stopped");
+    await api.call("PATCH", path, { body: { command: "start" } });
+    expect(await state()).toBe("starting");
+    await api.services.setState(service.id, "idle", null);
+    await api.call("PATCH", path, { body: { command: "awake" } });
+    expect(await state()).toBe("awaking");
+  });
+
   test("a state command on an unknown service is 404", async () => {
     const path = `${services}/3f2504e0-4f89-41d3-9a0c-0305e82c3301/state`;
     expect((await api.call("PATCH", path, { body: { command: "start" } })).status).toBe(404);

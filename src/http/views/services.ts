@@ -1,7 +1,7 @@
 /** Services as the API shows them. */
 import { cpus, totalmem } from "node:os";
 import type { z } from "zod";
-import type { serviceDetails, serviceRecord } from "../../api/services.ts";
+import type { ServiceState, serviceDetails, serviceRecord } from "../../api/services.ts";
 import { packagedVersion } from "../../clickhouse/version.ts";
 import type { LastBackup, ServiceFacts } from "../../store/service-facts.ts";
 import type { Service } from "../../store/services.ts";
@@ -52,13 +52,14 @@ export function serviceDetailsOf(
   endpoint: EndpointFacts,
   { lastActivityAt, diskUsedBytes, diskProblem, endpointProblem, memoryNote, ...facts }: LiveFacts & ServiceFacts,
 ): z.input<typeof serviceDetails> {
+  const state = stateAfterCommand(service);
   const stateMessage = service.stateMessage ?? endpointProblem ?? diskProblem ?? memoryNote;
-  const reachable = endpointProblem === undefined || !["running", "idle"].includes(service.state);
+  const reachable = endpointProblem === undefined || !["running", "idle"].includes(state);
   const idles = service.state === "running" && service.idleScaling && lastActivityAt !== undefined;
   return {
     ...serviceRecordOf(service, endpoint),
     version: service.version,
-    state: reachable ? service.state : "degraded",
+    state: reachable ? state : "degraded",
     ...(stateMessage === undefined ? {} : { stateMessage }),
     ...(service.diskGb === null ? {} : { diskGb: service.diskGb }),
     ...(diskUsedBytes === undefined ? {} : { diskUsedBytes }),
@@ -75,6 +76,15 @@ export function serviceDetailsOf(
       ...(idles ? { idleAt: new Date(lastActivityAt + service.idleTimeoutMinutes * 60_000).toISOString() } : {}),
     },
   };
+}
+
+/** The stored state, or after a command that the reconciler has not seen yet, the state that the command leads to. */
+function stateAfterCommand({ desiredState, state, wakeRequested }: Service): ServiceState {
+  if (desiredState === "stopped") return ["stopped", "stopping"].includes(state) ? state : "stopping";
+  if (desiredState === "deleted") return "terminating";
+  if (state === "idle") return wakeRequested ? "awaking" : "idle";
+  const starts = state === "stopped" || state === "stopping" || (state === "failed" && wakeRequested);
+  return starts ? "starting" : state;
 }
 
 function lastBackupOf({ id, name, status, startedAt, verification, ...times }: LastBackup) {
