@@ -40,6 +40,9 @@ export function addPages(server: FastifyInstance, options: PageOptions): void {
   page("/docs/operations/:id", html, ({ params }) => docs.operation((params as { id: string }).id));
   page("/docs/guides/:name", html, ({ params }) => docs.guide((params as { name: string }).name));
   page("/docs/search", html, ({ query }) => docs.search(String((query as { q?: unknown }).q ?? "")));
+  const text = "text/plain; charset=utf-8";
+  page("/llms.txt", text, () => docs.llms("index"));
+  page("/llms-full.txt", text, () => docs.llms("full"));
   server.get("/", async (_request, reply) => reply.redirect("/docs"));
   server.get("/health", async () => {
     const { confined, sentence } = options.confinement;

@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { managementOperations, observabilityOperations } from "../../src/api/operations.ts";
 import { type Api, startApi } from "./harness.ts";
@@ -53,5 +53,18 @@ test("a search finds operations and guides that hold every word", async () => {
 test("what is not there is 404, also outside of the folder of guides", async () => {
   for (const path of ["operations/nothing", "operations/constructor", "guides/nothing", "guides/..%2Fpackage"]) {
     expect((await page(`/docs/${path}`)).status, path).toBe(404);
+  }
+});
+
+test("texts for language models name every operation and guide, and the full one holds the guides", async () => {
+  const { text: index } = await page("/llms.txt");
+  const { text: full } = await page("/llms-full.txt");
+  for (const id of Object.keys({ ...managementOperations, ...observabilityOperations })) {
+    expect(index).toContain(`/docs/operations/${id})`);
+    expect(full).toContain(`## ${id}\n`);
+  }
+  for (const file of readdirSync("docs").filter((name) => name.endsWith(".md"))) {
+    expect(index).toContain(`/docs/guides/${file.replace(".md", "")})`);
+    expect(full).toContain(readFileSync(`docs/${file}`, "utf8").trim());
   }
 });

@@ -2,6 +2,7 @@
 import { AppError } from "../../lib/errors.ts";
 import { type Guide, guidePage, readGuides } from "./guides.ts";
 import { escapeHtml, layout } from "./layout.ts";
+import { llmsFull, llmsIndex } from "./llms.ts";
 import { type Operations, operationList, operationLists, operationPage } from "./operations.ts";
 
 const maxQueryLength = 100;
@@ -39,6 +40,12 @@ export class DocsPages {
     if (guide === undefined) throw new AppError("NOT_FOUND", "There is no such guide.");
     const names = this.#allGuides().map((one) => one.name);
     return this.#once(`guide ${name}`, () => layout(guide.title, guidePage(guide, names)));
+  }
+
+  /** An index of guides and operations for language models, or all of them in one text. */
+  llms(extent: "index" | "full"): string {
+    const make = extent === "index" ? llmsIndex : llmsFull;
+    return this.#once(`llms ${extent}`, () => make(this.#allGuides(), this.#operations));
   }
 
   /** Operations and guides that contain every word. */
