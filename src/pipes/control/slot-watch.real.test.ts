@@ -10,6 +10,7 @@ import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgre
 import { createLogger } from "../../lib/logger.ts";
 import { connectorOf } from "../../sources/connectors.ts";
 import { openStores } from "../../store/open.ts";
+import type { Pipe } from "../../store/pipes.ts";
 import { SlotWatch } from "./slot-watch.ts";
 
 const missing = postgresMissing(18);
@@ -63,7 +64,21 @@ test.skipIf(missing !== undefined)("a slot is looked at while nobody reads it, a
     expect(watch.seen(pipeId).gauges).toEqual({});
     await server.start();
     await until(() => expect(retained()).toBeGreaterThan(before + 1_000_000));
-    await server.sql("SELECT pg_drop_replication_slot('mine')");
+    const budget = async (slotBudgetAction: "warn" | "drop") => {
+      const stored = (await pipes.find(pipeId)) as Pipe;
+      const relationalDb = {
+        ...(stored.source.relationalDb as object),
+        settings: { slotBudgetBytes: 1_048_576, slotBudgetAction },
+      };
+      await pipes.change(pipeId, { source: { relationalDb } });
+    };
+    await budget("warn");
+    await until(() => expect(watch.seen(pipeId).warning).toContain("more than slotBudgetBytes"));
+    const slots = async () => (await server.sql("SELECT count(*)::int AS n FROM pg_replication_slots"))[0]?.n;
+    expect(await slots()).toBe(1);
+    await budget("drop");
+    await until(() => expect(watch.seen(pipeId).warning).toContain("needs a resync"));
+    expect(await slots()).toBe(0);
     await until(() => expect(watch.seen(pipeId).warning).toContain("does not exist any more"));
     workers.run = true;
     await until(() => expect(watch.seen(pipeId)).toEqual({ gauges: {} }));

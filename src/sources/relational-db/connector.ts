@@ -6,7 +6,7 @@ import type { RelationalDbConfig } from "./kind.ts";
 import { preflight } from "./preflight/preflight.ts";
 import { connect } from "./server/connection.ts";
 import { postgresSourceError } from "./server/errors.ts";
-import { dropReplicationObjects } from "./server/slot.ts";
+import { dropIdleSlot, dropReplicationObjects } from "./server/slot.ts";
 import { SlotHealthProbe } from "./server/slot-health.ts";
 import { RelationalSource } from "./source.ts";
 
@@ -27,12 +27,17 @@ export const relationalDbConnector = defineConnector<RelationalDbConfig>({
   },
 
   watch(config: RelationalDbConfig, { network, object }: CleanUpOptions): SourceWatch {
-    const wal = new SlotHealthProbe(object.name);
+    const { slotBudgetBytes, slotBudgetAction } = config.settings ?? {};
+    const wal = new SlotHealthProbe(object.name, slotBudgetBytes);
     return {
       look: async () => {
         const client = await connect({ config, network });
         try {
           const { gauges, warning, lost } = await wal.poll(client);
+          const over = (gauges.slotRetainedBytes ?? 0) > (slotBudgetBytes ?? Number.POSITIVE_INFINITY);
+          if (over && slotBudgetAction === "drop" && (await dropIdleSlot(client, object.name))) {
+            return { gauges: {}, warning: `${warning}; slotBudgetAction dropped it, so the pipe needs a resync` };
+          }
           return { gauges, warning: lost ?? warning };
         } catch (error) {
           throw postgresSourceError(error);

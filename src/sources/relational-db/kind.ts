@@ -54,6 +54,8 @@ const request = z.strictObject({
       snapshotNumberOfParallelTables: z.int().min(1).max(64).optional(),
       enableFailoverSlots: z.boolean().optional(),
       deleteOnMerge: z.boolean().optional(),
+      slotBudgetBytes: z.int().min(1_048_576).optional(),
+      slotBudgetAction: z.enum(["warn", "drop"]).optional(),
     })
     .optional(),
   tableMappings: z.array(tableMapping).min(1).max(10_000),
@@ -88,6 +90,8 @@ export const relationalDb = {
     "settings.pullBatchSize",
     "settings.initialLoadParallelism",
     "settings.snapshotNumberOfParallelTables",
+    "settings.slotBudgetBytes",
+    "settings.slotBudgetAction",
   ],
   secrets: ["credentials"],
   rules,

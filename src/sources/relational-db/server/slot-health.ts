@@ -73,10 +73,13 @@ type Sample = { readonly at: number; readonly retained: number };
 /** Looks at one slot again and again. Ask every ten seconds or so: one short query each. */
 export class SlotHealthProbe {
   readonly #slot: string;
+  readonly #budgetBytes: number | undefined;
   #samples: Sample[] = [];
 
-  constructor(slot: string) {
+  /** `budgetBytes`: with more retained log a warning is given. */
+  constructor(slot: string, budgetBytes?: number) {
     this.#slot = slot;
+    this.#budgetBytes = budgetBytes;
   }
 
   /** `now` in ms of a clock that does not go back. Throws what the driver throws. */
@@ -96,7 +99,8 @@ export class SlotHealthProbe {
       slotBurnBytesPerSecond: burn,
       ...(safe === undefined || eta === undefined ? {} : { slotSafeBytes: safe, slotEtaSeconds: eta }),
     };
-    const warning = absentWarning(row.absent) ?? this.#warning(row.walStatus, safe, eta, burn);
+    const warning =
+      absentWarning(row.absent) ?? this.#warning(row.walStatus, safe, eta, burn) ?? this.#overBudget(retained);
     return { gauges, ...(warning === undefined ? {} : { warning }) };
   }
 
@@ -121,6 +125,12 @@ export class SlotHealthProbe {
       return `slot "${this.#slot}" holds back more log than max_wal_size${left}: ${remedy}`;
     }
     return undefined;
+  }
+
+  #overBudget(retained: number): string | undefined {
+    if (this.#budgetBytes === undefined || retained <= this.#budgetBytes) return undefined;
+    const limit = `more than slotBudgetBytes (${megabytes(this.#budgetBytes)})`;
+    return `slot "${this.#slot}" holds back ${megabytes(retained)} of log, ${limit}: start the pipe or let it catch up`;
   }
 
   #lost(why: string): string {

@@ -19,7 +19,7 @@ export class SlotMonitor {
   constructor(server: SourceServer, context: SourceContext, slot: string) {
     this.#server = server;
     this.#context = context;
-    this.#wal = new SlotHealthProbe(slot);
+    this.#wal = new SlotHealthProbe(slot, server.config.settings?.slotBudgetBytes);
   }
 
   start(more: () => Readonly<Record<string, number>>): void {

@@ -184,6 +184,16 @@ export async function dropReplicationObjects(
   }
 }
 
+/** Drops a slot that nobody reads; false when somebody does. Throws what the driver throws. */
+export async function dropIdleSlot(client: Pick<pg.ClientBase, "query">, slot: string): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots
+      WHERE slot_name = $1 AND NOT active`,
+    [slot],
+  );
+  return rowCount === 1;
+}
+
 /** A slot that is in use is tried again until its reader is gone. */
 async function dropSlot(client: pg.Client, slot: string, signal: AbortSignal): Promise<void> {
   const end = `SELECT pg_catalog.pg_terminate_backend(active_pid) FROM pg_catalog.pg_replication_slots
