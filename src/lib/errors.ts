@@ -109,7 +109,7 @@ export const errorCodes = {
     422,
     "UNPROCESSABLE",
     false,
-    "Change the query. The engine parsed it but could not run it; the message gives the reason.",
+    "Change the statement. The engine refused or could not run it; the message gives the reason.",
   ),
   BACKUP_UNUSABLE: row(
     422,
