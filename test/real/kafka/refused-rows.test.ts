@@ -201,6 +201,8 @@ describe.skipIf(kafkaMissing !== undefined)("refused rows", () => {
     await untilRows(served, service, "system.tables", 1);
     expect(await served.api.listPipeErrors({ params })).toEqual([]);
     await served.api.updateServiceState({ params: service.params, body: { command: "stop" } });
+    const state = async () => (await served.api.getService({ params: service.params })).state;
+    await until("the service is stopped", async () => (await state()) === "stopped");
     await expect(served.api.listPipeErrors({ params })).rejects.toThrow(/wake=auto|went to sleep/);
   });
 });
