@@ -13,6 +13,7 @@ const rooms: readonly (readonly [layer: number, room: string, files: RegExp])[] 
   [9, "processes, main, bootstrap, network", /^src\/(processes\/|(main|bootstrap|network)\.ts$)/],
   [8, "http", /^src\/http\//],
   [8, "demo", /^src\/demo\//],
+  [8, "cli", /^src\/cli\//],
   [7, "services", /^src\/services\//],
   [7, "pipes", /^src\/pipes\//],
   [7, "backups", /^src\/backups\//],

@@ -1,6 +1,6 @@
 /**
  * The server's settings: one value, read once from flags and environment. `--help` and `docs/configuration.md` derive
- * from the descriptions here. The only reader of `process.env`.
+ * from the descriptions here. The only reader of `process.env` besides the command line.
  */
 import { z } from "zod";
 import { parsePortRange } from "./lib/port-range.ts";

@@ -1,0 +1,152 @@
+/** Verbs that change pipes: start, stop, resync, update, scale, settings, delete. */
+import type { Command } from "commander";
+import { findPipe, listPipesOf, type PipeObject } from "../client/resolve.ts";
+import { usageError } from "../errors.ts";
+import { addWaitFlags, addYesFlag, integerFlag, orUndefined, pairFlag, present } from "../flags.ts";
+import type { Shell } from "../shell.ts";
+import { checkWait, type WaitFlags } from "../wait.ts";
+import { awaitPipe } from "./pipe-wait.ts";
+
+/** Adds the verbs. */
+export function addPipeChanges(command: Command, shell: Shell): void {
+  const verbs = [
+    ["start", "Starts a pipe; a Completed one looks for new objects"],
+    ["stop", "Stops a pipe; it keeps its position"],
+    ["resync", "Loads everything again from the beginning of the source"],
+  ] as const;
+  for (const [verb, summary] of verbs) {
+    const added = command.command(`${verb} [pipe]`).description(summary).option("--all", "All pipes");
+    if (verb === "resync") addYesFlag(added);
+    addWaitFlags(added, verb === "stop" ? "it is stopped" : "it runs").action(
+      async (reference: string | undefined, flags: CommandFlags) => await commandPipes(shell, verb, reference, flags),
+    );
+  }
+  addUpdate(command, shell);
+  addScale(command, shell);
+  addSettings(command, shell);
+  addWaitFlags(addYesFlag(command.command("delete <pipe>")), "it is gone")
+    .description("Deletes a pipe; its table stays")
+    .action(async (reference: string, flags: WaitFlags & { yes?: boolean }) => {
+      const client = await shell.client();
+      const { id: pipeId, serviceId, name } = await findPipe(client, reference);
+      await shell.confirm(`Pipe ${name} will be deleted; its table stays.`, { yes: flags.yes, word: name });
+      const deleted = await client.call("deletePipe", { params: { serviceId, pipeId } });
+      for (const { kind, name: left } of deleted.leftovers) shell.say(`still at the source: ${kind} ${left}`);
+      await shell.printDone(deleted, `deleted ${name}`);
+    });
+}
+
+type PipeVerb = "start" | "stop" | "resync";
+type CommandFlags = WaitFlags & { readonly all?: boolean; readonly yes?: boolean };
+
+async function commandPipes(
+  shell: Shell,
+  command: PipeVerb,
+  reference: string | undefined,
+  flags: CommandFlags,
+): Promise<void> {
+  checkSelection(reference, flags.all);
+  checkWait(flags);
+  const client = await shell.client();
+  const pipes =
+    reference === undefined
+      ? await listPipesOf(client, await client.call("listServices", {}))
+      : [await findPipe(client, reference)];
+  if (command === "resync") {
+    const which = pipes.map(({ name }) => name).join(", ");
+    await shell.confirm(`Everything will be loaded again by ${which}.`, { yes: flags.yes });
+  }
+  const changed = [];
+  for (const pipe of pipes) changed.push(await commandPipe(shell, pipe, command, flags));
+  const sentence = changed.map(({ name, state }) => `${name}: ${state}`).join(", ");
+  await shell.printDone(reference === undefined ? changed : changed[0], sentence || "There is no pipe.");
+}
+
+async function commandPipe(shell: Shell, pipe: PipeObject, command: PipeVerb, flags: CommandFlags) {
+  const client = await shell.client();
+  const params = { serviceId: pipe.serviceId, pipeId: pipe.id };
+  const isDone = command === "stop" ? pipe.state === "Stopped" : command === "start" && pipe.state === "Running";
+  if (!isDone) await client.call("updatePipeState", { params, body: { command } });
+  if (flags.wait !== true) return await client.call("getPipe", { params });
+  return await awaitPipe(shell, pipe, command === "stop" ? "stopped" : "running", flags);
+}
+
+function addUpdate(command: Command, shell: Shell): void {
+  command
+    .command("update <pipe>")
+    .description("Changes name, credentials, columns, mappings or settings by the body of a file")
+    .option("--name <name>", "New name")
+    .option(
+      "-f, --file <file>",
+      "YAML or JSON with the members to change; references to secrets are replaced (help apply-file)",
+    )
+    .action(async (reference: string, flags: { name?: string; file?: string }) => {
+      const client = await shell.client();
+      const { id: pipeId, serviceId } = await findPipe(client, reference);
+      const { readDocument } = await import("../documents.ts");
+      const given = flags.file === undefined ? {} : await readDocument(shell, flags.file);
+      const body = orUndefined(present({ ...given, name: flags.name ?? (given.name as string | undefined) }));
+      if (body === undefined) throw usageError("nothing to change", "Use --name or -f FILE.");
+      const pipe = await client.call("updatePipe", { params: { serviceId, pipeId }, body });
+      await shell.printDone(pipe, `changed ${pipe.name}`);
+    });
+}
+
+function addScale(command: Command, shell: Shell): void {
+  command
+    .command("scale <pipe>")
+    .description("Changes replicas, concurrency or the size of a replica")
+    .option("--replicas <n>", "Number of worker processes")
+    .option("--concurrency <n>", "Parallel work in each of them")
+    .option("--cpu <millicores>", "CPU of a replica")
+    .option("--memory <gb>", "Memory of a replica in GiB")
+    .action(async (reference: string, flags: Record<"replicas" | "concurrency" | "cpu" | "memory", string>) => {
+      const client = await shell.client();
+      const { id: pipeId, serviceId } = await findPipe(client, reference);
+      const body = orUndefined(
+        present({
+          replicas: integerFlag("--replicas", flags.replicas),
+          concurrency: integerFlag("--concurrency", flags.concurrency),
+          replicaCpuMillicores: integerFlag("--cpu", flags.cpu),
+          replicaMemoryGb: flags.memory === undefined ? undefined : Number(flags.memory),
+        }),
+      );
+      if (body === undefined) throw usageError("nothing to change", "See --help for the flags.");
+      const pipe = await client.call("updatePipeScaling", { params: { serviceId, pipeId }, body });
+      await shell.printDone(pipe, `changed ${pipe.name}`);
+    });
+}
+
+function addSettings(command: Command, shell: Shell): void {
+  command
+    .command("settings <pipe> [name=value...]")
+    .description("Shows the settings of a pipe, or sets some; name= resets one to its default")
+    .action(async (reference: string, pairs: readonly string[]) => {
+      const client = await shell.client();
+      const { id: pipeId, serviceId } = await findPipe(client, reference);
+      const params = { serviceId, pipeId };
+      const settings =
+        pairs.length === 0
+          ? await client.call("getPipeSettings", { params })
+          : await client.call("updatePipeSettings", { params, body: settingsOf(pairs) });
+      await shell.printOne(settings, Object.entries(settings));
+      if (Object.keys(settings).length === 0) shell.say("All settings have their defaults.");
+    });
+}
+
+/** `name=value` pairs: integers, booleans, and null for nothing. */
+export function settingsOf(pairs: readonly string[]): Record<string, number | boolean | null> {
+  const entries = pairs.map((text) => {
+    const [name, value] = pairFlag("setting", text);
+    if (value === "") return [name, null] as const;
+    if (value === "true" || value === "false") return [name, value === "true"] as const;
+    if (!/^-?\d+$/.test(value)) throw usageError(`${name}=${value}: settings are integers, true or false`);
+    return [name, Number(value)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Throws unless exactly one of a pipe and `--all` is named. */
+function checkSelection(reference: string | undefined, all: boolean | undefined): void {
+  if ((reference === undefined) === (all !== true)) throw usageError("name a pipe, or use --all");
+}

@@ -1,0 +1,127 @@
+/** Creating and changing services. */
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { CliClient } from "../client/client.ts";
+import { findBackup, findService, type ServiceObject } from "../client/resolve.ts";
+import { durationMs } from "../duration.ts";
+import { usageError } from "../errors.ts";
+import { choiceFlag, integerFlag, orUndefined, pairFlag, present } from "../flags.ts";
+import { isForPeople } from "../output/format.ts";
+import type { Shell } from "../shell.ts";
+import { checkWait, type WaitFlags } from "../wait.ts";
+import { awaitService } from "./service-state.ts";
+import { endpointOf, printService } from "./service-view.ts";
+
+type Settings = {
+  readonly memory?: string;
+  readonly idle?: string;
+  readonly allow?: readonly string[];
+  readonly tag?: readonly string[];
+  readonly port?: string;
+  readonly disk?: string;
+  readonly releaseChannel?: string;
+};
+
+type CreateFlags = Settings &
+  WaitFlags & {
+    readonly fromBackup?: string;
+    readonly pipes?: string;
+    readonly force?: boolean;
+    readonly passwordFile?: string;
+  };
+
+/** `service create`. */
+export async function createService(shell: Shell, name: string, flags: CreateFlags): Promise<void> {
+  checkWait(flags);
+  const client = await shell.client();
+  const created = await client.call("createService", { body: await createBody(client, name, flags) });
+  const { service, password } = created;
+  if (flags.passwordFile !== undefined) {
+    writeFileSync(resolve(shell.io.cwd, flags.passwordFile), `${password}\n`, { mode: 0o600, flag: "wx" });
+  }
+  const shown = flags.passwordFile === undefined ? password : undefined;
+  if (flags.wait === true) await awaitService(shell, service, "running", flags);
+  if (!isForPeople(shell.format)) {
+    return await shell.printOne(shown === undefined ? { service } : created, []);
+  }
+  shell.say(`created ${service.name} (${service.id})`);
+  await shell.printOne(undefined, [
+    ["endpoint", endpointOf(service)],
+    ["user", service.endpoints[0]?.username],
+    ["password", shown],
+  ]);
+  if (shown !== undefined) shell.say("The password is not shown again.");
+}
+
+async function createBody(client: CliClient, name: string, flags: CreateFlags) {
+  const backup = flags.fromBackup === undefined ? undefined : await findBackup(client, flags.fromBackup);
+  const restorePipes = choiceFlag("--pipes", flags.pipes, ["none", "stopped", "running"]);
+  return present({
+    name,
+    ...scalingOf(flags),
+    ...commonOf(flags),
+    ipAccessList: flags.allow?.map((source) => ({ source })),
+    tags: flags.tag?.map(tagOf),
+    backupId: backup?.id,
+    restorePipes,
+    force: flags.force,
+  });
+}
+
+type UpdateFlags = Settings & {
+  readonly name?: string;
+  readonly removeAllow?: readonly string[];
+  readonly removeTag?: readonly string[];
+};
+
+/** `service update`: sends only what the flags name. */
+export async function updateService(shell: Shell, reference: string, flags: UpdateFlags): Promise<void> {
+  const client = await shell.client();
+  const found = await findService(client, reference);
+  const params = { serviceId: found.id };
+  const scaling = orUndefined(scalingOf(flags));
+  const body = orUndefined(
+    present({ name: flags.name, ...commonOf(flags), ipAccessList: accessChange(flags), tags: tagChange(found, flags) }),
+  );
+  if (scaling === undefined && body === undefined) throw usageError("nothing to change", "See --help for the flags.");
+  if (scaling !== undefined) await client.call("updateServiceScaling", { params, body: scaling });
+  if (body !== undefined) await client.call("updateService", { params, body });
+  const service = await client.call("getService", { params });
+  if (!isForPeople(shell.format)) return await printService(shell, service);
+  shell.say(`changed ${service.name}`);
+}
+
+function accessChange({ allow, removeAllow }: UpdateFlags) {
+  const add = allow?.map((source) => ({ source }));
+  return orUndefined(present({ add, remove: removeAllow?.map((source) => ({ source })) }));
+}
+
+function tagChange({ tags }: ServiceObject, { tag, removeTag }: UpdateFlags) {
+  const remove = removeTag?.map((key) => present({ key, value: tags.find((one) => one.key === key)?.value }));
+  return orUndefined(present({ add: tag?.map(tagOf), remove }));
+}
+
+function scalingOf({ memory, idle }: Settings) {
+  const gb = integerFlag("--memory", memory);
+  const minutes = idle === undefined || idle === "never" ? undefined : Math.round(durationMs(idle, "--idle") / 60_000);
+  return present({
+    minReplicaMemoryGb: gb,
+    maxReplicaMemoryGb: gb,
+    idleScaling: idle === undefined ? undefined : idle !== "never",
+    idleTimeoutMinutes: minutes,
+  });
+}
+
+function commonOf({ port, disk, releaseChannel }: Settings) {
+  return present({
+    port: integerFlag("--port", port),
+    diskGb: integerFlag("--disk", disk),
+    releaseChannel: choiceFlag("--release-channel", releaseChannel, ["slow", "default", "fast"]),
+  });
+}
+
+function tagOf(text: string): { key: string; value?: string } {
+  if (!text.includes("=")) return { key: text };
+  const [key, value] = pairFlag("--tag", text);
+  return { key, value };
+}

@@ -1,0 +1,48 @@
+/** Services in tables and words. */
+import type { ServiceObject } from "../client/resolve.ts";
+import type { Column } from "../output/table.ts";
+import { age, byteSize, stateStyle } from "../output/text.ts";
+import type { Shell } from "../shell.ts";
+
+export const serviceColumns: readonly Column<ServiceObject>[] = [
+  { title: "NAME", value: ({ name }) => name },
+  { title: "STATE", value: ({ state }) => state, style: ({ state }) => stateStyle(state) },
+  { title: "VERSION", value: ({ databaseVersion }) => databaseVersion },
+  { title: "ENDPOINT", value: endpointOf },
+  { title: "MEMORY", value: ({ maxReplicaMemoryGb }) => `${maxReplicaMemoryGb} GiB`, right: true },
+  { title: "IDLE", value: idleOf },
+  { title: "DISK", value: ({ diskUsedBytes }) => byteSize(diskUsedBytes), right: true },
+  { title: "AGE", value: ({ createdAt }) => age(createdAt), right: true },
+  { title: "ID", value: ({ id }) => id, wide: true },
+  { title: "MESSAGE", value: ({ stateMessage }) => stateMessage },
+];
+
+/** `http://host:port` of the service. */
+export function endpointOf({ endpoints: [endpoint] }: Pick<ServiceObject, "endpoints">): string | undefined {
+  return endpoint === undefined ? undefined : `${endpoint.protocol}://${endpoint.host}:${endpoint.port}`;
+}
+
+function idleOf({ idleScaling, idleTimeoutMinutes, idle }: ServiceObject): string {
+  if (!idleScaling) return "never";
+  return idle.idleAt === undefined ? `${idleTimeoutMinutes}m` : age(idle.idleAt);
+}
+
+/** Shows one service. */
+export async function printService(shell: Shell, service: ServiceObject): Promise<void> {
+  await shell.printOne(service, [
+    ["name", service.name, "bold"],
+    ["id", service.id],
+    ["state", service.state, stateStyle(service.state)],
+    ["message", service.stateMessage],
+    ["version", service.databaseVersion],
+    ["endpoint", endpointOf(service)],
+    ["user", service.endpoints[0]?.username],
+    ["memory", `${service.maxReplicaMemoryGb} GiB`],
+    ["idle", service.idleScaling ? `after ${service.idleTimeoutMinutes} min without a query` : "never"],
+    ["last query", service.idle.lastQueryAt && `${age(service.idle.lastQueryAt)} ago`],
+    ["disk", `${byteSize(service.diskUsedBytes)}${service.diskGb === undefined ? "" : ` of ${service.diskGb} GiB`}`],
+    ["access", service.ipAccessList.map(({ source }) => source).join(", ")],
+    ["tags", service.tags.map(({ key, value }) => (value === undefined ? key : `${key}=${value}`)).join(", ")],
+    ["created", service.createdAt],
+  ]);
+}

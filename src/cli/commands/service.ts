@@ -1,0 +1,115 @@
+/** `millrace service`. */
+import type { Command } from "commander";
+import { findService, findServiceOrOnly } from "../client/resolve.ts";
+import { addWaitFlags, addYesFlag, repeated } from "../flags.ts";
+import type { Shell } from "../shell.ts";
+import type { WaitFlags } from "../wait.ts";
+import { addServiceUsers } from "./service-users.ts";
+import { printService, serviceColumns } from "./service-view.ts";
+
+/** Adds the verbs of `service`. */
+export function addService(command: Command, shell: Shell): void {
+  command
+    .command("list")
+    .description("Lists services")
+    .action(async () => {
+      const services = await (await shell.client()).call("listServices", {});
+      await shell.printList(services, serviceColumns, "There is no service. millrace service create NAME --wait");
+    });
+  command
+    .command("get <service>")
+    .description("Shows a service")
+    .action(async (reference: string) => {
+      const client = await shell.client();
+      const { id: serviceId } = await findService(client, reference);
+      await printService(shell, await client.call("getService", { params: { serviceId } }));
+    });
+  addCreate(command, shell);
+  addUpdate(command, shell);
+  addStates(command, shell);
+  addDelete(command, shell);
+  addSecrets(command, shell);
+  addServiceUsers(command, shell);
+}
+
+function addSettings(command: Command): Command {
+  return command
+    .option("--memory <gb>", "Memory limit in GiB: 1, 2 or a multiple of 4")
+    .option("--idle <time>", "Sleeps after this time without a query (15m, 2h), or never")
+    .option("--allow <cidr>", "Address or range that may connect; may be repeated", repeated)
+    .option("--tag <key=value>", "Tag; may be repeated", repeated)
+    .option("--port <port>", "Port of the endpoint")
+    .option("--disk <gb>", "Disk quota in GiB")
+    .option("--release-channel <channel>", "slow, default or fast");
+}
+
+function addCreate(command: Command, shell: Shell): void {
+  const create = addSettings(command.command("create <name>"))
+    .description("Creates and starts a service; its password is shown once")
+    .option("--from-backup <backup>", "Restores this backup; latest:SERVICE for the newest of a service")
+    .option("--pipes <state>", "With --from-backup: pipes of the backup are none, stopped or running")
+    .option("--force", "With --from-backup: also from a backup that is damaged or not verified")
+    .option("--password-file <file>", "Writes the password to this new file instead of showing it");
+  addWaitFlags(create, "the service runs").action(async (name: string, flags) => {
+    const { createService } = await import("./service-create.ts");
+    await createService(shell, name, flags);
+  });
+}
+
+function addUpdate(command: Command, shell: Shell): void {
+  addSettings(command.command("update <service>"))
+    .description("Changes name, memory, idling, access list, tags, port or disk quota")
+    .option("--name <name>", "New name")
+    .option("--remove-allow <cidr>", "Address or range to remove; may be repeated", repeated)
+    .option("--remove-tag <key>", "Tag to remove; may be repeated", repeated)
+    .action(async (reference: string, flags) => {
+      const { updateService } = await import("./service-create.ts");
+      await updateService(shell, reference, flags);
+    });
+}
+
+const commands = [
+  ["start", "start", "Starts a service", "running"],
+  ["stop", "stop", "Stops a service; its data stays", "stopped"],
+  ["wake", "awake", "Wakes an idle service", "running"],
+] as const;
+
+function addStates(command: Command, shell: Shell): void {
+  for (const [verb, sent, summary, target] of commands) {
+    const added = command.command(`${verb} <service>`).description(summary);
+    addWaitFlags(added, `the service is ${target}`).action(async (reference: string, flags: WaitFlags) => {
+      const { commandService } = await import("./service-state.ts");
+      await commandService(shell, reference, sent, flags);
+    });
+  }
+}
+
+function addDelete(command: Command, shell: Shell): void {
+  const added = command.command("delete <service>").description("Deletes a service with its data and pipes");
+  addWaitFlags(addYesFlag(added), "the service is gone")
+    .option("--stop", "Stops a running service before")
+    .action(async (reference: string, flags) => {
+      const { deleteService } = await import("./service-state.ts");
+      await deleteService(shell, reference, flags);
+    });
+}
+
+function addSecrets(command: Command, shell: Shell): void {
+  command
+    .command("password <service>")
+    .description("Gives the user `default` a new password: a generated one, or one of a file")
+    .option("--password-file <file>", "File with the new password; - reads stdin")
+    .action(async (reference: string, flags: { passwordFile?: string }) => {
+      const { setPassword } = await import("./service-connect.ts");
+      await setPassword(shell, reference, flags.passwordFile);
+    });
+  command
+    .command("connect [service]")
+    .description("Shows how a client connects")
+    .option("--as <client>", "curl, node, python or env", "curl")
+    .action(async (reference: string | undefined, flags: { as: string }) => {
+      const { connectText } = await import("./service-connect.ts");
+      const service = await findServiceOrOnly(await shell.client(), reference);
+      await shell.write(connectText(service, flags.as));
+    });
+}

@@ -1,0 +1,46 @@
+/** The commands by their first word. The code of a word is loaded when it is used. */
+import type { Command } from "commander";
+import type { Shell } from "./shell.ts";
+
+/** Adds the arguments, flags and verbs of a word. */
+export type AddCommands = (command: Command, shell: Shell) => void;
+
+export type Noun = { readonly name: string; readonly summary: string; readonly load: () => Promise<AddCommands> };
+
+const noun = (name: string, summary: string, load: () => Promise<AddCommands>): Noun => ({ name, summary, load });
+
+export const nouns: readonly Noun[] = [
+  noun(
+    "status",
+    "Shows what runs, and what needs attention",
+    async () => (await import("./commands/status.ts")).addStatus,
+  ),
+  noun("service", "Manages database services", async () => (await import("./commands/service.ts")).addService),
+  noun("pipe", "Manages ingestion pipes", async () => (await import("./commands/pipe.ts")).addPipe),
+  noun("backup", "Makes, checks and restores backups", async () => (await import("./commands/backup.ts")).addBackup),
+  noun("source", "Manages the sources of charts", async () => (await import("./commands/source.ts")).addSource),
+  noun("key", "Manages API keys", async () => (await import("./commands/key.ts")).addKey),
+  noun("token", "Manages access tokens of charts", async () => (await import("./commands/token.ts")).addToken),
+  noun("login", "Stores a server and a key as a context", async () => (await import("./commands/login.ts")).addLogin),
+  noun("logout", "Removes a context", async () => (await import("./commands/login.ts")).addLogout),
+  noun("context", "Lists and selects contexts", async () => (await import("./commands/context.ts")).addContext),
+  noun(
+    "whoami",
+    "Shows the server, the key and where they come from",
+    async () => (await import("./commands/login.ts")).addWhoami,
+  ),
+  noun("api", "Sends any request with the credentials found", async () => (await import("./commands/api.ts")).addApi),
+  noun(
+    "completion",
+    "Prints the completion script of a shell",
+    async () => (await import("./commands/completion.ts")).addCompletion,
+  ),
+];
+
+/** Words of the server's own program, which `src/main.ts` starts without this room. */
+export const serverCommands: readonly (readonly [name: string, summary: string])[] = [
+  ["serve", "Runs the server: the API, the services and the pipes"],
+  ["demo", "Runs the main workflow on real data, in a folder of its own"],
+  ["restore-metadata", "Restores metadata and services from the backup location"],
+  ["adopt-backups", "Assigns backups of unknown organizations to one of this installation"],
+];

@@ -1,0 +1,38 @@
+/** A list that repeats: redrawn on a terminal, in machine formats one document for each change. */
+import { setTimeout as delay } from "node:timers/promises";
+import { CliError } from "./errors.ts";
+import { isForPeople } from "./output/format.ts";
+import type { Column } from "./output/table.ts";
+import type { Shell } from "./shell.ts";
+
+const intervalMs = 2_000;
+
+/** Never returns before Ctrl-C. Survives a server that does not answer for a while. */
+export async function watch<Row>(
+  shell: Shell,
+  read: () => Promise<readonly Row[]>,
+  columns: readonly Column<Row>[],
+  nothing: string,
+): Promise<void> {
+  const { stdout } = shell.io;
+  const redraws = stdout.isTTY === true && !shell.isDumb && isForPeople(shell.format);
+  let before: string | undefined;
+  for (;;) {
+    const rows = await answered(shell, read);
+    const text = JSON.stringify(rows);
+    if (redraws) stdout.write("\u001b[H\u001b[2J");
+    if (rows !== undefined && (redraws || text !== before)) await shell.printList(rows, columns, nothing);
+    before = text ?? before;
+    await delay(intervalMs, undefined, { signal: shell.signal });
+  }
+}
+
+async function answered<T>(shell: Shell, read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof CliError && error.code === "UNREACHABLE")) throw error;
+    shell.say(error.message);
+    return undefined;
+  }
+}

@@ -1,0 +1,158 @@
+/** The commands that run or repair a server. `src/main.ts` loads them on demand. */
+import { resolve } from "node:path";
+import { Command } from "commander";
+import { z } from "zod";
+import { adoptBackups } from "../backups/adopt.ts";
+import { restoreMetadata } from "../backups/disaster.ts";
+import { BackupTarget, backupLocationOptions } from "../backups/storage/location.ts";
+import {
+  type Config,
+  environmentName,
+  flagName,
+  loadConfig,
+  type SettingOrigins,
+  settingOrigins,
+  settings,
+} from "../config.ts";
+import { describeError } from "../lib/errors.ts";
+import { openLogger } from "../lib/logger.ts";
+import { startApp } from "./control-plane.ts";
+
+/** Runs the command and returns its exit code, for `serve` when the server has stopped. */
+export async function runServerCommand(argv: readonly string[], version: string): Promise<number> {
+  let code = 0;
+  const program = new Command("millrace").description("Self-hosted data service manager").version(version);
+  addServe(program, version, (found) => {
+    code = found;
+  });
+  addRestoreMetadata(program, (found) => {
+    code = found;
+  });
+  addAdoptBackups(program, (found) => {
+    code = found;
+  });
+  addDemo(program, (found) => {
+    code = found;
+  });
+  await program.parseAsync([...argv]);
+  return code;
+}
+
+type SetCode = (code: number) => void;
+
+function addServe(program: Command, version: string, end: SetCode): void {
+  const serve = program.command("serve", { isDefault: true }).description("Runs the API, the services and the pipes");
+  addSettings(serve).action(async (flags: Record<string, string>) => {
+    const config = readConfig(flags);
+    end(config === undefined ? 2 : await run(config, settingOrigins(flags), version));
+  });
+}
+
+function addRestoreMetadata(program: Command, end: SetCode): void {
+  const restore = program
+    .command("restore-metadata")
+    .description("Restores metadata and services from the backup location into an empty --data-dir")
+    .option("--name <name>", "Metadata backup to restore (default: the newest)");
+  addSettings(restore).action(async (flags: Record<string, string>) => {
+    const config = readConfig(flags);
+    if (config === undefined) return end(2);
+    const dataDir = resolve(config.dataDir);
+    const backupLocation = new BackupTarget(backupLocationOptions(config, dataDir));
+    const options = {
+      backupLocation,
+      dataDir,
+      name: flags.name,
+      tell: console.log,
+      signal: new AbortController().signal,
+    };
+    end(await codeOf(restoreMetadata(options)));
+  });
+}
+
+function addAdoptBackups(program: Command, end: SetCode): void {
+  const adopt = program
+    .command("adopt-backups")
+    .description(
+      "Assigns backups of unknown organizations at the backup location to an organization of this installation; the server must be stopped",
+    )
+    .requiredOption("--organization <id>", "Organization that receives the backups");
+  addSettings(adopt).action(async (flags: Record<string, string>) => {
+    const config = readConfig(flags);
+    if (config === undefined) return end(2);
+    const dataDir = resolve(config.dataDir);
+    const backupLocation = new BackupTarget(backupLocationOptions(config, dataDir));
+    const organizationId = flags.organization ?? "";
+    const signal = new AbortController().signal;
+    end(await codeOf(adoptBackups({ backupLocation, dataDir, organizationId, tell: console.log, signal })));
+  });
+}
+
+function addDemo(program: Command, end: SetCode): void {
+  program
+    .command("demo")
+    .description("Runs the main workflow on real data, in a folder of its own that is removed afterwards")
+    .option("--once", "Ends after the charts")
+    .action(async ({ once = false }: { once?: boolean }) => {
+      const { runDemo } = await import("../demo/main.ts");
+      end(await codeOf(runDemo({ once })));
+    });
+}
+
+/** 0 when the work is done; 1 after its error is reported. */
+async function codeOf(work: Promise<void>): Promise<number> {
+  try {
+    await work;
+    return 0;
+  } catch (error) {
+    console.error(`millrace: ${describeError(error)}`);
+    return 1;
+  }
+}
+
+function addSettings(command: Command): Command {
+  for (const [name, schema] of Object.entries(settings)) {
+    const value = schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined;
+    const fallback = value === undefined ? "" : ` (default: ${String(value)})`;
+    const argument = typeof value === "boolean" ? "[value]" : "<value>";
+    const help = `${schema.description ?? ""}${fallback} [env ${environmentName(name)}]`;
+    command.option(`${flagName(name)} ${argument}`, help);
+  }
+  return command;
+}
+
+/** Undefined after the problems of the configuration are reported. */
+function readConfig(flags: Record<string, string>): Config | undefined {
+  try {
+    return loadConfig(flags);
+  } catch (error) {
+    console.error(`millrace: ${describeError(error)}`);
+    return undefined;
+  }
+}
+
+function isOurMistake(error: unknown): boolean {
+  return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
+}
+
+async function run(config: Config, origins: SettingOrigins, version: string): Promise<number> {
+  const logger = await openLogger(config.logLevel, config.logFormat);
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => {
+      if (stop.signal.aborted) process.exit(130);
+      logger.info({ signal }, "stopping; send the signal again to exit immediately");
+      stop.abort(new Error(`stopped by ${signal}`));
+    });
+  }
+  try {
+    const app = await startApp({ config, origins, logger, version, signal: stop.signal });
+    console.log(`Millrace ${version} is ready: ${app.baseUrl}\nCredentials: ${app.credentialsFile}`);
+    await app.stopped;
+    return 0;
+  } catch (error) {
+    // A bug needs its stack; an error that the operator can fix needs a sentence.
+    if (isOurMistake(error)) logger.fatal({ err: error }, "cannot run");
+    console.error(`millrace: ${describeError(error)}`);
+    return 1;
+  }
+}
