@@ -1,5 +1,4 @@
 /** Which server a command talks to, and as whom. The first place that names credentials wins. */
-import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Surroundings } from "../environment.ts";
@@ -97,6 +96,7 @@ function fromContext(flags: CredentialFlags, surroundings: Surroundings): FoundC
 }
 
 function outputOf(command: string): string {
+  const { execFileSync } = process.getBuiltinModule("node:child_process");
   return execFileSync("/bin/sh", ["-c", command], { encoding: "utf8", stdio: ["inherit", "pipe", "inherit"] });
 }
 
