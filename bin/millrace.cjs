@@ -4,6 +4,7 @@
  * Node understands at least what it says.
  */
 const { existsSync } = require("node:fs");
+const { homedir } = require("node:os");
 const { dirname, join } = require("node:path");
 const { pathToFileURL } = require("node:url");
 
@@ -14,7 +15,8 @@ const program = existsSync(compiled) ? compiled : join(__dirname, "..", "src", "
 
 if (Number(versions.node.split(".")[0]) >= least) {
   argv[1] = program;
-  require("node:module").enableCompileCache();
+  // A folder of this user: others could leave code in a shared one.
+  require("node:module").enableCompileCache(join(homedir(), ".cache", "millrace", "compile"));
   import(pathToFileURL(program).href);
 } else {
   const node = bundledNode();

@@ -2,8 +2,7 @@
  * Runs a program of ours on the Node that npm has put first: the one of the lock file where there is a package for the
  * platform, else the machine's own. Plain CommonJS, so that every Node understands at least what it says.
  */
-const { homedir } = require("node:os");
-const { join, resolve } = require("node:path");
+const { resolve } = require("node:path");
 const { pathToFileURL } = require("node:url");
 
 const least = 24;
@@ -16,9 +15,4 @@ if (Number(versions.node.split(".")[0]) < least) {
 // The program finds its own name and arguments, as if it had been started itself.
 const [node, , program, ...args] = process.argv;
 process.argv = [node, resolve(program), ...args];
-// Types are stripped and code is compiled once, not at each start.
-if (program === "src/main.ts") {
-  const { enableCompileCache } = require("node:module");
-  enableCompileCache(join(homedir(), ".cache", "millrace", "compile"));
-}
 import(pathToFileURL(process.argv[1]).href);
