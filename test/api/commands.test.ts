@@ -1,0 +1,270 @@
+/** Commands against the real API: formats, names, exit codes and errors. */
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type CommandOptions, type CommandResult, runInside } from "../../harness/cli.ts";
+import { limits } from "../../harness/limits.ts";
+import { type Api, startApi } from "./harness.ts";
+
+let api: Api;
+let url: string;
+let folder: string;
+let serviceId: string;
+const pipeIds: string[] = [];
+const strange = 'a "b" ü\u001b[31m';
+
+beforeAll(async () => {
+  api = await startApi();
+  url = await api.server.listen({ host: "127.0.0.1", port: 0 });
+  folder = mkdtempSync(join(tmpdir(), "millrace-cli-"));
+  serviceId = await createService("analytics");
+  pipeIds.push(await createPipe("clicks"), await createPipe("clicks-old"), await createPipe("größe"));
+  await api.pipes.setState(pipeIds[1] as string, "Failed", `cannot read ${strange}`, 1);
+});
+afterAll(async () => {
+  await api[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+async function createService(name: string): Promise<string> {
+  const { body } = await api.call("POST", "/v1/organizations/{o}/services", { body: { name } });
+  await api.services.setState(body.result.service.id, "running", null);
+  return body.result.service.id;
+}
+
+async function createPipe(name: string): Promise<string> {
+  const columns = [{ name: "a", type: "UInt8" }];
+  const owner = { serviceId, name, sourceKind: "objectStorage", roles: [], fieldMappings: [] };
+  const source = { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json" } };
+  const rest = { secrets: {}, destination: { table: "events", columns }, scaling: {}, settings: {} };
+  return await api.pipes.create({ ...owner, source, ...rest }, limits.pipes);
+}
+
+async function run(line: string | readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const args = typeof line === "string" ? line.split(" ") : line;
+  const env = { MILLRACE_URL: url, MILLRACE_KEY: `${api.keyId}:${api.keySecret}`, ...options.env };
+  return await runInside(args, { cwd: folder, home: folder, ...options, env });
+}
+
+describe("output", () => {
+  test("a piped table has no colour and nothing is cut; a terminal's has both", async () => {
+    const piped = await run("pipe list");
+    expect(piped.stdout).not.toContain("\u001b");
+    expect(piped.stdout).toContain('cannot read a "b" ü\\x1b[31m');
+    const shown = await run("pipe list", { terminal: 80 });
+    expect(shown.stdout).toContain("\u001b[31mFailed\u001b[39m");
+    expect(shown.stdout).toContain("…");
+  });
+
+  test("columns are aligned", async () => {
+    const lines = (await run("pipe list")).stdout.split("\n");
+    const at = lines[0]?.indexOf("STATE") ?? -1;
+    expect(lines.slice(1, 4).map((line) => line.slice(at - 1, at + 1))).toEqual([" P", " F", " P"]);
+  });
+
+  test.each([{ NO_COLOR: "1" }, { TERM: "dumb" }])("%o switches colour off", async (env) => {
+    expect((await run("pipe list", { terminal: 200, env })).stdout).not.toContain("\u001b");
+  });
+
+  test("FORCE_COLOR switches it on in a pipe, --no-color off", async () => {
+    expect((await run("pipe list", { env: { FORCE_COLOR: "1" } })).stdout).toContain("\u001b[31m");
+    expect((await run("pipe list --no-color", { terminal: 200 })).stdout).not.toContain("\u001b");
+  });
+
+  test("-o json is exactly the result of the API", async () => {
+    const { body } = await api.call("GET", "/v1/organizations/{o}/services");
+    expect(JSON.parse((await run("service list -o json")).stdout)).toEqual(body.result);
+    expect(JSON.parse((await run("service list --json")).stdout)).toEqual(body.result);
+  });
+
+  test("yaml, ndjson, name and id", async () => {
+    expect((await run("service list -o yaml")).stdout).toMatch(/^- id: /);
+    expect(
+      (await run("pipe list -o ndjson")).stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line).name),
+    ).toEqual(["clicks", "clicks-old", "größe"]);
+    expect((await run("pipe list -o name")).stdout).toBe("clicks\nclicks-old\ngröße\n");
+    expect((await run("pipe list -o id")).stdout).toBe(`${pipeIds.join("\n")}\n`);
+  });
+
+  test("an unknown format is a usage error", async () => {
+    expect(await run("pipe list -o xml")).toMatchObject({ code: 2, stdout: "" });
+  });
+});
+
+describe("names", () => {
+  test.each(["größe", "gr", "analytics/gr", "anal/größe"])("%s names the pipe", async (reference) => {
+    expect((await run(["pipe", "get", reference, "-o", "id"])).stdout).toBe(`${pipeIds[2]}\n`);
+  });
+
+  test("an exact name wins over a prefix, and an id over both", async () => {
+    expect((await run("pipe get clicks -o id")).stdout).toBe(`${pipeIds[0]}\n`);
+    expect((await run(["pipe", "get", pipeIds[1] as string, "-o", "name"])).stdout).toBe("clicks-old\n");
+  });
+
+  test("an ambiguous prefix is exit code 2 and names the candidates", async () => {
+    const { code, stdout, stderr } = await run("pipe get click");
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(`${pipeIds[0]}: clicks\n`);
+    expect(stderr).toContain(`${pipeIds[1]}: clicks-old\n`);
+  });
+
+  test("an unknown name is exit code 5 with a suggestion", async () => {
+    const { code, stderr } = await run("pipe get clocks");
+    expect({ code, stderr }).toEqual({
+      code: 5,
+      stderr: "millrace: NOT_FOUND: there is no pipe clocks\nhint: Did you mean clicks?\n",
+    });
+  });
+});
+
+describe("errors", () => {
+  test("an unknown command is one, with a suggestion", async () => {
+    expect(await run("frobnicate")).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "millrace: unknown command 'frobnicate'\nhint: millrace --help lists the commands.\n",
+    });
+    expect((await run("servce list")).stderr).toContain("Did you mean millrace service?");
+    expect((await run("pipe lst")).stderr).toContain("Did you mean millrace pipe list?");
+    expect(await run("pipe list --nope")).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  test("an error of the API names the field, the reason, the remedy and the request", async () => {
+    const { code, stdout, stderr } = await run(["service", "update", "analytics", "--idle", "1m"]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(
+      /^millrace: BAD_REQUEST: .*\n {2}idleTimeoutMinutes: .*5.*\nhint: .*\nrequest: [0-9a-f-]{36}\n$/,
+    );
+  });
+
+  test("with -o json the error is one line of JSON on stderr", async () => {
+    const { stdout, stderr } = await run("pipe get nope -o json");
+    expect(stdout).toBe("");
+    expect(JSON.parse(stderr)).toEqual({
+      error: { code: "NOT_FOUND", message: "there is no pipe nope", issues: [], retryable: false },
+    });
+  });
+
+  test("wrong credentials are exit code 4, a conflict is 7", async () => {
+    expect(await run("service list", { env: { MILLRACE_KEY: "a:b" } })).toMatchObject({ code: 4, stdout: "" });
+    expect(await run("service delete analytics --yes")).toMatchObject({ code: 7, stdout: "" });
+  });
+
+  test("without a server or credentials one sentence says what to run", async () => {
+    const none = await run("pipe list", { env: { MILLRACE_URL: undefined, MILLRACE_KEY: undefined } });
+    expect(none.code).toBe(4);
+    expect(none.stderr).toContain("run `millrace serve` here, or `millrace login");
+    const off = await run("pipe list", { env: { MILLRACE_URL: "http://127.0.0.1:1" } });
+    expect(off.code).toBe(1);
+    expect(off.stderr).toContain("no server answers at http://127.0.0.1:1");
+  });
+
+  test("what deletes does not ask without a terminal, and does nothing without --yes", async () => {
+    const { code, stderr } = await run("pipe delete größe");
+    expect(code).toBe(2);
+    expect(stderr).toContain("Add --yes.");
+    expect((await run("pipe get größe")).code).toBe(0);
+  });
+});
+
+describe("waiting", () => {
+  test("a failed pipe is exit code 3 with the reason", async () => {
+    await api.pipes.setState(pipeIds[1] as string, "Failed", "broken source", 1);
+    const { code, stderr } = await run("pipe start clicks-old --wait --timeout 5s");
+    expect(code).toBe(3);
+    expect(stderr).toContain("pipe clicks-old is Failed");
+  });
+
+  // Nothing starts a pipe here.
+  beforeEach(async () => await api.pipes.setState(pipeIds[0] as string, "Stopped", null, 1));
+
+  test("--timeout is exit code 124, and says that the server goes on", async () => {
+    const { code, stderr } = await run("pipe start clicks --wait --timeout 300ms");
+    expect(code).toBe(124);
+    expect(stderr).toContain("pipe clicks goes on at the server");
+  });
+
+  test("Ctrl-C is exit code 130, and says the same", async () => {
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 300);
+    const { code, stderr } = await run("pipe start clicks --wait", { signal: stop.signal });
+    expect(code).toBe(130);
+    expect(stderr).toContain("interrupted; pipe clicks goes on at the server");
+  });
+
+  test("--timeout needs --wait", async () => {
+    expect((await run("pipe start clicks --timeout 5s")).code).toBe(2);
+  });
+});
+
+describe("credentials", () => {
+  const without = { MILLRACE_URL: undefined, MILLRACE_KEY: undefined };
+
+  test("a key file, a context and the data folder, in this order", async () => {
+    const key = join(folder, "key");
+    writeFileSync(key, `${api.keyId}:${api.keySecret}\n`);
+    const origin = async (args: readonly string[], env: CommandOptions["env"] = without) =>
+      JSON.parse((await run(["whoami", "-o", "json", ...args], { env })).stdout).origin as string;
+    const flags = ["--url", url, "--key-file", key];
+    expect(await origin(flags)).toBe(`--key-file ${key}`);
+    expect((await run(["login", "here", ...flags], { env: without })).code).toBe(0);
+    expect(await origin([])).toMatch(/^context here of /);
+    expect(await origin([], {})).toBe("MILLRACE_KEY");
+    expect(statSync(join(folder, ".config/millrace/contexts.json")).mode & 0o777).toBe(0o600);
+    expect((await run("context list")).stdout).toContain("*  here");
+    expect((await run("pipe list --context nope", { env: without })).code).toBe(5);
+    expect((await run("logout here")).code).toBe(0);
+    expect((await run("pipe list", { env: without })).code).toBe(4);
+  });
+
+  test("the secret of a new key goes to a file of its owner alone", async () => {
+    const file = join(folder, "new-key");
+    const { code, stdout } = await run(["key", "create", "ci", "--role", "read_only", "--secret-file", file]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const env = { MILLRACE_URL: url, MILLRACE_KEY: undefined };
+    expect((await run(["pipe", "list", "--key-file", file], { env })).code).toBe(0);
+    expect((await run(["service", "update", "analytics", "--name", "x", "--key-file", file], { env })).code).toBe(4);
+  });
+});
+
+describe("completion", () => {
+  const complete = async (...words: string[]) => (await run(["complete", "--", ...words])).stdout;
+
+  test("of commands, verbs, flags and values", async () => {
+    expect(await complete("serv")).toMatch(/^service\t.*\nserve\t.*\n:4\n$/);
+    expect(await complete("pipe", "st")).toMatch(/^start\t.*\nstop\t.*\n:4\n$/);
+    expect(await complete("pipe", "list", "--sta")).toMatch(/^--state\t.*\n:4\n$/);
+    expect(await complete("pipe", "list", "-o", "j")).toBe("json\t\n:4\n");
+  });
+
+  test("of names of live objects with their state; a name with other characters is offered as its id", async () => {
+    expect(await complete("pipe", "get", "clicks-")).toBe("clicks-old\tFailed in analytics\n:4\n");
+    expect(await complete("pipe", "get", pipeIds[2] as string)).toContain("größe: ");
+    expect(await complete("pipe", "list", "--service", "an")).toBe("analytics\trunning\n:4\n");
+  });
+
+  test("without a server there are no names and no error", async () => {
+    const env = { MILLRACE_URL: "http://127.0.0.1:1" };
+    expect(await run(["complete", "--", "pipe", "get", ""], { env })).toEqual({ code: 0, stdout: ":4\n", stderr: "" });
+  });
+
+  test.each(["bash", "zsh", "fish", "powershell"])("the script of %s calls the program", async (shell) => {
+    expect((await run(["completion", shell])).stdout).toContain("millrace");
+  });
+});
+
+test("status names what needs attention, and --check tells by the exit code", async () => {
+  const { code, stdout } = await run("status --check -o json");
+  expect(code).toBe(3);
+  expect(JSON.parse(stdout).attention).toMatchObject([{ object: "pipe", name: "clicks-old", state: "Failed" }]);
+});
+
+test("api sends any request", async () => {
+  const { stdout } = await run(["api", "GET", "/v1/organizations/{o}"]);
+  expect(JSON.parse(stdout).result.id).toBe(api.organizationId);
+});
