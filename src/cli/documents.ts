@@ -9,8 +9,8 @@ export type FileDocument = {
   readonly value: Readonly<Record<string, unknown>>;
   /** `file:line` of a member of the document, or of its nearest known parent. */
   readonly placeOf: (path: readonly (string | number)[]) => string;
-  /** Paths of the members that a reference was put into. */
-  readonly secrets: readonly string[];
+  /** References that have no value; their members keep the reference. */
+  readonly missing: readonly { readonly path: string; readonly message: string }[];
 };
 
 /** A mistake in a file: exit code 2. */
@@ -36,8 +36,8 @@ export async function readDocuments(
     const placeOf = (path: readonly (string | number)[]) => `${shown}:${lineOf(document, lines, path)}`;
     if (!isMap(document.contents)) throw fileError(placeOf([]), "must be a mapping");
     const folder = file === "-" ? shell.io.cwd : dirname(resolve(shell.io.cwd, file));
-    const secrets = replaceReferences(document, { env: { ...shell.io.env }, variables, folder, placeOf });
-    found.push({ value: document.toJS() as Record<string, unknown>, placeOf, secrets });
+    const missing = replaceReferences(document, { env: shell.io.env, variables, folder });
+    found.push({ value: document.toJS() as Record<string, unknown>, placeOf, missing });
   }
   return found;
 }
@@ -46,6 +46,8 @@ export async function readDocuments(
 export async function readDocument(shell: Shell, file: string): Promise<Record<string, unknown>> {
   const [document, second] = await readDocuments(shell, file);
   if (document === undefined || second !== undefined) throw usageError(`${file} must have one document`);
+  const [missing] = document.missing;
+  if (missing !== undefined) throw fileError(document.placeOf(missing.path.split(".")), missing.message);
   return { ...document.value };
 }
 
@@ -80,42 +82,41 @@ type References = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly variables: Readonly<Record<string, string>>;
   readonly folder: string;
-  readonly placeOf: (path: readonly (string | number)[]) => string;
 };
 
 const reference = /\$\{(env|file|var):([^}]+)\}/g;
 
-/** Replaces references in scalar values and returns the paths of those that may be secret. */
-function replaceReferences(document: Document.Parsed, references: References): string[] {
-  const secrets: string[] = [];
+/** Replaces references in scalar values and returns those without a value. */
+function replaceReferences(document: Document.Parsed, references: References): FileDocument["missing"] {
+  const missing: { path: string; message: string }[] = [];
   const visit = (node: unknown, path: readonly (string | number)[]): void => {
     if (isMap(node)) {
       for (const { key, value } of node.items) visit(value, [...path, String(isScalar(key) ? key.value : key)]);
     } else if (isSeq(node)) {
       for (const [i, item] of node.items.entries()) visit(item, [...path, i]);
     } else if (isScalar(node) && typeof node.value === "string") {
-      const text = node.value;
-      if (/\$\{(env|file):/.test(text)) secrets.push(path.join("."));
-      node.value = text.replaceAll(reference, (_, kind: string, name: string) =>
-        referenced(kind, name, path, references),
-      );
+      node.value = node.value.replaceAll(reference, (text, kind: string, name: string) => {
+        const value = referenced(kind, name, references);
+        if (value === undefined) missing.push({ path: path.join("."), message: remedyOf(kind, name) });
+        return value ?? text;
+      });
     }
   };
   visit(document.contents, []);
-  return secrets;
+  return missing;
 }
 
-function referenced(kind: string, name: string, path: readonly (string | number)[], given: References): string {
-  const { env, variables, folder, placeOf } = given;
-  if (kind === "file") {
-    try {
-      return readFileSync(resolve(folder, name), "utf8").replace(/\r?\n$/, "");
-    } catch {
-      throw fileError(placeOf(path), `cannot read the file ${name}`);
-    }
+function referenced(kind: string, name: string, { env, variables, folder }: References): string | undefined {
+  if (kind === "env") return env[name];
+  if (kind === "var") return variables[name];
+  try {
+    return readFileSync(resolve(folder, name), "utf8").replace(/\r?\n$/, "");
+  } catch {
+    return undefined;
   }
-  const value = kind === "env" ? env[name] : variables[name];
-  if (value !== undefined) return value;
-  const remedy = kind === "env" ? `the environment has no ${name}` : `add --var ${name}=VALUE`;
-  throw fileError(placeOf(path), remedy);
+}
+
+function remedyOf(kind: string, name: string): string {
+  if (kind === "file") return `cannot read the file ${name}`;
+  return kind === "env" ? `the environment has no ${name}` : `there is no --var ${name}=VALUE`;
 }

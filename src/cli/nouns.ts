@@ -21,6 +21,17 @@ export const nouns: readonly Noun[] = [
   noun("source", "Manages the sources of charts", async () => (await import("./commands/source.ts")).addSource),
   noun("key", "Manages API keys", async () => (await import("./commands/key.ts")).addKey),
   noun("token", "Manages access tokens of charts", async () => (await import("./commands/token.ts")).addToken),
+  noun(
+    "apply",
+    "Makes services, pipes and sources as files describe them",
+    async () => (await import("./commands/apply.ts")).addApply,
+  ),
+  noun("diff", "Shows what apply would do", async () => (await import("./commands/apply.ts")).addDiff),
+  noun(
+    "export",
+    "Writes existing objects as files for apply",
+    async () => (await import("./commands/apply.ts")).addExport,
+  ),
   noun("login", "Stores a server and a key as a context", async () => (await import("./commands/login.ts")).addLogin),
   noun("logout", "Removes a context", async () => (await import("./commands/login.ts")).addLogout),
   noun("context", "Lists and selects contexts", async () => (await import("./commands/context.ts")).addContext),

@@ -66,3 +66,11 @@ export const routes = {
   replaceSource: {"api":"observability","method":"PUT","path":"/api/v2/sources/{id}","query":[]},
   deleteSource: {"api":"observability","method":"DELETE","path":"/api/v2/sources/{id}","query":[]},
 } as const satisfies Record<string, Route>;
+
+/** Members of the kinds of sources that a pipe can change, and those that are secret. */
+export const sourceMembers = {
+  messageBroker: {"mutable":["authentication","iamRole","caCertificate","reversePrivateEndpointIds","credentials"],"secrets":["credentials","schemaRegistry.credentials"]},
+  objectStorage: {"mutable":["authentication","iamRole","accessKey","connectionString","path","azureContainerName","skipInitialLoad","startAfter"],"secrets":["accessKey","connectionString"]},
+  managedStream: {"mutable":["authentication","iamRole","accessKey"],"secrets":["accessKey","schemaRegistry.credentials"]},
+  relationalDb: {"mutable":["host","port","database","tlsHost","caCertificate","disableTls","skipCertVerification","credentials","tableMappings"],"secrets":["credentials"]},
+} as const;

@@ -1,0 +1,55 @@
+/** Differences between a wanted object and the one that exists, field by field. */
+import { isSecretPath } from "./files.ts";
+
+export type Change = { readonly path: string; readonly from: unknown; readonly to: unknown };
+
+export type Comparison = { readonly changes: readonly Change[]; readonly secrets: readonly string[] };
+
+/** What the server means by a member that is not there. */
+const defaults: Readonly<Record<string, unknown>> = {
+  "destination.database": "default",
+  "destination.managedTable": true,
+  fieldMappings: [],
+  tags: [],
+  kind: "table",
+};
+
+/** Members that the file names are compared; the others stay as they are. Secrets are only named. */
+export function compareSpecs(
+  wanted: Readonly<Record<string, unknown>>,
+  current: Readonly<Record<string, unknown>>,
+): Comparison {
+  const changes: Change[] = [];
+  const secrets = new Set<string>();
+  const visit = (path: readonly string[], to: unknown, from: unknown): void => {
+    const name = path.join(".");
+    if (isSecretPath(name)) {
+      secrets.add(name.replace(/((?:credentials|accessKey|connectionString)).*$/, "$1"));
+    } else if (isRecord(to)) {
+      for (const [key, member] of Object.entries(to))
+        visit([...path, key], member, isRecord(from) ? from[key] : undefined);
+    } else if (!same(to, from ?? defaults[name])) changes.push({ path: name, from, to });
+  };
+  visit([], wanted, current);
+  return { changes, secrets: [...secrets] };
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Null and absence are the same, and so are members with the server's defaults in lists. */
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(canonical(a)) === JSON.stringify(canonical(b));
+}
+
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (!isRecord(value)) return value ?? null;
+  const kept = Object.entries(value).filter(
+    ([key, member]) => member != null && !(key === "description" && member === ""),
+  );
+  return Object.fromEntries(
+    kept.toSorted(([x], [y]) => (x < y ? -1 : 1)).map(([key, member]) => [key, canonical(member)]),
+  );
+}

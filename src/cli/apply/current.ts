@@ -1,0 +1,69 @@
+/** The objects of a server in the form of `apply`'s documents. */
+import type { CliClient, OperationResult } from "../client/client.ts";
+import { listPipesOf, type PipeObject, type ServiceObject } from "../client/resolve.ts";
+import type { ObjectDocument, ObjectKind } from "./files.ts";
+
+/** An object that exists. `record` is what the API shows of it. */
+export type CurrentObject = ObjectDocument & { readonly id: string; readonly serviceId: string | undefined };
+
+/** Tags by which `apply` knows its own objects: `applied.pipe.<id>`, with the set as the value. */
+export const labelPrefix = "applied.";
+
+/** Everything that the kinds of documents describe. Sources are left out without an access token. */
+export async function readCurrent(client: CliClient, kinds: readonly ObjectKind[]): Promise<CurrentObject[]> {
+  const services = await client.call("listServices", {});
+  const nameOf = new Map(services.map(({ id, name }) => [id, name]));
+  const has = (kind: ObjectKind) => kinds.includes(kind);
+  const [pipes, sources, keys, schedules] = await Promise.all([
+    has("Pipe") ? listPipesOf(client, services) : [],
+    has("Source") && client.credentials.accessToken !== undefined ? sourcesOf(client) : [],
+    has("Key") ? client.call("listKeys", {}) : [],
+    has("BackupSchedule") ? schedulesOf(client, services) : [],
+  ]);
+  return [
+    ...services.map((service) => serviceDocument(service)),
+    ...schedules,
+    ...pipes.map((pipe) => pipeDocument(pipe)),
+    ...sources.map((source) => sourceDocument(source, nameOf.get(source.serviceId) ?? source.serviceId)),
+    ...keys.map(({ id, name, roles, state }) => {
+      return { kind: "Key" as const, name, service: undefined, id, serviceId: undefined, spec: { roles, state } };
+    }),
+  ];
+}
+
+async function sourcesOf(client: CliClient): Promise<Source[]> {
+  return (await client.call("listSources", {})).data;
+}
+
+async function schedulesOf(client: CliClient, services: readonly ServiceObject[]): Promise<CurrentObject[]> {
+  return await Promise.all(
+    services.map(async ({ id: serviceId, name }) => {
+      const spec = await client.call("getBackupConfiguration", { params: { serviceId } });
+      return { kind: "BackupSchedule" as const, name, service: name, id: serviceId, serviceId, spec };
+    }),
+  );
+}
+
+function serviceDocument(service: ServiceObject): CurrentObject {
+  const { id, name, minReplicaMemoryGb, maxReplicaMemoryGb, numReplicas, idleScaling, idleTimeoutMinutes } = service;
+  const { ipAccessList, diskGb, releaseChannel, endpoints } = service;
+  const spec = {
+    ...{ minReplicaMemoryGb, maxReplicaMemoryGb, numReplicas, idleScaling, idleTimeoutMinutes },
+    ...{ ipAccessList, diskGb, releaseChannel, port: endpoints[0]?.port },
+    tags: service.tags.filter(({ key }) => !key.startsWith(labelPrefix)),
+  };
+  return { kind: "Service", name, service: undefined, id, serviceId: id, spec };
+}
+
+function pipeDocument(pipe: PipeObject): CurrentObject {
+  const { id, name, serviceId, serviceName, source, destination, fieldMappings, scaling, settings } = pipe;
+  const spec = { source, destination, fieldMappings, scaling, settings };
+  return { kind: "Pipe", name, service: serviceName, id, serviceId, spec };
+}
+
+type Source = OperationResult<"listSources">["data"][number];
+
+function sourceDocument(source: Source, service: string): CurrentObject {
+  const { id, name, serviceId, connection: _, createdAt: _c, updatedAt: _u, ...spec } = source;
+  return { kind: "Source", name, service, id, serviceId, spec };
+}

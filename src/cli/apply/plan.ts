@@ -1,0 +1,109 @@
+/** What `apply` would do. */
+import { sourceMembers } from "../client/operations.ts";
+import { fileError } from "../documents.ts";
+import { CliError, exitCodes } from "../errors.ts";
+import { styled } from "../output/text.ts";
+import { type Change, type Comparison, compareSpecs } from "./compare.ts";
+import type { CurrentObject } from "./current.ts";
+import { type ObjectDocument, titleOf, type WantedObject } from "./files.ts";
+
+export type Step =
+  | { readonly action: "create"; readonly wanted: WantedObject }
+  | {
+      readonly action: "change" | "replace" | "none";
+      readonly wanted: WantedObject;
+      readonly current: CurrentObject;
+      readonly comparison: Comparison;
+      /** Changes that the API does not offer. */
+      readonly fixed: readonly Change[];
+    }
+  | { readonly action: "delete"; readonly current: CurrentObject };
+
+/** One step for each wanted object, in order. An ambiguous name is an error with the ids. */
+export function planOf(wanted: readonly WantedObject[], existing: readonly CurrentObject[]): Step[] {
+  return wanted.map((one) => {
+    const current = counterpart(one, existing);
+    if (current === undefined) return { action: "create", wanted: one };
+    const comparison = compareSpecs(one.spec, current.spec);
+    const fixed = comparison.changes.filter(({ path }) => !isChangeable(one.kind, path));
+    const action = fixed.length > 0 ? "replace" : comparison.changes.length > 0 ? "change" : "none";
+    return { action, wanted: one, current, comparison, fixed };
+  });
+}
+
+function counterpart(one: WantedObject, existing: readonly CurrentObject[]): CurrentObject | undefined {
+  const { kind, name, service, id, file } = one;
+  const own = existing.filter(
+    (object) => object.kind === kind && (id === undefined ? object.name === name : object.id === id),
+  );
+  const found = own.filter((object) => service === undefined || [object.service, object.serviceId].includes(service));
+  if (id !== undefined && found.length === 0) throw fileError(file.placeOf(["id"]), `there is no ${kind} with this id`);
+  if (found.length < 2) return found[0];
+  throw new CliError(`${file.placeOf(["name"])}: ${titleOf(one)} is ambiguous`, {
+    exitCode: exitCodes.usage,
+    code: "AMBIGUOUS",
+    issues: found.map((object) => ({ path: object.id, message: titleOf(object) })),
+    hint: "Pin one of them with `id:`.",
+  });
+}
+
+function isChangeable(kind: ObjectDocument["kind"], path: string): boolean {
+  if (kind === "Service") return !/^(provider|region|backupId|isReadonly)/.test(path);
+  if (kind !== "Pipe") return true;
+  if (/^(settings|scaling|fieldMappings|destination\.columns)/.test(path)) return true;
+  const [, key = "", member = ""] = /^source\.(\w+)\.(\w+)/.exec(path) ?? [];
+  const known = Object.hasOwn(sourceMembers, key) ? sourceMembers[key as keyof typeof sourceMembers] : undefined;
+  return (known?.mutable as readonly string[] | undefined)?.includes(member) ?? false;
+}
+
+/** Lines with `+` (create), `~` (change), `-` (delete), `!` (needs replacement), and a summary. */
+export function planLines(steps: readonly Step[], color: boolean): string[] {
+  const lines = steps.flatMap((step) => stepLines(step, color));
+  const count = (action: Step["action"]) => steps.filter((step) => step.action === action).length;
+  const [created, changed, deleted] = [count("create"), count("change"), count("delete")];
+  const replaced = count("replace") === 0 ? "" : `, ${count("replace")} need replacement`;
+  if (lines.length === 0) return ["no changes"];
+  return [...lines, `${created} to create, ${changed} to change, ${deleted} to delete${replaced}`];
+}
+
+function stepLines(step: Step, color: boolean): string[] {
+  switch (step.action) {
+    case "create":
+      return [styled(`+ ${titleOf(step.wanted)}`, "green", color)];
+    case "delete":
+      return [styled(`- ${titleOf(step.current)}`, "red", color)];
+    case "none":
+      return [];
+    default: {
+      const { wanted, comparison, fixed } = step;
+      const isReplaced = step.action === "replace";
+      const head = isReplaced ? `! ${titleOf(wanted)} needs replacement` : `~ ${titleOf(wanted)}`;
+      return [
+        styled(head, isReplaced ? "red" : "yellow", color),
+        ...comparison.changes.map((change) => changeLine(change, fixed.includes(change), color)),
+        ...comparison.secrets.map((path) => `    ${path}: not compared (secret)`),
+      ];
+    }
+  }
+}
+
+function changeLine({ path, from, to }: Change, isFixed: boolean, color: boolean): string {
+  const note = isFixed ? " (cannot change)" : "";
+  if (from === undefined || from === null) return styled(`    + ${path}: ${shown(to)}${note}`, "green", color);
+  if (to === null) return styled(`    - ${path}: ${shown(from)}${note}`, "red", color);
+  return styled(`    ~ ${path}: ${shown(from)} -> ${shown(to)}${note}`, "yellow", color);
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "null";
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
+
+/** The plan for programs. */
+export function planDocument(steps: readonly Step[]): object[] {
+  return steps.map((step) => {
+    const { kind, name, service } = step.action === "delete" ? step.current : step.wanted;
+    const changes = "comparison" in step ? step.comparison.changes : [];
+    return { action: step.action, kind, name, service, changes };
+  });
+}

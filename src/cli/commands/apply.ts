@@ -1,0 +1,167 @@
+/** `millrace apply`, `diff` and `export`. */
+import { appendFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { carryOut } from "../apply/carry-out.ts";
+import { type CurrentObject, readCurrent } from "../apply/current.ts";
+import { exported } from "../apply/export.ts";
+import { objectKinds, readWanted, titleOf, type WantedObject } from "../apply/files.ts";
+import { orphans } from "../apply/labels.ts";
+import { planDocument, planLines, planOf, type Step } from "../apply/plan.ts";
+import { CliError, exitCodes, usageError } from "../errors.ts";
+import { addWaitFlags, addYesFlag, pairFlag, repeated } from "../flags.ts";
+import { isForPeople } from "../output/format.ts";
+import type { Shell } from "../shell.ts";
+import { checkWait, type WaitFlags } from "../wait.ts";
+
+type PlanFlags = {
+  readonly file: readonly string[];
+  readonly var?: readonly string[];
+  readonly prune?: boolean;
+  readonly set: string;
+};
+
+function addFileFlags(command: Command): Command {
+  return command
+    .requiredOption("-f, --file <file>", "File or folder; - reads stdin; may be repeated", repeated)
+    .option("--var <name=value>", "Value of a var reference in the files; may be repeated", repeated)
+    .option("--prune", "Deletes what apply made from this set and the files no longer have")
+    .option("--set <name>", "Name of the set of files, for --prune", "default");
+}
+
+type ApplyFlags = PlanFlags &
+  WaitFlags & {
+    readonly yes?: boolean;
+    readonly dryRun?: boolean;
+    readonly updateSecrets?: boolean;
+    readonly secretsFile?: string;
+  };
+
+/** Adds the flags of `apply`. */
+export function addApply(command: Command, shell: Shell): void {
+  addWaitFlags(addYesFlag(addFileFlags(command)), "new pipes run")
+    .option("--dry-run", "Only shows the plan")
+    .option("--update-secrets", "Also sends the secrets of the files for objects that exist")
+    .option("--secrets-file <file>", "Appends passwords and keys of new services and keys to this file")
+    .action(async (flags: ApplyFlags) => await apply(shell, flags));
+}
+
+/** Adds the flags of `diff`. */
+export function addDiff(command: Command, shell: Shell): void {
+  addFileFlags(command)
+    .option("--exit-code", "Exit code 6 if there are differences")
+    .action(async (flags: PlanFlags & { exitCode?: boolean }) => {
+      const steps = await planned(shell, flags);
+      await showPlan(shell, steps, (text) => shell.write(text));
+      const differs = steps.some(({ action }) => action !== "none");
+      if (flags.exitCode !== true || !differs) return;
+      throw new CliError("there are differences", { exitCode: exitCodes.differences, code: "DIFFERENCES" });
+    });
+}
+
+async function planned(shell: Shell, flags: PlanFlags): Promise<Step[]> {
+  const variables = Object.fromEntries((flags.var ?? []).map((text) => pairFlag("--var", text)));
+  const wanted = await readWanted(shell, flags.file, variables);
+  const client = await shell.client();
+  const existing = await readCurrent(client, flags.prune === true ? objectKinds : wanted.map(({ kind }) => kind));
+  const steps = planOf(wanted, existing);
+  checkServices(wanted, existing);
+  if (flags.prune !== true) return steps;
+  const gone = await orphans(client, existing, wanted, flags.set);
+  return [...steps, ...gone.map((current) => ({ action: "delete" as const, current }))];
+}
+
+/** A service that neither exists nor is made would be noticed only half way. */
+function checkServices(wanted: readonly WantedObject[], existing: readonly CurrentObject[]): void {
+  const known = new Set(
+    [...wanted, ...existing].filter(({ kind }) => kind === "Service").flatMap(({ name, id }) => [name, id]),
+  );
+  const lost = wanted.find(({ service }) => service !== undefined && !known.has(service));
+  if (lost === undefined) return;
+  throw new CliError(`${lost.file.placeOf(["service"])}: there is no service ${lost.service}`, {
+    exitCode: exitCodes.notFound,
+    code: "NOT_FOUND",
+    hint: `Add a document of the kind Service, or correct the name in ${titleOf(lost)}.`,
+  });
+}
+
+async function showPlan(shell: Shell, steps: readonly Step[], write: (text: string) => unknown): Promise<void> {
+  if (isForPeople(shell.format)) await write(`${planLines(steps, shell.hasColor(shell.io.stdout)).join("\n")}\n`);
+  else await shell.printList(planDocument(steps), [], "");
+}
+
+async function apply(shell: Shell, flags: ApplyFlags): Promise<void> {
+  checkWait(flags);
+  const steps = await planned(shell, flags);
+  await showPlan(shell, steps, (text) => shell.write(text));
+  refuseReplacement(steps);
+  const isIdle = steps.every(({ action }) => action === "none") && flags.updateSecrets !== true;
+  if (flags.dryRun === true || isIdle) return;
+  const secrets = secretKeeper(shell, steps, flags.secretsFile);
+  await shell.confirm("The plan will be carried out.", { yes: flags.yes });
+  const { set, wait, timeout, updateSecrets } = flags;
+  const options = { set, keepSecret: secrets, ...(updateSecrets === true ? { updateSecrets } : {}) };
+  await carryOut(shell, steps, {
+    ...options,
+    ...(wait === true ? { wait } : {}),
+    ...(timeout === undefined ? {} : { timeout }),
+  });
+}
+
+function refuseReplacement(steps: readonly Step[]): void {
+  const replaced = steps.filter((step) => step.action === "replace");
+  if (replaced.length === 0) return;
+  throw new CliError("nothing was changed: some objects need replacement, which apply never does by itself", {
+    code: "REPLACEMENT_NEEDED",
+    issues: replaced.flatMap((step) =>
+      "fixed" in step
+        ? step.fixed.map(({ path }) => ({
+            path: `${step.wanted.file.placeOf(["spec", ...path.split(".")])}: ${titleOf(step.wanted)}`,
+            message: `${path} cannot change`,
+          }))
+        : [],
+    ),
+    hint: "Delete the object and apply again, or give the new one another name. The table of a deleted pipe stays.",
+  });
+}
+
+/** Where secrets of new objects go: to a file, or to a terminal. They are not written to logs. */
+function secretKeeper(
+  shell: Shell,
+  steps: readonly Step[],
+  file: string | undefined,
+): (name: string, secret: string) => void {
+  if (file !== undefined) {
+    return (name, secret) => {
+      appendFileSync(resolve(shell.io.cwd, file), `${name} ${secret}\n`, { mode: 0o600 });
+    };
+  }
+  if (shell.io.stderr.isTTY === true) return (name, secret) => shell.say(`${name}: ${secret}`);
+  if (steps.some((step) => step.action === "create" && step.wanted.kind === "Key")) {
+    throw usageError("the secret of a new key is shown once, and there is no terminal", "Add --secrets-file FILE.");
+  }
+  return (name) => shell.say(`${name}: set its password with \`millrace service password\``);
+}
+
+/** Adds the arguments of `export`. */
+export function addExport(command: Command, shell: Shell): void {
+  command
+    .argument("[objects...]", "service, pipe, source or schedule, or names of services; default: services and pipes")
+    .option("--all", "Services, schedules, pipes and sources")
+    .action(async (objects: readonly string[], flags: { all?: boolean }) => {
+      const client = await shell.client();
+      const words = { service: "Service", schedule: "BackupSchedule", pipe: "Pipe", source: "Source" } as const;
+      const named = objects.filter((object) => !Object.hasOwn(words, object));
+      const kinds = objects.filter((object) => Object.hasOwn(words, object)).map((word) => words[word as "pipe"]);
+      const all = flags.all === true ? Object.values(words) : kinds.length > 0 ? kinds : ["Service", "Pipe"];
+      const existing = await readCurrent(client, objectKinds);
+      const chosen = existing.filter(
+        ({ kind, name, service }) =>
+          (all as readonly string[]).includes(kind) && (named.length === 0 || named.includes(service ?? name)),
+      );
+      const { stringify } = await import("yaml");
+      const documents = chosen.map((one) => exported(one));
+      if (shell.format === "json") return await shell.write(`${JSON.stringify(documents, null, 2)}\n`);
+      await shell.write(documents.map((one) => stringify(one, { lineWidth: 0 })).join("---\n"));
+    });
+}
