@@ -61,7 +61,7 @@ function configure(program: Command, shell: Shell): void {
       throw error.exitCode === 0 ? error : fromCommander(error);
     })
     .configureOutput({ writeOut: (text) => shell.io.stdout.write(text), writeErr: () => {} })
-    .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...program.options] })
+    .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError(true)
     .helpCommand(false);
 }

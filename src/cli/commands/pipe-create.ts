@@ -40,8 +40,7 @@ export function addPipeCreate(command: Command, shell: Shell): void {
   const create = command
     .command("create [name]")
     .description("Creates and starts a pipe: `create KIND NAME` with flags, or `create NAME -f FILE`");
-  // The flags of `create` come before a kind, which has flags of the same names.
-  addFileFlags(create.enablePositionalOptions());
+  addFileFlags(create);
   create.option("--dry-run", "Only shows the body that would be sent, with secrets masked");
   addWaitFlags(create, "first rows are loaded").action(
     async (name: string | undefined, flags: BodyFlags & WaitFlags) => {
@@ -50,21 +49,17 @@ export function addPipeCreate(command: Command, shell: Shell): void {
     },
   );
   const discover = command.command("discover").description("Reads samples of a source and shows fields and types");
-  addFileFlags(discover.enablePositionalOptions()).action(
-    async (flags: BodyFlags) => await discoverFrom(shell, undefined, flags),
-  );
+  addFileFlags(discover).action(async (flags: BodyFlags) => await discoverFrom(shell, undefined, flags));
   for (const kind of Object.keys(kindWords) as KindWord[]) {
     const one = create.command(`${kind} <name>`).description(`Creates a pipe from ${summaries[kind]}`);
-    addSourceFlags(addDestinationFlags(one, kind), kind).option(
-      "--dry-run",
-      "Only shows the body, with secrets masked",
-    );
-    addWaitFlags(one, "first rows are loaded").action(
-      async (name: string, flags: BodyFlags & WaitFlags) => await createFrom(shell, kind, name, flags),
+    // Flags of `create` itself are found there, wherever they stand.
+    addSourceFlags(addDestinationFlags(one, kind), kind).action(
+      async (name: string, _: unknown, self: Command) =>
+        await createFrom(shell, kind, name, self.optsWithGlobals() as BodyFlags & WaitFlags),
     );
     const fields = discover.command(kind).description(`Reads samples of ${summaries[kind]}`);
-    addSourceFlags(fields.option("--service <service>", "Service that reads them"), kind).action(
-      async (flags: BodyFlags) => await discoverFrom(shell, kind, flags),
+    addSourceFlags(fields, kind).action(
+      async (_: unknown, self: Command) => await discoverFrom(shell, kind, self.optsWithGlobals() as BodyFlags),
     );
   }
 }
@@ -80,7 +75,6 @@ function addFileFlags(command: Command): Command {
 
 function addDestinationFlags(command: Command, kind: KindWord): Command {
   const common = command
-    .option("--service <service>", "Service of the pipe; not needed if there is only one")
     .option("--setting <name=value>", "Setting of the pipe; may be repeated", repeated)
     .option("--replicas <n>", "Number of worker processes");
   if (kind === "postgres") return common.option("--to <database>", "Database of the tables; default `default`");

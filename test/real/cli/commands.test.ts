@@ -1,0 +1,228 @@
+/** The program as a child process against a real server: every exit code, pipes, files, Ctrl-C. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { CommandResult } from "../../../harness/cli.ts";
+import { type RunOptions, runProgram } from "../../../harness/cli-process.ts";
+import { startTestStore, type TestStore } from "../../../harness/objects/object-store.ts";
+import { type Served, serve } from "../../../harness/serve.ts";
+import { mainFile } from "../../../src/lib/program.ts";
+
+let served: Served;
+let store: TestStore;
+let folder: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  [served, store] = await Promise.all([serve(), startTestStore()]);
+  folder = mkdtempSync(join(tmpdir(), "millrace-cli-"));
+  const { baseUrl, keyId, keySecret, accessToken } = served.credentials;
+  env = {
+    MILLRACE_URL: baseUrl,
+    MILLRACE_KEY: `${keyId}:${keySecret}`,
+    MILLRACE_ACCESS_TOKEN: accessToken,
+    CLICKS_ACCESS_KEY_ID: store.accessKey.accessKeyId,
+    CLICKS_SECRET_KEY: store.accessKey.secretKey,
+  };
+  await store.put("in/1.json", '{"user":"ann","n":1}\n{"user":"bob","n":2}\n');
+  writeFileSync(join(folder, "secret"), store.accessKey.secretKey);
+});
+afterAll(async () => {
+  await served?.[Symbol.asyncDispose]();
+  await store?.[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function run(line: string | readonly string[], options: Partial<RunOptions> = {}): Promise<CommandResult> {
+  const args = typeof line === "string" ? line.split(" ") : line;
+  return await runProgram(args, { cwd: folder, ...options, env: { ...env, ...options.env } });
+}
+
+const create = (name: string, glob: string, ...more: string[]) => [
+  ...["pipe", "create", "objects", name, "--from", `${store.endpoint}/${store.bucket}/${glob}`, "--to", name.replace("clicks", "clicks_table")],
+  ...["--column", "user:String", "--column", "n:Int64", "--format", "JSONEachRow", "--auth", "IAM_USER"],
+  ...["--access-key-id", store.accessKey.accessKeyId, "--secret-key-file", join(folder, "secret"), ...more],
+];
+
+describe("a service and a pipe", () => {
+  test("0: create --wait ends when the service runs, and the password goes to a file", async () => {
+    const file = join(folder, "password");
+    const created = await run([
+      "service",
+      "create",
+      "analytics",
+      "--wait",
+      "--timeout",
+      "60s",
+      "--password-file",
+      file,
+    ]);
+    expect(created).toMatchObject({ code: 0 });
+    expect(created.stdout).not.toContain("password");
+    expect(JSON.parse((await run("service get analytics -o json")).stdout).state).toBe("running");
+  });
+
+  test("0: a pipe is created from flags, and --wait ends when rows arrive", async () => {
+    const { code, stdout } = await run(create("clicks", "in/*.json", "--wait", "--timeout", "60s", "-o", "json"));
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).progress.sentRows).toBe(2);
+  });
+
+  test("a secret is masked in a dry run, and refused in a flag", async () => {
+    const dry = await run(create("dry", "in/*.json", "--dry-run"));
+    expect(dry).toMatchObject({ code: 0 });
+    expect(dry.stdout).toContain('secretKey: "***"');
+    const set = await run(create("dry", "in/*.json", "--set", "accessKey.secretKey=abc"));
+    expect(set).toMatchObject({ code: 2, stdout: "" });
+    expect(set.stderr).toContain("other users see the flags of a command");
+  });
+
+  test("3: --wait of a pipe that fails says why", async () => {
+    await store.put("bad/1.json", "this is no JSON\n");
+    const { code, stderr } = await run(create("bad", "bad/*.json", "--wait", "--timeout", "60s"));
+    expect(stderr).toMatch(/millrace: FAILED_STATE: pipe bad is Failed: /);
+    expect(code).toBe(3);
+  });
+
+  test("124: --timeout, while the pipe goes on", async () => {
+    const { code, stderr } = await run(create("none", "nothing/*.json", "--follow", "--wait", "--timeout", "1s"));
+    expect(stderr).toContain("not done within 1s; pipe none goes on at the server");
+    expect(code).toBe(124);
+  });
+
+  test("130: Ctrl-C leaves at once and says what goes on", async () => {
+    const waiting = await run(create("late", "nothing/*.json", "--follow", "--wait"), {
+      during: (child) => {
+        child.stderr?.on("data", (text) => String(text).includes("late:") && child.kill("SIGINT"));
+      },
+    });
+    expect(waiting.code).toBe(130);
+    expect(waiting.stderr).toContain("interrupted; pipe late goes on at the server");
+  });
+
+  test("1, 2, 4, 5 and 7: failures, usage, credentials, absence, conflicts", async () => {
+    expect((await run("service list", { env: { MILLRACE_URL: "http://127.0.0.1:1" } })).code).toBe(1);
+    expect((await run("frobnicate")).stderr).toContain("unknown command 'frobnicate'");
+    expect((await run("frobnicate")).code).toBe(2);
+    expect((await run("pipe get l -o json")).code).toBe(0);
+    expect((await run("service list", { env: { MILLRACE_KEY: "a:b" } })).code).toBe(4);
+    expect((await run("pipe get nothing")).code).toBe(5);
+    expect((await run("service delete analytics --yes")).code).toBe(7);
+  });
+
+  test("a piped table is plain, whatever the terminal, and head may leave early", () => {
+    const command = (more: string) => `"${process.execPath}" "${mainFile}" pipe list ${more}`;
+    const shell = (text: string, more: object = {}) =>
+      execFileSync("bash", ["-c", `set -o pipefail; ${text}`], { env: { PATH: process.env.PATH, ...env, ...more } });
+    for (const more of [{}, { NO_COLOR: "1" }, { TERM: "dumb" }]) {
+      const text = String(shell(`${command("")} | cat`, more));
+      expect(text).not.toContain("\u001b");
+      expect(text).toContain("clicks");
+    }
+    expect(JSON.parse(String(shell(`${command("-o json")} | cat`)))).toHaveLength(4);
+    expect(String(shell(`${command("-o name")} | head -1`))).toMatch(/\w+\n/);
+  });
+});
+
+describe("files", () => {
+  const file = () => join(folder, "all.yaml");
+
+  test("what export writes is what apply finds: no changes, also twice", async () => {
+    const { code, stdout } = await run("export --all");
+    expect(code).toBe(0);
+    expect(stdout).toContain(`accessKey:\n        accessKeyId: \${env:CLICKS_ACCESS_KEY_ID}`);
+    expect(stdout).not.toContain(store.accessKey.secretKey);
+    writeFileSync(file(), stdout);
+    expect(await run(["apply", "-f", "-", "--yes"], { stdin: stdout })).toMatchObject({
+      code: 0,
+      stdout: "no changes\n",
+    });
+    expect(await run(["diff", "-f", file(), "--exit-code"])).toMatchObject({ code: 0, stdout: "no changes\n" });
+  });
+
+  const pipe = (table: string, more = "") => `kind: Pipe
+name: from-file
+service: analytics
+spec:
+  source:
+    objectStorage:
+      url: ${store.endpoint}/${store.bucket}/in/*.json
+      format: JSONEachRow
+      authentication: IAM_USER
+      accessKey: { accessKeyId: "\${env:CLICKS_ACCESS_KEY_ID}", secretKey: "\${env:CLICKS_SECRET_KEY}" }
+  destination:
+    table: ${table}
+    columns: [{ name: user, type: String }, { name: n, type: Int64 }]
+${more}`;
+
+  test("6: differences; apply makes them, then there are none", async () => {
+    writeFileSync(file(), pipe("from_file"));
+    const diff = await run(["diff", "-f", file(), "--exit-code"]);
+    expect(diff).toMatchObject({
+      code: 6,
+      stdout: "+ Pipe analytics/from-file\n1 to create, 0 to change, 0 to delete\n",
+    });
+    expect((await run(["apply", "-f", file()])).code).toBe(2);
+    expect(await run(["apply", "-f", file(), "--yes", "--wait", "--timeout", "60s"])).toMatchObject({ code: 0 });
+    expect(await run(["diff", "-f", file(), "--exit-code"])).toMatchObject({ code: 0 });
+  });
+
+  test("a change is named field by field, and made", async () => {
+    writeFileSync(file(), pipe("from_file", "  settings: { object_storage_concurrency: 3 }\n"));
+    const diff = await run(["diff", "-f", file()]);
+    expect(diff.stdout).toContain("~ Pipe analytics/from-file\n    + settings.object_storage_concurrency: 3\n");
+    expect(diff.stdout).toContain("source.objectStorage.accessKey: not compared (secret)");
+    expect((await run(["apply", "-f", file(), "--yes"])).code).toBe(0);
+    expect(await run(["diff", "-f", file(), "--exit-code"])).toMatchObject({ code: 0 });
+  });
+
+  test("a replacement is never silent: nothing is changed", async () => {
+    writeFileSync(file(), pipe("another"));
+    const { code, stdout, stderr } = await run(["apply", "-f", file(), "--yes"]);
+    expect(code).toBe(1);
+    expect(stdout).toContain("! Pipe analytics/from-file needs replacement");
+    expect(stdout).toContain('~ destination.table: "from_file" -> "another" (cannot change)');
+    expect(stderr).toContain("all.yaml:12: Pipe analytics/from-file: destination.table cannot change");
+  });
+
+  test("2: mistakes name file and line", async () => {
+    const at = async (text: string) => {
+      writeFileSync(file(), text);
+      return await run(["diff", "-f", file()]);
+    };
+    expect((await at("kind: Pipee\nname: a\n")).stderr).toContain(
+      "all.yaml:1: Pipee is not a known kind; did you mean Pipe?",
+    );
+    expect((await at("kind: Pipe\nname: a\nservice: [\n")).stderr).toMatch(/all\.yaml:\d: /);
+    const lost = await at(pipe("from_file").replace("table: from_file", "table: $" + "{env:NOT_THERE}"));
+    expect(lost).toMatchObject({ code: 2 });
+    expect(lost.stderr).toContain("all.yaml:12: the environment has no NOT_THERE");
+  });
+
+  test("an error of the server names the line of its member", async () => {
+    writeFileSync(file(), pipe("x").replace("from-file", "other").replace("format: JSONEachRow", "format: Jason"));
+    const { code, stderr } = await run(["apply", "-f", file(), "--yes"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("all.yaml:8: source.objectStorage.format: ");
+  });
+
+  test("two applies at once make one pipe", async () => {
+    writeFileSync(file(), pipe("twice").replace("from-file", "twice"));
+    const results = await Promise.all([1, 2].map(() => run(["apply", "-f", file(), "--yes"])));
+    expect(results.map(({ code }) => code)).toEqual([0, 0]);
+    const names = (await run("pipe list -o name")).stdout.split("\n");
+    expect(names.filter((name) => name === "twice")).toHaveLength(1);
+  });
+
+  test("--prune deletes only what apply made", async () => {
+    writeFileSync(file(), pipe("from_file", "  settings: { object_storage_concurrency: 3 }\n"));
+    const plan = await run(["apply", "-f", file(), "--yes", "--prune"]);
+    expect(plan).toMatchObject({ code: 0 });
+    expect(plan.stdout).toContain("- Pipe analytics/twice\n");
+    const names = (await run("pipe list -o name")).stdout;
+    expect(names).not.toContain("twice");
+    expect(names).toContain("clicks\n");
+  });
+});
