@@ -1,6 +1,6 @@
 /** Names of live objects with their state, for completion. */
 import { CliClient } from "./client/client.ts";
-import { listPipesOf } from "./client/resolve.ts";
+import { listSummaries } from "./client/resolve.ts";
 import { findCredentials } from "./credentials/find.ts";
 import type { Shell } from "./shell.ts";
 
@@ -15,9 +15,7 @@ export async function objectCandidates(object: string, shell: Shell, patienceMs:
     case "service":
       return (await services()).map((one) => candidate(one, one.state));
     case "pipe":
-      return (await listPipesOf(client, await services())).map((one) =>
-        candidate(one, `${one.state} in ${one.serviceName}`),
-      );
+      return (await listSummaries(client)).map((one) => candidate(one, `${one.state} in ${one.serviceName}`));
     case "backup":
     case "from-backup": {
       const backups = await client.call("listAllBackups", {});

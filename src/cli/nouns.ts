@@ -18,6 +18,12 @@ export const nouns: readonly Noun[] = [
   noun("service", "Manages database services", async () => (await import("./commands/service.ts")).addService),
   noun("pipe", "Manages ingestion pipes", async () => (await import("./commands/pipe.ts")).addPipe),
   noun("backup", "Makes, checks and restores backups", async () => (await import("./commands/backup.ts")).addBackup),
+  noun(
+    "events",
+    "Shows who did what, and changes of states",
+    async () => (await import("./commands/events.ts")).addEvents,
+  ),
+  noun("top", "Shows rates and lag of pipes, live", async () => (await import("./commands/top.ts")).addTop),
   noun("source", "Manages the sources of charts", async () => (await import("./commands/source.ts")).addSource),
   noun("key", "Manages API keys", async () => (await import("./commands/key.ts")).addKey),
   noun("token", "Manages access tokens of charts", async () => (await import("./commands/token.ts")).addToken),

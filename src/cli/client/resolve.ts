@@ -67,16 +67,35 @@ export async function listPipesOf(client: CliClient, services: readonly Named[])
   return (await Promise.all(lists)).flat();
 }
 
+export type PipeSummary = OperationResult<"listAllPipes">["pipes"][number];
+
+export type PipeFilter = { readonly state?: readonly string[]; readonly kind?: string; readonly serviceId?: string };
+
+/** The pipes of all services with rates and lag, on all pages. */
+export async function listSummaries(
+  client: CliClient,
+  filter: PipeFilter = {},
+  order: { readonly sort?: string; readonly order?: string } = {},
+): Promise<PipeSummary[]> {
+  const found: PipeSummary[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const query = { ...filter, ...order, limit: 1_000, ...(cursor === undefined ? {} : { cursor }) };
+    const page = await client.call("listAllPipes", { query: query as never });
+    found.push(...page.pipes);
+    if (page.nextCursor === undefined) return found;
+    cursor = page.nextCursor;
+  }
+}
+
 /**
  * The pipe of `PIPE` or `SERVICE/PIPE`. A name may have a slash itself: the whole text is tried first.
  */
-export async function findPipe(client: CliClient, reference: string): Promise<PipeObject> {
-  const services = await client.call("listServices", {});
-  const pipes = await listPipesOf(client, services);
+export async function findPipe(client: CliClient, reference: string): Promise<PipeSummary> {
+  const pipes = await listSummaries(client);
   const slash = reference.indexOf("/");
   const isWhole = pipes.some(({ id, name }) => id === reference || name === reference);
   if (slash < 1 || isWhole) return pick("pipe", reference, pipes);
-  const service = pick("service", reference.slice(0, slash), services);
+  const service = await findService(client, reference.slice(0, slash));
   const own = pipes.filter(({ serviceId }) => serviceId === service.id);
   return pick("pipe", reference.slice(slash + 1), own);
 }

@@ -1,6 +1,6 @@
 /** Verbs that change pipes: start, stop, resync, update, scale, settings, delete. */
 import type { Command } from "commander";
-import { findPipe, listPipesOf, type PipeObject } from "../client/resolve.ts";
+import { findPipe, listSummaries, type PipeSummary } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
 import { addWaitFlags, addYesFlag, integerFlag, orUndefined, pairFlag, present } from "../flags.ts";
 import type { Shell } from "../shell.ts";
@@ -48,10 +48,7 @@ async function commandPipes(
   checkSelection(reference, flags.all);
   checkWait(flags);
   const client = await shell.client();
-  const pipes =
-    reference === undefined
-      ? await listPipesOf(client, await client.call("listServices", {}))
-      : [await findPipe(client, reference)];
+  const pipes = reference === undefined ? await listSummaries(client) : [await findPipe(client, reference)];
   if (command === "resync") {
     const which = pipes.map(({ name }) => name).join(", ");
     await shell.confirm(`Everything will be loaded again by ${which}.`, { yes: flags.yes });
@@ -62,7 +59,7 @@ async function commandPipes(
   await shell.printDone(reference === undefined ? changed : changed[0], sentence || "There is no pipe.");
 }
 
-async function commandPipe(shell: Shell, pipe: PipeObject, command: PipeVerb, flags: CommandFlags) {
+async function commandPipe(shell: Shell, pipe: PipeSummary, command: PipeVerb, flags: CommandFlags) {
   const client = await shell.client();
   const params = { serviceId: pipe.serviceId, pipeId: pipe.id };
   const isDone = command === "stop" ? pipe.state === "Stopped" : command === "start" && pipe.state === "Running";

@@ -14,7 +14,12 @@ const failed = ["Failed", "InternalError"];
 const running = ["Running", "Snapshot", "Completed"];
 
 /** Exit code 3 when the pipe has failed. A pipe that is only degraded is tried again by the server. */
-export async function awaitPipe(shell: Shell, pipe: Pipe, target: PipeTarget, flags: WaitFlags): Promise<Pipe> {
+export async function awaitPipe(
+  shell: Shell,
+  pipe: Pick<Pipe, "id" | "name" | "serviceId">,
+  target: PipeTarget,
+  flags: WaitFlags,
+): Promise<Pipe> {
   const client = await shell.client();
   const params = { serviceId: pipe.serviceId, pipeId: pipe.id };
   let states: string[] = [];

@@ -1,33 +1,19 @@
 /** `millrace pipe`. */
 import type { Command } from "commander";
-import { findPipe, findService, listPipesOf, type PipeObject } from "../client/resolve.ts";
-import { repeated } from "../flags.ts";
-import type { Column } from "../output/table.ts";
-import { age, byteSize, count, stateStyle } from "../output/text.ts";
+import { findPipe, findService, listSummaries, type PipeObject, type PipeSummary } from "../client/resolve.ts";
+import { choiceFlag, present, repeated } from "../flags.ts";
+import { byteSize, count, stateStyle } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 import { addPipeChanges } from "./pipe-changes.ts";
+import { pipeColumns } from "./pipe-columns.ts";
 import { addPipeCreate } from "./pipe-create.ts";
-import { destinationText, kindOfPipe, sourceText } from "./pipe-view.ts";
-
-const columns: readonly Column<PipeObject>[] = [
-  { title: "NAME", value: ({ name }) => name },
-  { title: "SERVICE", value: ({ serviceName }) => serviceName },
-  { title: "KIND", value: kindOfPipe },
-  { title: "SOURCE", value: sourceText, wide: true },
-  { title: "TABLE", value: destinationText },
-  { title: "STATE", value: ({ state }) => state, style: ({ state }) => stateStyle(state) },
-  { title: "ROWS", value: ({ progress }) => count(progress.sentRows), right: true },
-  { title: "BYTES", value: ({ progress }) => byteSize(progress.sentBytes), right: true, wide: true },
-  { title: "ERRORS", value: ({ progress }) => count(progress.errors), right: true },
-  { title: "AGE", value: ({ createdAt }) => age(createdAt), right: true },
-  { title: "ID", value: ({ id }) => id, wide: true },
-  { title: "LAST ERROR", value: ({ lastError }) => lastError },
-];
+import { destinationText, type KindWord, kindOfPipe, kindWords, sourceText } from "./pipe-view.ts";
 
 type ListFlags = {
   readonly service?: string;
   readonly state?: readonly string[];
   readonly kind?: string;
+  readonly sort?: string;
   readonly watch?: boolean;
 };
 
@@ -39,6 +25,7 @@ export function addPipe(command: Command, shell: Shell): void {
     .option("--service <service>", "Only pipes of this service")
     .option("--state <state>", "Only pipes in this state; may be repeated", repeated)
     .option("--kind <kind>", "Only objects, kafka, kinesis or postgres")
+    .option("--sort <key>", "createdAt, name, service, state, stateChangedAt, lag or rowsPerSecond")
     .option("-w, --watch", "Repeats every 2 seconds until Ctrl-C")
     .action(async (flags: ListFlags) => await list(shell, flags));
   command
@@ -56,20 +43,22 @@ export function addPipe(command: Command, shell: Shell): void {
 
 async function list(shell: Shell, flags: ListFlags): Promise<void> {
   const once = async () => await listed(shell, flags);
-  if (flags.watch !== true) return await shell.printList(await once(), columns, "There is no pipe.");
+  if (flags.watch !== true) return await shell.printList(await once(), pipeColumns, "There is no pipe.");
   const { watch } = await import("../watch.ts");
-  await watch(shell, once, columns, "There is no pipe.");
+  await watch(shell, once, pipeColumns, "There is no pipe.");
 }
 
-async function listed(shell: Shell, flags: ListFlags): Promise<PipeObject[]> {
+/** Sorted lists begin with what is furthest behind or fastest. */
+const descending = ["lag", "rowsPerSecond", "stateChangedAt"];
+
+async function listed(shell: Shell, flags: ListFlags): Promise<PipeSummary[]> {
   const client = await shell.client();
-  const services =
-    flags.service === undefined ? await client.call("listServices", {}) : [await findService(client, flags.service)];
-  const pipes = await listPipesOf(client, services);
-  return pipes.filter(
-    (pipe) =>
-      (flags.state?.includes(pipe.state) ?? true) && (flags.kind === undefined || kindOfPipe(pipe) === flags.kind),
-  );
+  const service = flags.service === undefined ? undefined : await findService(client, flags.service);
+  const word = choiceFlag("--kind", flags.kind, Object.keys(kindWords) as KindWord[]);
+  const kind = word === undefined ? undefined : kindWords[word];
+  const sort = flags.sort ?? "createdAt";
+  const order = descending.includes(sort) ? "desc" : "asc";
+  return await listSummaries(client, present({ state: flags.state, kind, serviceId: service?.id }), { sort, order });
 }
 
 /** Shows one pipe; its gauges as fields with their own names. */

@@ -7,12 +7,15 @@ import type { Shell } from "../shell.ts";
 export const serviceColumns: readonly Column<ServiceObject>[] = [
   { title: "NAME", value: ({ name }) => name },
   { title: "STATE", value: ({ state }) => state, style: ({ state }) => stateStyle(state) },
+  { title: "SINCE", value: ({ stateChangedAt }) => age(stateChangedAt), right: true },
   { title: "VERSION", value: ({ databaseVersion }) => databaseVersion },
   { title: "ENDPOINT", value: endpointOf },
   { title: "MEMORY", value: ({ maxReplicaMemoryGb }) => `${maxReplicaMemoryGb} GiB`, right: true },
   { title: "IDLE", value: idleOf },
   { title: "DISK", value: ({ diskUsedBytes }) => byteSize(diskUsedBytes), right: true },
-  { title: "AGE", value: ({ createdAt }) => age(createdAt), right: true },
+  { title: "PIPES", value: ({ pipes }) => `${pipes.running}/${pipes.total}`, right: true },
+  { title: "BACKUP", value: ({ lastBackup }) => age(lastBackup?.startedAt), right: true },
+  { title: "AGE", value: ({ createdAt }) => age(createdAt), right: true, wide: true },
   { title: "ID", value: ({ id }) => id, wide: true },
   { title: "MESSAGE", value: ({ stateMessage }) => stateMessage },
 ];

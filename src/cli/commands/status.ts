@@ -1,11 +1,12 @@
 /** `millrace status`: counts by state, and what needs attention. */
 import type { Command } from "commander";
 import type { CliClient } from "../client/client.ts";
-import { listPipesOf } from "../client/resolve.ts";
+import { listSummaries, type PipeSummary } from "../client/resolve.ts";
 import { CliError, exitCodes } from "../errors.ts";
 import { isForPeople } from "../output/format.ts";
 import { stateStyle } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
+import { lagText } from "./pipe-columns.ts";
 
 type Attention = {
   readonly object: "service" | "pipe" | "backup";
@@ -38,7 +39,7 @@ export function addStatus(command: Command, shell: Shell): void {
 /** Reads stored data alone: no service wakes. */
 export async function readStatus(client: CliClient): Promise<Status> {
   const services = await client.call("listServices", {});
-  const [pipes, backups] = await Promise.all([listPipesOf(client, services), client.call("listAllBackups", {})]);
+  const [pipes, backups] = await Promise.all([listSummaries(client), client.call("listAllBackups", {})]);
   const names = new Map(services.map(({ id, name }) => [id, name]));
   const newest = [...Map.groupBy(backups, ({ serviceId }) => serviceId).values()].map(([first]) => first);
   const attention: Attention[] = [
@@ -52,13 +53,13 @@ export async function readStatus(client: CliClient): Promise<Status> {
         reason: stateMessage,
       })),
     ...pipes
-      .filter(({ state, sourceWarning }) => needsAttention(state) || sourceWarning !== undefined)
-      .map(({ id, name, state, lastError, sourceWarning }) => ({
+      .filter(({ state, lag }) => needsAttention(state) || (lag?.trend === "growing" && (lag.seconds ?? 0) > 60))
+      .map((pipe) => ({
         object: "pipe" as const,
-        name,
-        id,
-        state,
-        reason: lastError ?? sourceWarning,
+        name: pipe.name,
+        id: pipe.id,
+        state: pipe.state,
+        reason: reasonOf(pipe),
       })),
     ...newest
       .filter((backup) => backup !== undefined && (backup.status === "error" || backup.verification === "failed"))
@@ -76,6 +77,10 @@ export async function readStatus(client: CliClient): Promise<Status> {
     backups: countsOf(backups.map(({ status }) => status)),
     attention,
   };
+}
+
+function reasonOf(pipe: PipeSummary): string | undefined {
+  return pipe.stateMessage ?? pipe.lastError?.message ?? `the lag grows: ${lagText(pipe)}`;
 }
 
 function needsAttention(state: string): boolean {
