@@ -2,8 +2,8 @@
 import type { Command } from "commander";
 import { findBackup, findService } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
-import { addWaitFlags, addYesFlag, present } from "../flags.ts";
-import { byteSize } from "../output/text.ts";
+import { addWaitFlags, addYesFlag, choiceFlag, present } from "../flags.ts";
+import { byteSize, count } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags } from "../wait.ts";
 import { awaitRestore } from "./backup-wait.ts";
@@ -62,6 +62,10 @@ async function run(shell: Shell, reference: string, flags: RestoreFlags): Promis
   const named = [flags.newService, flags.table, flags.database].filter((value) => value !== undefined);
   if (named.length !== 1) throw usageError("name one of --new-service, --table and --database");
   if (flags.newService !== undefined) {
+    const { id: backupId, serviceId } = await findBackup(await shell.client(), reference);
+    const restorePipes = choiceFlag("--pipes", flags.pipes, ["none", "stopped", "running"]);
+    await showPlan(shell, { serviceId, backupId }, present({ restorePipes, force: flags.force }));
+    await shell.confirm(`Service ${flags.newService} will be created.`, { yes: flags.yes });
     const { createService } = await import("./service-create.ts");
     const { newService, pipes, force, passwordFile, wait, timeout } = flags;
     const given = present({ fromBackup: reference, pipes, force, passwordFile, wait, timeout });
@@ -70,20 +74,31 @@ async function run(shell: Shell, reference: string, flags: RestoreFlags): Promis
   const client = await shell.client();
   const found = await findBackup(client, reference);
   const params = { serviceId: found.serviceId, backupId: found.id };
-  const backup = await client.call("getBackup", { params });
   const receiver = flags.service === undefined ? undefined : await findService(client, flags.service);
-  const target = targetOf(flags);
-  const what = target.table === undefined ? target.database : `${target.database}.${target.table}`;
-  const into =
-    target.targetTable === undefined ? target.targetDatabase : `${target.targetDatabase}.${target.targetTable}`;
-  shell.say(`restores ${what} of ${backup.backupName} (${backup.verification}, ${backup.startedAt}) as ${into}`);
-  for (const problem of backup.problems) shell.say(`problem: ${problem}`);
-  await shell.confirm(`${into} will be created.`, { yes: flags.yes });
-  const body = present({ ...target, targetServiceId: receiver?.id, force: flags.force });
+  const body = present({ ...targetOf(flags), targetServiceId: receiver?.id, force: flags.force });
+  await showPlan(shell, params, body);
+  await shell.confirm("The plan will be carried out.", { yes: flags.yes });
   const restore = await client.call("restoreBackup", { params, body });
   const last = flags.wait === true ? await awaitRestore(shell, restore, flags) : restore;
   for (const note of last.notes) shell.say(note);
   await shell.printDone(last, `restore ${last.id}: ${last.status}`);
+}
+
+/** Says on stderr what the restore will do; problems are for the server to refuse. */
+async function showPlan(
+  shell: Shell,
+  params: { readonly serviceId: string; readonly backupId: string },
+  body: object,
+): Promise<void> {
+  const client = await shell.client();
+  const plan = await client.call("planRestore", { params, body: body as never });
+  for (const { database, table, rows, targetDatabase, targetTable } of plan.tables) {
+    shell.say(`restores ${database}.${table} (${count(rows)} rows) as ${targetDatabase}.${targetTable}`);
+  }
+  for (const { name, effect, note } of plan.pipes) shell.say(`pipe ${name}: ${effect}${note ? `, ${note}` : ""}`);
+  shell.say(`users: ${plan.users.note}`);
+  shell.say(`reads ${byteSize(plan.fetchedBytes)}, restores ${byteSize(plan.restoredBytes)}`);
+  for (const problem of plan.problems) shell.say(`problem: ${problem}`);
 }
 
 function targetOf({ table, database, to }: RestoreFlags) {

@@ -7,6 +7,7 @@ import type { Shell } from "../shell.ts";
 import { addPipeChanges } from "./pipe-changes.ts";
 import { pipeColumns } from "./pipe-columns.ts";
 import { addPipeCreate } from "./pipe-create.ts";
+import { addPipeErrors } from "./pipe-errors.ts";
 import { destinationText, type KindWord, kindOfPipe, kindWords, sourceText } from "./pipe-view.ts";
 
 type ListFlags = {
@@ -39,6 +40,7 @@ export function addPipe(command: Command, shell: Shell): void {
     });
   addPipeCreate(command, shell);
   addPipeChanges(command, shell);
+  addPipeErrors(command, shell);
 }
 
 async function list(shell: Shell, flags: ListFlags): Promise<void> {
