@@ -25,6 +25,13 @@ export const nouns: readonly Noun[] = [
   ),
   noun("top", "Shows rates and lag of pipes, live", async () => (await import("./commands/top.ts")).addTop),
   noun("source", "Manages the sources of charts", async () => (await import("./commands/source.ts")).addSource),
+  noun("chart", "Draws a chart of a source", async () => (await import("./commands/chart.ts")).addChart),
+  noun("session", "Lists and ends browser sessions", async () => (await import("./commands/session.ts")).addSession),
+  noun(
+    "console",
+    "Prints a link that signs a browser in",
+    async () => (await import("./commands/session.ts")).addConsole,
+  ),
   noun("key", "Manages API keys", async () => (await import("./commands/key.ts")).addKey),
   noun("token", "Manages access tokens of charts", async () => (await import("./commands/token.ts")).addToken),
   noun(

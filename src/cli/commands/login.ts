@@ -53,14 +53,14 @@ export function removeContext(shell: Shell, given: string | undefined): void {
 export function addWhoami(command: Command, shell: Shell): void {
   command.action(async () => {
     const client = await shell.client();
-    const [organization] = await client.call("listOrganizations", {});
+    const me = await client.call("getMe", {});
     const { baseUrl, keyId, origin } = client.credentials;
-    const known = { baseUrl, keyId, origin, organization };
-    await shell.printOne(known, [
+    await shell.printOne({ ...me, baseUrl, origin }, [
       ["server", baseUrl],
-      ["organization", organization?.name],
-      ["organization id", organization?.id],
-      ["key id", keyId],
+      ["version", me.version],
+      ["organization", `${me.organization.name} (${me.organization.id})`],
+      ["key", `${me.key.name} (${keyId})`],
+      ["role", me.key.role],
       ["found in", origin],
       ["this program", shell.io.version],
     ]);

@@ -1,0 +1,102 @@
+/** `millrace chart`: series of a source, drawn in the terminal. */
+import type { Command } from "commander";
+import { durationMs, momentMs } from "../duration.ts";
+import { usageError } from "../errors.ts";
+import { choiceFlag, integerFlag, present, repeated } from "../flags.ts";
+import { isForPeople } from "../output/format.ts";
+import type { Shell } from "../shell.ts";
+import { findSource } from "./source.ts";
+
+const aggregates = [
+  ...(["count", "count_distinct", "sum", "avg", "min", "max", "quantile", "last_value", "any", "increase"] as const),
+];
+const granularities = ["30s", "1m", "5m", "10m", "15m", "30m", "1h", "2h", "6h", "12h", "1d", "2d", "7d", "30d"];
+
+type ChartFlags = {
+  readonly source: string;
+  readonly agg: string;
+  readonly field?: string;
+  readonly where?: string;
+  readonly sql?: boolean;
+  readonly groupBy?: readonly string[];
+  readonly since: string;
+  readonly until: string;
+  readonly step?: string;
+  readonly limit?: string;
+  readonly csv?: boolean;
+};
+
+/** Adds the flags of `chart`. */
+export function addChart(command: Command, shell: Shell): void {
+  command
+    .requiredOption("-s, --source <source>", "Source of the chart")
+    .option("--agg <function>", `${aggregates.join(", ")}, or p50, p95, p99 ...`, "count")
+    .option("--field <expression>", "Column or SQL expression; not needed for count")
+    .option("--where <filter>", "Filter in Lucene syntax")
+    .option("--sql", "The filter is SQL")
+    .option("--group-by <expression>", "Column or expression; may be repeated", repeated)
+    .option("--since <time>", "Begin: 3h, 2d, or an ISO time", "1h")
+    .option("--until <time>", "End: now, 1h, or an ISO time", "now")
+    .option("--step <size>", `Size of a bucket: ${granularities.join(", ")}; default: by the range`)
+    .option("--limit <n>", "Most groups: those with the greatest values", "10")
+    .option("--csv", "Rows as CSV")
+    .action(async (flags: ChartFlags) => {
+      const { id: sourceId } = await findSource(shell, flags.source);
+      const answer = await (await shell.client()).call("queryChartSeries", {
+        body: requestOf(sourceId, flags) as never,
+      });
+      if (flags.csv === true) return await shell.write(csvOf(answer.data));
+      if (!isForPeople(shell.format)) return await shell.printOne(shell.format === "ndjson" ? answer.data : answer, []);
+      const { chartLines } = await import("../chart.ts");
+      const width = shell.io.stdout.isTTY === true ? (shell.io.stdout.columns ?? 80) : 80;
+      const lines = chartLines(answer.data, { width, color: shell.hasColor(shell.io.stdout) });
+      if (lines.length === 0) return shell.say("There are no rows in this range.");
+      await shell.write(`${lines.join("\n")}\n`);
+      if (answer.truncated === true) shell.say("Some groups are left out; --limit shows more.");
+    });
+}
+
+function requestOf(sourceId: string, flags: ChartFlags): object {
+  const percentile = /^p(\d{1,2}(?:\.\d+)?)$/.exec(flags.agg)?.[1];
+  const aggFn = percentile === undefined ? choiceFlag("--agg", flags.agg, aggregates) : "quantile";
+  if (aggFn !== "count" && flags.field === undefined) throw usageError(`--agg ${flags.agg} needs --field`);
+  const now = Date.now();
+  const item = present({
+    sourceId,
+    aggFn,
+    field: flags.field,
+    level: percentile === undefined ? undefined : Number(percentile) / 100,
+    where: flags.where,
+    whereLanguage: flags.sql === true ? "sql" : undefined,
+    groupBy: flags.groupBy,
+  });
+  return present({
+    series: [item],
+    startTime: momentMs(flags.since, "--since", now),
+    endTime: momentMs(flags.until, "--until", now),
+    granularity: stepOf(flags.step),
+    limit: flags.groupBy === undefined ? undefined : integerFlag("--limit", flags.limit),
+  });
+}
+
+function stepOf(step: string | undefined): string | undefined {
+  if (step === undefined || granularities.includes(step)) return step;
+  const ms = durationMs(step, "--step");
+  const found = granularities.find((name) => durationMs(name, "--step") === ms);
+  if (found === undefined) throw usageError(`--step ${step}: must be one of ${granularities.join(", ")}`);
+  return found;
+}
+
+type ChartRow = Readonly<Record<string, unknown>> & { readonly ts_bucket: number; readonly group: readonly unknown[] };
+
+function csvOf(rows: readonly ChartRow[]): string {
+  const cell = (value: unknown) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const lines = rows.map((row) =>
+    [new Date(row.ts_bucket).toISOString(), ...row.group, row["series_0.data"]].map(cell).join(","),
+  );
+  const groups = (rows[0]?.group ?? []).map((_, i) => `group_${i}`);
+  return `${[["time", ...groups, "value"].join(","), ...lines].join("\n")}\n`;
+}

@@ -1,0 +1,50 @@
+/** `millrace session` and `millrace console`: browsers that act as a key. */
+import type { Command } from "commander";
+import { pick } from "../client/resolve.ts";
+import { addYesFlag } from "../flags.ts";
+import { isForPeople } from "../output/format.ts";
+import { age } from "../output/text.ts";
+import type { Shell } from "../shell.ts";
+
+/** Adds the verbs of `session`. */
+export function addSession(command: Command, shell: Shell): void {
+  const sessions = async () => await (await shell.client()).call("listSessions", {});
+  command
+    .command("list")
+    .description("Lists browser sessions")
+    .action(async () => {
+      await shell.printList(
+        await sessions(),
+        [
+          { title: "KEY", value: ({ keyName }) => keyName },
+          { title: "AGE", value: ({ createdAt }) => age(createdAt), right: true },
+          { title: "SEEN", value: ({ lastSeenAt }) => age(lastSeenAt), right: true },
+          { title: "EXPIRES", value: ({ expiresAt }) => age(expiresAt), right: true },
+          { title: "ID", value: ({ id }) => id },
+          { title: "BROWSER", value: ({ userAgent }) => userAgent },
+        ],
+        "There is no session.",
+      );
+    });
+  addYesFlag(command.command("delete <session>"))
+    .description("Ends a browser session")
+    .action(async (reference: string, flags: { yes?: boolean }) => {
+      const found = pick(
+        "session",
+        reference,
+        (await sessions()).map((one) => ({ ...one, name: one.id })),
+      );
+      await shell.confirm(`The session of ${found.keyName} will end.`, flags);
+      await (await shell.client()).call("deleteSession", { params: { sessionId: found.id } });
+      shell.say("ended the session");
+    });
+}
+
+/** Adds the action of `console`. */
+export function addConsole(command: Command, shell: Shell): void {
+  command.addHelpText("after", "\nThe link works once, within ten minutes.").action(async () => {
+    const link = await (await shell.client()).call("createConsoleLink", {});
+    if (!isForPeople(shell.format)) return await shell.printOne(link, []);
+    await shell.write(`${link.url}\n`);
+  });
+}
