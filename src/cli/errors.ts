@@ -92,12 +92,19 @@ function exitCodeOf(status: number, code: string, retryable: boolean): ExitCode 
 export function errorText(error: CliError): string {
   const code = error.code === "FAILED" || error.code === "USAGE" ? "" : `${error.code}: `;
   const lines = [
-    `millrace: ${code}${error.message}`,
-    ...error.issues.map(({ path, message }) => `  ${path === "" ? "" : `${path}: `}${message}`),
+    `millrace: ${code}${shortened(error.message)}`,
+    ...error.issues
+      .filter(({ message }) => message !== error.message)
+      .map(({ path, message }) => `  ${path === "" ? "" : `${path}: `}${message}`),
     ...(error.hint === undefined ? [] : [`hint: ${error.hint}`]),
     ...(error.requestId === undefined ? [] : [`request: ${error.requestId}`]),
   ];
   return `${lines.map((line) => printable(line)).join("\n")}\n`;
+}
+
+/** Without the hundred things that the engine would have accepted in the place of a mistake. */
+function shortened(message: string): string {
+  return message.replace(/(Expected one of: .{100}[^,]*,).+$/s, "$1 ...");
 }
 
 /** The document for programs, on one line. */

@@ -16,6 +16,11 @@ export const nouns: readonly Noun[] = [
     async () => (await import("./commands/status.ts")).addStatus,
   ),
   noun("service", "Manages database services", async () => (await import("./commands/service.ts")).addService),
+  noun(
+    "sql",
+    "Runs statements in a service, or opens a prompt",
+    async () => (await import("./commands/sql.ts")).addSql,
+  ),
   noun("pipe", "Manages ingestion pipes", async () => (await import("./commands/pipe.ts")).addPipe),
   noun("backup", "Makes, checks and restores backups", async () => (await import("./commands/backup.ts")).addBackup),
   noun(
@@ -53,6 +58,12 @@ export const nouns: readonly Noun[] = [
     "Shows the server, the key and where they come from",
     async () => (await import("./commands/login.ts")).addWhoami,
   ),
+  noun(
+    "doctor",
+    "Checks the server and what it runs, with remedies",
+    async () => (await import("./commands/doctor.ts")).addDoctor,
+  ),
+  noun("mcp", "Offers tools to agents, over stdio", async () => (await import("./commands/mcp.ts")).addMcp),
   noun("api", "Sends any request with the credentials found", async () => (await import("./commands/api.ts")).addApi),
   noun(
     "completion",

@@ -1,0 +1,143 @@
+/** `millrace doctor`: what is well, what is not, and what to do. */
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type { CliClient, OperationResult } from "../client/client.ts";
+import { CliError, exitCodes } from "../errors.ts";
+import { byteSize, span, stateStyle } from "../output/text.ts";
+import { masked } from "../secrets.ts";
+import type { Shell } from "../shell.ts";
+import { readStatus } from "./status.ts";
+
+type Check = {
+  readonly check: string;
+  readonly result: "ok" | "warn" | "fail";
+  readonly detail: string;
+  readonly remedy?: string;
+};
+type System = OperationResult<"getSystem">;
+
+/** Adds the flags of `doctor`. */
+export function addDoctor(command: Command, shell: Shell): void {
+  command
+    .option("--bundle <file>", "Writes everything that was seen to this file, without secrets")
+    .action(async (flags: { bundle?: string }) => {
+      const seen: Record<string, unknown> = {};
+      const checks = await examine(shell, seen);
+      if (flags.bundle !== undefined) {
+        const text = JSON.stringify(masked({ at: new Date().toISOString(), checks, ...seen }), null, 2);
+        writeFileSync(resolve(shell.io.cwd, flags.bundle), `${text}\n`, { mode: 0o600 });
+        shell.say(`written to ${flags.bundle}`);
+      }
+      await shell.printList(
+        checks,
+        [
+          { title: "", value: ({ result }) => result, style: ({ result }) => stateStyle(result) },
+          { title: "CHECK", value: ({ check }) => check },
+          { title: "DETAIL", value: ({ detail }) => detail },
+          { title: "REMEDY", value: ({ remedy }) => remedy },
+        ],
+        "",
+      );
+      const failed = checks.filter(({ result }) => result === "fail").length;
+      if (failed > 0) throw new CliError(`${failed} checks failed`, { exitCode: exitCodes.failed, code: "DOCTOR" });
+    });
+}
+
+async function examine(shell: Shell, seen: Record<string, unknown>): Promise<Check[]> {
+  const checks: Check[] = [nodeCheck()];
+  try {
+    const client = await shell.client();
+    const { baseUrl, keyId, origin } = client.credentials;
+    checks.push({ check: "credentials", result: "ok", detail: `${keyId} for ${baseUrl}, from ${origin}` });
+    const started = Date.now();
+    const me = await client.call("getMe", {});
+    seen.me = me;
+    checks.push({ check: "server", result: "ok", detail: `version ${me.version}, ${Date.now() - started} ms away` });
+    checks.push(versionCheck(shell, me.version));
+    checks.push(...(await serverChecks(client, me, seen)));
+    checks.push(...(await objectChecks(client, seen)));
+  } catch (error) {
+    const { code, message, hint } = error as CliError;
+    checks.push({ check: "server", result: "fail", detail: `${code}: ${message}`, ...(hint ? { remedy: hint } : {}) });
+  }
+  return checks;
+}
+
+function nodeCheck(): Check {
+  const version = process.versions.node;
+  const isNew = Number(version.split(".")[0]) >= 24;
+  const remedy = isNew ? {} : { remedy: "Install Node 24 or newer." };
+  return { check: "node", result: isNew ? "ok" : "fail", detail: version, ...remedy };
+}
+
+function versionCheck(shell: Shell, version: string): Check {
+  const own = shell.io.version;
+  if (own === version) return { check: "versions", result: "ok", detail: `this program is ${own} too` };
+  const detail = `this program is ${own}, the server ${version}`;
+  return { check: "versions", result: "warn", detail, remedy: "Install the same version of both." };
+}
+
+async function serverChecks(
+  client: CliClient,
+  { key }: OperationResult<"getMe">,
+  seen: Record<string, unknown>,
+): Promise<Check[]> {
+  if (key.role !== "admin") {
+    return [
+      {
+        check: "system",
+        result: "warn",
+        detail: `the key has the role ${key.role}`,
+        remedy: "Use an admin key to see more.",
+      },
+    ];
+  }
+  const system = await client.call("getSystem", {});
+  seen.system = system;
+  return [diskCheck(system), confinementCheck(system), ...loopChecks(system)];
+}
+
+function diskCheck({ dataDir, disk: { freeBytes, totalBytes } }: System): Check {
+  const detail = `${byteSize(freeBytes)} of ${byteSize(totalBytes)} free at ${dataDir}`;
+  const share = freeBytes / totalBytes;
+  if (share > 0.1) return { check: "disk", result: "ok", detail };
+  return {
+    check: "disk",
+    result: share > 0.03 ? "warn" : "fail",
+    detail,
+    remedy: "Free space, or move the data folder.",
+  };
+}
+
+function confinementCheck({ confinement: { confined, sentence } }: System): Check {
+  const remedy = confined ? {} : { remedy: "See docs/security.md." };
+  return { check: "confinement", result: confined ? "ok" : "warn", detail: sentence, ...remedy };
+}
+
+function loopChecks({ loops, uptimeSeconds }: System): Check[] {
+  const failing = loops.filter(({ consecutiveFailures }) => consecutiveFailures > 0);
+  if (failing.length === 0) {
+    return [
+      { check: "loops", result: "ok", detail: `${loops.length} run, the server is up for ${span(uptimeSeconds)}` },
+    ];
+  }
+  return failing.map(({ name, consecutiveFailures, lastError }) => ({
+    check: `loop ${name}`,
+    result: consecutiveFailures > 3 ? ("fail" as const) : ("warn" as const),
+    detail: `${consecutiveFailures} passes failed: ${lastError}`,
+    remedy: "The log of the server has the details.",
+  }));
+}
+
+async function objectChecks(client: CliClient, seen: Record<string, unknown>): Promise<Check[]> {
+  const status = await readStatus(client);
+  seen.status = status;
+  if (status.attention.length === 0) return [{ check: "objects", result: "ok", detail: "nothing needs attention" }];
+  return status.attention.map(({ object, name, state, reason }) => ({
+    check: `${object} ${name}`,
+    result: ["failed", "Failed", "error"].includes(state) ? ("fail" as const) : ("warn" as const),
+    detail: `${state}${reason === undefined ? "" : `: ${reason}`}`,
+    remedy: object === "pipe" ? `millrace pipe errors ${name}` : `millrace ${object} get ${name}`,
+  }));
+}
