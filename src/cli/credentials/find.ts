@@ -29,26 +29,28 @@ const defaultUrl = "http://127.0.0.1:8150";
  * context, `data/credentials.json` of this folder or one above. Throws with what to run if there is none.
  */
 export function findCredentials(flags: CredentialFlags, surroundings: Surroundings): FoundCredentials {
-  const { env, cwd } = surroundings;
-  if (flags.keyFile !== undefined) {
-    const key = readKeyFile(resolve(cwd, flags.keyFile));
-    return complete(
-      { ...key, baseUrl: flags.url ?? key.baseUrl ?? env.MILLRACE_URL },
-      `--key-file ${flags.keyFile}`,
-      env,
-    );
+  const { env } = surroundings;
+  const given = keyOf(flags, surroundings);
+  // The URL of a key alone is that of the server that the commands here are about.
+  const stored = () => fromContext(flags, surroundings) ?? fromDataFolder(surroundings);
+  if (given !== undefined) {
+    const baseUrl = flags.url ?? given.baseUrl ?? (env.MILLRACE_URL || undefined) ?? stored()?.baseUrl;
+    return complete({ ...given, baseUrl }, given.origin, env);
   }
-  if (env.MILLRACE_KEY) {
-    const key = parseKey(env.MILLRACE_KEY, "MILLRACE_KEY");
-    return complete({ ...key, baseUrl: flags.url ?? env.MILLRACE_URL }, "MILLRACE_KEY", env);
-  }
-  const stored = fromContext(flags, surroundings) ?? fromDataFolder(surroundings);
-  if (stored === undefined) throw noCredentials();
-  if (flags.url === undefined || new URL(flags.url).origin === new URL(stored.baseUrl).origin) return stored;
+  const found = stored();
+  if (found === undefined) throw noCredentials();
+  if (flags.url === undefined || new URL(checkedUrl(flags.url)).origin === new URL(found.baseUrl).origin) return found;
   throw usageError(
-    `${stored.origin} is not for ${flags.url}`,
+    `${found.origin} is not for ${flags.url}`,
     "Name the key too: --key-file FILE, or set MILLRACE_KEY.",
   );
+}
+
+function keyOf(flags: CredentialFlags, { env, cwd }: Surroundings): (Partial & { origin: string }) | undefined {
+  const { keyFile } = flags;
+  if (keyFile !== undefined) return { ...readKeyFile(resolve(cwd, keyFile)), origin: `--key-file ${keyFile}` };
+  if (!env.MILLRACE_KEY) return undefined;
+  return { ...parseKey(env.MILLRACE_KEY, "MILLRACE_KEY"), origin: "MILLRACE_KEY" };
 }
 
 type Partial = {

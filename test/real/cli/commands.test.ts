@@ -41,7 +41,16 @@ async function run(line: string | readonly string[], options: Partial<RunOptions
 }
 
 const create = (name: string, glob: string, ...more: string[]) => [
-  ...["pipe", "create", "objects", name, "--from", `${store.endpoint}/${store.bucket}/${glob}`, "--to", name.replace("clicks", "clicks_table")],
+  ...[
+    "pipe",
+    "create",
+    "objects",
+    name,
+    "--from",
+    `${store.endpoint}/${store.bucket}/${glob}`,
+    "--to",
+    name.replace("clicks", "clicks_table"),
+  ],
   ...["--column", "user:String", "--column", "n:Int64", "--format", "JSONEachRow", "--auth", "IAM_USER"],
   ...["--access-key-id", store.accessKey.accessKeyId, "--secret-key-file", join(folder, "secret"), ...more],
 ];
