@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { CliClient, OperationResult } from "../client/client.ts";
-import { CliError, exitCodes } from "../errors.ts";
+import { CliError, exitCodes, toCliError } from "../errors.ts";
 import { byteSize, span, stateStyle } from "../output/text.ts";
 import { masked } from "../secrets.ts";
 import type { Shell } from "../shell.ts";
@@ -44,24 +44,36 @@ export function addDoctor(command: Command, shell: Shell): void {
     });
 }
 
+/** A part that cannot be examined is a failed check, and the others go on. */
 async function examine(shell: Shell, seen: Record<string, unknown>): Promise<Check[]> {
   const checks: Check[] = [nodeCheck()];
-  try {
-    const client = await shell.client();
-    const { baseUrl, keyId, origin } = client.credentials;
-    checks.push({ check: "credentials", result: "ok", detail: `${keyId} for ${baseUrl}, from ${origin}` });
-    const started = Date.now();
-    const me = await client.call("getMe", {});
-    seen.me = me;
-    checks.push({ check: "server", result: "ok", detail: `version ${me.version}, ${Date.now() - started} ms away` });
-    checks.push(versionCheck(shell, me.version));
-    checks.push(...(await serverChecks(client, me, seen)));
-    checks.push(...(await objectChecks(client, seen)));
-  } catch (error) {
-    const { code, message, hint } = error as CliError;
-    checks.push({ check: "server", result: "fail", detail: `${code}: ${message}`, ...(hint ? { remedy: hint } : {}) });
-  }
+  const part = async (check: string, work: () => Promise<readonly Check[]>): Promise<void> => {
+    try {
+      checks.push(...(await work()));
+    } catch (error) {
+      const { code, message, hint } = toCliError(error);
+      checks.push({ check, result: "fail", detail: `${code}: ${message}`, ...(hint ? { remedy: hint } : {}) });
+    }
+  };
+  await part("server", async () => await reachChecks(shell, await shell.client(), seen));
+  if (seen.me === undefined) return checks;
+  const client = await shell.client();
+  const me = seen.me as OperationResult<"getMe">;
+  await part("system", async () => await serverChecks(client, me, seen));
+  await part("objects", async () => await objectChecks(client, seen));
   return checks;
+}
+
+async function reachChecks(shell: Shell, client: CliClient, seen: Record<string, unknown>): Promise<Check[]> {
+  const { baseUrl, keyId, origin } = client.credentials;
+  const started = Date.now();
+  const me = await client.call("getMe", {});
+  seen.me = me;
+  return [
+    { check: "credentials", result: "ok", detail: `${keyId} for ${baseUrl}, from ${origin}` },
+    { check: "server", result: "ok", detail: `version ${me.version}, ${Date.now() - started} ms away` },
+    versionCheck(shell, me.version),
+  ];
 }
 
 function nodeCheck(): Check {

@@ -26,7 +26,7 @@ export function addPipe(command: Command, shell: Shell): void {
     .option("--service <service>", "Only pipes of this service")
     .option("--state <state>", "Only pipes in this state; may be repeated", repeated)
     .option("--kind <kind>", "Only objects, kafka, kinesis or postgres")
-    .option("--sort <key>", "createdAt, name, service, state, stateChangedAt, lag or rowsPerSecond")
+    .option("--sort <key>", "name (default), createdAt, service, state, stateChangedAt, lag or rowsPerSecond")
     .option("-w, --watch", "Repeats every 2 seconds until Ctrl-C")
     .action(async (flags: ListFlags) => await list(shell, flags));
   command
@@ -58,7 +58,7 @@ async function listed(shell: Shell, flags: ListFlags): Promise<PipeSummary[]> {
   const service = flags.service === undefined ? undefined : await findService(client, flags.service);
   const word = choiceFlag("--kind", flags.kind, Object.keys(kindWords) as KindWord[]);
   const kind = word === undefined ? undefined : kindWords[word];
-  const sort = flags.sort ?? "createdAt";
+  const sort = flags.sort ?? "name";
   const order = descending.includes(sort) ? "desc" : "asc";
   return await listSummaries(client, present({ state: flags.state, kind, serviceId: service?.id }), { sort, order });
 }

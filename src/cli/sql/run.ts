@@ -62,7 +62,10 @@ async function copy(shell: Shell, response: IncomingMessage, signal: AbortSignal
     }
   } catch (error) {
     if (signal.aborted) throw error;
-    throw brokenResult(tail);
+    // What came before the connection ended, and was not read yet.
+    const rest = (response.read() as Buffer | null) ?? Buffer.alloc(0);
+    await shell.write(toTerminal ? harmless(rest) : rest);
+    throw brokenResult(Buffer.concat([tail, rest]));
   } finally {
     progress.end();
   }

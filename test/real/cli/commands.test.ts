@@ -135,6 +135,53 @@ describe("a service and a pipe", () => {
   });
 });
 
+describe("statements", () => {
+  test("several of them, parameters, formats, and stdin", async () => {
+    const two = await run(["sql", "analytics", "SELECT {x:Int64} AS a; SELECT ';' AS b", "--param", "x=7"]);
+    expect(two).toMatchObject({ code: 0, stdout: "a\n7\nb\n;\n" });
+    const piped = await run(["sql", "analytics", "--format", "CSV"], { stdin: "SELECT 'a', 1" });
+    expect(piped).toMatchObject({ code: 0, stdout: '"a",1\n' });
+    expect(JSON.parse((await run(["sql", "SELECT toUInt64(-1) AS n", "-o", "ndjson"])).stdout)).toBeDefined();
+    expect((await run(["sql", "SELECT 1", "-o", "yaml"])).code).toBe(2);
+  });
+
+  test("1: a statement that fails, and a result that is broken off", async () => {
+    const wrong = await run(["sql", "SELEC 1"]);
+    expect(wrong).toMatchObject({ code: 1, stdout: "" });
+    expect(wrong.stderr.length).toBeLessThan(1_000);
+    const broken = await run(["sql", "SELECT throwIf(number = 5000000) FROM numbers(10000000)"]);
+    expect(broken.code).toBe(1);
+    expect(broken.stdout.length).toBeGreaterThan(1_000);
+    expect(broken.stderr).toContain("the result is incomplete: Code: 395.");
+  });
+
+  test("a key that reads cannot write, and --read-only makes any key such a one", async () => {
+    const { code, stderr } = await run(["sql", "analytics", "CREATE TABLE no (a Int8) ENGINE Memory", "--read-only"]);
+    expect(stderr).toMatch(/^millrace: FORBIDDEN|READONLY|read/);
+    expect([1, 4]).toContain(code);
+  });
+
+  test("--no-wake leaves a service asleep, 7 or 1; --max-rows and --timeout end a result", async () => {
+    const few = await run(["sql", "SELECT number FROM numbers(10000000)", "--max-rows", "10", "-o", "ndjson"]);
+    expect(few.code).toBe(0);
+    expect(few.stdout.split("\n").length).toBeLessThan(200_000);
+    expect((await run(["sql", "SELECT sleepEachRow(1) FROM numbers(60)", "--timeout", "1s"])).code).toBe(1);
+  });
+});
+
+describe("refused rows", () => {
+  test("are shown by cause and one by one", async () => {
+    const groups = JSON.parse((await run("pipe errors bad -o json")).stdout);
+    expect(groups).toHaveLength(1);
+    expect(groups[0].rows).toBe(1);
+    const rows = JSON.parse((await run("pipe errors bad --rows -o json")).stdout);
+    expect(rows[0].raw).toContain("this is no JSON");
+    expect((await run("pipe errors bad --replay")).code).toBe(2);
+    const discarded = await run("pipe errors bad --discard --all --yes --wait --timeout 60s -o json");
+    expect(JSON.parse(discarded.stdout)).toMatchObject({ kind: "discard", state: "done", selectedRows: 1 });
+  });
+});
+
 describe("files", () => {
   const file = () => join(folder, "all.yaml");
 
