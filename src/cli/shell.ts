@@ -5,7 +5,7 @@ import type { Surroundings } from "./environment.ts";
 import { CliError, exitCodes, usageError } from "./errors.ts";
 import { isForPeople, machineText, type OutputFormat, outputFormat } from "./output/format.ts";
 import { Progress } from "./output/progress.ts";
-import { type Column, fieldLines, tableLines } from "./output/table.ts";
+import { fieldLines, type TableColumn, tableLines } from "./output/table.ts";
 import { printable, type Style } from "./output/text.ts";
 
 /** The flags that every command accepts. */
@@ -16,7 +16,7 @@ export type GlobalFlags = CredentialFlags & {
   readonly debug?: boolean;
 };
 
-export type Field = readonly [name: string, value: unknown, style?: Style | undefined];
+export type ShownField = readonly [name: string, value: unknown, style?: Style | undefined];
 
 export class Shell {
   readonly io: Surroundings;
@@ -62,14 +62,14 @@ export class Shell {
   }
 
   /** A list: a table for people, otherwise exactly these objects. */
-  async printList<Row>(rows: readonly Row[], columns: readonly Column<Row>[], nothing: string): Promise<void> {
+  async printList<Row>(rows: readonly Row[], columns: readonly TableColumn<Row>[], nothing: string): Promise<void> {
     if (!isForPeople(this.format)) return await this.write(await machineText(rows, this.format));
     if (rows.length === 0) return this.say(nothing);
     await this.write(`${this.table(rows, columns).join("\n")}\n`);
   }
 
   /** One object: its fields for people, otherwise exactly this object. */
-  async printOne(value: unknown, fields: readonly Field[]): Promise<void> {
+  async printOne(value: unknown, fields: readonly ShownField[]): Promise<void> {
     if (!isForPeople(this.format)) return await this.write(await machineText(value, this.format));
     await this.write(`${fieldLines(fields, this.hasColor(this.io.stdout)).join("\n")}\n`);
   }
@@ -80,7 +80,7 @@ export class Shell {
     else await this.write(await machineText(value, this.format));
   }
 
-  table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string[] {
+  table<Row>(rows: readonly Row[], columns: readonly TableColumn<Row>[]): string[] {
     const { stdout } = this.io;
     const width = stdout.isTTY === true && !this.isDumb ? stdout.columns : undefined;
     return tableLines(rows, columns, { color: this.hasColor(stdout), width, wide: this.format === "wide" });

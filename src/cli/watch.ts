@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CliError } from "./errors.ts";
 import { isForPeople } from "./output/format.ts";
-import type { Column } from "./output/table.ts";
+import type { TableColumn } from "./output/table.ts";
 import type { Shell } from "./shell.ts";
 
 const intervalMs = 2_000;
@@ -11,7 +11,7 @@ const intervalMs = 2_000;
 export async function watch<Row>(
   shell: Shell,
   read: () => Promise<readonly Row[]>,
-  columns: readonly Column<Row>[],
+  columns: readonly TableColumn<Row>[],
   nothing: string,
 ): Promise<void> {
   const { stdout } = shell.io;

@@ -1,6 +1,6 @@
 /** Carries a plan out, step by step. */
 import type { CliClient } from "../client/client.ts";
-import { findService, listPipesOf, type ServiceObject } from "../client/resolve.ts";
+import { listPipesOf, resolveService, type ServiceObject } from "../client/resolve.ts";
 import { awaitService } from "../commands/service-state.ts";
 import { fileError } from "../documents.ts";
 import { CliError } from "../errors.ts";
@@ -10,7 +10,7 @@ import { changeObject } from "./change.ts";
 import type { CurrentObject } from "./current.ts";
 import { titleOf, type WantedObject } from "./files.ts";
 import { addLabel } from "./labels.ts";
-import type { Step } from "./plan.ts";
+import type { PlannedStep } from "./plan.ts";
 
 export type ApplyOptions = WaitFlags & {
   /** Name of the set of files, for --prune. */
@@ -22,7 +22,7 @@ export type ApplyOptions = WaitFlags & {
 };
 
 /** Creates, changes and deletes. An error names file and line; what was done before stays. */
-export async function carryOut(shell: Shell, steps: readonly Step[], options: ApplyOptions): Promise<void> {
+export async function carryOut(shell: Shell, steps: readonly PlannedStep[], options: ApplyOptions): Promise<void> {
   const client = await shell.client();
   for (const step of steps) {
     if (step.action === "delete") await remove(shell, client, step.current);
@@ -67,7 +67,7 @@ async function create(shell: Shell, client: CliClient, wanted: WantedObject, opt
     options.keepSecret(`key ${name}`, `${created.keyId}:${created.keySecret}`);
     return shell.say(`created ${titleOf(wanted)}`);
   }
-  const service = await findService(client, wanted.service ?? "");
+  const service = await resolveService(client, wanted.service ?? "");
   if (kind === "Pipe") return await createWantedPipe(shell, client, wanted, service, options);
   const body = { ...spec, name, serviceId: service.id };
   const { data } = await client.call("createSource", { body: body as never });

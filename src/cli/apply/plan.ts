@@ -7,7 +7,7 @@ import { type Change, type Comparison, compareSpecs } from "./compare.ts";
 import type { CurrentObject } from "./current.ts";
 import { type ObjectDocument, titleOf, type WantedObject } from "./files.ts";
 
-export type Step =
+export type PlannedStep =
   | { readonly action: "create"; readonly wanted: WantedObject }
   | {
       readonly action: "change" | "replace" | "none";
@@ -20,7 +20,7 @@ export type Step =
   | { readonly action: "delete"; readonly current: CurrentObject };
 
 /** One step for each wanted object, in order. An ambiguous name is an error with the ids. */
-export function planOf(wanted: readonly WantedObject[], existing: readonly CurrentObject[]): Step[] {
+export function planOf(wanted: readonly WantedObject[], existing: readonly CurrentObject[]): PlannedStep[] {
   return wanted.map((one) => {
     const current = counterpart(one, existing);
     if (current === undefined) return { action: "create", wanted: one };
@@ -57,16 +57,16 @@ function isChangeable(kind: ObjectDocument["kind"], path: string): boolean {
 }
 
 /** Lines with `+` (create), `~` (change), `-` (delete), `!` (needs replacement), and a summary. */
-export function planLines(steps: readonly Step[], color: boolean): string[] {
+export function planLines(steps: readonly PlannedStep[], color: boolean): string[] {
   const lines = steps.flatMap((step) => stepLines(step, color));
-  const count = (action: Step["action"]) => steps.filter((step) => step.action === action).length;
+  const count = (action: PlannedStep["action"]) => steps.filter((step) => step.action === action).length;
   const [created, changed, deleted] = [count("create"), count("change"), count("delete")];
   const replaced = count("replace") === 0 ? "" : `, ${count("replace")} need replacement`;
   if (lines.length === 0) return ["no changes"];
   return [...lines, `${created} to create, ${changed} to change, ${deleted} to delete${replaced}`];
 }
 
-function stepLines(step: Step, color: boolean): string[] {
+function stepLines(step: PlannedStep, color: boolean): string[] {
   switch (step.action) {
     case "create":
       return [styled(`+ ${titleOf(step.wanted)}`, "green", color)];
@@ -100,7 +100,7 @@ function shown(value: unknown): string {
 }
 
 /** The plan for programs. */
-export function planDocument(steps: readonly Step[]): object[] {
+export function planDocument(steps: readonly PlannedStep[]): object[] {
   return steps.map((step) => {
     const { kind, name, service } = step.action === "delete" ? step.current : step.wanted;
     const changes = "comparison" in step ? step.comparison.changes : [];

@@ -4,7 +4,7 @@ import type { ClientInput, Operation, Result } from "../../api/operation.ts";
 import type { ManagementOperations, ObservabilityOperations } from "../../api/operations.ts";
 import type { FoundCredentials } from "../credentials/find.ts";
 import { answerError, CliError, exitCodes } from "../errors.ts";
-import { send, textOf } from "./http.ts";
+import { bodyText, send } from "./http.ts";
 import { type Route, routes } from "./operations.ts";
 
 type Operations = ManagementOperations & ObservabilityOperations;
@@ -40,7 +40,7 @@ export class CliClient {
     input: CallInput<Operations[Name]>,
   ): Promise<OperationResult<Name>> {
     const response = await this.open(name, input as RawInput);
-    const body = parsed(await textOf(response)) as { result?: unknown };
+    const body = parsed(await bodyText(response)) as { result?: unknown };
     // Responses of the observability API have no envelope.
     return (routes[name].api === "management" ? body?.result : body) as OperationResult<Name>;
   }
@@ -76,7 +76,7 @@ export class CliClient {
     });
     const status = response.statusCode ?? 0;
     if (status >= 200 && status < 300) return response;
-    throw answerError(status, parsed(await textOf(response)));
+    throw answerError(status, parsed(await bodyText(response)));
   }
 
   /** The organization of the key. */

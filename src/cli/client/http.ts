@@ -26,7 +26,7 @@ export async function send(request: HttpRequest): Promise<IncomingMessage> {
 }
 
 /** The body as text. */
-export async function textOf(response: IncomingMessage): Promise<string> {
+export async function bodyText(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString("utf8");

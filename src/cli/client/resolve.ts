@@ -39,12 +39,12 @@ function missing(what: string, reference: string, candidates: readonly Named[]):
 export type ServiceObject = OperationResult<"listServices">[number];
 
 /** The service with this name, id or unique prefix. */
-export async function findService(client: CliClient, reference: string): Promise<ServiceObject> {
+export async function resolveService(client: CliClient, reference: string): Promise<ServiceObject> {
   return pick("service", reference, await client.call("listServices", {}));
 }
 
 /** The service; without a reference the only one there is. */
-export async function findServiceOrOnly(client: CliClient, reference: string | undefined): Promise<ServiceObject> {
+export async function resolveServiceOrOnly(client: CliClient, reference: string | undefined): Promise<ServiceObject> {
   const services = await client.call("listServices", {});
   if (reference !== undefined) return pick("service", reference, services);
   const [only] = services;
@@ -95,7 +95,7 @@ export async function findPipe(client: CliClient, reference: string): Promise<Pi
   const slash = reference.indexOf("/");
   const isWhole = pipes.some(({ id, name }) => id === reference || name === reference);
   if (slash < 1 || isWhole) return pick("pipe", reference, pipes);
-  const service = await findService(client, reference.slice(0, slash));
+  const service = await resolveService(client, reference.slice(0, slash));
   const own = pipes.filter(({ serviceId }) => serviceId === service.id);
   return pick("pipe", reference.slice(slash + 1), own);
 }
@@ -106,7 +106,7 @@ export type BackupObject = OperationResult<"listAllBackups">[number];
 export async function findBackup(client: CliClient, reference: string): Promise<BackupObject> {
   const backups = await client.call("listAllBackups", {});
   if (reference.startsWith("latest:")) {
-    const service = await findService(client, reference.slice("latest:".length));
+    const service = await resolveService(client, reference.slice("latest:".length));
     const newest = backups.find(({ serviceId, status }) => serviceId === service.id && status === "done");
     if (newest !== undefined) return newest;
     throw new CliError(`service ${service.name} has no finished backup`, {

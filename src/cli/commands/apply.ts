@@ -7,7 +7,7 @@ import { type CurrentObject, readCurrent } from "../apply/current.ts";
 import { exported } from "../apply/export.ts";
 import { objectKinds, readWanted, titleOf, type WantedObject } from "../apply/files.ts";
 import { orphans } from "../apply/labels.ts";
-import { planDocument, planLines, planOf, type Step } from "../apply/plan.ts";
+import { type PlannedStep, planDocument, planLines, planOf } from "../apply/plan.ts";
 import { CliError, exitCodes, usageError } from "../errors.ts";
 import { addWaitFlags, addYesFlag, pairFlag, repeated } from "../flags.ts";
 import { isForPeople } from "../output/format.ts";
@@ -59,7 +59,7 @@ export function addDiff(command: Command, shell: Shell): void {
     });
 }
 
-async function planned(shell: Shell, flags: PlanFlags): Promise<Step[]> {
+async function planned(shell: Shell, flags: PlanFlags): Promise<PlannedStep[]> {
   const variables = Object.fromEntries((flags.var ?? []).map((text) => pairFlag("--var", text)));
   const wanted = await readWanted(shell, flags.file, variables);
   const client = await shell.client();
@@ -85,7 +85,7 @@ function checkServices(wanted: readonly WantedObject[], existing: readonly Curre
   });
 }
 
-async function showPlan(shell: Shell, steps: readonly Step[], write: (text: string) => unknown): Promise<void> {
+async function showPlan(shell: Shell, steps: readonly PlannedStep[], write: (text: string) => unknown): Promise<void> {
   if (isForPeople(shell.format)) await write(`${planLines(steps, shell.hasColor(shell.io.stdout)).join("\n")}\n`);
   else await shell.printList(planDocument(steps), [], "");
 }
@@ -108,7 +108,7 @@ async function apply(shell: Shell, flags: ApplyFlags): Promise<void> {
   });
 }
 
-function refuseReplacement(steps: readonly Step[]): void {
+function refuseReplacement(steps: readonly PlannedStep[]): void {
   const replaced = steps.filter((step) => step.action === "replace");
   if (replaced.length === 0) return;
   throw new CliError("nothing was changed: some objects need replacement, which apply never does by itself", {
@@ -128,7 +128,7 @@ function refuseReplacement(steps: readonly Step[]): void {
 /** Where secrets of new objects go: to a file, or to a terminal. They are not written to logs. */
 function secretKeeper(
   shell: Shell,
-  steps: readonly Step[],
+  steps: readonly PlannedStep[],
   file: string | undefined,
 ): (name: string, secret: string) => void {
   if (file !== undefined) {

@@ -1,6 +1,6 @@
 /** `millrace backup restore`: a whole service, a database or a table. */
 import type { Command } from "commander";
-import { findBackup, findService } from "../client/resolve.ts";
+import { findBackup, resolveService } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
 import { addWaitFlags, addYesFlag, choiceFlag, present } from "../flags.ts";
 import { byteSize, count } from "../output/text.ts";
@@ -41,7 +41,7 @@ export function addRestore(command: Command, shell: Shell): void {
     .description("Lists the restores into a service")
     .action(async (reference: string) => {
       const client = await shell.client();
-      const { id: serviceId } = await findService(client, reference);
+      const { id: serviceId } = await resolveService(client, reference);
       await shell.printList(
         await client.call("listRestores", { params: { serviceId } }),
         [
@@ -74,7 +74,7 @@ async function run(shell: Shell, reference: string, flags: RestoreFlags): Promis
   const client = await shell.client();
   const found = await findBackup(client, reference);
   const params = { serviceId: found.serviceId, backupId: found.id };
-  const receiver = flags.service === undefined ? undefined : await findService(client, flags.service);
+  const receiver = flags.service === undefined ? undefined : await resolveService(client, flags.service);
   const body = present({ ...targetOf(flags), targetServiceId: receiver?.id, force: flags.force });
   await showPlan(shell, params, body);
   await shell.confirm("The plan will be carried out.", { yes: flags.yes });

@@ -1,10 +1,10 @@
 /** `millrace backup`. */
 import type { Command } from "commander";
 import type { OperationResult } from "../client/client.ts";
-import { type BackupObject, findBackup, findService } from "../client/resolve.ts";
+import { type BackupObject, findBackup, resolveService } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
 import { addWaitFlags, integerFlag, orUndefined, present } from "../flags.ts";
-import type { Column } from "../output/table.ts";
+import type { TableColumn } from "../output/table.ts";
 import { age, byteSize, span, stateStyle } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags } from "../wait.ts";
@@ -13,7 +13,7 @@ import { awaitBackup, awaitCheck } from "./backup-wait.ts";
 
 type Shown = BackupObject & { readonly serviceName: string };
 
-const columns: readonly Column<Shown>[] = [
+const columns: readonly TableColumn<Shown>[] = [
   { title: "SERVICE", value: ({ serviceName }) => serviceName },
   { title: "NAME", value: ({ backupName }) => backupName },
   { title: "TYPE", value: ({ type }) => type },
@@ -33,7 +33,7 @@ export function addBackup(command: Command, shell: Shell): void {
     .action(async (reference?: string) => {
       const client = await shell.client();
       const services = await client.call("listServices", {});
-      const only = reference === undefined ? undefined : await findService(client, reference);
+      const only = reference === undefined ? undefined : await resolveService(client, reference);
       const names = new Map(services.map(({ id, name }) => [id, name]));
       const backups = await client.call("listAllBackups", {});
       const shown = backups
@@ -54,7 +54,7 @@ export function addBackup(command: Command, shell: Shell): void {
     .action(async (reference: string, flags: WaitFlags) => {
       checkWait(flags);
       const client = await shell.client();
-      const { id: serviceId, name } = await findService(client, reference);
+      const { id: serviceId, name } = await resolveService(client, reference);
       const backup = await client.call("createBackup", { params: { serviceId } });
       const last = flags.wait === true ? await awaitBackup(shell, backup, flags) : backup;
       await shell.printDone(last, `${name}: backup ${last.backupName} ${last.status}`);
@@ -108,7 +108,7 @@ function addSchedule(command: Command, shell: Shell): void {
     .option("--keep <days>", "Retention in days")
     .action(async (reference: string, flags: ScheduleFlags) => {
       const client = await shell.client();
-      const { id: serviceId } = await findService(client, reference);
+      const { id: serviceId } = await resolveService(client, reference);
       const body = scheduleBody(flags);
       const found =
         body === undefined
@@ -125,7 +125,7 @@ function addSchedule(command: Command, shell: Shell): void {
     .description("Previews which backups retention keeps and removes, with reasons")
     .action(async (reference: string) => {
       const client = await shell.client();
-      const { id: serviceId } = await findService(client, reference);
+      const { id: serviceId } = await resolveService(client, reference);
       await shell.printList(
         await client.call("previewRetention", { params: { serviceId } }),
         [

@@ -2,17 +2,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import type { CliClient, OperationResult } from "../client/client.ts";
-import { findPipe, findService } from "../client/resolve.ts";
+import { findPipe, resolveService } from "../client/resolve.ts";
 import { momentMs } from "../duration.ts";
 import { integerFlag, present } from "../flags.ts";
 import { isForPeople, machineText } from "../output/format.ts";
-import type { Column } from "../output/table.ts";
+import type { TableColumn } from "../output/table.ts";
 import { age } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 
 type Activity = OperationResult<"listActivities">["activities"][number];
 
-const columns: readonly Column<Activity>[] = [
+const columns: readonly TableColumn<Activity>[] = [
   { title: "TIME", value: ({ createdAt }) => createdAt },
   { title: "AGE", value: ({ createdAt }) => age(createdAt), right: true },
   { title: "EVENT", value: ({ type }) => type },
@@ -54,7 +54,7 @@ async function queryOf(client: CliClient, flags: EventFlags) {
       ? (await findPipe(client, flags.pipe)).id
       : flags.service === undefined
         ? undefined
-        : (await findService(client, flags.service)).id;
+        : (await resolveService(client, flags.service)).id;
   const from = flags.since === undefined ? undefined : new Date(momentMs(flags.since, "--since")).toISOString();
   return present({ object, type: flags.type, from, limit: integerFlag("--limit", flags.limit) });
 }

@@ -1,6 +1,6 @@
 /** The table of pipes. */
 import type { PipeSummary } from "../client/resolve.ts";
-import type { Column } from "../output/table.ts";
+import type { TableColumn } from "../output/table.ts";
 import { age, byteSize, count, span, stateStyle } from "../output/text.ts";
 import { kindWords } from "./pipe-view.ts";
 
@@ -27,7 +27,7 @@ function message({ stateMessage, lastError }: PipeSummary): string | undefined {
   return stateMessage ?? (lastError === undefined ? undefined : `${lastError.message} (${age(lastError.at)} ago)`);
 }
 
-export const pipeColumns: readonly Column<PipeSummary>[] = [
+export const pipeColumns: readonly TableColumn<PipeSummary>[] = [
   { title: "NAME", value: ({ name }) => name },
   { title: "SERVICE", value: ({ serviceName }) => serviceName },
   { title: "SOURCE", value: ({ kind }) => Object.entries(kindWords).find(([, key]) => key === kind)?.[0] },

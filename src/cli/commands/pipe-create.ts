@@ -1,7 +1,7 @@
 /** `millrace pipe create`, `validate` and `discover`: the body of a pipe from flags or a file. */
 import type { Command } from "commander";
 import type { CliClient, OperationResult } from "../client/client.ts";
-import { findServiceOrOnly, type ServiceObject } from "../client/resolve.ts";
+import { resolveServiceOrOnly, type ServiceObject } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
 import { addWaitFlags, integerFlag, orUndefined, present, repeated } from "../flags.ts";
 import { machineText } from "../output/format.ts";
@@ -10,7 +10,7 @@ import { checkWait, type WaitFlags } from "../wait.ts";
 import { settingsOf } from "./pipe-changes.ts";
 import { type KindWord, kindWords } from "./pipe-view.ts";
 import { awaitPipe } from "./pipe-wait.ts";
-import { addSourceFlags, sourceOf } from "./source-flags.ts";
+import { addSourceFlags, sourceFromFlags } from "./source-flags.ts";
 
 type BodyFlags = {
   readonly service?: string;
@@ -81,7 +81,7 @@ function addDestinationFlags(command: Command, kind: KindWord): Command {
   return common
     .requiredOption("--to <[database.]table>", "Destination table")
     .option("--column <name:type>", "Column; may be repeated; default: the fields of a sample", repeated)
-    .option("--map <field=column>", "Field of the source and its column; may be repeated", repeated)
+    .option("--map <field=column>", "ShownField of the source and its column; may be repeated", repeated)
     .option("--engine <engine>", "MergeTree, ReplacingMergeTree, SummingMergeTree or Null")
     .option("--order-by <columns>", "Sorting key, separated by commas")
     .option("--partition-by <expression>", "Partition key")
@@ -97,7 +97,7 @@ async function createFrom(
   checkWait(flags);
   const given = await bodyOf(shell, kind, flags);
   const client = await shell.client();
-  const service = await findServiceOrOnly(client, flags.service);
+  const service = await resolveServiceOrOnly(client, flags.service);
   const body = await withColumns(shell, client, service, { ...given, ...(name === undefined ? {} : { name }) });
   if (flags.dryRun === true) {
     const { masked } = await import("../secrets.ts");
@@ -115,7 +115,7 @@ async function discoverFrom(shell: Shell, kind: KindWord | undefined, flags: Bod
   if (kind === undefined && flags.file === undefined) throw usageError("name a kind, or use -f FILE");
   const { source } = await bodyOf(shell, kind, flags);
   const client = await shell.client();
-  const service = await findServiceOrOnly(client, flags.service);
+  const service = await resolveServiceOrOnly(client, flags.service);
   const { fields } = await discovered(client, service, source);
   await shell.printList(
     fields,
@@ -142,7 +142,7 @@ async function bodyOf(shell: Shell, kind: KindWord | undefined, flags: BodyFlags
     // A file of `apply` has the body in `spec`.
     return (found.kind === "Pipe" ? { name: found.name, ...(found.spec as object) } : found) as Body;
   }
-  const source = { [kindWords[kind]]: await sourceOf(shell, kind, flags) };
+  const source = { [kindWords[kind]]: await sourceFromFlags(shell, kind, flags) };
   return present({
     source,
     destination: destinationOf(kind, flags),

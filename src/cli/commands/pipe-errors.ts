@@ -5,7 +5,7 @@ import { findPipe, type PipeSummary, pick } from "../client/resolve.ts";
 import { momentMs } from "../duration.ts";
 import { usageError } from "../errors.ts";
 import { addWaitFlags, addYesFlag, choiceFlag, integerFlag, present } from "../flags.ts";
-import type { Column } from "../output/table.ts";
+import type { TableColumn } from "../output/table.ts";
 import { age, byteSize, count, span } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags, waitFor } from "../wait.ts";
@@ -14,7 +14,7 @@ type Group = OperationResult<"listPipeErrors">[number];
 type Row = OperationResult<"listPipeErrorRows">["rows"][number];
 type ErrorRequest = OperationResult<"replayPipeErrors">;
 
-const groupColumns: readonly Column<Group>[] = [
+const groupColumns: readonly TableColumn<Group>[] = [
   { title: "GROUP", value: ({ id }) => id },
   { title: "ROWS", value: ({ rows }) => count(rows), right: true },
   { title: "REPLAYABLE", value: ({ replayableRows }) => count(replayableRows), right: true },
@@ -24,7 +24,7 @@ const groupColumns: readonly Column<Group>[] = [
   { title: "EXAMPLE", value: ({ example }) => `${example.origin} ${example.position}: ${example.raw}` },
 ];
 
-const rowColumns: readonly Column<Row>[] = [
+const rowColumns: readonly TableColumn<Row>[] = [
   { title: "TIME", value: ({ time }) => time },
   { title: "ORIGIN", value: ({ origin, position }) => `${origin} ${position}` },
   { title: "SIZE", value: ({ rawSizeBytes }) => byteSize(rawSizeBytes), right: true },

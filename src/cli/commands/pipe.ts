@@ -1,6 +1,6 @@
 /** `millrace pipe`. */
 import type { Command } from "commander";
-import { findPipe, findService, listSummaries, type PipeObject, type PipeSummary } from "../client/resolve.ts";
+import { findPipe, listSummaries, type PipeObject, type PipeSummary, resolveService } from "../client/resolve.ts";
 import { choiceFlag, present, repeated } from "../flags.ts";
 import { byteSize, count, stateStyle } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
@@ -55,7 +55,7 @@ const descending = ["lag", "rowsPerSecond", "stateChangedAt"];
 
 async function listed(shell: Shell, flags: ListFlags): Promise<PipeSummary[]> {
   const client = await shell.client();
-  const service = flags.service === undefined ? undefined : await findService(client, flags.service);
+  const service = flags.service === undefined ? undefined : await resolveService(client, flags.service);
   const word = choiceFlag("--kind", flags.kind, Object.keys(kindWords) as KindWord[]);
   const kind = word === undefined ? undefined : kindWords[word];
   const sort = flags.sort ?? "name";

@@ -1,6 +1,6 @@
 /** Passwords of services, and what clients need to connect. */
 import { createHash } from "node:crypto";
-import { findService, type ServiceObject } from "../client/resolve.ts";
+import { resolveService, type ServiceObject } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
 import { isForPeople } from "../output/format.ts";
 import type { Shell } from "../shell.ts";
@@ -8,7 +8,7 @@ import type { Shell } from "../shell.ts";
 /** `service password`: only the hash of a given password is sent. */
 export async function setPassword(shell: Shell, reference: string, file: string | undefined): Promise<void> {
   const client = await shell.client();
-  const service = await findService(client, reference);
+  const service = await resolveService(client, reference);
   const given = file === undefined ? undefined : await shell.secret(file);
   if (given === "") throw usageError("the password is empty");
   const body = given === undefined ? {} : { newPasswordHash: createHash("sha256").update(given).digest("base64") };

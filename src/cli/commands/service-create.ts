@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { CliClient } from "../client/client.ts";
-import { findBackup, findService, type ServiceObject } from "../client/resolve.ts";
+import { findBackup, resolveService, type ServiceObject } from "../client/resolve.ts";
 import { durationMs } from "../duration.ts";
 import { usageError } from "../errors.ts";
 import { choiceFlag, integerFlag, orUndefined, pairFlag, present } from "../flags.ts";
@@ -77,7 +77,7 @@ type UpdateFlags = Settings & {
 /** `service update`: sends only what the flags name. */
 export async function updateService(shell: Shell, reference: string, flags: UpdateFlags): Promise<void> {
   const client = await shell.client();
-  const found = await findService(client, reference);
+  const found = await resolveService(client, reference);
   const params = { serviceId: found.id };
   const scaling = orUndefined(scalingOf(flags));
   const body = orUndefined(

@@ -1,5 +1,5 @@
 /** Starting, stopping, waking and deleting services. */
-import { findService, type ServiceObject } from "../client/resolve.ts";
+import { resolveService, type ServiceObject } from "../client/resolve.ts";
 import { CliError } from "../errors.ts";
 import { span } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
@@ -35,7 +35,7 @@ export async function commandService(
 ): Promise<void> {
   checkWait(flags);
   const client = await shell.client();
-  const service = await findService(client, reference);
+  const service = await resolveService(client, reference);
   const target = command === "stop" ? "stopped" : "running";
   const params = { serviceId: service.id };
   if (service.state !== target) await client.call("updateServiceState", { params, body: { command } });
@@ -52,7 +52,7 @@ export async function deleteService(
 ): Promise<void> {
   checkWait(flags);
   const client = await shell.client();
-  const service = await findService(client, reference);
+  const service = await resolveService(client, reference);
   const params = { serviceId: service.id };
   await shell.confirm(`Service ${service.name}, its data and its pipes will be deleted.`, {
     yes: flags.yes,

@@ -1,6 +1,6 @@
 /** `millrace service users`: database users. */
 import type { Command } from "commander";
-import { findService } from "../client/resolve.ts";
+import { resolveService } from "../client/resolve.ts";
 import { addYesFlag } from "../flags.ts";
 import { isForPeople } from "../output/format.ts";
 import { age } from "../output/text.ts";
@@ -14,7 +14,7 @@ export function addServiceUsers(command: Command, shell: Shell): void {
     .description("Lists database users")
     .action(async (reference: string) => {
       const client = await shell.client();
-      const { id: serviceId } = await findService(client, reference);
+      const { id: serviceId } = await resolveService(client, reference);
       const found = await client.call("listServiceUsers", { params: { serviceId } });
       await shell.printList(
         found,
@@ -32,7 +32,7 @@ export function addServiceUsers(command: Command, shell: Shell): void {
     .option("--read-only", "The user may only read")
     .action(async (reference: string, name: string, flags: { readOnly?: boolean }) => {
       const client = await shell.client();
-      const { id: serviceId } = await findService(client, reference);
+      const { id: serviceId } = await resolveService(client, reference);
       const body = { name, readonly: flags.readOnly === true };
       const created = await client.call("createServiceUser", { params: { serviceId }, body });
       if (!isForPeople(shell.format)) return await shell.printOne(created, []);
@@ -43,7 +43,7 @@ export function addServiceUsers(command: Command, shell: Shell): void {
     .description("Deletes a database user")
     .action(async (reference: string, userName: string, flags: { yes?: boolean }) => {
       const client = await shell.client();
-      const { id: serviceId } = await findService(client, reference);
+      const { id: serviceId } = await resolveService(client, reference);
       await shell.confirm(`User ${userName} will be deleted.`, { ...flags, word: userName });
       await client.call("deleteServiceUser", { params: { serviceId, userName } });
       shell.say(`deleted user ${userName}`);

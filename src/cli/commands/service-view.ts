@@ -1,10 +1,10 @@
 /** Services in tables and words. */
 import type { ServiceObject } from "../client/resolve.ts";
-import type { Column } from "../output/table.ts";
+import type { TableColumn } from "../output/table.ts";
 import { age, byteSize, stateStyle } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 
-export const serviceColumns: readonly Column<ServiceObject>[] = [
+export const serviceColumns: readonly TableColumn<ServiceObject>[] = [
   { title: "NAME", value: ({ name }) => name },
   { title: "STATE", value: ({ state }) => state, style: ({ state }) => stateStyle(state) },
   { title: "SINCE", value: ({ stateChangedAt }) => age(stateChangedAt), right: true },

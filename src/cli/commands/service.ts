@@ -1,6 +1,6 @@
 /** `millrace service`. */
 import type { Command } from "commander";
-import { findService, findServiceOrOnly } from "../client/resolve.ts";
+import { resolveService, resolveServiceOrOnly } from "../client/resolve.ts";
 import { addWaitFlags, addYesFlag, repeated } from "../flags.ts";
 import type { Shell } from "../shell.ts";
 import type { WaitFlags } from "../wait.ts";
@@ -21,7 +21,7 @@ export function addService(command: Command, shell: Shell): void {
     .description("Shows a service")
     .action(async (reference: string) => {
       const client = await shell.client();
-      const { id: serviceId } = await findService(client, reference);
+      const { id: serviceId } = await resolveService(client, reference);
       await printService(shell, await client.call("getService", { params: { serviceId } }));
     });
   addCreate(command, shell);
@@ -109,7 +109,7 @@ function addSecrets(command: Command, shell: Shell): void {
     .option("--as <client>", "curl, node, python or env", "curl")
     .action(async (reference: string | undefined, flags: { as: string }) => {
       const { connectText } = await import("./service-connect.ts");
-      const service = await findServiceOrOnly(await shell.client(), reference);
+      const service = await resolveServiceOrOnly(await shell.client(), reference);
       await shell.write(connectText(service, flags.as));
     });
 }

@@ -47,7 +47,7 @@ export const sourceFlags: Readonly<Record<KindWord, readonly SourceFlag[]>> = {
     text("--type <type>", "type", "s3, gcs, azureblobstorage, cloudflarer2, dospaces or ovhobjectstorage"),
     toggle("--follow", "isContinuous", "Loads new objects as they arrive"),
     text("--compression <name>", "compression", "Default: by the suffix of the object"),
-    text("--delimiter <character>", "delimiter", "Field separator of CSV"),
+    text("--delimiter <character>", "delimiter", "ShownField separator of CSV"),
     ...awsKey,
     role,
     authentication,
@@ -120,7 +120,7 @@ export function addSourceFlags(command: Command, kind: KindWord): Command {
 }
 
 /** The source of the flags. Secrets are read from files, or from `${env:X}` in `--set`. */
-export async function sourceOf(
+export async function sourceFromFlags(
   shell: Shell,
   kind: KindWord,
   flags: Readonly<Record<string, unknown>>,

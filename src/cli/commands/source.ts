@@ -1,16 +1,16 @@
 /** `millrace source`: the sources of charts. */
 import type { Command } from "commander";
 import type { OperationResult } from "../client/client.ts";
-import { findServiceOrOnly, pick } from "../client/resolve.ts";
+import { pick, resolveServiceOrOnly } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
 import { addYesFlag, choiceFlag, present } from "../flags.ts";
 import { age } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 
-export type ChartSource = OperationResult<"listSources">["data"][number];
+export type ListedSource = OperationResult<"listSources">["data"][number];
 
 /** The source with this name, id or unique prefix. */
-export async function findSource(shell: Shell, reference: string): Promise<ChartSource> {
+export async function findSource(shell: Shell, reference: string): Promise<ListedSource> {
   return pick("source", reference, (await (await shell.client()).call("listSources", {})).data);
 }
 
@@ -49,7 +49,7 @@ export function addSource(command: Command, shell: Shell): void {
     .description("Shows a source")
     .action(async (reference: string) => {
       const source = await findSource(shell, reference);
-      const shown = Object.entries(source).map(([name, value]) => [name, textOf(value)] as const);
+      const shown = Object.entries(source).map(([name, value]) => [name, bodyText(value)] as const);
       await shell.printOne(source, shown);
     });
   command
@@ -71,7 +71,7 @@ export function addSource(command: Command, shell: Shell): void {
     });
 }
 
-function textOf(value: unknown): unknown {
+function bodyText(value: unknown): unknown {
   return typeof value === "object" && value !== null ? JSON.stringify(value) : value;
 }
 
@@ -84,7 +84,7 @@ async function create(shell: Shell, name: string | undefined, flags: CreateFlags
   const [databaseName, tableName] = tableOf(flags.table);
   const kind = choiceFlag("--kind", flags.kind, kinds);
   const isNamed = given?.serviceId !== undefined && flags.service === undefined;
-  const serviceId = isNamed ? String(given?.serviceId) : (await findServiceOrOnly(client, flags.service)).id;
+  const serviceId = isNamed ? String(given?.serviceId) : (await resolveServiceOrOnly(client, flags.service)).id;
   const body = {
     ...given,
     ...present({

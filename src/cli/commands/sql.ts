@@ -1,11 +1,11 @@
 /** `millrace sql`: statements in a service, and a prompt for them. */
 import type { Command } from "commander";
-import { findServiceOrOnly, type ServiceObject } from "../client/resolve.ts";
+import { resolveServiceOrOnly, type ServiceObject } from "../client/resolve.ts";
 import { durationMs } from "../duration.ts";
 import { CliError, usageError } from "../errors.ts";
 import { integerFlag, pairFlag, present, repeated } from "../flags.ts";
 import type { Shell } from "../shell.ts";
-import { type QueryOptions, streamStatement } from "../sql/run.ts";
+import { type StatementOptions, streamStatement } from "../sql/run.ts";
 import { statementsIn } from "../sql/statements.ts";
 
 type SqlFlags = {
@@ -43,7 +43,7 @@ export function addSql(command: Command, shell: Shell): void {
     .action(async (first: string | undefined, second: string | undefined, flags: SqlFlags) => {
       const { reference, query } = argumentsOf(first, second);
       const client = await shell.client();
-      const service = await findServiceOrOnly(client, reference);
+      const service = await resolveServiceOrOnly(client, reference);
       const text = query ?? (flags.file === undefined ? undefined : await shell.read(flags.file));
       if (text === undefined && shell.isInteractive && shell.io.stdout.isTTY === true) {
         const { runPrompt } = await import("../sql/prompt.ts");
@@ -75,7 +75,7 @@ async function runAll(shell: Shell, service: ServiceObject, text: string, flags:
   }
 }
 
-function optionsOf(shell: Shell, { id }: ServiceObject, flags: SqlFlags, forPeople: boolean): QueryOptions {
+function optionsOf(shell: Shell, { id }: ServiceObject, flags: SqlFlags, forPeople: boolean): StatementOptions {
   const maxRows = integerFlag("--max-rows", flags.maxRows);
   const seconds = flags.timeout === undefined ? undefined : durationMs(flags.timeout, "--timeout") / 1000;
   return {

@@ -16,7 +16,7 @@ export type CliContext = {
 
 export type Contexts = { readonly current?: string; readonly contexts: Readonly<Record<string, CliContext>> };
 
-/** `millrace/contexts.json` in the configuration folder of the user. */
+/** The path in the configuration folder of the user. */
 export function contextsFile({ env, home }: Pick<Surroundings, "env" | "home">): string {
   const folder = env.XDG_CONFIG_HOME || join(home, ".config");
   return join(folder, "millrace", "contexts.json");

@@ -26,7 +26,8 @@ const defaultUrl = "http://127.0.0.1:8150";
 
 /**
  * The order: flags, `MILLRACE_URL` and `MILLRACE_KEY`, the context of a flag or of `MILLRACE_CONTEXT`, the current
- * context, `data/credentials.json` of this folder or one above. Throws with what to run if there is none.
+ * context, the credentials that a server wrote into the folder `data` here or above. Throws with what to run if there
+ * is none.
  */
 export function findCredentials(flags: CredentialFlags, surroundings: Surroundings): FoundCredentials {
   const { env } = surroundings;
@@ -123,7 +124,7 @@ function isOwn(file: string): boolean {
   return found?.isFile() === true && [process.getuid?.(), 0].includes(found.uid);
 }
 
-/** A key file holds `id:secret`, or is a `credentials.json`. */
+/** A key file holds `id:secret`, or the credentials that a server wrote. */
 export function readKeyFile(file: string): Partial {
   let text: string;
   try {

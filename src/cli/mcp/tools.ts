@@ -1,7 +1,7 @@
 /** The tools of `millrace mcp`: what each is for, what it takes, and which operations it calls. */
 import type { CliClient } from "../client/client.ts";
-import { textOf } from "../client/http.ts";
-import { findPipe, findService, findServiceOrOnly, listSummaries } from "../client/resolve.ts";
+import { bodyText } from "../client/http.ts";
+import { findPipe, listSummaries, resolveService, resolveServiceOrOnly } from "../client/resolve.ts";
 import { readStatus } from "../commands/status.ts";
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ async function pipeParams(client: CliClient, given: Arguments) {
 }
 
 async function serviceParams(client: CliClient, given: Arguments) {
-  return { serviceId: (await findServiceOrOnly(client, text(given.service))).id };
+  return { serviceId: (await resolveServiceOrOnly(client, text(given.service))).id };
 }
 
 /** Longest result of `query`, in rows. */
@@ -81,7 +81,8 @@ const readTools: readonly Tool[] = [
     description: "Who changed what, and changes of states with reasons, newest first",
     takes: { "service?": service.service, "from?": "Not before this ISO time" },
     run: async (client, given) => {
-      const object = given.service === undefined ? undefined : (await findService(client, required(given.service))).id;
+      const object =
+        given.service === undefined ? undefined : (await resolveService(client, required(given.service))).id;
       return (await client.call("listActivities", { query: { object, from: text(given.from) } })).activities;
     },
   },
@@ -110,7 +111,7 @@ const readTools: readonly Tool[] = [
       const settings = { max_result_rows: maxRows, result_overflow_mode: "break", max_execution_time: 10 };
       const body = { query: required(given.query), format: "JSON", readonly: true, settings };
       const response = await client.open("runQuery", { params: await serviceParams(client, given), body });
-      return JSON.parse(await textOf(response));
+      return JSON.parse(await bodyText(response));
     },
   },
   {
@@ -138,7 +139,7 @@ const writeTools: readonly Tool[] = [
     takes: { ...service, command: "start, stop or awake" },
     writes: true,
     run: async (client, given) => {
-      const { id: serviceId } = await findService(client, required(given.service));
+      const { id: serviceId } = await resolveService(client, required(given.service));
       const command = required(given.command) as "start" | "stop" | "awake";
       return await client.call("updateServiceState", { params: { serviceId }, body: { command } });
     },
@@ -159,7 +160,7 @@ const writeTools: readonly Tool[] = [
     takes: service,
     writes: true,
     run: async (client, given) => {
-      const { id: serviceId } = await findService(client, required(given.service));
+      const { id: serviceId } = await resolveService(client, required(given.service));
       return await client.call("createBackup", { params: { serviceId } });
     },
   },

@@ -1,7 +1,7 @@
 /** Tables without borders. On a terminal the last column is cut to the width; elsewhere nothing is cut. */
 import { cutTo, orDash, printable, type Style, styled, widthOf } from "./text.ts";
 
-export type Column<Row> = {
+export type TableColumn<Row> = {
   readonly title: string;
   readonly value: (row: Row) => unknown;
   readonly style?: (row: Row) => Style | undefined;
@@ -15,7 +15,7 @@ export type Look = { readonly color: boolean; readonly width: number | undefined
 const gap = "  ";
 
 /** The lines of a table with a header. */
-export function tableLines<Row>(rows: readonly Row[], columns: readonly Column<Row>[], look: Look): string[] {
+export function tableLines<Row>(rows: readonly Row[], columns: readonly TableColumn<Row>[], look: Look): string[] {
   const shown = columns.filter((column) => look.wide || column.wide !== true);
   const cells = rows.map((row) => shown.map((column) => printable(orDash(column.value(row)))));
   const widths = shown.map((column, i) =>

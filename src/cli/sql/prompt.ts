@@ -7,7 +7,7 @@ import type { ServiceObject } from "../client/resolve.ts";
 import { errorText, toCliError } from "../errors.ts";
 import { byteSize, count } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
-import { type QueryOptions, type QueryOutcome, streamStatement } from "./run.ts";
+import { type QueryOutcome, type StatementOptions, streamStatement } from "./run.ts";
 import { isComplete, statementsIn } from "./statements.ts";
 
 const historySize = 1_000;
@@ -17,7 +17,7 @@ export async function runPrompt(
   shell: Shell,
   client: CliClient,
   service: ServiceObject,
-  options: QueryOptions,
+  options: StatementOptions,
 ): Promise<void> {
   const file = historyFile(shell);
   const words = completionWords(client, service.id);
@@ -42,11 +42,11 @@ class Prompt {
   readonly #client: CliClient;
   readonly #reader: Interface;
   readonly #name: string;
-  #options: QueryOptions;
+  #options: StatementOptions;
   #text = "";
   #running: AbortController | undefined;
 
-  constructor(shell: Shell, client: CliClient, reader: Interface, name: string, options: QueryOptions) {
+  constructor(shell: Shell, client: CliClient, reader: Interface, name: string, options: StatementOptions) {
     this.#shell = shell;
     this.#client = client;
     this.#reader = reader;

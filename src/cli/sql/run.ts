@@ -5,7 +5,7 @@ import { CliError, exitCodes } from "../errors.ts";
 import { byteSize } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 
-export type QueryOptions = {
+export type StatementOptions = {
   readonly serviceId: string;
   readonly database: string | undefined;
   readonly format: string;
@@ -32,7 +32,7 @@ export async function streamStatement(
   shell: Shell,
   client: CliClient,
   statement: string,
-  options: QueryOptions,
+  options: StatementOptions,
   signal: AbortSignal,
 ): Promise<QueryOutcome> {
   const { serviceId, database, format, params, settings, wake, readonly } = options;
