@@ -1,4 +1,4 @@
-/** A typed client derived from the operation tables: used by the command line, the demo and the tests. */
+/** A typed client derived from the operation tables: used by other programs, the demo and the tests. */
 import type { ClientInput, Operation, Result } from "./operation.ts";
 import { managementOperations } from "./operations.ts";
 

@@ -35,4 +35,20 @@ Colour is used only on a terminal; NO_COLOR, TERM=dumb and --no-color switch it 
   MILLRACE_ACCESS_TOKEN  access token for charts and their sources
   XDG_CONFIG_HOME        folder of the configuration instead of ~/.config
   NO_COLOR, FORCE_COLOR, TERM=dumb`,
+  "apply-file": [
+    "Files of apply, diff and export (YAML or JSON, several documents per file)",
+    "  kind: Service | BackupSchedule | Pipe | Source | Key",
+    "  name: clicks",
+    "  service: analytics        of a Pipe, Source or BackupSchedule",
+    "  id: 0e0b...               optional: pins one of several with the name",
+    "  spec: {...}               the body of the create operation of the API",
+    "",
+    "References in values, also in files of pipe create and pipe update:",
+    "  $" + "{env:NAME}    variable of the environment",
+    "  $" + "{file:PATH}   content of a file, from the folder of the document",
+    "  $" + "{var:NAME}    --var NAME=VALUE (apply and diff)",
+    "",
+    "Secrets belong into references: they are not compared, and --update-secrets sends them again.",
+    "Members that the file does not name stay as they are. A replacement is never made silently.",
+  ].join("\n"),
 };
