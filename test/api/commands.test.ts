@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type CommandOptions, type CommandResult, runInside } from "../../harness/cli.ts";
 import { limits } from "../../harness/limits.ts";
 import { type Api, startApi } from "./harness.ts";
@@ -173,10 +173,15 @@ describe("errors", () => {
 
 describe("waiting", () => {
   test("a failed pipe is exit code 3 with the reason", async () => {
-    await api.pipes.setState(pipeIds[1] as string, "Failed", "broken source", 1);
-    const { code, stderr } = await run("pipe start clicks-old --wait --timeout 5s");
+    const id = await createPipe("doomed");
+    await api.pipes.setState(id, "Stopped", null, 1);
+    const started = run("pipe start doomed --wait --timeout 5s");
+    await vi.waitFor(async () => expect((await api.pipes.find(id))?.generation).toBe(2));
+    await api.pipes.setState(id, "Failed", "broken source", 2);
+    const { code, stderr } = await started;
+    expect(stderr).toContain("pipe doomed is Failed: broken source");
     expect(code).toBe(3);
-    expect(stderr).toContain("pipe clicks-old is Failed");
+    await api.pipes.remove(id);
   });
 
   // Nothing starts a pipe here.

@@ -107,6 +107,7 @@ async function createWantedPipe(
   const { name, spec } = wanted;
   const params = { serviceId: service.id };
   const pipe = await client.call("createPipe", { params, body: { ...spec, name } as never });
+  for (const { path, message } of pipe.warnings ?? []) shell.say(`warning: ${titleOf(wanted)}: ${path}: ${message}`);
   const twins = (await listPipesOf(client, [service])).filter((one) => one.name === name);
   if (isLater(pipe, twins)) {
     await client.call("deletePipe", { params: { ...params, pipeId: pipe.id } });

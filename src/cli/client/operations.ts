@@ -100,5 +100,5 @@ export const sourceMembers = {
   messageBroker: {"mutable":["brokers","topics","offset","authentication","iamRole","caCertificate","reversePrivateEndpointIds","credentials"],"secrets":["credentials","schemaRegistry.credentials"]},
   objectStorage: {"mutable":["authentication","iamRole","accessKey","connectionString","path","azureContainerName","skipInitialLoad","startAfter"],"secrets":["accessKey","connectionString"]},
   managedStream: {"mutable":["authentication","iamRole","accessKey"],"secrets":["accessKey","schemaRegistry.credentials"]},
-  relationalDb: {"mutable":["host","port","database","tlsHost","caCertificate","disableTls","skipCertVerification","credentials","tableMappings","settings.syncIntervalSeconds","settings.pullBatchSize","settings.initialLoadParallelism","settings.snapshotNumberOfParallelTables"],"secrets":["credentials"]},
+  relationalDb: {"mutable":["host","port","database","tlsHost","caCertificate","disableTls","skipCertVerification","credentials","tableMappings","settings.syncIntervalSeconds","settings.pullBatchSize","settings.initialLoadParallelism","settings.snapshotNumberOfParallelTables","settings.slotBudgetBytes","settings.slotBudgetAction"],"secrets":["credentials"]},
 } as const;

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { findPipe, listSummaries, type PipeSummary } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
-import { addWaitFlags, addYesFlag, integerFlag, orUndefined, pairFlag, present } from "../flags.ts";
+import { addWaitFlags, addYesFlag, choiceFlag, integerFlag, orUndefined, pairFlag, present } from "../flags.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags } from "../wait.ts";
 import { awaitPipe } from "./pipe-wait.ts";
@@ -16,7 +16,9 @@ export function addPipeChanges(command: Command, shell: Shell): void {
   ] as const;
   for (const [verb, summary] of verbs) {
     const added = command.command(`${verb} [pipe]`).description(summary).option("--all", "All pipes");
-    if (verb === "resync") addYesFlag(added);
+    if (verb === "resync") {
+      addYesFlag(added).option("--rows <what>", "Rows in the table: keep or truncate; not for postgres");
+    }
     addWaitFlags(added, verb === "stop" ? "it is stopped" : "it runs").action(
       async (reference: string | undefined, flags: CommandFlags) => await commandPipes(shell, verb, reference, flags),
     );
@@ -37,7 +39,7 @@ export function addPipeChanges(command: Command, shell: Shell): void {
 }
 
 type PipeVerb = "start" | "stop" | "resync";
-type CommandFlags = WaitFlags & { readonly all?: boolean; readonly yes?: boolean };
+type CommandFlags = WaitFlags & { readonly all?: boolean; readonly yes?: boolean; readonly rows?: string };
 
 async function commandPipes(
   shell: Shell,
@@ -62,8 +64,9 @@ async function commandPipes(
 async function commandPipe(shell: Shell, pipe: PipeSummary, command: PipeVerb, flags: CommandFlags) {
   const client = await shell.client();
   const params = { serviceId: pipe.serviceId, pipeId: pipe.id };
+  const rows = choiceFlag("--rows", flags.rows, ["keep", "truncate"]);
   const isDone = command === "stop" ? pipe.state === "Stopped" : command === "start" && pipe.state === "Running";
-  if (!isDone) await client.call("updatePipeState", { params, body: { command } });
+  if (!isDone) await client.call("updatePipeState", { params, body: present({ command, rows }) });
   if (flags.wait !== true) return await client.call("getPipe", { params });
   return await awaitPipe(shell, pipe, command === "stop" ? "stopped" : "running", flags);
 }

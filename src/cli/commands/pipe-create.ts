@@ -106,6 +106,7 @@ async function createFrom(
   const params = { serviceId: service.id };
   const pipe = await client.call("createPipe", { params, body: body as never });
   shell.say(`created ${pipe.name} (${pipe.id}) in ${service.name}`);
+  for (const { path, message } of pipe.warnings ?? []) shell.say(`warning: ${path}: ${message}`);
   const shown = await client.call("getPipe", { params: { ...params, pipeId: pipe.id } });
   const last = flags.wait === true ? await awaitPipe(shell, shown, "rows", flags) : shown;
   await shell.printDone(last, `${pipe.name}: ${last.state}, ${last.progress.sentRows ?? 0} rows`);
