@@ -155,13 +155,12 @@ describe("statements", () => {
     expect(broken.stderr).toContain("the result is incomplete: Code: 395.");
   });
 
-  test("a key that reads cannot write, and --read-only makes any key such a one", async () => {
+  test("--read-only makes any key one that cannot write", async () => {
     const { code, stderr } = await run(["sql", "analytics", "CREATE TABLE no (a Int8) ENGINE Memory", "--read-only"]);
-    expect(stderr).toMatch(/^millrace: FORBIDDEN|READONLY|read/);
-    expect([1, 4]).toContain(code);
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining("millrace: FORBIDDEN: ") });
   });
 
-  test("--no-wake leaves a service asleep, 7 or 1; --max-rows and --timeout end a result", async () => {
+  test("--max-rows and --timeout end a result", async () => {
     const few = await run(["sql", "SELECT number FROM numbers(10000000)", "--max-rows", "10", "-o", "ndjson"]);
     expect(few.code).toBe(0);
     expect(few.stdout.split("\n").length).toBeLessThan(200_000);
