@@ -117,6 +117,22 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
       },
     },
   ],
+  listSource: [
+    { title: "Topics of a cluster", body: { source: { messageBroker: { brokers: "broker-1:9092" } } } },
+    {
+      title: "Tables of one schema",
+      body: {
+        source: {
+          relationalDb: {
+            host: "db.example.com",
+            database: "shop",
+            credentials: { username: "millrace", password: "..." },
+          },
+        },
+        within: "public",
+      },
+    },
+  ],
   discoverSchema: [{ title: "Fields of a topic", body: { source: { messageBroker: broker } } }],
   updatePipe: [{ title: "Rename", body: { name: "Orders of the shop" } }],
   updatePipeState: [

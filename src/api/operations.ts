@@ -13,6 +13,7 @@ import { organizationOperations } from "./organizations.ts";
 import { pipeBatchOperations } from "./pipe-batches.ts";
 import { pipeErrorOperations } from "./pipe-errors.ts";
 import { pipeListOperations } from "./pipe-lists.ts";
+import { pipePreparationOperations } from "./pipe-preparation.ts";
 import { pipeOperations } from "./pipes.ts";
 import { queryOperations } from "./queries.ts";
 import { savedObjectOperations } from "./saved-objects.ts";
@@ -30,6 +31,7 @@ export const managementOperations = {
   ...historyOperations,
   ...pipeErrorOperations,
   ...pipeBatchOperations,
+  ...pipePreparationOperations,
   ...leftoverOperations,
   ...backupOperations,
   ...auditOperations,

@@ -75,7 +75,7 @@ export const tableDefinition = z
   })
   .meta({ id: "TableDefinition" });
 
-const tableIdentifier = plainText(1, 206);
+export const tableIdentifier = plainText(1, 206);
 
 const destination = z.strictObject({
   database: tableIdentifier.nullish(),
@@ -88,7 +88,7 @@ const destination = z.strictObject({
 
 const kinds = sourceKinds;
 
-const source = z.strictObject({
+export const source = z.strictObject({
   messageBroker: allowingNulls(kinds.messageBroker.request).nullish(),
   objectStorage: allowingNulls(kinds.objectStorage.request).nullish(),
   managedStream: allowingNulls(kinds.managedStream.request).nullish(),
@@ -108,8 +108,6 @@ export const createPipeBody = z
     settings: pipeSettings.nullish(),
   })
   .meta({ id: "CreatePipe" });
-
-const discoveryBody = z.strictObject({ source: source.omit({ validateSamples: true }) });
 
 const patchBody = z.strictObject({
   name: name.nullish(),
@@ -134,20 +132,6 @@ const shownSource = z.object({
   managedStream: z.record(z.string(), z.unknown()).optional(),
   relationalDb: z.record(z.string(), z.unknown()).optional(),
 });
-
-const discoveredFields = z
-  .object({
-    fields: z.array(
-      z.object({
-        name: z.string(),
-        type: z
-          .string()
-          .describe("Type that the engine infers from the samples; not Nullable for key types with a value in each"),
-        optional: z.boolean().describe("Whether the type allows NULL"),
-      }),
-    ),
-  })
-  .meta({ id: "DiscoveredFields" });
 
 export const pipeRecord = z
   .object({
@@ -217,7 +201,7 @@ export const pipeDetails = pipeRecord
   })
   .meta({ id: "PipeDetails" });
 
-const serviceParams = z.object({ organizationId: uuid, serviceId: uuid });
+export const serviceParams = z.object({ organizationId: uuid, serviceId: uuid });
 const pipeParams = serviceParams.extend({ pipeId: uuid });
 const root = "/v1/organizations/{organizationId}/services/{serviceId}/pipes";
 const tag = { tag: "Pipes" } as const;
@@ -232,17 +216,6 @@ export const pipeOperations = {
     params: serviceParams,
     body: createPipeBody,
     result: acceptedPipe,
-  }),
-  discoverSchema: operation({
-    ...tag,
-    method: "POST",
-    path: `${root}/schemaDiscovery`,
-    readsOnly: true,
-    summary: "Reads samples of a source and returns their fields and types; does not create a pipe",
-    access: "developer",
-    params: serviceParams,
-    body: discoveryBody,
-    result: discoveredFields,
   }),
   listPipes: operation({
     ...tag,
@@ -336,7 +309,7 @@ export const pipeOperations = {
 };
 
 /** Clients send null for "not set": every optional member of a kind accepts it. */
-function allowingNulls<S extends z.ZodObject>(schema: S): S {
+export function allowingNulls<S extends z.ZodObject>(schema: S): S {
   const shape = Object.entries(schema.shape).map(([key, member]) => [
     key,
     member instanceof z.ZodOptional ? (member.unwrap() as z.ZodType).nullish() : member,

@@ -4,7 +4,7 @@ import type { Connector, TypedConnector } from "./source.ts";
 
 /** A connector for the outside, which knows its configuration as JSON only. */
 export function defineConnector<Config>(connector: TypedConnector<Config>): Connector {
-  const { rowsAgain, discover, cleanUp, watch } = connector;
+  const { rowsAgain, discover, list, cleanUp, watch } = connector;
   const typed = (config: JsonObject) => config as Config;
   return {
     check: async (config, options, signal) => await connector.check(typed(config), options, signal),
@@ -15,6 +15,9 @@ export function defineConnector<Config>(connector: TypedConnector<Config>): Conn
     ...(discover === undefined
       ? {}
       : { discover: async (config, options, signal) => await discover(typed(config), options, signal) }),
+    ...(list === undefined
+      ? {}
+      : { list: async (config, options, signal) => await list(typed(config), options, signal) }),
     ...(cleanUp === undefined
       ? {}
       : { cleanUp: async (config, pipe, signal) => await cleanUp(typed(config), pipe, signal) }),

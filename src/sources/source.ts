@@ -11,6 +11,7 @@ import type { Json, JsonObject } from "../lib/json.ts";
 import type { DialTarget } from "../outgoing/dialer.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import type { DurableShapes } from "./durable.ts";
+import type { ListingPage, SourceListing } from "./listing.ts";
 
 /**
  * What a kind of source keeps in the ledger of its pipes, which outlives the process. The types follow from the schemas
@@ -304,6 +305,11 @@ export type TypedConnector<Config> = {
   /** Fields and types inferred from samples. Throws SOURCE_* like `check`. */
   discover?(config: Config, options: DiscoverOptions, signal: AbortSignal): Promise<readonly FoundField[]>;
   /**
+   * What the source has to read from, a page at a time. The members of the configuration that the kind's `listed` names
+   * may be absent. Throws SOURCE_* like `check`.
+   */
+  list?(config: Config, options: ListOptions, signal: AbortSignal): Promise<SourceListing>;
+  /**
    * Removes one of the objects that the kind's `made` names, after the pipe is deleted. Does nothing when the object
    * does not exist. Is called again later when it throws.
    */
@@ -319,6 +325,8 @@ export type Connector = TypedConnector<JsonObject>;
 export type FoundField = { readonly name: string; readonly type: string; readonly optional: boolean };
 
 export type DiscoverOptions = { readonly network: NetworkContext; readonly query: Query };
+
+export type ListOptions = { readonly network: NetworkContext; readonly page: ListingPage };
 
 export type CleanUpOptions = { readonly network: NetworkContext; readonly object: SourceObject };
 
@@ -369,6 +377,8 @@ export type SourceKind = {
   readonly request: z.ZodObject;
   /** Dotted paths that a patch request may change; unchanged immutable members are tolerated by the handler. */
   readonly mutable: readonly string[];
+  /** Members that a listing of the source tells: a request for one may leave them out. */
+  readonly listed: readonly string[];
   /** Dotted paths that are encrypted at rest and absent from responses. */
   readonly secrets: readonly string[];
   /** Removes secrets from a member that is shown, such as the key in a connection string. */

@@ -49,6 +49,8 @@ const optionsOf = (network: NetworkContext) => ({
   marks: async () => ({}),
 });
 
+const listOf = (network: NetworkContext) => ({ network, page: { within: undefined, cursor: undefined, limit: 10 } });
+
 /** Attempts of every client at `host:port`; the error must name `member`. */
 const clients: Readonly<
   Record<string, { member: string; ask(to: string, network: NetworkContext): Promise<unknown> }>
@@ -114,6 +116,22 @@ const clients: Readonly<
       const client = new FanOutClient(streamConfig(`https://${to}`), network);
       await client.register("c", signal).finally(() => client.close());
     },
+  },
+  "kinesis, to list": {
+    member: "source.managedStream.endpoint",
+    ask: async (to, network) => kinesis.list?.(streamConfig(`http://${to}`), listOf(network), signal),
+  },
+  "kafka, to list": {
+    member: "source.messageBroker.brokers",
+    ask: async (to, network) => kafka.list?.({ brokers: to }, listOf(network), signal),
+  },
+  "s3, to list": {
+    member: "source.objectStorage.url",
+    ask: async (to, network) => objects.list?.({ url: `http://${to}/b/`, accessKey }, listOf(network), signal),
+  },
+  "postgres, to list": {
+    member: "source.relationalDb.host",
+    ask: async (to, network) => postgres.list?.(postgresConfig(to), listOf(network), signal),
   },
   "roles at STS": {
     member: "iamRole",

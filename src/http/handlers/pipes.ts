@@ -7,7 +7,7 @@ import { AppError, found, type Issue } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { checkChange, mergeSettings } from "../../pipes/control/changes.ts";
 import type { PipeChecks } from "../../pipes/control/check.ts";
-import { checkDefinition, checkSource } from "../../pipes/control/definition.ts";
+import { checkDefinition } from "../../pipes/control/definition.ts";
 import { neighbourWarnings, refuseTakenTables } from "../../pipes/control/neighbours.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
@@ -19,6 +19,7 @@ import { requireVersion } from "../../store/versions.ts";
 import type { Context } from "../context.ts";
 import { listedPipeOf, pipeDetailsOf, pipeRecordOf } from "../views/pipes.ts";
 import { type AfterAttempt, deletedOf } from "./leftovers.ts";
+import { type PreparationHandlers, pipePreparationHandlers, refuseUnlessRunning } from "./pipe-preparation.ts";
 
 export type PipeDeps = {
   readonly pipes: PipeStore;
@@ -41,11 +42,16 @@ type Params = { organizationId: string; serviceId: string };
 type PipeParams = Params & { pipeId: string };
 type PipeHandlers<Name extends keyof typeof pipeOperations> = Pick<Handlers<ManagementOperations, Context>, Name>;
 
-export function pipeHandlers(deps: PipeDeps): PipeHandlers<keyof typeof pipeOperations> {
-  return { ...creationHandlers(deps), ...changeHandlers(deps), ...commandHandlers(deps) };
+export function pipeHandlers(deps: PipeDeps): PipeHandlers<keyof typeof pipeOperations> & PreparationHandlers {
+  return {
+    ...pipePreparationHandlers(deps),
+    ...creationHandlers(deps),
+    ...changeHandlers(deps),
+    ...commandHandlers(deps),
+  };
 }
 
-function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPipe" | "discoverSchema"> {
+function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPipe"> {
   const { pipes } = deps;
   return {
     listPipes: async ({ params }) => {
@@ -67,18 +73,6 @@ function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPip
       const warnings = [...(await deps.checks.reachable(request, signal)), ...neighbourWarnings(pipe, others)];
       const pipeId = await pipes.create(pipe, deps.limits.pipes, (now) => refuseTakenTables(pipe, now));
       return answerOf(await changed(deps, { ...params, pipeId }), warnings);
-    },
-    discoverSchema: async ({ params, body }, { signal }) => {
-      const service = await findService(deps, params);
-      refuseUnlessRunning(service, "discovery");
-      const { kind, config, issues } = checkSource(withoutNulls(body.source));
-      if (issues.length > 0) {
-        const list = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
-        throw new AppError("BAD_REQUEST", list, { issues });
-      }
-      const { organizationId } = params;
-      const fields = await deps.checks.discover({ organizationId, serviceId: service.id, kind, config }, signal);
-      return { fields: [...fields] };
     },
   };
 }
@@ -166,12 +160,6 @@ function answerOf(pipe: Pipe, warnings: readonly Issue[]) {
 
 function requireReplicas(scaling: Readonly<Record<string, number>>, limits: OrganizationLimits): void {
   requireRoom(limits.replicas, "replicas of the pipe", 0, scaling.replicas ?? 1);
-}
-
-function refuseUnlessRunning(service: Service, what: "creation" | "update" | "discovery"): void {
-  if (service.state === "running") return;
-  const message = `Pipe ${what} is allowed only when the service is running. Current state: ${service.state}`;
-  throw new AppError("SERVICE_NOT_RUNNING", message);
 }
 
 type Rows = "keep" | "truncate" | undefined;

@@ -3,13 +3,14 @@
 import { ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import { tableName } from "../../clickhouse/sql.ts";
-import { abortable } from "../../lib/abort.ts";
+import { abortable, childOf } from "../../lib/abort.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { DialTarget } from "../../outgoing/dialer.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { connectorOf } from "../../sources/connectors.ts";
+import type { ListingPage, SourceListing } from "../../sources/listing.ts";
 import type {
   Destination,
   FoundField,
@@ -51,6 +52,11 @@ export type CheckedDestination = {
 
 export type DiscoverRequest = Pick<CheckRequest, "organizationId" | "serviceId" | "kind"> & {
   readonly config: JsonObject;
+};
+
+export type ListRequest = Pick<CheckRequest, "organizationId" | "kind"> & {
+  readonly config: JsonObject;
+  readonly page: ListingPage;
 };
 
 export type PipeChecksOptions = {
@@ -96,6 +102,28 @@ export class PipeChecks {
     });
   }
 
+  /** What the source has, without its service. Throws SOURCE_* and TOO_MANY_REQUESTS like `reachable`. */
+  async list({ organizationId, kind, config, page }: ListRequest, requestSignal: AbortSignal): Promise<SourceListing> {
+    const connector = await connectorOf(kind.key);
+    const release = this.#begin(organizationId);
+    const noEngine = async () => {
+      throw new Error("a listing needs no engine");
+    };
+    const network = { policy: this.#options.policy, organizationId, permitEngine: noEngine, listenForEngine: noEngine };
+    try {
+      return await inTime(
+        requestSignal,
+        () => "source",
+        async (signal) => {
+          const listing = connector.list?.(config, { network, page }, signal);
+          return listing === undefined ? {} : await abortable(listing, signal);
+        },
+      );
+    } finally {
+      release();
+    }
+  }
+
   /** Runs the work with a client of the service, within a bounded time. */
   async #withService<T>(
     { organizationId, serviceId }: Scope,
@@ -104,10 +132,6 @@ export class PipeChecks {
   ): Promise<T> {
     const { acquire, policy, permits } = this.#options;
     const withdrawals: (() => void)[] = [this.#begin(organizationId)];
-    const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(), checkTimeoutMs);
-    const onAbort = () => timeout.abort();
-    requestSignal.addEventListener("abort", onAbort);
     const permitEngine = async ({ host, port }: DialTarget) =>
       void withdrawals.push(permits.add(serviceId, { kind: "source", host, port }));
     const listen = async () => {
@@ -117,23 +141,23 @@ export class PipeChecks {
     };
     let silent = "service";
     try {
-      const { release, address } = await acquire(serviceId, timeout.signal);
-      silent = "source";
-      const client = new ClickHouseClient(address);
-      try {
-        const network = { policy, organizationId, permitEngine, listenForEngine: listen };
-        return await abortable(work(client, network, timeout.signal), timeout.signal);
-      } finally {
-        client.close();
-        release();
-      }
-    } catch (error) {
-      if (!timeout.signal.aborted || requestSignal.aborted) throw error;
-      const message = `The ${silent} did not answer within ${checkTimeoutMs / 1000} s.`;
-      throw new AppError("SOURCE_UNREACHABLE", message, { cause: error });
+      return await inTime(
+        requestSignal,
+        () => silent,
+        async (signal) => {
+          const { release, address } = await acquire(serviceId, signal);
+          silent = "source";
+          const client = new ClickHouseClient(address);
+          try {
+            const network = { policy, organizationId, permitEngine, listenForEngine: listen };
+            return await abortable(work(client, network, signal), signal);
+          } finally {
+            client.close();
+            release();
+          }
+        },
+      );
     } finally {
-      clearTimeout(timer);
-      requestSignal.removeEventListener("abort", onAbort);
       for (const withdraw of withdrawals) withdraw();
     }
   }
@@ -152,6 +176,25 @@ export class PipeChecks {
       if (left === 0) this.#running.delete(organizationId);
       else this.#running.set(organizationId, left);
     };
+  }
+}
+
+/** Runs the work within the time of a check. `silent` names who has not answered when the time is over. */
+async function inTime<T>(
+  requestSignal: AbortSignal,
+  silent: () => string,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  using timeout = childOf(requestSignal);
+  const timer = setTimeout(() => timeout.abort(), checkTimeoutMs);
+  try {
+    return await work(timeout.signal);
+  } catch (error) {
+    if (!timeout.signal.aborted || requestSignal.aborted) throw error;
+    const message = `The ${silent()} did not answer within ${checkTimeoutMs / 1000} s.`;
+    throw new AppError("SOURCE_UNREACHABLE", message, { cause: error });
+  } finally {
+    clearTimeout(timer);
   }
 }
 

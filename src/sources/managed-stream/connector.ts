@@ -13,6 +13,7 @@ import type {
   CheckOptions,
   CleanUpOptions,
   DiscoverOptions,
+  ListOptions,
   NetworkContext,
   RowsAgainContext,
   SourceContext,
@@ -48,6 +49,11 @@ export const managedStreamConnector = defineConnector<ManagedStreamConfig>({
       const { shards } = await asked(() => api.shards(signal), signal);
       return await describeSamples(await samplesOf(config, network, api, shards, signal), query);
     });
+  },
+
+  async list(config: ManagedStreamConfig, { network, page }: ListOptions, signal: AbortSignal) {
+    const { listStreams } = await import("./client/account.ts");
+    return await listStreams(config, network, page, signal);
   },
 
   async open(config: ManagedStreamConfig, context: SourceContext<KinesisDurable>) {

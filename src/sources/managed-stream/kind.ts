@@ -39,6 +39,7 @@ export const managedStream = {
   durable: kinesisShapes,
   request,
   mutable: ["authentication", "iamRole", "accessKey"],
+  listed: ["streamName"],
   secrets: ["accessKey", "schemaRegistry.credentials"],
   rules,
   made: (config, pipeId) => (config.useEnhancedFanOut === true ? [{ kind: "consumer", name: ownName(pipeId) }] : []),

@@ -13,6 +13,7 @@ import type {
   CleanUpOptions,
   DiscoverOptions,
   FoundField,
+  ListOptions,
   NetworkContext,
   RowsAgainContext,
   SourceContext,
@@ -24,6 +25,7 @@ import { unknownTopic } from "./failures.ts";
 import { kafkaVirtualColumns } from "./format.ts";
 import { Membership } from "./group/membership.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
+import { listTopics } from "./listing.ts";
 import { KafkaClient } from "./protocol/kafka-client.ts";
 import { emptyMessage, type KafkaMessage, RecordCursor } from "./protocol/records.ts";
 import { KafkaSource } from "./source.ts";
@@ -66,6 +68,10 @@ export const messageBrokerConnector = defineConnector<MessageBrokerConfig>({
 
   async cleanUp(config: MessageBrokerConfig, { network, object }: CleanUpOptions): Promise<void> {
     await withClient(config, network, "clean-up", async (client) => await client.deleteGroup(object.name));
+  },
+
+  async list(config: MessageBrokerConfig, { network, page }: ListOptions) {
+    return await withClient(config, network, "list", async (client) => await listTopics(client, page));
   },
 
   async discover(config: MessageBrokerConfig, { network, query }: DiscoverOptions): Promise<readonly FoundField[]> {

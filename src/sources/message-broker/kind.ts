@@ -67,6 +67,7 @@ export const messageBroker = {
     "reversePrivateEndpointIds",
     "credentials",
   ],
+  listed: ["topics"],
   secrets: ["credentials", "schemaRegistry.credentials"],
   rules,
   made: (config, pipeId) =>
@@ -75,7 +76,7 @@ export const messageBroker = {
 
 function rules(config: JsonObject): { path: string; message: string }[] {
   const issues: { path: string; message: string }[] = [];
-  issues.push(...offsetIssues(config as MessageBrokerConfig));
+  issues.push(...offsetIssues(config as Partial<MessageBrokerConfig>));
   if (config.authentication === "IAM_ROLE" && config.iamRole === undefined) {
     issues.push({ path: "iamRole", message: "is required for IAM_ROLE authentication" });
   }
@@ -85,7 +86,11 @@ function rules(config: JsonObject): { path: string; message: string }[] {
   return issues;
 }
 
-function offsetIssues({ offset, topics, consumerGroup }: MessageBrokerConfig): { path: string; message: string }[] {
+function offsetIssues({
+  offset,
+  topics = "",
+  consumerGroup,
+}: Partial<MessageBrokerConfig>): { path: string; message: string }[] {
   const { strategy, timestamp, offsets } = offset ?? {};
   const issues: { path: string; message: string }[] = [];
   const add = (path: string, message: string) => issues.push({ path, message });

@@ -6,6 +6,7 @@ import type {
   CheckOptions,
   DiscoverOptions,
   FoundField,
+  ListOptions,
   NetworkContext,
   RowsAgainContext,
   SourceContext,
@@ -13,6 +14,7 @@ import type {
 } from "../source.ts";
 import type { ObjectDurable } from "./durable.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
+import { listFolder } from "./listing.ts";
 import { conflictingFields } from "./reading/fields.ts";
 import { inferFormat, isBzip2, isUnpacked, type ObjectFormat } from "./reading/formats.ts";
 import { LinesAgain } from "./reading/lines-again.ts";
@@ -22,7 +24,7 @@ import { checkSample, discoverObject } from "./reading/samples.ts";
 import { keyPattern } from "./selection/glob.ts";
 import { ObjectSource } from "./source.ts";
 import { locationOf } from "./stores/location.ts";
-import type { ObjectStore } from "./stores/store.ts";
+import type { FolderStore } from "./stores/store.ts";
 
 export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
   async check(config: ObjectStorageConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
@@ -82,6 +84,15 @@ export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
     return new LinesAgain(config, context);
   },
 
+  async list(config: ObjectStorageConfig, { network, page }: ListOptions, signal: AbortSignal) {
+    const { store, pattern } = await openStore(config, network);
+    try {
+      return await listFolder(store, pattern, page, signal);
+    } finally {
+      store.close();
+    }
+  },
+
   async open(config: ObjectStorageConfig, context: SourceContext<ObjectDurable>) {
     const { network } = context;
     const { store, pattern } = await openStore(config, network);
@@ -119,7 +130,7 @@ async function openQueue(config: ObjectStorageConfig, queueUrl: string, network:
 async function openStore(
   config: ObjectStorageConfig,
   network: NetworkContext,
-): Promise<{ store: ObjectStore; pattern: string }> {
+): Promise<{ store: FolderStore; pattern: string }> {
   const location = locationOf(config);
   if (location.store === "s3") {
     const { S3Store } = await import("./stores/s3.ts");

@@ -49,6 +49,7 @@ export const objectStorage = {
     "skipInitialLoad",
     "startAfter",
   ],
+  listed: ["path"],
   secrets: ["accessKey", "connectionString"],
   shown,
   rules,

@@ -1,8 +1,9 @@
 /** The Postgres connector: checks a configuration, opens a source, and takes away what the pipe made. */
 import { defineConnector } from "../define-connector.ts";
-import type { CheckOptions, CleanUpOptions, SourceContext, SourceWatch } from "../source.ts";
+import type { CheckOptions, CleanUpOptions, ListOptions, SourceContext, SourceWatch } from "../source.ts";
 import type { PostgresDurable } from "./durable.ts";
 import type { RelationalDbConfig } from "./kind.ts";
+import { listTables } from "./listing.ts";
 import { preflight } from "./preflight/preflight.ts";
 import { connect } from "./server/connection.ts";
 import { postgresSourceError } from "./server/errors.ts";
@@ -15,6 +16,10 @@ export const relationalDbConnector = defineConnector<RelationalDbConfig>({
     const { network, query, isExisting, destination, warn } = options;
     const { database } = destination;
     await preflight({ config, network }, { database, query, existing: isExisting, warn }, signal);
+  },
+
+  async list(config: RelationalDbConfig, { network, page }: ListOptions, signal: AbortSignal) {
+    return await listTables({ config, network }, page, signal);
   },
 
   async open(config: RelationalDbConfig, context: SourceContext<PostgresDurable>) {

@@ -93,6 +93,7 @@ export const relationalDb = {
     "settings.slotBudgetBytes",
     "settings.slotBudgetAction",
   ],
+  listed: ["tableMappings"],
   secrets: ["credentials"],
   rules,
   made,
@@ -113,7 +114,7 @@ function made(config: JsonObject, pipeId: string): SourceObject[] {
 function rules(config: JsonObject): { path: string; message: string }[] {
   const issues: { path: string; message: string }[] = [];
   const targets = new Set<string>();
-  for (const [index, mapping] of (config.tableMappings as JsonObject[]).entries()) {
+  for (const [index, mapping] of ((config.tableMappings ?? []) as JsonObject[]).entries()) {
     const target = String(mapping.targetTable);
     if (targets.has(target)) issues.push({ path: `tableMappings.${index}.targetTable`, message: "is used twice" });
     targets.add(target);

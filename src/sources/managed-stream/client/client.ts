@@ -27,17 +27,7 @@ export class KinesisStream implements StreamApi {
   readonly #address: string;
 
   constructor(config: ManagedStreamConfig, network: NetworkContext) {
-    const agents = agentsOf(dialerOf(network));
-    this.#client = new KinesisClient({
-      ...connection(config, network),
-      requestHandler: new NodeHttpHandler({
-        httpAgent: agents.http,
-        httpsAgent: agents.https,
-        connectionTimeout: connectTimeoutMs,
-        requestTimeout: requestTimeoutMs,
-        throwOnRequestTimeout: true,
-      }),
-    });
+    this.#client = new KinesisClient({ ...connection(config, network), requestHandler: requestHandlerOf(network) });
     this.#name = config.streamName;
     this.#address = addressOf(config);
   }
@@ -95,6 +85,18 @@ export class KinesisStream implements StreamApi {
       throw streamError(error, this.#name, this.#address);
     }
   }
+}
+
+/** Connections that follow the address policy. */
+export function requestHandlerOf(network: NetworkContext): NodeHttpHandler {
+  const agents = agentsOf(dialerOf(network));
+  return new NodeHttpHandler({
+    httpAgent: agents.http,
+    httpsAgent: agents.https,
+    connectionTimeout: connectTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    throwOnRequestTimeout: true,
+  });
 }
 
 /** Region, endpoint and credentials of a client for the source. */

@@ -15,8 +15,20 @@ type ClientError = {
   readonly $metadata?: { readonly httpStatusCode?: number };
 };
 
+/** For requests that name no stream. */
+export function accountError(error: unknown, address: string): AppError {
+  const known = errorOf(error, "the list of streams", address);
+  if (known instanceof AppError) return known;
+  return new AppError("SOURCE_UNREACHABLE", `${address} refuses the request for now; try again.`, { cause: error });
+}
+
 /** Names the stream and, if known, the faulty part of the configuration. */
 export function streamError(error: unknown, stream: string, address: string): AppError | StreamError {
+  return errorOf(error, `stream "${stream}"`, address);
+}
+
+/** `place` is what was asked for, as a noun within a sentence. */
+function errorOf(error: unknown, place: string, address: string): AppError | StreamError {
   if (error instanceof AppError || error instanceof StreamError) return error;
   const refused = addressRefusalOf(error);
   if (refused !== undefined) return refused;
@@ -31,26 +43,22 @@ export function streamError(error: unknown, stream: string, address: string): Ap
   if (/ExpiredIterator/.test(name)) return new StreamError("expired", error);
   const unreachable = status === undefined ? connectionFailure(error, address) : undefined;
   if (unreachable !== undefined) {
-    return fail("SOURCE_UNREACHABLE", "endpoint", `Stream "${stream}" cannot be reached: ${unreachable}.`);
+    return fail("SOURCE_UNREACHABLE", "endpoint", `${capitalized(place)} cannot be reached: ${unreachable}.`);
   }
   if (/KMS/.test(name)) {
-    return fail(
-      "SOURCE_UNAUTHORIZED",
-      "accessKey",
-      `The key that encrypts stream "${stream}" cannot be used (${word}).`,
-    );
+    return fail("SOURCE_UNAUTHORIZED", "accessKey", `The key that encrypts ${place} cannot be used (${word}).`);
   }
   if (/CredentialsProviderError/.test(`${name} ${message}`)) {
-    const text = `This machine has no AWS credentials to assume a role for stream "${stream}"; give accessKey, or configure them.`;
+    const text = `This machine has no AWS credentials to assume a role for ${place}; give accessKey, or configure them.`;
     return fail("SOURCE_UNAUTHORIZED", "iamRole", text);
   }
   if (unauthorized.test(`${name} ${message}`) || status === 401 || status === 403) {
-    const text = `Access to stream "${stream}" is refused (${word}); check accessKey or iamRole and their permissions.`;
+    const text = `Access to ${place} is refused (${word}); check accessKey or iamRole and their permissions.`;
     return fail("SOURCE_UNAUTHORIZED", "accessKey", text);
   }
   if (name === "ResourceNotFoundException") {
     if (/shard/i.test(message) && !/^Stream /.test(message)) return new StreamError("gone", error);
-    return fail("SOURCE_INVALID", "streamName", `Stream "${stream}" does not exist in this region and account.`);
+    return fail("SOURCE_INVALID", "streamName", `${capitalized(place)} does not exist in this region and account.`);
   }
   if (name === "ResourceInUseException") return new StreamError("busy", error);
   if (name === "InvalidArgumentException") return new StreamError("gone", error);
@@ -59,4 +67,8 @@ export function streamError(error: unknown, stream: string, address: string): Ap
   }
   const answered = status === undefined ? `No answer from ${address}` : `${address} answers with status ${status}`;
   return fail("SOURCE_UNREACHABLE", "endpoint", `${answered} (${word}).`);
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -17,7 +17,15 @@ import { BrokerConnections } from "./connections.ts";
 import { decompress } from "./decompress.ts";
 import { deleteGroup } from "./group-requests.ts";
 import { damagedBatch } from "./records.ts";
-import { commitOffsets, fetchOffsets, fetchRecords, findCoordinator, listOffsets, metadata } from "./requests.ts";
+import {
+  commitOffsets,
+  fetchOffsets,
+  fetchRecords,
+  findCoordinator,
+  listOffsets,
+  type Metadata,
+  metadata,
+} from "./requests.ts";
 
 /** Records may be damaged in transit, which a retry fixes, or in the broker's storage, which it does not. */
 const fetchAttempts = 3;
@@ -42,6 +50,15 @@ export class KafkaClient implements BrokerClient {
   }
 
   async topics(names: readonly string[]): Promise<readonly TopicInfo[]> {
+    return await this.#metadata(names);
+  }
+
+  /** All topics that may be seen, without those of the cluster itself. */
+  async allTopics(): Promise<readonly TopicInfo[]> {
+    return (await this.#metadata(undefined)).filter(({ isInternal }) => !isInternal);
+  }
+
+  async #metadata(names: readonly string[] | undefined): Promise<Metadata["topics"]> {
     return await orSourceError(async () => {
       const connection = await this.#anyBroker();
       const { brokers, clusterId, topics } = await connection.send(metadata(names));

@@ -20,18 +20,21 @@ export type Metadata = {
   readonly brokers: ReadonlyMap<number, BrokerAddress>;
   /** Null when the cluster has none. */
   readonly clusterId: string | null;
-  readonly topics: readonly TopicInfo[];
+  readonly topics: readonly (TopicInfo & { readonly isInternal: boolean })[];
 };
 
-/** Topics that are missing or currently unavailable are left out. */
-export function metadata(names: readonly string[]): Call<Metadata> {
+/** Topics that are missing or currently unavailable are left out. Without names: all topics that may be seen. */
+export function metadata(names: readonly string[] | undefined): Call<Metadata> {
   return {
     api: apis.metadata,
     write: (to, version) => {
-      to.array(names, (name) => {
-        if (version >= 10) to.uuid(null);
-        to.string(name).noTags();
-      });
+      if (names === undefined) to.noArray();
+      else {
+        to.array(names, (name) => {
+          if (version >= 10) to.uuid(null);
+          to.string(name).noTags();
+        });
+      }
       to.boolean(false); // allowAutoTopicCreation
       if (version >= 8 && version <= 10) to.boolean(false); // includeClusterAuthorizedOperations
       if (version >= 8) to.boolean(false); // includeTopicAuthorizedOperations
@@ -55,11 +58,11 @@ export function metadata(names: readonly string[]): Call<Metadata> {
   };
 }
 
-function readTopic(from: KafkaWireReader, version: number): TopicInfo | undefined {
+function readTopic(from: KafkaWireReader, version: number): Metadata["topics"][number] | undefined {
   const errorCode = from.int16();
   const name = from.nullableString();
   const id = version >= 10 ? from.uuid() : noTopicId;
-  from.int8(); // isInternal
+  const isInternal = from.int8() !== 0;
   const partitions = from.array(() => {
     from.int16(); // errorCode: without a leader, which is then -1, or with missing replicas
     const partition = from.int32();
@@ -76,7 +79,7 @@ function readTopic(from: KafkaWireReader, version: number): TopicInfo | undefine
   if (name === null || errorCode === kafkaCodes.UNKNOWN_TOPIC_OR_PARTITION) return undefined;
   if (errorCode !== 0 && !isPassing(errorCode)) throw failureOfPartition(name, errorCode);
   if (errorCode !== 0) return undefined;
-  return { name, id, partitions: partitions.sort((a, b) => a.partition - b.partition) };
+  return { name, id, isInternal, partitions: partitions.sort((a, b) => a.partition - b.partition) };
 }
 
 /** `timestamp` in ms, or -2 for the first offset and -1 for the one after the last. */

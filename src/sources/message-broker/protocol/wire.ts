@@ -69,6 +69,10 @@ export class KafkaWireWriter {
     return this;
   }
 
+  noArray(): this {
+    return this.flexible ? this.#unsigned(0) : this.int32(-1);
+  }
+
   /** Ends a structure without tagged fields; the classic form has none. */
   noTags(): this {
     return this.flexible ? this.#unsigned(0) : this;

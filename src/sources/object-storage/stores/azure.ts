@@ -4,6 +4,7 @@
  */
 import type { Readable } from "node:stream";
 import {
+  type BlobItem,
   BlobServiceClient,
   type ContainerClient,
   type ContainerListBlobsOptions,
@@ -15,12 +16,20 @@ import { agentsOf } from "../../../outgoing/http.ts";
 import type { NetworkContext } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
 import type { AzureLocation } from "./location.ts";
-import { type ByteRange, bareEtag, type ListPage, type ObjectFile, type ObjectStore, wholeSize } from "./store.ts";
+import {
+  type ByteRange,
+  bareEtag,
+  type FolderPage,
+  type FolderStore,
+  type ListPage,
+  type ObjectFile,
+  wholeSize,
+} from "./store.ts";
 import { storeError } from "./store-error.ts";
 
 const pageSize = 1000;
 
-export class AzureStore implements ObjectStore {
+export class AzureStore implements FolderStore {
   readonly #location: AzureLocation;
   readonly #container: ContainerClient;
   #refusesStart = false;
@@ -52,10 +61,29 @@ export class AzureStore implements ObjectStore {
         return await this.list(prefix, after, signal);
       }
     } catch (error) {
-      if (signal.aborted) throw error;
-      const address = new URL(this.#container.url).origin;
-      throw storeError(error, `Container ${this.#location.container}`, address, "azureContainerName");
+      throw this.#listError(error, signal);
     }
+  }
+
+  async folder(prefix: string, token: string | undefined, limit: number, signal: AbortSignal): Promise<FolderPage> {
+    const pages = this.#container
+      .listBlobsByHierarchy("/", { prefix, abortSignal: signal })
+      .byPage({ maxPageSize: limit, ...(token === undefined ? {} : { continuationToken: token }) });
+    try {
+      const page = await pages.next();
+      if (page.done === true) return { prefixes: [], files: [], token: undefined };
+      const { segment, continuationToken } = page.value;
+      const prefixes = (segment.blobPrefixes ?? []).map(({ name }) => name);
+      return { prefixes, files: segment.blobItems.map(fileOf), token: continuationToken || undefined };
+    } catch (error) {
+      throw this.#listError(error, signal);
+    }
+  }
+
+  #listError(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return error;
+    const address = new URL(this.#container.url).origin;
+    return storeError(error, `Container ${this.#location.container}`, address, "azureContainerName");
   }
 
   /** The first thousand blobs after the key. */
@@ -64,11 +92,7 @@ export class AzureStore implements ObjectStore {
     for await (const page of this.#container.listBlobsFlat(options).byPage({ maxPageSize })) {
       for (const blob of page.segment.blobItems) {
         if (after !== undefined && Buffer.compare(Buffer.from(blob.name), Buffer.from(after)) <= 0) continue;
-        files.push({
-          key: blob.name,
-          etag: bareEtag(blob.properties.etag),
-          size: blob.properties.contentLength ?? 0,
-        });
+        files.push(fileOf(blob));
       }
       const more = page.continuationToken !== undefined && page.continuationToken !== "";
       if (files.length >= pageSize || !more) return { files, more, last: files.at(-1)?.key };
@@ -98,6 +122,10 @@ export class AzureStore implements ObjectStore {
   }
 
   close(): void {}
+}
+
+function fileOf({ name, properties }: Pick<BlobItem, "name" | "properties">): ObjectFile {
+  return { key: name, etag: bareEtag(properties.etag), size: properties.contentLength ?? 0 };
 }
 
 /** An agent of our own also prevents the client from using a proxy of the connection string or the environment. */

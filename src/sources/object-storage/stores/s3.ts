@@ -15,12 +15,12 @@ import type { NetworkContext } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
 import { enginePattern } from "./keys.ts";
 import { engineUrl, type S3Location } from "./location.ts";
-import { type ByteRange, bareEtag, type ObjectStore, type ReadCall, wholeSize } from "./store.ts";
+import { type ByteRange, bareEtag, type FolderPage, type FolderStore, type ReadCall, wholeSize } from "./store.ts";
 import { storeError } from "./store-error.ts";
 
 const requestTimeoutMs = 20_000;
 
-export class S3Store implements ObjectStore {
+export class S3Store implements FolderStore {
   readonly #location: S3Location;
   /** undefined: the bucket is public and requests are not signed. */
   readonly #credentials: (() => Promise<AwsCredentials>) | undefined;
@@ -52,9 +52,32 @@ export class S3Store implements ObjectStore {
         .filter((file) => file.key !== "" && file.key !== after);
       return { files, more: page.IsTruncated === true, last: files.at(-1)?.key };
     } catch (error) {
-      if (signal.aborted) throw error;
-      throw storeError(error, `Bucket ${this.#location.bucket}`, this.#location.endpoint, "url");
+      throw this.#listError(error, signal);
     }
+  }
+
+  async folder(prefix: string, token: string | undefined, limit: number, signal: AbortSignal): Promise<FolderPage> {
+    const command = new ListObjectsV2Command({
+      ...{ Bucket: this.#location.bucket, Prefix: prefix, Delimiter: "/", MaxKeys: limit },
+      ...(token === undefined ? {} : { ContinuationToken: token }),
+    });
+    try {
+      const page = await this.#client.send(command, { abortSignal: signal });
+      const files = (page.Contents ?? []).map(({ Key = "", ETag, Size = 0 }) => ({
+        ...{ key: Key, etag: bareEtag(ETag), size: Size },
+      }));
+      const prefixes = (page.CommonPrefixes ?? []).flatMap(({ Prefix = [] }) => Prefix);
+      const next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+      // The folder itself, where a client has made it as an empty object.
+      return { prefixes, files: files.filter(({ key }) => key !== prefix), token: next };
+    } catch (error) {
+      throw this.#listError(error, signal);
+    }
+  }
+
+  #listError(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return error;
+    return storeError(error, `Bucket ${this.#location.bucket}`, this.#location.endpoint, "url");
   }
 
   async reader(keys: readonly string[]): Promise<ReadCall> {

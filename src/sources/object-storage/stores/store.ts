@@ -25,6 +25,14 @@ export type ListPage = {
   readonly last: string | undefined;
 };
 
+/** One level below a prefix: what is in folders is in `prefixes`. */
+export type FolderPage = {
+  readonly prefixes: readonly string[];
+  readonly files: readonly ObjectFile[];
+  /** Continues the listing, in the store's own form; undefined on the last page. */
+  readonly token: string | undefined;
+};
+
 export interface ObjectStore {
   /** Up to 1000 objects after `after` (exclusive) in key order. `more` is false on the last page. */
   list(prefix: string, after: string | undefined, signal: AbortSignal): Promise<ListPage>;
@@ -45,6 +53,12 @@ export interface ObjectStore {
     range?: ByteRange,
   ): Promise<ObjectVersion & { readonly body: Readable }>;
   close(): void;
+}
+
+/** A store whose folders can be looked into. */
+export interface FolderStore extends ObjectStore {
+  /** Up to `limit` prefixes and objects directly below `prefix`, which ends in `/` or is empty. */
+  folder(prefix: string, token: string | undefined, limit: number, signal: AbortSignal): Promise<FolderPage>;
 }
 
 /** `size` is the whole object's. */

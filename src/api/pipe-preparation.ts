@@ -1,0 +1,145 @@
+/** What is known of a source and of a definition before a pipe is created. Nothing here creates anything. */
+import { z } from "zod";
+import { sourceKinds } from "../sources/registry.ts";
+import type { SourceKind } from "../sources/source.ts";
+import { operation } from "./operation.ts";
+import { allowingNulls, serviceParams, source } from "./pipes.ts";
+
+const discoveryBody = z.strictObject({ source: source.omit({ validateSamples: true }) });
+
+const discoveredFields = z
+  .object({
+    fields: z.array(
+      z.object({
+        name: z.string(),
+        type: z.string().describe("Type that the engine infers from the samples"),
+        optional: z.boolean().describe("Whether the inferred type allows NULL"),
+      }),
+    ),
+  })
+  .meta({ id: "DiscoveredFields" });
+
+/** A kind's members, of which those that the listing tells may be left out. */
+function partly({ request, listed }: SourceKind) {
+  const mask = Object.fromEntries(listed.map((name) => [name, true as const]));
+  return allowingNulls(
+    (request as z.ZodObject<Record<string, z.ZodType>>).partial(mask as Record<string, true>),
+  ).nullish();
+}
+
+const listingBody = z.strictObject({
+  source: z
+    .strictObject({
+      messageBroker: partly(sourceKinds.messageBroker),
+      objectStorage: partly(sourceKinds.objectStorage),
+      managedStream: partly(sourceKinds.managedStream),
+      relationalDb: partly(sourceKinds.relationalDb),
+    })
+    .describe("What is known of the source: the connection, without topics, streams or tables"),
+  within: z
+    .string()
+    .max(1_024)
+    .nullish()
+    .describe(
+      "Where to look: a prefix of object keys that ends in `/` (default: the folder of the url), or a schema of a " +
+        "database (default: all)",
+    ),
+  cursor: z.string().max(4_096).nullish().describe("`nextCursor` of the page before, of the same listing"),
+  limit: z.int().min(1).max(1_000).nullish().describe("Maximum number of objects on a page, default 100"),
+});
+
+const listedColumn = z.object({
+  name: z.string(),
+  type: z.string().describe("As the source prints it"),
+  nullable: z.boolean(),
+  destinationType: z.string().describe("Type of the destination column with `allowNullableColumns: true`"),
+});
+
+const listedTable = z
+  .object({
+    schema: z.string(),
+    name: z.string(),
+    estimatedRows: z.number().optional().describe("As of the last ANALYZE or VACUUM; absent before the first one"),
+    bytes: z
+      .number()
+      .optional()
+      .describe("With TOAST and all partitions, without indexes; absent while a table of the page is locked"),
+    isPartitioned: z.boolean(),
+    isReadable: z.boolean().describe("The user may read the table"),
+    primaryKey: z.array(z.string()),
+    replicaIdentity: z.enum(["default", "nothing", "full", "index"]),
+    publications: z.array(z.string()).describe("Names of the publications that contain the table"),
+    columns: z.array(listedColumn),
+  })
+  .meta({ id: "ListedTable" });
+
+const sourceListing = z
+  .object({
+    topics: z
+      .array(
+        z.object({
+          name: z.string(),
+          partitions: z.int(),
+          messages: z
+            .number()
+            .optional()
+            .describe("Offsets between first and last message; absent while a partition has no leader"),
+        }),
+      )
+      .optional(),
+    streams: z
+      .array(
+        z.object({
+          name: z.string(),
+          openShards: z.int().optional().describe("Absent when the service does not tell it in time"),
+        }),
+      )
+      .optional(),
+    prefixes: z
+      .array(
+        z.object({
+          prefix: z.string(),
+          objects: z.int().optional().describe("Objects below the prefix, at most 1000; absent if time was short"),
+          bytes: z.number().optional().describe("Size of the counted objects"),
+          hasMore: z.boolean().optional().describe("True: there are more objects than were counted"),
+        }),
+      )
+      .optional(),
+    objects: z.array(z.object({ key: z.string(), bytes: z.number() })).optional(),
+    schemas: z
+      .array(z.object({ name: z.string(), tables: z.int() }))
+      .optional()
+      .describe("All schemas with tables; on the first page"),
+    tables: z.array(listedTable).optional(),
+    nextCursor: z.string().optional().describe("For the next page; absent on the last one"),
+  })
+  .meta({ id: "SourceListing" });
+
+const root = "/v1/organizations/{organizationId}/services/{serviceId}/pipes";
+const tag = { tag: "Pipes" } as const;
+
+export const pipePreparationOperations = {
+  listSource: operation({
+    ...tag,
+    method: "POST",
+    path: `${root}/sourceListing`,
+    readsOnly: true,
+    summary:
+      "Lists what a source has: topics, streams, prefixes and objects, or schemas and tables. Needs no running service",
+    access: "developer",
+    params: serviceParams,
+    body: listingBody,
+    result: sourceListing,
+  }),
+  discoverSchema: operation({
+    ...tag,
+    method: "POST",
+    path: `${root}/schemaDiscovery`,
+    readsOnly: true,
+    summary: "Reads samples of a source and returns their fields and types; does not create a pipe",
+    access: "developer",
+    params: serviceParams,
+    body: discoveryBody,
+    result: discoveredFields,
+  }),
+};

@@ -1,0 +1,56 @@
+/** Looks at sources before a pipe is created. Nothing of a request is stored. */
+import { withoutNulls } from "../../api/operation.ts";
+import type { Handlers, ManagementOperations } from "../../api/operations.ts";
+import type { pipePreparationOperations } from "../../api/pipe-preparation.ts";
+import { AppError, type Issue } from "../../lib/errors.ts";
+import type { PipeChecks } from "../../pipes/control/check.ts";
+import { checkSource } from "../../pipes/control/definition.ts";
+import type { Service, ServiceStore } from "../../store/services.ts";
+import type { Context } from "../context.ts";
+import { findService } from "./service-users.ts";
+
+export type PreparationDeps = { readonly services: ServiceStore; readonly checks: PipeChecks };
+
+export type PreparationHandlers = Pick<Handlers<ManagementOperations, Context>, keyof typeof pipePreparationOperations>;
+
+const defaultLimit = 100;
+
+export function pipePreparationHandlers(deps: PreparationDeps): PreparationHandlers {
+  return {
+    listSource: async ({ params, body }, { signal }) => {
+      await findService(deps.services, params);
+      const { kind, config, issues } = checkSource(withoutNulls(body.source));
+      const isListed = ({ path }: Issue) => kind.listed.some((name) => path === `source.${kind.key}.${name}`);
+      refuse(issues.filter((issue) => !isListed(issue)));
+      const page = {
+        within: body.within ?? undefined,
+        cursor: body.cursor ?? undefined,
+        limit: body.limit ?? defaultLimit,
+      };
+      const { organizationId } = params;
+      return await deps.checks.list({ organizationId, kind, config, page }, signal);
+    },
+    discoverSchema: async ({ params, body }, { signal }) => {
+      const service = await findService(deps.services, params);
+      refuseUnlessRunning(service, "discovery");
+      const { kind, config, issues } = checkSource(withoutNulls(body.source));
+      refuse(issues);
+      const { organizationId } = params;
+      const fields = await deps.checks.discover({ organizationId, serviceId: service.id, kind, config }, signal);
+      return { fields: [...fields] };
+    },
+  };
+}
+
+/** Throws SERVICE_NOT_RUNNING: pipes need the service's engine, and wake none. */
+export function refuseUnlessRunning(service: Service, what: "creation" | "update" | "discovery"): void {
+  if (service.state === "running") return;
+  const message = `Pipe ${what} is allowed only when the service is running. Current state: ${service.state}`;
+  throw new AppError("SERVICE_NOT_RUNNING", message);
+}
+
+function refuse(issues: readonly Issue[]): void {
+  if (issues.length === 0) return;
+  const list = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
+  throw new AppError("BAD_REQUEST", list, { issues });
+}
