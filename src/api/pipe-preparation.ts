@@ -3,9 +3,42 @@ import { z } from "zod";
 import { sourceKinds } from "../sources/registry.ts";
 import type { SourceKind } from "../sources/source.ts";
 import { operation } from "./operation.ts";
-import { allowingNulls, serviceParams, source } from "./pipes.ts";
+import { allowingNulls, serviceParams, source, tableIdentifier } from "./pipes.ts";
 
-const discoveryBody = z.strictObject({ source: source.omit({ validateSamples: true }) });
+const discoveryBody = z.strictObject({
+  source: source.omit({ validateSamples: true }),
+  destination: z
+    .strictObject({ database: tableIdentifier.nullish(), table: tableIdentifier.nullish() })
+    .nullish()
+    .describe("Names in the proposed statement, default `default`.`new_table`"),
+});
+
+const sampleRow = z
+  .object({
+    raw: z
+      .string()
+      .optional()
+      .describe("The first 4096 bytes as they arrive, binary ones as `hex:` and digits; absent for columnar formats"),
+    parsed: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe("The row by the fields' types; 64-bit integers are strings"),
+    problem: z.string().optional().describe("Why the sample cannot be read"),
+  })
+  .meta({ id: "SampleRow" });
+
+const proposedTable = z
+  .object({
+    columns: z.array(z.object({ name: z.string(), type: z.string() })),
+    tableDefinition: z.object({
+      engine: z.object({ type: z.enum(["MergeTree"]) }),
+      sortingKey: z.array(z.string()),
+    }),
+    sortingKeyReason: z.string(),
+    createTable: z.string().describe("The statement that a pipe with this destination runs"),
+  })
+  .describe("A destination for a pipe; `columns` and `tableDefinition` can be sent to createPipe")
+  .meta({ id: "ProposedTable" });
 
 const discoveredFields = z
   .object({
@@ -16,6 +49,8 @@ const discoveredFields = z
         optional: z.boolean().describe("Whether the inferred type allows NULL"),
       }),
     ),
+    samples: z.array(sampleRow).describe("Up to 20 samples"),
+    proposedTable,
   })
   .meta({ id: "DiscoveredFields" });
 
@@ -136,7 +171,8 @@ export const pipePreparationOperations = {
     method: "POST",
     path: `${root}/schemaDiscovery`,
     readsOnly: true,
-    summary: "Reads samples of a source and returns their fields and types; does not create a pipe",
+    summary:
+      "Reads samples of a source and returns them, their fields and types, and a proposed table; does not create a pipe",
     access: "developer",
     params: serviceParams,
     body: discoveryBody,

@@ -10,6 +10,7 @@ import type { Issue } from "../lib/errors.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { DialTarget } from "../outgoing/dialer.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
+import type { Discovery } from "./discovery.ts";
 import type { DurableShapes } from "./durable.ts";
 import type { ListingPage, SourceListing } from "./listing.ts";
 
@@ -302,8 +303,8 @@ export type TypedConnector<Config> = {
   open(config: Config, context: SourceContext, signal: AbortSignal): Promise<Source>;
   /** For a kind whose refused rows can be replayed. Does not connect to the source. */
   rowsAgain?(config: Config, context: RowsAgainContext): Promise<RowsAgain>;
-  /** Fields and types inferred from samples. Throws SOURCE_* like `check`. */
-  discover?(config: Config, options: DiscoverOptions, signal: AbortSignal): Promise<readonly FoundField[]>;
+  /** Fields and types inferred from samples, and some of these. Throws SOURCE_* like `check`. */
+  discover?(config: Config, options: DiscoverOptions, signal: AbortSignal): Promise<Discovery>;
   /**
    * What the source has to read from, a page at a time. The members of the configuration that the kind's `listed` names
    * may be absent. Throws SOURCE_* like `check`.
@@ -320,9 +321,6 @@ export type TypedConnector<Config> = {
 
 /** Loaded only when a pipe of its kind is created or run. Its configuration was accepted by the request's schema. */
 export type Connector = TypedConnector<JsonObject>;
-
-/** A field of the source's samples, with the type that the engine infers. */
-export type FoundField = { readonly name: string; readonly type: string; readonly optional: boolean };
 
 export type DiscoverOptions = { readonly network: NetworkContext; readonly query: Query };
 

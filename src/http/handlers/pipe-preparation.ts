@@ -5,6 +5,7 @@ import type { pipePreparationOperations } from "../../api/pipe-preparation.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
 import type { PipeChecks } from "../../pipes/control/check.ts";
 import { checkSource } from "../../pipes/control/definition.ts";
+import { proposedTable } from "../../pipes/control/proposal.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
 import { findService } from "./service-users.ts";
@@ -36,8 +37,10 @@ export function pipePreparationHandlers(deps: PreparationDeps): PreparationHandl
       const { kind, config, issues } = checkSource(withoutNulls(body.source));
       refuse(issues);
       const { organizationId } = params;
-      const fields = await deps.checks.discover({ organizationId, serviceId: service.id, kind, config }, signal);
-      return { fields: [...fields] };
+      const found = await deps.checks.discover({ organizationId, serviceId: service.id, kind, config }, signal);
+      const { database, table } = body.destination ?? {};
+      const target = { database: database ?? "default", table: table ?? "new_table" };
+      return { fields: [...found.fields], samples: [...found.samples], proposedTable: proposedTable(found, target) };
     },
   };
 }

@@ -10,15 +10,9 @@ import type { DialTarget } from "../../outgoing/dialer.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { connectorOf } from "../../sources/connectors.ts";
+import type { Discovery } from "../../sources/discovery.ts";
 import type { ListingPage, SourceListing } from "../../sources/listing.ts";
-import type {
-  Destination,
-  FoundField,
-  NetworkContext,
-  Query,
-  SourceKind,
-  TableDestination,
-} from "../../sources/source.ts";
+import type { Destination, NetworkContext, Query, SourceKind, TableDestination } from "../../sources/source.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { PipeDestination } from "../../store/pipes.ts";
 import { StoredForms } from "../durable.ts";
@@ -90,15 +84,16 @@ export class PipeChecks {
     });
   }
 
-  /** Fields and types of samples of the source, as the service's engine infers them. Throws like `reachable`. */
-  async discover(request: DiscoverRequest, requestSignal: AbortSignal): Promise<readonly FoundField[]> {
+  /** Fields and samples of the source, as the service's engine reads them. Throws like `reachable`. */
+  async discover(request: DiscoverRequest, requestSignal: AbortSignal): Promise<Discovery> {
     const { kind, config } = request;
     const connector = await connectorOf(kind.key);
-    if (connector.discover === undefined) {
+    const { discover } = connector;
+    if (discover === undefined) {
       throw new AppError("BAD_REQUEST", `source.${kind.key}: its fields cannot be discovered`);
     }
     return await this.#withService(request, requestSignal, async (client, network, signal) => {
-      return (await connector.discover?.(config, { network, query: queryOf(client, signal) }, signal)) ?? [];
+      return await discover(config, { network, query: queryOf(client, signal) }, signal);
     });
   }
 

@@ -8,7 +8,7 @@ import { messageFormatOf } from "../messages/formats/rows.ts";
 import { batchLimits } from "../messages/limits.ts";
 import { MessagesAgain } from "../messages/messages-again.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
-import { checkSamples, describeSamples } from "../messages/samples.ts";
+import { checkSamples, discoverSamples } from "../messages/samples.ts";
 import type {
   CheckOptions,
   CleanUpOptions,
@@ -47,7 +47,7 @@ export const managedStreamConnector = defineConnector<ManagedStreamConfig>({
   async discover(config: ManagedStreamConfig, { network, query }: DiscoverOptions, signal: AbortSignal) {
     return await withStream(config, network, async (api) => {
       const { shards } = await asked(() => api.shards(signal), signal);
-      return await describeSamples(await samplesOf(config, network, api, shards, signal), query);
+      return await discoverSamples(await samplesOf(config, network, api, shards, signal), query);
     });
   },
 

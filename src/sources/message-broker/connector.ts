@@ -3,16 +3,16 @@ import { AppError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
 import { defineConnector } from "../define-connector.ts";
 import { requireTable } from "../destination.ts";
+import type { Discovery } from "../discovery.ts";
 import { type KeptMessage, keptColumns } from "../messages/facts.ts";
 import { messageFormatOf } from "../messages/formats/rows.ts";
 import { MessagesAgain } from "../messages/messages-again.ts";
 import { planRows } from "../messages/plan.ts";
-import { checkSamples, describeSamples, type Samples } from "../messages/samples.ts";
+import { checkSamples, discoverSamples, type Samples } from "../messages/samples.ts";
 import type {
   CheckOptions,
   CleanUpOptions,
   DiscoverOptions,
-  FoundField,
   ListOptions,
   NetworkContext,
   RowsAgainContext,
@@ -74,10 +74,10 @@ export const messageBrokerConnector = defineConnector<MessageBrokerConfig>({
     return await withClient(config, network, "list", async (client) => await listTopics(client, page));
   },
 
-  async discover(config: MessageBrokerConfig, { network, query }: DiscoverOptions): Promise<readonly FoundField[]> {
+  async discover(config: MessageBrokerConfig, { network, query }: DiscoverOptions): Promise<Discovery> {
     return await withClient(config, network, "discover", async (client) => {
       await requireTopics(config, client);
-      return await describeSamples(await samplesOf(config, network, client), query);
+      return await discoverSamples(await samplesOf(config, network, client), query);
     });
   },
 });

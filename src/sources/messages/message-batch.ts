@@ -165,7 +165,7 @@ export function contentOf(group: RowGroup, rows: MessageRowWriter): Buffer {
 type KeptPayload = { readonly raw: string; readonly format: "text" | "hex" };
 
 /** Payload bytes as text for the error table: unchanged if they are text, otherwise `hex:` and digits. */
-function keptPayload(bytes: Buffer, isWhole: boolean): KeptPayload {
+export function keptPayload(bytes: Buffer, isWhole: boolean): KeptPayload {
   // A cut may split a character; that alone does not make a text binary.
   for (let cut = 0; cut < (isWhole ? 1 : 4) && cut < bytes.length; cut += 1) {
     const text = bytes.subarray(0, bytes.length - cut);

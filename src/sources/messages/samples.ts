@@ -2,15 +2,18 @@
  * Derives from a few messages, before a pipe runs, whether they fit its columns, and which fields and types they have.
  */
 import { AppError, type Issue } from "../../lib/errors.ts";
-import type { FoundField, Query, TargetTable } from "../source.ts";
+import type { Discovery, FoundField, SampleRow } from "../discovery.ts";
+import type { Query, TargetTable } from "../source.ts";
 import { shortMessage } from "./engine-message.ts";
-import type { RowEncoder } from "./formats/encoder.ts";
+import type { RowEncoder, RowGroup } from "./formats/encoder.ts";
 import { describeSettings, foundFieldsOf } from "./found-fields.ts";
-import type { SourceMessage, VirtualColumns } from "./message.ts";
+import { hasPayload, type SourceMessage, type VirtualColumns } from "./message.ts";
 import { contentOf, MessageBatch } from "./message-batch.ts";
 import { pathSteps } from "./paths.ts";
 import { messageFormatSettings, planRows, type RowFormat, type RowPlan } from "./plan.ts";
 import { bytesLiteral, readAll } from "./probe.ts";
+import { MessageRowWriter } from "./row-writer.ts";
+import { parsedSamples, shownSamples, shownText } from "./sample-rows.ts";
 
 export type Samples<M extends SourceMessage> = {
   readonly format: RowFormat;
@@ -22,6 +25,7 @@ export type Samples<M extends SourceMessage> = {
 };
 
 const statementBytes = 64 * 2 ** 20;
+const noTable: TargetTable = { database: "", table: "", columns: [] };
 
 /** Throws SOURCE_INVALID naming each column whose field is missing or does not fit. */
 export async function checkSamples<M extends SourceMessage>(
@@ -66,7 +70,7 @@ export async function describeSamples<M extends SourceMessage>(
   samples: Samples<M>,
   query: Query,
 ): Promise<FoundField[]> {
-  const { batch, encoder } = await batchOf(samples, { database: "", table: "", columns: [] });
+  const { batch, encoder } = await batchOf(samples, noTable);
   const found = new Map<string, FoundField>();
   const known = batch.groups.length === 0 ? [] : knownFields(samples, encoder);
   for (const field of known) if (!found.has(field.name)) found.set(field.name, field);
@@ -83,6 +87,32 @@ export async function describeSamples<M extends SourceMessage>(
   if (found.size > 0) return [...found.values()];
   const reason = batch.rejected[0]?.message ?? "there are no messages yet";
   throw invalid(`No field can be told from ${samples.origin}: ${reason}`, []);
+}
+
+/** The fields, and the first samples with the rows that the engine makes of them. Throws like `describeSamples`. */
+export async function discoverSamples<M extends SourceMessage>(samples: Samples<M>, query: Query): Promise<Discovery> {
+  const fields = await describeSamples(samples, query);
+  const { messages, format, virtualColumns } = samples;
+  const encoder = samples.encoder(planRows(noTable, format, virtualColumns));
+  const shown = messages.filter(hasPayload).slice(0, shownSamples);
+  const found: SampleRow[] = [];
+  const groups = new Map<RowGroup, { readonly at: number; readonly content: Buffer; readonly raw: Buffer }[]>();
+  for (const [at, message] of shown.entries()) {
+    await encoder.prepare(message);
+    const group = encoder.group(message);
+    const rows = new MessageRowWriter();
+    const problem = typeof group === "string" ? group : encoder.write(message, group, rows);
+    const raw = message.bytes.subarray(message.start, message.end);
+    if (problem !== undefined) found[at] = { raw: shownText(raw), problem };
+    else if (typeof group !== "string") {
+      groups.set(group, [...(groups.get(group) ?? []), { at, content: rows.content(), raw }]);
+    }
+  }
+  for (const [{ head }, rows] of groups) {
+    const parsed = await parsedSamples({ format, settings: messageFormatSettings(format), fields, head, rows }, query);
+    for (const [index, { at }] of rows.entries()) found[at] = parsed[index] as SampleRow;
+  }
+  return { fields, samples: found };
 }
 
 /**

@@ -2,10 +2,10 @@
 import { AppError } from "../../lib/errors.ts";
 import { defineConnector } from "../define-connector.ts";
 import { requireTable } from "../destination.ts";
+import type { Discovery } from "../discovery.ts";
 import type {
   CheckOptions,
   DiscoverOptions,
-  FoundField,
   ListOptions,
   NetworkContext,
   RowsAgainContext,
@@ -65,7 +65,7 @@ export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
     config: ObjectStorageConfig,
     { network, query }: DiscoverOptions,
     signal: AbortSignal,
-  ): Promise<readonly FoundField[]> {
+  ): Promise<Discovery> {
     const { store, pattern } = await openStore(config, network);
     const relay = new ObjectRelay(store, network);
     try {
@@ -73,7 +73,8 @@ export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
       const page = await store.list(keys.prefix, undefined, signal);
       const first = page.files.find((file) => file.size > 0 && keys.matches(file.key));
       const reading = new ObjectStatements(store, relay, config, { database: "", table: "", columns: [] });
-      return await discoverObject(first, config.format ?? inferFormat(first?.key ?? pattern), reading, query, signal);
+      const format = config.format ?? inferFormat(first?.key ?? pattern);
+      return await discoverObject(first, format, reading, { query, delimiter: config.delimiter }, signal);
     } finally {
       relay.close();
       store.close();

@@ -34,25 +34,50 @@ const types = {
   address: "Tuple(city Nullable(String), `zip code` Nullable(Int64))",
 };
 
-/** Discovers, creates a pipe with exactly that, sorted by every field that could be part of a key, and loads. */
-async function roundTrip(body: PipeBody, wanted: Readonly<Record<string, string>>): Promise<void> {
+/** Discovers, creates a pipe with exactly what is proposed, and loads. */
+async function roundTrip(body: PipeBody, wanted: Readonly<Record<string, string>>, hasRaw = true): Promise<void> {
   const { source, destination } = body;
-  const { fields } = await served.api.discoverSchema({ params: service.params, body: { source } });
+  const table = String(destination.table);
+  const found = await served.api.discoverSchema({ params: service.params, body: { source, destination: { table } } });
+  const { fields, samples, proposedTable } = found;
   expect(Object.fromEntries(fields.map(({ name, type }) => [name, type]))).toMatchObject(wanted);
   for (const { name, type, optional } of fields) expect([name, optional]).toEqual([name, /^Nullable/.test(type)]);
-  const sortingKey = ["id", "name", "at"].filter((key) => fields.some(({ name }) => name === key));
-  const columns = fields.map(({ name, type }) => ({ name, type }));
-  const made = { ...destination, columns, tableDefinition: { sortingKey } };
+  expect(samples.map(({ parsed }) => parsed?.name)).toEqual(records.map(({ name }) => name));
+  if (hasRaw) for (const [at, { raw }] of samples.entries()) expect(raw).toContain(`name ${at}`);
+  expect(JSON.stringify(found)).not.toContain(accessKey.secretKey);
+  // What is proposed is valid for the engine: it is run as it is, and its other form makes the pipe.
+  await query(service, proposedTable.createTable);
+  expect(await query(service, `SELECT engine, sorting_key != '' FROM system.tables WHERE name = '${table}'`)).toBe(
+    "MergeTree\t1",
+  );
+  await query(service, `DROP TABLE ${table}`);
+  const { columns, tableDefinition } = proposedTable;
+  const made = { ...destination, columns, tableDefinition };
   const validated = { ...source, validateSamples: true };
   await createPipe(served, service, { ...body, source: validated, destination: made, fieldMappings: undefined });
-  await untilRows(served, service, String(destination.table), records.length);
-  const table = String(destination.table);
+  await untilRows(served, service, table, records.length);
   expect(await query(service, `SELECT sum(id), countDistinct(name) FROM ${table}`)).toBe("45\t10");
 }
 
 test("JSON objects", async () => {
   await store.put("json/a.json", lines);
   await roundTrip(pipeBody(store, "json/*.json", "from_json"), types);
+});
+
+test("a sample that cannot be read says why, beside the others", async () => {
+  await kinesis.createStream("mixed", 1);
+  const texts = ['{"id": 1, "name": "one"}', "no JSON", '{"id": 3, "name": "three"}'];
+  await kinesis.put(
+    "mixed",
+    texts.map((text) => ({ PartitionKey: "k", Data: Buffer.from(text) })),
+  );
+  const { source } = kinesisPipe(kinesis, "mixed");
+  const { samples } = await served.api.discoverSchema({ params: service.params, body: { source } });
+  expect(samples).toEqual([
+    { raw: texts[0], parsed: { id: "1", name: "one" } },
+    { raw: texts[1], problem: expect.stringContaining("JSON") },
+    { raw: texts[2], parsed: { id: "3", name: "three" } },
+  ]);
 });
 
 test("CSV objects", async () => {
@@ -67,7 +92,7 @@ test("Parquet objects, whose columns all allow NULL", async () => {
   const rows =
     "SELECT toNullable(number) AS id, toNullable(concat('name ', toString(number))) AS name FROM numbers(10)";
   await query(service, `INSERT INTO FUNCTION ${target} ${rows}`);
-  await roundTrip(pipeBody(store, "parquet/*", "from_parquet"), { id: "UInt64", name: "String" });
+  await roundTrip(pipeBody(store, "parquet/*", "from_parquet"), { id: "UInt64", name: "String" }, false);
 });
 
 test("Kinesis records", async () => {

@@ -176,6 +176,16 @@ export class ObjectStatements {
     return { sql: `SELECT count() AS rows FROM ${call}`, params, settings };
   }
 
+  /** The first lines of a text file with their lengths, each truncated to `bytes`. */
+  async lines(file: ObjectFile, format: ObjectFormat, count: number, bytes: number, signal: AbortSignal) {
+    const { call, params } = await this.#call([file], "LineAsString", "line String", signal);
+    return {
+      sql: `SELECT substring(line, 1, ${Math.trunc(bytes)}) AS line, length(line) AS bytes FROM ${call} LIMIT ${Math.trunc(count)}`,
+      params,
+      settings: { ...this.#settings([file], format), max_threads: 1 },
+    };
+  }
+
   /** The first rows as the pipe would load them. */
   async sample(file: ObjectFile, format: ObjectFormat, rows: number, signal: AbortSignal): Promise<Statement> {
     const plan = this.#plan(format, "lenient");

@@ -1,12 +1,14 @@
 /** `validateSamples`: reads the first object as the pipe would and reports which field does not fit. */
 import { AppError, type Issue } from "../../../lib/errors.ts";
+import type { Discovery } from "../../discovery.ts";
 import { shortMessage } from "../../messages/engine-message.ts";
 import { foundFieldsOf } from "../../messages/found-fields.ts";
 import { pathSteps } from "../../messages/paths.ts";
-import type { FoundField, Query, TargetTable } from "../../source.ts";
+import type { Query, TargetTable } from "../../source.ts";
 import type { ObjectFile } from "../stores/store.ts";
 import { isVirtual } from "./fields.ts";
 import { isPositional, type ObjectFormat } from "./formats.ts";
+import { objectSamples } from "./object-samples.ts";
 import type { ObjectStatements } from "./reading.ts";
 
 /** The destination that samples must fit, and the reader. */
@@ -82,19 +84,20 @@ async function checkFieldsExist(
   throw new AppError("SOURCE_INVALID", `The sample ${file.key} has no field ${names}.`, { issues });
 }
 
-/** Fields and types that the engine infers from one object. */
+/** Fields and types that the engine infers from one object, and its first rows. */
 export async function discoverObject(
   file: ObjectFile | undefined,
   format: ObjectFormat | undefined,
   reading: ObjectStatements,
-  query: Query,
+  { query, delimiter }: { readonly query: Query; readonly delimiter: string | undefined },
   signal: AbortSignal,
-): Promise<FoundField[]> {
+): Promise<Discovery> {
   if (file === undefined) throw new AppError("SOURCE_INVALID", "No object matches yet, so no field can be told.");
   if (format === undefined) throw new AppError("SOURCE_INVALID", "The format cannot be told; set `format`.");
   const { sql, ...rest } = await reading.describe(file, format, signal);
-  return await foundFieldsOf(await query(sql, rest), async (expression) => {
+  const fields = await foundFieldsOf(await query(sql, rest), async (expression) => {
     const { sql: statement, ...others } = await reading.selectFirst(file, format, expression, discoveryRows, signal);
     return await query(statement, others);
   });
+  return { fields, samples: await objectSamples({ file, format, reading, fields, query, delimiter }, signal) };
 }
