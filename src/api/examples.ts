@@ -117,6 +117,12 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
       },
     },
   ],
+  validatePipe: [
+    {
+      title: "What creating this pipe would find",
+      body: { name: "Orders", source: { messageBroker: broker }, destination },
+    },
+  ],
   listSource: [
     { title: "Topics of a cluster", body: { source: { messageBroker: { brokers: "broker-1:9092" } } } },
     {

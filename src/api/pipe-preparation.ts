@@ -1,9 +1,10 @@
 /** What is known of a source and of a definition before a pipe is created. Nothing here creates anything. */
 import { z } from "zod";
+import { checkNames } from "../sources/checks.ts";
 import { sourceKinds } from "../sources/registry.ts";
 import type { SourceKind } from "../sources/source.ts";
 import { operation } from "./operation.ts";
-import { allowingNulls, serviceParams, source, tableIdentifier } from "./pipes.ts";
+import { allowingNulls, createPipeBody, serviceParams, source, tableIdentifier } from "./pipes.ts";
 
 const discoveryBody = z.strictObject({
   source: source.omit({ validateSamples: true }),
@@ -153,7 +154,43 @@ const sourceListing = z
 const root = "/v1/organizations/{organizationId}/services/{serviceId}/pipes";
 const tag = { tag: "Pipes" } as const;
 
+const issue = z.object({ path: z.string(), message: z.string(), position: z.int().optional() });
+
+const validation = z
+  .object({
+    ok: z.boolean().describe("Every check is ok: a pipe could be created now"),
+    checks: z
+      .array(
+        z.object({
+          name: z.enum(checkNames),
+          ok: z.boolean(),
+          issues: z
+            .array(issue)
+            .optional()
+            .describe("Each with the member of the request it belongs to, if there is one"),
+          remedy: z.string().optional(),
+          ms: z
+            .number()
+            .describe("Time taken. A source is reached by one exchange, whose time is that of `connection`"),
+        }),
+      )
+      .describe("In the order in which create makes them. A check that depends on a failed one is absent"),
+    warnings: z.array(issue).optional().describe("As create returns them, when every check of the source is ok"),
+  })
+  .meta({ id: "PipeValidation" });
+
 export const pipePreparationOperations = {
+  validatePipe: operation({
+    ...tag,
+    method: "POST",
+    path: `${root}/validate`,
+    readsOnly: true,
+    summary: "Makes every check of createPipe with the same body and reports each one; creates nothing",
+    access: "developer",
+    params: serviceParams,
+    body: createPipeBody,
+    result: validation,
+  }),
   listSource: operation({
     ...tag,
     method: "POST",

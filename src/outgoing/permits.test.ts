@@ -9,6 +9,7 @@ import { loadConfig } from "../config.ts";
 import { Outgoing } from "../network.ts";
 import { PipeChecks } from "../pipes/control/check.ts";
 import { listenForEngine } from "../pipes/control/engine-listener.ts";
+import { CheckRun } from "../sources/checks.ts";
 import { objectStorage } from "../sources/object-storage/kind.ts";
 import { ObjectRelay } from "../sources/object-storage/reading/relay.ts";
 import { parseUrl } from "../sources/object-storage/stores/location.ts";
@@ -128,12 +129,14 @@ test("checks of one organization beyond the limit are refused, and their places 
     ...{ destination: undefined, validateSamples: false, pipeId: "p" },
   };
   const { signal } = new AbortController();
-  const first = checks.reachable(request, signal).catch((error) => error.message);
-  const refused = await checks.reachable(request, signal).catch((error) => error);
+  const first = checks.reachable(request, new CheckRun(), signal).catch((error) => error.message);
+  const refused = await checks.reachable(request, new CheckRun(), signal).catch((error) => error);
   expect(refused).toMatchObject({ code: "TOO_MANY_REQUESTS" });
   expect(refused.message).toContain("--pipe-checks-per-organization");
-  const other = checks.reachable({ ...request, organizationId: "p" }, signal).catch((error) => error.message);
+  const other = checks
+    .reachable({ ...request, organizationId: "p" }, new CheckRun(), signal)
+    .catch((error) => error.message);
   ended.reject(new Error("over"));
   expect([await first, await other]).toEqual(["over", "over"]);
-  expect(await checks.reachable(request, signal).catch((error) => error.message)).toBe("over");
+  expect(await checks.reachable(request, new CheckRun(), signal).catch((error) => error.message)).toBe("over");
 });

@@ -10,6 +10,7 @@ import type { Issue } from "../lib/errors.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { DialTarget } from "../outgoing/dialer.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
+import type { CheckRun } from "./checks.ts";
 import type { Discovery } from "./discovery.ts";
 import type { DurableShapes } from "./durable.ts";
 import type { ListingPage, SourceListing } from "./listing.ts";
@@ -305,10 +306,7 @@ export type TypedConnector<Config> = {
   rowsAgain?(config: Config, context: RowsAgainContext): Promise<RowsAgain>;
   /** Fields and types inferred from samples, and some of these. Throws SOURCE_* like `check`. */
   discover?(config: Config, options: DiscoverOptions, signal: AbortSignal): Promise<Discovery>;
-  /**
-   * What the source has to read from, a page at a time. The members of the configuration that the kind's `listed` names
-   * may be absent. Throws SOURCE_* like `check`.
-   */
+  /** A page of what the source has. The members that the kind's `listed` names may be absent. Throws like `check`. */
   list?(config: Config, options: ListOptions, signal: AbortSignal): Promise<SourceListing>;
   /**
    * Removes one of the objects that the kind's `made` names, after the pipe is deleted. Does nothing when the object
@@ -354,6 +352,8 @@ export type CheckOptions = {
   readonly marks: (keys: readonly string[]) => Promise<Readonly<Record<string, Json>>>;
   /** Says what the user should know of a configuration that is accepted. */
   readonly warn: (warning: Issue) => void;
+  /** Every check has a name and is made by it. */
+  readonly run: CheckRun;
 };
 
 /** What the ledger says of one of several tables of a pipe. */

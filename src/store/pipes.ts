@@ -116,17 +116,16 @@ export class PipeStore {
   async create(pipe: NewPipe, limit: Limit, accept: (others: readonly Pipe[]) => void = () => {}): Promise<string> {
     const id = randomUUID();
     await this.#db.transaction(async (tx) => {
-      const present = await tx.get<{ n: number }>(
-        `SELECT count(*) AS n FROM pipes JOIN services ON services.id = pipes.service_id
-         WHERE services.organization_id = (SELECT organization_id FROM services WHERE id = ?)
-           AND pipes.desired_state <> 'deleted'`,
-        pipe.serviceId,
-      );
-      requireRoom(limit, "pipes of the organization", Number(present?.n ?? 0));
+      await requireRoomIn(tx, pipe.serviceId, limit);
       accept(await listIn(tx, pipe.serviceId));
       await this.#insert(tx, id, pipe);
     });
     return id;
+  }
+
+  /** Throws LIMIT_REACHED when the organization of the service may have no further pipe. */
+  async requireRoom(serviceId: string, limit: Limit): Promise<void> {
+    await requireRoomIn(this.#db, serviceId, limit);
   }
 
   async #insert(tx: Queries, id: string, pipe: NewPipe): Promise<void> {
@@ -325,4 +324,14 @@ function toPipe(row: PipeRow): Pipe {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
+}
+
+async function requireRoomIn(db: Queries, serviceId: string, limit: Limit): Promise<void> {
+  const present = await db.get<{ n: number }>(
+    `SELECT count(*) AS n FROM pipes JOIN services ON services.id = pipes.service_id
+     WHERE services.organization_id = (SELECT organization_id FROM services WHERE id = ?)
+       AND pipes.desired_state <> 'deleted'`,
+    serviceId,
+  );
+  requireRoom(limit, "pipes of the organization", Number(present?.n ?? 0));
 }

@@ -114,7 +114,13 @@ describe("every operation", () => {
     const reads = Object.entries(managementOperations as Record<string, Operation>).filter(
       ([, { readsOnly }]) => readsOnly,
     );
-    expect(reads.map(([id]) => id).sort()).toEqual(["discoverSchema", "planRestore", "runQuery"]);
+    expect(reads.map(([id]) => id).sort()).toEqual([
+      "discoverSchema",
+      "listSource",
+      "planRestore",
+      "runQuery",
+      "validatePipe",
+    ]);
   });
 });
 

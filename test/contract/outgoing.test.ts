@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { networkOf } from "../../harness/network/network.ts";
 import { testDestination } from "../../harness/sources/source-context.ts";
 import type { AppError } from "../../src/lib/errors.ts";
+import { CheckRun } from "../../src/sources/checks.ts";
 import { FanOutClient } from "../../src/sources/managed-stream/client/fan-out-client.ts";
 import { managedStreamConnector as kinesis } from "../../src/sources/managed-stream/connector.ts";
 import { messageBrokerConnector as kafka } from "../../src/sources/message-broker/connector.ts";
@@ -47,6 +48,7 @@ const optionsOf = (network: NetworkContext) => ({
   isExisting: false,
   warn: () => {},
   marks: async () => ({}),
+  run: new CheckRun(),
 });
 
 const listOf = (network: NetworkContext) => ({ network, page: { within: undefined, cursor: undefined, limit: 10 } });

@@ -3,14 +3,15 @@ import { withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { pipePreparationOperations } from "../../api/pipe-preparation.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
-import type { PipeChecks } from "../../pipes/control/check.ts";
 import { checkSource } from "../../pipes/control/definition.ts";
 import { proposedTable } from "../../pipes/control/proposal.ts";
-import type { Service, ServiceStore } from "../../store/services.ts";
+import { CheckRun } from "../../sources/checks.ts";
+import type { ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
+import { type CreationDeps, checkNewPipe, refuseUnlessRunning } from "./pipe-creation.ts";
 import { findService } from "./service-users.ts";
 
-export type PreparationDeps = { readonly services: ServiceStore; readonly checks: PipeChecks };
+export type PreparationDeps = CreationDeps & { readonly services: ServiceStore };
 
 export type PreparationHandlers = Pick<Handlers<ManagementOperations, Context>, keyof typeof pipePreparationOperations>;
 
@@ -18,6 +19,19 @@ const defaultLimit = 100;
 
 export function pipePreparationHandlers(deps: PreparationDeps): PreparationHandlers {
   return {
+    validatePipe: async ({ params, body }, { signal }) => {
+      const service = await findService(deps.services, params);
+      const run = new CheckRun({ goesOn: true });
+      const { organizationId } = params;
+      const accepted = await checkNewPipe(deps, { organizationId, service, body }, run, signal);
+      const checks = run.outcomes;
+      const warnings = accepted?.warnings ?? [];
+      return {
+        ok: checks.every(({ ok }) => ok),
+        checks,
+        ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
+      };
+    },
     listSource: async ({ params, body }, { signal }) => {
       await findService(deps.services, params);
       const { kind, config, issues } = checkSource(withoutNulls(body.source));
@@ -43,13 +57,6 @@ export function pipePreparationHandlers(deps: PreparationDeps): PreparationHandl
       return { fields: [...found.fields], samples: [...found.samples], proposedTable: proposedTable(found, target) };
     },
   };
-}
-
-/** Throws SERVICE_NOT_RUNNING: pipes need the service's engine, and wake none. */
-export function refuseUnlessRunning(service: Service, what: "creation" | "update" | "discovery"): void {
-  if (service.state === "running") return;
-  const message = `Pipe ${what} is allowed only when the service is running. Current state: ${service.state}`;
-  throw new AppError("SERVICE_NOT_RUNNING", message);
 }
 
 function refuse(issues: readonly Issue[]): void {

@@ -7,11 +7,11 @@ import { AppError, found, type Issue } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { checkChange, mergeSettings } from "../../pipes/control/changes.ts";
 import type { PipeChecks } from "../../pipes/control/check.ts";
-import { checkDefinition } from "../../pipes/control/definition.ts";
-import { neighbourWarnings, refuseTakenTables } from "../../pipes/control/neighbours.ts";
+import { refuseTakenTables } from "../../pipes/control/neighbours.ts";
+import { CheckRun } from "../../sources/checks.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
-import { type OrganizationLimits, requireRoom } from "../../store/limits.ts";
+import type { OrganizationLimits } from "../../store/limits.ts";
 import type { PipeOverviews } from "../../store/pipe-overviews.ts";
 import type { Pipe, PipeChange, PipeStore } from "../../store/pipes.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
@@ -19,7 +19,8 @@ import { requireVersion } from "../../store/versions.ts";
 import type { Context } from "../context.ts";
 import { listedPipeOf, pipeDetailsOf, pipeRecordOf } from "../views/pipes.ts";
 import { type AfterAttempt, deletedOf } from "./leftovers.ts";
-import { type PreparationHandlers, pipePreparationHandlers, refuseUnlessRunning } from "./pipe-preparation.ts";
+import { type AcceptedPipe, checkNewPipe, refuseUnlessRunning, requireReplicas } from "./pipe-creation.ts";
+import { type PreparationHandlers, pipePreparationHandlers } from "./pipe-preparation.ts";
 
 export type PipeDeps = {
   readonly pipes: PipeStore;
@@ -61,16 +62,9 @@ function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPip
     },
     createPipe: async ({ params, body }, { signal }) => {
       const service = await findService(deps, params);
-      refuseUnlessRunning(service, "creation");
-      const { pipe, ...checked } = checkDefinition(service.id, body);
-      requireReplicas(pipe.scaling, deps.limits);
       const { organizationId } = params;
-      const destination = { definition: pipe.destination, changed: pipe.destination.columns ?? [] };
-      const request = { ...checked, organizationId, serviceId: service.id, destination, pipeId: undefined };
-      const others = await pipes.listIn(service.id);
-      // Also before: the check of the table itself would not say whose it is.
-      refuseTakenTables(pipe, others);
-      const warnings = [...(await deps.checks.reachable(request, signal)), ...neighbourWarnings(pipe, others)];
+      const accepted = await checkNewPipe(deps, { organizationId, service, body }, new CheckRun(), signal);
+      const { pipe, warnings } = accepted as AcceptedPipe;
       const pipeId = await pipes.create(pipe, deps.limits.pipes, (now) => refuseTakenTables(pipe, now));
       return answerOf(await changed(deps, { ...params, pipeId }), warnings);
     },
@@ -100,7 +94,7 @@ function changeHandlers(
         refuseUnlessRunning(await findService(deps, params), "update");
         const { organizationId } = params;
         const request = { ...checked, organizationId, serviceId: pipe.serviceId, pipeId: pipe.id };
-        warnings = await deps.checks.reachable(request, signal);
+        warnings = await deps.checks.reachable(request, new CheckRun(), signal);
       }
       await pipes.change(pipe.id, change, expected);
       return answerOf(await changed(deps, params), warnings);
@@ -156,10 +150,6 @@ async function changed(deps: PipeDeps, params: PipeParams): Promise<Pipe> {
 
 function answerOf(pipe: Pipe, warnings: readonly Issue[]) {
   return { ...pipeRecordOf(pipe), ...(warnings.length === 0 ? {} : { warnings: [...warnings] }) };
-}
-
-function requireReplicas(scaling: Readonly<Record<string, number>>, limits: OrganizationLimits): void {
-  requireRoom(limits.replicas, "replicas of the pipe", 0, scaling.replicas ?? 1);
 }
 
 type Rows = "keep" | "truncate" | undefined;

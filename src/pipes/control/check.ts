@@ -9,6 +9,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { DialTarget } from "../../outgoing/dialer.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
+import type { CheckRun } from "../../sources/checks.ts";
 import { connectorOf } from "../../sources/connectors.ts";
 import type { Discovery } from "../../sources/discovery.ts";
 import type { ListingPage, SourceListing } from "../../sources/listing.ts";
@@ -77,10 +78,13 @@ export class PipeChecks {
    * Returns what the user should know of an accepted definition. Throws SOURCE_* or DESTINATION_INVALID with the
    * reason; TOO_MANY_REQUESTS at the limit.
    */
-  async reachable(request: CheckRequest, requestSignal: AbortSignal): Promise<readonly Issue[]> {
+  async reachable(request: CheckRequest, run: CheckRun, requestSignal: AbortSignal): Promise<readonly Issue[]> {
     return await this.#withService(request, requestSignal, async (client, network, signal) => {
-      await checkDestination(client, request);
-      return await checkSource(client, network, request, this.#options.ledger, signal);
+      await run.group("table", () => checkDestination(client, request, run));
+      const { ledger } = this.#options;
+      return (
+        (await run.group("connection", () => checkSource({ client, network, ledger, run }, request, signal))) ?? []
+      );
     });
   }
 
@@ -193,11 +197,15 @@ async function inTime<T>(
   }
 }
 
+type SourceParts = Pick<PipeChecksOptions, "ledger"> & {
+  readonly client: ClickHouseClient;
+  readonly network: NetworkContext;
+  readonly run: CheckRun;
+};
+
 async function checkSource(
-  client: ClickHouseClient,
-  network: NetworkContext,
+  { client, network, ledger, run }: SourceParts,
   request: CheckRequest,
-  ledger: Pick<Ledger, "marks">,
   signal: AbortSignal,
 ): Promise<readonly Issue[]> {
   if (request.config === undefined && !request.validateSamples) return [];
@@ -210,7 +218,7 @@ async function checkSource(
   const marks = async (keys: readonly string[]) =>
     pipeId === undefined ? {} : forms.readMarks(await ledger.marks(pipeId, keys));
   const isExisting = pipeId !== undefined;
-  const options = { network, validateSamples, destination, query, isExisting, marks, warn };
+  const options = { network, validateSamples, destination, query, isExisting, marks, warn, run };
   await connector.check(request.config ?? {}, options, signal);
   return warnings;
 }
@@ -227,17 +235,26 @@ function queryOf(client: ClickHouseClient, signal: AbortSignal): Query {
   };
 }
 
-async function checkDestination(client: ClickHouseClient, request: CheckRequest): Promise<void> {
-  if (request.destination === undefined) return;
+async function checkDestination(client: ClickHouseClient, request: CheckRequest, run: CheckRun): Promise<void> {
+  const { destination, table, pipeId } = request;
   // A connector knows the required form of its own tables and checks them itself.
-  if (request.table.kind === "owned") return;
-  const { definition } = request.destination;
-  const isManaged = definition.managedTable !== false;
-  const isExisting = request.pipeId !== undefined;
-  const { columns, tableDefinition } = definition;
-  const issues = await refusedByEngine(client, isManaged ? { columns, tableDefinition } : { columns });
-  if (issues.length > 0) fail(issues);
-  const target = request.table;
+  if (destination === undefined || table.kind === "owned") return;
+  const { managedTable, columns, tableDefinition } = destination.definition;
+  const isManaged = managedTable !== false;
+  await run.check("tableDefinition", async () => {
+    const issues = await refusedByEngine(client, isManaged ? { columns, tableDefinition } : { columns });
+    if (issues.length > 0) fail(issues);
+  });
+  await run.check("table", () => checkTable(client, table, destination, pipeId !== undefined));
+}
+
+async function checkTable(
+  client: ClickHouseClient,
+  target: TableDestination,
+  destination: CheckedDestination,
+  isExisting: boolean,
+): Promise<void> {
+  const isManaged = destination.definition.managedTable !== false;
   const { database, table } = target;
   const found = await findTable(client, database, table);
   if (found === undefined) {
@@ -250,7 +267,7 @@ async function checkDestination(client: ClickHouseClient, request: CheckRequest)
   if (!/MergeTree$/.test(found.engine) && found.engine !== "Null") {
     refuse("table", `table ${database}.${table} has the engine ${found.engine}; exactly-once needs a MergeTree table`);
   }
-  checkColumns(target, await columnTypesOf(client, database, table), request.destination, isManaged && isExisting);
+  checkColumns(target, await columnTypesOf(client, database, table), destination, isManaged && isExisting);
 }
 
 /** `adds`: the pipe adds columns that its table does not have. */

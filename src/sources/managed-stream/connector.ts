@@ -33,14 +33,19 @@ const sampleCalls = 20;
 export const managedStreamConnector = defineConnector<ManagedStreamConfig>({
   async check(config: ManagedStreamConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
     const destination = requireTable(options.destination);
-    const { format, registry } = await messageFormatOf<StreamMessage>(config, registryDialer(options.network));
-    planRows(destination, format, kinesisVirtualColumns(config.streamName));
-    await withStream(config, options.network, async (api) => {
-      const { shards } = await asked(() => api.shards(signal), signal);
-      await registry?.check();
+    const { network, run } = options;
+    const registry = await run.check("mapping", async () => {
+      const rows = await messageFormatOf<StreamMessage>(config, registryDialer(network));
+      planRows(destination, rows.format, kinesisVirtualColumns(config.streamName));
+      return rows.registry;
+    });
+    await withStream(config, network, async (api) => {
+      const { shards } = await run.reach("stream", () => asked(() => api.shards(signal), signal));
+      if (registry !== undefined) await run.check("schemaRegistry", () => registry.check());
       if (!options.validateSamples) return;
-      const samples = await samplesOf(config, options.network, api, shards, signal);
-      await checkSamples(samples, destination, options.query);
+      await run.check("samples", async () => {
+        await checkSamples(await samplesOf(config, network, api, shards, signal), destination, options.query);
+      });
     });
   },
 

@@ -1,4 +1,5 @@
 /** A stream's source when the stream or the destination fails: bounded memory, trimmed records, bad responses. */
+
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
@@ -10,6 +11,7 @@ import { until } from "../../../harness/serve.ts";
 import { keptMarks, type OwnContext, testContext, testDestination } from "../../../harness/sources/source-context.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Json } from "../../lib/json.ts";
+import { CheckRun } from "../checks.ts";
 import { JsonRows } from "../messages/formats/json-rows.ts";
 import { type BatchLimits, batchLimits } from "../messages/limits.ts";
 import { planRows } from "../messages/plan.ts";
@@ -175,6 +177,7 @@ describe("an answer that refuses", () => {
       destination: testDestination,
       query: async () => [],
       isExisting: false,
+      run: new CheckRun(),
       warn: () => {},
       marks: async () => ({}),
     };

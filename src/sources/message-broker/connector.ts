@@ -38,16 +38,23 @@ const sampleDepth = 200;
 export const messageBrokerConnector = defineConnector<MessageBrokerConfig>({
   async check(config: MessageBrokerConfig, options: CheckOptions): Promise<void> {
     const destination = requireTable(options.destination);
-    const { network } = options;
-    const rows = await messageFormatOf<KafkaMessage>(config, registryDialer(network));
-    planRows(destination, rows.format, kafkaVirtualColumns);
+    const { network, run } = options;
+    const rows = await run.check("mapping", async () => {
+      const made = await messageFormatOf<KafkaMessage>(config, registryDialer(network));
+      planRows(destination, made.format, kafkaVirtualColumns);
+      return made;
+    });
     await withClient(config, network, "check", async (client) => {
-      await requireTopics(config, client);
-      if (options.isExisting) await requireSameCluster(topicsOf(config), client, options);
-      await rows.registry?.check();
-      if (options.validateSamples) {
-        await checkSamples(await samplesOf(config, network, client), destination, options.query);
+      await run.reach("topics", () => requireTopics(config, client));
+      if (options.isExisting) {
+        await run.check("cluster", () => requireSameCluster(topicsOf(config), client, options));
       }
+      const { registry } = rows;
+      if (registry !== undefined) await run.check("schemaRegistry", () => registry.check());
+      if (!options.validateSamples) return;
+      await run.check("samples", async () => {
+        await checkSamples(await samplesOf(config, network, client), destination, options.query);
+      });
     });
   },
 

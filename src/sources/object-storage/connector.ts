@@ -24,37 +24,29 @@ import { checkSample, discoverObject } from "./reading/samples.ts";
 import { keyPattern } from "./selection/glob.ts";
 import { ObjectSource } from "./source.ts";
 import { locationOf } from "./stores/location.ts";
-import type { FolderStore } from "./stores/store.ts";
+import type { FolderStore, ObjectStore } from "./stores/store.ts";
 
 export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
   async check(config: ObjectStorageConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
-    const { store, pattern } = await openStore(config, options.network);
-    const relay = new ObjectRelay(store, options.network);
+    const { network, query, run, validateSamples } = options;
+    const { store, pattern } = await openStore(config, network);
+    const relay = new ObjectRelay(store, network);
     const destination = requireTable(options.destination);
     const reading = (columns: TargetTable["columns"]) =>
       new ObjectStatements(store, relay, config, { ...destination, columns });
     try {
-      const keys = keyPattern(pattern);
-      const page = await store.list(keys.prefix, undefined, signal);
-      const first = page.files.find((file) => file.size > 0 && keys.matches(file.key));
-      if (keys.exact && first === undefined) {
-        throw new AppError("SOURCE_INVALID", `The object "${pattern}" does not exist.`);
-      }
-      const format = config.format ?? inferFormat(first?.key ?? pattern);
-      if (format === undefined) {
-        throw new AppError(
-          "SOURCE_INVALID",
-          "The format cannot be told from the url; set source.objectStorage.format.",
-        );
-      }
-      const [conflict] = conflictingFields(destination.columns, format);
-      if (conflict !== undefined) {
-        const message = `The field "${conflict}" is mapped as a value and as the parent of another field.`;
-        throw new AppError("SOURCE_INVALID", message);
-      }
-      checkCompression(config, first?.key ?? pattern, format);
-      if (config.queueUrl !== undefined) await checkQueue(config, config.queueUrl, options.network, signal);
-      if (options.validateSamples) await checkSample(first, format, reading, { ...options, destination }, signal);
+      const { first, exact } = await run.reach("bucket", () => firstObject(store, pattern, signal));
+      const format = await run.check("format", () => {
+        if (exact && first === undefined) {
+          throw new AppError("SOURCE_INVALID", `The object "${pattern}" does not exist.`);
+        }
+        return requireFormat(config, first?.key ?? pattern);
+      });
+      await run.check("mapping", () => requireMapping(destination, format));
+      const { queueUrl } = config;
+      if (queueUrl !== undefined) await run.check("queue", () => checkQueue(config, queueUrl, network, signal));
+      if (!validateSamples) return;
+      await run.check("samples", () => checkSample(first, format, reading, { destination, query }, signal));
     } finally {
       relay.close();
       store.close();
@@ -69,9 +61,7 @@ export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
     const { store, pattern } = await openStore(config, network);
     const relay = new ObjectRelay(store, network);
     try {
-      const keys = keyPattern(pattern);
-      const page = await store.list(keys.prefix, undefined, signal);
-      const first = page.files.find((file) => file.size > 0 && keys.matches(file.key));
+      const { first } = await firstObject(store, pattern, signal);
       const reading = new ObjectStatements(store, relay, config, { database: "", table: "", columns: [] });
       const format = config.format ?? inferFormat(first?.key ?? pattern);
       return await discoverObject(first, format, reading, { query, delimiter: config.delimiter }, signal);
@@ -101,6 +91,29 @@ export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
     return new ObjectSource({ config, context, store, pattern, queue });
   },
 });
+
+/** The first object with content that the pattern selects, among the first thousand of its prefix. */
+async function firstObject(store: ObjectStore, pattern: string, signal: AbortSignal) {
+  const { prefix, exact, matches } = keyPattern(pattern);
+  const page = await store.list(prefix, undefined, signal);
+  return { first: page.files.find((file) => file.size > 0 && matches(file.key)), exact };
+}
+
+function requireFormat(config: ObjectStorageConfig, key: string): ObjectFormat {
+  const format = config.format ?? inferFormat(key);
+  if (format === undefined) {
+    throw new AppError("SOURCE_INVALID", "The format cannot be told from the url; set source.objectStorage.format.");
+  }
+  checkCompression(config, key, format);
+  return format;
+}
+
+function requireMapping({ columns }: TargetTable, format: ObjectFormat): void {
+  const [conflict] = conflictingFields(columns, format);
+  if (conflict === undefined) return;
+  const message = `The field "${conflict}" is mapped as a value and as the parent of another field.`;
+  throw new AppError("SOURCE_INVALID", message);
+}
 
 /** The embedded engine is built without bzip2, and we decompress only formats that are read sequentially. */
 function checkCompression(config: ObjectStorageConfig, key: string, format: ObjectFormat): void {

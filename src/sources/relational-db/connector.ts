@@ -13,9 +13,9 @@ import { RelationalSource } from "./source.ts";
 
 export const relationalDbConnector = defineConnector<RelationalDbConfig>({
   async check(config: RelationalDbConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
-    const { network, query, isExisting, destination, warn } = options;
+    const { network, query, isExisting, destination, warn, run } = options;
     const { database } = destination;
-    await preflight({ config, network }, { database, query, existing: isExisting, warn }, signal);
+    await preflight({ config, network }, { database, query, existing: isExisting, warn, run }, signal);
   },
 
   async list(config: RelationalDbConfig, { network, page }: ListOptions, signal: AbortSignal) {

@@ -1,6 +1,7 @@
 /** What the checks of each kind share. */
 import type pg from "pg";
 import type { Issue } from "../../../lib/errors.ts";
+import type { CheckRun } from "../../checks.ts";
 import type { Query } from "../../source.ts";
 import type { SourceTable } from "../durable.ts";
 import type { RelationalDbConfig, SourceServer } from "../kind.ts";
@@ -11,6 +12,7 @@ export type PreflightOptions = {
   readonly query: Query;
   /** The pipe exists already, so its slot may be active and its tables full. */
   readonly existing?: boolean;
+  readonly run: CheckRun;
   /** Receives what the tables lose. */
   readonly warn?: (warning: Issue) => void;
 };

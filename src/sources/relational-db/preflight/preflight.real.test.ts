@@ -1,10 +1,12 @@
 /** What create says about a Postgres source that is not fit: every problem at once, with its member and its remedy. */
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { anyNetwork } from "../../../../harness/network/network.ts";
 import { postgresMissing, postgresVersions, TestPostgres } from "../../../../harness/postgres/postgres.ts";
 import { runningService, type Served, serve } from "../../../../harness/serve.ts";
 import { ClickHouseClient } from "../../../clickhouse/client.ts";
 import type { AppError } from "../../../lib/errors.ts";
+import { CheckRun } from "../../checks.ts";
 import type { RelationalDbConfig } from "../kind.ts";
 import { preflight } from "./preflight.ts";
 
@@ -45,7 +47,7 @@ async function problems(server: TestPostgres, mappings: Mapping[], more: More = 
     tableMappings: mappings,
   };
   try {
-    await preflight({ config, network: anyNetwork }, { database: "default", query }, never);
+    await preflight({ config, network: anyNetwork }, { database: "default", query, run: new CheckRun() }, never);
     return [];
   } catch (error) {
     const { code, issues = [], message } = error as AppError;

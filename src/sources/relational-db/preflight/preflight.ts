@@ -19,7 +19,7 @@ export const oldestVersion = 140_000;
 
 /** Throws SOURCE_* with every problem found; an unreachable server or a refused login is the only one then. */
 export async function preflight(source: SourceServer, options: PreflightOptions, signal: AbortSignal): Promise<void> {
-  const client = await login(source, {}, signal);
+  const client = await options.run.reach("database", () => login(source, {}, signal));
   try {
     const issues = await look(client, source, options, signal);
     if (issues.length === 0) return;
@@ -39,9 +39,10 @@ async function look(
   options: PreflightOptions,
   signal: AbortSignal,
 ): Promise<Issue[]> {
+  const { run } = options;
   const server = await readServer(client);
-  const old = versionIssues(server);
-  if (old.length > 0) return old;
+  const old = await run.look("server", () => versionIssues(server));
+  if (old.length > 0) return [...old];
   const { config } = source;
   const names = config.tableMappings.map(({ sourceSchemaName, sourceTable }) => ({
     schema: sourceSchemaName,
@@ -54,11 +55,11 @@ async function look(
   const follows = followsLog(config);
   for (const loss of mappingLosses(parts)) options.warn?.(loss);
   return [
-    ...(follows ? await logIssues(parts, signal) : []),
-    ...tableIssues(parts, facts),
-    ...(follows ? await publicationIssues(parts, facts) : []),
-    ...(follows ? await slotIssues(parts) : []),
-    ...(await targetIssues(parts, options)),
+    ...(follows ? await run.look("replication", () => logIssues(parts, signal)) : []),
+    ...(await run.look("tables", () => tableIssues(parts, facts))),
+    ...(follows ? await run.look("publication", () => publicationIssues(parts, facts)) : []),
+    ...(follows ? await run.look("slot", () => slotIssues(parts)) : []),
+    ...(await run.look("targetTables", () => targetIssues(parts, options))),
   ];
 }
 

@@ -1,0 +1,71 @@
+/** The checks of a new pipe: create makes them before it creates, and validate makes them alone. */
+import type { z } from "zod";
+import type { createPipeBody } from "../../api/pipes.ts";
+import { AppError, type Issue } from "../../lib/errors.ts";
+import type { PipeChecks } from "../../pipes/control/check.ts";
+import { checkDefinition } from "../../pipes/control/definition.ts";
+import { neighbourWarnings, refuseTakenTables } from "../../pipes/control/neighbours.ts";
+import type { CheckRun } from "../../sources/checks.ts";
+import { type OrganizationLimits, requireRoom } from "../../store/limits.ts";
+import type { NewPipe, PipeStore } from "../../store/pipes.ts";
+import type { Service } from "../../store/services.ts";
+
+export type CreationDeps = {
+  readonly pipes: PipeStore;
+  readonly checks: PipeChecks;
+  readonly limits: OrganizationLimits;
+};
+
+type NewPipeRequest = {
+  readonly organizationId: string;
+  readonly service: Service;
+  readonly body: z.output<typeof createPipeBody>;
+};
+
+export type AcceptedPipe = { readonly pipe: NewPipe; readonly warnings: readonly Issue[] };
+
+/**
+ * Makes every check, and creates nothing. Undefined when one failed and the run goes on; otherwise throws the first
+ * failure.
+ */
+export async function checkNewPipe(
+  { pipes, checks, limits }: CreationDeps,
+  { organizationId, service, body }: NewPipeRequest,
+  run: CheckRun,
+  signal: AbortSignal,
+): Promise<AcceptedPipe | undefined> {
+  const definition = await run.group("definition", () =>
+    run.check("definition", () => checkDefinition(service.id, body)),
+  );
+  const isRunning = await run.group("service", () =>
+    run.check("service", () => refuseUnlessRunning(service, "creation")),
+  );
+  if (definition === undefined) return undefined;
+  const { pipe, ...checked } = definition;
+  const others = await pipes.listIn(service.id);
+  await run.group("limits", () =>
+    run.check("limits", async () => {
+      requireReplicas(pipe.scaling, limits);
+      await pipes.requireRoom(service.id, limits.pipes);
+    }),
+  );
+  // Before the table itself is checked, which would not say whose it is.
+  await run.group("neighbours", () => run.check("neighbours", () => refuseTakenTables(pipe, others)));
+  if (isRunning === undefined) return undefined;
+  const destination = { definition: pipe.destination, changed: pipe.destination.columns ?? [] };
+  const request = { ...checked, organizationId, serviceId: service.id, destination, pipeId: undefined };
+  const warnings = await run.group("service", () => checks.reachable(request, run, signal));
+  if (warnings === undefined) return undefined;
+  return { pipe, warnings: [...warnings, ...neighbourWarnings(pipe, others)] };
+}
+
+export function requireReplicas(scaling: Readonly<Record<string, number>>, limits: OrganizationLimits): void {
+  requireRoom(limits.replicas, "replicas of the pipe", 0, scaling.replicas ?? 1);
+}
+
+/** Throws SERVICE_NOT_RUNNING: pipes need the service's engine, and wake none. */
+export function refuseUnlessRunning(service: Service, what: "creation" | "update" | "discovery"): true {
+  if (service.state === "running") return true;
+  const message = `Pipe ${what} is allowed only when the service is running. Current state: ${service.state}`;
+  throw new AppError("SERVICE_NOT_RUNNING", message);
+}
