@@ -262,9 +262,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
       errorRows: new ErrorRows({ acquire: noEngine, running: () => undefined }),
       poke,
     }),
-    ...leftoverHandlers({ leftovers, note: (event) => trail.note(event) }),
-    ...auditHandlers({ events: stores.auditEvents }),
-    ...activityHandlers({ activities: stores.activities }),
+    ...recordHandlers(stores, trail),
     ...backupHandlers({
       services,
       backups,
@@ -280,6 +278,14 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
       rescan: (scope, signal) => rescan({ backupLocation, backups }, scope, signal),
       poke,
     }),
+  };
+}
+
+function recordHandlers({ leftovers, auditEvents, activities }: Stores, trail: AuditTrail) {
+  return {
+    ...leftoverHandlers({ leftovers, note: (event) => trail.note(event) }),
+    ...auditHandlers({ events: auditEvents }),
+    ...activityHandlers({ activities }),
   };
 }
 

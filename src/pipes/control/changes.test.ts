@@ -53,7 +53,9 @@ test("settings of a source are merged: one that is left out stays, null removes 
   expect(changed.source?.relationalDb).toMatchObject({
     settings: { replicationMode: "cdc", syncIntervalSeconds: 5, initialLoadParallelism: 2 },
   });
-  expect((changed.source?.relationalDb as { settings: object }).settings).not.toHaveProperty("pullBatchSize");
+  expect((changed.source as { relationalDb: { settings: object } }).relationalDb.settings).not.toHaveProperty(
+    "pullBatchSize",
+  );
   expect(changeSettings({ replicationMode: "cdc", syncIntervalSeconds: 60 }).change).toEqual({});
 });
 

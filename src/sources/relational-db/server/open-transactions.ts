@@ -37,10 +37,16 @@ export async function namingWhatItWaitsFor<T>(
   const look = async () => {
     const message = await waitsFor(server, client.serverPid, Date.now() - began).catch(() => undefined);
     if (!isOver) tell(message);
-    if (!isOver) timer = setTimeout(() => void (looking = look()), everyMs);
+    if (!isOver) plan(everyMs);
+  };
+  const plan = (ms: number) => {
+    timer = setTimeout(() => {
+      looking = look();
+    }, ms);
   };
   let isOver = false;
-  let timer = setTimeout(() => void (looking = look()), firstLookMs);
+  let timer: NodeJS.Timeout | undefined;
+  plan(firstLookMs);
   try {
     return await command();
   } finally {
