@@ -6,8 +6,10 @@ import type { z } from "zod";
 import type { sourceBody } from "../../src/api/chart-sources.ts";
 import { chartQuery } from "../../src/api/charts.ts";
 import type { Format } from "../../src/charts/answer/answer.ts";
-import { type ChartLimits, Charts } from "../../src/charts/charts.ts";
+import { Charts } from "../../src/charts/charts.ts";
 import type { Outcome } from "../../src/charts/outcome.ts";
+import { Tables } from "../../src/charts/tables/table.ts";
+import { type ChartLimits, Turns } from "../../src/charts/turns.ts";
 import { type ClickHouseAddress, ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { spawnEngineHost } from "../../src/engine/spawn.ts";
 
@@ -58,7 +60,20 @@ export function chartRoom(
   limits: Partial<ChartLimits> = {},
 ): ChartRoom {
   const stamp = "2024-01-01T00:00:00.000Z";
+  const turns = new Turns({
+    clientFor: async () => ({ client, release: () => {} }),
+    limits: {
+      timeMs: 20_000,
+      memoryBytes: 2 * 2 ** 30,
+      rowsToRead: 1e10,
+      runningPerToken: 8,
+      waitingPerToken: 256,
+      ...limits,
+    },
+  });
   const charts = new Charts({
+    turns,
+    tables: new Tables(),
     sources: {
       find: async (_organization, id) => {
         const body = Object.hasOwn(sources, id) ? sources[id] : undefined;
@@ -76,15 +91,6 @@ export function chartRoom(
         };
       },
     },
-    clientFor: async () => ({ client, release: () => {} }),
-    limits: {
-      timeMs: 20_000,
-      memoryBytes: 2 * 2 ** 30,
-      rowsToRead: 1e10,
-      runningPerToken: 8,
-      waitingPerToken: 256,
-      ...limits,
-    },
   });
   const outcome: ChartRoom["outcome"] = async (request, options = {}) => {
     const answer = await charts.query(chartQuery.parse(request), {
@@ -98,5 +104,9 @@ export function chartRoom(
     for await (const piece of answer.body ?? []) pieces.push(String(piece));
     return { ...answer, text: pieces.join("") };
   };
-  return { charts, outcome, guardQuery: async (request) => JSON.parse((await outcome(request)).text) as AnswerBody };
+  return {
+    charts,
+    outcome,
+    guardQuery: async (request) => JSON.parse((await outcome(request)).text) as AnswerBody,
+  };
 }

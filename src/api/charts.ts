@@ -1,7 +1,7 @@
 /** Chart series (observability API): the request, the response, and the operation, as data. */
 import { z } from "zod";
 import { nearMatches } from "../lib/near-matches.ts";
-import { operation } from "./operation.ts";
+import { operation, timestamp } from "./operation.ts";
 
 export const granularities = [
   "30s",
@@ -40,11 +40,13 @@ const earliestEndMs = 100_000_000_000;
 /** 2262-01-01, the maximum of the engine's finest time type. */
 const latestMs = 9_214_646_400_000;
 
-const milliseconds = z
+export const milliseconds = z
   .number({ error: "Timestamp must be an integer" })
   .int({ error: "Timestamp must be an integer" })
   .min(0, { error: "Timestamp must be positive" })
   .max(latestMs, { error: "Timestamp must be in milliseconds and before the year 2262" });
+
+export const endMilliseconds = milliseconds.min(earliestEndMs, { error: "Timestamp must be in milliseconds" });
 
 /**
  * Refuses a member that looks like a misspelt one; others that are not known are let through, because clients of the
@@ -83,21 +85,31 @@ export const seriesItem = z
   .superRefine((item, context) => refuseMisspelt(item, itemMembers, context))
   .meta({ id: "SeriesItem" });
 
+export const wakes = ["auto", "never"] as const;
+export type Wake = (typeof wakes)[number];
+
+/** Member of every read of a source. */
+export const wakeMember = z
+  .enum(wakes)
+  .default("auto")
+  .describe(
+    "never: neither wakes the service nor keeps it awake; while it does not run, the last answer to the same request, or 409 (SERVICE_ASLEEP)",
+  );
+
 const requestMembers = {
   series: z
     .array(seriesItem)
     .min(1, { error: "Series array cannot be empty" })
     .max(5, { error: "At most 5 series are allowed" }),
   startTime: milliseconds.describe("Start of the range in ms, inclusive"),
-  endTime: milliseconds
-    .min(earliestEndMs, { error: "Timestamp must be in milliseconds" })
-    .describe("End of the range in ms, inclusive"),
+  endTime: endMilliseconds.describe("End of the range in ms, inclusive"),
   granularity: z.enum(granularities).default("auto").describe("Size of a bucket"),
   seriesReturnType: z.enum(["ratio", "column"]).optional(),
   timezone: z.string().max(64).default("UTC").describe("IANA time zone to which buckets are aligned"),
   fill: z.enum(fills).default("none").describe("What to answer for buckets without rows"),
   limit: z.int().min(1).max(10_000).optional().describe("Most groups to return, those with the greatest values"),
   formula: z.string().max(1000).optional().describe("Arithmetic over series_0 to series_4, answered as formula.data"),
+  wake: wakeMember,
 };
 
 const queryMembers = {
@@ -220,7 +232,10 @@ export const chartMeta = z
     rowsRead: count.nullable().describe("Rows that the engine read; null where it does not tell"),
     bytesRead: count.nullable(),
     elapsedMs: z.number().describe("Time from the request to the last row, in ms"),
-    cache: z.enum(["hit", "miss"]),
+    cache: z
+      .enum(["hit", "miss", "stale"])
+      .describe("hit: kept, and no row has changed since; stale: kept from before, and the service does not run"),
+    asOf: timestamp.describe("Rows that were inserted after this time may be missing"),
     rollups: z.array(z.string()).describe("Rollups that were read instead of the table"),
     warnings: z.array(z.string()).describe("What may not be meant as it was understood"),
   })

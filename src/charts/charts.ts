@@ -6,8 +6,7 @@ import { Readable } from "node:stream";
 import type { SourceRecord } from "../api/chart-sources.ts";
 import type { ChartRequest } from "../api/charts.ts";
 import { type ClickHouseClient, parseSummary, type QueryOptions, type Summary } from "../clickhouse/client.ts";
-import type { AcquireEngine, EngineLease } from "../clickhouse/lease.ts";
-import { type ChildAbort, childOf } from "../lib/abort.ts";
+import type { ChildAbort } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import { yieldWhenLong } from "../lib/yield.ts";
 import type { ChartSourceStore } from "../store/chart-sources.ts";
@@ -19,14 +18,15 @@ import { ChartAnswerCache } from "./answer/cache.ts";
 import { maxRows } from "./answer/rows.ts";
 import { type AnswerRequest, mostGroups, shape } from "./answer/shape.ts";
 import { allOf, batchesOf, mayStream, type RemainingRows, streamed } from "./answer/streaming.ts";
+import type { ClientLease } from "./clients.ts";
 import { isTooLong, tooLong } from "./columns/budget.ts";
-import { at, badRequest, engineError } from "./errors.ts";
+import { at, engineError } from "./errors.ts";
 import { parseFormula } from "./formula.ts";
-import { TokenGate } from "./gate.ts";
+import { LastAnswers, orAsleep } from "./last-answers.ts";
 import { locateError } from "./locate-error.ts";
 import { planHistogram } from "./metrics/histogram.ts";
 import { planGauge, planSum } from "./metrics/scalars.ts";
-import { type Caller, cacheKey, type Outcome, tagOf, warningsOf } from "./outcome.ts";
+import { type Answered, type Caller, cacheKey, lastKeyOf, type Outcome, tagOf, warningsOf } from "./outcome.ts";
 import { Buckets } from "./plan/buckets.ts";
 import type { PlanRow } from "./plan/cells.ts";
 import { planEvents } from "./plan/events.ts";
@@ -35,29 +35,16 @@ import { fitsExactly } from "./plan/quantile.ts";
 import { planRollup, type RollupTable } from "./plan/rollup.ts";
 import { chartSourceRecordOf, type SeriesTarget, seriesTargetOf } from "./sources.ts";
 import { blockCache } from "./tables/block-cache.ts";
-import { type ChartTable, Tables } from "./tables/table.ts";
-import { isTimeZone, nearTimeZones } from "./timezone.ts";
-
-/** Connects to a service, waking an idle one. Released when the query is over. */
-export type AcquireClient = AcquireEngine<{ readonly client: ClickHouseClient }>;
-
-export type ChartLimits = {
-  /** Time of one query in the engine. */
-  readonly timeMs: number;
-  readonly memoryBytes: number;
-  readonly rowsToRead: number;
-  readonly runningPerToken: number;
-  readonly waitingPerToken: number;
-};
+import type { ChartTable, Tables } from "./tables/table.ts";
+import { requireTimeZone } from "./timezone.ts";
+import { readOnlyMode, type Turns } from "./turns.ts";
 
 export type ChartDeps = {
   readonly sources: Pick<ChartSourceStore, "find">;
-  readonly clientFor: AcquireClient;
-  readonly limits: ChartLimits;
+  readonly turns: Turns;
+  readonly tables: Tables;
 };
 
-/** The engine gets this long beyond its own limit to say that time is up. */
-const graceMs = 5_000;
 const cacheBytes = 64 * 1024 * 1024;
 const cacheTtlMs = 60_000;
 const maxKeptRows = 50_000;
@@ -65,7 +52,7 @@ const maxKeptRows = 50_000;
 type Text = { readonly chunks: readonly (string | Buffer)[]; readonly rows: number };
 type Kept = Pick<Outcome, "rollups" | "warnings"> & { readonly body: Text["chunks"] };
 type TableRead = SeriesTarget & { readonly source: SourceRecord; readonly series: readonly Series[] };
-type OpenRead = TableRead & EngineLease<{ readonly client: ClickHouseClient }>;
+type OpenRead = TableRead & ClientLease;
 type Execution = AnswerRequest & { readonly streams: boolean };
 /** What a query answered: as it is, or, when it may be of any length, its first rows and the rest that is to come. */
 type Executed = {
@@ -81,19 +68,16 @@ const nothingRead = { read: { readRows: 0, readBytes: 0 } };
 
 const planners = { events: planEvents, gauge: planGauge, sum: planSum, histogram: planHistogram };
 
-/** The engine host's own read-only mode; a server elsewhere goes by the setting. */
-const readOnly = { "X-Millrace-Readonly": "2" };
-
 export class Charts {
   readonly #deps: ChartDeps;
-  readonly #gate: TokenGate;
-  readonly #tables = new Tables();
+  readonly #tables: Tables;
   readonly #threads = new AnswerThreads();
   readonly #cache = new ChartAnswerCache<Kept>({ bytes: cacheBytes, ttlMs: cacheTtlMs });
+  readonly #last = new LastAnswers<Kept & { readonly etag: string | undefined }>();
 
   constructor(deps: ChartDeps) {
     this.#deps = deps;
-    this.#gate = new TokenGate({ running: deps.limits.runningPerToken, waiting: deps.limits.waitingPerToken });
+    this.#tables = deps.tables;
   }
 
   /** Answers one request. Throws AppError. */
@@ -105,29 +89,40 @@ export class Charts {
     const formula =
       formulaText === undefined ? undefined : at("formula", () => parseFormula(formulaText, request.series.length));
     const reads = await this.#reads(request, caller.organizationId);
-    const leave = await this.#gate.enter(caller.credentialId, caller.signal);
-    const abort = childOf(caller.signal);
-    const timer = setTimeout(() => abort.abort(outOfTime()), this.#deps.limits.timeMs + graceMs);
-    const leased: OpenRead[] = [];
-    const end = () => {
-      for (const { release } of leased) release();
-      clearTimeout(timer);
-      abort[Symbol.dispose]();
-      leave();
+    const { wake } = request;
+    const last = lastKeyOf(request, caller, reads);
+    const turn = await this.#deps.turns.begin(caller);
+    const lease = async (read: TableRead): Promise<OpenRead> => {
+      return { ...read, ...(await turn.acquire(read.source.serviceId, wake)) };
     };
+    const leases = () => allOrAbort(reads.map(lease), turn.abort.abort);
     let outcome: Outcome | undefined;
     try {
-      const lease = async (read: TableRead) =>
-        leased.push({ ...read, ...(await this.#deps.clientFor(read.source.serviceId, abort.signal)) });
-      await allOrAbort(reads.map(lease), abort.abort);
-      outcome = await this.#answer({ request, range, buckets, formula }, caller, leased, abort);
+      const asOfMs = Date.now();
+      const answered = await this.#answer({ request, range, buckets, formula }, caller, await leases(), turn.abort);
+      outcome = { ...answered, asOfMs, stale: false };
+      this.#keepLast(last, outcome);
       return outcome;
     } catch (error) {
-      throw unlessAborted(error, abort.signal);
+      return this.#lastOutcome(await orAsleep(turn.failure(error), wake, leases), last, caller);
     } finally {
-      if (outcome?.body instanceof Readable) outcome.body.once("close", end);
-      else end();
+      if (outcome?.body instanceof Readable) outcome.body.once("close", turn.end);
+      else turn.end();
     }
+  }
+
+  #keepLast(key: string, { body, rollups, warnings, etag, asOfMs }: Outcome): void {
+    const before = body === undefined ? this.#last.get(key) : undefined;
+    if (before !== undefined && before.etag === etag) this.#last.set(key, before, asOfMs, sizeOf(before.body));
+    if (body === undefined || body instanceof Readable) return;
+    this.#last.set(key, { body, rollups, warnings, etag }, asOfMs, sizeOf(body));
+  }
+
+  /** What was answered when the service last ran; throws the error unless the service sleeps and something is kept. */
+  #lastOutcome(error: unknown, key: string, { known }: Caller): Outcome {
+    const { value, asOfMs, stale } = this.#last.insteadOf(error, key);
+    const body = value.etag !== undefined && known.includes(value.etag) ? undefined : value.body;
+    return { ...nothingRead, ...value, body, cached: true, asOfMs, stale };
   }
 
   /**
@@ -140,7 +135,7 @@ export class Charts {
     caller: Caller,
     leased: readonly OpenRead[],
     abort: ChildAbort,
-  ): Promise<Outcome> {
+  ): Promise<Answered> {
     const { signal } = abort;
     const statesNow = () => leased.map((read) => this.#state(read, abort.signal));
     const states = () => allOrAbort(statesNow(), abort.abort);
@@ -178,7 +173,7 @@ export class Charts {
     chart: AnswerRequest,
     caller: Caller,
     { key, signal }: { key: string | undefined; signal: AbortSignal },
-  ): Promise<Outcome> {
+  ): Promise<Answered> {
     const [first] = done;
     const rollups = done.flatMap(({ plan }) => (plan.rollup === undefined ? [] : [plan.rollup]));
     const warnings = [...new Set([...warningsOf(chart.request), ...done.flatMap((one) => one.warnings)])];
@@ -191,8 +186,7 @@ export class Charts {
     }
     const { chunks: body, rows } = await this.#textOf(done, chart, caller.format, signal);
     if (tagged !== undefined && rows <= maxKeptRows) {
-      const size = body.reduce((sum, chunk) => sum + chunk.length, 1000);
-      this.#cache.set(tagged, { body, rollups, warnings }, size);
+      this.#cache.set(tagged, { body, rollups, warnings }, sizeOf(body));
     }
     return { ...about, body, etag, read: readBy(done) };
   }
@@ -271,7 +265,7 @@ export class Charts {
       exactQuantiles: fitsExactly(
         state.rows,
         series.filter(({ item }) => item.aggFn === "quantile").length,
-        this.#deps.limits.memoryBytes,
+        this.#deps.turns.limits.memoryBytes,
       ),
       typesOf: (expressions, params) => this.#tables.typesOf(client, schema, { expressions, params }, signal),
     };
@@ -298,8 +292,8 @@ export class Charts {
     if (isTooLong(plan)) throw new AppError("BAD_REQUEST", tooLong);
     // The columns of a rollup are others.
     const cache = plan.rollup === undefined ? blockCache(plan.params.columns, input.schema, blockCacheBytes) : {};
-    const settings = { ...this.#settings(), ...cache };
-    const options = { params: plan.params.values(), settings, headers: readOnly, signal };
+    const settings = { ...this.#deps.turns.settings(maxRows + 1), ...cache };
+    const options = { params: plan.params.values(), settings, headers: readOnlyMode, signal };
     try {
       if (streams) return await this.#begin(client, plan, options);
       const response = await client.stream(`${plan.sql}\nLIMIT ${maxRows + 1}\nFORMAT JSONCompact`, options);
@@ -333,31 +327,6 @@ export class Charts {
     });
     return (await Promise.all(tables)).filter((table) => table !== undefined);
   }
-
-  #settings() {
-    const { timeMs, memoryBytes, rowsToRead } = this.#deps.limits;
-    return {
-      readonly: 2,
-      max_execution_time: timeMs / 1000,
-      max_memory_usage: memoryBytes,
-      max_rows_to_read: rowsToRead,
-      max_result_rows: maxRows + 1,
-      output_format_json_quote_64bit_integers: 1,
-      // As groups they are values like others, and different ones.
-      output_format_json_quote_denormals: 1,
-      date_time_output_format: "iso",
-      wait_end_of_query: 1,
-    };
-  }
-}
-
-function requireTimeZone(name: string): void {
-  if (isTimeZone(name)) return;
-  const near = nearTimeZones(name);
-  throw badRequest(
-    "timezone",
-    `is not an IANA time zone${near.length === 0 ? "" : `; did you mean ${near.join(", ")}?`}`,
-  );
 }
 
 /** What all queries read together; undefined where one of them does not tell. */
@@ -368,16 +337,9 @@ function readBy(done: readonly Executed[]): Outcome["read"] {
   return { readRows: sum("readRows"), readBytes: sum("readBytes") };
 }
 
-function outOfTime(): AppError {
-  return new AppError("TIMEOUT", "the query took longer than allowed");
-}
-
-/** What a failure means once the request was given up: the reason for giving up. */
-function unlessAborted(error: unknown, signal: AbortSignal): unknown {
-  if (!signal.aborted || error === signal.reason) return error;
-  return signal.reason instanceof AppError
-    ? signal.reason
-    : new AppError("SERVICE_UNAVAILABLE", "the caller went away");
+/** The memory that a kept answer takes, in bytes. */
+function sizeOf(body: Kept["body"]): number {
+  return body.reduce((sum, chunk) => sum + chunk.length, 1000);
 }
 
 function placeOf({ source, table }: TableRead) {

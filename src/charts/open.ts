@@ -1,24 +1,24 @@
 /** Opens the room of charts. */
 
-import type { AcquireEngine } from "../clickhouse/lease.ts";
 import type { Config } from "../config.ts";
 import type { ChartSourceStore } from "../store/chart-sources.ts";
 import { Charts } from "./charts.ts";
-import { chartClients } from "./clients.ts";
+import { type ChartEngines, chartClients } from "./clients.ts";
+import { Tables } from "./tables/table.ts";
+import { Turns } from "./turns.ts";
 
 export type ChartsOptions = {
   readonly config: Config;
   readonly sources: ChartSourceStore;
-  readonly acquire: AcquireEngine;
+  readonly engines: ChartEngines;
 };
 
 /** Charts of one token that may wait for their turn. */
 const waitingPerToken = 256;
 
-export function openCharts({ config, sources, acquire }: ChartsOptions): Charts {
-  return new Charts({
-    sources,
-    clientFor: chartClients(acquire),
+export function openCharts({ config, sources, engines }: ChartsOptions): Charts {
+  const turns = new Turns({
+    clientFor: chartClients(engines),
     limits: {
       timeMs: config.chartTimeoutSeconds * 1000,
       memoryBytes: config.chartMemoryMb * 2 ** 20,
@@ -27,4 +27,5 @@ export function openCharts({ config, sources, acquire }: ChartsOptions): Charts 
       waitingPerToken,
     },
   });
+  return new Charts({ sources, turns, tables: new Tables() });
 }

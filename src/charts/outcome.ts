@@ -1,25 +1,22 @@
 /** Who asks for a chart, what comes back, and what is known of it besides its rows. */
-import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 import type { SourceRecord } from "../api/chart-sources.ts";
 import { type ChartMeta, type ChartRequest, unknownMembersOf } from "../api/charts.ts";
 import type { Summary } from "../clickhouse/client.ts";
 import type { Format } from "./answer/answer.ts";
+import { type Dated, keyOfRequest } from "./last-answers.ts";
 import type { Buckets } from "./plan/buckets.ts";
 import type { TimeRange } from "./plan/plan.ts";
 import type { ChartTable } from "./tables/table.ts";
+import type { Reader } from "./turns.ts";
 
-export type Caller = {
-  readonly organizationId: string;
-  readonly credentialId: string;
-  /** Aborts when the caller goes away. */
-  readonly signal: AbortSignal;
+export type Caller = Reader & {
   readonly format: Format;
   /** Entity tags of answers the caller has, from If-None-Match. */
   readonly known: readonly string[];
 };
 
-export type Outcome = {
+export type Answered = {
   /** Undefined when the caller has the answer already. A stream is to be read to its end or destroyed. */
   readonly body: readonly (string | Buffer)[] | Readable | undefined;
   /** Absent when an equal request may have another answer. */
@@ -32,6 +29,8 @@ export type Outcome = {
   /** What the engine read; undefined where it does not tell. */
   readonly read: Pick<Summary, "readRows" | "readBytes"> | undefined;
 };
+
+export type Outcome = Answered & Omit<Dated<never>, "value">;
 
 /** What is said of an answer to those who ask. */
 export function metaOf(
@@ -47,10 +46,16 @@ export function metaOf(
     rowsRead: outcome.read?.readRows ?? null,
     bytesRead: outcome.read?.readBytes ?? null,
     elapsedMs: Math.round(elapsedMs * 10) / 10,
-    cache: outcome.cached ? "hit" : "miss",
+    cache: cacheWord(outcome),
+    asOf: new Date(outcome.asOfMs).toISOString(),
     rollups: [...outcome.rollups],
     warnings: [...outcome.warnings],
   };
+}
+
+/** Where the answer comes from, in one word. */
+export function cacheWord({ cached, stale }: Pick<Outcome, "cached" | "stale">): ChartMeta["cache"] {
+  return stale ? "stale" : cached ? "hit" : "miss";
 }
 
 /** What is said of members that nobody knows. */
@@ -73,6 +78,16 @@ export function cacheKey(
 ): string | undefined {
   if (states.some(({ version }) => version === undefined)) return undefined;
   const sources = works.map(({ source, table }, i) => [source.id, source.updatedAt, table, states[i]?.version]);
-  const all = JSON.stringify([caller.organizationId, caller.format, request, sources]);
-  return createHash("sha256").update(all).digest("base64url");
+  return keyOfRequest([caller.organizationId, caller.format, asked(request), sources]);
+}
+
+/** The same without the versions of the tables, which a service tells only while it runs. */
+export function lastKeyOf(request: ChartRequest, caller: Caller, works: readonly Read[]): string {
+  const sources = works.map(({ source, table }) => [source.id, source.updatedAt, table]);
+  return keyOfRequest([caller.organizationId, caller.format, asked(request), sources]);
+}
+
+/** What decides the answer; whether the service may be woken for it does not. */
+function asked({ wake: _, ...request }: ChartRequest) {
+  return request;
 }

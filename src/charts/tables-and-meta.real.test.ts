@@ -124,6 +124,7 @@ test("what is known of an answer", async () => {
   expect(metaOf(outcome, buckets, range, 5)).toEqual({
     ...{ bucketMs: 1_800_000, firstBucketPartial: true, lastBucketPartial: true },
     ...{ rowsRead: 60, bytesRead: expect.any(Number), elapsedMs: 5, cache: "miss", rollups: [], warnings },
+    asOf: new Date(outcome.asOfMs).toISOString(),
   });
   const again = metaOf(await room.outcome(request), buckets, range, 1);
   expect(again).toMatchObject({ cache: "hit", rowsRead: 0, warnings });

@@ -4,6 +4,7 @@
  * engines, whose rules may be of other years than those here.
  */
 import { nearMatches } from "../lib/near-matches.ts";
+import { badRequest } from "./errors.ts";
 
 const dayMs = 86_400_000;
 
@@ -32,7 +33,7 @@ export function isTimeZone(name: string): boolean {
 }
 
 /** Names of zones that are like one that is unknown: the name itself, or the city alone. */
-export function nearTimeZones(name: string): string[] {
+function nearTimeZones(name: string): string[] {
   const zones = Intl.supportedValuesOf("timeZone");
   const city = name.trim().replaceAll(" ", "_").toLowerCase();
   const sameCity = zones.filter((zone) => zone.toLowerCase().split("/").at(-1) === city.split("/").at(-1));
@@ -139,4 +140,14 @@ function format(zone: string): Intl.DateTimeFormat {
     formats.set(zone, made);
   }
   return made;
+}
+
+/** Throws AppError with the zones that may be meant. */
+export function requireTimeZone(name: string): void {
+  if (isTimeZone(name)) return;
+  const near = nearTimeZones(name);
+  throw badRequest(
+    "timezone",
+    `is not an IANA time zone${near.length === 0 ? "" : `; did you mean ${near.join(", ")}?`}`,
+  );
 }

@@ -85,17 +85,17 @@ export const errorCodes = {
     false,
     "Delete unused objects, or raise the limit that the message names: a server setting, or the service's `diskGb`.",
   ),
-  PRECONDITION_FAILED: row(
-    412,
-    "PRECONDITION_FAILED",
-    false,
-    "Somebody has changed the object since it was read: get it again, and repeat the change with its new entity tag.",
-  ),
   SERVICE_ASLEEP: row(
     409,
     "CONFLICT",
     true,
     "The service is idle or stopped and the request may not wake it. Wake it with the `awake` command, or allow the request to.",
+  ),
+  PRECONDITION_FAILED: row(
+    412,
+    "PRECONDITION_FAILED",
+    false,
+    "Somebody has changed the object since it was read: get it again, and repeat the change with its new entity tag.",
   ),
   PAYLOAD_TOO_LARGE: row(413, "PAYLOAD_TOO_LARGE", false, "Send a smaller body."),
   UNSUPPORTED_MEDIA_TYPE: row(415, "UNSUPPORTED_MEDIA_TYPE", false, "Send `Content-Type: application/json`."),

@@ -94,7 +94,10 @@ function openRooms({ config, logger, version, signal }: AppOptions, shutdown: Sh
   const charts = openCharts({
     config,
     sources: stores.chartSources,
-    acquire: (serviceId, waiting) => access.acquireReader(serviceId, waiting),
+    engines: {
+      acquire: (serviceId, waiting) => access.acquireReader(serviceId, waiting),
+      observe: (serviceId) => access.observeReader(serviceId),
+    },
   });
   const loops = [
     services.loop,

@@ -147,6 +147,14 @@ export class ServiceAccess {
     return { address: readerAddress, release };
   }
 
+  /**
+   * The address of the running engine for reads that are no use of the service: they neither wake it nor keep it awake,
+   * and the engine may end while they run. Undefined when no engine runs.
+   */
+  observeReader(serviceId: string): RunningEngine["readerAddress"] | undefined {
+    return this.#engines.get(serviceId)?.readerAddress;
+  }
+
   async #waitForEngine(serviceId: string, signal: AbortSignal): Promise<RunningEngine> {
     const deadline = Date.now() + wakeTimeoutMs;
     for (;;) {

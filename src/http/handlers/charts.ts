@@ -4,7 +4,7 @@ import type { FastifyReply } from "fastify";
 import type { ChartRequest, SeriesRequest } from "../../api/charts.ts";
 import { formatFor, formats } from "../../charts/answer/answer.ts";
 import type { Charts } from "../../charts/charts.ts";
-import { metaOf, type Outcome } from "../../charts/outcome.ts";
+import { cacheWord, metaOf, type Outcome } from "../../charts/outcome.ts";
 import { Buckets } from "../../charts/plan/buckets.ts";
 import { namedTags } from "../answer-cache.ts";
 import { gzipped, isWorthIt, wantsGzip } from "../compress.ts";
@@ -42,7 +42,8 @@ function send(reply: FastifyReply, outcome: Outcome, contentType: string, meta: 
   reply.header("Cache-Control", etag === undefined ? "no-store" : "private, no-cache");
   reply.header("Vary", "Accept, Accept-Encoding, Authorization, Cookie");
   if (etag !== undefined) reply.header("ETag", gzip ? `${etag.slice(0, -1)}${gzipSuffix}` : etag);
-  reply.header("X-Chart-Cache", outcome.cached ? "hit" : "miss");
+  reply.header("X-Chart-Cache", cacheWord(outcome));
+  reply.header("X-Data-As-Of", new Date(outcome.asOfMs).toISOString());
   if (rollups.length > 0) reply.header("X-Chart-Rollup", rollups.map(encodeURIComponent).join(", "));
   if (warnings.length > 0) reply.header("X-Chart-Warnings", asciiJson(shortened(warnings)));
   if (body === undefined) return reply.status(304).send();
