@@ -34,12 +34,16 @@ export type SeriesTarget = { readonly table: string; readonly metric: (typeof me
 
 /** Throws AppError when the source has no table for the series. */
 export function seriesTargetOf(source: SourceRecord, item: SeriesItem, index: number): SeriesTarget {
+  return targetOf(source, item.metricDataType, `series.${index}.metricDataType`);
+}
+
+/** The same for a metric type that stands at `path` in the request. */
+export function targetOf(source: SourceRecord, asked: string | undefined, path: string): SeriesTarget {
   if (source.kind !== "metric") return { table: source.from.tableName, metric: undefined };
   const tables = source.metricTables ?? {};
   const known = metricTypes.filter((type) => tables[type] !== undefined);
-  const path = `series.${index}.metricDataType`;
   // With one kind of metric in the source there is nothing to choose.
-  const wanted = item.metricDataType ?? (known.length === 1 ? known[0] : undefined);
+  const wanted = asked ?? (known.length === 1 ? known[0] : undefined);
   if (wanted === undefined) throw badRequest(path, `name one of ${known.join(", ")}`);
   const metric = metricTypes.find((type) => type === wanted);
   if (metric === undefined) throw badRequest(path, `metrics of type ${wanted} are not supported`);

@@ -11,7 +11,7 @@ import { compileFilter, maxImplicitColumns } from "../filter/compile.ts";
 import { parseFilter } from "../filter/parser.ts";
 import { FilterError } from "../filter/syntax.ts";
 import type { ExpressionTypes, Typed, TypedExpression } from "./expression-types.ts";
-import type { PlanInput, Series } from "./plan.ts";
+import { type PlanInput, pathOf, type Series } from "./plan.ts";
 
 export type ConditionOf = {
   /** For WHERE: as written, so that indexes can be used. Undefined when every row is meant. */
@@ -23,11 +23,12 @@ export type ConditionOf = {
   readonly columns: ReadonlySet<string>;
 };
 
+type ConditionInput = Pick<PlanInput, "series" | "source" | "schema" | "warn"> & {
+  readonly buckets: Pick<PlanInput["buckets"], "zone">;
+};
+
 /** The condition of each series. A long text is a turn of its own. */
-export async function conditionsOf(
-  input: Pick<PlanInput, "series" | "source" | "schema" | "buckets" | "warn">,
-  params: Params,
-): Promise<ConditionOf[]> {
+export async function conditionsOf(input: ConditionInput, params: Params): Promise<ConditionOf[]> {
   const conditions: ConditionOf[] = [];
   const { source, schema } = input;
   const text = source.implicitColumnExpression ?? source.bodyExpression;
@@ -43,11 +44,11 @@ export async function conditionsOf(
 
 function conditionOf(
   series: Series,
-  input: Pick<PlanInput, "schema" | "buckets" | "warn"> & { readonly implicit: () => readonly Operand[] },
+  input: Omit<ConditionInput, "series" | "source"> & { readonly implicit: () => readonly Operand[] },
   params: Params,
 ): Omit<ConditionOf, "columns"> {
-  const { item, index } = series;
-  const path = `series.${index}.where`;
+  const { item } = series;
+  const path = pathOf(series, "where");
   const all = { sql: undefined, flag: "1", volatile: false };
   if (item.where.trim() === "") return all;
   if (item.whereLanguage === "sql") {
@@ -90,7 +91,7 @@ export async function groupExpressions(
   const emitted: { sql: string; type: ColumnType | undefined; volatile: boolean }[] = [];
   for (const [i, text] of texts.entries()) {
     await yieldWhenLong();
-    emitted.push(at(`series.0.groupBy.${i}`, () => groupExpression(text, schema, params)));
+    emitted.push(at(`series.0.groupBy.${i}`, () => expressionOrPath(text, schema, params)));
   }
   const typed = types.expect(emitted);
   return () =>
@@ -117,8 +118,8 @@ function groupable(expression: TypedExpression): TypedExpression {
   return expression;
 }
 
-/** An expression, or a bare path such as `ResourceAttributes.k8s.pod-name`, which is no SQL. */
-function groupExpression(text: string, schema: TableSchema, params: Params) {
+/** An expression, or a bare path such as `ResourceAttributes.k8s.pod-name`, which is no SQL. Throws FilterError. */
+export function expressionOrPath(text: string, schema: TableSchema, params: Params) {
   try {
     return emitExpression(text, schema, params);
   } catch (error) {

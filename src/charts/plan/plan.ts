@@ -9,7 +9,17 @@ import type { TableSchema } from "../columns/schema.ts";
 import type { Buckets } from "./buckets.ts";
 
 /** A series with its position in the request. */
-export type Series = { readonly index: number; readonly item: SeriesItem };
+export type Series = {
+  readonly index: number;
+  readonly item: SeriesItem;
+  /** What stands before its members in paths of errors; `series.<index>.` when absent. */
+  readonly prefix?: string;
+};
+
+/** The path of a member of the series in the request. */
+export function pathOf({ index, prefix }: Series, member: string): string {
+  return `${prefix ?? `series.${index}.`}${member}`;
+}
 
 export type TimeRange = { readonly startMs: number; readonly endMs: number };
 

@@ -38,7 +38,12 @@ const endsOfTypes: Readonly<Record<string, number>> = {
 const timePath = "source.timestampValueExpression";
 
 /** Writes the time of a row, from the source's timestampValueExpression. */
-export function rowTime(input: PlanInput, params: Params, types: ExpressionTypes, fallback?: string): Typed<RowTime> {
+export function rowTime(
+  input: Pick<PlanInput, "source" | "schema">,
+  params: Params,
+  types: ExpressionTypes,
+  fallback?: string,
+): Typed<RowTime> {
   const text = input.source.timestampValueExpression ?? fallback ?? "";
   const parsed = at(timePath, () => parseExpressions(text));
   const emitted = at(timePath, () => parsed.map((one) => emitParsed(one, input.schema, params)));
