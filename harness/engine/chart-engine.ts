@@ -6,9 +6,9 @@ import type { z } from "zod";
 import type { sourceBody } from "../../src/api/chart-sources.ts";
 import { chartQuery } from "../../src/api/charts.ts";
 import type { Format } from "../../src/charts/answer/answer.ts";
-import { Charts } from "../../src/charts/charts.ts";
+import type { Charts } from "../../src/charts/charts.ts";
+import { type ChartsRoom, chartsOn } from "../../src/charts/open.ts";
 import type { Outcome } from "../../src/charts/outcome.ts";
-import { Tables } from "../../src/charts/tables/table.ts";
 import { type ChartLimits, Turns } from "../../src/charts/turns.ts";
 import { type ClickHouseAddress, ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { spawnEngineHost } from "../../src/engine/spawn.ts";
@@ -44,6 +44,7 @@ const serviceId = "5e7f1c1a-6c1d-4d56-9a57-3d0f6f6a2b11";
 
 export type ChartRoom = {
   readonly charts: Charts;
+  readonly room: ChartsRoom;
   /** Answers a request as JSON, or throws the AppError. */
   guardQuery(request: RequestInput): Promise<AnswerBody>;
   /** The same with everything else that is known of the response. */
@@ -71,10 +72,10 @@ export function chartRoom(
       ...limits,
     },
   });
-  const charts = new Charts({
+  const room = chartsOn({
     turns,
-    tables: new Tables(),
     sources: {
+      list: async () => [],
       find: async (_organization, id) => {
         const body = Object.hasOwn(sources, id) ? sources[id] : undefined;
         if (body === undefined) return undefined;
@@ -92,6 +93,7 @@ export function chartRoom(
       },
     },
   });
+  const { charts } = room;
   const outcome: ChartRoom["outcome"] = async (request, options = {}) => {
     const answer = await charts.query(chartQuery.parse(request), {
       organizationId: "o",
@@ -106,6 +108,7 @@ export function chartRoom(
   };
   return {
     charts,
+    room,
     outcome,
     guardQuery: async (request) => JSON.parse((await outcome(request)).text) as AnswerBody,
   };

@@ -193,6 +193,20 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
       },
     },
   ],
+  searchRows: [
+    {
+      title: "The newest errors of a service",
+      body: {
+        sourceId: "00000000-0000-4000-8000-000000000000",
+        startTime: 1_714_557_600_000,
+        endTime: 1_714_561_199_999,
+        where: "Service:web SeverityText:error",
+        select: "Timestamp, Body, ResourceAttributes['k8s.pod'] AS pod",
+        limit: 50,
+        wake: "never",
+      },
+    },
+  ],
   queryChartSeries: [
     {
       title: "Requests and their 95th percentile, by half hour",

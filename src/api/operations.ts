@@ -4,6 +4,7 @@ import { auditOperations } from "./audit.ts";
 import { backupOperations } from "./backups.ts";
 import { chartSourceOperations } from "./chart-sources.ts";
 import { chartOperations } from "./charts.ts";
+import { exploreOperations } from "./explore.ts";
 import { historyOperations } from "./history.ts";
 import { identityOperations } from "./identity.ts";
 import { keyOperations } from "./keys.ts";
@@ -47,6 +48,7 @@ export type ManagementOperations = typeof managementOperations;
 export const observabilityOperations = {
   ...chartOperations,
   ...chartSourceOperations,
+  ...exploreOperations,
 };
 
 export type ObservabilityOperations = typeof observabilityOperations;

@@ -6,7 +6,7 @@ import { rescan } from "../backups/catalogue.ts";
 import { backupSamples } from "../backups/metrics.ts";
 import type { Backups } from "../backups/open.ts";
 import { defaultPeriodHours, defaultRetentionHours } from "../backups/schedule.ts";
-import type { Charts } from "../charts/charts.ts";
+import type { ChartsRoom } from "../charts/open.ts";
 import { type Config, organizationLimits, type SettingOrigins } from "../config.ts";
 import { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import type { Endpoint } from "../endpoint/open.ts";
@@ -31,6 +31,7 @@ import { auditHandlers } from "./handlers/audit.ts";
 import { type BackupDeps, backupHandlers } from "./handlers/backups.ts";
 import { chartSourceHandlers } from "./handlers/chart-sources.ts";
 import { chartHandlers } from "./handlers/charts.ts";
+import { exploreHandlers } from "./handlers/explore.ts";
 import { historyHandlers } from "./handlers/history.ts";
 import { type IdentityDeps, identityHandlers } from "./handlers/identity.ts";
 import { type AfterAttempt, leftoverHandlers } from "./handlers/leftovers.ts";
@@ -68,7 +69,7 @@ export type HttpOptions = {
   readonly endpoint: Endpoint;
   readonly pipes: Pipes;
   readonly backups: Backups;
-  readonly charts: Charts;
+  readonly charts: ChartsRoom;
   /** Every loop of the control plane. */
   readonly loops: readonly Loop[];
 };
@@ -261,7 +262,11 @@ function backupDeps({ config, stores, services: engines, backups: room }: HttpOp
 
 function observabilityHandlers({ stores, charts }: HttpOptions, { limits }: Shared) {
   const { chartSources: sources, services } = stores;
-  return { ...chartHandlers(charts), ...chartSourceHandlers({ sources, services, limits }) };
+  return {
+    ...chartHandlers(charts.charts),
+    ...chartSourceHandlers({ sources, services, limits }),
+    ...exploreHandlers({ ...charts, services }),
+  };
 }
 
 function pageOptions(options: HttpOptions, failedLogins: FailedLogins): PageOptions {

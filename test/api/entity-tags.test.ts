@@ -27,6 +27,8 @@ function newPipe(name: string) {
 
 /** Why the response is more than stored data; a new GET must be listed here, or be `storedOnly` or `sampled`. */
 const live = {
+  // Engines are asked.
+  ...{ listFields: "engine", listFieldValues: "engine", suggestSources: "engine" },
   // Activity and disk use are known in memory before they are stored.
   ...{ listServices: "memory", getService: "memory" },
   // Sessions end by the clock, and one is the caller's own.

@@ -1,5 +1,5 @@
 /** Sources of charts: create, list, get, replace, delete. */
-import type { SourceBody } from "../../api/chart-sources.ts";
+import type { chartSourceOperations, SourceBody } from "../../api/chart-sources.ts";
 import type { Handlers, ObservabilityOperations } from "../../api/operations.ts";
 import { chartSourceRecordOf, sourceContent } from "../../charts/sources.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
@@ -14,7 +14,7 @@ export type ChartSourceDeps = {
   readonly limits: OrganizationLimits;
 };
 
-type Names = Extract<keyof ObservabilityOperations, `${string}Source${string}`>;
+type Names = keyof typeof chartSourceOperations;
 
 export function chartSourceHandlers(deps: ChartSourceDeps): Pick<Handlers<ObservabilityOperations, Context>, Names> {
   const { sources } = deps;
