@@ -101,6 +101,14 @@ export function isAfter(keys: readonly SortKey[], values: readonly KeyValue[], p
   return last === undefined ? within : `(${last} OR ifNull(${within}, false))`;
 }
 
+/** The condition that a row has the value or comes after it: what `isAfter` implies, in a form that prunes. */
+export function isNotBefore(key: SortKey, value: KeyValue, params: Params): string {
+  const last = missing(key);
+  if (value === null) return last ?? "true";
+  const within = `${key.sql} ${key.descending ? "<=" : ">="} ${keyValue(value, key, params)}`;
+  return last === undefined ? within : `(${last} OR ifNull(${within}, false))`;
+}
+
 /** The condition that a row does not come after all those with the value. */
 export function isNotBeyond(key: SortKey, value: KeyValue, params: Params): string {
   if (value === null) return "true";

@@ -189,6 +189,14 @@ describe("what rows show", () => {
   });
 });
 
+test("what a search repeats is counted", async () => {
+  const long = (parts: number) => `length([${Array.from({ length: parts }, () => "n").join(", ")}])`;
+  expect((await search({ select: `${long(400)} AS a`, orderBy: long(100) })).data).toBeDefined();
+  for (const extra of [{ select: `${long(1100)} AS a` }, { orderBy: long(500) }]) {
+    await expect(search(extra)).rejects.toThrow("parts; ask for less at once");
+  }
+});
+
 test("a page that is too large is refused, and fits with fewer rows", async () => {
   await engine.client.command("TRUNCATE TABLE c.t");
   await engine.client.command(

@@ -22,6 +22,7 @@ import type { Reader } from "../turns.ts";
 import {
   digestOf,
   isAfter,
+  isNotBefore,
   isNotBeyond,
   type KeyValue,
   keyText,
@@ -104,12 +105,16 @@ async function planOf(request: SearchRequest, input: Input): Promise<Plan> {
     request.select === undefined
       ? { path: "source.defaultTableSelectExpression", text: source.defaultTableSelectExpression?.trim() ?? "" }
       : { path: "select", text: request.select };
+  const beforeSelect = written(params);
   const selected = await selectedOf(list.text === "" ? undefined : list, schema, params);
+  at(list.path, () => spendCopies(copiesOfSelected, beforeSelect, params));
   const types = new ExpressionTypes();
   const time = rowTime(input, params, types, source.kind === "metric" ? "TimeUnix" : undefined);
   const { orderBy } = request;
+  const beforeSort = written(params);
   const sort =
     orderBy === undefined ? undefined : at("orderBy", () => expressionOrPath(orderBy.trim(), schema, params));
+  at("orderBy", () => spendCopies(copiesOfKey, beforeSort, params));
   const sorted = sort && types.expect([sort]);
   await types.ask(input, params);
   const times = time();
@@ -126,6 +131,19 @@ async function planOf(request: SearchRequest, input: Input): Promise<Plan> {
     from: `FROM ${tableName(schema.database, schema.table)}\nWHERE ${where}`,
     prefix: alias(schema.columns),
   };
+}
+
+/** How often the queries of a page have them again: in the hash, the order, and the conditions of a cursor. */
+const copiesOfSelected = 4;
+const copiesOfKey = 12;
+
+function written({ budget }: Params) {
+  return { nodes: budget.nodes, bytes: budget.bytes };
+}
+
+/** Counts what was written since as often as it is repeated. Throws FilterError. */
+function spendCopies(copies: number, before: { nodes: number; bytes: number }, { budget }: Params): void {
+  budget.spend(copies * (budget.nodes - before.nodes), copies * (budget.bytes - before.bytes), 0);
 }
 
 function keysOf(
@@ -168,6 +186,7 @@ type Stretch = {
 async function rowsOf(plan: Plan, { after, reach, limit, of }: Stretch, read: SourceRead) {
   const { params, selected, keys, from, prefix } = plan;
   const conditions = [
+    ...(after === undefined ? [] : [isNotBefore(keys[0], after.values[0] ?? null, params)]),
     ...(after === undefined ? [] : [isAfter(keys, after.values, params, true)]),
     ...(reach === undefined ? [] : [isNotBeyond(keys[0], reach, params)]),
   ];
