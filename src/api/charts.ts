@@ -86,7 +86,7 @@ export const seriesItem = z
   .meta({ id: "SeriesItem" });
 
 export const wakes = ["auto", "never"] as const;
-export type Wake = (typeof wakes)[number];
+export type WakeMode = (typeof wakes)[number];
 
 /** Member of every read of a source. */
 export const wakeMember = z

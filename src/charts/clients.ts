@@ -1,5 +1,5 @@
 /** Clients of the services that charts ask. */
-import type { Wake } from "../api/charts.ts";
+import type { WakeMode } from "../api/charts.ts";
 import { type ClickHouseAddress, ClickHouseClient } from "../clickhouse/client.ts";
 import type { AcquireEngine, EngineLease } from "../clickhouse/lease.ts";
 import { AppError } from "../lib/errors.ts";
@@ -10,7 +10,7 @@ export type ClientLease = EngineLease<{ readonly client: ClickHouseClient }>;
  * Connects to a service. With `auto` it wakes an idle one and counts as use until it is released. With `never` it does
  * neither, and rejects with SERVICE_ASLEEP when the service does not run.
  */
-export type AcquireClient = (serviceId: string, wake: Wake, signal: AbortSignal) => Promise<ClientLease>;
+export type AcquireClient = (serviceId: string, wake: WakeMode, signal: AbortSignal) => Promise<ClientLease>;
 
 /** How services are reached. Both give an address with a reader's rights, because what a chart asks never writes. */
 export type ChartEngines = {

@@ -3,7 +3,7 @@
  * while the service does not run. It lives in memory alone.
  */
 import { createHash } from "node:crypto";
-import type { Wake } from "../api/charts.ts";
+import type { WakeMode } from "../api/charts.ts";
 import { AppError } from "../lib/errors.ts";
 import { ChartAnswerCache } from "./answer/cache.ts";
 
@@ -51,7 +51,7 @@ export function isAsleep(error: unknown): boolean {
  * The error of a read, seen again: an engine that nobody used may have ended while it was asked. `look` connects once
  * more.
  */
-export async function orAsleep(error: unknown, wake: Wake, look: () => Promise<unknown>): Promise<unknown> {
+export async function orAsleep(error: unknown, wake: WakeMode, look: () => Promise<unknown>): Promise<unknown> {
   if (wake === "auto" || !(error instanceof AppError) || error.code !== "SERVICE_UNAVAILABLE") return error;
   return await look().then(
     () => error,

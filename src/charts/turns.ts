@@ -2,7 +2,7 @@
  * What every read of charts has in common: its place in the token's queue, its time limit, the engines that it asks,
  * and the end of all of it.
  */
-import type { Wake } from "../api/charts.ts";
+import type { WakeMode } from "../api/charts.ts";
 import { type ChildAbort, childOf } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import type { AcquireClient, ClientLease } from "./clients.ts";
@@ -27,7 +27,7 @@ export type Reader = {
 export type Turn = {
   readonly abort: ChildAbort;
   /** Connects to a service until the end of the turn. */
-  acquire(serviceId: string, wake: Wake): Promise<ClientLease>;
+  acquire(serviceId: string, wake: WakeMode): Promise<ClientLease>;
   /** What a failure means to the caller; after the turn was given up, the reason for that. */
   failure(error: unknown): unknown;
   end(): void;

@@ -5,7 +5,7 @@
 
 import { text } from "node:stream/consumers";
 import type { SourceRecord } from "../../api/chart-sources.ts";
-import type { Wake } from "../../api/charts.ts";
+import type { WakeMode } from "../../api/charts.ts";
 import type { ReadMeta } from "../../api/explore.ts";
 import {
   type ClickHouseClient,
@@ -44,7 +44,7 @@ export type SourceRead = EngineRead &
   };
 
 type Read<T> = Dated<{ readonly result: T; readonly meta: ReadMeta }>;
-type Asked = { readonly wake: Wake; readonly metricDataType?: string | undefined };
+type Asked = { readonly wake: WakeMode; readonly metricDataType?: string | undefined };
 
 /** Of one answer, as the engine holds it. */
 const maxAnswerBytes = 8 * 2 ** 20;
@@ -86,7 +86,7 @@ export class SourceReads {
   /** Reads a service. `key` is what decides the answer, and who asks. Throws AppError. */
   async ofService<T>(
     serviceId: string,
-    { wake, key }: { wake: Wake; key: readonly unknown[] },
+    { wake, key }: { wake: WakeMode; key: readonly unknown[] },
     reader: Reader,
     work: (read: EngineRead) => Promise<T>,
   ): Promise<{ readonly result: T; readonly meta: ReadMeta }> {

@@ -1,7 +1,7 @@
 /** Sources that a service could have: tables of the OpenTelemetry layout, and tables with a time. */
 
 import { type SourceBody, sourceBody } from "../../api/chart-sources.ts";
-import type { Wake } from "../../api/charts.ts";
+import type { WakeMode } from "../../api/charts.ts";
 import type { ReadMeta } from "../../api/explore.ts";
 import { tokenize } from "../../clickhouse/lexer.ts";
 import { parseType } from "../../clickhouse/types.ts";
@@ -41,7 +41,7 @@ export class Suggestions {
 
   /** Bodies for createSource, of tables that no source of the organization reads. Throws AppError. */
   async of(
-    { serviceId, wake }: { readonly serviceId: string; readonly wake: Wake },
+    { serviceId, wake }: { readonly serviceId: string; readonly wake: WakeMode },
     reader: Reader,
   ): Promise<{ readonly data: SourceBody[]; readonly meta: ReadMeta }> {
     const key = { wake, key: [reader.organizationId, "suggestions"] };
