@@ -55,7 +55,7 @@ const hashes = {
   "relationalDb mark table:": "4504d16909cb",
   "relationalDb mark targets": "4e2bd3d7ee0e",
   "relationalDb replay": "ce3d515ec1cf",
-  "relationalDb source": "0d14de5933fc",
+  "relationalDb source": "33ca016c8078",
 };
 
 function hashOf(shape: z.core.$ZodType): string {

@@ -95,6 +95,10 @@ export const routes = {
   getSource: {"api":"observability","method":"GET","path":"/api/v2/sources/{id}","query":[]},
   replaceSource: {"api":"observability","method":"PUT","path":"/api/v2/sources/{id}","query":[]},
   deleteSource: {"api":"observability","method":"DELETE","path":"/api/v2/sources/{id}","query":[]},
+  searchRows: {"api":"observability","method":"POST","path":"/api/v2/search","query":[]},
+  listFields: {"api":"observability","method":"GET","path":"/api/v2/sources/{id}/fields","query":["startTime","endTime","metricDataType","wake"]},
+  listFieldValues: {"api":"observability","method":"GET","path":"/api/v2/sources/{id}/fieldValues","query":["startTime","endTime","metricDataType","wake","field","prefix","where","whereLanguage","timezone","limit"]},
+  suggestSources: {"api":"observability","method":"GET","path":"/api/v2/sourceSuggestions","query":["serviceId","wake"]},
 } as const satisfies Record<string, Route>;
 
 /** Members of the kinds of sources that a pipe can change, and those that are secret. */

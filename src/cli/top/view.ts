@@ -7,18 +7,18 @@ import { age, byteSize, count, stateStyle } from "../output/text.ts";
 export type TopView = { readonly pipes: readonly PipeSummary[]; readonly services: readonly ServiceObject[] };
 
 export const sortKeys = ["lag", "rows/s", "errors", "name"] as const;
-export type SortKey = (typeof sortKeys)[number];
+export type TopSortKey = (typeof sortKeys)[number];
 
 export type TopLook = {
   readonly color: boolean;
   readonly width: number | undefined;
-  readonly sort: SortKey;
+  readonly sort: TopSortKey;
   readonly filter: string;
 };
 
 /** Totals, then pipes and services, with the sort key and the filter applied. */
 export function topLines({ pipes, services }: TopView, { color, width, sort, filter }: TopLook): string[] {
-  const rank: Readonly<Record<SortKey, (pipe: PipeSummary) => number>> = {
+  const rank: Readonly<Record<TopSortKey, (pipe: PipeSummary) => number>> = {
     lag: ({ lag }) => lag?.seconds ?? (lag === undefined ? -1 : 0),
     "rows/s": ({ rates }) => rates?.rowsPerSecond ?? -1,
     errors: ({ errors }) => errors ?? 0,
