@@ -5,7 +5,6 @@ import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { limits } from "../../harness/limits.ts";
 import { anyNetwork } from "../../harness/network/network.ts";
-import { chartSourceOperations } from "../../src/api/chart-sources.ts";
 import { openApiDocument } from "../../src/api/openapi.ts";
 import { managementOperations, observabilityOperations } from "../../src/api/operations.ts";
 import { rescan } from "../../src/backups/catalogue.ts";
@@ -33,7 +32,6 @@ import { requireKnownHost } from "../../src/http/hosts.ts";
 import { addPages } from "../../src/http/pages.ts";
 import { RateLimiter } from "../../src/http/rate-limit.ts";
 import { createApiServer } from "../../src/http/server.ts";
-import { AppError } from "../../src/lib/errors.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { Permits } from "../../src/outgoing/permits.ts";
 import { PipeChecks } from "../../src/pipes/control/check.ts";
@@ -53,6 +51,7 @@ import type { OrganizationStore } from "../../src/store/organizations.ts";
 import type { PipeStore } from "../../src/store/pipes.ts";
 import type { RestoreStore } from "../../src/store/restores.ts";
 import type { ServiceStore } from "../../src/store/services.ts";
+import { chartsWithoutEngine, engineHandlers, noEngine } from "./engine-handlers.ts";
 
 export type Answer = {
   readonly status: number;
@@ -185,14 +184,20 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
     revision: () => stores.db.revision(),
     activities: stores.activities,
     sampledRevision: () => `${stores.definitionRevision()} ${parts.vitals.revision()}`,
-    management: { operations: managementOperations, handlers: handlersOf(options, parts) },
+    management: {
+      operations: managementOperations,
+      handlers: { ...engineHandlers(stores, parts.dir), ...handlersOf(options, parts) },
+    },
     observability: {
-      operations: chartSourceOperations,
-      handlers: chartSourceHandlers({
-        sources: stores.chartSources,
-        services: stores.services,
-        limits: options.limits ?? limits,
-      }),
+      operations: observabilityOperations,
+      handlers: {
+        ...chartsWithoutEngine(stores),
+        ...chartSourceHandlers({
+          sources: stores.chartSources,
+          services: stores.services,
+          limits: options.limits ?? limits,
+        }),
+      },
     },
     extend: (instance) => {
       addConsoleSession(instance, { authenticator, browser, ...identityOf(stores) });
@@ -262,7 +267,9 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
       errorRows: new ErrorRows({ acquire: noEngine, running: () => undefined }),
       poke,
     }),
-    ...recordHandlers(stores, trail),
+    ...leftoverHandlers({ leftovers, note: (event) => trail.note(event) }),
+    ...auditHandlers({ events: stores.auditEvents }),
+    ...activityHandlers({ activities: stores.activities }),
     ...backupHandlers({
       services,
       backups,
@@ -270,27 +277,13 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
       role: { arn: "", sessionName: "" },
       defaults: { periodHours: 24, retentionHours: 24 },
       pipes,
-      planRestore: async () => {
-        throw new AppError("SERVICE_UNAVAILABLE", "no backups here");
-      },
+      planRestore: noEngine,
       plannedFacts: () => ({ location: { kind: "local", root: dir }, encrypted: false }),
       retention: async () => [],
       rescan: (scope, signal) => rescan({ backupLocation, backups }, scope, signal),
       poke,
     }),
   };
-}
-
-function recordHandlers({ leftovers, auditEvents, activities }: Stores, trail: AuditTrail) {
-  return {
-    ...leftoverHandlers({ leftovers, note: (event) => trail.note(event) }),
-    ...auditHandlers({ events: auditEvents }),
-    ...activityHandlers({ activities }),
-  };
-}
-
-async function noEngine(): Promise<never> {
-  throw new AppError("SERVICE_UNAVAILABLE", "no engine here");
 }
 
 function identityOf(stores: Stores) {

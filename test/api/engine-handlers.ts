@@ -1,0 +1,40 @@
+/** Handlers of operations that ask engines, where none runs: the real rooms, which find no engine. */
+
+import { openCharts } from "../../src/charts/open.ts";
+import { loadConfig, settingOrigins } from "../../src/config.ts";
+import { stateOf } from "../../src/confinement/state.ts";
+import { Upstreams } from "../../src/endpoint/proxy/upstream.ts";
+import { chartHandlers } from "../../src/http/handlers/charts.ts";
+import { queryHandlers } from "../../src/http/handlers/queries.ts";
+import { queryLogHandlers } from "../../src/http/handlers/query-log.ts";
+import { systemHandlers } from "../../src/http/handlers/system.ts";
+import { tableHandlers } from "../../src/http/handlers/tables.ts";
+import { AppError } from "../../src/lib/errors.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import { Inventories } from "../../src/services/inventory/inventories.ts";
+import { QueryHistory } from "../../src/services/inventory/query-history.ts";
+import type { Stores } from "../../src/store/open.ts";
+
+export async function noEngine(): Promise<never> {
+  throw new AppError("SERVICE_UNAVAILABLE", "no engine here");
+}
+
+const access = { acquire: noEngine, acquireRunning: () => undefined, engines: () => new Map() };
+
+export function engineHandlers({ services }: Stores, dataDir: string) {
+  const config = loadConfig({}, {});
+  const room = { dataDir, access, logger: createLogger("silent") };
+  return {
+    ...queryHandlers({ services, access, upstreams: new Upstreams(), note: () => {}, headers: () => [] }),
+    ...queryLogHandlers({ services, history: new QueryHistory(room) }),
+    ...tableHandlers({ services, inventories: new Inventories(room) }),
+    ...systemHandlers({
+      ...{ version: "0.0.0", config, origins: settingOrigins({}, {}), dataDir, services, engines: access.engines },
+      ...{ baseUrl: () => "http://127.0.0.1:8150", confinement: stateOf(7, "", 2), loops: () => [] },
+    }),
+  };
+}
+
+export function chartsWithoutEngine({ chartSources }: Stores) {
+  return chartHandlers(openCharts({ config: loadConfig({}, {}), sources: chartSources, acquire: noEngine }));
+}
