@@ -33,6 +33,8 @@ export function toAppError(error: unknown): AppError {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return new AppError("PAYLOAD_TOO_LARGE", "The request body is too large.", { cause: error });
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+    // A QUERY request without one.
+    case "FST_ERR_ROUTE_MISSING_CONTENT_TYPE":
       return new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the body with Content-Type: application/json.", {
         cause: error,
       });

@@ -127,7 +127,9 @@ function isTagged(name: ApiName, { method, storedOnly }: Operation): boolean {
 }
 
 function refuseOtherMethods(server: FastifyInstance, url: string, allowed: string[]): void {
-  const others = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].filter((m) => !allowed.includes(m));
+  const others = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"].filter(
+    (method) => !allowed.includes(method),
+  );
   server.route({
     method: others,
     url,

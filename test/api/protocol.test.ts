@@ -141,6 +141,14 @@ describe("management API", () => {
     expect((await api.call("GET", "/v1/organizations/%zz/services")).status).toBe(400);
   });
 
+  test("QUERY, which no operation has, is refused with and without a content type", async () => {
+    const query = await api.call("QUERY", services);
+    expect([query.status, query.headers.allow]).toEqual([405, "GET, POST"]);
+    expect((await api.call("QUERY", services, { body: {} })).status).toBe(405);
+    expect((await api.call("QUERY", "/v1/nothing")).status).toBe(415);
+    expect((await api.call("QUERY", "/v1/nothing", { body: {} })).status).toBe(404);
+  });
+
   test("a trailing slash is accepted", async () => {
     expect((await api.call("GET", `${services}/`)).status).toBe(200);
     expect((await api.call("POST", `${services}/`, { body: { name: "slash" } })).status).toBe(200);
