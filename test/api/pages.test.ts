@@ -1,6 +1,7 @@
 /** Pages and metrics: who may request them under which name, and the headers of every response. */
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { managementOperations, observabilityOperations } from "../../src/api/operations.ts";
 import { hostCheck } from "../../src/http/hosts.ts";
 import { type Api, startApi } from "./harness.ts";
 
@@ -41,6 +42,23 @@ describe("by which name", () => {
       const named = await api.call("GET", path, { ...keyed, headers: { host: "millrace.example" } });
       expect(named.status).not.toBe(421);
     }
+  });
+
+  test("every operation, page and method is asked for under a known name, and changes nothing otherwise", async () => {
+    await using api = await startApi();
+    const operations = Object.values({ ...managementOperations, ...observabilityOperations });
+    const requests = [
+      ...operations.map(({ method, path }) => [method, path.replaceAll(/\{\w+\}/g, api.organizationId)]),
+      ...["GET", "POST", "DELETE"].map((method) => [method, "/console/session"]),
+      ...["/docs/operations/getMe", "/docs/guides/pipes", "/docs/search?q=x"].map((path) => ["GET", path]),
+      ...["OPTIONS", "TRACE", "QUERY"].map((method) => [method, "/metrics"]),
+    ] as const;
+    const before = api.db.revision();
+    for (const [method, path] of requests) {
+      const rebound = await api.call(method as string, path as string, { headers: { host: "evil.example:8150" } });
+      expect([method, path, rebound.status]).toEqual([method, path, 421]);
+    }
+    expect(api.db.revision()).toBe(before);
   });
 
   test("a server in a network accepts any name with credentials, and none without", async () => {
