@@ -1,6 +1,6 @@
 /**
- * Who may not call an operation: strangers, callers of another organization, callers of a lower role. Every case is made
- * from the tables of operations, so that it holds for a new operation too.
+ * Who may not call an operation: strangers, callers of another organization, callers of a lower role. The cases are
+ * made from the tables of operations, so that it holds for a new operation too.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { requestExamples } from "../../src/api/examples.ts";
