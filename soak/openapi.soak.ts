@@ -137,7 +137,8 @@ async function askAll(folder: string, served: Served, ids: Ids): Promise<Record<
     const args = [...common, "--checks", checks, "--continue-on-failure", ...selection];
     const { ok, output } = await schemathesis(folder, args, 4 * seconds * 1000);
     counts[name] = Number(/(\d+) generated/.exec(output)?.[1] ?? 0);
-    if (!ok || counts[name] === 0) failed.push(`${name}:\n${output}`);
+    const [, selected, tested] = /Selected: (\d+)\/\d+\s+Tested: (\d+)/.exec(output) ?? [];
+    if (!ok || tested === undefined || tested !== selected) failed.push(`${name}:\n${output}`);
   }
   if (failed.length > 0) throw new Error(failed.join("\n\n"));
   return counts;
