@@ -12,6 +12,7 @@ import { type Admission, admit, rateHeaders } from "./admission.ts";
 import { sendEnvelope, sendNotModified } from "./answer.ts";
 import { AnswerCache, type KeptAnswer, keptAnswer, namedTags, type Revision } from "./answer-cache.ts";
 import { parseJson } from "./body.ts";
+import { answerClientError } from "./client-error.ts";
 import { type Context, RequestContext } from "./context.ts";
 import { type ApiName, errorBody, toAppError } from "./errors.ts";
 import { addFixedHeaders, fixedHeaders, taggedHeaders } from "./headers.ts";
@@ -65,6 +66,7 @@ export async function createApiServer(options: ServerOptions): Promise<FastifyIn
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
     forceCloseConnections: "idle",
     genReqId: () => randomUUID(),
+    clientErrorHandler: answerClientError,
   });
   server.decorateRequest("principal", null);
   server.decorateRequest("rate", null);

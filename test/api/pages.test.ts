@@ -143,7 +143,7 @@ describe("headers", () => {
     }
   });
 
-  test("a body that does not end is given up", async () => {
+  test("a body that does not end is given up, and what is no request is answered in the form of the API", async () => {
     await api.server.listen({ host: "127.0.0.1", port: 0 });
     const { port } = api.server.server.address() as { port: number };
     const socket = connect(port, "127.0.0.1");
@@ -159,5 +159,15 @@ describe("headers", () => {
     await new Promise((resolve) => socket.once("close", resolve));
     clearInterval(drip);
     expect(said).toMatch(/^HTTP\/1.1 408 /);
+    for (const [status, request] of [
+      [431, `GET /${"x".repeat(20_000)} HTTP/1.1\r\n\r\n`],
+      [400, "no request\r\n\r\n"],
+    ] as const) {
+      const refused = connect(port, "127.0.0.1", () => refused.write(request));
+      const answer = String(Buffer.concat(await refused.toArray()));
+      const [head, body] = answer.split("\r\n\r\n") as [string, string];
+      expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      expect(JSON.parse(body)).toMatchObject({ status, code: "BAD_REQUEST", requestId: expect.any(String) });
+    }
   });
 });
