@@ -5,6 +5,7 @@ import { loadConfig, settingOrigins } from "../../src/config.ts";
 import { stateOf } from "../../src/confinement/state.ts";
 import { Upstreams } from "../../src/endpoint/proxy/upstream.ts";
 import { chartHandlers } from "../../src/http/handlers/charts.ts";
+import { exploreHandlers } from "../../src/http/handlers/explore.ts";
 import { queryHandlers } from "../../src/http/handlers/queries.ts";
 import { queryLogHandlers } from "../../src/http/handlers/query-log.ts";
 import { systemHandlers } from "../../src/http/handlers/system.ts";
@@ -35,6 +36,8 @@ export function engineHandlers({ services }: Stores, dataDir: string) {
   };
 }
 
-export function chartsWithoutEngine({ chartSources }: Stores) {
-  return chartHandlers(openCharts({ config: loadConfig({}, {}), sources: chartSources, acquire: noEngine }));
+export function chartsWithoutEngine({ chartSources, services }: Stores) {
+  const engines = { acquire: noEngine, observe: () => undefined };
+  const room = openCharts({ config: loadConfig({}, {}), sources: chartSources, engines });
+  return { ...chartHandlers(room.charts), ...exploreHandlers({ ...room, services }) };
 }
