@@ -47,7 +47,10 @@ function call(id: string, operation: Operation, ids: Ids, caller: Caller): Promi
 }
 
 /** Query parameters without which a request is not valid. */
-const requiredQuery: Record<string, string> = { discardPipeErrors: "?origin=x" };
+const requiredQuery: Record<string, string> = {
+  discardPipeErrors: "?origin=x",
+  listFieldValues: "?field=Body&startTime=1714557600000&endTime=1714561199999",
+};
 
 /** The first example, with the ids of an organization. */
 function bodyOf(id: string, ids: Ids): unknown {
@@ -158,6 +161,7 @@ describe("an object of another organization is not found by a body that names it
     ["replaceSource", observabilityOperations.replaceSource, (ids: Ids) => bodyOf("replaceSource", ids)],
     ["queryChart", observabilityOperations.queryChart, (ids: Ids) => bodyOf("queryChart", ids)],
     ["queryChartSeries", observabilityOperations.queryChartSeries, (ids: Ids) => bodyOf("queryChartSeries", ids)],
+    ["searchRows", observabilityOperations.searchRows, (ids: Ids) => bodyOf("searchRows", ids)],
   ])("%s", async (id, operation: Operation, body) => {
     const caller = id === "createService" ? other.keys.admin : other.token;
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => other.ids[name] as string);
@@ -171,6 +175,11 @@ describe("an object of another organization is not found by a body that names it
     expect(foreign.body.code).toBe(missing.body.code);
     expect(await stored()).toBe(before);
   });
+});
+
+test("suggestions for a service of another organization are not found", async () => {
+  const path = `/api/v2/sourceSuggestions?serviceId=${own.ids.serviceId}`;
+  expect((await api.call("GET", path, other.token)).status).toBe(404);
 });
 
 // Last, since it changes and deletes.
