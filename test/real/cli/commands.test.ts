@@ -79,6 +79,17 @@ describe("a service and a pipe", () => {
     expect(JSON.parse(stdout).progress.sentRows).toBe(2);
   });
 
+  test("1: validate says every check in its order, and creates nothing", async () => {
+    const { code, stdout, stderr } = await run(
+      "pipe validate kafka --brokers 127.0.0.1:1 --topics x --to t --column a:Strin --order-by a -o json",
+    );
+    expect(code).toBe(1);
+    const failed = (JSON.parse(stdout) as { name: string; ok: boolean }[]).filter(({ ok }) => !ok);
+    expect(failed.map(({ name }) => name)).toEqual(["tableDefinition", "connection"]);
+    expect(stderr).toContain("2 of 7 checks failed");
+    expect((await run("pipe list -o name")).stdout).not.toContain("validated");
+  });
+
   test("a secret is masked in a dry run, and refused in a flag", async () => {
     const dry = await run(create("dry", "in/*.json", "--dry-run"));
     expect(dry).toMatchObject({ code: 0 });
