@@ -56,20 +56,20 @@ const discoveredFields = z
   .meta({ id: "DiscoveredFields" });
 
 /** A kind's members, of which those that the listing tells may be left out. */
-function partly({ request, listed }: SourceKind) {
+function partly({ request, listed }: SourceKind, id: string) {
   const mask = Object.fromEntries(listed.map((name) => [name, true as const]));
-  return allowingNulls(
-    (request as z.ZodObject<Record<string, z.ZodType>>).partial(mask as Record<string, true>),
-  ).nullish();
+  return allowingNulls((request as z.ZodObject<Record<string, z.ZodType>>).partial(mask as Record<string, true>))
+    .meta({ id })
+    .nullish();
 }
 
 const listingBody = z.strictObject({
   source: z
     .strictObject({
-      messageBroker: partly(sourceKinds.messageBroker),
-      objectStorage: partly(sourceKinds.objectStorage),
-      managedStream: partly(sourceKinds.managedStream),
-      relationalDb: partly(sourceKinds.relationalDb),
+      messageBroker: partly(sourceKinds.messageBroker, "MessageBrokerConnection"),
+      objectStorage: partly(sourceKinds.objectStorage, "ObjectStorageConnection"),
+      managedStream: partly(sourceKinds.managedStream, "ManagedStreamConnection"),
+      relationalDb: partly(sourceKinds.relationalDb, "RelationalDbConnection"),
     })
     .describe("What is known of the source: the connection, without topics, streams or tables"),
   within: z

@@ -89,10 +89,10 @@ const destination = z.strictObject({
 const kinds = sourceKinds;
 
 export const source = z.strictObject({
-  messageBroker: allowingNulls(kinds.messageBroker.request).nullish(),
-  objectStorage: allowingNulls(kinds.objectStorage.request).nullish(),
-  managedStream: allowingNulls(kinds.managedStream.request).nullish(),
-  relationalDb: allowingNulls(kinds.relationalDb.request).nullish(),
+  messageBroker: allowingNulls(kinds.messageBroker.request).meta({ id: "MessageBrokerSource" }).nullish(),
+  objectStorage: allowingNulls(kinds.objectStorage.request).meta({ id: "ObjectStorageSource" }).nullish(),
+  managedStream: allowingNulls(kinds.managedStream.request).meta({ id: "ManagedStreamSource" }).nullish(),
+  relationalDb: allowingNulls(kinds.relationalDb.request).meta({ id: "RelationalDbSource" }).nullish(),
   validateSamples: z.boolean().nullish(),
 });
 
@@ -113,10 +113,10 @@ const patchBody = z.strictObject({
   name: name.nullish(),
   source: z
     .strictObject({
-      messageBroker: allowingNulls(kinds.messageBroker.request.partial()).nullish(),
-      objectStorage: allowingNulls(kinds.objectStorage.request.partial()).nullish(),
-      managedStream: allowingNulls(kinds.managedStream.request.partial()).nullish(),
-      relationalDb: allowingNulls(kinds.relationalDb.request.partial()).nullish(),
+      messageBroker: allowingNulls(kinds.messageBroker.request.partial()).meta({ id: "MessageBrokerChange" }).nullish(),
+      objectStorage: allowingNulls(kinds.objectStorage.request.partial()).meta({ id: "ObjectStorageChange" }).nullish(),
+      managedStream: allowingNulls(kinds.managedStream.request.partial()).meta({ id: "ManagedStreamChange" }).nullish(),
+      relationalDb: allowingNulls(kinds.relationalDb.request.partial()).meta({ id: "RelationalDbChange" }).nullish(),
       validateSamples: z.boolean().nullish(),
     })
     .nullish(),
