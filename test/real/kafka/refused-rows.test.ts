@@ -15,6 +15,8 @@ describe.skipIf(kafkaMissing !== undefined)("refused rows", () => {
     stage = await kafkaStage();
   });
   afterAll(async () => {
+    // The stage knows only the server that it has started, which a test kills.
+    await stage?.served.stop();
     await stage?.[Symbol.asyncDispose]();
   });
 
