@@ -77,7 +77,7 @@ test.skipIf(missing !== undefined)(
     // Killed while batches are in progress.
     const sending = more(part, 2 * part);
     const pipesAtWork = () => new Set(intents(earlier.dataDir).map(({ pipe }) => pipe)).size;
-    await until("two pipes have batches in hand", async () => pipesAtWork() >= 2);
+    await until("a pipe has a batch in hand", async () => pipesAtWork() >= 1);
     earlier.process.kill("SIGKILL");
     await sending;
     const left = intents(earlier.dataDir);
