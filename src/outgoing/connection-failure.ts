@@ -48,3 +48,10 @@ export function connectionFailure(error: unknown, address: string): string | und
     return `${address} closed the connection; check the port and whether it wants TLS`;
   return undefined;
 }
+
+/** One sentence for an answer, or the lack of one, that no rule of the caller explains. `word` names the error. */
+export function unexplainedAnswer(status: number | undefined, address: string, expected: string, word: string): string {
+  if (status !== undefined && status < 300) return `${address} does not answer like ${expected}; check the address.`;
+  const answered = status === undefined ? `No answer from ${address}` : `${address} answers with status ${status}`;
+  return `${answered} (${word}).`;
+}

@@ -1,6 +1,6 @@
 /** Converts errors of the AWS client; the client's own text stays private. */
 import { AppError, type ErrorCode } from "../../../lib/errors.ts";
-import { connectionFailure } from "../../../outgoing/connection-failure.ts";
+import { connectionFailure, unexplainedAnswer } from "../../../outgoing/connection-failure.ts";
 import { addressRefusalOf } from "../../../outgoing/dialer.ts";
 import { StreamError } from "../stream.ts";
 
@@ -62,11 +62,7 @@ function errorOf(error: unknown, place: string, address: string): AppError | Str
   }
   if (name === "ResourceInUseException") return new StreamError("busy", error);
   if (name === "InvalidArgumentException") return new StreamError("gone", error);
-  if (status !== undefined && status < 300) {
-    return fail("SOURCE_UNREACHABLE", "endpoint", `${address} does not answer like Kinesis; check the address.`);
-  }
-  const answered = status === undefined ? `No answer from ${address}` : `${address} answers with status ${status}`;
-  return fail("SOURCE_UNREACHABLE", "endpoint", `${answered} (${word}).`);
+  return fail("SOURCE_UNREACHABLE", "endpoint", unexplainedAnswer(status, address, "Kinesis", word));
 }
 
 function capitalized(text: string): string {

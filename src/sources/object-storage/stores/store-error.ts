@@ -1,6 +1,6 @@
 /** What errors of the stores' and queues' clients mean for a pipe. */
 import { AppError, type ErrorCode } from "../../../lib/errors.ts";
-import { connectionFailure } from "../../../outgoing/connection-failure.ts";
+import { connectionFailure, unexplainedAnswer } from "../../../outgoing/connection-failure.ts";
 import { addressRefusalOf } from "../../../outgoing/dialer.ts";
 
 const unauthorized =
@@ -46,9 +46,5 @@ export function storeError(error: unknown, place: string, address: string, membe
   if (invalid.test(text) || status === 404 || status === 301) {
     return fail("SOURCE_INVALID", member, `${place} does not exist (${word}).`);
   }
-  if (status !== undefined && status < 300) {
-    return fail("SOURCE_UNREACHABLE", member, `${address} does not answer like an object store; check the address.`);
-  }
-  const answered = status === undefined ? `No answer from ${address}` : `${address} answers with status ${status}`;
-  return fail("SOURCE_UNREACHABLE", member, `${answered} (${word}).`);
+  return fail("SOURCE_UNREACHABLE", member, unexplainedAnswer(status, address, "an object store", word));
 }
