@@ -200,7 +200,6 @@ export type SeriesRequest = z.output<typeof seriesRequest>;
 /** What the charts room answers: a request of the contract, or one of our own endpoint. */
 export type ChartRequest = z.output<z.ZodObject<typeof queryMembers>>;
 export type Granularity = (typeof granularities)[number];
-export type Aggregate = (typeof aggregates)[number];
 export type Fill = (typeof fills)[number];
 
 const value = z.union([z.number(), z.string(), z.boolean(), z.null()]);

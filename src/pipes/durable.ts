@@ -30,8 +30,6 @@ export const frozenShape = z.object({
 /** Marks of every pipe. `begun`: the epoch whose rows may be in the table. */
 export const commonMarks = { begun: z.int() };
 
-export type CommonMarks = { readonly [key: `begun${string}`]: number };
-
 export type FrozenBatch<D extends Durable = Durable> = Stored<typeof frozenShape> & { readonly replay: D["replay"] };
 
 export type Intent<D extends Durable = Durable> = Omit<StoredIntent, "intent"> & { readonly intent: FrozenBatch<D> };

@@ -43,8 +43,6 @@ const laterColumns = {
   replayed_by: { type: "String", absent: "''" },
 } as const;
 
-export type LaterColumn = keyof typeof laterColumns;
-
 /** The error table's name in SQL. */
 export function errorTableSql(destination: Destination): string {
   return tableName(destination.database, errorTableOf(destination));
