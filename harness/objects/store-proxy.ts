@@ -1,4 +1,4 @@
-/** A proxy in front of a store, with which tests make it fail or answer slowly. */
+/** A proxy in front of an HTTP server, such as a store, with which tests make it fail or answer slowly. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,8 +13,8 @@ export type StoreProxy = AsyncDisposable & {
   bytes: number;
   /** Requests for which this is true are answered with status 400. */
   refuses: (incoming: IncomingMessage) => boolean;
-  /** Delay in milliseconds before a request is forwarded. */
-  pauseBefore: (incoming: IncomingMessage) => number;
+  /** What a request waits for before it is forwarded, or the delay in milliseconds. */
+  pauseBefore: (incoming: IncomingMessage) => number | Promise<void>;
 };
 
 export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
@@ -27,7 +27,8 @@ export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
       return void outgoing.end();
     }
     const pause = front.pauseBefore(incoming);
-    if (pause > 0) await delay(pause);
+    if (typeof pause !== "number") await pause;
+    else if (pause > 0) await delay(pause);
     const { method, url: path, headers } = incoming;
     const onward = request({ host: upstream.hostname, port: upstream.port, method, path, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);

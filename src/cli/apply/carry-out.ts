@@ -1,16 +1,17 @@
 /** Carries a plan out, step by step. */
 import type { CliClient } from "../client/client.ts";
-import { listPipesOf, resolveService, type ServiceObject } from "../client/resolve.ts";
+import { resolveService, type ServiceObject } from "../client/resolve.ts";
 import { awaitService } from "../commands/service-state.ts";
 import { fileError } from "../documents.ts";
 import { CliError } from "../errors.ts";
 import type { Shell } from "../shell.ts";
 import type { WaitFlags } from "../wait.ts";
 import { changeObject } from "./change.ts";
-import type { CurrentObject } from "./current.ts";
+import { type CurrentObject, pipeSpec, serviceSpec } from "./current.ts";
 import { titleOf, type WantedObject } from "./files.ts";
 import { addLabel } from "./labels.ts";
 import type { PlannedStep } from "./plan.ts";
+import { createOnce, requireSame } from "./twins.ts";
 
 export type ApplyOptions = WaitFlags & {
   /** Name of the set of files, for --prune. */
@@ -24,9 +25,10 @@ export type ApplyOptions = WaitFlags & {
 /** Creates, changes and deletes. An error names file and line; what was done before stays. */
 export async function carryOut(shell: Shell, steps: readonly PlannedStep[], options: ApplyOptions): Promise<void> {
   const client = await shell.client();
+  const run = { shell, client, options, made: new Map<string, ServiceObject>() };
   for (const step of steps) {
     if (step.action === "delete") await remove(shell, client, step.current);
-    else if (step.action === "create") await located(step.wanted, () => create(shell, client, step.wanted, options));
+    else if (step.action === "create") await located(step.wanted, () => create(run, step.wanted));
     else if (step.action === "change" || options.updateSecrets === true) {
       const { wanted, current, comparison } = step;
       if (options.updateSecrets === true) requireSecrets(wanted);
@@ -35,6 +37,14 @@ export async function carryOut(shell: Shell, steps: readonly PlannedStep[], opti
     }
   }
 }
+
+type Run = {
+  readonly shell: Shell;
+  readonly client: CliClient;
+  readonly options: ApplyOptions;
+  /** New services by name. While another run takes its own back, the name alone is ambiguous. */
+  readonly made: Map<string, ServiceObject>;
+};
 
 /** Adds file and line to an error of the API. */
 async function located(wanted: WantedObject, work: () => Promise<void>): Promise<void> {
@@ -58,78 +68,80 @@ function requireSecrets({ file }: WantedObject): void {
   if (missing !== undefined) throw fileError(file.placeOf(missing.path.split(".")), missing.message);
 }
 
-async function create(shell: Shell, client: CliClient, wanted: WantedObject, options: ApplyOptions): Promise<void> {
+async function create(run: Run, wanted: WantedObject): Promise<void> {
   requireSecrets(wanted);
+  const { shell, client, options, made } = run;
   const { kind, name, spec } = wanted;
-  if (kind === "Service") return await createWantedService(shell, client, wanted, options);
+  if (kind === "Service") return await createWantedService(run, wanted);
   if (kind === "Key") {
     const created = await client.call("createKey", { body: { ...spec, name } as never });
     options.keepSecret(`key ${name}`, `${created.keyId}:${created.keySecret}`);
     return shell.say(`created ${titleOf(wanted)}`);
   }
-  const service = await resolveService(client, wanted.service ?? "");
-  if (kind === "Pipe") return await createWantedPipe(shell, client, wanted, service, options);
+  const service = made.get(wanted.service ?? "") ?? (await resolveService(client, wanted.service ?? ""));
+  if (kind === "Pipe") return await createWantedPipe(run, wanted, service);
   const body = { ...spec, name, serviceId: service.id };
   const { data } = await client.call("createSource", { body: body as never });
   await addLabel(shell, client, service.id, "source", data.id, options.set);
   shell.say(`created ${titleOf(wanted)}`);
 }
 
-async function createWantedService(
-  shell: Shell,
-  client: CliClient,
-  wanted: WantedObject,
-  options: ApplyOptions,
-): Promise<void> {
+async function createWantedService({ shell, client, options, made }: Run, wanted: WantedObject): Promise<void> {
   const { name, spec } = wanted;
-  const { service, password } = await client.call("createService", { body: { ...spec, name } as never });
-  const twins = (await client.call("listServices", {})).filter((one) => one.name === name);
-  if (isLater(service, twins)) {
-    await client.call("updateServiceState", { params: { serviceId: service.id }, body: { command: "stop" } });
-    await awaitService(shell, service, "stopped", options);
-    await client.call("deleteService", { params: { serviceId: service.id } });
-    return shell.say(`${titleOf(wanted)} was created by someone else at the same time`);
+  let password = "";
+  const { kept, own } = await createOnce(
+    async () => {
+      const created = await client.call("createService", { body: { ...spec, name } as never });
+      password = created.password;
+      return created.service;
+    },
+    async () => (await client.call("listServices", {})).filter((one) => one.name === name),
+  );
+  made.set(name, kept);
+  const isOwn = own?.id === kept.id;
+  if (isOwn) {
+    options.keepSecret(`service ${name}`, password);
+    await addLabel(shell, client, kept.id, "service", kept.id, options.set);
+  } else {
+    if (own !== undefined) await removeService(shell, client, own.id);
+    requireSame(wanted, serviceSpec(kept));
   }
-  options.keepSecret(`service ${name}`, password);
-  await addLabel(shell, client, service.id, "service", service.id, options.set);
   // Pipes and tables need it running.
-  await awaitService(shell, service, "running", options);
-  shell.say(`created ${titleOf(wanted)}`);
+  await awaitService(shell, kept, "running", options);
+  sayCreated(shell, wanted, isOwn);
 }
 
 async function createWantedPipe(
-  shell: Shell,
-  client: CliClient,
+  { shell, client, options }: Run,
   wanted: WantedObject,
   service: ServiceObject,
-  options: ApplyOptions,
 ): Promise<void> {
   const { name, spec } = wanted;
   const params = { serviceId: service.id };
-  const pipe = await client.call("createPipe", { params, body: { ...spec, name } as never });
-  for (const { path, message } of pipe.warnings ?? []) shell.say(`warning: ${titleOf(wanted)}: ${path}: ${message}`);
-  const twins = (await listPipesOf(client, [service])).filter((one) => one.name === name);
-  if (isLater(pipe, twins)) {
-    await client.call("deletePipe", { params: { ...params, pipeId: pipe.id } });
-    return shell.say(`${titleOf(wanted)} was created by someone else at the same time`);
+  const { kept, own } = await createOnce(
+    async () => {
+      const { warnings = [], ...pipe } = await client.call("createPipe", { params, body: { ...spec, name } as never });
+      for (const { path, message } of warnings) shell.say(`warning: ${titleOf(wanted)}: ${path}: ${message}`);
+      return pipe;
+    },
+    async () => (await client.call("listPipes", { params })).filter((one) => one.name === name),
+  );
+  const isOwn = own?.id === kept.id;
+  if (isOwn) await addLabel(shell, client, service.id, "pipe", kept.id, options.set);
+  else {
+    if (own !== undefined) await client.call("deletePipe", { params: { ...params, pipeId: own.id } });
+    requireSame(wanted, pipeSpec(kept));
   }
-  await addLabel(shell, client, service.id, "pipe", pipe.id, options.set);
-  shell.say(`created ${titleOf(wanted)}`);
+  sayCreated(shell, wanted, isOwn);
   if (options.wait !== true) return;
   const { awaitPipe } = await import("../commands/pipe-wait.ts");
-  const params2 = { ...params, pipeId: pipe.id };
-  await awaitPipe(shell, await client.call("getPipe", { params: params2 }), "running", options);
+  const pipe = await client.call("getPipe", { params: { ...params, pipeId: kept.id } });
+  await awaitPipe(shell, pipe, "running", options);
 }
 
-type Created = { readonly id: string; readonly createdAt: string };
-
-/**
- * Whether another object of the same name is older. Names need not be unique at the server: of two runs at the same
- * time, the one that came second takes its object back.
- */
-function isLater(own: Created, twins: readonly Created[]): boolean {
-  const order = ({ createdAt, id }: Created) => `${createdAt} ${id}`;
-  return twins.some((twin) => twin.id !== own.id && order(twin) < order(own));
+function sayCreated(shell: Shell, wanted: WantedObject, isOwn: boolean): void {
+  const title = titleOf(wanted);
+  shell.say(isOwn ? `created ${title}` : `${title} was created by someone else at the same time`);
 }
 
 async function remove(shell: Shell, client: CliClient, current: CurrentObject): Promise<void> {

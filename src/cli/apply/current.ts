@@ -45,20 +45,35 @@ async function schedulesOf(client: CliClient, services: readonly ServiceObject[]
 }
 
 function serviceDocument(service: ServiceObject): CurrentObject {
-  const { id, name, minReplicaMemoryGb, maxReplicaMemoryGb, numReplicas, idleScaling, idleTimeoutMinutes } = service;
+  const { id, name } = service;
+  return { kind: "Service", name, service: undefined, id, serviceId: id, spec: serviceSpec(service) };
+}
+
+/** What documents describe of a service. */
+export function serviceSpec(service: ServiceObject): CurrentObject["spec"] {
+  const { minReplicaMemoryGb, maxReplicaMemoryGb, numReplicas, idleScaling, idleTimeoutMinutes } = service;
   const { ipAccessList, diskGb, releaseChannel, endpoints } = service;
-  const spec = {
+  return {
     ...{ minReplicaMemoryGb, maxReplicaMemoryGb, numReplicas, idleScaling, idleTimeoutMinutes },
     ...{ ipAccessList, diskGb, releaseChannel, port: endpoints[0]?.port },
     tags: service.tags.filter(({ key }) => !key.startsWith(labelPrefix)),
   };
-  return { kind: "Service", name, service: undefined, id, serviceId: id, spec };
 }
 
 function pipeDocument(pipe: PipeObject): CurrentObject {
-  const { id, name, serviceId, serviceName, source, destination, fieldMappings, scaling, settings } = pipe;
-  const spec = { source, destination, fieldMappings, scaling, settings };
-  return { kind: "Pipe", name, service: serviceName, id, serviceId, spec };
+  const { id, name, serviceId, serviceName } = pipe;
+  return { kind: "Pipe", name, service: serviceName, id, serviceId, spec: pipeSpec(pipe) };
+}
+
+/** What documents describe of a pipe. */
+export function pipeSpec({
+  source,
+  destination,
+  fieldMappings,
+  scaling,
+  settings,
+}: Pick<PipeObject, "source" | "destination" | "fieldMappings" | "scaling" | "settings">): CurrentObject["spec"] {
+  return { source, destination, fieldMappings, scaling, settings };
 }
 
 type Source = OperationResult<"listSources">["data"][number];

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CommandResult } from "../../../harness/cli.ts";
 import { type RunOptions, runProgram } from "../../../harness/cli-process.ts";
 import { startTestStore, type TestStore } from "../../../harness/objects/object-store.ts";
+import { startStoreProxy } from "../../../harness/objects/store-proxy.ts";
 import { type Served, serve } from "../../../harness/serve.ts";
 import { mainFile } from "../../../src/lib/program.ts";
 
@@ -274,12 +275,48 @@ ${more}`;
     expect(stderr).toContain("all.yaml:8: source.objectStorage.format: ");
   });
 
-  test("two applies at once make one pipe", async () => {
-    writeFileSync(file(), pipe("twice").replace("from-file", "twice"));
-    const results = await Promise.all([1, 2].map(() => run(["apply", "-f", file(), "--yes"])));
-    expect(results.map(({ code }) => code)).toEqual([0, 0]);
-    const names = (await run("pipe list -o name")).stdout.split("\n");
-    expect(names.filter((name) => name === "twice")).toHaveLength(1);
+  /** Runs two applies that have both read the server before one of them creates its pipe. */
+  const twoApplies = async (texts: readonly [string, string]) => {
+    await using front = await startStoreProxy(served.credentials.baseUrl);
+    const both = Promise.withResolvers<void>();
+    let creating = 0;
+    front.pauseBefore = ({ method, url }) => {
+      if (method !== "POST" || url?.endsWith("/pipes") !== true) return 0;
+      creating += 1;
+      if (creating === 2) both.resolve();
+      return both.promise;
+    };
+    const options = { env: { MILLRACE_URL: front.endpoint } };
+    return await Promise.all(texts.map((stdin) => run(["apply", "-f", "-", "--yes"], { ...options, stdin })));
+  };
+  const named = async (name: string) =>
+    (await run("pipe list -o name")).stdout.split("\n").filter((one) => one === name);
+
+  test.each([
+    ["that one pipe alone may load", "twice", ""],
+    ["that several may load", "shared", "    managedTable: false\n"],
+  ])("two applies at once make one pipe into a table %s", async (_, name, more) => {
+    if (more !== "") {
+      const columns = "CREATE TABLE shared (user String, n Int64) ENGINE MergeTree ORDER BY n";
+      expect(await run(["sql", "analytics", columns])).toMatchObject({ code: 0 });
+    }
+    const text = pipe(name, more).replace("from-file", name);
+    const results = await twoApplies([text, text]);
+    expect(results).toMatchObject([{ code: 0 }, { code: 0 }]);
+    const said = results.map(({ stderr }) => stderr).join("");
+    expect(said).toContain(`created Pipe analytics/${name}\n`);
+    expect(said).toContain(`Pipe analytics/${name} was created by someone else at the same time\n`);
+    expect(await named(name)).toHaveLength(1);
+  });
+
+  test("7: two different applies at once make one pipe, and the other is told to apply again", async () => {
+    const [first, second] = [pipe("differs"), pipe("differs", "  settings: { object_storage_concurrency: 3 }\n")];
+    const results = await twoApplies([first.replace("from-file", "differs"), second.replace("from-file", "differs")]);
+    const [made, refused] = results.toSorted((a, b) => a.code - b.code);
+    expect({ made, refused }).toMatchObject({ made: { code: 0 }, refused: { code: 7 } });
+    expect(refused?.stderr).toContain("CONFLICT: ");
+    expect(refused?.stderr).toContain("someone else created it at the same time, and it is different");
+    expect(await named("differs")).toHaveLength(1);
   });
 
   test("--prune deletes only what apply made", async () => {
