@@ -1,5 +1,6 @@
 /** Bodies that are small but expensive: many values, deep nesting, NUL characters. */
 import { expect, test } from "vitest";
+import { cpuMs } from "../../harness/cpu-time.ts";
 import { AppError } from "../lib/errors.ts";
 import { parseJson } from "./body.ts";
 
@@ -13,12 +14,11 @@ function refusal(text: string): AppError {
   return expect.fail("the body should be refused");
 }
 
-test("a megabyte of the smallest values is refused before it is read", () => {
+test("a megabyte of the smallest values is refused before it is read", async () => {
   for (const value of ["{}", "0", '""', "[]"]) {
     const text = `[${`${value},`.repeat(Math.floor(1_000_000 / (value.length + 1)))}0]`;
-    const before = performance.now();
-    expect(refusal(text).message).toContain("more than 100000 values");
-    expect(performance.now() - before).toBeLessThan(1_000);
+    const taken = await cpuMs(() => expect(refusal(text).message).toContain("more than 100000 values"));
+    expect(taken).toBeLessThan(1_000);
   }
   expect(parseJson(Buffer.from(`[${"0,".repeat(90_000)}0]`))).toHaveLength(90_001);
 });

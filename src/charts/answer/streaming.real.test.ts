@@ -71,10 +71,10 @@ test("a caller that goes away ends the query and gives its place back", async ()
     const stream = body as Readable;
     if (readSome) for await (const _ of stream) break;
     stream.destroy();
-    await expect.poll(running, { timeout: 5000 }).toBe(0);
+    await expect.poll(running).toBe(0);
     const again = await ask();
     (again.body as Readable).destroy();
-    await expect.poll(running, { timeout: 5000 }).toBe(0);
+    await expect.poll(running).toBe(0);
   }
 });
 

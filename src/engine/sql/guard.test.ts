@@ -2,6 +2,7 @@
  * The guard's queries to the engine, its cache, and where insert data begins. The engine here is a table of answers.
  */
 import { describe, expect, test } from "vitest";
+import { cpuMs } from "../../../harness/cpu-time.ts";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
 import { Guard, type GuardRequest } from "./guard.ts";
 
@@ -42,12 +43,13 @@ describe("verdicts", () => {
   test("a cached verdict costs less than 20 microseconds", async () => {
     const { guard } = engine({ "select 1": "SELECT 1" });
     const asking = question("select 1");
-    // The best of ten, because other programs may use the processor at any time.
+    // The best of ten: the first rounds also compile.
     let best = Number.POSITIVE_INFINITY;
     for (let round = 0; round < 10; round += 1) {
-      const start = performance.now();
-      for (let i = 0; i < 1_000; i += 1) await guard.judge(asking);
-      best = Math.min(best, (performance.now() - start) / 1_000);
+      const taken = await cpuMs(async () => {
+        for (let i = 0; i < 1_000; i += 1) await guard.judge(asking);
+      });
+      best = Math.min(best, taken / 1_000);
     }
     expect(best).toBeLessThan(0.02);
   });
