@@ -44,7 +44,7 @@ export async function restored(served: Served, backupId: string, body: object = 
     return now.state === "running";
   };
   // Long enough for every attempt at a backup that cannot be restored, including the pauses between them.
-  await until("the restored service runs", isRunning, 120_000);
+  await until("the restored service runs", isRunning, 240_000);
   const { host, port } = service.endpoints[0] as { host: string; port: number };
   return { id: service.id, params, host, port, password };
 }

@@ -60,7 +60,7 @@ export async function untilState(
   service: BenchService,
   pipeId: string,
   state: string,
-  limitMs = 60_000,
+  limitMs?: number,
 ) {
   let last = "";
   await until(
@@ -97,7 +97,7 @@ export async function untilDegraded(
   service: BenchService,
   pipeId: string,
   why: RegExp,
-  limitMs: number,
+  limitMs?: number,
 ): Promise<void> {
   let seen = "";
   const degraded = async () => {

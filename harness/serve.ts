@@ -61,13 +61,16 @@ async function end(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, "exit");
   child.kill(signal);
-  const killer = setTimeout(() => child.kill("SIGKILL"), 20_000);
+  const killer = setTimeout(() => child.kill("SIGKILL"), 120_000);
   await exited;
   clearTimeout(killer);
 }
 
+/** For what is expected within seconds, on a machine that is many times slower. */
+const untilMs = 120_000;
+
 /** Polls until the condition holds; throws with its description after the limit. */
-export async function until<T>(what: string, condition: () => Promise<T>, limitMs = 60_000): Promise<NonNullable<T>> {
+export async function until<T>(what: string, condition: () => Promise<T>, limitMs = untilMs): Promise<NonNullable<T>> {
   const deadline = Date.now() + limitMs;
   for (;;) {
     const met = await condition();

@@ -20,8 +20,8 @@ import {
 import { createConnection } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { freePorts } from "../network/free-port.ts";
+import { untilAnswers } from "../until-answers.ts";
 import { compileValidator, type IamKeys, iamProperties } from "./iam.ts";
 
 const version = process.env.KAFKA_VERSION ?? "4.1.0";
@@ -183,12 +183,8 @@ async function startBroker(broker: Broker, heapMb: number): Promise<void> {
     ],
     { stdio: ["ignore", log, log] },
   );
-  for (let waited = 0; !(await answers(broker.ports.plain)); waited += 100) {
-    if (waited > 60_000 || broker.child.exitCode !== null) {
-      throw new Error(`Kafka did not start:\n${readFileSync(join(broker.folder, "out.log"), "utf8").slice(-4000)}`);
-    }
-    await delay(100);
-  }
+  const words = () => readFileSync(join(broker.folder, "out.log"), "utf8").slice(-4_000);
+  await untilAnswers("Kafka", broker.child, () => answers(broker.ports.plain), words);
 }
 
 async function endBroker(broker: Broker, signal: NodeJS.Signals): Promise<void> {

@@ -73,7 +73,10 @@ export async function startKfake({ as, newest = new Map(), topics, login }: Kfak
     if (word !== "request") words.emit(word, first);
     else requests.set(Number(first), (requests.get(Number(first)) ?? new Set()).add(Number(second)));
   });
-  const [brokers] = (await once(words, "listening")) as [string];
+  const [brokers] = (await Promise.race([
+    once(words, "listening"),
+    once(child, "exit").then(([code]) => Promise.reject(new Error(`kfake ended (${code})`))),
+  ])) as [string];
   return {
     brokers,
     requests,

@@ -6,7 +6,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import {
   CreateStreamCommand,
@@ -22,6 +21,7 @@ import {
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { freePort } from "../network/free-port.ts";
 import { until } from "../serve.ts";
+import { answersHttp, untilAnswers } from "../until-answers.ts";
 
 export const accessKey = { accessKeyId: "AKKINESIS", secretKey: "SK-of-kinesis-tests" };
 export const region = "us-east-1";
@@ -78,15 +78,8 @@ async function start(
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     env: { ...process.env, ...options.env },
   });
-  let log = "";
-  child.stderr.on("data", (chunk) => {
-    log = (log + String(chunk)).slice(-4096);
-  });
   const endpoint = `http://127.0.0.1:${port}`;
-  for (let waited = 0; !(await answers(endpoint)); waited += 50) {
-    if (waited > 20_000 || child.exitCode !== null) throw new Error(`the Kinesis stand-in does not answer:\n${log}`);
-    await delay(50);
-  }
+  await untilAnswers("the Kinesis stand-in", child, () => answersHttp(endpoint));
   return connect(endpoint, child);
 }
 
@@ -152,11 +145,4 @@ async function put(client: KinesisClient, stream: string, records: readonly PutR
 
 function startOf(shard: Shard): bigint {
   return BigInt(shard.HashKeyRange?.StartingHashKey ?? 0);
-}
-
-async function answers(endpoint: string): Promise<boolean> {
-  return await fetch(endpoint).then(
-    () => true,
-    () => false,
-  );
 }

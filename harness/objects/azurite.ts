@@ -8,9 +8,9 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { BlobServiceClient, type ContainerClient } from "@azure/storage-blob";
 import { freePort } from "../network/free-port.ts";
+import { answersHttp, untilAnswers } from "../until-answers.ts";
 
 const home = join(process.env.MILLRACE_CACHE ?? join(homedir(), ".cache", "millrace"), "azurite");
 const main = join(home, "node_modules", "azurite", "dist", "src", "blob", "main.js");
@@ -33,14 +33,11 @@ export async function startAzurite(containerName: string): Promise<TestAzure> {
   const flags = ["--silent", "--inMemoryPersistence", "--disableTelemetry", "--skipApiVersionCheck"];
   const child = spawn(process.execPath, [main, ...flags, "--blobHost", "127.0.0.1", "--blobPort", String(port)], {
     cwd: folder,
-    stdio: "ignore",
+    stdio: ["ignore", "pipe", "pipe"],
   });
   const endpoint = `http://127.0.0.1:${port}/devstoreaccount1`;
   const connectionString = `DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;AccountKey=${accountKey};BlobEndpoint=${endpoint};`;
-  for (let waited = 0; !(await fetch(endpoint).then(Boolean, () => false)); waited += 50) {
-    if (waited > 20_000) throw new Error("azurite does not answer");
-    await delay(50);
-  }
+  await untilAnswers("azurite", child, () => answersHttp(endpoint));
   const container = BlobServiceClient.fromConnectionString(connectionString).getContainerClient(containerName);
   await container.create();
   return {

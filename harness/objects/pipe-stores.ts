@@ -10,7 +10,6 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import {
   CreateBucketCommand,
   DeleteObjectCommand,
@@ -21,6 +20,7 @@ import {
 import { buildApp } from "fauxqs";
 import { requireTool } from "../missing.ts";
 import { freePort } from "../network/free-port.ts";
+import { answersHttp, untilAnswers } from "../until-answers.ts";
 import { versitygw, versitygwMissing } from "./versitygw.ts";
 
 export const accessKey = { accessKeyId: "AKTEST", secretKey: "SK-of-pipe-tests'\\x" };
@@ -59,14 +59,11 @@ export async function startVersitygw(): Promise<TestStore> {
   const port = await freePort();
   const { accessKeyId, secretKey } = accessKey;
   const child = spawn(versitygw, ["--port", `127.0.0.1:${port}`, "--region", "us-east-1", "--quiet", "posix", data], {
-    stdio: "ignore",
+    stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretKey },
   });
   const endpoint = `http://127.0.0.1:${port}`;
-  for (let waited = 0; !(await answers(endpoint)); waited += 50) {
-    if (waited > 10_000) throw new Error("versitygw does not answer");
-    await delay(50);
-  }
+  await untilAnswers("versitygw", child, () => answersHttp(endpoint));
   const store = await connect(endpoint);
   return {
     ...store,
@@ -98,11 +95,4 @@ async function connect(endpoint: string): Promise<Omit<TestStore, typeof Symbol.
     },
     url: (pattern) => `${endpoint}/${bucket}/${pattern}`,
   };
-}
-
-async function answers(endpoint: string): Promise<boolean> {
-  return await fetch(endpoint).then(
-    () => true,
-    () => false,
-  );
 }

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { buildApp } from "fauxqs";
 import { requireTool } from "../missing.ts";
 import { freePort } from "../network/free-port.ts";
-import { until } from "../serve.ts";
+import { answersHttp, untilAnswers } from "../until-answers.ts";
 import { versitygw, versitygwMissing } from "./versitygw.ts";
 
 export type Vault = AsyncDisposable & { readonly endpoint: string };
@@ -33,17 +33,11 @@ export async function startVersitygw(): Promise<Vault> {
   const { accessKeyId, secretAccessKey } = vaultKeys;
   const args = ["--port", `127.0.0.1:${port}`, "posix", join(folder, "buckets")];
   const child = spawn(versitygw, args, {
-    stdio: "ignore",
+    stdio: ["ignore", "pipe", "pipe"],
     env: { ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey },
   });
   const endpoint = `http://127.0.0.1:${port}`;
-  await until("versitygw answers", async () =>
-    fetch(endpoint).then(
-      () => true,
-      () => child.exitCode !== null,
-    ),
-  );
-  if (child.exitCode !== null) throw new Error(`versitygw ended with ${child.exitCode}`);
+  await untilAnswers("versitygw", child, () => answersHttp(endpoint));
   return {
     endpoint,
     [Symbol.asyncDispose]: async () => {

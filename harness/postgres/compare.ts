@@ -107,7 +107,7 @@ function without(left: readonly string[], right: readonly string[]): string[] {
 }
 
 /** Waits until the readers' view has the rows of the source's table; the error contains the differences. */
-export async function untilTableEqual(server: TestPostgres, service: BenchService, table: string, limitMs: number) {
+export async function untilTableEqual(server: TestPostgres, service: BenchService, table: string, limitMs?: number) {
   let difference = "";
   const equal = async () =>
     await compareTable(server, service, table, `${table}_current`).then(

@@ -97,10 +97,10 @@ export class TestPostgres implements AsyncDisposable {
   /** Restarts the server on its data directory, after `stop` or `crash`. */
   async start(): Promise<void> {
     let server = this.#spawn();
-    for (let waited = 0; !(await this.#answers()); waited += 20) {
+    for (const started = Date.now(); !(await this.#answers()); ) {
       // Children of a killed postmaster need a moment to exit.
       const lingering = server.exitCode !== null && this.#log.includes("pre-existing shared memory block");
-      if (waited > 30_000 || (server.exitCode !== null && !lingering)) {
+      if (Date.now() - started > 180_000 || (server.exitCode !== null && !lingering)) {
         await this.#end("SIGQUIT");
         throw new Error(`postgres does not start:\n${this.#log}`);
       }
@@ -199,7 +199,7 @@ export class TestPostgres implements AsyncDisposable {
   }
 
   async #answers(): Promise<boolean> {
-    const client = new pg.Client(this.config({ connectionTimeoutMillis: 2_000 }));
+    const client = new pg.Client(this.config({ connectionTimeoutMillis: 30_000 }));
     client.on("error", () => {});
     try {
       await client.connect();

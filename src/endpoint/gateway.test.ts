@@ -185,12 +185,14 @@ describe("bytes", () => {
     backend.acquire = () => new Promise(() => ask());
     const port = gateway.portOf("s") as number;
     const waiting = fetch(`http://127.0.0.1:${port}/?query=SELECT`, { headers: { "X-ClickHouse-Key": "pw" } });
-    waiting.catch(() => {});
+    let isOver = false;
+    waiting.catch(() => {
+      isOver = true;
+    });
     await asked;
-    const started = performance.now();
     expect(await gateway.sync([service({ id: "next", port })])).toEqual(new Map());
-    // Requests in progress get two seconds.
-    expect(performance.now() - started).toBeLessThan(1_500);
+    // Requests in progress get two seconds: the listener does not wait for their end.
+    expect(isOver).toBe(false);
     expect((await fetch(`http://127.0.0.1:${port}/ping`)).status).toBe(200);
   });
 

@@ -15,7 +15,7 @@ test("items come in order, the producer runs ahead up to the limit, and its fail
     for await (const n of prefetch(numbers(), 3)) {
       seen.push(n);
       if (n === 0) {
-        await vi.waitFor(() => expect(produced).toBeGreaterThanOrEqual(3));
+        await vi.waitFor(() => expect(produced).toBeGreaterThanOrEqual(3), 60_000);
         await new Promise((resolve) => setImmediate(resolve));
         expect(produced).toBeLessThan(5);
       }

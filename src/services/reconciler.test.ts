@@ -98,7 +98,7 @@ async function setUp(idleMinuteMs = 1e9) {
     vi.waitFor(async () => {
       await reconciler.pass();
       expect(await state()).toBe(wanted);
-    });
+    }, 60_000);
   return { services, id, runtime, access, reconciler, make, state, until, close: () => db.close() };
 }
 
@@ -125,10 +125,10 @@ describe("services reconciler", () => {
     await s.until("running");
     await s.services.change(s.id, { diskGb: 2 });
     await s.reconciler.pass();
-    await vi.waitFor(() => expect(s.runtime.diskLimit).toBe(2 ** 31));
+    await vi.waitFor(() => expect(s.runtime.diskLimit).toBe(2 ** 31), 60_000);
     await s.services.change(s.id, { diskGb: null });
     await s.reconciler.pass();
-    await vi.waitFor(() => expect(s.runtime.diskLimit).toBeUndefined());
+    await vi.waitFor(() => expect(s.runtime.diskLimit).toBeUndefined(), 60_000);
     expect(s.runtime.starts).toBe(1);
   });
 
@@ -146,7 +146,7 @@ describe("services reconciler", () => {
       lease.release();
       vi.setSystemTime(Date.now() + 60_000);
       await s.reconciler.pass();
-      await vi.waitFor(() => expect(s.runtime.starts).toBe(2));
+      await vi.waitFor(() => expect(s.runtime.starts).toBe(2), 60_000);
     } finally {
       vi.useRealTimers();
     }
@@ -157,7 +157,7 @@ describe("services reconciler", () => {
   test("an engine that dies is started again at once, and a waiting query gets the new one", async () => {
     await s.until("running");
     s.runtime.die("signal SIGKILL");
-    await vi.waitFor(async () => expect(await s.state()).toBe("degraded"));
+    await vi.waitFor(async () => expect(await s.state()).toBe("degraded"), 60_000);
     expect((await s.services.find(s.id))?.stateMessage).toContain("signal SIGKILL");
     const lease = s.access.acquire(s.id, signal);
     await s.until("running");
@@ -175,7 +175,7 @@ describe("services reconciler", () => {
           await s.reconciler.pass();
           expect(await s.state()).toBe("failed");
         },
-        { timeout: 5_000, interval: 5 },
+        { timeout: 60_000, interval: 5 },
       );
       expect(s.runtime.starts).toBe(maxDeaths);
       expect((await s.services.find(s.id))?.stateMessage).toBe(
@@ -192,7 +192,7 @@ describe("services reconciler", () => {
           await s.reconciler.pass();
           expect(await s.state()).toBe("running");
         },
-        { timeout: 5_000, interval: 5 },
+        { timeout: 60_000, interval: 5 },
       );
       // The request excuses the deaths before it, not those after it.
       expect(s.runtime.starts).toBe(maxDeaths + 4);
@@ -204,7 +204,7 @@ describe("services reconciler", () => {
           await s.reconciler.pass();
           expect(await s.state()).toBe("failed");
         },
-        { timeout: 5_000, interval: 5 },
+        { timeout: 60_000, interval: 5 },
       );
     } finally {
       vi.useRealTimers();
@@ -230,7 +230,7 @@ describe("services reconciler", () => {
     await vi.waitFor(async () => {
       await second.pass();
       expect(s.runtime.starts).toBe(2);
-    });
+    }, 60_000);
   });
 
   test("delete ends the engine, removes data and rows", async () => {
@@ -265,7 +265,7 @@ describe("idling", () => {
     await vi.waitFor(async () => {
       await s.reconciler.pass();
       expect(s.runtime.live).toBe(1);
-    });
+    }, 60_000);
     expect((await woken).forwardAddress.port).toBe(2);
     s.close();
     vi.useRealTimers();

@@ -176,7 +176,7 @@ describe("waiting", () => {
     const id = await createPipe("doomed");
     await api.pipes.setState(id, "Stopped", null, 1);
     const started = run("pipe start doomed --wait --timeout 5s");
-    await vi.waitFor(async () => expect((await api.pipes.find(id))?.generation).toBe(2));
+    await vi.waitFor(async () => expect((await api.pipes.find(id))?.generation).toBe(2), 60_000);
     await api.pipes.setState(id, "Failed", "broken source", 2);
     const { code, stderr } = await started;
     expect(stderr).toContain("pipe doomed is Failed: broken source");

@@ -296,7 +296,7 @@ describe("a pipe", () => {
     expect(await list()).toEqual([]);
     const trail = async () =>
       (await api.call("GET", "/v1/organizations/{o}/auditEvents?type=leftover_given_up")).body.result;
-    await vi.waitFor(async () => expect((await trail())[0]?.details).toBe("slot millrace_x of pipe Events"), 5_000);
+    await vi.waitFor(async () => expect((await trail())[0]?.details).toBe("slot millrace_x of pipe Events"), 60_000);
     expect((await trail())[0]).toMatchObject({ actorType: "api_key", actorIpAddress: "127.0.0.1" });
   });
 

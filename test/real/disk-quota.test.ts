@@ -111,7 +111,7 @@ describe("above the quota of disk", () => {
     await fill();
     const settings = { object_storage_max_file_count: 1, object_storage_concurrency: 2 };
     const id = await createPipe(served, service, pipeBody(store, "q/*.json", "loaded", { body: { settings } }));
-    await untilDegraded(served, service, id, /diskGb/, 60_000);
+    await untilDegraded(served, service, id, /diskGb/);
     expect(await query(service, "SELECT count() FROM loaded")).toBe("0");
     expect((await details(served, service, id)).progress).toMatchObject({ filesPending: 20 });
     await query(service, "TRUNCATE TABLE big");

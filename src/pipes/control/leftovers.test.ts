@@ -146,7 +146,7 @@ async function setUp() {
           await pass();
           expect(killer.isDead || (await done())).toBe(true);
         },
-        { timeout: 5_000, interval: 1 },
+        { timeout: 60_000, interval: 1 },
       );
     return { pass, until, remover };
   };

@@ -53,7 +53,7 @@ test.skipIf(missing !== undefined)("a slot is looked at while nobody reads it, a
       await vi.waitFor(async () => {
         await watch.pass();
         check();
-      }, 10_000);
+      }, 60_000);
     const retained = () => watch.seen(pipeId).gauges.slotRetainedBytes ?? 0;
     await until(() => expect(watch.seen(pipeId).gauges.slotSafeBytes).toBeGreaterThan(0));
     const before = retained();

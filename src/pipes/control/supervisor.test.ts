@@ -129,7 +129,7 @@ async function setUp() {
         await pass();
         expect([(await shown())?.state, live().length]).toEqual([state, count]);
       },
-      { timeout: 5_000, interval: 1 },
+      { timeout: 60_000, interval: 1 },
     );
   const running = async () => {
     await until("Provisioning", 2);
@@ -186,7 +186,7 @@ describe("pipes supervisor", () => {
     await vi.waitFor(async () => {
       await s.pass();
       expect(s.live().length).toBe(2);
-    });
+    }, 60_000);
     expect((await s.pipes.find(s.id))?.state).toBe("Degraded");
     const [first, second] = s.live().map((worker) => worker.job.replica.run);
     expect(first).toBe(second);
@@ -198,7 +198,7 @@ describe("pipes supervisor", () => {
       await vi.waitFor(async () => {
         await s.pass();
         expect(s.live().length).toBe(2);
-      });
+      }, 60_000);
       expect(s.workers.length).toBe(2 * death);
       s.live()[0]?.die("exit code 1");
       await s.until(death < maxDeaths ? "Degraded" : "InternalError", 0);
@@ -221,7 +221,7 @@ describe("pipes supervisor", () => {
       await vi.waitFor(async () => {
         await s.pass();
         expect(s.live().length).toBe(2);
-      });
+      }, 60_000);
       s.clock.now += stableRunMs + 1;
       await s.pass();
       s.live()[0]?.die("exit code 1");
@@ -326,7 +326,7 @@ describe("pipes supervisor", () => {
     await vi.waitFor(async () => {
       await s.pass();
       expect(s.workers.filter(({ over }) => over).length).toBe(1);
-    });
+    }, 60_000);
     for (let i = 0; i < 5; i += 1) await s.pass();
     expect(s.workers.length).toBe(1);
     s.clock.now += 500;

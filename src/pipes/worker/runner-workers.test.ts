@@ -101,7 +101,7 @@ test("a worker reads nothing before the batches of earlier workers are durable, 
   const first = worker(world, "now", 0, ["a"], fails).run();
   const second = worker(world, "now", 1, ["b"], () => undefined).run();
   // The second has checked for its own intents once, and then repeatedly for those that the first must replay.
-  await vi.waitFor(() => expect([attempts >= 3, (world.looks[1] ?? 0) >= 3]).toEqual([true, true]));
+  await vi.waitFor(() => expect([attempts >= 3, (world.looks[1] ?? 0) >= 3]).toEqual([true, true]), 60_000);
   expect(world.inserted).toEqual([]);
   ready = true;
   await Promise.all([first, second]);

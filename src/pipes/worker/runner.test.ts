@@ -108,7 +108,7 @@ test("when an insert is broken off, the next batch of its lane does not begin", 
   const { parts, intents } = partsOf(source, {
     destination: {
       insert: async () => {
-        await vi.waitFor(() => expect(source.offered).toBe(2));
+        await vi.waitFor(() => expect(source.offered).toBe(2), 60_000);
         stop.abort();
         throw new Error("aborted");
       },
@@ -167,7 +167,7 @@ test("the reason of an insert that fails stays shown while inserts of other lane
   const { parts } = partsOf(source, {
     destination: {
       insert: async ({ sql }) => {
-        if (sql === "good") await vi.waitFor(() => expect(failures).toBeGreaterThan(0));
+        if (sql === "good") await vi.waitFor(() => expect(failures).toBeGreaterThan(0), 60_000);
         isGoodDone ||= sql === "good";
         if (sql === "good" || (isGoodDone && failures > 2)) return summary;
         failures += 1;

@@ -17,7 +17,7 @@ afterAll(async () => await stage.close());
 const running = async (count: number) => {
   const sql =
     "SELECT count() FROM system.processes WHERE query LIKE '%FROM numbers(1%' AND query NOT LIKE '%processes%'";
-  await expect.poll(() => stage.ok(sql), { timeout: 10_000 }).toBe(String(count));
+  await expect.poll(() => stage.ok(sql)).toBe(String(count));
 };
 
 const alive = (pid: number) => {
@@ -75,7 +75,7 @@ test("the host ends when its parent dies", async () => {
   const pid = await new Promise<number>((resolve) => parent.once("message", (message) => resolve(message as number)));
   expect(alive(pid)).toBe(true);
   parent.kill("SIGKILL");
-  await expect.poll(() => alive(pid), { timeout: 5_000 }).toBe(false);
+  await expect.poll(() => alive(pid)).toBe(false);
 });
 
 test("a second host on the same directory is refused", async () => {

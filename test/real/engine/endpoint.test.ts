@@ -45,19 +45,19 @@ describe("results", () => {
 
   test("a slow result comes block by block", async () => {
     const params = new URLSearchParams({ max_block_size: "1", buffer_size: "0" });
-    const started = performance.now();
-    const first = await new Promise<number>((resolve, reject) => {
+    const first = await new Promise<string>((resolve, reject) => {
       const headers = { "X-ClickHouse-Key": "secret" };
       const outgoing = request(`${stage.url}/?${params}`, { method: "POST", headers }, (incoming) => {
-        incoming.once("data", () => {
-          resolve(performance.now() - started);
+        incoming.once("data", (chunk: Buffer) => {
+          resolve(chunk.toString());
           incoming.destroy();
         });
       });
       outgoing.on("error", reject);
-      outgoing.end("SELECT number, sleepEachRow(0.5) FROM numbers(8) FORMAT JSONEachRow");
+      outgoing.end("SELECT number, sleepEachRow(0.5) FROM numbers(600) FORMAT JSONEachRow");
     });
-    expect(first).toBeLessThan(2_000);
+    expect(first).toContain('"number":"0"');
+    expect(first).not.toContain('"number":"599"');
   });
 
   test("a query that runs for a while reports progress in the headers", async () => {
@@ -219,7 +219,7 @@ describe("users and sessions", () => {
   test("queries are in system.query_log", async () => {
     await stage.ok("SELECT 'a query to find again'", { query_id: "logged" });
     const logged = "SELECT type, user, query FROM system.query_log WHERE query_id = 'logged' AND type = 'QueryFinish'";
-    await until("it is logged", async () => (await stage.query(logged)).text !== "", 20_000);
+    await until("it is logged", async () => (await stage.query(logged)).text !== "");
     expect(await stage.ok(logged)).toBe("QueryFinish\tdefault\tSELECT \\'a query to find again\\'");
     expect(await stage.ok("SELECT count() FROM system.query_log WHERE query_id = 'logged'", {}, reader)).toBe("0");
   });

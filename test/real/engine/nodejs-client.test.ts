@@ -14,7 +14,7 @@ describe.each([
   beforeAll(async () => {
     stage = await Stage.open();
     stage.handsOff = handsOver;
-    client = createClient({ url: stage.url, username: "default", password: "secret", request_timeout: 20_000 });
+    client = createClient({ url: stage.url, username: "default", password: "secret", request_timeout: 60_000 });
     await client.command({ query: "CREATE TABLE t (a UInt64, s String) ENGINE = MergeTree ORDER BY a" });
   });
   afterAll(async () => {
@@ -110,9 +110,9 @@ describe.each([
     });
     query.catch(() => {});
     const running = () => stage.ok("SELECT count() FROM system.processes WHERE query_id = 'aborted-by-node'");
-    await expect.poll(running, { timeout: 3_000 }).toBe("1");
+    await expect.poll(running).toBe("1");
     controller.abort();
     await expect(query).rejects.toThrow();
-    await expect.poll(running, { timeout: 3_000 }).toBe("0");
+    await expect.poll(running).toBe("0");
   });
 });

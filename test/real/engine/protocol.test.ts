@@ -157,7 +157,7 @@ describe("queries", () => {
     await expect.poll(running).toBe("1");
     gone.abort();
     expect(await query).toBe("gone");
-    await expect.poll(running, { timeout: 2_000 }).toBe("0");
+    await expect.poll(running).toBe("0");
   });
 });
 
@@ -330,7 +330,7 @@ describe("sessions and concurrency", () => {
     await stage.ok("CREATE TEMPORARY TABLE tt (a Int)", session);
     const ended = async () => code((await stage.query("SELECT 1", { session_id: "short", session_check: "1" })).text);
     // Every query that finds the session prolongs it, so the next check comes after its timeout.
-    await expect.poll(ended, { timeout: 20_000, interval: 2_500 }).toBe(372);
+    await expect.poll(ended, { interval: 2_500 }).toBe(372);
   });
 
   test("rows of a failed query never reach the next one, also under load", async () => {

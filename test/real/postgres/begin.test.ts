@@ -62,7 +62,7 @@ describe.skipIf(missing !== undefined)("the beginning of Postgres pipes", () => 
     const pipeId = await cdcPipe(served, service, source, ["waited"]);
     const named = `pid ${rows[0].pid} of user postgres \\(nightly-job, idle in transaction\\), open for \\d+ s`;
     const prepared = 'prepared transaction "two-phase", open for \\d+ s';
-    await untilDegraded(served, service, pipeId, new RegExp(`open before: ${named}; ${prepared}\\.$`), 30_000);
+    await untilDegraded(served, service, pipeId, new RegExp(`open before: ${named}; ${prepared}\\.$`));
     expect((await details(served, service, pipeId)).lastError).not.toContain("very-secret");
     await writer.query("COMMIT");
     await other.query("COMMIT PREPARED 'two-phase'");

@@ -43,7 +43,7 @@ describe("a Postgres pipe when a standby is promoted", () => {
             return false;
           },
         );
-      await until(`${table} is equal`, equal, 40_000).catch(async (error: Error) => {
+      await until(`${table} is equal`, equal).catch(async (error: Error) => {
         const pipes = await served.api.listPipes({ params: service.params });
         const words = await Promise.all(pipes.map(async ({ id }) => await details(served, service, id)));
         const states = words.map(({ name, state, lastError }) => `${name}: ${state} ${lastError ?? ""}`);
@@ -56,7 +56,7 @@ describe("a Postgres pipe when a standby is promoted", () => {
     await served.api.updatePipeState({ params: { ...service.params, pipeId: id }, body: { command } });
 
   const failure = async (id: string) => {
-    await untilState(served, service, id, "Failed", 20_000);
+    await untilState(served, service, id, "Failed");
     return (await details(served, service, id)).lastError ?? "";
   };
 

@@ -89,7 +89,7 @@ describe.skipIf(missing !== undefined)("a transaction of 310 MB", () => {
       }
       const complete = async () =>
         (await query(service, "SELECT countIf(n = -1) FROM large_current")) === `${rows / 100}`;
-      await until("its last change is there", complete, 90_000);
+      await until("its last change is there", complete);
       await untilEqual(source, service, "large", columns);
       await until("it is confirmed", async () => {
         const [row] = await source.sql(`SELECT '${await confirmed()}'::pg_lsn >= '${committed?.at}'::pg_lsn AS done`);

@@ -50,7 +50,7 @@ describe.skipIf(missing !== undefined)("what a Postgres pipe made at its source"
     expect(await listed()).toMatchObject(objects.map((object) => ({ ...object, pipeId, sourceKind: "relationalDb" })));
     expect((await listed())[0]?.lastError).toContain("nothing listens at");
     await source.start();
-    await until("nothing is left", async () => (await listed()).length === 0, 60_000);
+    await until("nothing is left", async () => (await listed()).length === 0);
     expect(await atSource()).toBe(0);
   });
 

@@ -25,9 +25,9 @@ describe.skipIf(missing !== undefined)("rows of a Postgres pipe that the engine 
     await source?.[Symbol.asyncDispose]();
   });
 
-  const untilEqual = async (table: string) => await untilTableEqual(source, service, table, 40_000);
+  const untilEqual = async (table: string) => await untilTableEqual(source, service, table);
 
-  const untilStopped = async (id: string, why: RegExp) => await untilDegraded(served, service, id, why, 40_000);
+  const untilStopped = async (id: string, why: RegExp) => await untilDegraded(served, service, id, why);
 
   const command = async (id: string, word: "resync" | "stop" | "start") =>
     await served.api.updatePipeState({ params: { ...service.params, pipeId: id }, body: { command: word } });

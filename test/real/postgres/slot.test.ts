@@ -70,7 +70,7 @@ describe.skipIf(missing !== undefined)("the slot of a Postgres pipe", () => {
       return (await status()) === "lost";
     });
     await served.api.updatePipeState({ params, body: { command: "start" } });
-    await untilState(served, service, id, "Failed", 20_000);
+    await untilState(served, service, id, "Failed");
     expect((await pipe()).lastError).toMatch(/slot "millrace_.*" lost log that it still needed.*resync/);
     await served.api.updatePipeState({ params, body: { command: "resync" } });
     await until("copied again", equal);
