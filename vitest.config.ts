@@ -1,6 +1,10 @@
 // Two projects: `fast` needs nothing but node (part of `npm run check`); `real` starts engines, brokers and
 // servers on loopback. A suite whose peer cannot be had prints why it is skipped.
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+
+// Servers and commands are started hundreds of times: half of their processor time would go into reading our sources.
+const env = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules", ".cache", "millrace-compile") };
 
 export default defineConfig({
   test: {
@@ -13,6 +17,8 @@ export default defineConfig({
           exclude: ["**/*.real.test.ts", "node_modules/**"],
           testTimeout: 60_000,
           expect: { poll: { timeout: 60_000 } },
+          env,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -22,7 +28,11 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           expect: { poll: { timeout: 60_000 } },
-          maxWorkers: 2,
+          env,
+          // After the fast ones, which keep all processors busy.
+          sequence: { groupOrder: 1 },
+          // They wait for servers and pauses more than they compute.
+          maxWorkers: 3,
         },
       },
       {
@@ -30,7 +40,8 @@ export default defineConfig({
         test: {
           name: "package",
           include: ["test/package/**/*.test.ts"],
-          testTimeout: 60_000,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       },
     ],

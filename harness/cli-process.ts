@@ -16,7 +16,7 @@ export async function runProgram(args: readonly string[], options: RunOptions): 
   const { cwd, env = {}, stdin = "", during } = options;
   const child = spawn(process.execPath, [mainFile, ...args], {
     cwd,
-    env: { PATH: process.env.PATH, HOME: cwd, ...env },
+    env: { PATH: process.env.PATH, HOME: cwd, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
     stdio: ["pipe", "pipe", "pipe"],
   });
   const stdout: Buffer[] = [];
