@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { limits } from "../../harness/limits.ts";
+import { AppError } from "../lib/errors.ts";
 import { createLogger } from "../lib/logger.ts";
 import { maxDeaths } from "../lib/task-table.ts";
 import { openDatabase } from "../store/database.ts";
@@ -18,6 +19,7 @@ class FakeRuntime implements ServiceRuntime {
   live = 0;
   removed: string[] = [];
   failStarts = 0;
+  failure = new Error("no such binary");
   /** Of the running engine. */
   isCurrent = true;
   diskLimit: number | undefined;
@@ -27,7 +29,7 @@ class FakeRuntime implements ServiceRuntime {
     this.starts += 1;
     if (this.failStarts > 0) {
       this.failStarts -= 1;
-      throw new Error("no such binary");
+      throw this.failure;
     }
     this.live += 1;
     this.isCurrent = true;
@@ -209,6 +211,18 @@ describe("services reconciler", () => {
     } finally {
       vi.useRealTimers();
     }
+  });
+
+  test("a service whose backup is damaged is failed after one attempt; start tries again", async () => {
+    s.runtime.failure = new AppError("BACKUP_UNUSABLE", "The backup is damaged: data.bin is missing");
+    s.runtime.failStarts = 1;
+    await s.until("failed");
+    expect((await s.services.find(s.id))?.stateMessage).toBe("The backup is damaged: data.bin is missing");
+    for (let i = 0; i < 5; i += 1) await s.reconciler.pass();
+    expect(s.runtime.starts).toBe(1);
+    await s.services.requestWake(s.id);
+    await s.until("running");
+    expect(s.runtime.starts).toBe(2);
   });
 
   test("deaths are followed by growing pauses", async () => {

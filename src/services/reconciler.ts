@@ -3,7 +3,7 @@
  * beside it, one action per service, and pokes the loop when it ends. Only this file writes service states.
  */
 import type { ServiceState } from "../api/services.ts";
-import { describeError } from "../lib/errors.ts";
+import { AppError, describeError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { TaskTable } from "../lib/task-table.ts";
 import type { Service, ServiceStore } from "../store/services.ts";
@@ -118,7 +118,8 @@ export class ServicesReconciler {
       engine.ended.then((how) => this.#ended(row, engine, how));
       this.#options.access.publish(row.id, engine);
     } catch (error) {
-      await this.#died(row, `the engine did not start: ${describeError(error)}`);
+      if (isFinal(error)) await this.#failed(row, describeError(error));
+      else await this.#died(row, `the engine did not start: ${describeError(error)}`);
     }
   }
 
@@ -187,6 +188,13 @@ export class ServicesReconciler {
     await this.#setState(row, death.gaveUp ? "failed" : "degraded", death.message);
   }
 
+  /** Gives up without further attempts. */
+  async #failed(row: Service, reason: string): Promise<void> {
+    this.#tasks.forgive(row.id);
+    this.#options.logger.warn({ serviceId: row.id, service: row.name, reason }, "service cannot start");
+    await this.#setState(row, "failed", reason);
+  }
+
   async #setState(row: Service, state: ServiceState, message: string | null): Promise<void> {
     await this.#options.services.setState(row.id, state, message);
     this.#options.logger.info(
@@ -195,4 +203,9 @@ export class ServicesReconciler {
     );
     this.#options.access.notify();
   }
+}
+
+/** Another attempt would read the same damaged backup. */
+function isFinal(error: unknown): boolean {
+  return error instanceof AppError && error.code === "BACKUP_UNUSABLE";
 }
