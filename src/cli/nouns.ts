@@ -35,7 +35,7 @@ export const nouns: readonly Noun[] = [
   noun(
     "console",
     "Prints a link that signs a browser in",
-    async () => (await import("./commands/session.ts")).addConsole,
+    async () => (await import("./commands/console.ts")).addConsole,
   ),
   noun("key", "Manages API keys", async () => (await import("./commands/key.ts")).addKey),
   noun("token", "Manages access tokens of charts", async () => (await import("./commands/token.ts")).addToken),

@@ -3,12 +3,13 @@
  * and charts. Runs until Ctrl-C; `--once` ends after the charts.
  */
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type ApiClient, createApiClient } from "../api/client.ts";
 import type { FirstCredentials } from "../api/first-credentials.ts";
 import { createLogger } from "../lib/logger.ts";
+import { openBrowser } from "../lib/open-browser.ts";
 import { ShutdownStack } from "../lib/shutdown-stack.ts";
 import { demoFile } from "./data-files.ts";
 import { accessKey, arrivals, bucket, type DemoStore, startDemoStore } from "./object-store.ts";
@@ -26,8 +27,13 @@ const columns = [
 const stopping = new AbortController();
 const closers = new ShutdownStack(createLogger("warn"));
 
-/** Runs until SIGINT or SIGTERM; with `once`, until the charts are drawn. Rejects when a step fails. */
-export async function runDemo(options: { readonly once: boolean }): Promise<void> {
+export type DemoOptions = { readonly once: boolean; readonly open: boolean };
+
+/**
+ * Runs until SIGINT or SIGTERM; with `once`, until the charts are drawn. With `open`, the browser shows the console then.
+ * Rejects when a step fails.
+ */
+export async function runDemo(options: DemoOptions): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopping.abort());
   try {
     await demo(options);
@@ -40,7 +46,7 @@ export async function runDemo(options: { readonly once: boolean }): Promise<void
   }
 }
 
-async function demo({ once }: { readonly once: boolean }): Promise<void> {
+async function demo({ once, open }: DemoOptions): Promise<void> {
   const started = performance.now();
   const dataDir = mkdtempSync(join(tmpdir(), "millrace-demo-"));
   closers.add("data", () => rmSync(dataDir, { recursive: true, force: true }));
@@ -69,6 +75,7 @@ async function demo({ once }: { readonly once: boolean }): Promise<void> {
   await drawHistory(credentials, sources.history);
   await drawArrivals(credentials, sources.arrivals);
   say(`\nDone in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
+  if (open) await openConsole(api, organizationId);
   if (once) return stopping.abort();
   explain(credentials, created.service.endpoints[0]?.port ?? 0, created.password, serviceId);
   while (!stopping.signal.aborted) {
@@ -198,6 +205,16 @@ async function drawArrivals(credentials: FirstCredentials, sourceId: string): Pr
     say(
       `  ${new Date(row.ts_bucket ?? 0).toISOString().slice(11, 19)}  ${"█".repeat(Math.ceil(value / 500))} ${value}`,
     );
+  }
+}
+
+/** Without a browser, the link is told. */
+async function openConsole(api: ApiClient, organizationId: string): Promise<void> {
+  const { url } = await api.createConsoleLink({ params: { organizationId } });
+  try {
+    await openBrowser(url, { home: homedir() });
+  } catch (error) {
+    say(`  ${(error as Error).message}; the link is ${url}`);
   }
 }
 

@@ -92,9 +92,10 @@ function addDemo(program: Command, end: SetCode): void {
     .command("demo")
     .description("Runs the main workflow on real data, in a folder of its own that is removed afterwards")
     .option("--once", "Ends after the charts")
-    .action(async ({ once = false }: { once?: boolean }) => {
+    .option("--open", "Opens the console in the browser when the charts are drawn")
+    .action(async ({ once = false, open = false }: { once?: boolean; open?: boolean }) => {
       const { runDemo } = await import("../demo/main.ts");
-      end(await codeOf(runDemo({ once })));
+      end(await codeOf(runDemo({ once, open })));
     });
 }
 

@@ -1,8 +1,7 @@
-/** `millrace session` and `millrace console`: browsers that act as a key. */
+/** `millrace session`: browsers that act as a key. */
 import type { Command } from "commander";
 import { pick } from "../client/resolve.ts";
 import { addYesFlag } from "../flags.ts";
-import { isForPeople } from "../output/format.ts";
 import { age } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 
@@ -38,13 +37,4 @@ export function addSession(command: Command, shell: Shell): void {
       await (await shell.client()).call("deleteSession", { params: { sessionId: found.id } });
       shell.say("ended the session");
     });
-}
-
-/** Adds the action of `console`. */
-export function addConsole(command: Command, shell: Shell): void {
-  command.addHelpText("after", "\nThe link works once, within ten minutes.").action(async () => {
-    const link = await (await shell.client()).call("createConsoleLink", {});
-    if (!isForPeople(shell.format)) return await shell.printOne(link, []);
-    await shell.write(`${link.url}\n`);
-  });
 }
