@@ -53,6 +53,11 @@ export function addSource(command: Command, shell: Shell): void {
       await shell.printOne(source, shown);
     });
   command
+    .command("suggest [service]")
+    .description("Suggests sources for tables with a time; -o yaml writes bodies for source create -f")
+    .option("--no-wake", "Fails instead of waking a sleeping service")
+    .action(async (reference: string | undefined, flags: { wake: boolean }) => await suggest(shell, reference, flags));
+  command
     .command("create [name]")
     .description("Creates a source of charts for a table")
     .option("--service <service>", "Service of the table; not needed if there is only one")
@@ -69,6 +74,23 @@ export function addSource(command: Command, shell: Shell): void {
       await (await shell.client()).call("deleteSource", { params: { id } });
       shell.say(`deleted ${name}`);
     });
+}
+
+async function suggest(shell: Shell, reference: string | undefined, flags: { wake: boolean }): Promise<void> {
+  const client = await shell.client();
+  const { id: serviceId, name } = await resolveServiceOrOnly(client, reference);
+  const query = { serviceId, ...(flags.wake ? {} : { wake: "never" as const }) };
+  const { data } = await client.call("suggestSources", { query });
+  await shell.printList(
+    data,
+    [
+      { title: "NAME", value: (source) => source.name },
+      { title: "KIND", value: ({ kind }) => kind },
+      { title: "TABLE", value: ({ from }) => `${from.databaseName}.${from.tableName}` },
+      { title: "TIME", value: ({ timestampValueExpression }) => timestampValueExpression },
+    ],
+    `Every table of ${name} with a time has a source.`,
+  );
 }
 
 function bodyText(value: unknown): unknown {
