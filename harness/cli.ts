@@ -11,13 +11,15 @@ export type CommandOptions = {
   readonly home?: string;
   readonly stdin?: string;
   readonly signal?: AbortSignal;
+  /** Called with everything that is written to stdout. */
+  readonly onOutput?: (text: string) => void;
   /** Streams are terminals of this width. */
   readonly terminal?: number;
 };
 
 /** Runs one command line. */
 export async function runInside(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
-  const [stdout, stderr] = [collector(options.terminal), collector(options.terminal)];
+  const [stdout, stderr] = [collector(options.terminal, options.onOutput), collector(options.terminal)];
   const home = options.home ?? "/nonexistent";
   const surroundings: Surroundings = {
     stdout: stdout.output,
@@ -33,7 +35,10 @@ export async function runInside(args: readonly string[], options: CommandOptions
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
 
-function collector(columns: number | undefined): { output: Output; text: () => string } {
+function collector(
+  columns: number | undefined,
+  onOutput?: (text: string) => void,
+): { output: Output; text: () => string } {
   const chunks: Buffer[] = [];
   return {
     output: {
@@ -41,6 +46,7 @@ function collector(columns: number | undefined): { output: Output; text: () => s
       columns,
       write: (text) => {
         chunks.push(Buffer.from(text));
+        onOutput?.(Buffer.from(text).toString());
         return true;
       },
       once: () => undefined,

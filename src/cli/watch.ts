@@ -1,27 +1,25 @@
-/** A list that repeats: redrawn on a terminal, in machine formats one document for each change. */
+/** Output that repeats: redrawn on a terminal, in machine formats one document for each change. */
 import { setTimeout as delay } from "node:timers/promises";
 import { CliError } from "./errors.ts";
 import { isForPeople } from "./output/format.ts";
-import type { TableColumn } from "./output/table.ts";
 import type { Shell } from "./shell.ts";
 
 const intervalMs = 2_000;
 
 /** Never returns before Ctrl-C. Survives a server that does not answer for a while. */
-export async function watch<Row>(
+export async function watch<T>(
   shell: Shell,
-  read: () => Promise<readonly Row[]>,
-  columns: readonly TableColumn<Row>[],
-  nothing: string,
+  read: () => Promise<T>,
+  print: (value: T) => Promise<void>,
 ): Promise<void> {
   const { stdout } = shell.io;
   const redraws = stdout.isTTY === true && !shell.isDumb && isForPeople(shell.format);
   let before: string | undefined;
   for (;;) {
-    const rows = await answered(shell, read);
-    const text = JSON.stringify(rows);
+    const value = await answered(shell, read);
+    const text = JSON.stringify(value);
     if (redraws) stdout.write("\u001b[H\u001b[2J");
-    if (rows !== undefined && (redraws || text !== before)) await shell.printList(rows, columns, nothing);
+    if (value !== undefined && (redraws || text !== before)) await print(value);
     before = text ?? before;
     await delay(intervalMs, undefined, { signal: shell.signal });
   }

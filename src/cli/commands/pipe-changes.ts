@@ -1,8 +1,10 @@
 /** Verbs that change pipes: start, stop, resync, update, scale, settings, delete. */
 import type { Command } from "commander";
+import type { CliClient } from "../client/client.ts";
 import { findPipe, listSummaries, type PipeSummary } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
 import { addWaitFlags, addYesFlag, choiceFlag, integerFlag, orUndefined, pairFlag, present } from "../flags.ts";
+import { addSelectorFlag, selectPipes } from "../selector.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags } from "../wait.ts";
 import { awaitPipe } from "./pipe-wait.ts";
@@ -15,7 +17,7 @@ export function addPipeChanges(command: Command, shell: Shell): void {
     ["resync", "Loads everything again from the beginning of the source"],
   ] as const;
   for (const [verb, summary] of verbs) {
-    const added = command.command(`${verb} [pipe]`).description(summary).option("--all", "All pipes");
+    const added = addSeveral(command.command(`${verb} [pipe]`)).description(summary);
     if (verb === "resync") {
       addYesFlag(added).option("--rows <what>", "Rows in the table: keep or truncate; not for postgres");
     }
@@ -26,20 +28,32 @@ export function addPipeChanges(command: Command, shell: Shell): void {
   addUpdate(command, shell);
   addScale(command, shell);
   addSettings(command, shell);
-  addWaitFlags(addYesFlag(command.command("delete <pipe>")), "it is gone")
+  addWaitFlags(addYesFlag(addSeveral(command.command("delete [pipe]"))), "it is gone")
     .description("Deletes a pipe; its table stays")
-    .action(async (reference: string, flags: WaitFlags & { yes?: boolean }) => {
-      const client = await shell.client();
-      const { id: pipeId, serviceId, name } = await findPipe(client, reference);
-      await shell.confirm(`Pipe ${name} will be deleted; its table stays.`, { yes: flags.yes, word: name });
-      const deleted = await client.call("deletePipe", { params: { serviceId, pipeId } });
-      for (const { kind, name: left } of deleted.leftovers) shell.say(`still at the source: ${kind} ${left}`);
-      await shell.printDone(deleted, `deleted ${name}`);
-    });
+    .action(async (reference: string | undefined, flags: CommandFlags) => await deletePipes(shell, reference, flags));
+}
+
+async function deletePipes(shell: Shell, reference: string | undefined, flags: CommandFlags): Promise<void> {
+  const client = await shell.client();
+  const pipes = await pipesOf(client, reference, flags);
+  const names = pipes.map(({ name }) => name).join(", ");
+  if (pipes.length > 0) {
+    // One pipe is confirmed by its name, several by `yes` below their names.
+    const word = pipes.length === 1 ? { word: names } : {};
+    await shell.confirm(`Deleted will be ${names}; tables stay.`, { yes: flags.yes, ...word });
+  }
+  const deleted = [];
+  for (const { id: pipeId, serviceId } of pipes) {
+    const result = await client.call("deletePipe", { params: { serviceId, pipeId } });
+    for (const { kind, name: left } of result.leftovers) shell.say(`still at the source: ${kind} ${left}`);
+    deleted.push(result);
+  }
+  await shell.printDone(reference === undefined ? deleted : deleted[0], names ? `deleted ${names}` : noPipe);
 }
 
 type PipeVerb = "start" | "stop" | "resync";
-type CommandFlags = WaitFlags & { readonly all?: boolean; readonly yes?: boolean; readonly rows?: string };
+type Several = { readonly all?: boolean; readonly selector?: string };
+type CommandFlags = WaitFlags & Several & { readonly yes?: boolean; readonly rows?: string };
 
 async function commandPipes(
   shell: Shell,
@@ -47,10 +61,8 @@ async function commandPipes(
   reference: string | undefined,
   flags: CommandFlags,
 ): Promise<void> {
-  checkSelection(reference, flags.all);
   checkWait(flags);
-  const client = await shell.client();
-  const pipes = reference === undefined ? await listSummaries(client) : [await findPipe(client, reference)];
+  const pipes = await pipesOf(await shell.client(), reference, flags);
   if (command === "resync") {
     const which = pipes.map(({ name }) => name).join(", ");
     await shell.confirm(`Everything will be loaded again by ${which}.`, { yes: flags.yes });
@@ -58,7 +70,7 @@ async function commandPipes(
   const changed = [];
   for (const pipe of pipes) changed.push(await commandPipe(shell, pipe, command, flags));
   const sentence = changed.map(({ name, state }) => `${name}: ${state}`).join(", ");
-  await shell.printDone(reference === undefined ? changed : changed[0], sentence || "There is no pipe.");
+  await shell.printDone(reference === undefined ? changed : changed[0], sentence || noPipe);
 }
 
 async function commandPipe(shell: Shell, pipe: PipeSummary, command: PipeVerb, flags: CommandFlags) {
@@ -92,17 +104,18 @@ function addUpdate(command: Command, shell: Shell): void {
     });
 }
 
+const noPipe = "There is no pipe.";
+type ScaleFlags = Several & Partial<Record<"replicas" | "concurrency" | "cpu" | "memory", string>>;
+
 function addScale(command: Command, shell: Shell): void {
-  command
-    .command("scale <pipe>")
+  addSeveral(command.command("scale [pipe]"))
     .description("Changes replicas, concurrency or the size of a replica")
     .option("--replicas <n>", "Number of worker processes")
     .option("--concurrency <n>", "Parallel work in each of them")
     .option("--cpu <millicores>", "CPU of a replica")
     .option("--memory <gb>", "Memory of a replica in GiB")
-    .action(async (reference: string, flags: Record<"replicas" | "concurrency" | "cpu" | "memory", string>) => {
+    .action(async (reference: string | undefined, flags: ScaleFlags) => {
       const client = await shell.client();
-      const { id: pipeId, serviceId } = await findPipe(client, reference);
       const body = orUndefined(
         present({
           replicas: integerFlag("--replicas", flags.replicas),
@@ -112,8 +125,12 @@ function addScale(command: Command, shell: Shell): void {
         }),
       );
       if (body === undefined) throw usageError("nothing to change", "See --help for the flags.");
-      const pipe = await client.call("updatePipeScaling", { params: { serviceId, pipeId }, body });
-      await shell.printDone(pipe, `changed ${pipe.name}`);
+      const changed = [];
+      for (const { id: pipeId, serviceId } of await pipesOf(client, reference, flags)) {
+        changed.push(await client.call("updatePipeScaling", { params: { serviceId, pipeId }, body }));
+      }
+      const names = changed.map(({ name }) => name).join(", ");
+      await shell.printDone(reference === undefined ? changed : changed[0], names ? `changed ${names}` : noPipe);
     });
 }
 
@@ -146,7 +163,14 @@ export function settingsOf(pairs: readonly string[]): Record<string, number | bo
   return Object.fromEntries(entries);
 }
 
-/** Throws unless exactly one of a pipe and `--all` is named. */
-function checkSelection(reference: string | undefined, all: boolean | undefined): void {
-  if ((reference === undefined) === (all !== true)) throw usageError("name a pipe, or use --all");
+function addSeveral(command: Command): Command {
+  return addSelectorFlag(command.option("--all", "All pipes"), "All pipes of services with these tags");
+}
+
+/** The named pipe, or all of `--all` or `--selector`. Throws unless exactly one of the three is given. */
+async function pipesOf(client: CliClient, reference: string | undefined, { all, selector }: Several) {
+  const given = [reference !== undefined, all === true, selector !== undefined].filter(Boolean);
+  if (given.length !== 1) throw usageError("name a pipe, or use either --all or --selector");
+  if (selector !== undefined) return await selectPipes(client, selector);
+  return reference === undefined ? await listSummaries(client) : [await findPipe(client, reference)];
 }

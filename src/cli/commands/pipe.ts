@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { findPipe, listSummaries, type PipeObject, type PipeSummary, resolveService } from "../client/resolve.ts";
 import { choiceFlag, present, repeated } from "../flags.ts";
 import { byteSize, count, stateStyle } from "../output/text.ts";
+import { addSelectorFlag, selectPipes } from "../selector.ts";
 import type { Shell } from "../shell.ts";
 import { addPipeChanges } from "./pipe-changes.ts";
 import { pipeColumns } from "./pipe-columns.ts";
@@ -12,6 +13,7 @@ import { destinationText, type KindWord, kindOfPipe, kindWords, sourceText } fro
 
 type ListFlags = {
   readonly service?: string;
+  readonly selector?: string;
   readonly state?: readonly string[];
   readonly kind?: string;
   readonly sort?: string;
@@ -20,8 +22,7 @@ type ListFlags = {
 
 /** Adds the verbs of `pipe`. */
 export function addPipe(command: Command, shell: Shell): void {
-  command
-    .command("list")
+  addSelectorFlag(command.command("list"), "Only pipes of services with these tags")
     .description("Lists pipes with state, rows and last error")
     .option("--service <service>", "Only pipes of this service")
     .option("--state <state>", "Only pipes in this state; may be repeated", repeated)
@@ -44,10 +45,11 @@ export function addPipe(command: Command, shell: Shell): void {
 }
 
 async function list(shell: Shell, flags: ListFlags): Promise<void> {
-  const once = async () => await listed(shell, flags);
-  if (flags.watch !== true) return await shell.printList(await once(), pipeColumns, "There is no pipe.");
+  const read = async () => await listed(shell, flags);
+  const print = async (pipes: readonly PipeSummary[]) => await shell.printList(pipes, pipeColumns, "There is no pipe.");
+  if (flags.watch !== true) return await print(await read());
   const { watch } = await import("../watch.ts");
-  await watch(shell, once, pipeColumns, "There is no pipe.");
+  await watch(shell, read, print);
 }
 
 /** Sorted lists begin with what is furthest behind or fastest. */
@@ -60,7 +62,9 @@ async function listed(shell: Shell, flags: ListFlags): Promise<PipeSummary[]> {
   const kind = word === undefined ? undefined : kindWords[word];
   const sort = flags.sort ?? "name";
   const order = descending.includes(sort) ? "desc" : "asc";
-  return await listSummaries(client, present({ state: flags.state, kind, serviceId: service?.id }), { sort, order });
+  const filter = present({ state: flags.state, kind, serviceId: service?.id });
+  if (flags.selector !== undefined) return await selectPipes(client, flags.selector, filter, { sort, order });
+  return await listSummaries(client, filter, { sort, order });
 }
 
 /** Shows one pipe; its gauges as fields with their own names. */

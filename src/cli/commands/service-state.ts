@@ -1,7 +1,8 @@
 /** Starting, stopping, waking and deleting services. */
 import { resolveService, type ServiceObject } from "../client/resolve.ts";
-import { CliError } from "../errors.ts";
+import { CliError, usageError } from "../errors.ts";
 import { span } from "../output/text.ts";
+import { selectServices } from "../selector.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags, waitFor } from "../wait.ts";
 
@@ -26,22 +27,41 @@ export async function awaitService(
   });
 }
 
-/** Sends the command; one that is already carried out is none to send. */
-export async function commandService(
+export type StateFlags = WaitFlags & { readonly selector?: string };
+type ServiceCommand = "start" | "stop" | "awake";
+
+/** Sends the command to the named service, or to all that the selector names. */
+export async function commandServices(
   shell: Shell,
-  reference: string,
-  command: "start" | "stop" | "awake",
-  flags: WaitFlags,
+  reference: string | undefined,
+  command: ServiceCommand,
+  flags: StateFlags,
 ): Promise<void> {
   checkWait(flags);
+  const { selector } = flags;
+  if ((reference === undefined) === (selector === undefined)) throw usageError("name a service, or use --selector");
   const client = await shell.client();
-  const service = await resolveService(client, reference);
+  const services =
+    selector === undefined ? [await resolveService(client, reference ?? "")] : await selectServices(client, selector);
+  const changed = [];
+  for (const service of services) changed.push(await commandService(shell, service, command, flags));
+  const sentence = changed.map(({ name, state }) => `${name}: ${state}`).join(", ");
+  await shell.printDone(selector === undefined ? changed[0] : changed, sentence);
+}
+
+/** One that is already carried out is none to send. */
+async function commandService(
+  shell: Shell,
+  service: ServiceObject,
+  command: ServiceCommand,
+  flags: WaitFlags,
+): Promise<ServiceObject> {
+  const client = await shell.client();
   const target = command === "stop" ? "stopped" : "running";
   const params = { serviceId: service.id };
   if (service.state !== target) await client.call("updateServiceState", { params, body: { command } });
   const reached = flags.wait === true ? await awaitService(shell, service, target, flags) : undefined;
-  const now = reached ?? (await client.call("getService", { params }));
-  await shell.printDone(now, `${service.name}: ${now.state}`);
+  return reached ?? (await client.call("getService", { params }));
 }
 
 /** `service delete`: asks for the name on a terminal. */

@@ -2,18 +2,20 @@
 import type { Command } from "commander";
 import { resolveService, resolveServiceOrOnly } from "../client/resolve.ts";
 import { addWaitFlags, addYesFlag, repeated } from "../flags.ts";
+import { addSelectorFlag, selectServices } from "../selector.ts";
 import type { Shell } from "../shell.ts";
-import type { WaitFlags } from "../wait.ts";
+import type { StateFlags } from "./service-state.ts";
 import { addServiceUsers } from "./service-users.ts";
 import { printService, serviceColumns } from "./service-view.ts";
 
 /** Adds the verbs of `service`. */
 export function addService(command: Command, shell: Shell): void {
-  command
-    .command("list")
+  addSelectorFlag(command.command("list"), "Only services with these tags")
     .description("Lists services")
-    .action(async () => {
-      const services = await (await shell.client()).call("listServices", {});
+    .action(async ({ selector }: { selector?: string }) => {
+      const client = await shell.client();
+      const all = async () => await client.call("listServices", {});
+      const services = selector === undefined ? await all() : await selectServices(client, selector);
       await shell.printList(services, serviceColumns, "There is no service. millrace service create NAME --wait");
     });
   command
@@ -76,11 +78,13 @@ const commands = [
 
 function addStates(command: Command, shell: Shell): void {
   for (const [verb, sent, summary, target] of commands) {
-    const added = command.command(`${verb} <service>`).description(summary);
-    addWaitFlags(added, `the service is ${target}`).action(async (reference: string, flags: WaitFlags) => {
-      const { commandService } = await import("./service-state.ts");
-      await commandService(shell, reference, sent, flags);
-    });
+    const added = addSelectorFlag(command.command(`${verb} [service]`), "All services with these tags");
+    addWaitFlags(added.description(summary), `the service is ${target}`).action(
+      async (reference: string | undefined, flags: StateFlags) => {
+        const { commandServices } = await import("./service-state.ts");
+        await commandServices(shell, reference, sent, flags);
+      },
+    );
   }
 }
 

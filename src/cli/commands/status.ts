@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { CliClient } from "../client/client.ts";
 import { listSummaries, type PipeSummary } from "../client/resolve.ts";
-import { CliError, exitCodes } from "../errors.ts";
+import { CliError, exitCodes, usageError } from "../errors.ts";
 import { isForPeople } from "../output/format.ts";
 import { stateStyle } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
@@ -25,14 +25,32 @@ type Status = {
 
 /** Adds the action of `status`. */
 export function addStatus(command: Command, shell: Shell): void {
-  command.option("--check", "Exit code 3 if something needs attention").action(async (flags: { check?: boolean }) => {
-    const status = await readStatus(await shell.client());
-    await print(shell, status);
-    if (flags.check !== true || status.attention.length === 0) return;
-    throw new CliError(`${status.attention.length} objects need attention`, {
-      exitCode: exitCodes.failedState,
-      code: "FAILED_STATE",
+  command
+    .option("--check", "Exit code 3 if something needs attention")
+    .option("-w, --watch", "Repeats every 2 seconds until Ctrl-C")
+    .action(async (flags: { check?: boolean; watch?: boolean }) => {
+      if (flags.check === true && flags.watch === true) throw usageError("--check and --watch exclude one another");
+      const client = await shell.client();
+      if (flags.watch === true) {
+        const { watch } = await import("../watch.ts");
+        await watch(
+          shell,
+          () => readStatus(client),
+          (status) => print(shell, status),
+        );
+        return;
+      }
+      const status = await readStatus(client);
+      await print(shell, status);
+      if (flags.check === true) refuseAttention(status);
     });
+}
+
+function refuseAttention({ attention }: Status): void {
+  if (attention.length === 0) return;
+  throw new CliError(`${attention.length} objects need attention`, {
+    exitCode: exitCodes.failedState,
+    code: "FAILED_STATE",
   });
 }
 

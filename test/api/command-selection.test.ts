@@ -1,0 +1,131 @@
+/** Commands against the real API: several objects at once, pages, output that repeats, links for the browser. */
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type CommandOptions, type CommandResult, runInside } from "../../harness/cli.ts";
+import { limits } from "../../harness/limits.ts";
+import { type Api, startApi } from "./harness.ts";
+
+let api: Api;
+let url: string;
+let folder: string;
+const pipeIds: string[] = [];
+
+beforeAll(async () => {
+  api = await startApi();
+  url = await api.server.listen({ host: "127.0.0.1", port: 0 });
+  folder = mkdtempSync(join(tmpdir(), "millrace-cli-"));
+  const web = await createService("web", { key: "team", value: "web" });
+  const data = await createService("data", { key: "team", value: "data" });
+  for (const name of ["clicks", "views"]) await createPipe(web, name);
+  await createPipe(data, "orders");
+});
+afterAll(async () => {
+  await api[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+async function createService(name: string, tag: object): Promise<string> {
+  const { body } = await api.call("POST", "/v1/organizations/{o}/services", { body: { name, tags: [tag] } });
+  await api.services.setState(body.result.service.id, "running", null);
+  return body.result.service.id;
+}
+
+async function createPipe(serviceId: string, name: string): Promise<void> {
+  const owner = { serviceId, name, sourceKind: "objectStorage", roles: [], fieldMappings: [] };
+  const source = { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json" } };
+  const destination = { table: "events", columns: [{ name: "a", type: "UInt8" }] };
+  const rest = { secrets: {}, scaling: {}, settings: {} };
+  pipeIds.push(await api.pipes.create({ ...owner, source, destination, ...rest }, limits.pipes));
+}
+
+async function run(line: string | readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const args = typeof line === "string" ? line.split(" ") : line;
+  const env = { MILLRACE_URL: url, MILLRACE_KEY: `${api.keyId}:${api.keySecret}`, ...options.env };
+  return await runInside(args, { cwd: folder, home: folder, ...options, env });
+}
+
+describe("--selector", () => {
+  test("selects services by tags, and pipes by the tags of their services", async () => {
+    expect((await run("service list -l team=data -o name")).stdout).toBe("data\n");
+    expect((await run("pipe list --selector team!=data -o name")).stdout).toBe("clicks\nviews\n");
+    expect(await run("pipe list -l team=nobody")).toMatchObject({ code: 5, stdout: "" });
+    expect(await run("pipe list -l =")).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  test("a command reaches exactly the selected objects", async () => {
+    expect(await run("pipe stop -l team=web")).toMatchObject({ code: 0 });
+    const desired = await Promise.all(pipeIds.map(async (id) => (await api.pipes.find(id))?.desiredState));
+    expect(desired).toEqual(["stopped", "stopped", "running"]);
+    expect((await run("service stop -l team=data")).stderr).toMatch(/^data: stopping\n$/);
+  });
+
+  test("a name, --all and --selector exclude one another", async () => {
+    for (const line of ["pipe stop", "pipe stop clicks --all", "pipe stop clicks -l a", "pipe stop --all -l a"]) {
+      expect(await run(line)).toMatchObject({ code: 2, stdout: "" });
+    }
+    for (const line of ["service stop", "service stop web -l a"]) expect(await run(line)).toMatchObject({ code: 2 });
+  });
+
+  test("several pipes are deleted only with --yes, and the others stay", async () => {
+    expect(await run("pipe delete -l team=web")).toMatchObject({ code: 2 });
+    expect(await run("pipe delete -l team=web --yes")).toMatchObject({ code: 0, stderr: "deleted clicks, views\n" });
+    expect((await run("pipe list -o name")).stdout).toContain("orders\n");
+  });
+});
+
+test("api --paginate follows the cursors to the last page, one response per line", async () => {
+  const lines = (await run("api GET /v1/organizations/{o}/activities?limit=2 --paginate")).stdout.trim().split("\n");
+  const pages = lines.map((line) => JSON.parse(line).result.activities as { id: string }[]);
+  const ids = pages.flat().map(({ id }) => id);
+  expect(pages.length).toBeGreaterThan(1);
+  expect(new Set(ids).size).toBe(ids.length);
+  const whole = JSON.parse((await run("api GET /v1/organizations/{o}/activities?limit=100")).stdout).result;
+  expect(ids).toEqual(whole.activities.map(({ id }: { id: string }) => id));
+  expect(await run("api POST /v1/organizations/{o}/keys --paginate")).toMatchObject({ code: 2 });
+});
+
+test("status -w repeats until Ctrl-C, for programs only what has changed", async () => {
+  const stop = new AbortController();
+  const { code, stdout } = await run("status -w -o ndjson", { signal: stop.signal, onOutput: () => stop.abort() });
+  expect(code).toBe(130);
+  expect(JSON.parse(stdout)).toHaveProperty("attention");
+  expect(await run("status -w --check")).toMatchObject({ code: 2, stdout: "" });
+});
+
+describe("console", () => {
+  /** Stands for the desktop: keeps the page that it is asked to open. */
+  function desktop(): Record<string, string> {
+    const bin = join(folder, "bin");
+    mkdirSync(bin, { recursive: true });
+    for (const name of ["xdg-open", "open"]) {
+      writeFileSync(join(bin, name), `#!/bin/sh\nprintf %s "$1" > "${folder}/opened"\n`);
+      chmodSync(join(bin, name), 0o700);
+    }
+    return { PATH: `${bin}:${process.env.PATH}` };
+  }
+
+  test("--path names the page after the login", async () => {
+    const { stdout } = await run(["console", "--path", "/pipes/a b&c"]);
+    expect(stdout).toMatch(/\/console\/#login=[\w-]+&to=\/pipes\/a%20b%26c\n$/);
+    for (const path of ["pipes", "//evil.example", "/\\evil"]) {
+      expect(await run(["console", "--path", path])).toMatchObject({ code: 2, stdout: "" });
+    }
+  });
+
+  test("--open gives the link to the browser, in a file of its user alone", async () => {
+    expect(await run("console --open", { env: desktop() })).toMatchObject({ code: 0, stdout: "" });
+    const file = fileURLToPath(readFileSync(join(folder, "opened"), "utf8"));
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, "utf8")).toMatch(/location\.replace\("http[^"]*\/console\/#login=[\w-]+"\)/);
+    expect((await run("console --open --print", { env: desktop() })).stdout).toContain("#login=");
+  });
+
+  test("without a browser the link is printed", async () => {
+    const { code, stdout, stderr } = await run("console --open", { env: { PATH: "/nonexistent" } });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("#login=") });
+    expect(stderr).toContain("no browser can be opened");
+  });
+});
