@@ -54,7 +54,7 @@ type Rooms = ReturnType<typeof openRooms>;
 function openRooms({ config, logger, version, signal }: AppOptions, shutdown: ShutdownStack) {
   const confinement = checkedConfinement(config, logger);
   const dataDir = openDataDir(config);
-  const stores = openStores(dataDir, config.secretKey);
+  const stores = openStores(dataDir, config.secretKey, (step) => logger.info(step, "migrating the metadata"));
   shutdown.add("store", () => stores.close());
   const outgoing = new Outgoing(config);
   shutdown.add("outgoing", () => outgoing.proxy.closeAll());

@@ -3,10 +3,9 @@
  * placeholders, JSON as text, ISO 8601 times as text), so that a Postgres driver can replace it later. Writes are
  * durable when their promise resolves (WAL, synchronous=FULL). This file is the only importer of the driver.
  */
-import { chmodSync, closeSync, existsSync, openSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import { fileURLToPath } from "node:url";
+import { type MigrationOptions, migrate } from "./migrate.ts";
 
 export type SqlValue = string | number | bigint | null;
 
@@ -49,11 +48,11 @@ export function countingWrites(db: Database): Database {
  * Opens (and creates or migrates) the database file. Takes a lock that ends with the process, so that a second control
  * plane on the same directory fails with an error instead of writing as well.
  */
-export function openDatabase(file: string): Database {
+export function openDatabase(file: string, migrations: MigrationOptions = {}): Database {
   for (const name of [file, `${file}.lock`]) makePrivate(name);
   const lock = takeLock(`${file}.lock`);
   const writer = new Connection(file);
-  migrate(writer);
+  migrate(writer, migrations);
   const reader = new Connection(file);
   let tail: Promise<unknown> = Promise.resolve();
   // This process is the only writer: it holds the lock.
@@ -150,20 +149,5 @@ function takeLock(file: string): DatabaseSync {
   } catch (cause) {
     lock.close();
     throw new Error(`another Millrace process already uses this data directory (${file} is locked)`, { cause });
-  }
-}
-
-/** Applies the missing numbered migrations, each in its own transaction. */
-function migrate(connection: Connection): void {
-  connection.exec("CREATE TABLE IF NOT EXISTS migrations (id INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)");
-  const applied = new Set(connection.all<{ id: number }>("SELECT id FROM migrations", []).map((row) => row.id));
-  const folder = fileURLToPath(new URL("./migrations/", import.meta.url));
-  for (const file of readdirSync(folder).sort()) {
-    const id = Number.parseInt(file, 10);
-    if (Number.isNaN(id) || applied.has(id)) continue;
-    connection.exec("BEGIN IMMEDIATE");
-    connection.run("INSERT INTO migrations (id, applied_at) VALUES (?, ?)", [id, new Date().toISOString()]);
-    connection.exec(readFileSync(join(folder, file), "utf8"));
-    connection.exec("COMMIT");
   }
 }

@@ -12,6 +12,7 @@ import { HistoryStore } from "./history.ts";
 import { type PipeSeries, pipeSeries, type ServiceSeries, serviceSeries } from "./history-series.ts";
 import { Ledger } from "./ledger.ts";
 import { LeftoverStore } from "./leftovers.ts";
+import type { MigrationStep } from "./migrate.ts";
 import { OrganizationStore } from "./organizations.ts";
 import { BatchStore } from "./pipe-batches.ts";
 import { PipeOverviews } from "./pipe-overviews.ts";
@@ -54,9 +55,16 @@ export type Stores = {
   readonly savedObjects: SavedObjectStore;
 };
 
-/** `secretKey` is in base64; without one, a key file in the folder is read or created. Close it at the end. */
-export function openStores(dataDir: string, secretKey: string | undefined): Stores {
-  const db = openDatabase(join(dataDir, "millrace.db"));
+/**
+ * `secretKey` is in base64; without one, a key file in the folder is read or created. `onStep` is told the steps that
+ * bring a database of an earlier version to the current schema. Close it at the end.
+ */
+export function openStores(
+  dataDir: string,
+  secretKey: string | undefined,
+  onStep: (step: MigrationStep) => void = () => {},
+): Stores {
+  const db = openDatabase(join(dataDir, "millrace.db"), { onStep });
   const key = secretKey === undefined ? loadOrCreateKey(join(dataDir, "secret.key")) : Buffer.from(secretKey, "base64");
   const sealer = new Sealer(key);
   const definitions = countingWrites(db);

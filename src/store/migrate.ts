@@ -1,0 +1,52 @@
+/** Brings an existing database to the current schema, step by step. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Told before a step begins, and again after it if it was slow. */
+export type MigrationStep = {
+  readonly name: string;
+  readonly number: number;
+  readonly of: number;
+  readonly tookMs?: number;
+};
+
+export type MigrationOptions = {
+  /** Folder of numbered files; default: the migrations of this program. */
+  readonly folder?: string;
+  /** A new database has no steps to tell. */
+  readonly onStep?: (step: MigrationStep) => void;
+  /** From this time on, a step tells its duration; default: a second. */
+  readonly slowMs?: number;
+};
+
+type Connection = {
+  exec(sql: string): void;
+  all<Row>(sql: string, params: string[]): Row[];
+  run(sql: string, params: (string | number)[]): number;
+};
+
+const ownMigrations = fileURLToPath(new URL("./migrations/", import.meta.url));
+
+/** Applies the missing numbered migrations, each in its own transaction. */
+export function migrate(connection: Connection, options: MigrationOptions): void {
+  const { folder = ownMigrations, onStep, slowMs = 1_000 } = options;
+  connection.exec("CREATE TABLE IF NOT EXISTS migrations (id INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)");
+  const applied = new Set(connection.all<{ id: number }>("SELECT id FROM migrations", []).map((row) => row.id));
+  const tell = applied.size === 0 ? undefined : onStep;
+  const missing = readdirSync(folder)
+    .sort()
+    .map((file) => ({ file, id: Number.parseInt(file, 10) }))
+    .filter(({ id }) => !Number.isNaN(id) && !applied.has(id));
+  for (const [index, { file, id }] of missing.entries()) {
+    const step = { name: file.replace(/\.sql$/, ""), number: index + 1, of: missing.length };
+    const started = performance.now();
+    tell?.(step);
+    connection.exec("BEGIN IMMEDIATE");
+    connection.run("INSERT INTO migrations (id, applied_at) VALUES (?, ?)", [id, new Date().toISOString()]);
+    connection.exec(readFileSync(join(folder, file), "utf8"));
+    connection.exec("COMMIT");
+    const tookMs = Math.round(performance.now() - started);
+    if (tookMs >= slowMs) tell?.({ ...step, tookMs });
+  }
+}
