@@ -8,7 +8,7 @@ const { homedir } = require("node:os");
 const { dirname, join } = require("node:path");
 const { pathToFileURL } = require("node:url");
 
-const least = 24;
+const least = require("./least-node.cjs");
 const { argv, platform, arch, versions } = process;
 const compiled = join(__dirname, "..", "dist", "main.js");
 const program = existsSync(compiled) ? compiled : join(__dirname, "..", "src", "main.ts");

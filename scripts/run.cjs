@@ -5,7 +5,7 @@
 const { resolve } = require("node:path");
 const { pathToFileURL } = require("node:url");
 
-const least = 24;
+const least = require("../bin/least-node.cjs");
 const { version, platform, arch, versions } = process;
 if (Number(versions.node.split(".")[0]) < least) {
   const here = `this is Node ${version}, and node_modules has no package of Node for ${platform}-${arch}`;
