@@ -42,6 +42,15 @@ test("`millrace --version` tells the version of the package", async () => {
   expect((await millrace("--version")).stdout.trim()).toBe(version);
 });
 
+test("an unknown command is one sentence, and exit code 2", async () => {
+  const wrong = await millrace("frobnicate").catch((error: { code: number; stdout: string; stderr: string }) => error);
+  expect(wrong).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: "millrace: unknown command 'frobnicate'\nhint: millrace --help lists the commands.\n",
+  });
+});
+
 test("the demo runs to its end", async () => {
   const { stdout } = await millrace("demo", "--once");
   expect(stdout).toMatch(/Completed +3,000,000 rows/);
