@@ -32,6 +32,40 @@ const setting = z
   })
   .meta({ id: "Setting" });
 
+const certificate = z
+  .object({
+    subject: z.string(),
+    names: z
+      .array(z.string())
+      .describe("Names and addresses that it is valid for, as `DNS:name` or `IP Address:address`"),
+    validFrom: timestamp,
+    validTo: timestamp,
+  })
+  .describe("Certificate of the API and of services' endpoints, as read at the start; absent without --tls-cert");
+
+const backupLocation = z
+  .object({
+    place: z.string().describe("Folder, or bucket with prefix"),
+    writable: z
+      .boolean()
+      .optional()
+      .describe("Whether a small file was written and removed by the last check; absent before the first one"),
+    checkedAt: timestamp.optional().describe("End of the last check; there is one every 10 minutes"),
+    problem: z.string().optional().describe("Why it is not writable"),
+  })
+  .describe("Where new backups are stored");
+
+const servicePorts = z
+  .object({
+    first: z.int(),
+    last: z.int(),
+    used: z.int().describe("Ports of the range that services of all organizations have"),
+    problems: z
+      .array(z.object({ serviceId: uuid, port: z.int(), problem: z.string() }))
+      .describe("Services of the organization whose endpoint cannot be opened"),
+  })
+  .describe("Ports of services' endpoints");
+
 export const systemRecord = z
   .object({
     version: z.string(),
@@ -45,6 +79,9 @@ export const systemRecord = z
     baseUrl: z.string(),
     dataDir: z.string(),
     disk: z.object({ totalBytes: z.int(), freeBytes: z.int() }).describe("The disk of dataDir"),
+    certificate: certificate.optional(),
+    backupLocation,
+    servicePorts,
     confinement: z.object({ confined: z.boolean(), sentence: z.string() }),
     loops: z.array(loop),
     engines: z.array(engine).describe("Running engines of the organization"),
@@ -60,7 +97,8 @@ export const systemOperations = {
     method: "GET",
     path: "/v1/system",
     tag: "System",
-    summary: "Gets versions, disk, loops, engines, limits and configuration of the server, without secrets",
+    summary:
+      "Gets versions, disk, certificate, backup location, ports, loops, engines, limits and configuration of the server, without secrets",
     access: "admin",
     params: z.object({}),
     result: systemRecord,

@@ -7,6 +7,7 @@ import { Loop } from "../lib/loop.ts";
 import type { Stores } from "../store/open.ts";
 import { FileWorker } from "./files/file-worker.ts";
 import { BackupJobs } from "./jobs.ts";
+import { LocationCheck } from "./location-check.ts";
 import { MetadataBackups } from "./metadata.ts";
 import { BackupsReconciler } from "./reconciler.ts";
 import { BackupTarget, backupLocationOptions } from "./storage/location.ts";
@@ -29,6 +30,7 @@ export type Backups = {
   readonly reconciler: BackupsReconciler;
   readonly loop: Loop;
   readonly metadataLoop: Loop;
+  readonly locationCheck: LocationCheck;
   /** Restores data into the engine of a new service before it serves; undefined when there is nothing to restore. */
   restorerFor(serviceId: string, signal: AbortSignal): Promise<((engine: Engine) => Promise<void>) | undefined>;
   /** Waits for running jobs, then ends the file worker's thread. */
@@ -70,6 +72,7 @@ export function openBackups(options: BackupsOptions): Backups {
     reconciler,
     loop,
     metadataLoop: metadata.loop,
+    locationCheck: new LocationCheck(backupLocation, logger),
     restorerFor: async (serviceId, signal) => {
       const restore = await stores.restores.findUnfinishedFor(serviceId);
       return restore && ((engine) => jobs.fillNewService(restore, engine.address, signal));

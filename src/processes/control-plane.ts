@@ -110,6 +110,7 @@ function openRooms({ config, logger, version, signal }: AppOptions, shutdown: Sh
     activityRetention(stores.activities, config.activityRetentionDays, logger),
     backups.loop,
     backups.metadataLoop,
+    backups.locationCheck.loop,
   ];
   return { dataDir, stores, outgoing, trail, tls, confinement, services, endpoint, pipes, backups, charts, loops };
 }

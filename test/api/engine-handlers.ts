@@ -1,5 +1,7 @@
 /** Handlers of operations that ask engines, where none runs: the real rooms, which find no engine. */
 
+import { LocationCheck } from "../../src/backups/location-check.ts";
+import { BackupTarget, backupLocationOptions } from "../../src/backups/storage/location.ts";
 import { openCharts } from "../../src/charts/open.ts";
 import { loadConfig, settingOrigins } from "../../src/config.ts";
 import { stateOf } from "../../src/confinement/state.ts";
@@ -24,6 +26,7 @@ const access = { acquire: noEngine, acquireRunning: () => undefined, engines: ()
 
 export function engineHandlers({ services }: Stores, dataDir: string) {
   const config = loadConfig({}, {});
+  const backupLocation = new BackupTarget(backupLocationOptions(config, dataDir));
   const room = { dataDir, access, logger: createLogger("silent") };
   return {
     ...queryHandlers({ services, access, upstreams: new Upstreams(), note: () => {}, headers: () => [] }),
@@ -32,6 +35,8 @@ export function engineHandlers({ services }: Stores, dataDir: string) {
     ...systemHandlers({
       ...{ version: "0.0.0", config, origins: settingOrigins({}, {}), dataDir, services, engines: access.engines },
       ...{ baseUrl: () => "http://127.0.0.1:8150", confinement: stateOf(7, "", 2), loops: () => [] },
+      ...{ tls: undefined, endpoint: { problems: () => new Map() } },
+      backups: { backupLocation, locationCheck: new LocationCheck(backupLocation, room.logger) },
     }),
   };
 }

@@ -1,6 +1,7 @@
 /** The program about itself, and what it does not tell. */
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runningService, serve } from "../../harness/serve.ts";
+import { runningService, serve, until } from "../../harness/serve.ts";
 import { secretSettings, settings } from "../../src/config.ts";
 
 const secrets = {
@@ -27,6 +28,13 @@ test("versions, disk, loops, engines and configuration with origins, without a s
     dataDir: served.dataDir,
     engines: [{ serviceId: service.id, memoryLimitGb: 1, version: system.engineVersion }],
   });
+  const { servicePorts, backupLocation } = await until("the backup location is checked", async () => {
+    const now = await served.api.getSystem({ params: {} });
+    return now.backupLocation.checkedAt === undefined ? undefined : now;
+  });
+  expect(servicePorts).toEqual({ first: 21_000, last: 21_999, used: 1, problems: [] });
+  expect(backupLocation).toMatchObject({ place: join(served.dataDir, "backups"), writable: true });
+  expect(system).not.toHaveProperty("certificate");
   expect(system.disk.freeBytes).toBeGreaterThan(0);
   expect(system.disk.totalBytes).toBeGreaterThan(system.disk.freeBytes);
   expect(system.memoryBytes).toBeGreaterThan(50_000_000);

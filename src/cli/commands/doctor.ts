@@ -3,19 +3,15 @@ import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { CliClient, OperationResult } from "../client/client.ts";
+import { bodyText } from "../client/http.ts";
+import type { Check } from "../doctor/check.ts";
+import { clockCheck } from "../doctor/clock.ts";
+import { systemChecks } from "../doctor/system.ts";
 import { CliError, exitCodes, toCliError } from "../errors.ts";
-import { byteSize, span, stateStyle } from "../output/text.ts";
+import { stateStyle } from "../output/text.ts";
 import { masked } from "../secrets.ts";
 import type { Shell } from "../shell.ts";
 import { readStatus } from "./status.ts";
-
-type Check = {
-  readonly check: string;
-  readonly result: "ok" | "warn" | "fail";
-  readonly detail: string;
-  readonly remedy?: string;
-};
-type System = OperationResult<"getSystem">;
 
 /** Adds the flags of `doctor`. */
 export function addDoctor(command: Command, shell: Shell): void {
@@ -66,21 +62,22 @@ async function examine(shell: Shell, seen: Record<string, unknown>): Promise<Che
 
 async function reachChecks(shell: Shell, client: CliClient, seen: Record<string, unknown>): Promise<Check[]> {
   const { baseUrl, keyId, origin } = client.credentials;
-  const started = Date.now();
-  const me = await client.call("getMe", {});
+  const startedAt = Date.now();
+  const response = await client.open("getMe", {});
+  const answeredAt = Date.now();
+  const { result: me } = JSON.parse(await bodyText(response)) as { result: OperationResult<"getMe"> };
   seen.me = me;
   return [
     { check: "credentials", result: "ok", detail: `${keyId} for ${baseUrl}, from ${origin}` },
-    { check: "server", result: "ok", detail: `version ${me.version}, ${Date.now() - started} ms away` },
+    { check: "server", result: "ok", detail: `version ${me.version}, ${answeredAt - startedAt} ms away` },
     versionCheck(shell, me.version),
+    clockCheck(response.headers.date, startedAt, answeredAt),
   ];
 }
 
+/** Older ones do not start this program. */
 function nodeCheck(): Check {
-  const version = process.versions.node;
-  const isNew = Number(version.split(".")[0]) >= 24;
-  const remedy = isNew ? {} : { remedy: "Install Node 24 or newer." };
-  return { check: "node", result: isNew ? "ok" : "fail", detail: version, ...remedy };
+  return { check: "node", result: "ok", detail: process.versions.node };
 }
 
 function versionCheck(shell: Shell, version: string): Check {
@@ -107,39 +104,7 @@ async function serverChecks(
   }
   const system = await client.call("getSystem", {});
   seen.system = system;
-  return [diskCheck(system), confinementCheck(system), ...loopChecks(system)];
-}
-
-function diskCheck({ dataDir, disk: { freeBytes, totalBytes } }: System): Check {
-  const detail = `${byteSize(freeBytes)} of ${byteSize(totalBytes)} free at ${dataDir}`;
-  const share = freeBytes / totalBytes;
-  if (share > 0.1) return { check: "disk", result: "ok", detail };
-  return {
-    check: "disk",
-    result: share > 0.03 ? "warn" : "fail",
-    detail,
-    remedy: "Free space, or move the data folder.",
-  };
-}
-
-function confinementCheck({ confinement: { confined, sentence } }: System): Check {
-  const remedy = confined ? {} : { remedy: "See docs/security.md." };
-  return { check: "confinement", result: confined ? "ok" : "warn", detail: sentence, ...remedy };
-}
-
-function loopChecks({ loops, uptimeSeconds }: System): Check[] {
-  const failing = loops.filter(({ consecutiveFailures }) => consecutiveFailures > 0);
-  if (failing.length === 0) {
-    return [
-      { check: "loops", result: "ok", detail: `${loops.length} run, the server is up for ${span(uptimeSeconds)}` },
-    ];
-  }
-  return failing.map(({ name, consecutiveFailures, lastError }) => ({
-    check: `loop ${name}`,
-    result: consecutiveFailures > 3 ? ("fail" as const) : ("warn" as const),
-    detail: `${consecutiveFailures} passes failed: ${lastError}`,
-    remedy: "The log of the server has the details.",
-  }));
+  return systemChecks(system, Date.now());
 }
 
 async function objectChecks(client: CliClient, seen: Record<string, unknown>): Promise<Check[]> {

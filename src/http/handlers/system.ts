@@ -1,9 +1,10 @@
-/** The program itself: versions, disk, loops, engines, limits, configuration. */
+/** The program itself: versions, disk, certificate, backup location, ports, loops, engines, limits, configuration. */
 import { statfs } from "node:fs/promises";
 import { arch, release, type } from "node:os";
 import type { z } from "zod";
 import type { Handlers } from "../../api/operations.ts";
 import type { systemOperations, systemRecord } from "../../api/system.ts";
+import type { Backups } from "../../backups/open.ts";
 import { packagedVersion } from "../../clickhouse/version.ts";
 import {
   type Config,
@@ -14,11 +15,13 @@ import {
   secretSettings,
   settings,
 } from "../../config.ts";
+import type { Endpoint } from "../../endpoint/open.ts";
 import type { LoopStatus } from "../../lib/loop.ts";
 import { residentBytes } from "../../lib/process.ts";
 import type { ServiceAccess } from "../../services/access.ts";
 import type { ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
+import { backupLocationView, certificateView, servicePortsView } from "../views/system.ts";
 
 export type SystemDeps = {
   readonly version: string;
@@ -31,11 +34,16 @@ export type SystemDeps = {
   readonly loops: () => readonly LoopStatus[];
   readonly services: ServiceStore;
   readonly engines: ServiceAccess["engines"];
+  readonly tls: { readonly cert: Buffer } | undefined;
+  readonly backups: Pick<Backups, "backupLocation" | "locationCheck">;
+  readonly endpoint: Pick<Endpoint, "problems">;
 };
 
 type SystemView = z.input<typeof systemRecord>;
 
 export function systemHandlers(deps: SystemDeps): Handlers<typeof systemOperations, Context> {
+  const { backups, tls } = deps;
+  const certificate = tls === undefined ? {} : { certificate: certificateView(tls.cert) };
   return {
     getSystem: async (_input, { organizationId }) => {
       const { bsize, blocks, bavail } = await statfs(deps.dataDir);
@@ -52,6 +60,14 @@ export function systemHandlers(deps: SystemDeps): Handlers<typeof systemOperatio
         baseUrl: deps.baseUrl(),
         dataDir: deps.dataDir,
         disk: { totalBytes: bsize * blocks, freeBytes: bsize * bavail },
+        ...certificate,
+        backupLocation: backupLocationView(backups.backupLocation.location, backups.locationCheck.state()),
+        servicePorts: servicePortsView(
+          deps.config.servicePorts,
+          await deps.services.listAll(),
+          deps.endpoint.problems(),
+          organizationId,
+        ),
         confinement: { confined, sentence },
         loops: [...deps.loops()],
         engines: await enginesOf(deps, organizationId),

@@ -1,0 +1,99 @@
+/** Checks of what the server tells about itself. */
+import type { OperationResult } from "../client/client.ts";
+import { age, byteSize, span } from "../output/text.ts";
+import { type Check, judged } from "./check.ts";
+
+export type System = OperationResult<"getSystem">;
+
+/** All of them, in the order in which they are shown. */
+export function systemChecks(system: System, nowMs: number): Check[] {
+  return [
+    diskCheck(system),
+    backupCheck(system),
+    ...portChecks(system),
+    certificateCheck(system, nowMs),
+    ...engineChecks(system),
+    confinementCheck(system),
+    ...loopChecks(system),
+  ];
+}
+
+function diskCheck({ dataDir, disk: { freeBytes, totalBytes } }: System): Check {
+  const detail = `${byteSize(freeBytes)} of ${byteSize(totalBytes)} free at ${dataDir}`;
+  const share = freeBytes / totalBytes;
+  const result = share > 0.1 ? "ok" : share > 0.03 ? "warn" : "fail";
+  return judged("disk", result, detail, "Free space, or move the data folder.");
+}
+
+function backupCheck({ backupLocation: { place, writable, checkedAt, problem } }: System): Check {
+  if (writable === undefined) return judged("backups", "warn", `${place} is not checked yet`, "Try again in a minute.");
+  const detail = `${place} ${writable ? "is writable" : `is not writable: ${problem}`}, checked ${age(checkedAt)} ago`;
+  return judged(
+    "backups",
+    writable ? "ok" : "fail",
+    detail,
+    "Correct the --backup- settings or the rights at the place.",
+  );
+}
+
+function portChecks({ servicePorts: { first, last, used, problems } }: System): Check[] {
+  if (problems.length > 0) {
+    return problems.map(({ serviceId, port, problem }) =>
+      judged(
+        `port ${port}`,
+        "fail",
+        problem,
+        `Stop the other program, or millrace service update ${serviceId} --port N`,
+      ),
+    );
+  }
+  const count = last - first + 1;
+  const result = used < count * 0.9 ? "ok" : "warn";
+  return [judged("ports", result, `${used} of ${count} in use (${first}-${last})`, "Widen --service-ports.")];
+}
+
+const dayMs = 86_400_000;
+
+function certificateCheck({ certificate }: System, nowMs: number): Check {
+  if (certificate === undefined) return { check: "TLS", result: "ok", detail: "not used by the server itself" };
+  const { validFrom, validTo } = certificate;
+  const remedy = "Renew the file of --tls-cert and restart the server.";
+  if (nowMs < Date.parse(validFrom))
+    return judged("TLS", "fail", `the certificate is valid from ${validFrom} on`, remedy);
+  const leftMs = Date.parse(validTo) - nowMs;
+  if (leftMs <= 0) return judged("TLS", "fail", `the certificate has expired at ${validTo}`, remedy);
+  const detail = `the certificate expires in ${span(leftMs / 1000)}, at ${validTo}`;
+  return judged("TLS", leftMs > 21 * dayMs ? "ok" : leftMs > 3 * dayMs ? "warn" : "fail", detail, remedy);
+}
+
+/** A running engine keeps the version that it was started with. */
+function engineChecks({ engines, engineVersion }: System): Check[] {
+  const old = engines.filter(({ version }) => version !== engineVersion);
+  if (old.length === 0) return [{ check: "engine", result: "ok", detail: `ClickHouse ${engineVersion}` }];
+  return old.map(({ serviceId, version }) => {
+    const detail = `service ${serviceId} still runs ClickHouse ${version}, its next start ${engineVersion}`;
+    return judged("engine", "warn", detail, `millrace service stop ${serviceId}, then start`);
+  });
+}
+
+function confinementCheck({ confinement: { confined, sentence } }: System): Check {
+  return judged("confinement", confined ? "ok" : "warn", sentence, "See docs/security.md.");
+}
+
+function loopChecks({ loops, uptimeSeconds }: System): Check[] {
+  const failing = loops.filter(({ consecutiveFailures }) => consecutiveFailures > 0);
+  if (failing.length === 0) {
+    return [
+      { check: "loops", result: "ok", detail: `${loops.length} run, the server is up for ${span(uptimeSeconds)}` },
+    ];
+  }
+  return failing.map(({ name, consecutiveFailures, lastError }) => {
+    const detail = `${consecutiveFailures} passes failed: ${lastError}`;
+    return judged(
+      `loop ${name}`,
+      consecutiveFailures > 3 ? "fail" : "warn",
+      detail,
+      "The server's log has the details.",
+    );
+  });
+}
