@@ -11,7 +11,7 @@ import { root } from "./house.ts";
 
 const dist = join(root, "dist");
 /** Files that the program reads at run time. */
-const asset = /\.(sql|txt)$/;
+const asset = /\.(sql|txt|bash)$/;
 
 rmSync(dist, { recursive: true, force: true });
 const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin", "tsc");

@@ -1,7 +1,11 @@
 /** `millrace completion SHELL`. */
+import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { choiceFlag } from "../flags.ts";
 import type { Shell } from "../shell.ts";
+
+/** Ours: the script of the library needs another package, evaluates the command line, and shows no descriptions. */
+const bashScript = new URL("../completion.bash", import.meta.url);
 
 const shells = ["bash", "zsh", "fish", "powershell"] as const;
 
@@ -17,6 +21,7 @@ export function addCompletion(command: Command, shell: Shell): void {
     .addHelpText("after", remarks)
     .action(async (name: string) => {
       const chosen = choiceFlag("shell", name, shells) as string;
+      if (chosen === "bash") return await shell.write(readFileSync(bashScript, "utf8"));
       const { script } = await import("@bomb.sh/tab");
       const lines: string[] = [];
       // The library prints; its text must go to this command's stdout.
