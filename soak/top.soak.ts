@@ -1,0 +1,152 @@
+/**
+ * `millrace top` on a terminal of 80 x 24 for a limited time, before a server with many pipes: its memory stays bounded, it
+ * survives a server that is gone for a while and a change of the terminal's size, and `q` ends it.
+ */
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { numberOf } from "../harness/bounds.ts";
+import { limits } from "../harness/limits.ts";
+import { requireTool } from "../harness/missing.ts";
+import { freePort } from "../harness/network/free-port.ts";
+import { Relay } from "../harness/network/relay.ts";
+import { until } from "../harness/serve.ts";
+import { residentBytes } from "../src/lib/process.ts";
+import { mainFile } from "../src/lib/program.ts";
+import { type Api, startApi } from "../test/api/harness.ts";
+
+export const description = "the live table runs with bounded memory, through an absence of the server and a resize";
+
+const seconds = numberOf("SECONDS", 60);
+const pipes = numberOf("COUNT", 300);
+const maxGrowthBytes = 30e6;
+
+export async function run(): Promise<Record<string, string | number>> {
+  requireTool(missingTool());
+  await using api = await startApi();
+  const port = Number(new URL(await api.server.listen({ host: "127.0.0.1", port: 0 })).port);
+  await createPipes(api);
+  using relay = await Relay.start(port);
+  const folder = mkdtempSync(join(tmpdir(), "millrace-top-"));
+  try {
+    await using top = await startTop(api, relay.port, folder);
+    return await observe(top, relay, port);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function createPipes(api: Api): Promise<void> {
+  const { body } = await api.call("POST", "/v1/organizations/{o}/services", { body: { name: "many" } });
+  const serviceId = body.result.service.id as string;
+  for (let i = 0; i < pipes; i += 1) {
+    const owner = { serviceId, name: `pipe-${i}`, sourceKind: "objectStorage", roles: [], fieldMappings: [] };
+    const source = { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json" } };
+    const destination = { table: `events_${i}`, columns: [{ name: "a", type: "UInt8" }] };
+    const rest = { secrets: {}, scaling: {}, settings: {} };
+    await api.pipes.create({ ...owner, source, destination, ...rest }, { ...limits.pipes, most: pipes });
+  }
+}
+
+function missingTool(): string | undefined {
+  try {
+    execFileSync("script", ["--version"]);
+    return undefined;
+  } catch {
+    return "`script` of util-linux is not installed; it provides the terminal (apt-get install bsdutils).";
+  }
+}
+
+type Top = AsyncDisposable & { readonly pid: number; press(keys: string): void; take(): string; ended(): boolean };
+
+async function startTop(api: Api, port: number, folder: string): Promise<Top> {
+  const pidFile = join(folder, "pid");
+  const command = `stty cols 80 rows 24; echo $$ > "${pidFile}"; exec "${process.execPath}" "${mainFile}" top --interval 200ms`;
+  const child = spawn("script", ["-qfec", command, "/dev/null"], {
+    env: {
+      ...{ PATH: process.env.PATH, HOME: folder, TERM: "xterm" },
+      ...{ MILLRACE_URL: `http://127.0.0.1:${port}`, MILLRACE_KEY: `${api.keyId}:${api.keySecret}` },
+    },
+  });
+  const exited = once(child, "exit");
+  let shown = "";
+  child.stdout.on("data", (chunk) => {
+    shown += String(chunk);
+  });
+  await until("the table is shown", async () => shown.includes("pipe-"));
+  return {
+    pid: Number(readFileSync(pidFile, "utf8")),
+    press: (keys) => void child.stdin.write(keys),
+    take: () => {
+      const taken = shown;
+      shown = "";
+      return taken;
+    },
+    ended: () => child.exitCode === 0,
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode === null) child.kill();
+      await exited;
+    },
+  };
+}
+
+async function observe(top: Top, relay: Relay, port: number): Promise<Record<string, string | number>> {
+  const memory: number[] = [];
+  let redrawn = 0;
+  const terminal = readlinkSync(`/proc/${top.pid}/fd/0`);
+  const dead = await freePort();
+  for (let second = 0; second < seconds; second += 1) {
+    const share = second / seconds;
+    if (Math.floor(share * 10) === 4) await absence(top, relay, dead, port);
+    if (second % 7 === 0) top.press("s");
+    if (second % 20 === 10) execFileSync("stty", ["-F", terminal, "cols", "50", "rows", "12"]);
+    if (second % 20 === 0) execFileSync("stty", ["-F", terminal, "cols", "80", "rows", "24"]);
+    await delay(1_000);
+    const taken = top.take();
+    const screens = taken.split("\u001b[H").slice(1);
+    if (screens.length === 0) throw new Error(`nothing was redrawn in second ${second}`);
+    const tallest = Math.max(...screens.map((screen) => screen.split("\r\n").length));
+    if (tallest > 24) throw new Error(`a screen of 24 lines was given ${tallest}`);
+    redrawn += screens.length;
+    memory.push(residentBytes(top.pid) ?? 0);
+  }
+  const begun = Math.max(...memory.slice(0, Math.ceil(memory.length / 3)));
+  const end = Math.max(...memory.slice(-Math.ceil(memory.length / 3)));
+  if (end - begun > maxGrowthBytes) throw new Error(`memory grew from ${begun} to ${end} bytes`);
+  const cpu = cpuSeconds(top.pid);
+  top.press("q");
+  await until("q ends the program with exit code 0", async () => top.ended(), 10_000);
+  return {
+    seconds,
+    pipes,
+    redrawn,
+    beganMb: mb(begun),
+    endedMb: mb(end),
+    cpuShare: Number((cpu / seconds).toFixed(3)),
+  };
+}
+
+/** The server is gone, which the screen says, and comes back. */
+async function absence(top: Top, relay: Relay, dead: number, port: number): Promise<void> {
+  relay.target = dead;
+  relay.reset();
+  let shown = "";
+  const says = async (text: RegExp) => {
+    shown += top.take();
+    return text.test(shown);
+  };
+  await until("the absence is told", () => says(/no server answers/));
+  relay.target = port;
+  shown = "";
+  await until("the table is back", () => says(/q quit/));
+}
+
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+const mb = (bytes: number) => Math.round(bytes / 1e6);
