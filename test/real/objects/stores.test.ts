@@ -1,6 +1,6 @@
 /** Formats, compressions, Azure and outages, each with the real program and a real engine. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { accountKey, azuriteMissing, startAzurite } from "../../../harness/objects/azurite.ts";
+import { accountKey, azuriteMissing, startAzurite, type TestAzure } from "../../../harness/objects/azurite.ts";
 import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { startStoreProxy } from "../../../harness/objects/store-proxy.ts";
 import { columns, createPipe, details, type PipeBody, pipeBody, rows, untilState } from "../../../harness/pipes.ts";
@@ -87,8 +87,15 @@ describe("formats and compressions", () => {
 });
 
 describe.skipIf(azuriteMissing !== undefined)("Azure Blob Storage", () => {
+  let azure: TestAzure;
+  beforeAll(async () => {
+    azure = await startAzurite("cont");
+  });
+  afterAll(async () => {
+    await azure?.[Symbol.asyncDispose]();
+  });
+
   test("odd names, late names, and a connection string that is shown without its key", async () => {
-    await using azure = await startAzurite("cont");
     const keys = ["a{1,2}*.json", "a1.json", "sp ace.json", "per%41cent+.json", "q?x.json", "é-日.json", "quo'te.json"];
     for (const [id, key] of keys.entries()) await azure.put(`in/${key}`, JSON.stringify({ id, name: key }));
     await azure.put("in/deep/a.json", JSON.stringify({ id: 99, name: "deep" }));
@@ -119,18 +126,15 @@ describe.skipIf(azuriteMissing !== undefined)("Azure Blob Storage", () => {
     await expect(create({ ...other, source: { objectStorage: wrong } } as PipeBody)).rejects.toThrow(/is refused/);
     await served.api.deletePipe({ params: { ...service.params, pipeId: id } });
   });
-});
 
-describe.skipIf(azuriteMissing !== undefined)("formats in Azure Blob Storage", () => {
   test.each(["Parquet", "ORC", "CSVWithNames"] as const)("%s, read in parts", async (format) => {
-    await using azure = await startAzurite("cont");
     const name = `blob.${format === "CSVWithNames" ? "csv.gz" : format.toLowerCase()}`;
     const select = "SELECT number AS id, concat('name ', toString(number)) AS name FROM numbers(300000)";
     const url = store.url(`azure/${name}`);
     const target = `s3('${url}', 'AKTEST', 'SK-of-pipe-tests\\'\\\\x', '${format}')`;
     await query(service, `INSERT INTO FUNCTION ${target} ${select}`);
-    await azure.container.getBlockBlobClient(`in/${name}`).uploadData(await store.get(`azure/${name}`));
-    const arm = { azureContainerName: "cont", path: `in/*`, connectionString: azure.connectionString };
+    await azure.container.getBlockBlobClient(`${format}/${name}`).uploadData(await store.get(`azure/${name}`));
+    const arm = { azureContainerName: "cont", path: `${format}/*`, connectionString: azure.connectionString };
     const table = `azure_${format}`;
     const body = { ...pipeBody(store, "", table), source: { objectStorage: arm, validateSamples: true } } as PipeBody;
     await untilState(served, service, await create(body), "Completed");

@@ -11,7 +11,7 @@ test.skipIf(azuriteMissing !== undefined)(
   "a poll after the last key asks for what is new, and not for history",
   async () => {
     await using azure = await startAzurite("listed");
-    const old = Array.from({ length: 1_200 }, (_, i) => `in/${String(i).padStart(5, "0")} é.json`);
+    const old = Array.from({ length: 1_020 }, (_, i) => `in/${String(i).padStart(5, "0")} é.json`);
     for (let at = 0; at < old.length; at += 20) {
       await Promise.all(old.slice(at, at + 20).map((key) => azure.put(key, "{}")));
     }
@@ -41,8 +41,7 @@ test.skipIf(azuriteMissing !== undefined)(
     const elsewhere = newStore();
     expect((await elsewhere.list("in/", old.at(-1), signal)).files.map((file) => file.key)).toEqual(["in/99999.json"]);
     Object.assign(front, { answers: 0 });
-    expect((await elsewhere.list("in/", first.last, signal)).files.length).toBe(201);
+    expect((await elsewhere.list("in/", first.last, signal)).files.length).toBe(21);
     expect(front.answers).toBe(1);
   },
-  60_000,
 );
