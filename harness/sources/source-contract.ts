@@ -223,7 +223,7 @@ function isUnbalanced({ fetchedRows = 0, sentRows = 0, refusedRows = 0, skippedR
 }
 
 /** Hundreds of lives, on a machine that does other things too. */
-const crashTimeoutMs = 60_000;
+const crashTimeoutMs = 300_000;
 
 /** Declares the suite for one source. `make` returns a new case, with an upstream of its own. */
 export function describeSource(name: string, make: () => ContractCase | Promise<ContractCase>): void {

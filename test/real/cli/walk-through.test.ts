@@ -14,7 +14,7 @@ const commands = [...guide.matchAll(/^```console\n([\s\S]*?)^```/gm)].flatMap(([
   [...block.matchAll(/^\$ (.*)$/gm)].map(([, command = ""]) => command),
 );
 
-test("the walk-through works as it is written", { timeout: 240_000 }, async () => {
+test("the walk-through works as it is written", async () => {
   expect(commands.length).toBeGreaterThan(30);
   await using served = await serve();
   await using store = await startTestStore();

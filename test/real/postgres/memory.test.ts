@@ -43,9 +43,7 @@ describe.skipIf(missing !== undefined)("the memory of a worker with half a GB", 
     await untilEqual(source, service, "wide", { source: "id, md5(text)", destination: "id, lower(hex(MD5(text)))" });
   };
 
-  test("is bounded however large the text of a range is, also while the engine hangs", {
-    timeout: 120_000,
-  }, async () => {
+  test("is bounded however large the text of a range is, also while the engine hangs", async () => {
     await source.sql(`CREATE TABLE wide (id int PRIMARY KEY, text text);
       INSERT INTO wide SELECT i, repeat(chr(97 + i % 26), ${rowBytes}) FROM generate_series(1, ${rows}) i; ANALYZE wide`);
     const id = await createPipe(served, service, { ...cdcBody(source, ["wide"]), scaling: { replicaMemoryGb: 0.5 } });
