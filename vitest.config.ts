@@ -18,7 +18,9 @@ export default defineConfig({
           testTimeout: 60_000,
           expect: { poll: { timeout: 60_000 } },
           env,
-          sequence: { groupOrder: 0 },
+          // Before the real ones, because these keep all processors busy.
+          sequence: { groupOrder: 1 },
+          maxWorkers: "100%",
         },
       },
       {
@@ -29,8 +31,7 @@ export default defineConfig({
           hookTimeout: 300_000,
           expect: { poll: { timeout: 60_000 } },
           env,
-          // After the fast ones, which keep all processors busy.
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
           // They wait for servers and pauses more than they compute.
           maxWorkers: 3,
         },
