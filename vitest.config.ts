@@ -16,6 +16,7 @@ export default defineConfig({
           include: ["{src,scripts}/**/*.test.ts", "test/{api,architecture,contract}/**/*.test.ts"],
           exclude: ["**/*.real.test.ts", "node_modules/**"],
           testTimeout: 60_000,
+          hookTimeout: 60_000,
           expect: { poll: { timeout: 60_000 } },
           env,
           // Before the real ones, because these keep all processors busy.

@@ -1,6 +1,6 @@
 /**
- * Runs at the same time that create the same object. Names need not be unique at the server: the oldest object of a name
- * stays, and every run decides by the same order.
+ * Runs at the same time that create the same object. Names need not be unique at the server: the oldest object of a
+ * name stays, and every run decides by the same order.
  */
 import { CliError, exitCodes } from "../errors.ts";
 import { compareSpecs } from "./compare.ts";
