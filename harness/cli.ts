@@ -13,13 +13,18 @@ export type CommandOptions = {
   readonly signal?: AbortSignal;
   /** Called with everything that is written to stdout. */
   readonly onOutput?: (text: string) => void;
+  /** The same of stderr. */
+  readonly onError?: (text: string) => void;
   /** Streams are terminals of this width. */
   readonly terminal?: number;
 };
 
 /** Runs one command line. */
 export async function runInside(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
-  const [stdout, stderr] = [collector(options.terminal, options.onOutput), collector(options.terminal)];
+  const [stdout, stderr] = [
+    collector(options.terminal, options.onOutput),
+    collector(options.terminal, options.onError),
+  ];
   const home = options.home ?? "/nonexistent";
   const surroundings: Surroundings = {
     stdout: stdout.output,

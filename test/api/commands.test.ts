@@ -195,8 +195,8 @@ describe("waiting", () => {
 
   test("Ctrl-C is exit code 130, and says the same", async () => {
     const stop = new AbortController();
-    setTimeout(() => stop.abort(), 300);
-    const { code, stderr } = await run("pipe start clicks --wait", { signal: stop.signal });
+    const onError = (text: string) => void (text.includes("clicks") && stop.abort());
+    const { code, stderr } = await run("pipe start clicks --wait", { signal: stop.signal, onError });
     expect(code).toBe(130);
     expect(stderr).toContain("interrupted; pipe clicks goes on at the server");
   });
