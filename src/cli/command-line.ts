@@ -90,5 +90,8 @@ function unknownVerb(command: Command, verb: string): CliError {
 
 function fromCommander(error: CommanderError): CliError {
   const [message = "", suggestion] = error.message.replace(/^error: /, "").split("\n");
-  return usageError(message, suggestion?.replace(/^\((.*)\)$/, "$1") ?? "Add --help to see the arguments and flags.");
+  const help = message.startsWith("unknown option")
+    ? "Add --help to see the flags. A name that begins with - goes behind all flags, after --."
+    : "Add --help to see the arguments and flags.";
+  return usageError(message, suggestion?.replace(/^\((.*)\)$/, "$1") ?? help);
 }

@@ -30,8 +30,8 @@ const closers = new ShutdownStack(createLogger("warn"));
 export type DemoOptions = { readonly once: boolean; readonly open: boolean };
 
 /**
- * Runs until SIGINT or SIGTERM; with `once`, until the charts are drawn. With `open`, the browser shows the console then.
- * Rejects when a step fails.
+ * Runs until SIGINT or SIGTERM; with `once`, until the charts are drawn. With `open`, the browser shows the console
+ * then. Rejects when a step fails.
  */
 export async function runDemo(options: DemoOptions): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopping.abort());

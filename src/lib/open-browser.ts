@@ -14,8 +14,9 @@ export type BrowserSurroundings = {
 const acceptedAfterMs = 2_000;
 
 /**
- * Resolves when the desktop has accepted the request. Throws with a sentence when there is no browser to open. The URL may
- * contain a token: other users see arguments of processes, so the browser is given a private file that leads to the URL.
+ * Resolves when the desktop has accepted the request. Throws with a sentence when there is no browser to open. The URL
+ * may contain a token. Other users see arguments of processes, so the browser is given a private file that leads to
+ * the URL.
  */
 export async function openBrowser(url: string, { env, home }: BrowserSurroundings): Promise<void> {
   const folder = join(home, ".cache", "millrace");

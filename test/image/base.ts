@@ -1,4 +1,4 @@
-/** The base image of the Dockerfile without a registry: Debian by debootstrap, with this Node and this machine's npm. */
+/** The base image of the Dockerfile without a registry: Debian by debootstrap, this Node and this machine's npm. */
 import { execFile } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A Docker daemon of its own: another socket and folder than the machine's, and neither a bridge nor firewall rules. */
+/** A Docker daemon with its own socket and folder, and without a bridge and firewall rules. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { openSync, readFileSync, rmSync, writeFileSync } from "node:fs";

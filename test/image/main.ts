@@ -1,6 +1,7 @@
 /**
- * `npm run test:image`: builds the image of the Dockerfile and runs it as `compose.yaml` does, with a Docker daemon of its
- * own and a base image made here, because no registry is asked. Needs root, debootstrap and docker.io; takes some minutes.
+ * `npm run test:image`: builds the image of the Dockerfile and runs it as `compose.yaml` does, with a Docker daemon of
+ * its own and a base image made here, because no registry is asked. Needs root, debootstrap and docker.io; takes some
+ * minutes.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync } from "node:fs";
