@@ -24,6 +24,8 @@ export const description = "the live table runs with bounded memory, through an 
 const seconds = numberOf("SECONDS", 60);
 const pipes = numberOf("COUNT", 300);
 const maxGrowthBytes = 30e6;
+/** Without them the heap grows to what the machine has, whatever the program keeps. */
+const heap = "--max-semi-space-size=2 --max-old-space-size=64";
 
 export async function run(): Promise<Record<string, string | number>> {
   requireTool(missingTool());
@@ -77,7 +79,7 @@ type Top = AsyncDisposable & { readonly pid: number; press(keys: string): void; 
 
 async function startTop(key: FirstCredentials, port: number, folder: string): Promise<Top> {
   const pidFile = join(folder, "pid");
-  const command = `stty cols 80 rows 24; echo $$ > "${pidFile}"; exec "${process.execPath}" "${mainFile}" top --interval 200ms`;
+  const command = `stty cols 80 rows 24; echo $$ > "${pidFile}"; exec "${process.execPath}" ${heap} "${mainFile}" top --interval 200ms`;
   const child = spawn("script", ["-qfec", command, "/dev/null"], {
     env: {
       ...{ PATH: process.env.PATH, HOME: folder, TERM: "xterm" },
