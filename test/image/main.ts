@@ -40,7 +40,7 @@ async function testImage(): Promise<void> {
   await using docker = await startDocker(mkdtempSync(join(tmpdir(), "millrace-image-")));
   const changes = baseChanges.flatMap((change) => ["--change", change]);
   await step("import", () => docker.run(["import", ...changes, archive, "node:24-bookworm-slim"], { seconds: 180 }));
-  await step("build", () => docker.run(["build", "--network", "host", "-t", image, root], { seconds: 600 }));
+  await step("build", () => docker.run(["build", "--network", "host", "-t", image, root], { seconds: 1_500 }));
   const bytes = Number(await docker.run(["image", "inspect", "-f", "{{.Size}}", image]));
   const baseBytes = Number(await docker.run(["image", "inspect", "-f", "{{.Size}}", "node:24-bookworm-slim"]));
   console.log(`the image adds ${Math.round((bytes - baseBytes) / 1e6)} MB to its base`);
