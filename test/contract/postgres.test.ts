@@ -36,6 +36,7 @@ function databaseOf(): MemoryDatabase {
   });
   database.create({ name: "journal", identity: "d", key: ["id"], columns: [id, note] });
   database.create({ name: "late", identity: "d", key: ["id"], columns: [id, note] });
+  database.create({ name: "ledger", identity: "d", key: ["id"], columns: [id, note] });
   database.create({ name: "other", identity: "d", key: ["id"], columns: [id] });
   database.commit((write) => {
     for (let at = 1; at <= 10; at += 1) {
@@ -47,7 +48,7 @@ function databaseOf(): MemoryDatabase {
   return database;
 }
 
-/** Before the table `late` is added to the pipe. */
+/** Before the tables `late` and `ledger` are added to the pipe. */
 const first: readonly Stage[] = [
   {
     at: "snapshot",
@@ -142,14 +143,34 @@ const added: readonly Stage[] = [
         write.update("orders", "107", { note: "while another table is copied" });
       }),
   },
+  // The stream goes on while the table is copied, and then the table is brought to where the stream is.
+  {
+    at: "copy",
+    work: (database) => {
+      database.commit((write) => {
+        write.update("orders", "5", { note: "while rows are copied" });
+        write.update("late", "3", { id: "33" });
+        write.delete("late", "4");
+        write.insert("journal", { id: "10", note: "j10" });
+      });
+      database.commit((write) => {
+        write.truncate("late");
+        write.insert("late", { id: "20", note: "after its truncate" });
+        write.insert("late", { id: "21", note: "after its truncate" });
+        write.insert("ledger", { id: "3", note: "i3" });
+        write.delete("orders", "30");
+      });
+    },
+  },
   // Nothing stands behind the truncate, so only its own batch holds the slot back.
   { at: "stream", work: (database) => database.commit((write) => write.truncate("events")) },
   {
     at: "told",
     work: (database) =>
       database.commit((write) => {
-        write.delete("late", "2");
+        write.delete("late", "21");
         write.insert("late", { id: "9", note: "new" });
+        write.insert("ledger", { id: "4", note: "i4" });
         write.delete("orders", "103");
       }),
   },
@@ -157,6 +178,8 @@ const added: readonly Stage[] = [
 
 const forms = new StoredForms(postgresShapes);
 const mappings = [mappingOf("orders"), mappingOf("events"), mappingOf("journal", "MergeTree")];
+
+const laterMappings = [mappingOf("late"), mappingOf("ledger", "MergeTree")];
 
 /** One upstream with its destination: what outlives every worker. */
 class Stand {
@@ -211,12 +234,13 @@ class Stand {
     const { database } = this.server;
     database.commit((write) => {
       for (let at = 1; at <= 6; at += 1) write.insert("late", { id: `${at}`, note: `l${at}` });
+      for (let at = 1; at <= 2; at += 1) write.insert("ledger", { id: `${at}`, note: `i${at}` });
     });
     this.server.add(...added);
   }
 
   async #source(world: World, at: At): Promise<RelationalSource> {
-    const config = memoryServer(this.server, this.#isLateAdded ? [...mappings, mappingOf("late")] : mappings);
+    const config = memoryServer(this.server, this.#isLateAdded ? [...mappings, ...laterMappings] : mappings);
     const context = testContext<PostgresDurable>({
       // Batches of the stream and pieces of a copy of a few hundred bytes.
       memoryGb: 0.000_005,
@@ -237,7 +261,7 @@ class Stand {
 
   expected(): string[] {
     const { database } = this.server;
-    return ["orders", "events", "journal", "late"].flatMap((name) => {
+    return ["orders", "events", "journal", "late", "ledger"].flatMap((name) => {
       const columns = database.table(name).columns.map((column) => column.name);
       const text = (row: Row) => columns.map((column) => `${column}=${row[column]}`).join(" ");
       return database.rows(name).map(({ row }) => `${name}: ${text(row)}`);
@@ -245,7 +269,7 @@ class Stand {
   }
 
   shown(): string[] {
-    return ["orders", "events", "journal", "late"].flatMap((name) =>
+    return ["orders", "events", "journal", "late", "ledger"].flatMap((name) =>
       this.tables.shown(name).map((row) => `${name}: ${row}`),
     );
   }

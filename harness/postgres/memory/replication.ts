@@ -117,7 +117,7 @@ export class MemoryReplication implements AsyncDisposable {
     }
     if (sql.startsWith("COPY ")) {
       const answer = copyAnswer(this.database, state.view as View, sql);
-      this.#moment("copy");
+      if (this.#moment("copy")) this.#stream?.send();
       return answer;
     }
     if (/^(BEGIN|SET wal_sender_timeout)/.test(sql)) return nothing;

@@ -6,8 +6,17 @@ import { tableMapping } from "./table-mapping.ts";
 const lsn = z.string().check(z.regex(/^[0-9A-Fa-f]{1,8}\/[0-9A-Fa-f]{1,8}$/));
 const place = z.string().check(z.regex(/^[0-9A-Fa-f]{1,8}\/[0-9A-Fa-f]{1,8}(#\d+)?$/));
 
+/** Absent for the lane of the stream. */
+const ofCatchUp = z.optional(z.literal("catchup"));
+
 /** A part of the stream. `end`: of the last whole transaction, which is confirmed to the source afterwards. */
-const changes = z.object({ kind: z.literal("changes"), from: place, to: place, end: z.optional(lsn) });
+const changes = z.object({
+  kind: z.literal("changes"),
+  from: place,
+  to: place,
+  end: z.optional(lsn),
+  lane: ofCatchUp,
+});
 /** Empties the tables `targets` by the statements `sql`. */
 const truncate = z.object({
   kind: z.literal("truncate"),
@@ -15,6 +24,7 @@ const truncate = z.object({
   to: place,
   sql: z.array(z.string()),
   targets: z.array(z.string()),
+  lane: ofCatchUp,
 });
 /** Copied rows cannot be read again: their batch is empty when it is built again, and the range is copied anew. */
 const copy = z.object({ kind: z.literal("copy"), lane: z.string(), id: z.string() });
@@ -80,12 +90,19 @@ const savedTable = z.object({
   mapping: tableMapping,
   /** Names the copy: another one begins with an empty table. */
   copy: z.string(),
-  /** Position of the snapshot with which the copy was completed. */
+  /** Position of the snapshot with which the rows were copied. Changes since may be missing until `copied`. */
+  loaded: z.optional(lsn),
+  /** The same, once the table is followed with the others. */
   copied: z.optional(lsn),
   /** Changes before this position are part of the copy. */
   skipTo: z.optional(lsn),
   /** Why changes of this table are left out. */
   stopped: z.optional(z.string()),
+  stoppedAt: z.optional(z.string()),
+  /** What the user has to do before the table is copied anew. */
+  remedy: z.optional(z.string()),
+  /** The user wants the table to be copied anew. */
+  again: z.optional(z.literal(true)),
 });
 
 /** How a table is cut into ranges of pages, so that a number means the same pages after a restart. */

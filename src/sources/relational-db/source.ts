@@ -1,7 +1,8 @@
 /** A pipe's source: copies the tables, then follows their changes. */
 import type pg from "pg";
 import { tableName } from "../../clickhouse/sql.ts";
-import { AppError } from "../../lib/errors.ts";
+import { childOf } from "../../lib/abort.ts";
+import { merged } from "../../lib/merged.ts";
 import type { Insert, InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
 import type { PostgresDurable, PostgresReplay } from "./durable.ts";
 import type { SourceServer } from "./kind.ts";
@@ -9,28 +10,23 @@ import { formatPosition, parseLsn, parsePosition } from "./protocol/lsn.ts";
 import type { Relation } from "./protocol/pgoutput.ts";
 import { readTables } from "./server/catalog.ts";
 import { connect } from "./server/connection.ts";
-import { postgresSourceError } from "./server/errors.ts";
+import { ofSource, postgresSourceError } from "./server/errors.ts";
 import { ResumeCheck } from "./server/resume-check.ts";
-import {
-  createSlot,
-  type ExportedSnapshot,
-  ensurePublication,
-  exportSnapshot,
-  type ReplicationNames,
-  replicationNamesOf,
-  temporarySnapshot,
-} from "./server/slot.ts";
+import { ensurePublication, type ReplicationNames, replicationNamesOf } from "./server/slot.ts";
 import { SlotMonitor } from "./server/slot-monitor.ts";
-import { type Copied, SnapshotCopy } from "./snapshot/snapshot.ts";
+import { isLaneOf, isSlotMade, slotMark, TableCopier, withoutInserts } from "./snapshot/table-copier.ts";
 import {
+  catchUpLane,
+  emptyBatch,
   emptyingBatch,
   type StreamBarrier,
+  type StreamLane,
   streamBatch,
   streamLane,
   type TableInsert,
   truncateBatch,
 } from "./stream/batch-builder.ts";
-import { ChangeReader } from "./stream/change-reader.ts";
+import { ChangeReader, type ChangeReaderOptions } from "./stream/change-reader.ts";
 import { DestinationTables } from "./tables/destination.ts";
 import { evolve, fits } from "./tables/evolve.ts";
 import { type TableState, TableStates } from "./tables/table-states.ts";
@@ -47,13 +43,13 @@ export class RelationalSource implements Source<PostgresDurable> {
   readonly #names: ReplicationNames;
   readonly #destination: DestinationTables;
   readonly #resumeCheck: ResumeCheck;
+  readonly #copier: TableCopier;
   #states: TableStates;
   /** Nothing has been done since the states were loaded. */
   #isFresh = true;
-  #copy: SnapshotCopy | undefined;
   #changeReader: ChangeReader | undefined;
-  /** Commit of the last transaction that is durable, in part or whole. */
-  #reached = 0n;
+  /** Place in the stream up to which everything is durable. */
+  #place: string | undefined;
 
   private constructor(server: SourceServer, context: Context, states: TableStates) {
     this.#server = server;
@@ -62,6 +58,9 @@ export class RelationalSource implements Source<PostgresDurable> {
     this.#names = replicationNamesOf(server.config, context.pipeId);
     this.#destination = new DestinationTables(context);
     this.#resumeCheck = new ResumeCheck(context, this.#names.slot);
+    const { slot } = this.#names;
+    const [destination, resumeCheck] = [this.#destination, this.#resumeCheck];
+    this.#copier = new TableCopier({ server, context, slot, destination, resumeCheck });
   }
 
   /** Looks at the source and makes what is missing at both sides. */
@@ -76,11 +75,11 @@ export class RelationalSource implements Source<PostgresDurable> {
       const isCopied =
         server.config.settings?.replicationMode === "cdc_only"
           ? !names.ownSlot || (await isSlotMade(context))
-          : states.all().every((state) => state.isCopied);
+          : states.all().some(({ isFollowed }) => isFollowed) || states.all().every(({ isCopied }) => isCopied);
       context.progress.copying(!isCopied);
       return new RelationalSource(server, context, states);
     } catch (error) {
-      throw isOfSource(error) ? postgresSourceError(error) : error;
+      throw ofSource(error);
     } finally {
       await client.end().catch(() => {});
     }
@@ -90,28 +89,29 @@ export class RelationalSource implements Source<PostgresDurable> {
     const mode = this.#server.config.settings?.replicationMode ?? "cdc";
     if (this.#isFresh) this.#isFresh = false;
     else this.#states = await this.#load();
-    const checkpoint = checkpoints.get(streamLane);
-    this.#reached = checkpoint === undefined ? 0n : parsePosition(checkpoint).lsn;
-    if (mode === "cdc_only") await this.#makeTables();
-    else yield* this.#copyTables(mode, signal);
-    if (mode === "snapshot" || signal.aborted) return;
-    yield* this.#follow(checkpoint, signal);
+    this.#place = checkpoints.get(streamLane);
+    const begun = this.#states.all().filter((state) => !state.isCopied);
+    if (mode === "cdc_only") await this.#copier.makeEmpty(begun, this.#names.ownSlot);
+    else if (begun.length > 0) yield* this.#begin(begun, checkpoints.get(catchUpLane), signal);
+    if (signal.aborted) return;
+    this.#context.progress.copying(false);
+    if (mode !== "snapshot") yield* this.#follow(signal);
   }
 
   async replay(replay: PostgresReplay, signal: AbortSignal): Promise<Batch> {
     if (replay.kind === "truncate") return emptyingBatch(replay);
     // What was copied is gone with its snapshot: the range is handed out again.
     if (replay.kind !== "changes") return { lane: replay.lane, id: replay.id, replay, inserts: [] };
-    const { from, to } = replay;
+    const { from, to, lane = streamLane } = replay;
     this.#isFresh = false;
     this.#states = await this.#load();
-    const changeReader = this.#follower(from, { until: to });
+    const changeReader = this.#reader(from, { lane, upTo: to, isReplay: true });
     try {
       const reached = parsePosition(to).lsn;
       await changeReader.open((client) => this.#resumeCheck.check(client, reached), signal);
       const built = await changeReader.exactly(signal);
       if (built === undefined) throw new Error("the stream ended before the batch was complete");
-      return { ...streamBatch(built), replay };
+      return { ...streamBatch({ ...built, to }, lane), replay };
     } finally {
       await changeReader.close();
     }
@@ -121,10 +121,15 @@ export class RelationalSource implements Source<PostgresDurable> {
   async refused(batch: Batch, failure: InsertFailure): Promise<readonly Batch[]> {
     const state = this.#stateOf(batch, failure.insert);
     if (state === undefined) return [];
-    const whose = failure.kind === "destination" ? "its table or a view on it refuses inserts" : "a row does not fit";
-    await state.stop(`${whose} (${failure.message})`);
     const { target } = state.plan;
-    const isOther = (insert: Insert) => batch.lane === streamLane && (insert as Partial<TableInsert>).target !== target;
+    if (failure.kind === "destination") {
+      const remedy = `Make ${target} and the views on it take inserts again.`;
+      await state.stop(`its table or a view on it refuses inserts (${failure.message})`, remedy);
+    } else {
+      const remedy = `Make the column of ${target} hold the value, or change the row at the source.`;
+      await state.stop(`a row does not fit (${failure.message})`, remedy);
+    }
+    const isOther = (insert: Insert) => isStreamed(batch) && (insert as Partial<TableInsert>).target !== target;
     return [withoutInserts(batch, isOther)];
   }
 
@@ -137,7 +142,7 @@ export class RelationalSource implements Source<PostgresDurable> {
   }
 
   #stateOf(batch: Batch, insert: number): TableState | undefined {
-    if (batch.lane === streamLane) {
+    if (isStreamed(batch)) {
       return this.#states.ofTarget((batch.inserts[insert] as Partial<TableInsert>).target ?? "");
     }
     return this.#states.all().find((state) => isLaneOf(batch.lane, state));
@@ -145,7 +150,8 @@ export class RelationalSource implements Source<PostgresDurable> {
 
   async acknowledge(batch: Batch): Promise<void> {
     this.#context.progress.answered();
-    this.#copy?.acknowledge(batch);
+    if (batch.lane === streamLane && batch.checkpoint !== undefined) this.#place = batch.checkpoint;
+    this.#copier.acknowledge(batch);
     this.#changeReader?.acknowledge(batch);
   }
 
@@ -159,122 +165,109 @@ export class RelationalSource implements Source<PostgresDurable> {
     try {
       return await TableStates.load(client, this.#server.config, this.#context);
     } catch (error) {
-      throw isOfSource(error) ? postgresSourceError(error) : error;
+      throw ofSource(error);
     } finally {
       await client.end().catch(() => {});
     }
   }
 
-  async *#copyTables(mode: string, signal: AbortSignal): AsyncGenerator<Batch> {
-    const states = this.#states.all().filter((state) => !state.isCopied);
-    if (states.length === 0) return;
-    this.#context.progress.copying(true);
-    const connecting = connect(this.#server);
-    // It is awaited when the tables are there.
-    connecting.catch(() => {});
-    let snapshot: ExportedSnapshot | undefined;
-    try {
-      snapshot = await this.#snapshot(mode);
-      const tables: Copied[] = [];
-      for (const state of states) {
-        // Rows without a version must not come twice: from the copy, and from the stream.
-        if (state.plan.engine !== "ReplacingMergeTree") await state.skipChangesBefore(snapshot.lsn);
-        const { plan, copyId } = state;
-        tables.push({ plan, copyId, ...(await this.#destination.prepare(plan, copyId)) });
-      }
-      this.#copy = new SnapshotCopy(this.#server, this.#context, tables);
-      yield* this.#copyRows(this.#copy, await connecting, snapshot, signal);
-      if (signal.aborted) return;
-      for (const state of states.filter(({ isStopped }) => !isStopped)) {
-        await this.#destination.publish(state.plan, state.copyId);
-        await state.completed(snapshot.lsn);
-      }
-      this.#context.progress.copying(false);
-    } finally {
-      await Promise.allSettled([snapshot?.close(), connecting.then((client) => client.end())]);
+  /**
+   * Copies tables while the others are followed, and then brings them to where the stream is. Until then nothing is
+   * confirmed to the source, which has to send the changes since the copy once more.
+   */
+  async *#begin(states: readonly TableState[], caughtUp: string | undefined, signal: AbortSignal) {
+    const copied = states.filter((state) => !state.isCatchingUp);
+    const isAlone = !this.#states.all().some((state) => state.isFollowed);
+    this.#context.progress.copying(isAlone);
+    if (copied.length > 0) {
+      const copy = this.#copier.copy(copied, this.#reached, signal);
+      if (isAlone) yield* copy;
+      else yield* this.#besideStream(copied, signal);
     }
+    if (signal.aborted) return;
+    yield* this.#catchUp(states, caughtUp, signal);
+    if (signal.aborted) return;
+    for (const state of states.filter(({ isStopped }) => !isStopped)) await state.completed(state.loaded);
+    await this.#context.ledger.forget([catchUpLane], []);
   }
 
-  async *#copyRows(copy: SnapshotCopy, client: pg.Client, snapshot: ExportedSnapshot, signal: AbortSignal) {
-    try {
-      const work = await copy.work(client);
-      if (work.length === 0) return;
-      for await (const batch of copy.read(work, snapshot, signal)) {
-        const isStopped = this.#states.all().some((state) => state.isStopped && isLaneOf(batch.lane, state));
-        yield isStopped ? withoutInserts(batch, () => false) : batch;
-      }
-    } catch (error) {
-      throw isOfSource(error) ? postgresSourceError(error) : error;
-    }
+  async *#besideStream(states: readonly TableState[], signal: AbortSignal): AsyncGenerator<Batch> {
+    using copying = childOf(signal);
+    using following = childOf(copying.signal);
+    const copy = this.#copier.copy(states, this.#reached, copying.signal);
+    const thenStop = async function* () {
+      yield* copy;
+      following.abort();
+    };
+    const stream = this.#follow(following.signal, { holds: true });
+    yield* merged([thenStop(), stream], () => copying.abort());
+    // The lane takes this one when everything before it is durable, and then the place is known.
+    if (!signal.aborted) yield emptyBatch(streamLane, `${this.#place ?? ""}:copied`);
   }
 
-  /** The slot's own, the first time; then a later one, while the slot keeps everything since. */
-  async #snapshot(mode: string): Promise<ExportedSnapshot> {
-    if (mode === "snapshot") return await exportSnapshot(this.#server);
-    if (await isSlotMade(this.#context)) {
-      const check = (client: pg.Client) => this.#resumeCheck.check(client, this.#reached);
-      const snapshot = await temporarySnapshot(this.#server, check, this.#tellWaiting);
-      await this.#resumeCheck.copies(snapshot.lsn);
-      return snapshot;
-    }
-    return await this.#createSlot();
+  /** The changes of these tables that the stream has passed while they were copied. */
+  async *#catchUp(states: readonly TableState[], caughtUp: string | undefined, signal: AbortSignal) {
+    const upTo = this.#place;
+    const passed = states.map(({ skipTo }) => skipTo).filter((lsn) => lsn <= this.#reached);
+    const [first] = passed.toSorted((a, b) => Number(a - b));
+    if (upTo === undefined || first === undefined) return;
+    const from = caughtUp ?? formatPosition({ lsn: first > 0n ? first - 1n : 0n, change: "whole" });
+    if (from === upTo) return;
+    yield* this.#steps(
+      this.#reader(from, { ...this.#pace, lane: catchUpLane, holds: true, upTo }),
+      catchUpLane,
+      signal,
+    );
+    // As above: the tables are complete when the lane has taken this one.
+    if (!signal.aborted) yield emptyBatch(catchUpLane, `${catchUpLane}:${upTo}:end`);
   }
 
-  async #createSlot(): Promise<ExportedSnapshot> {
-    const failover = this.#server.config.settings?.enableFailoverSlots === true;
-    const snapshot = await createSlot(this.#server, this.#names.slot, failover, this.#tellWaiting);
-    await this.#resumeCheck.begins(snapshot.lineage, snapshot.lsn);
-    await this.#context.ledger.note({ [slotMark]: snapshot.lsn }, {});
-    return snapshot;
-  }
-
-  readonly #tellWaiting = (message?: string) => this.#context.progress.warn("transactions", message);
-
-  /** Tables that are followed without having been copied. The pipe's own slot begins now. */
-  async #makeTables(): Promise<void> {
-    if (this.#names.ownSlot && !(await isSlotMade(this.#context))) await (await this.#createSlot()).close();
-    for (const state of this.#states.all()) {
-      if (state.isCopied) continue;
-      await this.#destination.prepare(state.plan, state.copyId);
-      await this.#destination.publish(state.plan, state.copyId);
-      await state.completed("0/0");
-    }
-    this.#context.progress.copying(false);
-  }
-
-  async *#follow(checkpoint: string | undefined, signal: AbortSignal): AsyncGenerator<Batch> {
+  async *#follow(signal: AbortSignal, options: ChangeReaderOptions = {}): AsyncGenerator<Batch> {
     const check = (client: pg.Client) => this.#resumeCheck.check(client, this.#reached);
-    const from = checkpoint ?? formatPosition({ lsn: (await this.#firstPosition(check)) - 1n, change: "whole" });
-    const { pullBatchSize = 100_000, syncIntervalSeconds = 60 } = this.#server.config.settings ?? {};
-    const changeReader = this.#follower(from, {
-      limits: { rows: pullBatchSize, bytes: maxBatchBytes * Math.min(1, this.#context.memoryGb) },
-      syncMs: syncIntervalSeconds * 1000,
-    });
-    this.#changeReader = changeReader;
+    const from = this.#place ?? formatPosition({ lsn: (await this.#firstPosition(check)) - 1n, change: "whole" });
+    const changeReader = this.#reader(from, { ...this.#pace, ...options });
     const watch = new SlotMonitor(this.#server, this.#context, this.#names.slot);
     try {
-      await changeReader.open(check, signal);
-      this.#context.progress.answered();
-      watch.start(() => changeReader.gauges());
-      for await (const step of changeReader.steps(signal)) {
-        if (step.kind === "batch") yield this.#withoutStopped(step.batch);
-        else yield* this.#pass(changeReader, step.barrier, step.from);
-      }
+      yield* this.#steps(changeReader, streamLane, signal, () => watch.start(() => changeReader.gauges()));
     } finally {
       await watch.stop();
+    }
+  }
+
+  get #pace(): ChangeReaderOptions {
+    const { pullBatchSize = 100_000, syncIntervalSeconds = 60 } = this.#server.config.settings ?? {};
+    const bytes = maxBatchBytes * Math.min(1, this.#context.memoryGb);
+    return { limits: { rows: pullBatchSize, bytes }, syncMs: syncIntervalSeconds * 1000 };
+  }
+
+  /** Commit of the last transaction that is durable, in part or whole. */
+  get #reached(): bigint {
+    return this.#place === undefined ? 0n : parsePosition(this.#place).lsn;
+  }
+
+  async *#steps(changeReader: ChangeReader, lane: StreamLane, signal: AbortSignal, opened = () => {}) {
+    this.#changeReader = changeReader;
+    try {
+      await changeReader.open((client) => this.#resumeCheck.check(client, this.#reached), signal);
+      this.#context.progress.answered();
+      opened();
+      for await (const step of changeReader.steps(signal)) {
+        if (step.kind === "batch") yield this.#withoutStopped(step.batch);
+        else yield* this.#pass(changeReader, step.barrier, step.from, lane);
+      }
+    } finally {
       await changeReader.close();
     }
   }
 
-  async *#pass(changeReader: ChangeReader, barrier: StreamBarrier, from: string): AsyncGenerator<Batch> {
+  async *#pass(changeReader: ChangeReader, barrier: StreamBarrier, from: string, lane: StreamLane) {
     if (barrier.kind === "truncate") {
       const sql = barrier.tables.map((plan) => `TRUNCATE TABLE ${tableName(plan.database, plan.target)}`);
-      yield changeReader.awaits(truncateBatch(from, barrier, sql));
+      yield changeReader.awaits(truncateBatch(from, barrier, sql, lane));
       return;
     }
     const { relation } = barrier;
-    const id = `${from}:relation:${relation.oid}`;
-    yield { lane: streamLane, id, replay: { kind: "nothing", lane: streamLane, id }, inserts: [] };
+    yield emptyBatch(lane, `${lane}:${from}:relation:${relation.oid}`);
     // The lane has taken this one, so everything before it is durable.
     await this.#evolve(relation);
   }
@@ -295,28 +288,36 @@ export class RelationalSource implements Source<PostgresDurable> {
     } catch (error) {
       // Else one table that somebody has changed would hold all.
       const refusal = this.#context.destination.refusal(error);
-      if (refusal === undefined) throw isOfSource(error) ? postgresSourceError(error) : error;
-      await state.stop(`the engine does not change its table (${refusal})`);
+      if (refusal === undefined) throw ofSource(error);
+      const remedy = `Let the pipe change ${state.plan.target}, or drop it.`;
+      await state.stop(`the engine does not change its table (${refusal})`, remedy);
     } finally {
       await client.end().catch(() => {});
     }
   }
 
-  #follower(from: string, options: ConstructorParameters<typeof ChangeReader>[2]): ChangeReader {
+  #reader(from: string, options: ChangeReaderOptions): ChangeReader {
+    const isHere = (state: TableState) => (options.lane === catchUpLane ? state.isCatchingUp : state.isFollowed);
     const parts = {
       server: this.#server,
       names: this.#names,
       planOf: (relation: Relation, lsn: bigint) => {
         const state = this.#states.of(relation);
-        return state === undefined || state.isStopped || lsn < state.skipTo ? undefined : state.plan;
+        // A change that is left out is counted once: in the lane of the stream.
+        if (state === undefined || state.isStopped) return options.lane === catchUpLane ? "elsewhere" : undefined;
+        if (!isHere(state)) return "elsewhere";
+        return lsn < state.skipTo ? undefined : state.plan;
       },
       remember: (lsn: bigint, skippedRows: number) => this.#resumeCheck.confirms(lsn, skippedRows),
-      isOurs: (relation: Relation) => this.#states.of(relation)?.isStopped === false,
+      isOurs: (relation: Relation) => {
+        const state = this.#states.of(relation);
+        return state !== undefined && isHere(state);
+      },
       fits: (relation: Relation) => {
         const state = this.#states.of(relation);
-        return state === undefined || state.isStopped || fits(state, relation);
+        return state === undefined || !isHere(state) || fits(state, relation);
       },
-    };
+    } as const;
     return new ChangeReader(parts, from, options);
   }
 
@@ -335,24 +336,7 @@ export class RelationalSource implements Source<PostgresDurable> {
   }
 }
 
-const slotMark = "slot";
-
-/** The same batch with these inserts only. The rows of the others are left out. */
-function withoutInserts(batch: Batch, isKept: (insert: Insert) => boolean): Batch {
-  const left = batch.inserts.filter((insert) => !isKept(insert)).reduce((sum, { rows = 0 }) => sum + rows, 0);
-  return { ...batch, inserts: batch.inserts.filter(isKept), skippedRows: (batch.skippedRows ?? 0) + left };
-}
-
-async function isSlotMade(context: Context): Promise<boolean> {
-  return (await context.ledger.marks([slotMark])).has(slotMark);
-}
-
-/** Lanes of a copy are named after the table and the copy. */
-function isLaneOf(lane: string, { plan, copyId }: TableState): boolean {
-  return lane.startsWith(`snapshot:${plan.target}:${copyId}:`);
-}
-
-/** Errors of `pg` carry a code of five characters, those of its sockets an errno. */
-function isOfSource(error: unknown): boolean {
-  return !(error instanceof AppError) && typeof (error as { code?: unknown }).code === "string";
+/** Part of the stream, and not of a copy. */
+function isStreamed({ lane }: Batch): boolean {
+  return lane === streamLane || lane === catchUpLane;
 }

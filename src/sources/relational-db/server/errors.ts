@@ -27,6 +27,13 @@ export function postgresSourceError(error: unknown): AppError {
   return new AppError(refused ? "SOURCE_UNAUTHORIZED" : "SOURCE_INVALID", sentence, { cause: error });
 }
 
+/** An error of the driver or the server as `postgresSourceError` says it; others are not of the source. */
+export function ofSource(error: unknown): unknown {
+  // Errors of `pg` carry a code of five characters, those of its sockets an errno.
+  const isOfSource = !(error instanceof AppError) && typeof (error as { code?: unknown }).code === "string";
+  return isOfSource ? postgresSourceError(error) : error;
+}
+
 type Problem = readonly [code: ErrorCode, member: string, message: string];
 
 function networkProblem(code: string, message: string, config: RelationalDbConfig): Problem | undefined {

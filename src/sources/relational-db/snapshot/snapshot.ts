@@ -66,7 +66,9 @@ export class SnapshotCopy {
 
   /** All ranges of the tables, with what has been done of them. */
   async work(client: pg.Client): Promise<Work[]> {
-    const byTable = await Promise.all(this.#tables.map((table) => this.#workOf(client, table)));
+    const byTable: Work[][] = [];
+    // One after the other: a connection takes one query at a time.
+    for (const table of this.#tables) byTable.push(await this.#workOf(client, table));
     this.#report();
     return interleave(byTable, this.#server.config.settings?.snapshotNumberOfParallelTables ?? 1);
   }

@@ -20,6 +20,9 @@ import { TableChanges } from "./table-changes.ts";
 type Batch = SourceBatch<PostgresDurable>;
 
 export const streamLane = "stream";
+/** Changes of tables that were copied while the stream went on, up to where it stands. */
+export const catchUpLane = "catchup";
+export type StreamLane = typeof streamLane | typeof catchUpLane;
 
 export type BatchBuilderLimits = {
   readonly rows: number;
@@ -31,8 +34,11 @@ export type StreamBarrier =
   | { readonly kind: "relation"; readonly relation: Relation }
   | { readonly kind: "truncate"; readonly place: StreamPosition; readonly tables: readonly TablePlan[] };
 
-/** The plan of a table of the pipe for a transaction that committed here; undefined for others. */
-export type PlanOf = (relation: Relation, lsn: bigint) => TablePlan | undefined;
+/**
+ * The plan of a table of the pipe for a transaction that committed here; undefined for changes that are left out.
+ * `elsewhere`: another lane has loaded the change, or will.
+ */
+export type PlanOf = (relation: Relation, lsn: bigint) => TablePlan | "elsewhere" | undefined;
 
 /** An insert that keeps its name when the batch is built again without a table that was stopped meanwhile. */
 export type TableInsert = Insert & { readonly target: string };
@@ -210,6 +216,7 @@ export class BatchBuilder {
     if (place === undefined) return;
     this.#at = place;
     const table = this.#tableOf(message.relation, place.lsn);
+    if (table === "elsewhere") return;
     if (table === undefined) {
       this.#skippedRows += 1;
       return;
@@ -228,18 +235,20 @@ export class BatchBuilder {
     if (place === undefined) return undefined;
     const tables = message.relations.flatMap((oid) => {
       const relation = this.#relations.get(oid);
-      return (relation && this.#planOf(relation, place.lsn)) ?? [];
+      const plan = relation && this.#planOf(relation, place.lsn);
+      return plan === undefined || plan === "elsewhere" ? [] : plan;
     });
     if (tables.length > 0) return { kind: "truncate", place, tables };
     this.#at = place;
     return undefined;
   }
 
-  #tableOf(oid: number, lsn: bigint): TableChanges | undefined {
+  #tableOf(oid: number, lsn: bigint): TableChanges | "elsewhere" | undefined {
     const open = this.#tables.get(oid);
     if (open !== undefined) return open;
     const relation = this.#relations.get(oid);
     const plan = relation && this.#planOf(relation, lsn);
+    if (plan === "elsewhere") return plan;
     if (relation === undefined || plan === undefined) return undefined;
     if (this.#tables.size === 0) this.#openedAt = Date.now();
     const table = new TableChanges(plan, relation);
@@ -257,12 +266,15 @@ function changeCounts({ plan, changes }: TableChanges): [string, number][] {
   return Object.entries(changes).map(([kind, count]) => [`${kind}Rows:${plan.target}`, count]);
 }
 
-/** A part of the stream as a batch of the pipe. */
-export function streamBatch(built: BuiltBatch): Batch {
+/** A part of the stream as a batch of the pipe. What another lane has passed already is not confirmed again. */
+export function streamBatch(built: BuiltBatch, lane: StreamLane): Batch {
   const { from, to, inserts, end, skippedRows } = built;
-  const replay = { kind: "changes", from, to, ...(end === undefined ? {} : { end }) } as const;
+  const id = `${prefixOf(lane)}${from}-${to}`;
+  const part = { kind: "changes", from, to } as const;
+  if (lane === catchUpLane) return { lane, id, replay: { ...part, lane }, checkpoint: to, inserts, skippedRows };
+  const replay = { ...part, ...(end === undefined ? {} : { end }) };
   const marks = end === undefined ? {} : { marks: { [confirmedMark]: end } };
-  return { lane: streamLane, id: `${from}-${to}`, replay, checkpoint: to, inserts, skippedRows, ...marks };
+  return { lane, id, replay, checkpoint: to, inserts, skippedRows, ...marks };
 }
 
 /** Empties tables: stands alone, so that nothing later is in them when it is repeated. */
@@ -270,14 +282,26 @@ export function truncateBatch(
   from: string,
   barrier: Extract<StreamBarrier, { kind: "truncate" }>,
   sql: readonly string[],
+  lane: StreamLane,
 ): Batch {
   const targets = barrier.tables.map(({ target }) => target);
-  return emptyingBatch({ kind: "truncate", from, to: formatPosition(barrier.place), sql, targets });
+  const replay = { kind: "truncate", from, to: formatPosition(barrier.place), sql: [...sql], targets } as const;
+  return emptyingBatch(lane === catchUpLane ? { ...replay, lane } : replay);
 }
 
 /** The same from what was saved of it. */
 export function emptyingBatch(replay: Extract<PostgresReplay, { kind: "truncate" }>): Batch {
-  const { from, to, sql, targets } = replay;
+  const { from, to, sql, targets, lane = streamLane } = replay;
   const inserts = sql.map((statement, index) => ({ sql: statement, target: targets[index], rows: 0 }));
-  return { lane: streamLane, id: `${from}-${to}:truncate`, replay, checkpoint: to, inserts };
+  return { lane, id: `${prefixOf(lane)}${from}-${to}:truncate`, replay, checkpoint: to, inserts };
+}
+
+/** Batches without rows wait for those before them in their lane. */
+export function emptyBatch(lane: string, id: string): Batch {
+  return { lane, id, replay: { kind: "nothing", lane, id }, inserts: [] };
+}
+
+/** The same place may end a batch of both lanes. */
+function prefixOf(lane: StreamLane): string {
+  return lane === streamLane ? "" : `${lane}:`;
 }

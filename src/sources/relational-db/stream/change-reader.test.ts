@@ -153,6 +153,26 @@ describe("the source may forget", () => {
   });
 });
 
+describe("changes up to a place", () => {
+  test("are batches of their lane that confirm nothing, and the last one ends there", async () => {
+    insert("ours", "1");
+    const place = batchOf(await next((await follow()).steps(stop.signal))).checkpoint as string;
+    await opened.pop()?.close();
+    insert("ours", "2");
+    flushed.length = 0;
+    const changeReader = await follow({ lane: "catchup", holds: true, upTo: place });
+    const steps: ChangeReaderStep[] = [];
+    for await (const step of changeReader.steps(stop.signal)) {
+      changeReader.acknowledge(batchOf(step));
+      steps.push(step);
+    }
+    expect(steps.map(keysOf)).toEqual([["1"]]);
+    expect(batchOf(steps[0] as ChangeReaderStep)).toMatchObject({ lane: "catchup", checkpoint: place });
+    expect(batchOf(steps[0] as ChangeReaderStep).marks).toBeUndefined();
+    expect(flushed.filter((lsn) => lsn >= start)).toEqual([]);
+  });
+});
+
 describe("a batch", () => {
   test("is built again from its replay alone, whatever was committed since", async () => {
     insert("ours", "1", "2");
@@ -160,7 +180,7 @@ describe("a batch", () => {
     await opened.pop()?.close();
     insert("ours", "3");
     const { from, to } = first.replay as { from: string; to: string };
-    const again = await (await follow({ until: to }, from)).exactly(stop.signal);
+    const again = await (await follow({ upTo: to, isReplay: true }, from)).exactly(stop.signal);
     expect(again?.inserts.map(({ sql, body }) => [sql, String(body?.())])).toEqual(
       first.inserts.map(({ sql, body }) => [sql, String(body?.())]),
     );
@@ -169,7 +189,7 @@ describe("a batch", () => {
 
   test("whose transaction the source does not have any more ends where the source has told all", async () => {
     database.advance();
-    const changeReader = await follow({ until: formatLsn(start + 1n) });
+    const changeReader = await follow({ upTo: formatLsn(start + 1n), isReplay: true });
     expect(await changeReader.exactly(stop.signal)).toBeUndefined();
   });
 

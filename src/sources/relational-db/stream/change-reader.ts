@@ -12,7 +12,9 @@ import {
   type BuiltBatch,
   type PlanOf,
   type StreamBarrier,
+  type StreamLane,
   streamBatch,
+  streamLane,
 } from "./batch-builder.ts";
 import { ReplicationStream } from "./replication-stream.ts";
 
@@ -34,6 +36,18 @@ export type ChangeReaderParts = {
 const offerPauseMs = 2_000;
 const unlimited: BatchBuilderLimits = { rows: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
 
+export type ChangeReaderOptions = {
+  readonly limits?: BatchBuilderLimits;
+  readonly syncMs?: number;
+  readonly lane?: StreamLane;
+  /** Nothing is confirmed to the source: it keeps what is read again for tables that are being copied. */
+  readonly holds?: boolean;
+  /** The last place that is read. */
+  readonly upTo?: string;
+  /** The changes up to `upTo` are one batch that is built again. */
+  readonly isReplay?: boolean;
+};
+
 /** Something to do before the stream goes on. Everything before it is durable when the next one is asked for. */
 export type ChangeReaderStep =
   | { readonly kind: "batch"; readonly batch: Batch }
@@ -43,8 +57,13 @@ export class ChangeReader {
   readonly #parts: ChangeReaderParts;
   readonly #builder: BatchBuilder;
   readonly #syncMs: number;
-  /** Stops exactly here, when a batch is built again. */
-  readonly #until: StreamPosition | undefined;
+  readonly #lane: StreamLane;
+  readonly #holds: boolean;
+  readonly #from: StreamPosition;
+  readonly #upTo: StreamPosition | undefined;
+  readonly #isReplay: boolean;
+  /** The last place is reached, or passed by the source. */
+  #isEnded = false;
   #stream: ReplicationStream | undefined;
   #barrier: StreamBarrier | undefined;
   #due = false;
@@ -60,15 +79,15 @@ export class ChangeReader {
   #isTold = false;
   #offerAt = 0;
 
-  constructor(
-    parts: ChangeReaderParts,
-    from: string,
-    options: { limits?: BatchBuilderLimits; syncMs?: number; until?: string } = {},
-  ) {
+  constructor(parts: ChangeReaderParts, from: string, options: ChangeReaderOptions = {}) {
     this.#parts = parts;
-    this.#builder = new BatchBuilder(parsePosition(from), options.limits ?? unlimited, parts.planOf);
+    this.#from = parsePosition(from);
+    this.#builder = new BatchBuilder(this.#from, options.limits ?? unlimited, parts.planOf);
     this.#syncMs = options.syncMs ?? Number.POSITIVE_INFINITY;
-    this.#until = options.until === undefined ? undefined : parsePosition(options.until);
+    this.#lane = options.lane ?? streamLane;
+    this.#holds = options.holds === true;
+    this.#upTo = options.upTo === undefined ? undefined : parsePosition(options.upTo);
+    this.#isReplay = options.isReplay === true;
   }
 
   /** `check` answers where the source goes on, on the connection that is used. */
@@ -76,7 +95,7 @@ export class ChangeReader {
     this.#stream = await ReplicationStream.open(
       this.#parts.server,
       this.#parts.names,
-      check,
+      { check, from: this.#from.lsn },
       {
         take: (message) => this.#take(message),
         idle: (walEnd) => this.#idle(walEnd),
@@ -93,39 +112,42 @@ export class ChangeReader {
     await this.#stream?.close();
   }
 
-  /** What follows, until the signal aborts. After a barrier call `passed` before asking for more. */
+  /** What follows, until the last place is reached or the signal aborts. After a barrier call `passed` before asking for more. */
   async *steps(signal: AbortSignal): AsyncGenerator<ChangeReaderStep> {
     while (!signal.aborted) {
       await this.#untilDue(signal);
       if (signal.aborted) return;
       const built = this.#builder.take();
       const barrier = this.#barrier;
+      const isEnded = this.#isEnded && barrier === undefined;
       this.#due = false;
       // From here on nothing that follows may be confirmed before this one is.
       const batch = built && this.#track(built);
       // What arrives while this one is inserted is gathered into the next.
       if (barrier === undefined) this.#stream?.resume();
       if (batch !== undefined) yield { kind: "batch", batch };
+      if (isEnded) return;
       if (barrier === undefined) continue;
       yield { kind: "barrier", barrier, from: formatPosition(this.#builder.at) };
       this.#barrier = undefined;
       this.#builder.pass(barrier);
+      if (this.#isAtEnd()) return;
       this.#stream?.resume();
     }
   }
 
-  /** The one batch up to the place that was asked for. */
+  /** The one batch up to the place that was asked for; undefined when the signal aborted, or the source does not have it any more. */
   async exactly(signal: AbortSignal): Promise<BuiltBatch | undefined> {
     await this.#untilDue(signal);
-    // All tables of the batch may have been stopped since: then it has only changes that are left out.
-    return this.#builder.skippedRows > 0 ? this.#builder.takeAll() : this.#builder.take();
+    // All tables of the batch may have been stopped since, or are copied anew: then it has no rows.
+    return this.#isAtEnd() || this.#builder.skippedRows > 0 ? this.#builder.takeAll() : this.#builder.take();
   }
 
   acknowledge(batch: Batch): void {
     this.#unconfirmed.delete(batch.id);
     const { replay } = batch;
     const end = replay.kind === "changes" ? replay.end : undefined;
-    if (end !== undefined) this.#stream?.confirm(parseLsn(end));
+    if (end !== undefined && !this.#holds) this.#stream?.confirm(parseLsn(end));
   }
 
   /** How far the destination is behind what has been received, and what has been changed so far. */
@@ -143,7 +165,7 @@ export class ChangeReader {
   }
 
   #track(built: BuiltBatch): Batch {
-    const batch = this.awaits(streamBatch(built));
+    const batch = this.awaits(streamBatch(built, this.#lane));
     for (const [name, count] of Object.entries(built.changes)) {
       this.#changes[name] = (this.#changes[name] ?? 0) + count;
     }
@@ -151,8 +173,7 @@ export class ChangeReader {
   }
 
   #take(message: ReplicationMessage): boolean {
-    if (this.#until !== undefined && message.kind === "begin" && message.finalLsn > this.#until.lsn)
-      return this.#stop();
+    if (this.#upTo !== undefined && message.kind === "begin" && message.finalLsn > this.#upTo.lsn) return this.#end();
     this.#isTold = true;
     if (message.kind === "commit") this.#committedAt = Number(message.time / 1000n);
     const barrier = this.#builder.push(message);
@@ -160,8 +181,8 @@ export class ChangeReader {
       this.#barrier = barrier;
       return this.#stop();
     }
-    if (this.#until !== undefined)
-      return formatPosition(this.#builder.at) === formatPosition(this.#until) ? this.#stop() : true;
+    if (this.#isAtEnd()) return this.#end();
+    if (this.#isReplay) return true;
     if (message.kind === "commit" && this.#isIdle()) this.#offer(message.endLsn);
     return this.#builder.full || this.#overdue() ? this.#stop() : true;
   }
@@ -174,7 +195,7 @@ export class ChangeReader {
     if (barrier.kind !== "relation") return false;
     const { relation } = barrier;
     const isNew = this.#builder.knows(relation.oid) || !this.#parts.fits(relation);
-    if (isNew && this.#until === undefined && this.#parts.isOurs(relation)) return false;
+    if (isNew && !this.#isReplay && this.#parts.isOurs(relation)) return false;
     this.#builder.pass(barrier);
     return true;
   }
@@ -182,15 +203,15 @@ export class ChangeReader {
   /** Nothing before this position is still to come. */
   #idle(walEnd: bigint): void {
     this.#isTold = true;
-    if (this.#until !== undefined) {
-      if (walEnd > this.#until.lsn && !this.#builder.within) this.#stop();
+    if (this.#upTo !== undefined) {
+      if (walEnd > this.#upTo.lsn && !this.#builder.within) this.#end();
     } else if (this.#isIdle()) this.#offer(walEnd);
   }
 
   /** Everything before this position is dealt with. It is remembered before it is confirmed, now and then. */
   #offer(lsn: bigint): void {
     const stream = this.#stream;
-    if (stream === undefined || lsn <= stream.confirmed || Date.now() < this.#offerAt) return;
+    if (stream === undefined || this.#holds || lsn <= stream.confirmed || Date.now() < this.#offerAt) return;
     this.#offerAt = Date.now() + offerPauseMs;
     this.#builder.settle(lsn);
     const skipped = this.#builder.takeSkipped();
@@ -199,6 +220,15 @@ export class ChangeReader {
       () => stream.confirm(lsn),
       () => this.#builder.addSkipped(skipped),
     );
+  }
+
+  #isAtEnd(): boolean {
+    return this.#upTo !== undefined && formatPosition(this.#builder.at) === formatPosition(this.#upTo);
+  }
+
+  #end(): false {
+    this.#isEnded = true;
+    return this.#stop();
   }
 
   #stop(): false {

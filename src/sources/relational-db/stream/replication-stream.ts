@@ -28,6 +28,13 @@ export type ReplicationListener = {
   failed(error: Error): void;
 };
 
+export type StreamBegin = {
+  /** Answers what has been confirmed. */
+  readonly check: (client: pg.Client) => Promise<bigint>;
+  /** Transactions that committed before this position are not wanted. */
+  readonly from: bigint;
+};
+
 export class ReplicationStream {
   readonly #client: SourceClient;
   readonly #idleTimeoutMs: number;
@@ -48,11 +55,14 @@ export class ReplicationStream {
     this.#receiver = receiver;
   }
 
-  /** Begins to receive where `check` says, which looks at the server on the same connection. Messages come later. */
+  /**
+   * Begins to receive at `from`, or at what the source keeps, where `check` says so, which looks at the server on the
+   * same connection. Messages come later.
+   */
   static async open(
     server: SourceServer,
     names: ReplicationNames,
-    check: (client: pg.Client) => Promise<bigint>,
+    begin: StreamBegin,
     receiver: ReplicationListener,
     signal: AbortSignal,
   ): Promise<ReplicationStream> {
@@ -60,7 +70,7 @@ export class ReplicationStream {
       const client = await connect(server, { replication: true, unguarded: true });
       const stream = new ReplicationStream(client, idleTimeoutMsOf(server), receiver);
       try {
-        await stream.#start(names, check);
+        await stream.#start(names, begin);
         return stream;
       } catch (error) {
         await stream.close();
@@ -108,13 +118,13 @@ export class ReplicationStream {
     await this.#client.end().catch(() => {});
   }
 
-  async #start(names: ReplicationNames, check: (client: pg.Client) => Promise<bigint>): Promise<void> {
+  async #start(names: ReplicationNames, { check, from }: StreamBegin): Promise<void> {
     const giveUp = setTimeout(() => this.#client.breakIdle(this.#idleTimeoutMs), this.#idleTimeoutMs);
     try {
       this.#confirmed = await check(this.#client);
       // The source gives up this connection after the same time, so that the slot is free for the next one.
       await this.#client.query(`SET wal_sender_timeout = ${this.#idleTimeoutMs}`);
-      await this.#begin(names);
+      await this.#begin(names, from > this.#confirmed ? from : this.#confirmed);
     } finally {
       clearTimeout(giveUp);
     }
@@ -122,9 +132,9 @@ export class ReplicationStream {
     this.#timer = setInterval(() => this.#speak(this.#idleTimeoutMs / pauseMs), pauseMs);
   }
 
-  async #begin(names: ReplicationNames): Promise<void> {
+  async #begin(names: ReplicationNames, from: bigint): Promise<void> {
     const options = `proto_version '1', publication_names '${quoteName(names.publication).replaceAll("'", "''")}'`;
-    const sql = `START_REPLICATION SLOT ${quoteName(names.slot)} LOGICAL ${formatLsn(this.#confirmed)} (${options})`;
+    const sql = `START_REPLICATION SLOT ${quoteName(names.slot)} LOGICAL ${formatLsn(from)} (${options})`;
     await new Promise<void>((resolve, reject) => {
       const connection = connectionOf(this.#client);
       connection.once("replicationStart", resolve);

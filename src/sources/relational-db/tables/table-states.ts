@@ -55,6 +55,18 @@ export class TableState {
   get isCopied(): boolean {
     return this.#saved.copied !== undefined || this.isStopped;
   }
+  /** Its changes are part of the stream. */
+  get isFollowed(): boolean {
+    return this.#saved.copied !== undefined && !this.isStopped;
+  }
+  /** Its rows are copied, and the stream is ahead of them: the changes in between are still to come. */
+  get isCatchingUp(): boolean {
+    return !this.isCopied && this.#saved.loaded !== undefined;
+  }
+  /** With the snapshot of this position. */
+  get loaded(): string {
+    return this.#saved.loaded ?? "0/0";
+  }
   get isStopped(): boolean {
     return this.#saved.stopped !== undefined;
   }
@@ -72,6 +84,11 @@ export class TableState {
     this.#plan = this.planned(this.#saved.source);
   }
 
+  async loadedWith(lsn: string): Promise<void> {
+    await this.#save({ ...this.#saved, loaded: lsn });
+    this.#plan = this.planned(this.#saved.source);
+  }
+
   async skipChangesBefore(lsn: string): Promise<void> {
     await this.#save({ ...this.#saved, skipTo: lsn });
   }
@@ -83,14 +100,16 @@ export class TableState {
     this.#hasRelaxed = false;
   }
 
-  async stop(reason: string): Promise<void> {
-    await this.#save({ ...this.#saved, stopped: reason });
+  /** `remedy`: what has to be done before a resync helps, as a sentence. */
+  async stop(reason: string, remedy?: string): Promise<void> {
+    const stoppedAt = new Date().toISOString();
+    await this.#save({ ...this.#saved, stopped: reason, stoppedAt, ...(remedy === undefined ? {} : { remedy }) });
     this.#warn(reason);
   }
 
   /** With these columns of the source. */
   planned(source: SourceTable): TablePlan {
-    const { mapping, copied } = this.#saved;
+    const { mapping, loaded, copied = loaded } = this.#saved;
     const plan = this.#replan(source, mapping);
     return copied === undefined ? plan : { ...plan, settledFrom: versionText(parseLsn(copied), 0, false) };
   }
@@ -102,7 +121,7 @@ export class TableState {
 
   #warn(reason: string): void {
     const { schema, name } = this.#saved.source;
-    const message = `Changes of the table ${schema}.${name} are left out: ${reason}. Send the command resync.`;
+    const message = `Changes of the table ${schema}.${name} are left out: ${reason}. Send the command resync for this table.`;
     this.#context.progress.warn(`table ${this.#plan.target}`, message);
   }
 }
@@ -130,7 +149,7 @@ export class TableStates {
     const used = mappings.map((mapping) => {
       const now = found.get(tableKey(mapping.sourceSchemaName, mapping.sourceTable));
       const state = known(mapping) ?? { source: now ?? missing(mapping), mapping, copy: newCopyId() };
-      return { now, table: restarted(state, now) };
+      return { now, table: state.again === true ? again(state, now) : restarted(state, now) };
     });
     const tables = used.map(({ table }) => [tableMark(table.mapping.targetTable), table] as const);
     await context.ledger.note({ ...forgotten(targets, mappings), ...marks(...tables) }, {});
@@ -156,10 +175,19 @@ export class TableStates {
  * without a version to tell them apart it begins anew.
  */
 function restarted(state: SavedTable, now: SourceTable | undefined): SavedTable {
-  if (state.copied !== undefined || state.stopped !== undefined || now === undefined) return state;
+  if ((state.copied ?? state.loaded ?? state.stopped) !== undefined || now === undefined) return state;
   const engine = state.mapping.tableEngine ?? "ReplacingMergeTree";
   if (engine === "ReplacingMergeTree" && isDeepStrictEqual(json(now), json(state.source))) return state;
   return { source: now, mapping: state.mapping, copy: newCopyId() };
+}
+
+/** A table that the user wants to be copied anew; the copy that readers see stays until then. */
+function again({ again: _, ...state }: SavedTable, now: SourceTable | undefined): SavedTable {
+  if (now !== undefined) return { source: now, mapping: state.mapping, copy: newCopyId() };
+  const { schema, name } = state.source;
+  const stopped = "it does not exist at the source";
+  const remedy = `Create ${schema}.${name}, or remove it from tableMappings.`;
+  return { ...state, stopped, stoppedAt: new Date().toISOString(), remedy };
 }
 
 function json(value: unknown): unknown {
