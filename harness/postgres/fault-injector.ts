@@ -8,7 +8,7 @@ import { type Compared, compareTable, untilCaughtUp, untilTableEqual } from "./c
 import type { FailoverPair } from "./failover.ts";
 import type { TestPostgres } from "./postgres.ts";
 
-export const faults = ["worker", "engine", "control", "source", "pipe", "service", "failover"] as const;
+export const faults = ["worker", "engine", "control", "source", "pipe", "service", "resync", "failover"] as const;
 export type Fault = (typeof faults)[number];
 
 /** A service is given up when its engine dies six times in a row without a stable minute: stay below that. */
@@ -64,6 +64,7 @@ export class FaultInjector {
       await delay(this.dice.below(2_000));
       await until("the pipe starts", async () => await this.#command(params, "start"));
     } else if (kind === "service") await this.#restartService();
+    else if (kind === "resync") await this.#resyncOne();
     else if (kind === "failover" && !(await this.#failOver())) return;
     this.done[kind] += 1;
   }
@@ -141,6 +142,7 @@ export class FaultInjector {
       "source",
       "pipe",
       "service",
+      "resync",
       ...(this.#pair === undefined ? [] : (["failover", "failover"] as const)),
     ] as const);
     return kind === "engine" && spare ? "worker" : kind;
@@ -154,6 +156,14 @@ export class FaultInjector {
     await this.#pair.failOver();
     await this.#pair.renew();
     return true;
+  }
+
+  /** One table is copied anew while the others are followed. */
+  async #resyncOne(): Promise<void> {
+    const { tables = [] } = await details(this.served, this.service, this.pipeId);
+    const { sourceTable } = this.dice.pick(tables);
+    const params = { ...this.service.params, pipeId: this.pipeId };
+    await this.served.api.updatePipeState({ params, body: { command: "resync", tables: [sourceTable] } });
   }
 
   async #restartService(): Promise<void> {

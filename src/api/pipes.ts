@@ -155,13 +155,19 @@ const pipeTable = z
     sourceTable: z.string().describe("With its schema"),
     state: z
       .enum(["Setup", "Snapshot", "Running", "Stopped", "Completed"])
-      .describe("Changes of a Stopped table are left out until a resync"),
+      .describe(
+        "Changes of a Stopped table are left out until a resync; a Snapshot is copied while others are followed",
+      ),
     rows: z.int().describe("Rows of the source loaded since the pipe was created"),
     lagSeconds: z
       .number()
       .optional()
       .describe("Of a table that is followed: the lag of the stream of changes, which all tables share, if known"),
     reason: z.string().optional().describe("Why the table is Stopped"),
+    stoppedAt: timestamp
+      .optional()
+      .describe("Since when it is Stopped; absent of tables that earlier versions stopped"),
+    remedy: z.string().optional().describe("What to do about a Stopped table"),
   })
   .meta({ id: "PipeTable" });
 
@@ -271,6 +277,25 @@ export const pipeOperations = {
         .enum(["keep", "truncate"])
         .nullish()
         .describe("For resync of other sources than relationalDb: what becomes of the rows that are in the table"),
+      tables: z
+        .array(z.string().min(1).max(127))
+        .min(1)
+        .max(10_000)
+        .nullish()
+        .describe(
+          "For resync of relationalDb: only these tables, by sourceTable (public.orders), are copied anew, while the " +
+            "others are followed. Absent: all",
+        ),
+      objects: z
+        .union([
+          z.strictObject({ key: z.string().min(1).max(1024) }),
+          z.strictObject({ prefix: z.string().min(1).max(1024) }),
+        ])
+        .nullish()
+        .describe(
+          "For resync of objectStorage, with rows: keep: only this object, or those whose keys begin so, of those that " +
+            "the pipe has read, are loaded again in their present version. Absent: all",
+        ),
     }),
     result: pipeRecord,
   }),

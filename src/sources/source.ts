@@ -14,6 +14,8 @@ import type { CheckRun } from "./checks.ts";
 import type { Discovery } from "./discovery.ts";
 import type { DurableShapes } from "./durable.ts";
 import type { ListingPage, SourceListing } from "./listing.ts";
+import type { ObjectResync, TableResync } from "./partial-resync.ts";
+import type { TableProgress } from "./several-tables.ts";
 
 /**
  * What a kind of source keeps in the ledger of its pipes, which outlives the process. The types follow from the schemas
@@ -356,16 +358,6 @@ export type CheckOptions = {
   readonly run: CheckRun;
 };
 
-/** What the ledger says of one of several tables of a pipe. */
-export type TableProgress = {
-  readonly targetTable: string;
-  /** With its schema. */
-  readonly sourceTable: string;
-  readonly state: "Setup" | "Snapshot" | "Running" | "Stopped" | "Completed";
-  /** Why it is stopped. */
-  readonly reason?: string;
-};
-
 export type SourceKind = {
   /** The member of `source` that selects this kind. */
   readonly key: string;
@@ -390,6 +382,10 @@ export type SourceKind = {
   readonly targets?: (config: JsonObject) => readonly string[];
   /** For such a connector: the state of each table, from the marks of the ledger as they are stored. */
   readonly tables?: (config: JsonObject, marks: Readonly<Record<string, Json>>) => readonly TableProgress[];
+  /** For a connector that can load one table anew while the others go on. */
+  readonly resync?: TableResync;
+  /** For a connector that can load objects once more. */
+  readonly objectResync?: ObjectResync;
   /**
    * What a pipe makes at its source, by names that follow from its id: recorded before a worker starts, so that it is
    * found again whatever happens. Never what the user made.

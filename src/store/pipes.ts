@@ -5,9 +5,11 @@
 import { randomUUID } from "node:crypto";
 import type { PipeState } from "../api/pipes.ts";
 import type { Json } from "../lib/json.ts";
+import type { ObjectResync, ObjectSelection } from "../sources/partial-resync.ts";
 import { addActivity } from "./activities.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
+import { hasMarkOf, type PartialResyncs, startObjectsOver, startTablesOver } from "./partial-resyncs.ts";
 import type { Sealer } from "./secrets.ts";
 import { type ExpectedVersions, pipeVersion, requireChanged, versionCondition } from "./versions.ts";
 
@@ -37,6 +39,8 @@ type PipeRow = {
   readonly last_error: string | null;
   readonly epoch: number;
   readonly resync_requested: number;
+  readonly resync_tables: string | null;
+  readonly resync_objects: string | null;
   readonly created_at: string;
   readonly updated_at: string;
 };
@@ -79,6 +83,10 @@ export type Pipe = {
   readonly resyncRequested: boolean;
   /** The rows that are in its table then stay there. */
   readonly keepsRows: boolean;
+  /** Destination tables that start over alone, as soon as the workers have ended. */
+  readonly resyncTables: readonly string[];
+  /** Objects that are loaded once more, from then on too. */
+  readonly resyncObjects: readonly ObjectSelection[];
   readonly createdAt: string;
   readonly updatedAt: string;
 };
@@ -100,6 +108,8 @@ export type PipeChange = Partial<
     | "desiredState"
     | "resyncRequested"
     | "keepsRows"
+    | "resyncTables"
+    | "resyncObjects"
   >
 > & { readonly secrets?: Record<string, unknown> };
 
@@ -190,6 +200,8 @@ export class PipeStore {
       settings: json(change.settings),
       desired_state: change.desiredState,
       resync_requested: change.resyncRequested === undefined ? undefined : change.keepsRows === true ? keeping : 1,
+      resync_tables: json(change.resyncTables),
+      resync_objects: json(change.resyncObjects),
     };
     const given = Object.entries(columns).filter(([, value]) => value !== undefined) as [
       string,
@@ -251,10 +263,28 @@ export class PipeStore {
         ...[begunMark, id, keeping],
       );
       await tx.run(
-        "UPDATE pipes SET epoch = epoch + 1, generation = generation + 1, resync_requested = 0 WHERE id = ?",
+        `UPDATE pipes SET epoch = epoch + 1, generation = generation + 1, resync_requested = 0,
+           resync_tables = NULL, resync_objects = NULL WHERE id = ?`,
         id,
       );
     });
+  }
+
+  /** Carries out requests to load tables or objects again. No worker may run. */
+  async startPartsOver(id: string, kind: PartialResyncs): Promise<void> {
+    await this.#db.transaction(async (tx) => {
+      const row = await tx.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);
+      if (row === undefined) return;
+      const { resyncTables, resyncObjects } = toPipe(row);
+      if (kind.resync !== undefined) await startTablesOver(tx, id, resyncTables, kind.resync);
+      if (kind.objectResync !== undefined) await startObjectsOver(tx, id, resyncObjects, kind.objectResync);
+      await tx.run("UPDATE pipes SET resync_tables = NULL, resync_objects = NULL WHERE id = ?", id);
+    });
+  }
+
+  /** Whether the pipe has read one of these objects. */
+  async hasRead(id: string, selection: ObjectSelection, resync: ObjectResync): Promise<boolean> {
+    return await hasMarkOf(this.#db, id, selection, resync);
   }
 
   /** The marks of the ledger whose keys begin like this, as they are stored. */
@@ -300,6 +330,10 @@ async function listIn(db: Queries, serviceId: string): Promise<readonly Pipe[]> 
   return rows.map(toPipe);
 }
 
+function listOf<T>(text: string | null): readonly T[] {
+  return text === null ? [] : (JSON.parse(text) as T[]);
+}
+
 function toPipe(row: PipeRow): Pipe {
   return {
     id: row.id,
@@ -321,6 +355,8 @@ function toPipe(row: PipeRow): Pipe {
     epoch: row.epoch,
     resyncRequested: row.resync_requested !== 0,
     keepsRows: row.resync_requested === keeping,
+    resyncTables: listOf<string>(row.resync_tables),
+    resyncObjects: listOf<ObjectSelection>(row.resync_objects),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

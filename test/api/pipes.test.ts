@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { limits } from "../../harness/limits.ts";
+import { sourceKinds } from "../../src/sources/registry.ts";
 import { Sealer } from "../../src/store/secrets.ts";
 import { type Api, basic, startApi } from "./harness.ts";
 
@@ -196,6 +197,74 @@ describe("a pipe", () => {
       expect((await resync(rows)).body.result.state).toBe("Resync");
       expect(await api.pipes.find(id)).toMatchObject({ resyncRequested: true, keepsRows: rows === "keep" });
     }
+  });
+
+  test("resync of some objects: those that the pipe has read, with rows: keep", async () => {
+    const id = await storedPipe();
+    await api.ledger.note(id, { "o:2026/05/a.json": { etag: "e", result: "loaded" } }, {});
+    const resync = async (body: object) =>
+      await api.call("PATCH", `${root}/${id}/state`, { body: { command: "resync", ...body } });
+    const issues = async (body: object) => issuePaths((await resync(body)).body);
+    expect(await issues({ objects: { key: "2026/05/a.json" } })).toEqual(["rows"]);
+    expect(await issues({ objects: { key: "2026/05/a.json" }, rows: "truncate" })).toEqual(["rows"]);
+    expect(await issues({ objects: { key: "2026/05/" }, rows: "keep" })).toEqual(["objects"]);
+    expect(await issues({ objects: { prefix: "2026/06/" }, rows: "keep" })).toEqual(["objects"]);
+    expect(await issues({ tables: ["public.t"], rows: "keep" })).toEqual(["tables"]);
+    expect((await resync({ objects: { prefix: "2026/05/" }, rows: "keep" })).status).toBe(200);
+    expect((await resync({ objects: { key: "2026/05/a.json" }, rows: "keep" })).status).toBe(200);
+    expect(await api.pipes.find(id)).toMatchObject({
+      resyncRequested: false,
+      resyncObjects: [{ prefix: "2026/05/" }, { key: "2026/05/a.json" }],
+    });
+    await api.pipes.startPartsOver(id, sourceKinds.objectStorage);
+    expect((await api.pipes.find(id))?.resyncObjects).toEqual([]);
+    expect(await api.pipes.marksFrom(id, "")).toEqual({
+      "o:2026/05/a.json": { etag: "e", result: "again", again: 2 },
+      again: { prefixes: ["2026/05/", "2026/05/a.json"] },
+    });
+    // What is not done yet stays on the list; once it is, the next request replaces the list.
+    const next = async (body: object) => {
+      await resync({ ...body, rows: "keep" });
+      await api.pipes.startPartsOver(id, sourceKinds.objectStorage);
+      return (await api.pipes.marksFrom(id, "again")).again;
+    };
+    expect(await next({ objects: { prefix: "2026/" } })).toEqual({
+      prefixes: ["2026/05/", "2026/05/a.json", "2026/"],
+    });
+    await api.ledger.note(id, { "o:2026/05/a.json": { etag: "e", result: "loaded", again: 3 } }, {});
+    expect(await next({ objects: { prefix: "2026/" } })).toEqual({ prefixes: ["2026/"] });
+  });
+
+  test("resync of one table: by its name at the source, and shown at once", async () => {
+    const table = (name: string) => ({ sourceSchemaName: "public", sourceTable: name, targetTable: `to_${name}` });
+    const source = (settings: object) => ({
+      relationalDb: { host: "h", database: "d", settings, tableMappings: [table("a"), table("b")] },
+    });
+    const pipe = { serviceId, name: "Tables", sourceKind: "relationalDb", roles: [], fieldMappings: [], secrets: {} };
+    const rest = { destination: {}, scaling: {}, settings: {} };
+    const create = (settings: object) => api.pipes.create({ ...pipe, ...rest, source: source(settings) }, limits.pipes);
+    const id = await create({});
+    const stopped = { stopped: "a row does not fit", stoppedAt: "2026-05-01T00:00:00.000Z", copied: "0/1" };
+    await api.ledger.note(id, { "table:to_a": { ...stopped, remedy: "Mend it." }, "table:to_b": stopped }, {});
+    const tables = async () => (await api.call("GET", `${root}/${id}`)).body.result.tables;
+    const copy = (name: string) => `Send the command resync with tables ["public.${name}"] to copy the table anew.`;
+    const why = { state: "Stopped", reason: "a row does not fit", stoppedAt: "2026-05-01T00:00:00.000Z" };
+    expect(await tables()).toMatchObject([
+      { sourceTable: "public.a", ...why, remedy: `Mend it. ${copy("a")}` },
+      { sourceTable: "public.b", ...why, remedy: copy("b") },
+    ]);
+    const resync = async (of: string, body: object) =>
+      (await api.call("PATCH", `${root}/${of}/state`, { body: { command: "resync", ...body } })).body;
+    expect(issuePaths(await resync(id, { tables: ["public.a", "public.x"] }))).toEqual(["tables.1"]);
+    expect(issuePaths(await resync(id, { tables: ["public.a"], rows: "keep" }))).toEqual(["rows"]);
+    expect(issuePaths(await resync(id, { objects: { key: "k" } }))).toEqual(["objects"]);
+    const followed = await create({ replicationMode: "cdc_only" });
+    expect(issuePaths(await resync(followed, { tables: ["public.a"] }))).toEqual(["tables"]);
+    await resync(id, { tables: ["public.a"] });
+    expect((await tables())[0]).toEqual({ targetTable: "to_a", sourceTable: "public.a", state: "Setup", rows: 0 });
+    await api.pipes.startPartsOver(id, sourceKinds.relationalDb);
+    expect(await api.pipes.find(id)).toMatchObject({ resyncRequested: false, resyncTables: [] });
+    expect(await tables()).toMatchObject([{ state: "Setup" }, { sourceTable: "public.b", ...why }]);
   });
 
   test("commands and changes answer with the state they lead to, and never with that of the old worker", async () => {

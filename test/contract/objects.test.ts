@@ -1,5 +1,5 @@
 import { keptMarks, testContext } from "../../harness/sources/source-context.ts";
-import { type At, describeSource, type World } from "../../harness/sources/source-contract.ts";
+import { type At, type ContractCase, describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { type ObjectDurable, objectShapes } from "../../src/sources/object-storage/durable.ts";
 import type { ObjectStorageConfig } from "../../src/sources/object-storage/kind.ts";
@@ -69,16 +69,50 @@ function contextOf(world: World, at: At): SourceContext<ObjectDurable> {
   });
 }
 
-describeSource("object storage", () => ({
-  durable: objectShapes,
-  open: async (world, at) =>
-    new ObjectSource({ config, context: contextOf(world, at), store: new MemoryStore(objects), pattern: "in/*" }),
-  expected: [...objects]
-    .filter(([key]) => key.startsWith("in/") && key !== "in/05.json" && key !== "in/no-format.bin")
-    .flatMap(([, content]) => content.split("\n")),
+const open = async (world: World, at: At) =>
+  new ObjectSource({ config, context: contextOf(world, at), store: new MemoryStore(objects), pattern: "in/*" });
+
+const rowsBelow = (prefix: string) =>
+  [...objects]
+    .filter(([key]) => key.startsWith(prefix) && key !== "in/05.json" && key !== "in/no-format.bin")
+    .flatMap(([, content]) => content.split("\n"));
+
+const engine: Pick<ContractCase, "rowsOf" | "engineError"> = {
   rowsOf: async (insert) =>
     (JSON.parse(insert.params?.keys ?? "[]") as string[]).flatMap((key) => (objects.get(key) as string).split("\n")),
   engineError: (rows) =>
     rows.includes("unreadable") ? new ClickHouseError(117, 400, "Code: 117. DB::Exception: Unreadable") : undefined,
+};
+
+describeSource("object storage", () => ({
+  ...engine,
+  durable: objectShapes,
+  open,
+  expected: rowsBelow("in/"),
   rejected: 2,
+}));
+
+/** Everything is loaded and the cursor is at the end, when the user wants some objects once more. */
+function loadedBefore(world: World): void {
+  if (world.marks.size > 0) return;
+  for (const [key, { length }] of objects) {
+    const etag = `"${length}"`;
+    world.marks.set(
+      `o:${key}`,
+      key.startsWith("in/0") ? { etag, result: "again", again: 3 } : { etag, result: "loaded" },
+    );
+  }
+  world.marks.set("cursor:0/1", "in/{x}.json");
+  world.marks.set("again", { prefixes: ["in/0"] });
+}
+
+describeSource("objects that are loaded once more", () => ({
+  ...engine,
+  durable: objectShapes,
+  open: async (world, at) => {
+    loadedBefore(world);
+    return await open(world, at);
+  },
+  expected: rowsBelow("in/0"),
+  rejected: 1,
 }));

@@ -35,9 +35,10 @@ const hashes = {
   "messageBroker replay": "1ea819d7a247",
   "messageBroker source": "ed350b0cbdd8",
   "objectStorage checkpoint": "a05696b2b604",
+  "objectStorage mark again": "0bdcdd6c3ce4",
   "objectStorage mark cursor:": "612c3c87bf67",
-  "objectStorage mark o:": "041a00333e06",
-  "objectStorage replay": "c1558498fb8e",
+  "objectStorage mark o:": "706bb676cbcb",
+  "objectStorage replay": "1bd9e08df37d",
   "objectStorage source": "d40b4c72af32",
   "pipe destination": "fd8880fec588",
   "pipe fieldMappings": "ce58419877b7",
@@ -52,9 +53,9 @@ const hashes = {
   "relationalDb mark since:": "612c3c87bf67",
   "relationalDb mark slot": "a784e16c4c6f",
   "relationalDb mark snapshot:": "b2c351d91a8c",
-  "relationalDb mark table:": "4504d16909cb",
+  "relationalDb mark table:": "3b1ef479d5f8",
   "relationalDb mark targets": "4e2bd3d7ee0e",
-  "relationalDb replay": "ce3d515ec1cf",
+  "relationalDb replay": "c687864d11c1",
   "relationalDb source": "33ca016c8078",
 };
 
@@ -133,7 +134,7 @@ describe("what 826d3ae has stored, before there were versions", () => {
   );
 
   /** Marks that later versions have brought. */
-  const later = ["messageBroker subscription"];
+  const later = ["messageBroker subscription", "objectStorage again"];
 
   test("is there for every shape", () => {
     for (const [kind, { durable }] of Object.entries(sourceKinds)) {

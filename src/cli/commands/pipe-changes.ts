@@ -3,7 +3,16 @@ import type { Command } from "commander";
 import type { CliClient } from "../client/client.ts";
 import { findPipe, listSummaries, type PipeSummary } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
-import { addWaitFlags, addYesFlag, choiceFlag, integerFlag, orUndefined, pairFlag, present } from "../flags.ts";
+import {
+  addWaitFlags,
+  addYesFlag,
+  choiceFlag,
+  integerFlag,
+  orUndefined,
+  pairFlag,
+  present,
+  repeated,
+} from "../flags.ts";
 import { addSelectorFlag, selectPipes } from "../selector.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags } from "../wait.ts";
@@ -19,7 +28,11 @@ export function addPipeChanges(command: Command, shell: Shell): void {
   for (const [verb, summary] of verbs) {
     const added = addSeveral(command.command(`${verb} [pipe]`)).description(summary);
     if (verb === "resync") {
-      addYesFlag(added).option("--rows <what>", "Rows in the table: keep or truncate; not for postgres");
+      addYesFlag(added)
+        .option("--rows <what>", "Rows in the table: keep or truncate; not for postgres")
+        .option("--table <schema.name>", "Only this table, for postgres; may be repeated", repeated)
+        .option("--object <key>", "Only this object, for objects, with --rows keep")
+        .option("--prefix <prefix>", "Only objects whose keys begin so, with --rows keep");
     }
     addWaitFlags(added, verb === "stop" ? "it is stopped" : "it runs").action(
       async (reference: string | undefined, flags: CommandFlags) => await commandPipes(shell, verb, reference, flags),
@@ -53,7 +66,14 @@ async function deletePipes(shell: Shell, reference: string | undefined, flags: C
 
 type PipeVerb = "start" | "stop" | "resync";
 type Several = { readonly all?: boolean; readonly selector?: string };
-type CommandFlags = WaitFlags & Several & { readonly yes?: boolean; readonly rows?: string };
+type CommandFlags = WaitFlags &
+  Several & {
+    readonly yes?: boolean;
+    readonly rows?: string;
+    readonly table?: string[];
+    readonly object?: string;
+    readonly prefix?: string;
+  };
 
 async function commandPipes(
   shell: Shell,
@@ -62,10 +82,17 @@ async function commandPipes(
   flags: CommandFlags,
 ): Promise<void> {
   checkWait(flags);
+  const parts = [...(flags.table ?? []), flags.object, flags.prefix && `${flags.prefix}*`].filter(
+    (part) => part != null,
+  );
+  if (parts.length > 0 && reference === undefined) {
+    throw usageError("--table, --object and --prefix are for one pipe: name it");
+  }
   const pipes = await pipesOf(await shell.client(), reference, flags);
   if (command === "resync") {
     const which = pipes.map(({ name }) => name).join(", ");
-    await shell.confirm(`Everything will be loaded again by ${which}.`, { yes: flags.yes });
+    const what = parts.length === 0 ? "Everything" : parts.join(", ");
+    await shell.confirm(`${what} will be loaded again by ${which}.`, { yes: flags.yes });
   }
   const changed = [];
   for (const pipe of pipes) changed.push(await commandPipe(shell, pipe, command, flags));
@@ -78,9 +105,19 @@ async function commandPipe(shell: Shell, pipe: PipeSummary, command: PipeVerb, f
   const params = { serviceId: pipe.serviceId, pipeId: pipe.id };
   const rows = choiceFlag("--rows", flags.rows, ["keep", "truncate"]);
   const isDone = command === "stop" ? pipe.state === "Stopped" : command === "start" && pipe.state === "Running";
-  if (!isDone) await client.call("updatePipeState", { params, body: present({ command, rows }) });
+  if (!isDone)
+    await client.call("updatePipeState", {
+      params,
+      body: present({ command, rows, tables: flags.table, objects: objectsOf(flags) }),
+    });
   if (flags.wait !== true) return await client.call("getPipe", { params });
   return await awaitPipe(shell, pipe, command === "stop" ? "stopped" : "running", flags);
+}
+
+function objectsOf({ object, prefix }: CommandFlags): { key: string } | { prefix: string } | undefined {
+  if (object !== undefined && prefix !== undefined) throw usageError("use --object or --prefix");
+  if (object !== undefined) return { key: object };
+  return prefix === undefined ? undefined : { prefix };
 }
 
 function addUpdate(command: Command, shell: Shell): void {

@@ -11,6 +11,8 @@ import { addPipeCreate } from "./pipe-create.ts";
 import { addPipeErrors } from "./pipe-errors.ts";
 import { destinationText, type KindWord, kindOfPipe, kindWords, sourceText } from "./pipe-view.ts";
 
+type PipeTable = NonNullable<PipeObject["tables"]>[number];
+
 type ListFlags = {
   readonly service?: string;
   readonly selector?: string;
@@ -85,6 +87,18 @@ export async function printPipe(shell: Shell, pipe: PipeObject): Promise<void> {
     ["bytes", byteSize(pipe.progress.sentBytes ?? 0)],
     ["errors", count(pipe.progress.errors ?? 0)],
     ...gauges.map(([name, value]) => [name, value] as const),
+    ...(pipe.tables ?? []).map((table) => [`table ${table.sourceTable}`, tableText(table)] as const),
     ["created", pipe.createdAt],
   ]);
+}
+
+/** The state of one of several tables, and of a stopped one why, since when, and what helps. */
+export function tableText(table: PipeTable): string {
+  if (table.state !== "Stopped") return `${table.state}, ${count(table.rows)} rows`;
+  const since = table.stoppedAt === undefined ? "" : ` since ${table.stoppedAt}`;
+  const texts = [
+    `${table.state}${since}, ${count(table.rows)} rows: ${table.reason ?? "unknown reason"}.`,
+    table.remedy,
+  ];
+  return texts.filter((text) => text !== undefined).join(" ");
 }

@@ -3,22 +3,24 @@
 import { withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { pipeOperations } from "../../api/pipes.ts";
-import { AppError, found, type Issue } from "../../lib/errors.ts";
+import { found, type Issue } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { checkChange, mergeSettings } from "../../pipes/control/changes.ts";
 import type { PipeChecks } from "../../pipes/control/check.ts";
 import { refuseTakenTables } from "../../pipes/control/neighbours.ts";
 import { CheckRun } from "../../sources/checks.ts";
 import { kindOf } from "../../sources/registry.ts";
+import type { TableProgress } from "../../sources/several-tables.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
 import type { PipeOverviews } from "../../store/pipe-overviews.ts";
-import type { Pipe, PipeChange, PipeStore } from "../../store/pipes.ts";
+import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
 import { requireVersion } from "../../store/versions.ts";
 import type { Context } from "../context.ts";
 import { listedPipeOf, pipeDetailsOf, pipeRecordOf } from "../views/pipes.ts";
 import { type AfterAttempt, deletedOf } from "./leftovers.ts";
+import { commandedChange } from "./pipe-commands.ts";
 import { type AcceptedPipe, checkNewPipe, refuseUnlessRunning, requireReplicas } from "./pipe-creation.ts";
 import { type PreparationHandlers, pipePreparationHandlers } from "./pipe-preparation.ts";
 
@@ -79,7 +81,8 @@ function changeHandlers(
     getPipe: async ({ params }) => {
       const pipe = await find(deps, params);
       const { tables } = kindOf(pipe.sourceKind);
-      const shown = tables?.(pipe.source[pipe.sourceKind] as JsonObject, await pipes.marksFrom(pipe.id, "table:"));
+      const kept = tables?.(pipe.source[pipe.sourceKind] as JsonObject, await pipes.marksFrom(pipe.id, "table:"));
+      const shown = kept?.map((table) => afterCommand(table, pipe));
       const counters = await pipes.counters(pipe.id);
       return pipeDetailsOf(pipe, counters, deps.gauges(pipe.id), shown, deps.sourceWarning(pipe.id));
     },
@@ -119,8 +122,7 @@ function commandHandlers(deps: PipeDeps): PipeHandlers<"updatePipeState" | "upda
   return {
     updatePipeState: async ({ params, body }, { expected }) => {
       const pipe = await find(deps, params);
-      const change = (wanted: PipeChange) => pipes.change(pipe.id, wanted, expected);
-      await command(pipe, body.command, body.rows ?? undefined, change);
+      await pipes.change(pipe.id, await commandedChange(pipe, body, pipes), expected);
       return pipeRecordOf(await changed(deps, params));
     },
     updatePipeScaling: async ({ params, body }, { expected }) => {
@@ -148,39 +150,12 @@ async function changed(deps: PipeDeps, params: PipeParams): Promise<Pipe> {
   return await find(deps, params);
 }
 
+/** A table that is asked to start over is shown so at once. */
+function afterCommand(table: TableProgress, { resyncTables }: Pipe): TableProgress {
+  const { targetTable, sourceTable } = table;
+  return resyncTables.includes(targetTable) ? { targetTable, sourceTable, state: "Setup" } : table;
+}
+
 function answerOf(pipe: Pipe, warnings: readonly Issue[]) {
   return { ...pipeRecordOf(pipe), ...(warnings.length === 0 ? {} : { warnings: [...warnings] }) };
-}
-
-type Rows = "keep" | "truncate" | undefined;
-type Change = (change: PipeChange) => Promise<void>;
-
-/** `stop` is possible in every state, `start` in final and stopped states. */
-async function command(pipe: Pipe, name: "start" | "stop" | "resync", rows: Rows, change: Change): Promise<void> {
-  if (name === "resync") return await resync(pipe, rows, change);
-  if (rows !== undefined) throw rowsError("is only for resync");
-  if (name === "stop") return await change({ desiredState: "stopped" });
-  const rests = ["Stopped", "Stopping", "Completed", "Failed", "InternalError"].includes(pipe.state);
-  if (pipe.desiredState === "running" && !rests) {
-    throw new AppError("BAD_REQUEST", `${pipe.name}: the pipe is already running`);
-  }
-  await change({ desiredState: "running" });
-}
-
-/** A database is copied into new tables; every other source is read again into the table that is there. */
-async function resync(pipe: Pipe, rows: Rows, change: Change): Promise<void> {
-  const wanted = { desiredState: "running", resyncRequested: true } as const;
-  if (pipe.sourceKind === "relationalDb") {
-    if (rows !== undefined) throw rowsError("must be absent: a database is copied into new tables");
-    return await change(wanted);
-  }
-  if (rows === undefined) throw rowsError("is required: keep (rows that are read again are there twice) or truncate");
-  if (rows === "truncate" && pipe.destination.managedTable === false) {
-    throw rowsError("must be keep: the pipe does not manage its table. Empty it first if its rows are not wanted");
-  }
-  await change({ ...wanted, keepsRows: rows === "keep" });
-}
-
-function rowsError(message: string): AppError {
-  return new AppError("BAD_REQUEST", `rows: ${message}`, { issues: [{ path: "rows", message }] });
 }

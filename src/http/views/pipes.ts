@@ -5,7 +5,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { tableRowsPrefix } from "../../pipes/protocol.ts";
 import { errorTableNameOf } from "../../sources/destination.ts";
 import { kindOf } from "../../sources/registry.ts";
-import type { TableProgress } from "../../sources/source.ts";
+import type { TableProgress } from "../../sources/several-tables.ts";
 import type { Pipe } from "../../store/pipes.ts";
 
 export function pipeRecordOf(pipe: Pipe): z.input<typeof pipeRecord> {

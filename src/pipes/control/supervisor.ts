@@ -177,6 +177,9 @@ export class PipesSupervisor {
     const name = randomUUID();
     const { limits, policy } = this.#options;
     const organizationId = (await this.#options.services.find(pipe.serviceId))?.organizationId ?? "";
+    if (pipe.resyncTables.length + pipe.resyncObjects.length > 0) {
+      await this.#options.pipes.startPartsOver(pipe.id, kindOf(pipe.sourceKind));
+    }
     // Before the first worker: what it makes is found again, wherever it is killed.
     await this.#record(pipe, config);
     const run: Run = { generation: pipe.generation, workers: [] };

@@ -3,7 +3,10 @@ import * as z from "zod/mini";
 import type { DurableOf, Stored } from "../durable.ts";
 import { objectFormats } from "./object-formats.ts";
 
-const file = z.object({ key: z.string(), etag: z.string(), size: z.number() });
+/** Number of the request to load a version that is done once more: it makes the batch another one. */
+const again = z.optional(z.int());
+
+const file = z.object({ key: z.string(), etag: z.string(), size: z.number(), again });
 
 const rejectedRecord = z.object({
   origin: z.string(),
@@ -47,15 +50,18 @@ const pack = z.object({
   rejected: z.optional(z.array(rejectedRecord)),
 });
 
-/** The result for an object version. */
-const fileMark = z.object({ etag: z.string(), result: z.enum(["loaded", "failed", "skipped"]) });
+/** The result for an object version. `again`: it is to be loaded once more, in the version that is there then. */
+const fileMark = z.object({ etag: z.string(), result: z.enum(["loaded", "failed", "skipped", "again"]), again });
 
 export const objectShapes = {
   replay: pack,
   /** Marks alone record progress. */
   checkpoint: z.never(),
-  /** `cursor:`: the key up to which a replica has finished everything. */
-  marks: { "o:": fileMark, "cursor:": z.string() },
+  /**
+   * `cursor:`: the key up to which a replica has finished everything. `again`: what the objects that are to be loaded
+   * once more begin with.
+   */
+  marks: { "o:": fileMark, "cursor:": z.string(), again: z.object({ prefixes: z.array(z.string()) }) },
 };
 
 export type ObjectDurable = DurableOf<typeof objectShapes>;

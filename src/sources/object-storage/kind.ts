@@ -51,6 +51,7 @@ export const objectStorage = {
   ],
   listed: ["path"],
   secrets: ["accessKey", "connectionString"],
+  objectResync: { prefix: "o:", patch: { result: "again" }, counter: "again", list: "again" },
   shown,
   rules,
 } satisfies SourceKind;

@@ -76,9 +76,11 @@ export class ObjectSource implements Source<ObjectDurable> {
     this.#tracker.forget();
     this.#deliveries?.forget();
     const from = (await this.#tracker.cursor()) ?? this.#config.startAfter;
+    const isIdle = this.#queue !== undefined && this.#context.replica.index > 0;
+    if (!isIdle) yield* this.#readAgain(signal);
     if (this.#queue !== undefined && this.#deliveries !== undefined) {
       // One replica for all: an object can be listed and notified at the same time, and its notification repeated.
-      if (this.#context.replica.index > 0) return await untilAborted(signal);
+      if (isIdle) return await untilAborted(signal);
       if (this.#config.skipInitialLoad !== true) yield* this.#readFrom(from, signal);
       return yield* this.#readQueue(this.#queue, this.#deliveries, signal);
     }
@@ -91,6 +93,23 @@ export class ObjectSource implements Source<ObjectDurable> {
       const before = tail;
       tail = yield* this.#readFrom(tail, signal);
       if (before !== undefined) sweep = yield* this.#sweepPage(sweep, before, signal);
+    }
+  }
+
+  /** The objects that were loaded, and that the user wants once more. The cursor is behind them. */
+  async *#readAgain(signal: AbortSignal): AsyncGenerator<Batch> {
+    for (const prefix of await this.#tracker.prefixesAgain()) {
+      for (let from: string | undefined, more = true; more && !signal.aborted; ) {
+        const page = await this.#store.list(prefix, from, signal);
+        this.#context.progress.answered();
+        // Objects that are new have their turn in the order of keys.
+        const { fresh } = await this.#tracker.news(this.#wanted(page.files));
+        const files = fresh.filter(({ again }) => again !== undefined);
+        this.#tracker.take(files);
+        yield* this.#batchesOf(files, signal);
+        more = page.more;
+        from = page.last ?? from;
+      }
     }
   }
 
@@ -227,10 +246,11 @@ export class ObjectSource implements Source<ObjectDurable> {
       return [await this.#giveUp(file, "The object was deleted before it could be loaded.", signal)];
     }
     if (now.etag !== file.etag) {
-      this.#tracker.take([now]);
+      const changed = file.again === undefined ? now : { ...now, again: file.again };
+      this.#tracker.take([changed]);
       const limits = { maxBytes: 0, maxFiles: 1, threads: this.#threads(1) };
-      const [next] = new Packer(limits, this.#config.compression).add(now, pack.format);
-      return [await this.#batch(next ?? { ...pack, files: [now] }, signal)];
+      const [next] = new Packer(limits, this.#config.compression).add(changed, pack.format);
+      return [await this.#batch(next ?? { ...pack, files: [changed] }, signal)];
     }
     const problem = this.#reading.problemOf(file);
     if (problem !== undefined) return [await this.#giveUp(file, problem, signal)];

@@ -99,6 +99,15 @@ export const relationalDb = {
   made,
   targets: (config) => (config.tableMappings as JsonObject[]).map((mapping) => String(mapping.targetTable)),
   tables: tablesOf,
+  resync: {
+    problem: (config) => {
+      const { replicationMode } = (config.settings ?? {}) as JsonObject;
+      if (replicationMode !== "cdc_only") return undefined;
+      return "cannot be copied with replicationMode cdc_only; take them out of tableMappings and add them again to begin with empty tables";
+    },
+    markOf: (targetTable) => `table:${targetTable}`,
+    again: (mark) => (mark === null ? null : { ...(mark as JsonObject), again: true }),
+  },
 } satisfies SourceKind;
 
 function made(config: JsonObject, pipeId: string): SourceObject[] {

@@ -16,7 +16,18 @@ const missing = postgresMissing(version);
 if (missing !== undefined) console.log(`skipped: ${missing}`);
 
 /** During the copy, and while the stream is followed. */
-const harms = ["worker", "source", "engine", "worker", "pipe", "control", "worker", "source", "service"] as const;
+const harms = [
+  "worker",
+  "source",
+  "resync",
+  "engine",
+  "worker",
+  "pipe",
+  "control",
+  "resync",
+  "source",
+  "service",
+] as const;
 
 describe.skipIf(missing !== undefined)("a Postgres pipe under kills", () => {
   test("ends with every table equal to its source", async () => {

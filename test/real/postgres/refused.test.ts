@@ -29,8 +29,11 @@ describe.skipIf(missing !== undefined)("rows of a Postgres pipe that the engine 
 
   const untilStopped = async (id: string, why: RegExp) => await untilDegraded(served, service, id, why);
 
-  const command = async (id: string, word: "resync" | "stop" | "start") =>
-    await served.api.updatePipeState({ params: { ...service.params, pipeId: id }, body: { command: word } });
+  const command = async (id: string, word: "resync" | "stop" | "start", tables?: string[]) =>
+    await served.api.updatePipeState({
+      params: { ...service.params, pipeId: id },
+      body: { command: word, ...(tables && { tables }) },
+    });
 
   test("a constraint in the stream, a view in the stream: the other table goes on, also after a restart", async () => {
     await source.sql(`CREATE TABLE narrow (id int PRIMARY KEY, v int); CREATE TABLE viewed (id int PRIMARY KEY, v int);
@@ -64,6 +67,8 @@ describe.skipIf(missing !== undefined)("rows of a Postgres pipe that the engine 
       ["public.fine", "Running", 54],
     ]);
     expect(tables[0]?.reason).toMatch(/a row does not fit .*small/);
+    expect(Date.now() - Date.parse(tables[0]?.stoppedAt ?? "")).toBeLessThan(60_000);
+    expect(tables[0]?.remedy).toMatch(/^Make the column of narrow hold the value.* tables \["public\.narrow"\]/);
     expect(progress).toMatchObject({ fetchedRows: 158, sentRows: 157, refusedRows: 0, skippedRows: 1 });
     expect(await query(service, "SELECT max(v) FROM narrow_current")).toBe("99");
     await query(service, "CREATE MATERIALIZED VIEW seen ENGINE = Memory AS SELECT throwIf(v = 300) AS t FROM viewed");
@@ -77,10 +82,21 @@ describe.skipIf(missing !== undefined)("rows of a Postgres pipe that the engine 
     await untilStopped(id, /public\.narrow .*public\.viewed /);
     await query(service, "ALTER TABLE narrow DROP CONSTRAINT small");
     await query(service, "DROP VIEW seen");
-    await command(id, "resync");
+    await expect(command(id, "resync", ["narrow"])).rejects.toThrow(
+      "tables.0: narrow is no table of this pipe, which has public.narrow, public.viewed, public.fine",
+    );
+    // One alone: another one stays stopped, and the third one is not copied again, or its rows would be there twice.
+    await command(id, "resync", ["public.narrow"]);
+    expect((await details(served, service, id)).tables?.[0]).toMatchObject({ state: "Setup" });
     await untilEqual("narrow");
+    await both(302);
+    await untilEqual("narrow");
+    const states = (await details(served, service, id)).tables?.map(({ state }) => state);
+    expect(states).toEqual(["Running", "Stopped", "Running"]);
+    await command(id, "resync", ["public.viewed"]);
     await untilEqual("viewed");
     await both(400);
+    await until("the third table goes on", async () => (await fine()) === "62\t62");
     await untilEqual("narrow");
     await untilState(served, service, id, "Running");
   });

@@ -122,6 +122,12 @@ function folderOf(files: readonly ObjectFile[], page: ListedPage | undefined): s
 /** Equal for the same object versions read in the same way, and only for them. */
 export function packId(pack: Pack): string {
   const manner = [pack.lenient, pack.givenUp ?? false];
-  const content = JSON.stringify([...manner, pack.format, pack.files.map(({ key, etag, size }) => [key, etag, size])]);
+  const files = pack.files.map(({ key, etag, size, again }) => [
+    key,
+    etag,
+    size,
+    ...(again === undefined ? [] : [again]),
+  ]);
+  const content = JSON.stringify([...manner, pack.format, files]);
   return createHash("sha256").update(content).digest("hex").slice(0, 32);
 }

@@ -43,8 +43,8 @@ export class Tracker {
   }
 
   /**
-   * The versions that are neither done nor in progress. Keys that were loaded with other content are returned in
-   * `replaced`.
+   * The versions that are neither done nor in progress, and those that are to be loaded once more. Keys that were
+   * loaded with other content are returned in `replaced`.
    */
   async news(files: readonly ObjectFile[]): Promise<{ fresh: ObjectFile[]; replaced: ObjectFile[] }> {
     const known = await this.#context.ledger.marks(files.map((file) => fileMark(file.key)));
@@ -54,9 +54,15 @@ export class Tracker {
       if (this.#onTheirWay.has(file.key)) continue;
       const mark = known.get(fileMark(file.key));
       if (mark === undefined) fresh.push(file);
-      else if (mark.etag !== file.etag) replaced.push(file);
+      else if (mark.result === "again") fresh.push({ ...file, again: mark.again ?? 1 });
+      else if (mark.etag !== file.etag) replaced.push(mark.again === undefined ? file : { ...file, again: mark.again });
     }
     return { fresh, replaced };
+  }
+
+  /** What the objects that are to be loaded once more begin with. */
+  async prefixesAgain(): Promise<readonly string[]> {
+    return (await this.#context.ledger.marks(["again"])).get("again")?.prefixes ?? [];
   }
 
   isOnItsWay(key: string): boolean {
@@ -116,7 +122,8 @@ export class Tracker {
 }
 
 export function marksOf(files: readonly ObjectFile[], result: FileMark["result"]): ObjectDurable["marks"] {
-  return marks(...files.map(({ key, etag }) => [fileMark(key), { etag, result }] as const));
+  const markOf = ({ etag, again }: ObjectFile) => ({ etag, result, ...(again === undefined ? {} : { again }) });
+  return marks(...files.map((file) => [fileMark(file.key), markOf(file)] as const));
 }
 
 export function sortByKey(files: readonly ObjectFile[]): ObjectFile[] {

@@ -6,6 +6,8 @@ export type ObjectFile = {
   /** Changes with every new content of the key. Without quotes, which stores and the engine add inconsistently. */
   readonly etag: string;
   readonly size: number;
+  /** Number of the request to load it once more; absent for the first time. */
+  readonly again?: number;
 };
 
 /** A table function call for the given keys, without its format arguments. */
