@@ -391,4 +391,6 @@ export type SourceKind = {
    * found again whatever happens. Never what the user made.
    */
   readonly made?: (config: JsonObject, pipeId: string) => readonly SourceObject[];
+  /** Objects of the user that the source keeps log for, as long as the pipe exists: looked at, and never removed. */
+  readonly given?: (config: JsonObject) => readonly SourceObject[];
 };

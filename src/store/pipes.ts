@@ -174,6 +174,16 @@ export class PipeStore {
     return (await this.#db.all<PipeRow>("SELECT * FROM pipes ORDER BY created_at, id")).map(toPipe);
   }
 
+  /** Pipes of one kind of source that are not to be deleted, with the organization of each. */
+  async listOfKind(sourceKind: string): Promise<(Pipe & { readonly organizationId: string })[]> {
+    const rows = await this.#db.all<PipeRow & { organization_id: string }>(
+      `SELECT pipes.*, services.organization_id FROM pipes JOIN services ON services.id = pipes.service_id
+       WHERE source_kind = ? AND pipes.desired_state <> 'deleted'`,
+      sourceKind,
+    );
+    return rows.map((row) => ({ ...toPipe(row), organizationId: row.organization_id }));
+  }
+
   /** The source's secret members, decrypted; undefined when they were encrypted with another key. */
   async secrets(id: string): Promise<Record<string, unknown> | undefined> {
     const row = await this.#db.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);

@@ -80,6 +80,18 @@ test.skipIf(missing !== undefined)("a slot is looked at while nobody reads it, a
     await until(() => expect(watch.seen(pipeId).warning).toContain("needs a resync"));
     expect(await slots()).toBe(0);
     await until(() => expect(watch.seen(pipeId).warning).toContain("does not exist any more"));
+    // A slot of the user's own: watched too, and not dropped.
+    await server.sql("SELECT pg_create_logical_replication_slot('theirs', 'pgoutput')");
+    const stored = (await pipes.find(pipeId)) as Pipe;
+    const named = { replicationMode: "cdc_only", replicationSlotName: "theirs", slotBudgetBytes: 1_048_576 };
+    const settings = { ...named, slotBudgetAction: "drop" };
+    const relationalDb = { ...(stored.source.relationalDb as object), settings };
+    for (const { id } of await leftovers.ofPipe(pipeId)) await leftovers.remove(id);
+    await pipes.change(pipeId, { source: { relationalDb } });
+    await server.sql("CREATE TABLE u AS SELECT repeat('x', 1000) FROM generate_series(1, 5000)");
+    await until(() => expect(watch.seen(pipeId).warning).toMatch(/slot "theirs" holds back .* slotBudgetBytes/));
+    expect(retained()).toBeGreaterThan(1_000_000);
+    expect(await slots()).toBe(1);
     workers.run = true;
     await until(() => expect(watch.seen(pipeId)).toEqual({ gauges: {} }));
     await watch.close();

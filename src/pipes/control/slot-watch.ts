@@ -3,11 +3,13 @@
  * keeps log for a slot whether it is read or not. Running workers look themselves.
  */
 import { publicMessage } from "../../lib/errors.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { TaskTable } from "../../lib/task-table.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
-import type { Connector, SourceObject, SourceWatch } from "../../sources/source.ts";
-import type { Leftover, LeftoverStore } from "../../store/leftovers.ts";
+import { sourceKinds } from "../../sources/registry.ts";
+import type { Connector, SourceKind, SourceObject, SourceWatch } from "../../sources/source.ts";
+import type { LeftoverStore } from "../../store/leftovers.ts";
 import type { PipeStore } from "../../store/pipes.ts";
 import { fullConfig } from "./definition.ts";
 import { noReads } from "./leftovers.ts";
@@ -21,6 +23,14 @@ export type SlotWatchOptions = {
   readonly logger: Logger;
   /** Workers of the pipe look at its slot. */
   readonly hasWorkers: (pipeId: string) => boolean;
+};
+
+/** A slot of a pipe: its own, or one that the user has named. */
+type PipeSlot = {
+  readonly pipeId: string;
+  readonly organizationId: string;
+  readonly sourceKind: string;
+  readonly name: string;
 };
 
 /** What the last look has shown. */
@@ -49,9 +59,8 @@ export class SlotWatch {
 
   /** One look at each; a source that does not answer holds up nobody else. */
   async pass(): Promise<void> {
-    const slots = (await this.#options.leftovers.inUse("slot")).filter(
-      ({ pipeId }) => !this.#options.hasWorkers(pipeId),
-    );
+    const all = [...(await this.#options.leftovers.inUse("slot")), ...(await this.#given())];
+    const slots = all.filter(({ pipeId }) => !this.#options.hasWorkers(pipeId));
     const ids = new Set(slots.map(({ pipeId }) => pipeId));
     for (const id of this.#watched.keys()) if (!ids.has(id)) this.#watched.delete(id);
     for (const slot of slots) {
@@ -73,7 +82,20 @@ export class SlotWatch {
     await this.#tasks.close();
   }
 
-  async #look(slot: Leftover): Promise<void> {
+  /** Slots that pipes have not made are on no record. */
+  async #given(): Promise<PipeSlot[]> {
+    const found: PipeSlot[] = [];
+    for (const kind of Object.values(sourceKinds) as SourceKind[]) {
+      if (kind.given === undefined) continue;
+      for (const { id, organizationId, source } of await this.#options.pipes.listOfKind(kind.key)) {
+        const names = kind.given(source[kind.key] as JsonObject).filter((object) => object.kind === "slot");
+        found.push(...names.map(({ name }) => ({ pipeId: id, organizationId, sourceKind: kind.key, name })));
+      }
+    }
+    return found;
+  }
+
+  async #look(slot: PipeSlot): Promise<void> {
     const watched = await this.#watchedOf(slot);
     if (watched === undefined) return;
     this.#watched.set(slot.pipeId, watched);
@@ -85,7 +107,7 @@ export class SlotWatch {
     }
   }
 
-  async #watchedOf({ pipeId, organizationId, sourceKind, kind, name }: Leftover): Promise<Watched | undefined> {
+  async #watchedOf({ pipeId, organizationId, sourceKind, name }: PipeSlot): Promise<Watched | undefined> {
     const pipe = await this.#options.pipes.find(pipeId);
     if (pipe === undefined) return undefined;
     const { generation } = pipe;
@@ -97,7 +119,7 @@ export class SlotWatch {
       return { generation, watch: { look: async () => seen }, seen };
     }
     const network = { policy: this.#options.policy, organizationId, ...noReads };
-    const object = { kind, name } as SourceObject;
+    const object: SourceObject = { kind: "slot", name };
     const connector = await this.#options.connectorOf(sourceKind);
     const watch = connector.watch?.(fullConfig(pipe, secrets), { network, object });
     return watch && { generation, watch, seen: nothing };

@@ -32,7 +32,8 @@ export const relationalDbConnector = defineConnector<RelationalDbConfig>({
   },
 
   watch(config: RelationalDbConfig, { network, object }: CleanUpOptions): SourceWatch {
-    const { slotBudgetBytes, slotBudgetAction } = config.settings ?? {};
+    const { slotBudgetBytes, slotBudgetAction, replicationSlotName } = config.settings ?? {};
+    const isOurs = replicationSlotName !== object.name;
     const wal = new SlotHealthProbe(object.name, slotBudgetBytes);
     return {
       look: async () => {
@@ -40,7 +41,7 @@ export const relationalDbConnector = defineConnector<RelationalDbConfig>({
         try {
           const { gauges, warning, lost } = await wal.poll(client);
           const over = (gauges.slotRetainedBytes ?? 0) > (slotBudgetBytes ?? Number.POSITIVE_INFINITY);
-          if (over && slotBudgetAction === "drop" && (await dropIdleSlot(client, object.name))) {
+          if (over && isOurs && slotBudgetAction === "drop" && (await dropIdleSlot(client, object.name))) {
             return { gauges: {}, warning: `${warning}; slotBudgetAction dropped it, so the pipe needs a resync` };
           }
           return { gauges, warning: lost ?? warning };

@@ -97,6 +97,7 @@ export const relationalDb = {
   secrets: ["credentials"],
   rules,
   made,
+  given,
   targets: (config) => (config.tableMappings as JsonObject[]).map((mapping) => String(mapping.targetTable)),
   tables: tablesOf,
   resync: {
@@ -118,6 +119,11 @@ function made(config: JsonObject, pipeId: string): SourceObject[] {
     ...(replicationSlotName === undefined ? [{ kind: "slot", name } as const] : []),
     ...(publicationName === undefined ? [{ kind: "publication", name } as const] : []),
   ];
+}
+
+function given(config: JsonObject): SourceObject[] {
+  const { replicationSlotName } = (config.settings ?? {}) as JsonObject;
+  return replicationSlotName === undefined ? [] : [{ kind: "slot", name: String(replicationSlotName) }];
 }
 
 function rules(config: JsonObject): { path: string; message: string }[] {
