@@ -1,9 +1,10 @@
 /** What lists of pipes show of the store, for all pipes at once: one query each, however many pipes there are. */
 import type { PipeState } from "../api/pipes.ts";
 import type { Database } from "./database.ts";
+import type { Pipe } from "./pipes.ts";
 
 /** A pipe without its definition. */
-export type PipeOverview = {
+export type PipeOverview = Pick<Pipe, "desiredState" | "generation" | "observedGeneration" | "resyncRequested"> & {
   readonly id: string;
   readonly serviceId: string;
   readonly serviceName: string;
@@ -31,7 +32,10 @@ export type PipeNumbers = PipeOutcome & { readonly counters: Readonly<Record<str
 
 export const noNumbers: PipeNumbers = { counters: {}, lastSuccessAt: null, lastError: null };
 
-type OverviewRow = Omit<PipeOverview, "database" | "table"> & { readonly destination: string };
+type OverviewRow = Omit<PipeOverview, "database" | "table" | "resyncRequested"> & {
+  readonly destination: string;
+  readonly resyncRequested: number;
+};
 type OutcomeRow = {
   readonly pipe_id: string;
   readonly last_success_at: string | null;
@@ -50,15 +54,17 @@ export class PipeOverviews {
   async listIn(organizationId: string): Promise<PipeOverview[]> {
     const rows = await this.#db.all<OverviewRow>(
       `SELECT pipes.id, service_id AS serviceId, services.name AS serviceName, pipes.name, source_kind AS sourceKind,
-         destination, pipes.state, pipes.state_changed_at AS stateChangedAt, last_error AS stateMessage, generation + renames AS version,
+         destination, pipes.state, pipes.state_changed_at AS stateChangedAt, last_error AS stateMessage,
+         pipes.desired_state AS desiredState, generation, observed_generation AS observedGeneration,
+         resync_requested AS resyncRequested, generation + renames AS version,
          pipes.created_at AS createdAt, pipes.updated_at AS updatedAt
        FROM pipes JOIN services ON services.id = service_id
        WHERE organization_id = ? AND pipes.desired_state <> 'deleted' AND services.desired_state <> 'deleted'`,
       organizationId,
     );
-    return rows.map(({ destination, ...row }) => {
+    return rows.map(({ destination, resyncRequested, ...row }) => {
       const { database, table } = JSON.parse(destination) as { database?: string; table?: string };
-      return { ...row, database: database ?? null, table: table ?? null };
+      return { ...row, resyncRequested: resyncRequested !== 0, database: database ?? null, table: table ?? null };
     });
   }
 

@@ -74,6 +74,18 @@ describe("one pipe of the list", () => {
     });
   });
 
+  test("after a command it has the state that a pipe alone has, also for filters", async () => {
+    const id = await newPipe("p");
+    await api.pipes.setState(id, "Degraded", "the source fails", 1);
+    await api.pipes.change(id, { desiredState: "stopped" });
+    const alone = (await api.call("GET", `/v1/organizations/{o}/services/${first}/pipes/${id}`)).body.result;
+    const [listed] = (await list()).body.result.pipes;
+    expect([alone.state, listed.state]).toEqual(["Stopping", "Stopping"]);
+    expect([alone.lastError, listed.stateMessage]).toEqual([undefined, undefined]);
+    expect(await names("?state=Stopping")).toEqual(["p"]);
+    expect(await names("?state=Degraded")).toEqual([]);
+  });
+
   test("state, last success and last error are three facts: none goes away with another", async () => {
     const id = await newPipe("p");
     await api.pipes.setState(id, "Degraded", "the source fails: no route", 1);

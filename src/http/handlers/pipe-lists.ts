@@ -6,6 +6,7 @@ import type { PipeVitals } from "../../pipes/control/vitals.ts";
 import type { PipeOverview, PipeOverviews } from "../../store/pipe-overviews.ts";
 import type { Context } from "../context.ts";
 import { pageOf, type SortValue } from "../paging.ts";
+import { isActedOn, shownPipeState } from "../views/pipe-state.ts";
 import { type ListedPipe, pipeSummaryOf } from "../views/pipe-summaries.ts";
 
 export type PipeListDeps = {
@@ -19,7 +20,7 @@ type Query = Input<(typeof pipeListOperations)["listAllPipes"]>["query"];
 export function pipeListHandlers({ overviews, vitals }: PipeListDeps): Handlers<typeof pipeListOperations, Context> {
   return {
     listAllPipes: async ({ params, query }) => {
-      const all = (await overviews.listIn(params.organizationId)).filter(filterOf(query));
+      const all = (await overviews.listIn(params.organizationId)).map(asShown).filter(filterOf(query));
       const listed = all.map((pipe) => ({ pipe, vitals: vitals(pipe.id) }));
       const sortedBy = sortValues[query.sort];
       const { items, nextCursor } = pageOf(listed, (item) => ({ value: sortedBy(item), id: item.pipe.id }), {
@@ -35,6 +36,12 @@ export function pipeListHandlers({ overviews, vitals }: PipeListDeps): Handlers<
       };
     },
   };
+}
+
+/** With the state that every answer shows: filters and orders are by it. */
+function asShown(pipe: PipeOverview): PipeOverview {
+  const stateMessage = isActedOn(pipe) ? pipe.stateMessage : null;
+  return { ...pipe, state: shownPipeState(pipe), stateMessage };
 }
 
 function filterOf({ state, kind, serviceId, name }: Query): (pipe: PipeOverview) => boolean {

@@ -7,13 +7,14 @@ import { errorTableNameOf } from "../../sources/destination.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { TableProgress } from "../../sources/several-tables.ts";
 import type { Pipe } from "../../store/pipes.ts";
+import { isActedOn, shownPipeState } from "./pipe-state.ts";
 
 export function pipeRecordOf(pipe: Pipe): z.input<typeof pipeRecord> {
   return {
     id: pipe.id,
     serviceId: pipe.serviceId,
     name: pipe.name,
-    state: stateOf(pipe),
+    state: shownPipeState(pipe),
     scaling: pipe.scaling,
     source: pipe.source,
     destination: pipe.destination as z.input<typeof pipeRecord>["destination"],
@@ -29,21 +30,9 @@ type Counters = Readonly<Record<string, number>>;
 /** Counters of rows that nothing has added to yet. */
 const noRows = { fetchedRows: 0, sentRows: 0, refusedRows: 0, skippedRows: 0 } as const;
 
-/**
- * The stored state; after a change or a command, until the supervisor has acted on it, the one that the pipe is brought
- * to: what the workers of an earlier definition report says nothing about this one.
- */
-function stateOf({ state, generation, observedGeneration, desiredState, resyncRequested }: Pipe): Pipe["state"] {
-  if (generation === observedGeneration) return state;
-  const rests = ["Stopped", "Completed", "Failed", "InternalError"].includes(state);
-  if (resyncRequested) return "Resync";
-  if (desiredState !== "running") return rests ? "Stopped" : "Stopping";
-  return rests || state === "Provisioning" ? "Provisioning" : "Modifying";
-}
-
 /** The reason of a state that is shown. */
-function errorOf({ lastError, generation, observedGeneration }: Pipe): { lastError?: string } {
-  return lastError === null || generation !== observedGeneration ? {} : { lastError };
+function errorOf(pipe: Pipe): { lastError?: string } {
+  return pipe.lastError === null || !isActedOn(pipe) ? {} : { lastError: pipe.lastError };
 }
 
 /** In a list: the stored facts, without the gauges of running workers. */
