@@ -22,30 +22,51 @@ export function errorChain(error: unknown): ErrorLink[] {
   return links;
 }
 
-/**
- * One clause without a final period that says what failed at `address` (`host:port` or a URL) and what to check;
- * undefined when the connection itself was not the trouble.
- */
+/** What failed: the name, the port, the certificate, TLS, an answer in time, or the connection once it stood. */
+export type ConnectionStage = "name" | "port" | "tls" | "certificate" | "answer" | "closed";
+
+export type ConnectionTrouble = {
+  readonly stage: ConnectionStage;
+  /** One clause without a final period that says what failed and what to check. */
+  readonly message: string;
+};
+
+/** What `connectionTrouble` says. */
 export function connectionFailure(error: unknown, address: string): string | undefined {
+  return connectionTrouble(error, address)?.message;
+}
+
+/**
+ * What failed at `address` (`host:port` or a URL) and what to check; undefined when the connection itself was not the
+ * trouble.
+ */
+export function connectionTrouble(error: unknown, address: string): ConnectionTrouble | undefined {
   const links = errorChain(error);
   const codeOf = (pattern: RegExp) => links.find((link) => typeof link.code === "string" && pattern.test(link.code));
   const says = (pattern: RegExp) => links.some((link) => pattern.test(String(link.message ?? "")));
   const unresolved = codeOf(/^(ENOTFOUND|EAI_)/);
   if (unresolved !== undefined) {
     const name = typeof unresolved.hostname === "string" ? unresolved.hostname : address;
-    return `DNS does not know ${name}; check its spelling and this machine's resolver`;
+    return { stage: "name", message: `DNS does not know ${name}; check its spelling and this machine's resolver` };
   }
-  if (codeOf(/^ECONNREFUSED$/)) return `nothing listens at ${address}; check host and port`;
+  if (codeOf(/^ECONNREFUSED$/)) {
+    return { stage: "port", message: `nothing listens at ${address}; check host and port` };
+  }
   if (codeOf(/^(EPROTO|ERR_SSL_)/) && says(/wrong version number|packet length too long|unknown protocol/i)) {
-    return `${address} does not speak TLS; check the port${address.startsWith("https:") ? ", or use http:" : ""}`;
+    const remedy = `check the port${address.startsWith("https:") ? ", or use http:" : ""}`;
+    return { stage: "tls", message: `${address} does not speak TLS; ${remedy}` };
   }
   const certificate = codeOf(/^(CERT_|ERR_TLS_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|EPROTO|ERR_SSL_)/);
-  if (certificate !== undefined) return `TLS to ${address} fails (${certificate.code})`;
-  if (codeOf(/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|TimeoutError)$/) || says(/timed out|^timeout/i)) {
-    return `no answer from ${address}; check firewalls and routes between here and there`;
+  if (certificate !== undefined) {
+    return { stage: "certificate", message: `TLS to ${address} fails (${certificate.code})` };
   }
-  if (codeOf(/^(ECONNRESET|EPIPE)$/))
-    return `${address} closed the connection; check the port and whether it wants TLS`;
+  if (codeOf(/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|TimeoutError)$/) || says(/timed out|^timeout/i)) {
+    const remedy = "check firewalls and routes between here and there";
+    return { stage: "answer", message: `no answer from ${address}; ${remedy}` };
+  }
+  if (codeOf(/^(ECONNRESET|EPIPE)$/) || says(/^Connection terminated unexpectedly/)) {
+    return { stage: "closed", message: `${address} closed the connection; check the port and whether it wants TLS` };
+  }
   return undefined;
 }
 

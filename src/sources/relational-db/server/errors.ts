@@ -1,5 +1,6 @@
 /** What errors of the driver and the server mean for a pipe. */
 import { AppError, type ErrorCode } from "../../../lib/errors.ts";
+import { type ConnectionStage, connectionTrouble } from "../../../outgoing/connection-failure.ts";
 import type { RelationalDbConfig } from "../kind.ts";
 import { portOf } from "./defaults.ts";
 
@@ -11,7 +12,7 @@ export function loginError(error: unknown, config: RelationalDbConfig): AppError
   if (error instanceof AppError) return error;
   const { code = "", message = "" } = (error ?? {}) as { code?: string; message?: string };
   const found =
-    networkProblem(code, message, config) ?? tlsProblem(code, message, config) ?? loginProblem(code, message, config);
+    networkProblem(error, config) ?? tlsProblem(code, message, config) ?? loginProblem(code, message, config);
   return found === undefined ? postgresSourceError(error) : problem(...found, error);
 }
 
@@ -36,32 +37,20 @@ export function ofSource(error: unknown): unknown {
 
 type Problem = readonly [code: ErrorCode, member: string, message: string];
 
-function networkProblem(code: string, message: string, config: RelationalDbConfig): Problem | undefined {
-  const { host } = config;
-  const port = portOf(config);
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
-    return [
-      "SOURCE_UNREACHABLE",
-      "host",
-      `DNS does not know "${host}"; check its spelling and this machine's resolver`,
-    ];
-  }
-  if (code === "ECONNREFUSED") {
-    return ["SOURCE_UNREACHABLE", "port", `nothing listens at ${host}:${port}; check host, port and listen_addresses`];
-  }
-  if (code === "ECONNRESET" || /^Connection terminated unexpectedly/.test(message)) {
-    const remedy = "check that Postgres listens there, and that a proxy lets you in";
-    return ["SOURCE_UNREACHABLE", "port", `${host}:${port} closes the connection before the login; ${remedy}`];
-  }
-  const silent = /timeout/i.test(message) && !/^[0-9A-Z]{5}$/.test(code);
-  if (silent || ["ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH"].includes(code)) {
-    return [
-      "SOURCE_UNREACHABLE",
-      "host",
-      `no answer from ${host}:${port}; check firewalls and routes between here and there`,
-    ];
-  }
-  return undefined;
+/** The members that name what failed. TLS has rules of its own. */
+const memberOf: { readonly [S in ConnectionStage]?: string } = {
+  name: "host",
+  port: "port",
+  answer: "host",
+  closed: "port",
+};
+
+function networkProblem(error: unknown, config: RelationalDbConfig): Problem | undefined {
+  const trouble = connectionTrouble(error, `${config.host}:${portOf(config)}`);
+  const member = trouble && memberOf[trouble.stage];
+  if (trouble === undefined || member === undefined) return undefined;
+  const more = trouble.stage === "port" ? ", and listen_addresses of the server" : "";
+  return ["SOURCE_UNREACHABLE", member, `${trouble.message}${more}`];
 }
 
 const untrusted = [
