@@ -1,16 +1,15 @@
 /** Runs the requests for a pipe's refused rows: replays and discards, beside the workers that read the source. */
-import { AppError } from "../../lib/errors.ts";
-import type { Connector, NetworkContext, Query } from "../../sources/source.ts";
+import type { Connector, NetworkContext } from "../../sources/source.ts";
 import type { AgainDurable } from "../again.ts";
 import type { Confirmation, Intent } from "../durable.ts";
 import type { Calls, Job, WorkerStatus } from "../protocol.ts";
 import { AgainSource } from "./again-source.ts";
-import { DestinationWriter } from "./destination.ts";
-import { Health, PipeFailure } from "./health.ts";
+import type { DestinationWriter } from "./destination.ts";
+import type { Health } from "./health.ts";
 import { type JobEvents, untilDone } from "./job.ts";
+import { outcomeOfJob } from "./job-outcome.ts";
 import { RefusedRows } from "./refused-rows.ts";
 import { Runner } from "./runner.ts";
-import { ServiceLink } from "./service-link.ts";
 import { engineSettings } from "./settings.ts";
 
 export async function runAgainJob(
@@ -21,17 +20,13 @@ export async function runAgainJob(
   events: JobEvents,
   signal: AbortSignal,
 ): Promise<WorkerStatus> {
-  const link = new ServiceLink(calls);
-  const health = new Health(job.limits, events.tell);
-  const destination = new DestinationWriter(link, job.pipeId, job.table, job.destination);
-  const query: Query = async (sql, options = {}) => await link.use((client) => client.rows(sql, options));
-  try {
+  return await outcomeOfJob(job, calls, events.tell, signal, async ({ health, destination, query }) => {
     const connector = await connect();
     await untilDone(job, health, signal, async () => {
       await destination.createErrorTable();
       await destination.rememberTokens();
     });
-    if (signal.aborted) return { phase: "stopped" };
+    if (signal.aborted) return;
     const context = { network, target: job.table, query };
     const again = await connector.rowsAgain?.(job.config, context);
     await using source = new AgainSource({
@@ -46,15 +41,7 @@ export async function runAgainJob(
       now: () => Date.now(),
     });
     await runnerOf(job, source, destination, calls as unknown as Calls<AgainDurable>, health, signal).run();
-    return { phase: signal.aborted ? "stopped" : "completed" };
-  } catch (error) {
-    if (signal.aborted) return { phase: "stopped" };
-    if (error instanceof PipeFailure) return { phase: "failed", reason: error.message };
-    if (error instanceof AppError && !error.retryable) return { phase: "failed", reason: error.message };
-    throw error;
-  } finally {
-    link.close();
-  }
+  });
 }
 
 function runnerOf(

@@ -4,15 +4,15 @@ import { sleep } from "../../lib/abort.ts";
 import { assignedWorker } from "../../lib/assign.ts";
 import { Backoff, retry } from "../../lib/backoff.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { Connector, NetworkContext, Query, Source, SourceContext } from "../../sources/source.ts";
+import type { Connector, NetworkContext, Source, SourceContext } from "../../sources/source.ts";
 import type { Intent } from "../durable.ts";
 import { failureOf, isFinal, sentenceOf } from "../failures.ts";
 import { begunMark, type Calls, type Job, type WorkerStatus } from "../protocol.ts";
 import { notedCounts } from "./counts.ts";
-import { DestinationWriter } from "./destination.ts";
-import { Health, PipeFailure } from "./health.ts";
+import type { DestinationWriter } from "./destination.ts";
+import type { Health } from "./health.ts";
+import { type JobParts, outcomeOfJob } from "./job-outcome.ts";
 import { Runner } from "./runner.ts";
-import { ServiceLink } from "./service-link.ts";
 import { concurrencyOf, engineSettings, memoryGbOf, sourceSettings } from "./settings.ts";
 
 export type JobEvents = {
@@ -31,31 +31,20 @@ export async function runJob(
   events: JobEvents,
   signal: AbortSignal,
 ): Promise<WorkerStatus> {
-  const link = new ServiceLink(calls);
-  const health = new Health(job.limits, events.tell);
-  const destination = new DestinationWriter(link, job.pipeId, job.table, job.destination);
-  try {
+  return await outcomeOfJob(job, calls, events.tell, signal, async (parts) => {
+    const { health, destination } = parts;
     events.tell({ phase: "preparing" });
     // The connector's code loads while the engine prepares the table.
     const connecting = connect();
     connecting.catch(() => {});
     await prepare(job, destination, calls, health, signal);
-    if (signal.aborted) return { phase: "stopped" };
-    const connector = await connecting;
-    const context = contextOf(job, network, destination, link, calls, events, health);
-    await using source: Source = await openSource(connector, job, context, health, signal);
-    if (signal.aborted) return { phase: "stopped" };
+    if (signal.aborted) return;
+    const context = contextOf(job, network, parts, calls, events);
+    await using source: Source = await openSource(await connecting, job, context, health, signal);
+    if (signal.aborted) return;
     if (job.table.kind === "owned") await untilDone(job, health, signal, () => destination.rememberTokens());
     await runWithViewChecks(job, source, destination, calls, health, signal);
-    return { phase: signal.aborted ? "stopped" : "completed" };
-  } catch (error) {
-    if (signal.aborted) return { phase: "stopped" };
-    if (error instanceof PipeFailure) return { phase: "failed", reason: error.message };
-    if (error instanceof AppError && !error.retryable) return { phase: "failed", reason: error.message };
-    throw error;
-  } finally {
-    link.close();
-  }
+  });
 }
 
 async function runWithViewChecks(
@@ -166,13 +155,10 @@ async function hasBegun(calls: Calls): Promise<boolean> {
 function contextOf(
   job: Job,
   network: NetworkContext,
-  destination: DestinationWriter,
-  link: ServiceLink,
+  { link, health, destination, query }: JobParts,
   calls: Calls,
   events: JobEvents,
-  health: Health,
 ): SourceContext {
-  const query: Query = async (sql, options = {}) => await link.use((client) => client.rows(sql, options));
   return {
     network,
     pipeId: job.pipeId,

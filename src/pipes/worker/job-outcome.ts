@@ -1,0 +1,38 @@
+/** What all jobs of a worker have in common: the way to the destination, and the outcome. */
+import { AppError } from "../../lib/errors.ts";
+import type { Query } from "../../sources/source.ts";
+import type { Calls, Job, WorkerStatus } from "../protocol.ts";
+import { DestinationWriter } from "./destination.ts";
+import { Health, PipeFailure } from "./health.ts";
+import { ServiceLink } from "./service-link.ts";
+
+export type JobParts = {
+  readonly link: ServiceLink;
+  readonly health: Health;
+  readonly destination: DestinationWriter;
+  readonly query: Query;
+};
+
+/** Does the work of a job, which ends early when the signal aborts. Throws what the worker should be restarted for. */
+export async function outcomeOfJob(
+  job: Job,
+  calls: Calls,
+  tell: (status: WorkerStatus) => void,
+  signal: AbortSignal,
+  work: (parts: JobParts) => Promise<void>,
+): Promise<WorkerStatus> {
+  const link = new ServiceLink(calls);
+  const destination = new DestinationWriter(link, job.pipeId, job.table, job.destination);
+  const query: Query = async (sql, options = {}) => await link.use((client) => client.rows(sql, options));
+  try {
+    await work({ link, health: new Health(job.limits, tell), destination, query });
+    return { phase: signal.aborted ? "stopped" : "completed" };
+  } catch (error) {
+    if (signal.aborted) return { phase: "stopped" };
+    if (error instanceof PipeFailure) return { phase: "failed", reason: error.message };
+    if (error instanceof AppError && !error.retryable) return { phase: "failed", reason: error.message };
+    throw error;
+  } finally {
+    link.close();
+  }
+}
