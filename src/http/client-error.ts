@@ -1,4 +1,4 @@
-/** Answers what is no HTTP request, or has no end, in the form of the management API: no route has seen it. */
+/** Answers what is no HTTP request, or has no end. No route has seen it: the body has the members of both APIs. */
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { AppError } from "../lib/errors.ts";
@@ -14,10 +14,8 @@ const malformed = [400, "Bad Request", "The request is not well-formed HTTP."] a
 export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || socket.destroyed) return;
   const [status, reason, message] = answers[error.code ?? ""] ?? malformed;
-  const body = JSON.stringify({
-    ...errorBody("management", new AppError("BAD_REQUEST", message), randomUUID()),
-    status,
-  });
+  const refusal = new AppError("BAD_REQUEST", message);
+  const body = JSON.stringify({ ...errorBody("management", refusal, randomUUID()), message, status });
   const type = "Content-Type: application/json; charset=utf-8";
   const head = [
     `HTTP/1.1 ${status} ${reason}`,

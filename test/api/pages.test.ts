@@ -168,6 +168,8 @@ describe("headers", () => {
       const [head, body] = answer.split("\r\n\r\n") as [string, string];
       expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
       expect(JSON.parse(body)).toMatchObject({ status, code: "BAD_REQUEST", requestId: expect.any(String) });
+      // No path says which API was meant: the members of both are there.
+      expect(JSON.parse(body).message).toMatch(/^The /);
     }
   });
 });
