@@ -59,6 +59,12 @@ const settings = {
   output_format_json_named_tuples_as_objects: 1,
 };
 
+/**
+ * The engine's filter by the best values so far would take the place of a PREWHERE by the stretch, and whole rows of the
+ * table would be read, and hashed for the cursor, to find the few of the page.
+ */
+const settingsOfRows = { ...settings, use_top_k_dynamic_filtering: 0 } as const;
+
 export class Search {
   readonly #reads: SourceReads;
 
@@ -187,8 +193,9 @@ async function rowsOf(plan: Plan, { after, reach, limit, of }: Stretch, read: So
   const { params, selected, keys, from, prefix } = plan;
   const conditions = [
     ...(after === undefined ? [] : [isNotBefore(keys[0], after.values[0] ?? null, params)]),
-    ...(after === undefined ? [] : [isAfter(keys, after.values, params, true)]),
     ...(reach === undefined ? [] : [isNotBeyond(keys[0], reach, params)]),
+    // Last: it may need every column of a row.
+    ...(after === undefined ? [] : [isAfter(keys, after.values, params, true)]),
   ];
   const shown = [...keys.map(keyText), ...selected.map(({ sql }) => sql)];
   const sql = `SELECT ${shown.map((one, i) => `${one} AS ${prefix}${i}`).join(", ")}
@@ -196,7 +203,9 @@ ${[from, ...conditions].join(" AND ")}
 ORDER BY ${sortTerms(keys).join(", ")} LIMIT ${limit + 1} OFFSET ${after?.seen ?? 0}
 FORMAT JSONCompactEachRowWithNamesAndTypes`;
   if (isTooLong({ sql, params })) throw new AppError("BAD_REQUEST", tooLong);
-  const { columns, rows } = await engineRows(await read.query(sql, { params: params.values(), settings }));
+  const { columns, rows } = await engineRows(
+    await read.query(sql, { params: params.values(), settings: settingsOfRows }),
+  );
   const page = rows.slice(0, limit);
   const positions = page.map((row) => row.slice(0, keys.length) as KeyValue[]);
   const last = positions.at(-1);
