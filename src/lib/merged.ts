@@ -1,7 +1,7 @@
 /**
  * The values of several generators, each as soon as it is there. A generator is asked for its next value when its last
- * one was taken. Ends when all have ended, or with the first error. Before it ends, `stop` is called, which must let all
- * generators end, and all are closed.
+ * one was taken. Ends when all have ended, or with the first error. Before it ends, `stop` is called, which must let
+ * all generators end, and all are closed.
  */
 export async function* merged<T>(parts: readonly AsyncGenerator<T>[], stop: () => void): AsyncGenerator<T> {
   const arrived: Arrival<T>[] = [];

@@ -60,8 +60,8 @@ const settings = {
 };
 
 /**
- * The engine's filter by the best values so far would take the place of a PREWHERE by the stretch, and whole rows of the
- * table would be read, and hashed for the cursor, to find the few of the page.
+ * The engine's filter by the best values so far would take the place of a PREWHERE by the stretch, and whole rows of
+ * the table would be read, and hashed for the cursor, to find the few of the page.
  */
 const settingsOfRows = { ...settings, use_top_k_dynamic_filtering: 0 } as const;
 

@@ -6,7 +6,7 @@ import { DestinationWriter } from "./destination.ts";
 import { Health, PipeFailure } from "./health.ts";
 import { ServiceLink } from "./service-link.ts";
 
-export type JobParts = {
+export type JobAccess = {
   readonly link: ServiceLink;
   readonly health: Health;
   readonly destination: DestinationWriter;
@@ -19,7 +19,7 @@ export async function outcomeOfJob(
   calls: Calls,
   tell: (status: WorkerStatus) => void,
   signal: AbortSignal,
-  work: (parts: JobParts) => Promise<void>,
+  work: (parts: JobAccess) => Promise<void>,
 ): Promise<WorkerStatus> {
   const link = new ServiceLink(calls);
   const destination = new DestinationWriter(link, job.pipeId, job.table, job.destination);

@@ -11,7 +11,7 @@ import { begunMark, type Calls, type Job, type WorkerStatus } from "../protocol.
 import { notedCounts } from "./counts.ts";
 import type { DestinationWriter } from "./destination.ts";
 import type { Health } from "./health.ts";
-import { type JobParts, outcomeOfJob } from "./job-outcome.ts";
+import { type JobAccess, outcomeOfJob } from "./job-outcome.ts";
 import { Runner } from "./runner.ts";
 import { concurrencyOf, engineSettings, memoryGbOf, sourceSettings } from "./settings.ts";
 
@@ -155,7 +155,7 @@ async function hasBegun(calls: Calls): Promise<boolean> {
 function contextOf(
   job: Job,
   network: NetworkContext,
-  { link, health, destination, query }: JobParts,
+  { link, health, destination, query }: JobAccess,
   calls: Calls,
   events: JobEvents,
 ): SourceContext {

@@ -112,7 +112,7 @@ export class ChangeReader {
     await this.#stream?.close();
   }
 
-  /** What follows, until the last place is reached or the signal aborts. After a barrier call `passed` before asking for more. */
+  /** What follows, until the last place or the signal aborts. A barrier is passed before more is asked for. */
   async *steps(signal: AbortSignal): AsyncGenerator<ChangeReaderStep> {
     while (!signal.aborted) {
       await this.#untilDue(signal);
@@ -136,7 +136,7 @@ export class ChangeReader {
     }
   }
 
-  /** The one batch up to the place that was asked for; undefined when the signal aborted, or the source does not have it any more. */
+  /** The one batch up to the place; undefined when the signal aborted, or the source does not have it any more. */
   async exactly(signal: AbortSignal): Promise<BuiltBatch | undefined> {
     await this.#untilDue(signal);
     // All tables of the batch may have been stopped since, or are copied anew: then it has no rows.
