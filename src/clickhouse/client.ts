@@ -14,6 +14,14 @@ export type ClickHouseAddress = {
   readonly port: number;
   readonly user?: string;
   readonly password?: string;
+  /** Settings of every request. */
+  readonly settings?: Readonly<Record<string, string | number>>;
+  /** HTTPS. `ca`: certificates in PEM that are trusted instead of the public authorities. */
+  readonly tls?: { readonly ca?: string };
+  /** A server that is no engine of this program: `openAgent` is required. */
+  readonly isExternal?: true;
+  /** Creates a client's agent, which follows the address policy. Messages between processes do not carry it. */
+  readonly openAgent?: () => Agent;
 };
 
 export type QueryOptions = {
@@ -48,12 +56,26 @@ export class ClickHouseError extends Error {
   }
 }
 
+/**
+ * A server behind a network that says nothing for this long is away. Meanwhile a busy one sends the progress of the
+ * query, as header lines of its response.
+ */
+const silenceMs = 60_000;
+const progressSettings = { send_progress_in_http_headers: 1, http_headers_progress_interval_ms: 15_000 };
+/** Room for the progress of a day. */
+const maxHeaderSize = 4 * 1_048_576;
+
 export class ClickHouseClient {
   readonly #address: ClickHouseAddress;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  readonly #agent: Agent;
 
+  /** Throws a TypeError for an external server without an agent. */
   constructor(address: ClickHouseAddress) {
+    if (address.isExternal === true && address.openAgent === undefined) {
+      throw new TypeError("connections to an external server need an agent that follows the address policy");
+    }
     this.#address = address;
+    this.#agent = address.openAgent?.() ?? new Agent({ keepAlive: true, maxSockets: 64 });
   }
 
   /** Runs a statement and reads the whole answer as text. */
@@ -101,16 +123,18 @@ export class ClickHouseClient {
     const query = new URLSearchParams();
     query.set("query_id", options.queryId ?? randomUUID());
     if (options.database !== undefined) query.set("database", options.database);
-    for (const [name, value] of Object.entries(options.settings ?? {})) query.set(name, settingText(value));
+    const { host, port, user, password, tls, isExternal = false } = this.#address;
+    const settings = { ...(isExternal ? progressSettings : {}), ...options.settings, ...this.#address.settings };
+    for (const [name, value] of Object.entries(settings)) query.set(name, settingText(value));
     for (const [name, value] of Object.entries(options.params ?? {})) query.set(`param_${name}`, value);
     const body = bodyOf(sql, options.body);
     if (body === options.body) query.set("query", sql);
-    const { host, port, user, password } = this.#address;
     const headers: Record<string, string> = { ...options.headers };
     if (user !== undefined) headers["X-ClickHouse-User"] = user;
     if (password !== undefined) headers["X-ClickHouse-Key"] = password;
     return await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = request({
+        protocol: tls === undefined ? "http:" : "https:",
         host,
         port,
         method: "POST",
@@ -118,7 +142,9 @@ export class ClickHouseClient {
         headers,
         agent: this.#agent,
         signal: options.signal,
+        ...(isExternal ? { timeout: silenceMs, maxHeaderSize } : {}),
       });
+      outgoing.on("timeout", () => outgoing.destroy(new Error(`timed out: silent for ${silenceMs / 1000} s`)));
       outgoing.on("response", resolve);
       outgoing.on("error", reject);
       if (typeof body === "string" || Buffer.isBuffer(body)) outgoing.end(body);

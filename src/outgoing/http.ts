@@ -7,7 +7,13 @@ import type { Dialer, DialTarget } from "./dialer.ts";
 
 const https: typeof Https = process.getBuiltinModule("node:https");
 
-type AgentOptions = { readonly keepAlive?: boolean; readonly maxSockets?: number; readonly timeout?: number };
+type AgentOptions = {
+  readonly keepAlive?: boolean;
+  readonly maxSockets?: number;
+  readonly timeout?: number;
+  /** Certificates in PEM that are trusted instead of the public authorities. */
+  readonly ca?: string;
+};
 
 /** As in the AWS clients. */
 const defaults: AgentOptions = { keepAlive: true, maxSockets: 50 };
@@ -49,6 +55,12 @@ export type Agents = { readonly http: Agent; readonly https: Https.Agent };
 /** Agents for `http:` and `https:`. Their idle connections do not keep the process alive. */
 export function agentsOf(dialer: Dialer, options: AgentOptions = defaults): Agents {
   return { http: new GuardedHttpAgent(dialer, options), https: new GuardedHttpsAgent(dialer, options) };
+}
+
+/** The agent of a client of one server. */
+export function serverAgent(dialer: Dialer, tls: { readonly ca?: string } | undefined): Agent {
+  const agents = agentsOf(dialer, { keepAlive: true, maxSockets: 64, ...tls });
+  return tls === undefined ? agents.http : agents.https;
 }
 
 /**

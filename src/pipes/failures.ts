@@ -37,6 +37,14 @@ const engineCodes = codesOf(
   "KEEPER_EXCEPTION",
   "UNKNOWN_EXCEPTION",
 );
+/** The server refuses the service's own credentials: only a change of the connection helps, and pipes wait for it. */
+export const loginCodes = codesOf(
+  "UNKNOWN_USER",
+  "WRONG_PASSWORD",
+  "REQUIRED_PASSWORD",
+  "IP_ADDRESS_NOT_ALLOWED",
+  "AUTHENTICATION_FAILED",
+);
 /** Missing names and rights at the destination. */
 const destinationCodes = codesOf(
   "NOT_FOUND_COLUMN_IN_BLOCK",
@@ -80,6 +88,7 @@ export function failureOf(error: unknown): Failure {
 function ofEngine(error: ClickHouseError): Failure {
   const { code } = error;
   const known = (kind: FailureKind): Failure => ({ kind, code, message: error.message, known: true });
+  if (loginCodes.has(code)) return known("service");
   // By then the rows are in the table itself: only a repeat of the same insert, with its token, is right.
   if (failedInView.test(error.message) && !engineCodes.has(code)) return known("destination");
   // No store sends this: it is our own response to the engine for an object whose bytes cannot be decompressed.
