@@ -1,6 +1,6 @@
 /**
- * A genuine ClickHouse server that is nobody's engine host: HTTP and native TCP, users with passwords, a data folder that
- * survives `kill` and `restart`. Tests use it as the server behind an external service.
+ * A genuine ClickHouse server that is nobody's engine host: HTTP and native TCP, users with passwords, a data folder
+ * that survives `kill` and `restart`. Tests use it as the server behind an external service.
  *
  * The library offers no HTTPS (see `tlsFront`), no `ON CLUSTER`, no `CREATE USER` and no asynchronous inserts.
  */
