@@ -1,5 +1,6 @@
 /** Limits of an organization. A store checks a limit in the transaction of the write that it bounds. */
 import { AppError } from "../lib/errors.ts";
+import type { Queries } from "./database.ts";
 
 export type Limit = {
   readonly most: number;
@@ -28,4 +29,14 @@ export function requireRoom(limit: Limit, what: string, present: number, adding 
   if (present + adding <= limit.most) return;
   const message = `${what}: ${present} now, ${present + adding} wanted, ${limit.most} allowed (${limit.setting}).`;
   throw new AppError("LIMIT_REACHED", message);
+}
+
+/** Sums over the organization's services, without those being deleted. */
+export async function reservedBy(tx: Queries, organizationId: string): Promise<{ services: number; memoryGb: number }> {
+  const row = await tx.get<{ services: number; memory: number | null }>(
+    `SELECT count(*) AS services, sum(max_replica_memory_gb * num_replicas) AS memory
+     FROM services WHERE organization_id = ? AND desired_state <> 'deleted'`,
+    organizationId,
+  );
+  return { services: Number(row?.services ?? 0), memoryGb: Number(row?.memory ?? 0) };
 }

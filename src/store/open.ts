@@ -21,6 +21,7 @@ import { PipeStore } from "./pipes.ts";
 import { RestoreStore } from "./restores.ts";
 import { SavedObjectStore } from "./saved-objects.ts";
 import { loadOrCreateKey, Sealer } from "./secrets.ts";
+import { ConnectionPasswords } from "./service-connections.ts";
 import { ServiceFactsStore } from "./service-facts.ts";
 import { ServiceStore } from "./services.ts";
 
@@ -32,6 +33,7 @@ export type Stores = {
   readonly credentials: CredentialStore;
   readonly consoleSessions: ConsoleSessionStore;
   readonly services: ServiceStore;
+  readonly connectionPasswords: ConnectionPasswords;
   readonly pipes: PipeStore;
   readonly pipeOverviews: PipeOverviews;
   readonly serviceFacts: ServiceFactsStore;
@@ -78,6 +80,7 @@ export function openStores(
     credentials: new CredentialStore(db),
     consoleSessions: new ConsoleSessionStore(db),
     services: new ServiceStore(definitions),
+    connectionPasswords: new ConnectionPasswords(sealer),
     pipes: new PipeStore(definitions, sealer),
     pipeOverviews: new PipeOverviews(db),
     serviceFacts: new ServiceFactsStore(db),

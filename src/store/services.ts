@@ -7,10 +7,14 @@ import type { ServiceState } from "../api/services.ts";
 import { addActivity } from "./activities.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
-import { type Limit, type OrganizationLimits, requireRoom } from "./limits.ts";
+import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "./limits.ts";
+import { connectionValues, type NewConnection, type ServiceConnection } from "./service-connections.ts";
 import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
 
 export type DesiredServiceState = "running" | "stopped" | "deleted";
+
+/** `embedded`: an engine of this program. `external`: a server that exists without it. */
+export type RuntimeKind = "embedded" | "external";
 
 type ServiceRow = {
   readonly id: string;
@@ -19,6 +23,9 @@ type ServiceRow = {
   readonly provider: string;
   readonly region: string;
   readonly port: number;
+  readonly runtime: RuntimeKind;
+  readonly connection: string | null;
+  readonly connection_password: string | null;
   readonly min_replica_memory_gb: number;
   readonly max_replica_memory_gb: number;
   readonly num_replicas: number;
@@ -52,6 +59,11 @@ export type Service = {
   readonly provider: string;
   readonly region: string;
   readonly port: number;
+  readonly runtime: RuntimeKind;
+  /** Of an external service. */
+  readonly connection: ServiceConnection | null;
+  /** Sealed: see `ConnectionPasswords`. */
+  readonly connectionPassword: string | null;
   readonly minReplicaMemoryGb: number;
   readonly maxReplicaMemoryGb: number;
   readonly numReplicas: number;
@@ -96,6 +108,8 @@ export type NewService = {
   /** Undefined: no quota. */
   readonly diskGb?: number | undefined;
   readonly passwordSha256: string;
+  /** Makes the service external. */
+  readonly external?: NewConnection;
   /** Rows that must exist from the service's first moment, in the same transaction. */
   readonly alongside?: (tx: Queries, serviceId: string) => Promise<void>;
 };
@@ -112,6 +126,8 @@ export type ServiceChange = {
     | "maxReplicaMemoryGb"
     | "idleScaling"
     | "idleTimeoutMinutes"
+    | "connection"
+    | "connectionPassword"
     | "diskGb"]?: Service[Member] | undefined;
 };
 
@@ -144,19 +160,22 @@ export class ServiceStore {
     const id = randomUUID();
     const now = new Date().toISOString();
     await this.#db.transaction(async (tx) => {
-      const present = await reserved(tx, service.organizationId);
+      const present = await reservedBy(tx, service.organizationId);
       requireRoom(limits.services, "services of the organization", present.services);
       const adding = service.maxReplicaMemoryGb * service.numReplicas;
       requireRoom(limits.memoryGb, "GB of memory of the organization's services", present.memoryGb, adding);
       await tx.run(
         `INSERT INTO services (id, organization_id, name, provider, region, port, min_replica_memory_gb,
            max_replica_memory_gb, num_replicas, idle_scaling, idle_timeout_minutes, ip_access_list, tags,
-           release_channel, disk_gb, desired_state, state, state_changed_at, created_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'provisioning', ?, ?, ?)`,
+           release_channel, disk_gb, runtime, connection, connection_password,
+           desired_state, state, state_changed_at, created_at, updated_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'provisioning', ?, ?, ?)`,
         ...[id, service.organizationId, service.name, service.provider, service.region, service.port],
         ...[service.minReplicaMemoryGb, service.maxReplicaMemoryGb, service.numReplicas],
         ...[service.idleScaling ? 1 : 0, service.idleTimeoutMinutes, JSON.stringify(service.ipAccessList)],
-        ...[JSON.stringify(service.tags), service.releaseChannel ?? null, service.diskGb ?? null, now, now, now],
+        ...[JSON.stringify(service.tags), service.releaseChannel ?? null, service.diskGb ?? null],
+        ...connectionValues(service.external, id),
+        ...[now, now, now],
       );
       await tx.run(
         "INSERT INTO service_users (service_id, name, password_sha256, readonly, created_at) VALUES (?, 'default', ?, 0, ?)",
@@ -219,9 +238,9 @@ export class ServiceStore {
   /** Like `change`, for a change that may reserve more memory. Throws LIMIT_REACHED. */
   async scale(service: Service, change: ServiceChange, memoryGb: Limit, expected?: ExpectedVersions): Promise<void> {
     await this.#db.transaction(async (tx) => {
-      const before = (await reserved(tx, service.organizationId)).memoryGb;
+      const before = (await reservedBy(tx, service.organizationId)).memoryGb;
       await changeRow(tx, service.id, change, expected);
-      const adding = (await reserved(tx, service.organizationId)).memoryGb - before;
+      const adding = (await reservedBy(tx, service.organizationId)).memoryGb - before;
       // Less memory is always accepted, also when the limit was lowered below the current sum.
       if (adding > 0) requireRoom(memoryGb, "GB of memory of the organization's services", before, adding);
     });
@@ -320,16 +339,6 @@ export class ServiceStore {
 
 type Count = { readonly n: number };
 
-/** Sum over the organization's services, without those being deleted. */
-async function reserved(tx: Queries, organizationId: string): Promise<{ services: number; memoryGb: number }> {
-  const row = await tx.get<{ services: number; memory: number | null }>(
-    `SELECT count(*) AS services, sum(max_replica_memory_gb * num_replicas) AS memory
-     FROM services WHERE organization_id = ? AND desired_state <> 'deleted'`,
-    organizationId,
-  );
-  return { services: Number(row?.services ?? 0), memoryGb: Number(row?.memory ?? 0) };
-}
-
 async function changeRow(db: Queries, id: string, change: ServiceChange, expected: ExpectedVersions): Promise<void> {
   const columns = columnsOf(change);
   const condition = versionCondition("version", expected);
@@ -354,6 +363,9 @@ function toService(row: ServiceRow): Service {
     provider: row.provider,
     region: row.region,
     port: row.port,
+    runtime: row.runtime,
+    connection: row.connection === null ? null : (JSON.parse(row.connection) as ServiceConnection),
+    connectionPassword: row.connection_password,
     minReplicaMemoryGb: row.min_replica_memory_gb,
     maxReplicaMemoryGb: row.max_replica_memory_gb,
     numReplicas: row.num_replicas,

@@ -1,0 +1,56 @@
+/** How the server of an external service is reached. */
+import { AppError } from "../lib/errors.ts";
+import type { Sealer } from "./secrets.ts";
+
+/** Without the password, which is sealed apart. */
+export type ServiceConnection = {
+  /** Of the hosts of one server or cluster: scheme, host and port. */
+  readonly urls: readonly string[];
+  readonly username: string;
+  /** The cluster of the server's configuration, for servers without a replicated database. */
+  readonly cluster?: string | undefined;
+  /** The database that names without one belong to. */
+  readonly database?: string | undefined;
+  readonly tls?: { readonly caCertificate?: string | undefined } | undefined;
+};
+
+export type NewConnection = {
+  readonly connection: ServiceConnection;
+  /** Seals the password for the service. */
+  readonly sealFor: (serviceId: string) => string;
+};
+
+/** The columns runtime, connection and connection_password of a new service. */
+export function connectionValues(given: NewConnection | undefined, serviceId: string): (string | null)[] {
+  if (given === undefined) return ["embedded", null, null];
+  return ["external", JSON.stringify(given.connection), given.sealFor(serviceId)];
+}
+
+type Sealed = { readonly id: string; readonly connectionPassword: string | null };
+
+export class ConnectionPasswords {
+  readonly #sealer: Sealer;
+
+  constructor(sealer: Sealer) {
+    this.#sealer = sealer;
+  }
+
+  seal(serviceId: string, password: string): string {
+    return this.#sealer.seal({ password }, contextOf(serviceId));
+  }
+
+  /** Throws STORED_STATE_UNREADABLE when it was sealed with another key. */
+  open({ id, connectionPassword }: Sealed): string {
+    const opened =
+      connectionPassword === null
+        ? undefined
+        : this.#sealer.tryOpen<{ password: string }>(connectionPassword, contextOf(id));
+    if (opened !== undefined) return opened.password;
+    const message = "The password of the connection was stored with another secret key: set connection.password again.";
+    throw new AppError("STORED_STATE_UNREADABLE", message);
+  }
+}
+
+function contextOf(serviceId: string): string {
+  return `service ${serviceId}`;
+}
