@@ -14,6 +14,8 @@ export type ClickHouseAddress = {
   readonly port: number;
   readonly user?: string;
   readonly password?: string;
+  /** Of names without one; default: the server's own. */
+  readonly database?: string;
   /** Settings of every request. */
   readonly settings?: Readonly<Record<string, string | number>>;
   /** HTTPS. `ca`: certificates in PEM that are trusted instead of the public authorities. */
@@ -122,8 +124,9 @@ export class ClickHouseClient {
   async #send(sql: string, options: QueryOptions): Promise<IncomingMessage> {
     const query = new URLSearchParams();
     query.set("query_id", options.queryId ?? randomUUID());
-    if (options.database !== undefined) query.set("database", options.database);
     const { host, port, user, password, tls, isExternal = false } = this.#address;
+    const database = options.database ?? this.#address.database;
+    if (database !== undefined) query.set("database", database);
     const settings = { ...(isExternal ? progressSettings : {}), ...options.settings, ...this.#address.settings };
     for (const [name, value] of Object.entries(settings)) query.set(name, settingText(value));
     for (const [name, value] of Object.entries(options.params ?? {})) query.set(`param_${name}`, value);

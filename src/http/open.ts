@@ -226,7 +226,7 @@ function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
       diskUsedBytes: disks.usedBytes(row),
       diskProblem: disks.problem(row),
       endpointProblem: endpoint.problemOf(row.id),
-      memoryNote: memoryNote(row, access.engines().get(row.id)?.memoryGb),
+      memoryNote: memoryNote(row, access.engines().get(row.id)?.process?.memoryGb),
     }),
     defaultDiskGb: config.serviceDiskGb,
     poke: () => {

@@ -64,6 +64,24 @@ export const errorCodes = {
     false,
     "Correct the destination table, its columns or the field mappings.",
   ),
+  CONNECTION_UNREACHABLE: row(
+    400,
+    "BAD_REQUEST",
+    true,
+    "Check the URLs of the service's connection, DNS, firewall and TLS between this server and the ClickHouse server.",
+  ),
+  CONNECTION_UNAUTHORIZED: row(
+    400,
+    "BAD_REQUEST",
+    false,
+    "Check user and password of the service's connection, and run the GRANT statement that the message names.",
+  ),
+  CONNECTION_INVALID: row(
+    400,
+    "BAD_REQUEST",
+    false,
+    "Correct the member of the service's connection that the message names; see docs/external.md.",
+  ),
   UNAUTHORIZED: row(
     401,
     "UNAUTHORIZED",

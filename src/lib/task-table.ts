@@ -12,6 +12,8 @@ export const maxDeaths = 8;
 export const stableRunMs = 60_000;
 
 const pauses = { baseMs: 500, capMs: 30_000 };
+/** Longest pause where attempts cost little and never end. */
+const endlessCapMs = 5_000;
 
 type Task = {
   action: Promise<void> | undefined;
@@ -111,14 +113,18 @@ export class TaskTable {
     if (task !== undefined && task.deaths > 0 && this.#now() - task.startedAt > stableRunMs) this.forgive(key);
   }
 
-  /** Counts a death. The one that gives up also resets the count: a later start request gets all attempts again. */
-  died(key: string, reason: string): Death {
+  /**
+   * Counts a death. The one that gives up also resets the count: a later start request gets all attempts again. With
+   * `endless` none gives up, and the pauses stay short.
+   */
+  died(key: string, reason: string, { endless = false } = {}): Death {
     const task = this.#taskOf(key);
     task.deaths += 1;
     const count = task.deaths;
-    const gaveUp = count >= maxDeaths;
+    const gaveUp = count >= maxDeaths && !endless;
+    const longest = endless ? endlessCapMs : pauses.capMs;
     if (gaveUp) this.forgive(key);
-    else if (count > 1) task.noStartBefore = this.#now() + task.deathPauses.next();
+    else if (count > 1) task.noStartBefore = this.#now() + Math.min(task.deathPauses.next(), longest);
     return { count, gaveUp, message: gaveUp ? `gave up after ${count} attempts; ${reason}` : reason };
   }
 

@@ -66,6 +66,7 @@ function openRooms({ config, logger, version, signal }: AppOptions, shutdown: Sh
   const services = openServices({
     ...given,
     proxy: outgoing.proxy,
+    policy: outgoing.pipes,
     onAccessEvents: (serviceId, events) => {
       for (const counted of events) trail.add({ ...counted, event: auditEventOf(serviceId, counted.event) });
     },

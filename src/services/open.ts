@@ -5,6 +5,7 @@ import type { Config } from "../config.ts";
 import type { AccessEvents } from "../endpoint/auth/events.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";
+import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import type { EgressProxy } from "../outgoing/proxy.ts";
 import type { Stores } from "../store/open.ts";
 import { ServiceAccess } from "./access.ts";
@@ -16,7 +17,9 @@ import { QueryHistory } from "./inventory/query-history.ts";
 import { isMerging } from "./merging.ts";
 import { ServicesReconciler } from "./reconciler.ts";
 import { ServiceRecorder } from "./recorder.ts";
+import { RuntimesByKind } from "./runtimes/by-kind.ts";
 import { EmbeddedRuntime } from "./runtimes/embedded.ts";
+import { ExternalRuntime } from "./runtimes/external.ts";
 import { type EngineRestorer, LeasingRuntime } from "./runtimes/leasing.ts";
 
 /** Shorter than a sample of the history, so that none is left out. */
@@ -30,6 +33,8 @@ export type ServicesOptions = {
   readonly logger: Logger;
   /** The engines' proxy for outgoing connections. */
   readonly proxy: EgressProxy;
+  /** For connections to the servers of external services. */
+  readonly policy: OutgoingPolicy;
   /** Called for logins and refusals of running engines. */
   readonly onAccessEvents: (serviceId: string, events: AccessEvents) => void;
   /** The only folder in which a service's engine may read and write backups. */
@@ -60,7 +65,13 @@ export function openServices(options: ServicesOptions): Services {
   const access = new ServiceAccess(services);
   access.onAccessEvents(options.onAccessEvents);
   const disks = new ServiceDisks({ services, logger });
-  const runtime = new LeasingRuntime(embeddedRuntime(options, disks), options.restorerFor);
+  const external = new ExternalRuntime({
+    passwords: options.stores.connectionPasswords,
+    policy: options.policy,
+    logger,
+  });
+  const runtimes = new RuntimesByKind({ embedded: embeddedRuntime(options, disks), external });
+  const runtime = new LeasingRuntime(runtimes, options.restorerFor);
   const { idleMinuteMs } = config;
   const inventories = new Inventories({ dataDir: options.dataDir, access, logger });
   const queryHistory = new QueryHistory({ dataDir: options.dataDir, access, logger });

@@ -42,10 +42,9 @@ class FakeRuntime implements ServiceRuntime {
     const address = { host: "127.0.0.1", port: 1 };
     return {
       address,
-      pid: 1,
+      process: { pid: 1, memoryGb: 1 },
       readerAddress: address,
       isCurrent: async () => this.isCurrent,
-      memoryGb: 1,
       forwardAddress: { port: this.starts, key: "k" },
       version: "1.2",
       limitDisk: (bytes) => {

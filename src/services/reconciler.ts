@@ -81,7 +81,7 @@ export class ServicesReconciler {
   #lookToStop(row: Service, engine: RunningEngine | undefined): void {
     this.#tasks.forgive(row.id);
     if (engine !== undefined) this.#tasks.run(row.id, () => this.#stop(row, engine));
-    else if (row.state !== "stopped") this.#tasks.run(row.id, () => this.#setState(row, "stopped", null));
+    else if (row.state !== "stopped") this.#tasks.run(row.id, () => this.#setState(row, "stopped", stoppedNote(row)));
   }
 
   async #lookAtLive(row: Service, engine: RunningEngine): Promise<void> {
@@ -89,6 +89,8 @@ export class ServicesReconciler {
     engine.limitDisk(diskLimitBytes(row));
     if (row.idleScaling && this.#idleDue(row)) {
       this.#tasks.run(row.id, () => this.#idle(row, engine));
+    } else if (row.runtime === "external") {
+      if (!(await engine.isCurrent(row))) this.#tasks.run(row.id, () => this.#reconnect(row, engine));
     } else if (this.#unusedFor(row, quietMs) && !(await engine.isCurrent(row))) {
       this.#tasks.run(row.id, () => this.#renew(row, engine));
     }
@@ -119,6 +121,7 @@ export class ServicesReconciler {
       this.#options.access.publish(row.id, engine);
     } catch (error) {
       if (isFinal(error)) await this.#failed(row, describeError(error));
+      else if (row.runtime === "external") await this.#died(row, reasonOf(error));
       else await this.#died(row, `the engine did not start: ${describeError(error)}`);
     }
   }
@@ -128,7 +131,7 @@ export class ServicesReconciler {
     await this.#options.beforeStop(row.id, engine);
     this.#options.access.withdraw(row.id);
     await this.#end(row.id, engine);
-    await this.#setState(row, "stopped", null);
+    await this.#setState(row, "stopped", stoppedNote(row));
   }
 
   async #idle(row: Service, engine: RunningEngine): Promise<void> {
@@ -148,6 +151,13 @@ export class ServicesReconciler {
   async #renew(row: Service, engine: RunningEngine): Promise<void> {
     if (!(await this.#options.access.withdrawUnused(row.id, quietMs))) return;
     if (this.#hasDied(row.id, engine)) return;
+    await this.#end(row.id, engine);
+    await this.#start(row);
+  }
+
+  /** Nothing ends with the connection: queries under way may finish on the old one. */
+  async #reconnect(row: Service, engine: RunningEngine): Promise<void> {
+    this.#options.access.withdraw(row.id);
     await this.#end(row.id, engine);
     await this.#start(row);
   }
@@ -174,7 +184,8 @@ export class ServicesReconciler {
     if (this.#engines.get(row.id) !== engine) return;
     this.#engines.delete(row.id);
     this.#options.access.withdraw(row.id);
-    this.#tasks.run(row.id, () => this.#died(row, `the engine ended unexpectedly: ${how}`));
+    const reason = row.runtime === "external" ? how : `the engine ended unexpectedly: ${how}`;
+    this.#tasks.run(row.id, () => this.#died(row, reason));
   }
 
   /** True when the engine has died during the calling action: the next action records it. */
@@ -183,7 +194,7 @@ export class ServicesReconciler {
   }
 
   async #died(row: Service, reason: string): Promise<void> {
-    const death = this.#tasks.died(row.id, reason);
+    const death = this.#tasks.died(row.id, reason, { endless: row.runtime === "external" });
     this.#options.logger.warn({ serviceId: row.id, service: row.name, deaths: death.count, reason }, "engine died");
     await this.#setState(row, death.gaveUp ? "failed" : "degraded", death.message);
   }
@@ -208,4 +219,14 @@ export class ServicesReconciler {
 /** Another attempt would read the same damaged backup. */
 function isFinal(error: unknown): boolean {
   return error instanceof AppError && error.code === "BACKUP_UNUSABLE";
+}
+
+/** Of a server that is not ours, the reason is a sentence for users. */
+function reasonOf(error: unknown): string {
+  return error instanceof AppError ? error.message : describeError(error);
+}
+
+function stoppedNote({ runtime }: Service): string | null {
+  if (runtime === "embedded") return null;
+  return "Pipes wait and the endpoint of Millrace is closed; the ClickHouse server itself is not ours and goes on.";
 }

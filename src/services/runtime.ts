@@ -4,17 +4,21 @@ import type { HandoffSender } from "../endpoint/handoff/sender.ts";
 import type { ForwardAddress } from "../endpoint/proxy/upstream.ts";
 import type { Service } from "../store/services.ts";
 
-export type RunningEngine = {
-  /** Of the engine host. */
+export type EngineProcess = {
   readonly pid: number;
+  /** The `maxReplicaMemoryGb` at its start. */
+  readonly memoryGb: number;
+};
+
+export type RunningEngine = {
+  /** The engine host; undefined for a server that is not ours. */
+  readonly process?: EngineProcess;
   /** The engine's ClickHouse HTTP interface, for the control plane and its workers; only they know the password. */
   readonly address: ClickHouseAddress;
   /** The same with the rights of a read-only user. */
   readonly readerAddress: ClickHouseAddress;
-  /** False when users or memory of the service differ from those at the engine's start: then it is restarted. */
+  /** False when users, memory or connection of the service differ from those at its start: then it is restarted. */
   readonly isCurrent: (service: Service) => Promise<boolean>;
-  /** The `maxReplicaMemoryGb` at its start. */
-  readonly memoryGb: number;
   /** For requests that the gateway forwards. */
   readonly forwardAddress: ForwardAddress;
   readonly version: string;
@@ -22,9 +26,12 @@ export type RunningEngine = {
   readonly limitDisk: (limitBytes: number | undefined) => void;
   /** For client connections, which the engine then serves itself; a runtime may not support it. */
   readonly handoff?: HandoffSender;
-  /** Resolves when the engine's process has ended, with a sentence that says how. */
+  /** Resolves when the engine's process has ended, or an external server is away, with a sentence that says how. */
   readonly ended: Promise<string>;
-  /** Stops the process, after a moment for running queries; resolves when it has ended. */
+  /**
+   * Stops the process, after a moment for running queries; resolves when it has ended. An external server is left as it
+   * is.
+   */
   stop(): Promise<void>;
 };
 

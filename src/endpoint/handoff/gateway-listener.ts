@@ -4,6 +4,7 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Logger } from "../../lib/logger.ts";
 import { createServer } from "../../lib/node-http.ts";
 import { answerFailure } from "../answer.ts";
@@ -13,8 +14,18 @@ import type { QueryServer } from "./query-server.ts";
 
 const maxHeaderBytes = 4 * 1_048_576;
 
-/** Rejects when the port is taken. */
-export async function listenForGateway(address: ForwardAddress, queries: QueryServer, logger: Logger): Promise<void> {
+export type GatewayListener = {
+  readonly port: number;
+  /** Breaks its connections. */
+  close(): void;
+};
+
+/** Port 0 selects a free one. Rejects when the port is taken. */
+export async function listenForGateway(
+  address: ForwardAddress,
+  queries: QueryServer,
+  logger: Logger,
+): Promise<GatewayListener> {
   const options = { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 0, requestTimeout: 0 };
   const server = createServer(options, (message, response) => {
     if (knows(message, address.key)) void serve(message, response, queries, logger);
@@ -25,6 +36,11 @@ export async function listenForGateway(address: ForwardAddress, queries: QuerySe
     server.once("error", reject);
     server.listen(address.port, "127.0.0.1", resolve);
   });
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { port: (server.address() as AddressInfo).port, close };
 }
 
 function knows({ headers }: IncomingMessage, key: string): boolean {

@@ -83,15 +83,12 @@ async function enginesOf({ services, engines }: SystemDeps, organizationId: stri
   const own = new Set((await services.listIn(organizationId)).map(({ id }) => id));
   return [...engines()]
     .filter(([serviceId]) => own.has(serviceId))
-    .map(([serviceId, { pid, memoryGb, version }]) => {
+    .flatMap(([serviceId, { process: host, version }]) => {
+      if (host === undefined) return [];
+      const { pid, memoryGb } = host;
       const memoryBytes = residentBytes(pid);
-      return {
-        serviceId,
-        pid,
-        ...(memoryBytes === undefined ? {} : { memoryBytes }),
-        memoryLimitGb: memoryGb,
-        version,
-      };
+      const memory = { ...(memoryBytes === undefined ? {} : { memoryBytes }), memoryLimitGb: memoryGb };
+      return [{ serviceId, pid, ...memory, version }];
     });
 }
 

@@ -85,12 +85,11 @@ export class EmbeddedRuntime implements ServiceRuntime {
       onSpawn: (pid: number) => recordProcess(pidFile, pid),
     });
     return {
-      pid: host.pid,
+      process: { pid: host.pid, memoryGb: service.maxReplicaMemoryGb },
       address: host.address,
       readerAddress: { ...host.address, user: readerUser },
       isCurrent: async ({ id, maxReplicaMemoryGb }) =>
         maxReplicaMemoryGb === service.maxReplicaMemoryGb && isDeepStrictEqual(await this.#usersOf(id), users),
-      memoryGb: service.maxReplicaMemoryGb,
       forwardAddress: host.forwardAddress,
       version: host.version,
       ended: host.exited.then(sentenceOf),

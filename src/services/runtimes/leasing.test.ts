@@ -23,10 +23,9 @@ function recorder(restore?: (engine: RunningEngine) => Promise<void>) {
       const address = { host: "x", port: 1 };
       return {
         address,
-        pid: 1,
+        process: { pid: 1, memoryGb: 1 },
         readerAddress: address,
         isCurrent: async () => true,
-        memoryGb: 1,
         forwardAddress: { port: 1, key: "k" },
         version: "1",
         limitDisk: () => {},

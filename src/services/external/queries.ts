@@ -1,0 +1,122 @@
+/**
+ * Passes the requests of the service's own clients on to its external server, as the user of the connection: those of
+ * the endpoint, and statements of the API. The server's grants apply to them, and no guard: the server is not ours.
+ */
+import { randomUUID } from "node:crypto";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
+import { ClickHouseClient } from "../../clickhouse/client.ts";
+import { clickHouseException } from "../../clickhouse/exception.ts";
+import type { DatabasePrincipal } from "../../endpoint/auth/gatekeeper.ts";
+import type { QueryServer, ServeOptions } from "../../endpoint/handoff/query-server.ts";
+import { killQuery } from "../../engine/chdb/kill.ts";
+import { request } from "../../lib/node-http.ts";
+import { type ExternalAddress, urlOf } from "./addresses.ts";
+
+/** Request headers that matter to the server. No others are passed on, especially no credentials. */
+const passedHeaders = [
+  "accept-encoding",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "user-agent",
+  "origin",
+  "referer",
+  "x-clickhouse-database",
+  "x-clickhouse-format",
+  "x-clickhouse-quota",
+  "traceparent",
+  "tracestate",
+] as const;
+/** Response headers that belong to one connection only. */
+const hopHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "trailer", "upgrade"]);
+/** Parameters that would choose another user of the server. */
+const credentialNames = new Set(["user", "password"]);
+
+export class ExternalQueries implements QueryServer {
+  readonly #address: ExternalAddress;
+  readonly #agent: ReturnType<ExternalAddress["openAgent"]>;
+  readonly #client: ClickHouseClient;
+
+  constructor(address: ExternalAddress) {
+    this.#address = address;
+    this.#agent = address.openAgent();
+    this.#client = new ClickHouseClient(address);
+  }
+
+  /** Rejects with an exception to send, and only before any part of the response is sent. */
+  async serve(
+    message: IncomingMessage,
+    response: ServerResponse,
+    principal: DatabasePrincipal,
+    { signal }: ServeOptions,
+  ): Promise<void> {
+    if (principal.readonly > 0 && /multipart/i.test(message.headers["content-type"] ?? "")) {
+      // Fields of a form are parameters, and one could ask for more rights.
+      throw clickHouseException("READONLY", "A read-only user of this service cannot send forms.");
+    }
+    const parameters = this.#parametersOf(message, principal);
+    response.once("close", () => {
+      if (!response.writableFinished) void this.#cancel(parameters.get("query_id") ?? "");
+    });
+    const answer = await this.#send(message, parameters, principal, signal);
+    response.writeHead(answer.statusCode ?? 502, headersOf(answer.headers));
+    // A response that breaks off ends in a broken connection.
+    await pipeline(answer, response).catch(() => response.destroy());
+  }
+
+  close(): void {
+    this.#agent.destroy();
+    this.#client.close();
+  }
+
+  async #cancel(queryId: string): Promise<void> {
+    await killQuery(this.#client, this.#address.user ?? "", queryId);
+  }
+
+  #parametersOf(message: IncomingMessage, principal: DatabasePrincipal): URLSearchParams {
+    const given = new URLSearchParams((message.url ?? "").split("?").slice(1).join("?"));
+    const parameters = new URLSearchParams();
+    for (const [name, value] of given) {
+      if (credentialNames.has(name)) continue;
+      // All of our users are one user of the server, but must not share sessions.
+      const own = name === "session_id" && value !== "" ? `${principal.user}/${value}` : value;
+      if (principal.readonly === 0 || name !== "readonly") parameters.append(name, own);
+    }
+    if (!given.has("query_id")) parameters.set("query_id", randomUUID());
+    if (principal.readonly > 0) parameters.set("readonly", "2");
+    const { database } = this.#address;
+    if (database !== undefined && !given.has("database") && message.headers["x-clickhouse-database"] === undefined) {
+      parameters.set("database", database);
+    }
+    return parameters;
+  }
+
+  #send(message: IncomingMessage, parameters: URLSearchParams, principal: DatabasePrincipal, signal: AbortSignal) {
+    const { host, port, user, password, tls } = this.#address;
+    const headers: Record<string, string> = { "x-forwarded-for": principal.address };
+    for (const name of passedHeaders) {
+      const value = message.headers[name];
+      if (typeof value === "string") headers[name] = value;
+    }
+    if (user !== undefined) headers["x-clickhouse-user"] = user;
+    if (password !== undefined) headers["x-clickhouse-key"] = password;
+    const protocol = tls === undefined ? "http:" : "https:";
+    const { method } = message;
+    const agent = this.#agent;
+    return new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = request({ protocol, host, port, method, path: `/?${parameters}`, headers, agent, signal });
+      sent.on("response", resolve);
+      sent.on("error", (cause) => {
+        const text = `The service's server ${urlOf(this.#address)} does not answer.`;
+        reject(clickHouseException("NETWORK_ERROR", text, { cause }));
+      });
+      pipeline(message, sent).catch(() => {});
+    });
+  }
+}
+
+function headersOf(headers: IncomingHttpHeaders): Record<string, string | string[]> {
+  const kept = Object.entries(headers).filter(([name, value]) => value !== undefined && !hopHeaders.has(name));
+  return Object.fromEntries(kept) as Record<string, string | string[]>;
+}
