@@ -63,6 +63,19 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
         idleTimeoutMinutes: 15,
       },
     },
+    {
+      title: "A ClickHouse server that exists",
+      body: {
+        name: "Warehouse",
+        runtime: "external",
+        connection: {
+          urls: ["https://clickhouse.example.com:8443"],
+          username: "millrace",
+          password: "...",
+          database: "analytics",
+        },
+      },
+    },
   ],
   updateService: [
     {
@@ -70,6 +83,7 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
       body: { ipAccessList: { add: [{ source: "10.1.0.0/16", description: "vpn" }] } },
     },
     { title: "Move the endpoint to another port", body: { port: 21_501 } },
+    { title: "A new password of an external server", body: { connection: { password: "..." } } },
   ],
   updateServiceState: [
     { title: "Stop", body: { command: "stop" } },

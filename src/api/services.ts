@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { deleted } from "./leftovers.ts";
 import { commaSeparated, operation, plainText, timestamp, uuid, version } from "./operation.ts";
+import { connectionChange, connectionMembers, runtimeIssues, serverConnection } from "./service-connections.ts";
 
 /**
  * The states of the ClickHouse Cloud API; `docs/states.md` lists those that occur here and what the operator should do.
@@ -114,6 +115,13 @@ export const serviceDetails = serviceRecord
       .object({ total: z.int(), running: z.int().describe("In the state Running or Snapshot") })
       .describe("Number of pipes"),
     lastBackup: lastBackup.optional().describe("The backup that began last; absent without backups"),
+    runtime: z
+      .enum(["embedded", "external"])
+      .describe("`embedded`: an engine of Millrace. `external`: a ClickHouse server that exists without it"),
+    connection: z
+      .object(connectionMembers)
+      .optional()
+      .describe("How the server of an external service is reached, without the password"),
     provider: z.string(),
     region: z.string(),
     releaseChannel: z.string().optional(),
@@ -159,6 +167,11 @@ const createBody = z
     ipAccessList: z.array(ipAccess).max(200).optional(),
     tags: z.array(tag).max(50).optional(),
     releaseChannel: releaseChannel.optional(),
+    runtime: z
+      .enum(["embedded", "external"])
+      .optional()
+      .describe("`external`: the service is a ClickHouse server that exists; it requires `connection`"),
+    connection: serverConnection.optional(),
     isReadonly: z
       .literal(false, { error: "read-only services are not supported; use a read-only user instead" })
       .optional(),
@@ -174,6 +187,9 @@ const createBody = z
   })
   .refine((body) => body.backupId !== undefined || (body.restorePipes === undefined && body.force === undefined), {
     error: "restorePipes and force require backupId",
+  })
+  .superRefine((body, context) => {
+    for (const { path, message } of runtimeIssues(body)) context.addIssue({ code: "custom", path: [path], message });
   });
 
 const listChange = <T extends z.ZodType>(item: T) =>
@@ -186,6 +202,9 @@ const patchBody = z.strictObject({
   releaseChannel: releaseChannel.optional(),
   port: port.optional().describe("New port of the endpoint; clients must use it from then on"),
   diskGb: diskGb.describe("New disk quota, in GiB; null removes the quota"),
+  connection: connectionChange
+    .optional()
+    .describe("Of an external service: the members that change; the server is connected to before they are stored"),
 });
 
 const sha256Base64 = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, { error: "must be base64(sha256(password))" });
@@ -224,7 +243,7 @@ export const serviceOperations = {
     ...tagName,
     method: "POST",
     path: root,
-    summary: "Creates and starts a service; only this response contains its password",
+    summary: "Creates and starts a service, or connects to a server; only this response contains its password",
     access: "admin",
     params: organization,
     body: createBody,
@@ -244,7 +263,7 @@ export const serviceOperations = {
     method: "PATCH",
     versioned: true,
     path: `${root}/{serviceId}`,
-    summary: "Changes name, access list, tags, release channel, port or disk quota",
+    summary: "Changes name, access list, tags, release channel, port, disk quota or connection",
     access: "admin",
     params: service,
     body: patchBody,
@@ -255,7 +274,7 @@ export const serviceOperations = {
     method: "DELETE",
     versioned: true,
     path: `${root}/{serviceId}`,
-    summary: "Deletes a service with its data and pipes; the service must not be running",
+    summary: "Deletes a service with its data and pipes; it must not be running. An external server keeps its data",
     access: "admin",
     params: service,
     result: deleted,

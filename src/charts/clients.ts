@@ -22,12 +22,13 @@ export type ChartEngines = {
 
 /** Charts reach a service past the gateway: they carry no user of it. */
 export function chartClients({ acquire, observe }: ChartEngines): AcquireClient {
-  const clients = new Map<string, { readonly port: number; readonly client: ClickHouseClient }>();
+  const clients = new Map<string, { readonly address: ClickHouseAddress; readonly client: ClickHouseClient }>();
   const clientAt = (serviceId: string, address: ClickHouseAddress) => {
     let known = clients.get(serviceId);
-    if (known?.port !== address.port) {
+    // Every start of an engine, and every connection to a server, has an address of its own.
+    if (known?.address !== address) {
       known?.client.close();
-      known = { port: address.port, client: new ClickHouseClient(address) };
+      known = { address, client: new ClickHouseClient(address) };
       clients.set(serviceId, known);
     }
     return known.client;

@@ -28,7 +28,10 @@ export async function openListeners(
 async function gatewayServices(services: ServiceStore, host: string) {
   const users = Map.groupBy(await services.listAllUsers(), (user) => user.serviceId);
   return (await services.listAll())
-    .filter((service) => service.desiredState !== "deleted")
+    .filter(({ desiredState, runtime }) => {
+      // A stopped engine is ours, and its listener says so. With a server that goes on, the closed door is the stop.
+      return desiredState === "running" || (desiredState === "stopped" && runtime === "embedded");
+    })
     .map((service) => ({
       id: service.id,
       name: service.name,

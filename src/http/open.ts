@@ -228,6 +228,8 @@ function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
       endpointProblem: endpoint.problemOf(row.id),
       memoryNote: memoryNote(row, access.engines().get(row.id)?.process?.memoryGb),
     }),
+    connectionPasswords: stores.connectionPasswords,
+    inspectConnection: services.inspectConnection,
     defaultDiskGb: config.serviceDiskGb,
     poke: () => {
       for (const loop of loops) loop.poke();

@@ -106,7 +106,7 @@ describe("connectors ask for what the engine reads", () => {
 
   test("a relay is read at a listener that it was given, whose permit goes with it", async () => {
     const permits = new Permits();
-    const { listener, withdraw } = await listenForEngine(permits, "s");
+    const { listener, withdraw } = await listenForEngine(permits, "s", undefined);
     const url = "s3://my-bucket/in/*";
     const network = { ...anyNetwork, listenForEngine: async () => listener };
     const relay = new ObjectRelay(new S3Store(parseUrl(url), { url }, network), network);

@@ -88,6 +88,7 @@ type Reading = {
   readonly tables: readonly Table[];
   /** Of all tables. */
   readonly rows: number;
+  readonly bytes: number;
   readonly before: EngineValues | undefined;
 };
 
@@ -99,7 +100,8 @@ const tablesQuery = `SELECT database, table, sum(bytes_on_disk) AS bytes, sum(ro
   FROM system.parts WHERE active AND database != 'system' GROUP BY database, table
   ORDER BY bytes DESC, database, table LIMIT ${maxTables}`;
 
-const rowsQuery = "SELECT sum(rows) AS rows FROM system.parts WHERE active AND database != 'system'";
+const sumsQuery =
+  "SELECT sum(rows) AS rows, sum(bytes_on_disk) AS bytes FROM system.parts WHERE active AND database != 'system'";
 
 /** The last numbers of the engines. */
 export class EngineMetrics {
@@ -142,6 +144,11 @@ export class EngineMetrics {
     return this.#readings.get(serviceId)?.rows;
   }
 
+  /** Bytes of the service's tables on disk; undefined while nothing is known. */
+  bytes(serviceId: string): number | undefined {
+    return this.#readings.get(serviceId)?.bytes;
+  }
+
   /** The last two readings of a running engine, the older one first. */
   readings(serviceId: string): EngineValues[] {
     if (!this.#engines().has(serviceId)) return [];
@@ -167,13 +174,14 @@ export class EngineMetrics {
     try {
       const [row] = await client.rows<Record<string, number>>(valuesQuery, options);
       const tables = await client.rows<Table>(tablesQuery, options);
-      const [sum] = await client.rows<{ rows: string }>(rowsQuery, options);
+      const [sum] = await client.rows<{ rows: string; bytes: string }>(sumsQuery, options);
       const values = engineMetrics.map((_, i) => Number(row?.[`v${i}`] ?? 0));
       this.#readings.set(serviceId, {
         at: this.#now(),
         values,
         tables,
         rows: Number(sum?.rows ?? 0),
+        bytes: Number(sum?.bytes ?? 0),
         before: this.#newest(serviceId),
       });
     } catch {

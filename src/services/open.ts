@@ -8,10 +8,12 @@ import { Loop } from "../lib/loop.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import type { EgressProxy } from "../outgoing/proxy.ts";
 import type { Stores } from "../store/open.ts";
+import type { ServiceConnection } from "../store/service-connections.ts";
 import { ServiceAccess } from "./access.ts";
 import { ServiceDisks } from "./disks.ts";
 import { engineLeases } from "./engine-leases.ts";
 import { EngineMetrics } from "./engine-metrics.ts";
+import { inspectConnection } from "./external/inspection.ts";
 import { Inventories } from "./inventory/inventories.ts";
 import { QueryHistory } from "./inventory/query-history.ts";
 import { isMerging } from "./merging.ts";
@@ -55,6 +57,8 @@ export type Services = {
   readonly inventories: Inventories;
   readonly inventoryLoop: Loop;
   readonly queryHistory: QueryHistory;
+  /** Tries the connection of an external service: see `inspectConnection`. */
+  inspectConnection(connection: ServiceConnection, password: string, signal: AbortSignal): Promise<void>;
   /** Stops every engine. */
   close(): Promise<void>;
 };
@@ -105,7 +109,10 @@ export function openServices(options: ServicesOptions): Services {
       const known = await services.listAll();
       metrics.keepOnly(new Set(known.map(({ id }) => id)));
       recorder.record(known, Date.now());
-      for (const { id, tableRows } of known) {
+      for (const { id, tableRows, runtime } of known) {
+        // Engines of our own report their use of the disk themselves.
+        const bytes = runtime === "external" ? metrics.bytes(id) : undefined;
+        if (bytes !== undefined) await disks.report(id, bytes);
         const rows = metrics.rows(id);
         if (rows !== undefined && isWorthWriting(tableRows, rows)) await services.setTableRows(id, rows);
       }
@@ -118,7 +125,13 @@ export function openServices(options: ServicesOptions): Services {
     body: () => inventories.pass(),
   });
   const given = { access, disks, metrics, metricsLoop, inventories, inventoryLoop, queryHistory, loop };
-  return { ...given, acquireAny: engineLeases(services, access, runtime), close: () => reconciler.close() };
+  return {
+    ...given,
+    acquireAny: engineLeases(services, access, runtime),
+    inspectConnection: (connection, password, signal) =>
+      inspectConnection(connection, password, options.policy, signal),
+    close: () => reconciler.close(),
+  };
 }
 
 /** Every write invalidates what is cached: only changes of more than a hundredth are kept. */

@@ -14,6 +14,18 @@ export type ServiceConnection = {
   readonly tls?: { readonly caCertificate?: string | undefined } | undefined;
 };
 
+/** Default ports of the ClickHouse HTTP interface. */
+const defaultPorts = { http: 8123, https: 8443 } as const;
+
+/** Scheme, host without brackets, and port of a URL of `urls`. */
+export function serverOf(url: string): { protocol: "http" | "https"; host: string; port: number } {
+  const { protocol: scheme, hostname } = new URL(url);
+  const protocol = scheme === "https:" ? "https" : "http";
+  // `URL` removes a port that is the scheme's own, such as 80.
+  const written = /^https?:\/\/(?:\[[^\]]*\]|[^/:]*):(\d+)/i.exec(url)?.[1];
+  return { protocol, host: hostname.replaceAll(/[[\]]/g, ""), port: Number(written ?? defaultPorts[protocol]) };
+}
+
 export type NewConnection = {
   readonly connection: ServiceConnection;
   /** Seals the password for the service. */

@@ -18,6 +18,7 @@ import { activityHandlers } from "../../src/http/handlers/activities.ts";
 import { auditHandlers } from "../../src/http/handlers/audit.ts";
 import { backupHandlers } from "../../src/http/handlers/backups.ts";
 import { chartSourceHandlers } from "../../src/http/handlers/chart-sources.ts";
+import type { ConnectionDeps } from "../../src/http/handlers/external-services.ts";
 import { historyHandlers } from "../../src/http/handlers/history.ts";
 import { identityHandlers } from "../../src/http/handlers/identity.ts";
 import { leftoverHandlers } from "../../src/http/handlers/leftovers.ts";
@@ -106,6 +107,8 @@ export type ApiOptions = {
   checkEveryMs?: number;
   limits?: OrganizationLimits;
   defaultDiskGb?: number;
+  /** The check of the connection to an external server; by default every server is right. */
+  inspectConnection?: ConnectionDeps["inspectConnection"];
   /** Services whose endpoint could not be opened. */
   endpointProblems?: ReadonlyMap<string, string>;
   /** Gauges of every pipe's workers. */
@@ -240,6 +243,8 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
         endpointProblem: options.endpointProblems?.get(row.id),
         memoryNote: undefined,
       }),
+      connectionPasswords: stores.connectionPasswords,
+      inspectConnection: options.inspectConnection ?? (async () => {}),
       defaultDiskGb: options.defaultDiskGb,
       poke,
       endpointsOpen: async () => {},

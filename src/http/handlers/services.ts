@@ -23,12 +23,20 @@ import {
   serviceDetailsOf,
   serviceRecordOf,
 } from "../views/services.ts";
+import {
+  type ConnectionDeps,
+  connectionChangeOf,
+  newConnectionOf,
+  noSizes,
+  refuseQuota,
+  refuseScaling,
+} from "./external-services.ts";
 import { type AfterAttempt, deletedOf } from "./leftovers.ts";
 import { findService, serviceUserHandlers } from "./service-users.ts";
 
 type Names = keyof typeof serviceOperations;
 
-export type ServiceDeps = {
+export type ServiceDeps = ConnectionDeps & {
   readonly services: ServiceStore;
   readonly facts: ServiceFactsStore;
   readonly endpoint: EndpointFacts;
@@ -78,20 +86,23 @@ function recordHandlers(
       });
       return [...items];
     },
-    createService: async ({ params, body }) => {
+    createService: async ({ params, body }, { signal }) => {
       const password = newSecret();
-      const id = await services.create(await newServiceOf(deps, params.organizationId, body, password), deps.limits);
+      const wanted = await newServiceOf(deps, params.organizationId, body, password, signal);
+      const id = await services.create(wanted, deps.limits);
       deps.poke();
       // A client that connects as soon as it gets the endpoint must not be refused.
       await deps.endpointsOpen();
       return { service: await details(deps, await findService(services, { ...params, serviceId: id })), password };
     },
     getService: async ({ params }) => details(deps, await findService(services, params)),
-    updateService: async ({ params, body }, { expected }) => {
+    updateService: async ({ params, body }, { expected, signal }) => {
       const service = await findService(services, params);
+      refuseQuota(service, body.diskGb);
       const { name, ipAccessList, tags, releaseChannel, port } = withoutNulls(body);
       if (port !== undefined && port !== service.port) await deps.ports.require(port);
       const change = {
+        ...(await connectionChangeOf(deps, service, body.connection, signal)),
         name,
         port,
         releaseChannel,
@@ -135,13 +146,17 @@ function stateHandlers(
     },
     updateServiceScaling: async ({ params, body }, { expected }) => {
       const service = await findService(services, params);
+      refuseScaling(service, body);
       refuseReplicas(body.numReplicas);
-      const sizes = memorySizes({
-        minReplicaMemoryGb:
-          body.minReplicaMemoryGb ?? Math.min(service.minReplicaMemoryGb, body.maxReplicaMemoryGb ?? 356),
-        maxReplicaMemoryGb:
-          body.maxReplicaMemoryGb ?? Math.max(service.maxReplicaMemoryGb, body.minReplicaMemoryGb ?? 0),
-      });
+      const sizes =
+        service.runtime === "external"
+          ? noSizes
+          : memorySizes({
+              minReplicaMemoryGb:
+                body.minReplicaMemoryGb ?? Math.min(service.minReplicaMemoryGb, body.maxReplicaMemoryGb ?? 356),
+              maxReplicaMemoryGb:
+                body.maxReplicaMemoryGb ?? Math.max(service.maxReplicaMemoryGb, body.minReplicaMemoryGb ?? 0),
+            });
       const change = {
         minReplicaMemoryGb: sizes.min,
         maxReplicaMemoryGb: sizes.max,
@@ -179,8 +194,11 @@ async function newServiceOf(
   organizationId: string,
   body: CreateBody,
   password: string,
+  signal: AbortSignal,
 ): Promise<NewService> {
-  const sizes = memorySizes(body);
+  const { connection } = body;
+  const external = connection == null ? undefined : await newConnectionOf(deps, connection, signal);
+  const sizes = external === undefined ? memorySizes(body) : noSizes;
   refuseReplicas(body.numReplicas);
   const fill = await fillFrom(deps, organizationId, body);
   return {
@@ -192,14 +210,15 @@ async function newServiceOf(
     minReplicaMemoryGb: sizes.min,
     maxReplicaMemoryGb: sizes.max,
     numReplicas: 1,
-    idleScaling: body.idleScaling ?? true,
+    idleScaling: external === undefined && (body.idleScaling ?? true),
     idleTimeoutMinutes: body.idleTimeoutMinutes ?? 15,
     ipAccessList: body.ipAccessList ?? anywhere,
     tags: body.tags ?? [],
     releaseChannel: body.releaseChannel,
-    diskGb: body.diskGb ?? deps.defaultDiskGb,
+    diskGb: external === undefined ? (body.diskGb ?? deps.defaultDiskGb) : undefined,
     passwordSha256: sha256Hex(password),
     ...(fill === undefined ? {} : { alongside: fill }),
+    ...(external === undefined ? {} : { external }),
   };
 }
 

@@ -3,6 +3,7 @@ import { cpus, totalmem } from "node:os";
 import type { z } from "zod";
 import type { ServiceState, serviceDetails, serviceRecord } from "../../api/services.ts";
 import { packagedVersion } from "../../clickhouse/version.ts";
+import { serverOf } from "../../store/service-connections.ts";
 import type { LastBackup, ServiceFacts } from "../../store/service-facts.ts";
 import type { Service } from "../../store/services.ts";
 
@@ -26,9 +27,13 @@ export function serviceRecordOf(service: Service, endpoint: EndpointFacts): z.in
   return {
     id: service.id,
     name: service.name,
-    // A service that never ran will run on the packaged engine.
-    databaseVersion: service.databaseVersion === "" ? packagedVersion : service.databaseVersion,
-    endpoints: [{ protocol: endpoint.protocol, host: endpoint.host, port: service.port, username: "default" }],
+    // A service that never ran will run on the packaged engine. An external server tells its version.
+    databaseVersion:
+      service.databaseVersion === "" && service.runtime === "embedded" ? packagedVersion : service.databaseVersion,
+    endpoints: [
+      { protocol: endpoint.protocol, host: endpoint.host, port: service.port, username: "default" },
+      ...serverEndpoints(service),
+    ],
     minTotalMemoryGb: service.minReplicaMemoryGb * service.numReplicas,
     maxTotalMemoryGb: service.maxReplicaMemoryGb * service.numReplicas,
     minReplicaMemoryGb: service.minReplicaMemoryGb,
@@ -45,6 +50,14 @@ export function serviceRecordOf(service: Service, endpoint: EndpointFacts): z.in
     isReadonly: false,
     hasTransparentDataEncryption: false,
   };
+}
+
+/** The server's own, which its users reach without Millrace. */
+function serverEndpoints({ connection }: Service): z.input<typeof serviceRecord>["endpoints"] {
+  return (connection?.urls ?? []).map((text) => {
+    const { protocol, host, port } = serverOf(text);
+    return { protocol, host, port, username: connection?.username ?? "" };
+  });
 }
 
 export function serviceDetailsOf(
@@ -67,6 +80,10 @@ export function serviceDetailsOf(
     ...(service.tableRows === null ? {} : { rows: service.tableRows }),
     pipes: facts.pipes,
     ...(facts.lastBackup === undefined ? {} : { lastBackup: lastBackupOf(facts.lastBackup) }),
+    runtime: service.runtime,
+    ...(service.connection === null
+      ? {}
+      : { connection: { ...service.connection, urls: [...service.connection.urls] } }),
     provider: service.provider,
     region: service.region,
     ...(service.releaseChannel === null ? {} : { releaseChannel: service.releaseChannel }),

@@ -1,6 +1,6 @@
 /** Checks of a new or changed pipe that contact its source and its service, within a bounded time. */
 
-import { ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
+import { type ClickHouseAddress, ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import { tableName } from "../../clickhouse/sql.ts";
 import { abortable, childOf } from "../../lib/abort.ts";
@@ -133,8 +133,8 @@ export class PipeChecks {
     const withdrawals: (() => void)[] = [this.#begin(organizationId)];
     const permitEngine = async ({ host, port }: DialTarget) =>
       void withdrawals.push(permits.add(serviceId, { kind: "source", host, port }));
-    const listen = async () => {
-      const { listener, withdraw } = await listenForEngine(permits, serviceId);
+    const listenFor = (engine: ClickHouseAddress) => async () => {
+      const { listener, withdraw } = await listenForEngine(permits, serviceId, engine);
       withdrawals.push(withdraw);
       return listener;
     };
@@ -148,7 +148,7 @@ export class PipeChecks {
           silent = "source";
           const client = new ClickHouseClient(address);
           try {
-            const network = { policy, organizationId, permitEngine, listenForEngine: listen };
+            const network = { policy, organizationId, permitEngine, listenForEngine: listenFor(address) };
             return await abortable(work(client, network, signal), signal);
           } finally {
             client.close();

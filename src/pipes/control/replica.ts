@@ -4,6 +4,7 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { Server } from "node:net";
+import type { ClickHouseAddress } from "../../clickhouse/client.ts";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import { AppError, publicMessage } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -46,6 +47,8 @@ export class Replica {
   readonly #permits: (() => void)[] = [];
   readonly #ended = new AbortController();
   readonly exited: Promise<void>;
+  /** As acquired last. */
+  #engine: ClickHouseAddress | undefined;
   #lastLease = 0;
   #status: WorkerStatus = { phase: "preparing" };
   #gauges: Readonly<Record<string, number>> = {};
@@ -177,6 +180,7 @@ export class Replica {
           release();
           throw new AppError("SERVICE_UNAVAILABLE", "The pipe worker has ended.");
         }
+        this.#engine = address;
         this.#lastLease += 1;
         this.#leases.set(this.#lastLease, release);
         return { lease: this.#lastLease, address };
@@ -186,7 +190,7 @@ export class Replica {
         this.#permits.push(this.#parts.permits.add(this.#parts.serviceId, { kind: "source", host, port }));
       },
       listenForEngine: async () => {
-        const { listener, withdraw } = await listenForEngine(this.#parts.permits, this.#parts.serviceId);
+        const { listener, withdraw } = await listenForEngine(this.#parts.permits, this.#parts.serviceId, this.#engine);
         if (this.#over) withdraw();
         else this.#permits.push(withdraw);
         return listener;

@@ -20,28 +20,34 @@ export async function runAgainJob(
   events: JobEvents,
   signal: AbortSignal,
 ): Promise<WorkerStatus> {
-  return await outcomeOfJob(job, calls, events.tell, signal, async ({ health, destination, query }) => {
-    const connector = await connect();
-    await untilDone(job, health, signal, async () => {
-      await destination.createErrorTable();
-      await destination.rememberTokens();
-    });
-    if (signal.aborted) return;
-    const context = { network, target: job.table, query };
-    const again = await connector.rowsAgain?.(job.config, context);
-    await using source = new AgainSource({
-      requests: {
-        list: () => calls.errorRequests(),
-        find: (id) => calls.errorRequest(id),
-        sized: (id, rows) => calls.sizeErrorRequest(id, rows),
-        finish: (id, outcome) => calls.finishErrorRequest(id, outcome),
-      },
-      rows: new RefusedRows(job.pipeId, job.table, query),
-      again,
-      now: () => Date.now(),
-    });
-    await runnerOf(job, source, destination, calls as unknown as Calls<AgainDurable>, health, signal).run();
-  });
+  return await outcomeOfJob(
+    job,
+    { calls, policy: network.policy },
+    events.tell,
+    signal,
+    async ({ health, destination, query }) => {
+      const connector = await connect();
+      await untilDone(job, health, signal, async () => {
+        await destination.createErrorTable();
+        await destination.rememberTokens();
+      });
+      if (signal.aborted) return;
+      const context = { network, target: job.table, query };
+      const again = await connector.rowsAgain?.(job.config, context);
+      await using source = new AgainSource({
+        requests: {
+          list: () => calls.errorRequests(),
+          find: (id) => calls.errorRequest(id),
+          sized: (id, rows) => calls.sizeErrorRequest(id, rows),
+          finish: (id, outcome) => calls.finishErrorRequest(id, outcome),
+        },
+        rows: new RefusedRows(job.pipeId, job.table, query),
+        again,
+        now: () => Date.now(),
+      });
+      await runnerOf(job, source, destination, calls as unknown as Calls<AgainDurable>, health, signal).run();
+    },
+  );
 }
 
 function runnerOf(

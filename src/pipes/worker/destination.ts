@@ -39,13 +39,13 @@ export class DestinationWriter {
     const target = this.#target;
     const { database } = target;
     if (target.kind === "owned") {
-      await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
+      await this.#ensureDatabase(database);
       await this.createErrorTable();
       return { isMadeAgain: false };
     }
     let isMadeAgain = false;
     if (this.#definition.managedTable === true) {
-      await this.#command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
+      await this.#ensureDatabase(database);
       isMadeAgain = (await this.#link.use((client) => findTable(client, database, target.table))) === undefined;
       await this.#command(createManagedTableSql(target, this.#definition));
       await this.#addColumns(target);
@@ -54,6 +54,16 @@ export class DestinationWriter {
     await this.rememberTokens();
     await this.createErrorTable();
     return { isMadeAgain };
+  }
+
+  /** A user of an external server may lack the right to create databases, and does not need it for one that exists. */
+  async #ensureDatabase(database: string): Promise<void> {
+    await this.#link.use(async (client) => {
+      const found = await client.rows("SELECT 1 FROM system.databases WHERE name = {database:String}", {
+        params: bound({ database }),
+      });
+      if (found.length === 0) await client.command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
+    });
   }
 
   /** Columns that the definition has got since the table was created. */

@@ -1,5 +1,6 @@
 /** What all jobs of a worker have in common: the way to the destination, and the outcome. */
 import { AppError } from "../../lib/errors.ts";
+import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import type { Query } from "../../sources/source.ts";
 import type { Calls, Job, WorkerStatus } from "../protocol.ts";
 import { DestinationWriter } from "./destination.ts";
@@ -16,12 +17,12 @@ export type JobAccess = {
 /** Does the work of a job, which ends early when the signal aborts. Throws what the worker should be restarted for. */
 export async function outcomeOfJob(
   job: Job,
-  calls: Calls,
+  { calls, policy }: { readonly calls: Calls; readonly policy: OutgoingPolicy },
   tell: (status: WorkerStatus) => void,
   signal: AbortSignal,
   work: (parts: JobAccess) => Promise<void>,
 ): Promise<WorkerStatus> {
-  const link = new ServiceLink(calls);
+  const link = new ServiceLink(calls, policy);
   const destination = new DestinationWriter(link, job.pipeId, job.table, job.destination);
   const query: Query = async (sql, options = {}) => await link.use((client) => client.rows(sql, options));
   try {

@@ -31,7 +31,7 @@ export async function runJob(
   events: JobEvents,
   signal: AbortSignal,
 ): Promise<WorkerStatus> {
-  return await outcomeOfJob(job, calls, events.tell, signal, async (parts) => {
+  return await outcomeOfJob(job, { calls, policy: network.policy }, events.tell, signal, async (parts) => {
     const { health, destination } = parts;
     events.tell({ phase: "preparing" });
     // The connector's code loads while the engine prepares the table.

@@ -3,10 +3,7 @@ import type { ClickHouseAddress } from "../../clickhouse/client.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
 import { serverAgent } from "../../outgoing/http.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
-import type { ServiceConnection } from "../../store/service-connections.ts";
-
-/** Default ports of the ClickHouse HTTP interface. */
-const defaultPorts: Readonly<Record<string, number>> = { "http:": 8123, "https:": 8443 };
+import { type ServiceConnection, serverOf } from "../../store/service-connections.ts";
 
 export type ExternalAddress = ClickHouseAddress & { readonly openAgent: NonNullable<ClickHouseAddress["openAgent"]> };
 
@@ -17,12 +14,12 @@ export function addressesOf(
   policy: OutgoingPolicy,
 ): ExternalAddress[] {
   return urls.map((text) => {
-    const { protocol, hostname, port } = new URL(text);
+    const { protocol, host, port } = serverOf(text);
     const ca = tls?.caCertificate;
-    const secure = protocol === "https:" ? { tls: ca === undefined ? {} : { ca } } : {};
+    const secure = protocol === "https" ? { tls: ca === undefined ? {} : { ca } } : {};
     return {
-      host: hostname.replaceAll(/[[\]]/g, ""),
-      port: port === "" ? portOf(text, protocol) : Number(port),
+      host,
+      port,
       user: username,
       password,
       ...(database === undefined ? {} : { database }),
@@ -31,12 +28,6 @@ export function addressesOf(
       openAgent: () => serverAgent(new Dialer(policy, "connection.urls"), secure.tls),
     };
   });
-}
-
-/** `URL` removes a port that is the scheme's own, such as 80. */
-function portOf(text: string, protocol: string): number {
-  const written = /^https?:\/\/(?:\[[^\]]*\]|[^/:]*):(\d+)/i.exec(text)?.[1];
-  return written === undefined ? (defaultPorts[protocol] as number) : Number(written);
 }
 
 /** The same for a user who may only read. */
