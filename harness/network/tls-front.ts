@@ -1,7 +1,6 @@
 /** A TLS listener on loopback in front of a port without TLS. It presents `loopbackCertificate`. */
 import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { pipeline } from "node:stream";
 import { createServer } from "node:tls";
 import { loopbackCertificate } from "./loopback-certificate.ts";
 
@@ -12,12 +11,18 @@ export async function tlsFront(portOf: () => number): Promise<TlsFront> {
   const open = new Set<Socket>();
   const server = createServer(loopbackCertificate, (client) => {
     const behind = connect(portOf(), "127.0.0.1");
-    for (const socket of [client, behind]) {
+    client.pipe(behind).pipe(client);
+    for (const [socket, other] of [
+      [client, behind],
+      [behind, client],
+    ] as const) {
       open.add(socket);
-      socket.once("close", () => open.delete(socket));
+      socket.on("error", () => {});
+      socket.once("close", () => {
+        open.delete(socket);
+        other.destroy();
+      });
     }
-    pipeline(client, behind, () => {});
-    pipeline(behind, client, () => {});
   });
   server.on("tlsClientError", () => {});
   await once(server.listen(0, "127.0.0.1"), "listening");

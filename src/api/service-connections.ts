@@ -25,7 +25,7 @@ export const connectionMembers = {
     .min(1)
     .max(16)
     .describe("HTTP interface of the server, or of the hosts of one cluster: scheme, host and port"),
-  username: plainText(1, 255),
+  username: plainText(1, 255).regex(/^[^:]*$/, { error: "must not contain a colon" }),
   cluster: plainText(1, 255).optional().describe("Cluster of the server's configuration on which tables are created"),
   database: plainText(1, 200).optional().describe("Database of names without one; default: `default`"),
   tls: tls.optional().describe("For `https` URLs"),

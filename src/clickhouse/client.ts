@@ -133,8 +133,11 @@ export class ClickHouseClient {
     const body = bodyOf(sql, options.body);
     if (body === options.body) query.set("query", sql);
     const headers: Record<string, string> = { ...options.headers };
-    if (user !== undefined) headers["X-ClickHouse-User"] = user;
-    if (password !== undefined) headers["X-ClickHouse-Key"] = password;
+    if (isExternal) Object.assign(headers, basicAuthorization(user, password));
+    else {
+      if (user !== undefined) headers["X-ClickHouse-User"] = user;
+      if (password !== undefined) headers["X-ClickHouse-Key"] = password;
+    }
     return await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = request({
         protocol: tls === undefined ? "http:" : "https:",
@@ -154,6 +157,11 @@ export class ClickHouseClient {
       else pipeline(body, outgoing).catch(reject);
     });
   }
+}
+
+/** Credentials with any characters, which headers of their own could not have. The user's name has no colon. */
+export function basicAuthorization(user = "default", password = ""): { readonly authorization: string } {
+  return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` };
 }
 
 /** A longer statement is sent before its data in the body: URLs are limited (`http_max_uri_size`, 1 MiB). */

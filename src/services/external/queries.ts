@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { ClickHouseClient } from "../../clickhouse/client.ts";
+import { basicAuthorization, ClickHouseClient } from "../../clickhouse/client.ts";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import type { DatabasePrincipal } from "../../endpoint/auth/gatekeeper.ts";
 import type { QueryServer, ServeOptions } from "../../endpoint/handoff/query-server.ts";
@@ -99,8 +99,7 @@ export class ExternalQueries implements QueryServer {
       const value = message.headers[name];
       if (typeof value === "string") headers[name] = value;
     }
-    if (user !== undefined) headers["x-clickhouse-user"] = user;
-    if (password !== undefined) headers["x-clickhouse-key"] = password;
+    Object.assign(headers, basicAuthorization(user, password));
     const protocol = tls === undefined ? "http:" : "https:";
     const { method } = message;
     const agent = this.#agent;
