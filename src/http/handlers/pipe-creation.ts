@@ -35,7 +35,7 @@ export async function checkNewPipe(
   signal: AbortSignal,
 ): Promise<AcceptedPipe | undefined> {
   const definition = await run.group("definition", () =>
-    run.check("definition", () => checkDefinition(service.id, body)),
+    run.check("definition", () => checkDefinition(service.id, inDatabaseOf(service, body))),
   );
   const isRunning = await run.group("service", () =>
     run.check("service", () => refuseUnlessRunning(service, "creation")),
@@ -57,6 +57,12 @@ export async function checkNewPipe(
   const warnings = await run.group("service", () => checks.reachable(request, run, signal));
   if (warnings === undefined) return undefined;
   return { pipe, warnings: [...warnings, ...neighbourWarnings(pipe, others)] };
+}
+
+/** The connection of an external service may name the database of destinations without one. */
+function inDatabaseOf({ connection }: Service, body: NewPipeRequest["body"]): NewPipeRequest["body"] {
+  const database = body.destination.database ?? connection?.database;
+  return database === undefined ? body : { ...body, destination: { ...body.destination, database } };
 }
 
 export function requireReplicas(scaling: Readonly<Record<string, number>>, limits: OrganizationLimits): void {

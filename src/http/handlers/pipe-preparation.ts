@@ -53,7 +53,7 @@ export function pipePreparationHandlers(deps: PreparationDeps): PreparationHandl
       const { organizationId } = params;
       const found = await deps.checks.discover({ organizationId, serviceId: service.id, kind, config }, signal);
       const { database, table } = body.destination ?? {};
-      const target = { database: database ?? "default", table: table ?? "new_table" };
+      const target = { database: database ?? service.connection?.database ?? "default", table: table ?? "new_table" };
       return { fields: [...found.fields], samples: [...found.samples], proposedTable: proposedTable(found, target) };
     },
   };
