@@ -3,6 +3,7 @@ import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { Rescan, RescanScope } from "../../backups/catalogue.ts";
 import type { planRestore, RestorePlan } from "../../backups/plan.ts";
 import { newBackupOf } from "../../backups/reconciler.ts";
+import { refuseExternal } from "../../backups/refuse-external.ts";
 import { assertRestorable } from "../../backups/restorable.ts";
 import type { RetentionVerdict } from "../../backups/retention.ts";
 import type { PlannedFacts } from "../../backups/schedule.ts";
@@ -67,6 +68,7 @@ function recordHandlers(
     },
     createBackup: async ({ params }) => {
       const service = await liveService(deps, params);
+      refuseExternal(service);
       if (service.state === "provisioning" || (await restores.findUnfinishedFor(service.id)) !== undefined) {
         throw new AppError("CONFLICT", "The service is still being provisioned; there is nothing to back up yet.");
       }
@@ -157,7 +159,9 @@ function partOf(body: PartBody) {
 
 /** The service that receives a database or table. */
 async function targetOf(deps: BackupDeps, params: ServiceParams, body: PartBody): Promise<Service> {
-  return await liveService(deps, { ...params, serviceId: body.targetServiceId ?? params.serviceId });
+  const target = await liveService(deps, { ...params, serviceId: body.targetServiceId ?? params.serviceId });
+  refuseExternal(target);
+  return target;
 }
 
 function scheduleHandlers(
@@ -174,6 +178,7 @@ function scheduleHandlers(
     },
     updateBackupConfiguration: async ({ params, body }) => {
       const service = await liveService(deps, params);
+      refuseExternal(service);
       const now = await backups.configuration(service.id);
       const changed = {
         periodHours: body.backupPeriodInHours === undefined ? now.periodHours : body.backupPeriodInHours,
