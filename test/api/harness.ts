@@ -71,6 +71,7 @@ export type Api = AsyncDisposable & {
   readonly backupDir: string;
   readonly db: Database;
   readonly services: ServiceStore;
+  readonly connectionPasswords: Stores["connectionPasswords"];
   readonly disks: ServiceDisks;
   readonly backups: BackupStore;
   readonly restores: RestoreStore;

@@ -18,7 +18,7 @@ export async function changeObject(
 ): Promise<void> {
   const { spec, kind, name } = wanted;
   const changed = new Set(comparison.changes.map(({ path }) => path.split(".")[0] as string));
-  if (kind === "Service") return await changeService(client, current, spec, changed);
+  if (kind === "Service") return await changeService(client, current, spec, changed, secrets);
   if (kind === "Pipe") return await changePipe(client, current, wanted, changed, secrets);
   if (kind === "BackupSchedule") {
     const body = Object.fromEntries(Object.entries(spec).filter(([key]) => changed.has(key)));
@@ -38,6 +38,7 @@ async function changeService(
   current: CurrentObject,
   spec: Spec,
   changed: ReadonlySet<string>,
+  secrets: boolean,
 ): Promise<void> {
   const params = { serviceId: current.id };
   const picked = (names: readonly string[]) =>
@@ -46,6 +47,9 @@ async function changeService(
   const body: Record<string, unknown> = picked(["diskGb", "port", "releaseChannel"]);
   if (changed.has("ipAccessList"))
     body.ipAccessList = listChange(current.spec.ipAccessList, spec.ipAccessList, "source");
+  const { password, ...connection } = (spec.connection ?? {}) as Spec;
+  if (changed.has("connection")) body.connection = connection;
+  if (secrets && password !== undefined) body.connection = { ...(body.connection as Spec | undefined), password };
   if (changed.has("tags")) body.tags = listChange(current.spec.tags, spec.tags, "key");
   if (scaling !== undefined) await client.call("updateServiceScaling", { params, body: scaling });
   if (Object.keys(body).length > 0) await client.call("updateService", { params, body });

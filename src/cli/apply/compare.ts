@@ -10,6 +10,7 @@ const defaults: Readonly<Record<string, unknown>> = {
   "destination.database": "default",
   "destination.managedTable": true,
   fieldMappings: [],
+  runtime: "embedded",
   tags: [],
   kind: "table",
 };

@@ -37,10 +37,13 @@ async function sourcesOf(client: CliClient): Promise<Source[]> {
 
 async function schedulesOf(client: CliClient, services: readonly ServiceObject[]): Promise<CurrentObject[]> {
   return await Promise.all(
-    services.map(async ({ id: serviceId, name }) => {
-      const spec = await client.call("getBackupConfiguration", { params: { serviceId } });
-      return { kind: "BackupSchedule" as const, name, service: name, id: serviceId, serviceId, spec };
-    }),
+    // External services have no backups of ours.
+    services
+      .filter(({ runtime }) => runtime === "embedded")
+      .map(async ({ id: serviceId, name }) => {
+        const spec = await client.call("getBackupConfiguration", { params: { serviceId } });
+        return { kind: "BackupSchedule" as const, name, service: name, id: serviceId, serviceId, spec };
+      }),
   );
 }
 
@@ -52,9 +55,10 @@ function serviceDocument(service: ServiceObject): CurrentObject {
 /** What documents describe of a service. */
 export function serviceSpec(service: ServiceObject): CurrentObject["spec"] {
   const { minReplicaMemoryGb, maxReplicaMemoryGb, numReplicas, idleScaling, idleTimeoutMinutes } = service;
-  const { ipAccessList, diskGb, releaseChannel, endpoints } = service;
+  const { ipAccessList, diskGb, releaseChannel, endpoints, runtime, connection } = service;
+  const size = { minReplicaMemoryGb, maxReplicaMemoryGb, numReplicas, idleScaling, idleTimeoutMinutes };
   return {
-    ...{ minReplicaMemoryGb, maxReplicaMemoryGb, numReplicas, idleScaling, idleTimeoutMinutes },
+    ...(runtime === "external" ? { runtime, connection } : size),
     ...{ ipAccessList, diskGb, releaseChannel, port: endpoints[0]?.port },
     tags: service.tags.filter(({ key }) => !key.startsWith(labelPrefix)),
   };

@@ -5,19 +5,26 @@ type Spec = Record<string, unknown>;
 
 /** The document of an object; secrets are references to variables of the environment. */
 export function exported({ kind, name, service, spec }: CurrentObject): object {
-  const shown = kind === "Pipe" ? pipeSpec(name, spec as Spec) : kind === "Service" ? serviceSpec(spec as Spec) : spec;
+  const shown =
+    kind === "Pipe" ? pipeSpec(name, spec as Spec) : kind === "Service" ? serviceSpec(name, spec as Spec) : spec;
   if (kind === "BackupSchedule") return { kind, service, spec: shown };
   return service === undefined ? { kind, name, spec: shown } : { kind, name, service, spec: shown };
 }
 
 /** The port is the server's choice, and another server may need it for something else. */
-function serviceSpec({ port: _, ...spec }: Spec): Spec {
-  return spec;
+function serviceSpec(name: string, { port: _, ...spec }: Spec): Spec {
+  if (spec.connection === undefined) return spec;
+  const password = `\${env:${variablePrefix(name)}_PASSWORD}`;
+  return { ...spec, connection: { ...(spec.connection as Spec), password } };
+}
+
+function variablePrefix(name: string): string {
+  return name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
 }
 
 function pipeSpec(name: string, spec: Spec): Spec {
   const [[key, source] = ["", {}]] = Object.entries(spec.source as Record<string, Spec>);
-  const prefix = name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
+  const prefix = variablePrefix(name);
   const member = (names: readonly string[]) =>
     Object.fromEntries(names.map((one) => [one, `\${env:${prefix}_${snake(one)}}`]));
   const secrets: Spec = { ...secretsOf(key, source, member) };

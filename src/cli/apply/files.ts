@@ -86,7 +86,7 @@ function unknownText(name: string, known: readonly string[], what = "member"): s
 
 /** Members that the API never shows. */
 export function isSecretPath(path: string): boolean {
-  return /(?:^|\.)(?:credentials|accessKey|connectionString)(?:\.|$)/.test(path);
+  return /(?:^|\.)(?:credentials|accessKey|connectionString)(?:\.|$)|^connection\.password$/.test(path);
 }
 
 function refuseTwice(wanted: readonly WantedObject[]): void {

@@ -48,7 +48,7 @@ function counterpart(one: WantedObject, existing: readonly CurrentObject[]): Cur
 }
 
 function isChangeable(kind: ObjectDocument["kind"], path: string): boolean {
-  if (kind === "Service") return !/^(provider|region|backupId|isReadonly)/.test(path);
+  if (kind === "Service") return !/^(provider|region|backupId|isReadonly|runtime)/.test(path);
   if (kind !== "Pipe") return true;
   if (/^(settings|scaling|fieldMappings|destination\.columns)/.test(path)) return true;
   const [, key = "", member = ""] = /^source\.(\w+)\.(\w+)/.exec(path) ?? [];

@@ -9,6 +9,7 @@ import { choiceFlag, integerFlag, orUndefined, pairFlag, present } from "../flag
 import { isForPeople } from "../output/format.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags } from "../wait.ts";
+import { type ConnectionFlags, connectionChange, externalBody } from "./service-external.ts";
 import { awaitService } from "./service-state.ts";
 import { endpointOf, printService } from "./service-view.ts";
 
@@ -23,6 +24,7 @@ type Settings = {
 };
 
 type CreateFlags = Settings &
+  ConnectionFlags &
   WaitFlags & {
     readonly fromBackup?: string;
     readonly pipes?: string;
@@ -34,12 +36,16 @@ type CreateFlags = Settings &
 export async function createService(shell: Shell, name: string, flags: CreateFlags): Promise<void> {
   checkWait(flags);
   const client = await shell.client();
-  const created = await client.call("createService", { body: await createBody(client, name, flags) });
+  const external = await externalBody(shell, flags, flags.passwordFile);
+  const created = await client.call("createService", {
+    body: { ...(await createBody(client, name, flags)), ...external },
+  });
   const { service, password } = created;
-  if (flags.passwordFile !== undefined) {
-    writeFileSync(resolve(shell.io.cwd, flags.passwordFile), `${password}\n`, { mode: 0o600, flag: "wx" });
+  const file = external === undefined ? flags.passwordFile : undefined;
+  if (file !== undefined) {
+    writeFileSync(resolve(shell.io.cwd, file), `${password}\n`, { mode: 0o600, flag: "wx" });
   }
-  const shown = flags.passwordFile === undefined ? password : undefined;
+  const shown = file === undefined ? password : undefined;
   if (flags.wait === true) await awaitService(shell, service, "running", flags);
   if (!isForPeople(shell.format)) {
     return await shell.printOne(shown === undefined ? { service } : created, []);
@@ -68,11 +74,13 @@ async function createBody(client: CliClient, name: string, flags: CreateFlags) {
   });
 }
 
-type UpdateFlags = Settings & {
-  readonly name?: string;
-  readonly removeAllow?: readonly string[];
-  readonly removeTag?: readonly string[];
-};
+type UpdateFlags = Settings &
+  ConnectionFlags & {
+    readonly passwordFile?: string;
+    readonly name?: string;
+    readonly removeAllow?: readonly string[];
+    readonly removeTag?: readonly string[];
+  };
 
 /** `service update`: sends only what the flags name. */
 export async function updateService(shell: Shell, reference: string, flags: UpdateFlags): Promise<void> {
@@ -81,7 +89,13 @@ export async function updateService(shell: Shell, reference: string, flags: Upda
   const params = { serviceId: found.id };
   const scaling = orUndefined(scalingOf(flags));
   const body = orUndefined(
-    present({ name: flags.name, ...commonOf(flags), ipAccessList: accessChange(flags), tags: tagChange(found, flags) }),
+    present({
+      name: flags.name,
+      ...commonOf(flags),
+      ipAccessList: accessChange(flags),
+      tags: tagChange(found, flags),
+      connection: await connectionChange(shell, flags, flags.passwordFile),
+    }),
   );
   if (scaling === undefined && body === undefined) throw usageError("nothing to change", "See --help for the flags.");
   if (scaling !== undefined) await client.call("updateServiceScaling", { params, body: scaling });

@@ -10,7 +10,7 @@ export const serviceColumns: readonly TableColumn<ServiceObject>[] = [
   { title: "SINCE", value: ({ stateChangedAt }) => age(stateChangedAt), right: true },
   { title: "VERSION", value: ({ databaseVersion }) => databaseVersion },
   { title: "ENDPOINT", value: endpointOf },
-  { title: "MEMORY", value: ({ maxReplicaMemoryGb }) => `${maxReplicaMemoryGb} GiB`, right: true },
+  { title: "MEMORY", value: memoryOf, right: true },
   { title: "IDLE", value: idleOf },
   { title: "DISK", value: ({ diskUsedBytes }) => byteSize(diskUsedBytes), right: true },
   { title: "PIPES", value: ({ pipes }) => `${pipes.running}/${pipes.total}`, right: true },
@@ -23,6 +23,11 @@ export const serviceColumns: readonly TableColumn<ServiceObject>[] = [
 /** `http://host:port` of the service. */
 export function endpointOf({ endpoints: [endpoint] }: Pick<ServiceObject, "endpoints">): string | undefined {
   return endpoint === undefined ? undefined : `${endpoint.protocol}://${endpoint.host}:${endpoint.port}`;
+}
+
+/** The size of an external server is its own. */
+function memoryOf({ runtime, maxReplicaMemoryGb }: ServiceObject): string {
+  return runtime === "external" ? "external" : `${maxReplicaMemoryGb} GiB`;
 }
 
 function idleOf({ idleScaling, idleTimeoutMinutes, idle }: ServiceObject): string {
@@ -40,7 +45,11 @@ export async function printService(shell: Shell, service: ServiceObject): Promis
     ["version", service.databaseVersion],
     ["endpoint", endpointOf(service)],
     ["user", service.endpoints[0]?.username],
-    ["memory", `${service.maxReplicaMemoryGb} GiB`],
+    ["server", service.connection?.urls.join(", ")],
+    ["server user", service.connection?.username],
+    ["database", service.connection?.database],
+    ["cluster", service.connection?.cluster],
+    ["memory", memoryOf(service)],
     ["idle", service.idleScaling ? `after ${service.idleTimeoutMinutes} min without a query` : "never"],
     ["last query", service.idle.lastQueryAt && `${age(service.idle.lastQueryAt)} ago`],
     ["disk", `${byteSize(service.diskUsedBytes)}${service.diskGb === undefined ? "" : ` of ${service.diskGb} GiB`}`],

@@ -4,6 +4,7 @@ import { resolveService, resolveServiceOrOnly } from "../client/resolve.ts";
 import { addWaitFlags, addYesFlag, repeated } from "../flags.ts";
 import { addSelectorFlag, selectServices } from "../selector.ts";
 import type { Shell } from "../shell.ts";
+import { addConnectionFlags } from "./service-external.ts";
 import type { StateFlags } from "./service-state.ts";
 import { addServiceUsers } from "./service-users.ts";
 import { printService, serviceColumns } from "./service-view.ts";
@@ -46,12 +47,15 @@ function addSettings(command: Command): Command {
 }
 
 function addCreate(command: Command, shell: Shell): void {
-  const create = addSettings(command.command("create <name>"))
-    .description("Creates and starts a service; its password is shown once")
+  const create = addConnectionFlags(addSettings(command.command("create <name>")))
+    .description("Creates and starts a service, or connects to a server; the endpoint's password is shown once")
     .option("--from-backup <backup>", "Restores this backup; latest:SERVICE for the newest of a service")
     .option("--pipes <state>", "With --from-backup: pipes of the backup are none, stopped or running")
     .option("--force", "With --from-backup: also from a backup that is damaged or not verified")
-    .option("--password-file <file>", "Writes the password to this new file instead of showing it");
+    .option(
+      "--password-file <file>",
+      "Writes the password to this new file; with --external: reads the server's password from it (- for stdin)",
+    );
   addWaitFlags(create, "the service runs").action(async (name: string, flags) => {
     const { createService } = await import("./service-create.ts");
     await createService(shell, name, flags);
@@ -59,8 +63,9 @@ function addCreate(command: Command, shell: Shell): void {
 }
 
 function addUpdate(command: Command, shell: Shell): void {
-  addSettings(command.command("update <service>"))
-    .description("Changes name, memory, idling, access list, tags, port or disk quota")
+  addConnectionFlags(addSettings(command.command("update <service>")))
+    .description("Changes name, memory, idling, access list, tags, port, disk quota or connection")
+    .option("--password-file <file>", "Of an external service: file with the server's new password; - reads stdin")
     .option("--name <name>", "New name")
     .option("--remove-allow <cidr>", "Address or range to remove; may be repeated", repeated)
     .option("--remove-tag <key>", "Tag to remove; may be repeated", repeated)
@@ -72,7 +77,7 @@ function addUpdate(command: Command, shell: Shell): void {
 
 const commands = [
   ["start", "start", "Starts a service", "running"],
-  ["stop", "stop", "Stops a service; its data stays", "stopped"],
+  ["stop", "stop", "Stops a service; its data stays, and an external server goes on", "stopped"],
   ["wake", "awake", "Wakes an idle service", "running"],
 ] as const;
 
@@ -89,7 +94,9 @@ function addStates(command: Command, shell: Shell): void {
 }
 
 function addDelete(command: Command, shell: Shell): void {
-  const added = command.command("delete <service>").description("Deletes a service with its data and pipes");
+  const added = command
+    .command("delete <service>")
+    .description("Deletes a service with its data and pipes; an external server keeps its data");
   addWaitFlags(addYesFlag(added), "the service is gone")
     .option("--stop", "Stops a running service before")
     .action(async (reference: string, flags) => {
