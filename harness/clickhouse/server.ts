@@ -55,12 +55,14 @@ export class TestServer implements AsyncDisposable {
   /** Authenticated as the first user. */
   readonly client: ClickHouseClient;
   readonly #options: ServerOptions;
+  #users: readonly ServerUser[];
   #child: ChildProcess | undefined;
 
   private constructor(ports: ServerPorts, options: ServerOptions) {
     this.ports = ports;
     this.#options = options;
-    this.user = options.users?.[0] ?? serverUser;
+    this.#users = options.users ?? [serverUser];
+    this.user = this.#users[0] ?? serverUser;
     this.client = new ClickHouseClient(this.address);
   }
 
@@ -87,9 +89,13 @@ export class TestServer implements AsyncDisposable {
     return this.#child?.pid ?? 0;
   }
 
-  /** Ends it with SIGKILL if it runs, and starts it on the same data and ports. Resolves when it answers. */
-  async restart(): Promise<void> {
+  /**
+   * Ends it with SIGKILL if it runs, and starts it on the same data and ports. Resolves when it answers. With `users`,
+   * they replace all but the first.
+   */
+  async restart(users?: readonly ServerUser[]): Promise<void> {
     await this.kill();
+    if (users !== undefined) this.#users = [this.user, ...users];
     const config = this.#configure();
     const child = fork(childFile, { stdio: ["ignore", "ignore", "inherit", "ipc"], env: { HOME: this.dir } });
     this.#child = child;
@@ -144,7 +150,7 @@ export class TestServer implements AsyncDisposable {
     mkdirSync(join(this.dir, "files"), { recursive: true });
     const { http, tcp } = this.ports;
     const settings: Record<string, string> = {
-      users_config: file("users.xml", usersXml(this.#options.users ?? [serverUser])),
+      users_config: file("users.xml", usersXml(this.#users)),
       path: join(this.dir, "data"),
       listen_host: "127.0.0.1",
       http_port: String(http),

@@ -79,6 +79,15 @@ test("the first death allows a start at once, the next ones after pauses, and th
   expect([tasks.mayStart("a"), tasks.size]).toEqual([true, 0]);
 });
 
+test("endless attempts never give up, and their pauses stay short", () => {
+  const { clock, tasks } = setUp();
+  for (let count = 1; count <= 3 * maxDeaths; count += 1) {
+    expect(tasks.died("a", "away", { endless: true })).toEqual({ count, gaveUp: false, message: "away" });
+    clock.now += 5_000;
+    expect(tasks.mayStart("a")).toBe(true);
+  }
+});
+
 test("a run is forgiven when it has been stable, not before", () => {
   const { clock, tasks } = setUp();
   tasks.died("a", "killed");

@@ -119,6 +119,22 @@ describe("connectors ask for what the engine reads", () => {
   });
 });
 
+test("a server on another machine gets no listener here, and one on this machine does", async () => {
+  const permits = new Permits();
+  const server = (host: string) => ({ host, port: 8123, isExternal: true }) as const;
+  for (const host of ["ch.example.com", "10.1.2.3", "fd00::1"]) {
+    await expect(listenForEngine(permits, "s", server(host)), host).rejects.toMatchObject({
+      code: "DESTINATION_INVALID",
+      message: expect.stringMatching(/on another machine/),
+    });
+  }
+  for (const host of ["localhost", "127.0.0.1", "::1"]) {
+    const { listener, withdraw } = await listenForEngine(permits, "s", server(host));
+    withdraw();
+    listener.close();
+  }
+});
+
 test("checks of one organization beyond the limit are refused, and their places come back", async () => {
   const ended = Promise.withResolvers<never>();
   const acquire = () => ended.promise;

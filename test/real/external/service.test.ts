@@ -200,6 +200,26 @@ describe("an external service", () => {
     expect(await query(service, "SELECT sum(a) FROM t")).toBe("45");
   });
 
+  test("a password that changed on the server is named, and a new one in the connection ends the trouble", async () => {
+    const { params } = service;
+    const changed = { name: "rotated", password: "second" };
+    const before = { ...changed, password: "first" };
+    await server.restart([before]);
+    const change = (body: object) => served.api.updateService({ params, body: { connection: body } });
+    await untilState("running");
+    await change({ username: before.name, password: before.password });
+    await untilState("running");
+    await server.restart([changed]);
+    await untilState("degraded");
+    await until("the reason is named", async () =>
+      /refuses the user rotated/.test((await details()).stateMessage ?? ""),
+    );
+    expect((await details()).stateMessage).not.toContain("first");
+    await change({ password: changed.password });
+    await untilState("running");
+    expect(await query(service, "SELECT sum(a) FROM t")).toBe("45");
+  });
+
   test("deleting it leaves the server's data", async () => {
     const { params } = service;
     await served.api.updateServiceState({ params, body: { command: "stop" } });
