@@ -19,8 +19,12 @@ const timeoutMs = 10_000;
 const databaseEngines = new Set(["Atomic", "Replicated", "Shared", "Ordinary", "Overlay"]);
 
 /** What pipes, charts and lists need of a database, and of the server's own tables. */
-const databaseGrants = "SHOW, SELECT, INSERT, CREATE TABLE, ALTER TABLE, DROP TABLE, TRUNCATE";
-const systemGrants = "SELECT";
+const databaseGrants = "SHOW, SELECT, INSERT, CREATE TABLE, CREATE VIEW, ALTER TABLE, DROP TABLE, DROP VIEW, TRUNCATE";
+
+/** The rights that the user of a connection must have: what follows GRANT. */
+export function neededGrants(database: string): string[] {
+  return [`${databaseGrants} ON ${identifier(database)}.*`, "SELECT ON system.*", "TABLE ENGINE ON *"];
+}
 
 /** Throws CONNECTION_* or SOURCE_ADDRESS_REFUSED with one issue per problem. */
 export async function inspectConnection(
@@ -100,14 +104,10 @@ function grantOn(database: string): string {
 }
 
 async function grantTrouble(ask: Ask, { username, database = "default" }: ServiceConnection) {
-  const wanted = [
-    { list: databaseGrants, on: `${identifier(database)}.*` },
-    { list: systemGrants, on: "system.*" },
-  ];
   const missing: string[] = [];
-  for (const { list, on } of wanted) {
-    const [answer] = await ask<{ result: number }>(`CHECK GRANT ${list} ON ${on}`);
-    if (Number(answer?.result) !== 1) missing.push(`GRANT ${list} ON ${on} TO ${identifier(username)}`);
+  for (const rights of neededGrants(database)) {
+    const [answer] = await ask<{ result: number }>(`CHECK GRANT ${rights}`);
+    if (Number(answer?.result) !== 1) missing.push(`GRANT ${rights} TO ${identifier(username)}`);
   }
   if (missing.length === 0) return undefined;
   const message = `the user ${username} lacks rights; run: ${missing.join("; ")}`;

@@ -10,7 +10,14 @@ import { createPipe, details, pipeBody, rows, untilState } from "../../../harnes
 import { cdcPipe, untilEqual } from "../../../harness/postgres/pipes.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+import { neededGrants } from "../../../src/services/external/inspection.ts";
 
+/** With the rights of docs/external.md, and no others. */
+const pipesUser = {
+  name: "pipes",
+  password: "secret-of-pipes",
+  grants: [...neededGrants("app"), "S3, CREATE TEMPORARY TABLE ON *.*"],
+};
 let peers: AsyncDisposableStack;
 let server: TestServer;
 let served: Served;
@@ -19,10 +26,11 @@ const running: string[] = [];
 
 beforeAll(async () => {
   peers = new AsyncDisposableStack();
-  server = peers.use(await TestServer.start());
+  server = peers.use(await TestServer.start({ users: [serverUser, pipesUser] }));
   served = peers.use(await serve());
   await server.client.command("CREATE DATABASE app");
-  const connection = { urls: [server.url], username: serverUser.name, password: serverUser.password, database: "app" };
+  const { name: username, password } = pipesUser;
+  const connection = { urls: [server.url], username, password, database: "app" };
   service = await runningService(served, { runtime: "external", connection });
 });
 afterAll(async () => {
