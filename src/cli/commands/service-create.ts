@@ -9,7 +9,7 @@ import { choiceFlag, integerFlag, orUndefined, pairFlag, present } from "../flag
 import { isForPeople } from "../output/format.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags } from "../wait.ts";
-import { type ConnectionFlags, connectionChange, externalBody } from "./service-external.ts";
+import { type ConnectionFlags, changedConnection, externalBody } from "./service-external.ts";
 import { awaitService } from "./service-state.ts";
 import { endpointOf, printService } from "./service-view.ts";
 
@@ -94,7 +94,7 @@ export async function updateService(shell: Shell, reference: string, flags: Upda
       ...commonOf(flags),
       ipAccessList: accessChange(flags),
       tags: tagChange(found, flags),
-      connection: await connectionChange(shell, flags, flags.passwordFile),
+      connection: await changedConnection(shell, flags, flags.passwordFile),
     }),
   );
   if (scaling === undefined && body === undefined) throw usageError("nothing to change", "See --help for the flags.");

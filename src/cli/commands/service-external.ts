@@ -39,7 +39,7 @@ export async function externalBody(shell: Shell, flags: ConnectionFlags, file: s
 }
 
 /** The members of a connection that change. */
-export async function connectionChange(shell: Shell, flags: ConnectionFlags, file: string | undefined) {
+export async function changedConnection(shell: Shell, flags: ConnectionFlags, file: string | undefined) {
   const password = file === undefined ? undefined : await shell.secret(file);
   return orUndefined(present({ ...connectionMembers(shell, flags), password }));
 }

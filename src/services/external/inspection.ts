@@ -15,7 +15,7 @@ import { type ConnectionTrouble, troubleOf } from "./failure.ts";
 const oldestVersion = [25, 8] as const;
 const timeoutMs = 10_000;
 
-/** Database engines whose tables stay, and that the statements of pipes fit. `Overlay`: `default` of clickhouse-local. */
+/** Database engines whose tables stay, and that the statements of pipes fit. `Overlay`: of clickhouse-local. */
 const databaseEngines = new Set(["Atomic", "Replicated", "Shared", "Ordinary", "Overlay"]);
 
 /** What pipes, charts and lists need of a database, and of the server's own tables. */
