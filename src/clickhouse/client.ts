@@ -7,6 +7,7 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { Agent, type IncomingMessage, request } from "../lib/node-http.ts";
+import { type Host, hostHealth, isForAnotherHost, limitConnecting } from "./hosts.ts";
 
 /** A ClickHouse HTTP endpoint with its credentials. */
 export type ClickHouseAddress = {
@@ -24,6 +25,10 @@ export type ClickHouseAddress = {
   readonly isExternal?: true;
   /** Creates a client's agent, which follows the address policy. Messages between processes do not carry it. */
   readonly openAgent?: () => Agent;
+  /** Other replicas of the same shard, reached alike: see `hosts.ts`. */
+  readonly others?: readonly Host[];
+  /** The cluster that tables are made on. */
+  readonly cluster?: string;
 };
 
 export type QueryOptions = {
@@ -35,6 +40,8 @@ export type QueryOptions = {
   /** Data of an INSERT; the statement is then sent in the URL. A Buffer must not change before the response. */
   readonly body?: Buffer | Readable;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Which of several working hosts is asked first, as any number; statements with the same number ask the same one. */
+  readonly spread?: number;
   readonly signal?: AbortSignal;
 };
 
@@ -63,12 +70,15 @@ export class ClickHouseError extends Error {
  * query, as header lines of its response.
  */
 const silenceMs = 60_000;
+/** Time for a connection where another host can be asked. */
+const connectMs = 5_000;
 const progressSettings = { send_progress_in_http_headers: 1, http_headers_progress_interval_ms: 15_000 };
 /** Room for the progress of a day. */
 const maxHeaderSize = 4 * 1_048_576;
 
 export class ClickHouseClient {
   readonly #address: ClickHouseAddress;
+  readonly #hosts: readonly Host[];
   readonly #agent: Agent;
 
   /** Throws a TypeError for an external server without an agent. */
@@ -77,7 +87,13 @@ export class ClickHouseClient {
       throw new TypeError("connections to an external server need an agent that follows the address policy");
     }
     this.#address = address;
+    this.#hosts = [{ host: address.host, port: address.port }, ...(address.others ?? [])];
     this.#agent = address.openAgent?.() ?? new Agent({ keepAlive: true, maxSockets: 64 });
+  }
+
+  /** The cluster that tables are made on; undefined for a single server. */
+  get cluster(): string | undefined {
+    return this.#address.cluster;
   }
 
   /** Runs a statement and reads the whole answer as text. */
@@ -104,9 +120,28 @@ export class ClickHouseClient {
     return summary;
   }
 
-  /** Runs a statement; the returned message is the response body as it arrives. Throws on an engine error. */
+  /**
+   * Runs a statement; the returned message is the response body as it arrives. Throws on an engine error. Each of
+   * several hosts is tried once; when none can, the error of the engine that was asked first is thrown, if any answered.
+   */
   async stream(sql: string, options: QueryOptions = {}): Promise<IncomingMessage> {
-    return await this.#answer(await this.#send(sql, options));
+    if (this.#hosts.length === 1) return await this.#answer(await this.#send(this.#address, sql, options));
+    let first: unknown;
+    for (const host of hostHealth.order(this.#hosts, options.spread)) {
+      try {
+        const response = await this.#answer(await this.#send(host, sql, options));
+        hostHealth.answered(host);
+        return response;
+      } catch (error) {
+        const isEngines = error instanceof ClickHouseError;
+        if (options.signal?.aborted || (isEngines && !isForAnotherHost(error.code))) throw error;
+        hostHealth.failed(host);
+        if (first === undefined || (isEngines && !(first instanceof ClickHouseError))) first = error;
+        // A stream that has been sent cannot be sent again.
+        if (options.body !== undefined && !Buffer.isBuffer(options.body)) break;
+      }
+    }
+    throw first;
   }
 
   async #answer(response: IncomingMessage): Promise<IncomingMessage> {
@@ -121,10 +156,10 @@ export class ClickHouseClient {
     this.#agent.destroy();
   }
 
-  async #send(sql: string, options: QueryOptions): Promise<IncomingMessage> {
+  async #send({ host, port }: Host, sql: string, options: QueryOptions): Promise<IncomingMessage> {
     const query = new URLSearchParams();
     query.set("query_id", options.queryId ?? randomUUID());
-    const { host, port, user, password, tls, isExternal = false } = this.#address;
+    const { user, password, tls, isExternal = false } = this.#address;
     const database = options.database ?? this.#address.database;
     if (database !== undefined) query.set("database", database);
     const settings = { ...(isExternal ? progressSettings : {}), ...options.settings, ...this.#address.settings };
@@ -151,6 +186,7 @@ export class ClickHouseClient {
         ...(isExternal ? { timeout: silenceMs, maxHeaderSize } : {}),
       });
       outgoing.on("timeout", () => outgoing.destroy(new Error(`timed out: silent for ${silenceMs / 1000} s`)));
+      if (this.#hosts.length > 1) limitConnecting(outgoing, connectMs);
       outgoing.on("response", resolve);
       outgoing.on("error", reject);
       if (typeof body === "string" || Buffer.isBuffer(body)) outgoing.end(body);

@@ -13,7 +13,7 @@ export type Failure = {
   readonly known: boolean;
 };
 
-/** Timeouts, memory, too many parts or queries, network, cancelled: the same insert may succeed later. */
+/** Timeouts, memory, too many parts or queries, network, replicas, cancelled: the same insert may succeed later. */
 const engineCodes = codesOf(
   "UNEXPECTED_END_OF_FILE",
   "TIMEOUT_EXCEEDED",
@@ -25,13 +25,20 @@ const engineCodes = codesOf(
   "NETWORK_ERROR",
   "ABORTED",
   "MEMORY_LIMIT_EXCEEDED",
+  "UNEXPECTED_PACKET_FROM_SERVER",
+  "NO_ZOOKEEPER",
   "TABLE_IS_READ_ONLY",
   "NOT_ENOUGH_SPACE",
   "TOO_MANY_PARTS",
+  "ALL_CONNECTION_TRIES_FAILED",
   "TOO_FEW_LIVE_REPLICAS",
+  "UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE",
+  "REPLICA_IS_NOT_IN_QUORUM",
   "UNKNOWN_STATUS_OF_INSERT",
+  "UNFINISHED",
   "QUERY_WAS_CANCELLED",
   "SYSTEM_ERROR",
+  "CANNOT_ASSIGN_ALTER",
   "DEADLOCK_AVOIDED",
   "SERVER_OVERLOADED",
   "KEEPER_EXCEPTION",

@@ -9,7 +9,7 @@ export type ExternalAddress = ClickHouseAddress & { readonly openAgent: NonNulla
 
 /** One address per URL, in order. Their connections follow the policy. */
 export function addressesOf(
-  { urls, username, database, tls }: ServiceConnection,
+  { urls, username, cluster, database, tls }: ServiceConnection,
   password: string,
   policy: OutgoingPolicy,
 ): ExternalAddress[] {
@@ -23,11 +23,21 @@ export function addressesOf(
       user: username,
       password,
       ...(database === undefined ? {} : { database }),
+      ...(cluster === undefined ? {} : { cluster }),
       ...secure,
       isExternal: true,
       openAgent: () => serverAgent(new Dialer(policy, "connection.urls"), secure.tls),
     };
   });
+}
+
+/** One of the addresses with the others, which are asked when it does not answer. Those of another scheme are left out. */
+export function withOthers(first: ExternalAddress, all: readonly ExternalAddress[]): ExternalAddress {
+  const isOther = (address: ExternalAddress) =>
+    (address.host !== first.host || address.port !== first.port) &&
+    (address.tls === undefined) === (first.tls === undefined);
+  const others = all.filter(isOther).map(({ host, port }) => ({ host, port }));
+  return others.length === 0 ? first : { ...first, others };
 }
 
 /** The same for a user who may only read. */

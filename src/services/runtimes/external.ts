@@ -12,7 +12,7 @@ import type { Logger } from "../../lib/logger.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import type { ConnectionPasswords } from "../../store/service-connections.ts";
 import type { Service } from "../../store/services.ts";
-import { addressesOf, type ExternalAddress, readerOf, urlOf } from "../external/addresses.ts";
+import { addressesOf, type ExternalAddress, readerOf, urlOf, withOthers } from "../external/addresses.ts";
 import { troubleOf } from "../external/failure.ts";
 import { ExternalQueries } from "../external/queries.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
@@ -77,7 +77,8 @@ async function firstThatAnswers(addresses: readonly ExternalAddress[]): Promise<
   const troubles: string[] = [];
   for (const [index, address] of addresses.entries()) {
     try {
-      return { address, version: await versionOf(address, connectTimeoutMs) };
+      const version = await versionOf(address, connectTimeoutMs);
+      return { address: withOthers(address, addresses), version };
     } catch (error) {
       troubles.push(troubleOf(error, address, index).message);
     }
