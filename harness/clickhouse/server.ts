@@ -36,6 +36,8 @@ export type ServerOptions = {
   readonly configuration?: readonly string[];
   /** Its ports, for servers that name each other in their configuration. Free ones when undefined. */
   readonly ports?: ServerPorts;
+  /** Starts the process with these arguments of the engine's main function, where it needs more than the library does. */
+  readonly launch?: (args: readonly string[], dir: string) => ChildProcess;
 };
 
 export type ServerPorts = { readonly http: number; readonly tcp: number };
@@ -97,10 +99,10 @@ export class TestServer implements AsyncDisposable {
     await this.kill();
     if (users !== undefined) this.#users = [this.user, ...users];
     const config = this.#configure();
-    const child = fork(childFile, { stdio: ["ignore", "ignore", "inherit", "ipc"], env: { HOME: this.dir } });
-    this.#child = child;
     const listen = ["HTTP", "TCP"].map((kind) => `SYSTEM START LISTEN ${kind}`).join("; ");
-    child.send([`--config-file=${config}`, `--path=${this.dir}/data`, "--query", `${listen}; ${keepAlive}`]);
+    const args = [`--config-file=${config}`, `--path=${this.dir}/data`, "--query", `${listen}; ${keepAlive}`];
+    const child = (this.#options.launch ?? forked)(args, this.dir);
+    this.#child = child;
     await this.#untilItAnswers(child);
   }
 
@@ -170,6 +172,12 @@ export class TestServer implements AsyncDisposable {
       ]),
     );
   }
+}
+
+function forked(args: readonly string[], dir: string): ChildProcess {
+  const child = fork(childFile, { stdio: ["ignore", "ignore", "inherit", "ipc"], env: { HOME: dir } });
+  child.send([...args]);
+  return child;
 }
 
 /** The local session logs in as `default`, which therefore has no password; no network may use it. */

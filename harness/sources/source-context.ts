@@ -1,4 +1,5 @@
 /** The context of a source under test: every member does nothing unless a test replaces it. */
+import { plainForm } from "../../src/clickhouse/table-form.ts";
 import type { Json } from "../../src/lib/json.ts";
 import { StoredForms } from "../../src/pipes/durable.ts";
 import { notedCounts } from "../../src/pipes/worker/counts.ts";
@@ -43,7 +44,8 @@ export function testContext<D extends Durable = Durable>(own: OwnContext<D> = {}
     destination: {
       target: testDestination,
       query: async () => [],
-      command: async () => {},
+      form: plainForm,
+      define: async () => {},
       refusal: () => undefined,
       ...own.destination,
     },

@@ -39,6 +39,10 @@ export const pipeSettings = z
     database_parallel_distributed_insert_select: z.int().min(0).max(2).nullish(),
     object_storage_use_cluster_function: z.boolean().nullish(),
     database_parallel_view_processing: z.boolean().nullish(),
+    database_insert_quorum: z
+      .boolean()
+      .nullish()
+      .describe("Wait until most replicas of the destination have each batch, where it has several. Default true"),
     database_lenient_values: z
       .boolean()
       .nullish()

@@ -3,6 +3,7 @@
  * reads it. A table that an earlier version made has fewer columns until the pipe starts again.
  */
 import { literal, tableName } from "../clickhouse/sql.ts";
+import { engineName, onCluster, plainForm, type TableForm, windowSettings } from "../clickhouse/table-form.ts";
 import { errorTableOf } from "../sources/destination.ts";
 import type { Destination } from "../sources/source.ts";
 
@@ -48,12 +49,16 @@ export function errorTableSql(destination: Destination): string {
   return tableName(destination.database, errorTableOf(destination));
 }
 
-export function createErrorTableSql(destination: Destination, dedupWindow: number): string {
+/**
+ * On a cluster every shard has one. Only that of the servers that the pipe is connected to is written and read: they
+ * are replicas of one shard.
+ */
+export function createErrorTableSql(destination: Destination, form: TableForm = plainForm): string {
   const later = Object.entries(laterColumns).map(([name, { type }]) => `${name} ${type}`);
   return (
-    `CREATE TABLE IF NOT EXISTS ${errorTableSql(destination)} (${[...firstColumns, ...later].join(", ")}) ` +
-    `ENGINE = MergeTree ORDER BY time TTL toDateTime(time) + INTERVAL ${errorTableDays} DAY ` +
-    `SETTINGS non_replicated_deduplication_window = ${dedupWindow}`
+    `CREATE TABLE IF NOT EXISTS ${errorTableSql(destination)}${onCluster(form)} (${[...firstColumns, ...later].join(", ")}) ` +
+    `ENGINE = ${engineName(form, "MergeTree")} ORDER BY time TTL toDateTime(time) + INTERVAL ${errorTableDays} DAY ` +
+    `SETTINGS ${windowSettings(form).join(", ")}`
   );
 }
 
@@ -61,12 +66,16 @@ export function createErrorTableSql(destination: Destination, dedupWindow: numbe
  * Adds the columns of later versions to a table with these columns; undefined when it has them, when there is no table,
  * or when it is not one that a pipe made.
  */
-export function upgradeErrorTableSql(destination: Destination, present: ReadonlySet<string>): string | undefined {
+export function upgradeErrorTableSql(
+  destination: Destination,
+  present: ReadonlySet<string>,
+  form: TableForm = plainForm,
+): string | undefined {
   if (!firstColumns.every((column) => present.has(column.split(" ", 1)[0] as string))) return undefined;
   const missing = Object.entries(laterColumns).filter(([name]) => !present.has(name));
   if (missing.length === 0) return undefined;
   const actions = missing.map(([name, { type }]) => `ADD COLUMN IF NOT EXISTS ${name} ${type}`);
-  return `ALTER TABLE ${errorTableSql(destination)} ${actions.join(", ")}`;
+  return `ALTER TABLE ${errorTableSql(destination)}${onCluster(form)} ${actions.join(", ")}`;
 }
 
 /** The rows of the error table with every column, also where the table has fewer. */

@@ -2,13 +2,17 @@
 import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { type Token, tokenize } from "../clickhouse/lexer.ts";
 import { parameterText, tableName } from "../clickhouse/sql.ts";
+import { type Spread, spreadOf } from "./distributed.ts";
+import { type DedupWindow, windowOf } from "./windows.ts";
 
 export type DestinationTableFacts = {
   readonly database: string;
   readonly name: string;
   readonly engine: string;
-  /** `non_replicated_deduplication_window`; 0 when it is not set. */
-  readonly dedupWindow: number;
+  /** What the table remembers of tokens. */
+  readonly window: DedupWindow;
+  /** For a `Distributed` table: what it spreads rows over. */
+  readonly spreads: Spread | undefined;
   /** Materialized views that read from it. */
   readonly views: readonly { readonly database: string; readonly name: string }[];
   /** For a materialized view: the table that it writes to. */
@@ -19,6 +23,7 @@ type Row = {
   database: string;
   name: string;
   engine: string;
+  engine_full: string;
   create_table_query: string;
   dependencies_database: string[];
   dependencies_table: string[];
@@ -30,17 +35,17 @@ export async function findTable(
   name: string,
 ): Promise<DestinationTableFacts | undefined> {
   const [row] = await client.rows<Row>(
-    "SELECT database, name, engine, create_table_query, dependencies_database, dependencies_table " +
+    "SELECT database, name, engine, engine_full, create_table_query, dependencies_database, dependencies_table " +
       "FROM system.tables WHERE database = {database:String} AND name = {name:String}",
     { params: { database: parameterText(database), name: parameterText(name) } },
   );
   if (row === undefined) return undefined;
-  const window = /non_replicated_deduplication_window = (\d+)/.exec(row.create_table_query)?.[1];
   return {
     database: row.database,
     name: row.name,
     engine: row.engine,
-    dedupWindow: Number(window ?? 0),
+    window: windowOf(row),
+    spreads: row.engine === "Distributed" ? spreadOf(row.engine_full) : undefined,
     views: row.dependencies_table.map((view, at) => ({
       database: row.dependencies_database[at] as string,
       name: view,
@@ -62,16 +67,23 @@ export async function columnTypesOf(
   return new Map(rows.map((row) => [row.name, row.type]));
 }
 
-/** Every table that rows of this one reach through materialized views, in any number of steps. */
+/**
+ * Every table that rows of this one reach through materialized views, in any number of steps. Those of a `Distributed`
+ * table are those of the table behind it on this server, and that table.
+ */
 export async function sinksOf(client: ClickHouseClient, from: DestinationTableFacts): Promise<DestinationTableFacts[]> {
   const sinks = new Map<string, DestinationTableFacts>();
-  const visit = async (table: DestinationTableFacts): Promise<void> => {
-    for (const { database, name } of table.views) {
+  const reach = async ({ database, name }: { database: string; name: string }): Promise<void> => {
+    const sink = await findTable(client, database, name);
+    if (sink === undefined || sinks.has(`${sink.database}\0${sink.name}`)) return;
+    sinks.set(`${sink.database}\0${sink.name}`, sink);
+    await visit(sink);
+  };
+  const visit = async ({ spreads, views }: DestinationTableFacts): Promise<void> => {
+    if (spreads !== undefined) await reach({ database: spreads.database, name: spreads.table });
+    for (const { database, name } of views) {
       const view = await findTable(client, database, name);
-      const sink = view?.target && (await findTable(client, view.target.database, view.target.name));
-      if (sink === undefined || sinks.has(`${sink.database}\0${sink.name}`)) continue;
-      sinks.set(`${sink.database}\0${sink.name}`, sink);
-      await visit(sink);
+      if (view?.target !== undefined) await reach(view.target);
     }
   };
   await visit(from);

@@ -6,6 +6,7 @@
 import type { Server } from "node:net";
 import type { Readable } from "node:stream";
 import type { z } from "zod";
+import type { TableForm } from "../clickhouse/table-form.ts";
 import type { Issue } from "../lib/errors.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { DialTarget } from "../outgoing/dialer.ts";
@@ -207,9 +208,11 @@ export type DestinationAccess = {
   readonly target: Destination;
   /** A plain query on the destination service. Wakes it: not for polling. */
   readonly query: Query;
-  /** A statement without a result, for connectors that own their tables. */
-  readonly command: (sql: string) => Promise<void>;
-  /** For an error of `command`: the engine's message when the statement can never succeed. */
+  /** How tables are written that connectors own. */
+  readonly form: TableForm;
+  /** A statement that defines tables, for connectors that own theirs. */
+  readonly define: (sql: string) => Promise<void>;
+  /** For an error of `define`: the engine's message when the statement can never succeed. */
   refusal(error: unknown): string | undefined;
 };
 

@@ -249,7 +249,7 @@ class Stand {
       destination: {
         target: { kind: "owned", database: "default", tables: [] },
         query: async (sql) => this.tables.query(sql),
-        command: (sql) => at("command", () => this.tables.command(sql)),
+        define: (sql) => at("command", () => this.tables.command(sql)),
       },
     });
     return await RelationalSource.open(config, context);

@@ -53,7 +53,7 @@ export async function checkNewPipe(
   await run.group("neighbours", () => run.check("neighbours", () => refuseTakenTables(pipe, others)));
   if (isRunning === undefined) return undefined;
   const destination = { definition: pipe.destination, changed: pipe.destination.columns ?? [] };
-  const request = { ...checked, organizationId, serviceId: service.id, destination, pipeId: undefined };
+  const request = { ...checked, organizationId, serviceId: service.id, destination, pipeId: undefined, settings: pipe.settings };
   const warnings = await run.group("service", () => checks.reachable(request, run, signal));
   if (warnings === undefined) return undefined;
   return { pipe, warnings: [...warnings, ...neighbourWarnings(pipe, others)] };

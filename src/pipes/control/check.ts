@@ -19,6 +19,7 @@ import type { PipeDestination } from "../../store/pipes.ts";
 import { StoredForms } from "../durable.ts";
 import { failureOf, sentenceOf } from "../failures.ts";
 import { columnSql } from "../managed-table.ts";
+import { distributedProblem } from "../distributed.ts";
 import { columnTypesOf, type DestinationTableFacts, findTable } from "../tables.ts";
 import { listenForEngine } from "./engine-listener.ts";
 import { refusedByEngine } from "./trial.ts";
@@ -37,6 +38,8 @@ export type CheckRequest = {
   readonly validateSamples: boolean;
   /** The pipe exists: whatever it has created on both sides belongs to it. Undefined: it is new. */
   readonly pipeId: string | undefined;
+  /** Of the pipe, where they are part of the request. */
+  readonly settings?: Readonly<Record<string, number | boolean>>;
 };
 
 export type CheckedDestination = {
@@ -80,6 +83,7 @@ export class PipeChecks {
    */
   async reachable(request: CheckRequest, run: CheckRun, requestSignal: AbortSignal): Promise<readonly Issue[]> {
     return await this.#withService(request, requestSignal, async (client, network, signal) => {
+      if (client.cluster !== undefined) refuseSharedReading(request.settings);
       await run.group("table", () => checkDestination(client, request, run));
       const { ledger } = this.#options;
       return (
@@ -248,6 +252,16 @@ async function checkDestination(client: ClickHouseClient, request: CheckRequest,
   await run.check("table", () => checkTable(client, table, destination, pipeId !== undefined));
 }
 
+/** On one server the setting has no effect. */
+function refuseSharedReading({ database_parallel_distributed_insert_select: value = 0 }: CheckRequest["settings"] = {}) {
+  if (Number(value) === 0) return;
+  const path = "settings.database_parallel_distributed_insert_select";
+  const message =
+    "must be 0 on a cluster: servers that share the reading of a batch cut it into other blocks at each attempt, and a " +
+    "repeated batch would be written twice. Shards are written in parallel without it";
+  throw new AppError("BAD_REQUEST", `${path}: ${message}`, { issues: [{ path, message }] });
+}
+
 async function checkTable(
   client: ClickHouseClient,
   target: TableDestination,
@@ -264,7 +278,10 @@ async function checkTable(
   if (isManaged && !isExisting && (await hasRows(client, found))) {
     refuse("table", `table ${database}.${table} exists and is not empty`);
   }
-  if (!/MergeTree$/.test(found.engine) && found.engine !== "Null") {
+  if (found.engine === "Distributed") {
+    const problem = await distributedProblem(client, found);
+    if (problem !== undefined) refuse("table", problem);
+  } else if (!/MergeTree$/.test(found.engine) && found.engine !== "Null") {
     refuse("table", `table ${database}.${table} has the engine ${found.engine}; exactly-once needs a MergeTree table`);
   }
   checkColumns(target, await columnTypesOf(client, database, table), destination, isManaged && isExisting);

@@ -1,13 +1,14 @@
 /** A table for what a source has, proposed from samples: columns, and an order with the reason for it. */
+import type { TableForm } from "../../clickhouse/table-form.ts";
 import type { Discovery, FoundField, SampleRow } from "../../sources/discovery.ts";
 import type { PipeDestination } from "../../store/pipes.ts";
-import { createManagedTableSql } from "../managed-table.ts";
+import { managedTableStatements } from "../managed-table.ts";
 
 export type ProposedTable = {
   readonly columns: { name: string; type: string }[];
   readonly tableDefinition: { engine: { type: "MergeTree" }; sortingKey: string[] };
   readonly sortingKeyReason: string;
-  /** The statement that the pipe would run. */
+  /** The statement that the pipe would run; two on a cluster of several shards. */
   readonly createTable: string;
 };
 
@@ -29,6 +30,7 @@ const idName = /(^|_)(id|uuid|guid|key)$|[a-z](Id|ID|Uuid|Key)$/i;
 export function proposedTable(
   { fields, samples }: Discovery,
   target: { readonly database: string; readonly table: string },
+  form?: TableForm,
 ): ProposedTable {
   const parts = sortingParts(fields, samples);
   const columns = fields.map(({ name, type }) => ({ name, type }));
@@ -41,7 +43,7 @@ export function proposedTable(
       parts.length === 0
         ? "No field has a value to sort by in every sample: rows keep the order in which they arrive."
         : `${parts.map(({ name, reason }) => `${name}: ${reason}`).join("; ")}.`,
-    createTable: createManagedTableSql(target, definition),
+    createTable: managedTableStatements(target, definition, form).join(";\n"),
   };
 }
 

@@ -5,29 +5,56 @@
 import { createHash } from "node:crypto";
 import type { ClickHouseClient, Summary } from "../../clickhouse/client.ts";
 import { identifier, parameterText, tableName } from "../../clickhouse/sql.ts";
+import { definitionSettings, onCluster, type TableForm } from "../../clickhouse/table-form.ts";
 import { AppError } from "../../lib/errors.ts";
 import { errorTableOf } from "../../sources/destination.ts";
-import type { Insert, RejectedRecord, Destination as Target, TargetTable } from "../../sources/source.ts";
+import type { Insert, RejectedRecord, Destination as Target } from "../../sources/source.ts";
 import type { PipeDestination } from "../../store/pipes.ts";
 import { columnNamesSql, createErrorTableSql, errorTableSql, upgradeErrorTableSql } from "../error-table.ts";
-import { columnSql, createManagedTableSql, dedupWindow } from "../managed-table.ts";
-import { columnTypesOf, type DestinationTableFacts, findTable, sinksOf } from "../tables.ts";
+import { columnSql, managedTableStatements, storedTable } from "../managed-table.ts";
+import { tablesOnReplicas } from "../replicas.ts";
+import { columnTypesOf, findTable } from "../tables.ts";
 import { rowsOf } from "./counts.ts";
+import { type Layout, layoutOf } from "./layout.ts";
+import { InsertQuorum, lonelyBatches } from "./quorum.ts";
 import type { ServiceLink } from "./service-link.ts";
 import type { EngineSettings } from "./settings.ts";
+import { rememberTokens, replicaWarnings } from "./token-memory.ts";
+
+export type DestinationParts = {
+  readonly link: ServiceLink;
+  readonly pipeId: string;
+  readonly target: Target;
+  readonly definition: PipeDestination;
+  /** Inserts wait for most replicas, where there are several. */
+  readonly waitsForReplicas: boolean;
+  /** Batches are spread over the servers of the service. */
+  readonly spreads: boolean;
+  /** Sets what the pipe shows while it goes on; without a message it shows nothing. */
+  readonly warn: (key: string, message: string | undefined) => void;
+};
 
 export class DestinationWriter {
+  readonly #parts: DestinationParts;
   readonly #link: ServiceLink;
-  readonly #pipeId: string;
   readonly #target: Target;
   readonly #definition: PipeDestination;
+  readonly #quorum = new InsertQuorum();
+  #layout: Layout | undefined;
+  #hasReplicas = false;
   #errorTableReady: Promise<void> | undefined;
 
-  constructor(link: ServiceLink, pipeId: string, target: Target, definition: PipeDestination) {
-    this.#link = link;
-    this.#pipeId = pipeId;
-    this.#target = target;
-    this.#definition = definition;
+  constructor(parts: DestinationParts) {
+    this.#parts = parts;
+    this.#link = parts.link;
+    this.#target = parts.target;
+    this.#definition = parts.definition;
+  }
+
+  /** How the tables lie on the server, as it was when this worker first asked. */
+  async layout(): Promise<Layout> {
+    this.#layout ??= await this.#link.use((client) => layoutOf(client, this.#target.database));
+    return this.#layout;
   }
 
   /**
@@ -38,56 +65,71 @@ export class DestinationWriter {
   async prepare(options: { empty: boolean }): Promise<{ isMadeAgain: boolean }> {
     const target = this.#target;
     const { database } = target;
+    const { form } = await this.layout();
     if (target.kind === "owned") {
-      await this.#ensureDatabase(database);
+      await this.#ensureDatabase();
       await this.createErrorTable();
       return { isMadeAgain: false };
     }
     let isMadeAgain = false;
     if (this.#definition.managedTable === true) {
-      await this.#ensureDatabase(database);
       isMadeAgain = (await this.#link.use((client) => findTable(client, database, target.table))) === undefined;
-      await this.#command(createManagedTableSql(target, this.#definition));
-      await this.#addColumns(target);
-      if (options.empty) await this.#command(`TRUNCATE TABLE ${tableName(database, target.table)}`);
+      const stored = storedTable(target.table, this.#definition, form);
+      if (!(await this.#isOnEveryServer([...new Set([target.table, stored])]))) {
+        await this.#ensureDatabase();
+        for (const sql of managedTableStatements(target, this.#definition, form)) await this.define(sql);
+      }
+      for (const table of new Set([stored, target.table])) await this.#addColumns(database, table);
+      if (options.empty) await this.define(`TRUNCATE TABLE ${tableName(database, stored)}${onCluster(form)}`);
     }
-    await this.rememberTokens();
     await this.createErrorTable();
+    await this.rememberTokens();
     return { isMadeAgain };
   }
 
   /** A user of an external server may lack the right to create databases, and does not need it for one that exists. */
-  async #ensureDatabase(database: string): Promise<void> {
-    await this.#link.use(async (client) => {
-      const found = await client.rows("SELECT 1 FROM system.databases WHERE name = {database:String}", {
-        params: bound({ database }),
-      });
-      if (found.length === 0) await client.command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`);
-    });
+  async #ensureDatabase(): Promise<void> {
+    const { topology, form } = await this.layout();
+    if (topology.databaseEngine !== undefined) return;
+    await this.define(`CREATE DATABASE IF NOT EXISTS ${identifier(this.#target.database)}${onCluster(form)}`);
+  }
+
+  /** Then nothing has to be created, which the user may not be allowed to. False without a cluster. */
+  async #isOnEveryServer(tables: readonly string[]): Promise<boolean> {
+    const { topology, form } = await this.layout();
+    if (form.kind !== "cluster") return false;
+    const found = await this.#link.use((client) => tablesOnReplicas(client, topology, this.#target.database, tables));
+    return found !== undefined && found.missing.length === 0;
   }
 
   /** Columns that the definition has got since the table was created. */
-  async #addColumns({ database, table }: TargetTable): Promise<void> {
-    await this.#link.use(async (client) => {
-      const present = await columnTypesOf(client, database, table);
-      const missing = (this.#definition.columns ?? []).filter(({ name }) => !present.has(name));
-      if (missing.length === 0) return;
-      const additions = missing.map((column) => `ADD COLUMN IF NOT EXISTS ${columnSql(column)}`).join(",\n");
-      await client.command(`ALTER TABLE ${tableName(database, table)}\n${additions}`);
-    });
+  async #addColumns(database: string, table: string): Promise<void> {
+    const present = await this.#link.use((client) => columnTypesOf(client, database, table));
+    const missing = (this.#definition.columns ?? []).filter(({ name }) => !present.has(name));
+    if (missing.length === 0) return;
+    const additions = missing.map((column) => `ADD COLUMN IF NOT EXISTS ${columnSql(column)}`).join(",\n");
+    await this.define(`ALTER TABLE ${tableName(database, table)}${onCluster(await this.#form())}\n${additions}`);
   }
 
-  /** Also for views created after the pipe's start. */
+  /** Also for views created after the pipe's start. Sets a warning where a table cannot. */
   async rememberTokens(): Promise<void> {
     const target = this.#target;
     const { database } = target;
-    for (const name of target.kind === "owned" ? target.tables : [target.table]) {
+    const layout = await this.layout();
+    const tables = target.kind === "owned" ? target.tables : [target.table];
+    const warnings: string[] = [];
+    for (const name of [...tables, errorTableOf(target)]) {
       await this.#link.use(async (client) => {
         const found = await findTable(client, database, name);
-        if (found !== undefined) await this.#remember(client, found);
-        else if (target.kind === "table") throw missingTable(database, name);
+        if (found !== undefined) warnings.push(...(await rememberTokens(client, found, layout)));
+        else if (target.kind === "table" && name === target.table) throw missingTable(database, name);
+        this.#hasReplicas ||= layout.form.kind !== "cloud" && found?.engine.startsWith("Replicated") === true;
       });
     }
+    const checked = [...tables, errorTableOf(target)];
+    const onServers = await this.#link.use((client) => replicaWarnings(client, layout, database, checked));
+    const told = [...warnings, ...onServers].join(" ");
+    this.#parts.warn("tokens", told === "" ? undefined : told);
   }
 
   /** True when the table has materialized views. Asks the engine each time: views may be created at any moment. */
@@ -98,22 +140,15 @@ export class DestinationWriter {
     return found !== undefined && found.views.length > 0;
   }
 
-  async #remember(client: ClickHouseClient, target: DestinationTableFacts): Promise<void> {
-    for (const sink of [target, ...(await sinksOf(client, target))]) {
-      if (!needsWindow(sink)) continue;
-      const name = tableName(sink.database, sink.name);
-      await client.command(`ALTER TABLE ${name} MODIFY SETTING non_replicated_deduplication_window = ${dedupWindow}`);
-    }
-  }
-
   /** The summary counts only rows of the table itself. */
   async insert(insert: Insert, settings: EngineSettings, signal: AbortSignal): Promise<Summary> {
     // Before the insert: what is missing afterwards would look as if it had not been loaded.
     const counted = insert.count !== undefined && (await this.#hasViews()) ? await insert.count(signal) : undefined;
-    const summary = await this.#link.use((client) =>
+    const summary = await this.#write((client, across) =>
       client.command(insert.sql, {
-        settings,
+        settings: { ...settings, ...across },
         signal,
+        ...(this.#parts.spreads ? { spread: spreadOf(settings) } : {}),
         ...(insert.params === undefined ? {} : { params: insert.params }),
         ...(insert.body === undefined ? {} : { body: insert.body() }),
       }),
@@ -128,9 +163,23 @@ export class DestinationWriter {
     const settings = { async_insert: 0, insert_deduplicate: 1, insert_deduplication_token: token };
     const body = Buffer.from(`${lines.join("\n")}\n`);
     const table = errorTableSql(this.#target);
-    await this.#link.use((client) =>
-      client.command(`INSERT INTO ${table} (${writtenColumns}) FORMAT JSONEachRow`, { settings, body }),
-    );
+    const sql = `INSERT INTO ${table} (${writtenColumns}) FORMAT JSONEachRow`;
+    await this.#write((client, across) => client.command(sql, { settings: { ...settings, ...across }, body }));
+  }
+
+  /** An insert with the settings that make it durable on a cluster. They are not saved with a batch: any will do. */
+  async #write<T>(work: (client: ClickHouseClient, across: EngineSettings) => Promise<T>): Promise<T> {
+    const { form } = await this.layout();
+    const waits = this.#parts.waitsForReplicas && (this.#hasReplicas || (form.isReplicated && form.kind !== "cloud"));
+    const quorum = waits ? this.#quorum.settings() : {};
+    try {
+      const answer = await this.#link.use((client) => work(client, { ...wholeStatement, ...quorum }));
+      this.#parts.warn("quorum", this.#quorum.isResting ? lonelyBatches : undefined);
+      return answer;
+    } catch (error) {
+      if (waits) this.#quorum.failed(error);
+      throw error;
+    }
   }
 
   /** Also before there are errors, so that queries on it work from the start. */
@@ -148,7 +197,7 @@ export class DestinationWriter {
     const { origin, position, message, raw, format, size, facts } = record;
     return {
       row_id: createHash("sha256").update(key).digest("hex").slice(0, 32),
-      pipe_id: this.#pipeId,
+      pipe_id: this.#parts.pipeId,
       origin,
       position: position ?? "",
       message,
@@ -161,24 +210,38 @@ export class DestinationWriter {
   }
 
   async #createErrorTable(): Promise<void> {
-    await this.#command(createErrorTableSql(this.#target, dedupWindow));
+    if (!(await this.#isOnEveryServer([errorTableOf(this.#target)]))) {
+      await this.define(createErrorTableSql(this.#target, await this.#form()));
+    }
     await this.upgradeErrorTable();
   }
 
   /** Adds what an error table of an earlier version lacks. */
   async upgradeErrorTable(): Promise<void> {
     const params = { database: this.#target.database, table: errorTableOf(this.#target) };
-    await this.#link.use(async (client) => {
-      const columns = await client.rows<{ name: string }>(columnNamesSql, { params: bound(params) });
-      const sql = upgradeErrorTableSql(this.#target, new Set(columns.map(({ name }) => name)));
-      if (sql !== undefined) await client.command(sql);
-    });
+    const columns = await this.#link.use((client) =>
+      client.rows<{ name: string }>(columnNamesSql, { params: bound(params) }),
+    );
+    const sql = upgradeErrorTableSql(this.#target, new Set(columns.map(({ name }) => name)), await this.#form());
+    if (sql !== undefined) await this.define(sql);
   }
 
-  async #command(sql: string): Promise<void> {
-    await this.#link.use((client) => client.command(sql));
+  async #form(): Promise<TableForm> {
+    return (await this.layout()).form;
+  }
+
+  /** Runs a statement that defines tables. */
+  async define(sql: string): Promise<void> {
+    const settings = definitionSettings(await this.#form());
+    await this.#link.use((client) => client.command(sql, { settings }));
   }
 }
+
+/**
+ * One server reads a batch and sends its rows to the shards before it answers. A server that keeps rows for later
+ * forgets their token, and servers that share a batch cut it into other blocks at each attempt.
+ */
+const wholeStatement = { distributed_foreground_insert: 1, parallel_distributed_insert_select: 0 } as const;
 
 const writtenColumns = "row_id, pipe_id, origin, position, message, raw, rows, raw_format, raw_size, facts";
 
@@ -186,9 +249,10 @@ function bound(params: Readonly<Record<string, string>>): Record<string, string>
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, parameterText(value)]));
 }
 
-function needsWindow(table: DestinationTableFacts): boolean {
-  if (!table.engine.endsWith("MergeTree") || /^(Replicated|Shared)/.test(table.engine)) return false;
-  return table.dedupWindow < dedupWindow;
+/** A batch is always spread the same way, so that its repetition finds it at once. */
+function spreadOf(settings: EngineSettings): number {
+  const token = String(settings.insert_deduplication_token ?? "");
+  return createHash("sha256").update(token).digest().readUInt32BE(0);
 }
 
 export function missingTable(database: string, table: string): AppError {

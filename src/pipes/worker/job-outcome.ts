@@ -6,6 +6,7 @@ import type { Calls, Job, WorkerStatus } from "../protocol.ts";
 import { DestinationWriter } from "./destination.ts";
 import { Health, PipeFailure } from "./health.ts";
 import { ServiceLink } from "./service-link.ts";
+import { sourceSettings } from "./settings.ts";
 
 export type JobAccess = {
   readonly link: ServiceLink;
@@ -23,10 +24,11 @@ export async function outcomeOfJob(
   work: (parts: JobAccess) => Promise<void>,
 ): Promise<WorkerStatus> {
   const link = new ServiceLink(calls, policy);
-  const destination = new DestinationWriter(link, job.pipeId, job.table, job.destination);
+  const health = new Health(job.limits, tell);
+  const destination = destinationOf(job, link, health);
   const query: Query = async (sql, options = {}) => await link.use((client) => client.rows(sql, options));
   try {
-    await work({ link, health: new Health(job.limits, tell), destination, query });
+    await work({ link, health, destination, query });
     return { phase: signal.aborted ? "stopped" : "completed" };
   } catch (error) {
     if (signal.aborted) return { phase: "stopped" };
@@ -36,4 +38,15 @@ export async function outcomeOfJob(
   } finally {
     link.close();
   }
+}
+
+/** The destination of a worker's pipe. */
+function destinationOf(job: Job, link: ServiceLink, health: Health): DestinationWriter {
+  const { pipeId, table: target, destination: definition, settings, sourceKind } = job;
+  return new DestinationWriter({
+    ...{ link, pipeId, target, definition },
+    waitsForReplicas: settings.database_insert_quorum !== false,
+    spreads: sourceKind === "objectStorage" && sourceSettings(settings).object_storage_use_cluster_function === true,
+    warn: (key, message) => health.warn(key, message),
+  });
 }

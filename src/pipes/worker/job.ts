@@ -1,5 +1,6 @@
 /** Runs one job from start to end: prepares the destination, opens the source, runs the batches. */
 import { createHash } from "node:crypto";
+import type { TableForm } from "../../clickhouse/table-form.ts";
 import { sleep } from "../../lib/abort.ts";
 import { assignedWorker } from "../../lib/assign.ts";
 import { Backoff, retry } from "../../lib/backoff.ts";
@@ -39,8 +40,10 @@ export async function runJob(
     connecting.catch(() => {});
     await prepare(job, destination, calls, health, signal);
     if (signal.aborted) return;
-    const context = contextOf(job, network, parts, calls, events);
-    await using source: Source = await openSource(await connecting, job, context, health, signal);
+    const connector = await connecting;
+    const { form } = await destination.layout();
+    const context = contextOf({ job, network, access: parts, form, calls, events });
+    await using source: Source = await openSource(connector, job, context, health, signal);
     if (signal.aborted) return;
     if (job.table.kind === "owned") await untilDone(job, health, signal, () => destination.rememberTokens());
     await runWithViewChecks(job, source, destination, calls, health, signal);
@@ -152,13 +155,17 @@ async function hasBegun(calls: Calls): Promise<boolean> {
   return (await calls.marks([begunMark]))[begunMark] !== undefined;
 }
 
-function contextOf(
-  job: Job,
-  network: NetworkContext,
-  { link, health, destination, query }: JobAccess,
-  calls: Calls,
-  events: JobEvents,
-): SourceContext {
+type ContextParts = {
+  readonly job: Job;
+  readonly network: NetworkContext;
+  readonly access: JobAccess;
+  readonly form: TableForm;
+  readonly calls: Calls;
+  readonly events: JobEvents;
+};
+
+function contextOf({ job, network, access, form, calls, events }: ContextParts): SourceContext {
+  const { destination, health, query } = access;
   return {
     network,
     pipeId: job.pipeId,
@@ -187,7 +194,8 @@ function contextOf(
     destination: {
       target: job.table,
       query,
-      command: async (sql) => void (await link.use((client) => client.command(sql))),
+      form,
+      define: (sql) => destination.define(sql),
       refusal: (error) => {
         const failure = failureOf(error);
         return failure.kind === "data" || failure.kind === "destination" ? sentenceOf(failure) : undefined;

@@ -45,7 +45,6 @@ export function engineSettings(settings: Settings): EngineSettings {
     min_insert_block_size_bytes: Number(blockBytes ?? 268_402_944),
     ...given("max_threads", settings.database_max_threads),
     ...given("max_download_threads", settings.database_max_download_threads),
-    ...given("parallel_distributed_insert_select", settings.database_parallel_distributed_insert_select),
     ...given("parallel_view_processing", settings.database_parallel_view_processing),
   };
 }

@@ -281,7 +281,7 @@ export class RelationalSource implements Source<PostgresDurable> {
       const nullable = this.#server.config.settings?.allowNullableColumns === true;
       const evolution = evolve(state, relation, now, nullable);
       if (typeof evolution === "string") return await state.stop(evolution);
-      for (const statement of evolution.statements) await this.#context.destination.command(statement);
+      for (const statement of evolution.statements) await this.#context.destination.define(statement);
       if (evolution.statements.length > 0) await this.#destination.refreshView(state.planned(evolution.source));
       // Last: what was not done until here is done again.
       await state.changed(evolution.source);

@@ -248,7 +248,7 @@ describe.skipIf(missing !== undefined)("copies of Postgres", () => {
                 .split("\n")
                 .filter(Boolean)
                 .map((row) => JSON.parse(row)),
-            command: async (sql: string) => void (await stage.ok(sql)),
+            define: async (sql: string) => void (await stage.ok(sql)),
           },
         }),
       );

@@ -1,5 +1,6 @@
 /** The pipe's tables at the destination: made, exchanged after a copy, and looked at by readers through views. */
 import { identifier, literal, tableName } from "../../../clickhouse/sql.ts";
+import { onCluster } from "../../../clickhouse/table-form.ts";
 import type { SourceContext } from "../../source.ts";
 import { createTargetTableSql, createViewSql, ownColumns, type TablePlan, viewName } from "./tables.ts";
 
@@ -23,7 +24,7 @@ export class DestinationTables {
     const beside = besideName(plan.target);
     const into = isOlder ? beside : plan.target;
     if (comments.has(beside) && comments.get(beside) !== comment) await this.#drop(plan, beside);
-    await this.#context.destination.command(createTargetTableSql(plan, into, comment));
+    await this.#context.destination.define(createTargetTableSql(plan, into, comment));
     if (into === plan.target) await this.refreshView(plan);
     return { into, isExact: await this.#isExact(plan, into) };
   }
@@ -48,13 +49,13 @@ export class DestinationTables {
     if (plan.engine !== "ReplacingMergeTree") return;
     const view = viewName(plan.target);
     const next = `${view}_next`;
-    const { command } = this.#context.destination;
-    if (!(await this.#has(plan, view))) return await command(createViewSql(plan, view));
-    const dropNext = `DROP VIEW IF EXISTS ${tableName(plan.database, next)} SYNC`;
-    await command(dropNext);
-    await command(createViewSql(plan, next));
+    const { define } = this.#context.destination;
+    if (!(await this.#has(plan, view))) return await define(createViewSql(plan, view));
+    const dropNext = `DROP VIEW IF EXISTS ${tableName(plan.database, next)}${onCluster(plan.form)} SYNC`;
+    await define(dropNext);
+    await define(createViewSql(plan, next));
     await this.#exchange(plan, view, next);
-    await command(dropNext);
+    await define(dropNext);
   }
 
   async #has(plan: TablePlan, name: string): Promise<boolean> {
@@ -62,14 +63,16 @@ export class DestinationTables {
     return (await this.#context.destination.query(`SELECT 1 AS one FROM system.tables WHERE ${of}`)).length > 0;
   }
 
-  async #exchange({ database }: TablePlan, one: string, other: string): Promise<void> {
-    await this.#context.destination.command(
-      `EXCHANGE TABLES ${tableName(database, one)} AND ${tableName(database, other)}`,
+  async #exchange({ database, form }: TablePlan, one: string, other: string): Promise<void> {
+    await this.#context.destination.define(
+      `EXCHANGE TABLES ${tableName(database, one)} AND ${tableName(database, other)}${onCluster(form)}`,
     );
   }
 
   async #drop(plan: TablePlan, name: string): Promise<void> {
-    await this.#context.destination.command(`DROP TABLE IF EXISTS ${tableName(plan.database, name)} SYNC`);
+    await this.#context.destination.define(
+      `DROP TABLE IF EXISTS ${tableName(plan.database, name)}${onCluster(plan.form)} SYNC`,
+    );
   }
 
   async #isExact(plan: TablePlan, table: string): Promise<boolean> {

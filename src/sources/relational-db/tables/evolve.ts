@@ -1,5 +1,6 @@
 /** A table whose columns have changed at the source: what has to be done at the destination, or why it cannot be. */
 import { identifier, literal, tableName } from "../../../clickhouse/sql.ts";
+import { onCluster } from "../../../clickhouse/table-form.ts";
 import type { SourceColumn, SourceTable } from "../durable.ts";
 import type { Relation, RelationColumn } from "../protocol/pgoutput.ts";
 import type { TableState } from "./table-states.ts";
@@ -77,7 +78,7 @@ class Changes {
     this.#relation = relation;
     this.#now = now;
     this.#nullable = nullable;
-    this.#table = tableName(plan.database, plan.target);
+    this.#table = `${tableName(plan.database, plan.target)}${onCluster(plan.form)}`;
   }
 
   look(column: RelationColumn): void {

@@ -203,7 +203,11 @@ function forgotten(targets: readonly string[] = [], mappings: readonly TableMapp
 
 function planOf(source: SourceTable, mapping: TableMapping, config: RelationalDbConfig, context: Context) {
   const { allowNullableColumns: nullable = false, deleteOnMerge: hardDelete = false } = config.settings ?? {};
-  return planTable(source, mapping, context.destination.target.database, { nullable, hardDelete });
+  return planTable(source, mapping, context.destination.target.database, {
+    nullable,
+    hardDelete,
+    form: context.destination.form,
+  });
 }
 
 function missing({ sourceSchemaName, sourceTable }: TableMapping): never {

@@ -1,5 +1,6 @@
 /** The destination tables of a pipe: what they look like, and the statements that make and fill them. */
 import { identifier, literal, tableName } from "../../../clickhouse/sql.ts";
+import { engineName, onCluster, plainForm, type TableForm, windowSettings } from "../../../clickhouse/table-form.ts";
 import { AppError } from "../../../lib/errors.ts";
 import type { Insert } from "../../source.ts";
 import type { SourceColumn, SourceTable } from "../durable.ts";
@@ -25,11 +26,17 @@ export type TablePlan = {
   readonly isKeyless: boolean;
   /** Deleted rows go away when parts merge. */
   readonly hardDelete: boolean;
+  readonly form: TableForm;
   /** Smaller versions are of changes before the end of the copy, which may be of rows that the copy did not find. */
   readonly settledFrom?: string;
 };
 
-export type PlanSettings = { readonly nullable: boolean; readonly hardDelete: boolean };
+export type PlanSettings = {
+  readonly nullable: boolean;
+  readonly hardDelete: boolean;
+  /** On one server when absent. */
+  readonly form?: TableForm;
+};
 
 /** Throws AppError SOURCE_INVALID when the table cannot be replicated as it is asked for. */
 export function planTable(
@@ -62,6 +69,7 @@ export function planTable(
     key,
     isKeyless,
     hardDelete: settings.hardDelete,
+    form: settings.form ?? plainForm,
   };
 }
 
@@ -98,12 +106,13 @@ function refuse(source: SourceTable, what: string): never {
 /** Creates a destination table under `name`; the comment says whose it is. */
 export function createTargetTableSql(plan: TablePlan, name: string, comment: string): string {
   const columns = [...plan.columns, ...ownColumns].map(({ name: of, type }) => `${identifier(of)} ${type}`).join(", ");
-  const head = `CREATE TABLE IF NOT EXISTS ${tableName(plan.database, name)} (${columns})`;
+  const head = `CREATE TABLE IF NOT EXISTS ${tableName(plan.database, name)}${onCluster(plan.form)} (${columns})`;
   const tail = `COMMENT ${literal(comment)}`;
   if (plan.engine === "Null") return `${head} ENGINE = Null ${tail}`;
   const version = [versionColumn, ...(plan.hardDelete ? [deletedColumn] : [])].map(identifier).join(", ");
-  const engine = plan.engine === "MergeTree" ? "MergeTree" : `ReplacingMergeTree(${version})`;
-  const settings = ["non_replicated_deduplication_window = 100000"];
+  const type = engineName(plan.form, plan.engine);
+  const engine = plan.engine === "MergeTree" ? type : `${type}(${version})`;
+  const settings = windowSettings(plan.form);
   if (plan.isKeyless) settings.push("allow_nullable_key = 1");
   if (plan.hardDelete && plan.engine === "ReplacingMergeTree") settings.push(...cleanUpSettings);
   const order = plan.key.map(identifier).join(", ");
@@ -126,7 +135,7 @@ export function viewName(target: string): string {
 export function createViewSql(plan: TablePlan, name: string): string {
   const columns = plan.columns.map((column) => identifier(column.name)).join(", ");
   const from = `${tableName(plan.database, plan.target)} FINAL`;
-  const head = `CREATE VIEW IF NOT EXISTS ${tableName(plan.database, name)}`;
+  const head = `CREATE VIEW IF NOT EXISTS ${tableName(plan.database, name)}${onCluster(plan.form)}`;
   return `${head} AS SELECT ${columns} FROM ${from} WHERE ${identifier(deletedColumn)} = 0`;
 }
 
