@@ -1,13 +1,13 @@
 /**
- * A pipe that runs in this process, against any server: its connector and its worker are the real ones, its ledger is in
- * memory. `interrupt` ends the worker in the middle of whatever it does; the next one begins with the saved intents.
+ * A pipe that runs in this process, against any server: its connector and its worker are the real ones, its ledger is
+ * in memory. `interrupt` ends the worker in the middle of whatever it does; the next one begins with the saved intents.
  */
 import type { z } from "zod";
 import { createPipeBody } from "../../src/api/pipes.ts";
 import type { ClickHouseAddress } from "../../src/clickhouse/client.ts";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
-import { type Intent, StoredForms } from "../../src/pipes/durable.ts";
 import { checkDefinition } from "../../src/pipes/control/definition.ts";
+import { type Intent, StoredForms } from "../../src/pipes/durable.ts";
 import type { Calls, Job, WorkerStatus } from "../../src/pipes/protocol.ts";
 import { runJob } from "../../src/pipes/worker/job.ts";
 import { connectorOf } from "../../src/sources/connectors.ts";
@@ -123,7 +123,12 @@ export class PipeRun implements AsyncDisposable {
       },
       acquire: async () => ({ lease: 1, address: this.#address }),
       release: async () => {},
-      ...{ errorRequests: async () => [], errorRequest: never, sizeErrorRequest: never, finishErrorRequest: async () => {} },
+      ...{
+        errorRequests: async () => [],
+        errorRequest: never,
+        sizeErrorRequest: never,
+        finishErrorRequest: async () => {},
+      },
       ...{ permitEngine: anyNetwork.permitEngine, listenForEngine: anyNetwork.listenForEngine },
     };
   }

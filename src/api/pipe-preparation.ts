@@ -176,6 +176,10 @@ const validation = z
       )
       .describe("In the order in which create makes them. A check that depends on a failed one is absent"),
     warnings: z.array(issue).optional().describe("As create returns them, when every check of the source is ok"),
+    createTable: z
+      .string()
+      .optional()
+      .describe("The statement that creates a managed table, in the form of the service's server or cluster"),
   })
   .meta({ id: "PipeValidation" });
 

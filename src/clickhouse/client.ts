@@ -122,7 +122,7 @@ export class ClickHouseClient {
 
   /**
    * Runs a statement; the returned message is the response body as it arrives. Throws on an engine error. Each of
-   * several hosts is tried once; when none can, the error of the engine that was asked first is thrown, if any answered.
+   * several hosts is tried once. When none can, the first error of an engine is thrown, if any answered.
    */
   async stream(sql: string, options: QueryOptions = {}): Promise<IncomingMessage> {
     if (this.#hosts.length === 1) return await this.#answer(await this.#send(this.#address, sql, options));

@@ -1,6 +1,6 @@
 /**
- * The hosts of one server or cluster: which one is asked first, and after which failure another one is asked. Statements
- * are sent to another host only where repeating them is harmless: inserts carry tokens, and other hosts know them too.
+ * The hosts of one server or cluster: which one is asked first, and after which failure another one is asked. To repeat
+ * a statement there is harmless: inserts carry tokens, and the other hosts know them too.
  */
 import type { ClientRequest } from "node:http";
 import { codesOf } from "./error-codes.ts";

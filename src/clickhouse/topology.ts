@@ -1,4 +1,4 @@
-/** What a ClickHouse server is part of: its cluster with shards and replicas, its Keeper, its macros, and ClickHouse Cloud. */
+/** What a ClickHouse server is part of: a cluster with shards and replicas, Keeper, ClickHouse Cloud. */
 import { AppError } from "../lib/errors.ts";
 import type { ClickHouseClient } from "./client.ts";
 import { parameterText } from "./sql.ts";

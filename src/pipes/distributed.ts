@@ -2,7 +2,6 @@
 import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { tokenize } from "../clickhouse/lexer.ts";
 import { literal } from "../clickhouse/sql.ts";
-import type { DestinationTableFacts } from "./tables.ts";
 
 export type Spread = {
   readonly cluster: string;
@@ -35,7 +34,11 @@ function firstArgument(text: string): string {
 /** Why repeated inserts into this table do not write every row once; undefined when they do. */
 export async function distributedProblem(
   client: ClickHouseClient,
-  { database, name, spreads }: Pick<DestinationTableFacts, "database" | "name" | "spreads">,
+  {
+    database,
+    name,
+    spreads,
+  }: { readonly database: string; readonly name: string; readonly spreads: Spread | undefined },
 ): Promise<string | undefined> {
   const table = `table ${database}.${name}`;
   if (spreads === undefined) return `${table} is Distributed over something that is not a table of a cluster`;

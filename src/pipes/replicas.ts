@@ -1,4 +1,4 @@
-/** What the servers of a cluster have of a pipe's tables. A statement that defines a table is checked on each of them. */
+/** What the servers of a cluster have of a pipe's tables. Statements that define tables are checked with it. */
 import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { literal } from "../clickhouse/sql.ts";
 import type { Topology } from "../clickhouse/topology.ts";

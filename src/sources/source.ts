@@ -192,10 +192,7 @@ export type SourceLedger<D extends Durable = Durable> = {
 export type SourceProgress = {
   /** The source has just answered: this ends an outage, also when there is nothing new. */
   answered(): void;
-  /**
-   * Sets a warning that the user should see while the pipe continues: the pipe is shown as degraded until the same key
-   * is set without a message.
-   */
+  /** Sets a warning. The pipe continues, and is shown as degraded until the same key is set without a message. */
   warn(key: string, message?: string): void;
   /** The pipe copies existing data before it follows changes: shown as `Snapshot`. */
   copying(isCopying: boolean): void;

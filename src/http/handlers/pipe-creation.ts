@@ -1,8 +1,8 @@
 /** The checks of a new pipe: create makes them before it creates, and validate makes them alone. */
 import type { z } from "zod";
 import type { createPipeBody } from "../../api/pipes.ts";
-import { AppError, type Issue } from "../../lib/errors.ts";
-import type { PipeChecks } from "../../pipes/control/check.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { PipeChecks, Reached } from "../../pipes/control/check.ts";
 import { checkDefinition } from "../../pipes/control/definition.ts";
 import { neighbourWarnings, refuseTakenTables } from "../../pipes/control/neighbours.ts";
 import type { CheckRun } from "../../sources/checks.ts";
@@ -22,7 +22,7 @@ type NewPipeRequest = {
   readonly body: z.output<typeof createPipeBody>;
 };
 
-export type AcceptedPipe = { readonly pipe: NewPipe; readonly warnings: readonly Issue[] };
+export type AcceptedPipe = Reached & { readonly pipe: NewPipe };
 
 /**
  * Makes every check, and creates nothing. Undefined when one failed and the run goes on; otherwise throws the first
@@ -53,10 +53,17 @@ export async function checkNewPipe(
   await run.group("neighbours", () => run.check("neighbours", () => refuseTakenTables(pipe, others)));
   if (isRunning === undefined) return undefined;
   const destination = { definition: pipe.destination, changed: pipe.destination.columns ?? [] };
-  const request = { ...checked, organizationId, serviceId: service.id, destination, pipeId: undefined, settings: pipe.settings };
-  const warnings = await run.group("service", () => checks.reachable(request, run, signal));
-  if (warnings === undefined) return undefined;
-  return { pipe, warnings: [...warnings, ...neighbourWarnings(pipe, others)] };
+  const request = {
+    ...checked,
+    organizationId,
+    serviceId: service.id,
+    destination,
+    pipeId: undefined,
+    settings: pipe.settings,
+  };
+  const reached = await run.group("service", () => checks.reachable(request, run, signal));
+  if (reached === undefined) return undefined;
+  return { ...reached, pipe, warnings: [...reached.warnings, ...neighbourWarnings(pipe, others)] };
 }
 
 /** The connection of an external service may name the database of destinations without one. */

@@ -30,6 +30,7 @@ export function pipePreparationHandlers(deps: PreparationDeps): PreparationHandl
         ok: checks.every(({ ok }) => ok),
         checks,
         ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
+        ...(accepted?.createTable === undefined ? {} : { createTable: accepted.createTable }),
       };
     },
     listSource: async ({ params, body }, { signal }) => {
@@ -51,10 +52,12 @@ export function pipePreparationHandlers(deps: PreparationDeps): PreparationHandl
       const { kind, config, issues } = checkSource(withoutNulls(body.source));
       refuse(issues);
       const { organizationId } = params;
-      const found = await deps.checks.discover({ organizationId, serviceId: service.id, kind, config }, signal);
       const { database, table } = body.destination ?? {};
       const target = { database: database ?? service.connection?.database ?? "default", table: table ?? "new_table" };
-      return { fields: [...found.fields], samples: [...found.samples], proposedTable: proposedTable(found, target) };
+      const request = { organizationId, serviceId: service.id, kind, config, database: target.database };
+      const { found, form } = await deps.checks.discover(request, signal);
+      const proposed = proposedTable(found, target, form);
+      return { fields: [...found.fields], samples: [...found.samples], proposedTable: proposed };
     },
   };
 }

@@ -97,7 +97,7 @@ function changeHandlers(
         refuseUnlessRunning(await findService(deps, params), "update");
         const { organizationId } = params;
         const request = { ...checked, organizationId, serviceId: pipe.serviceId, pipeId: pipe.id };
-        warnings = await deps.checks.reachable(request, new CheckRun(), signal);
+        ({ warnings } = await deps.checks.reachable(request, new CheckRun(), signal));
       }
       await pipes.change(pipe.id, change, expected);
       return answerOf(await changed(deps, params), warnings);

@@ -3,6 +3,7 @@
 import { type ClickHouseAddress, ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import { tableName } from "../../clickhouse/sql.ts";
+import { plainForm, type TableForm } from "../../clickhouse/table-form.ts";
 import { abortable, childOf } from "../../lib/abort.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -16,10 +17,11 @@ import type { ListingPage, SourceListing } from "../../sources/listing.ts";
 import type { Destination, NetworkContext, Query, SourceKind, TableDestination } from "../../sources/source.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { PipeDestination } from "../../store/pipes.ts";
+import { distributedProblem } from "../distributed.ts";
 import { StoredForms } from "../durable.ts";
 import { failureOf, sentenceOf } from "../failures.ts";
-import { columnSql } from "../managed-table.ts";
-import { distributedProblem } from "../distributed.ts";
+import { layoutOf } from "../layout.ts";
+import { columnSql, managedTableStatements } from "../managed-table.ts";
 import { columnTypesOf, type DestinationTableFacts, findTable } from "../tables.ts";
 import { listenForEngine } from "./engine-listener.ts";
 import { refusedByEngine } from "./trial.ts";
@@ -50,6 +52,8 @@ export type CheckedDestination = {
 
 export type DiscoverRequest = Pick<CheckRequest, "organizationId" | "serviceId" | "kind"> & {
   readonly config: JsonObject;
+  /** Of the table that is proposed. */
+  readonly database: string;
 };
 
 export type ListRequest = Pick<CheckRequest, "organizationId" | "kind"> & {
@@ -67,6 +71,12 @@ export type PipeChecksOptions = {
   readonly limit: number;
 };
 
+export type Reached = {
+  readonly warnings: readonly Issue[];
+  /** The statements that create a managed table. */
+  readonly createTable?: string;
+};
+
 type Scope = { readonly organizationId: string; readonly serviceId: string };
 
 export class PipeChecks {
@@ -78,22 +88,30 @@ export class PipeChecks {
   }
 
   /**
-   * Returns what the user should know of an accepted definition. Throws SOURCE_* or DESTINATION_INVALID with the
-   * reason; TOO_MANY_REQUESTS at the limit.
+   * Returns what the user should know of an accepted definition, and what creates its table. Throws SOURCE_* or
+   * DESTINATION_INVALID with the reason; TOO_MANY_REQUESTS at the limit.
    */
-  async reachable(request: CheckRequest, run: CheckRun, requestSignal: AbortSignal): Promise<readonly Issue[]> {
+  async reachable(request: CheckRequest, run: CheckRun, requestSignal: AbortSignal): Promise<Reached> {
     return await this.#withService(request, requestSignal, async (client, network, signal) => {
       if (client.cluster !== undefined) refuseSharedReading(request.settings);
-      await run.group("table", () => checkDestination(client, request, run));
+      const form = (await run.group("table", () => checkDestination(client, request, run))) ?? plainForm;
       const { ledger } = this.#options;
-      return (
-        (await run.group("connection", () => checkSource({ client, network, ledger, run }, request, signal))) ?? []
-      );
+      const parts = { client, network, ledger, run };
+      const warnings = (await run.group("connection", () => checkSource(parts, request, signal))) ?? [];
+      const { table, destination } = request;
+      if (table.kind === "owned" || destination?.definition.managedTable !== true) return { warnings };
+      return { warnings, createTable: managedTableStatements(table, destination.definition, form).join(";\n") };
     });
   }
 
-  /** Fields and samples of the source, as the service's engine reads them. Throws like `reachable`. */
-  async discover(request: DiscoverRequest, requestSignal: AbortSignal): Promise<Discovery> {
+  /**
+   * Fields and samples of the source, as the service's engine reads them, and the form of tables in the database.
+   * Throws like `reachable`.
+   */
+  async discover(
+    request: DiscoverRequest,
+    requestSignal: AbortSignal,
+  ): Promise<{ readonly found: Discovery; readonly form: TableForm }> {
     const { kind, config } = request;
     const connector = await connectorOf(kind.key);
     const { discover } = connector;
@@ -101,7 +119,8 @@ export class PipeChecks {
       throw new AppError("BAD_REQUEST", `source.${kind.key}: its fields cannot be discovered`);
     }
     return await this.#withService(request, requestSignal, async (client, network, signal) => {
-      return await discover(config, { network, query: queryOf(client, signal) }, signal);
+      const { form } = await layoutOf(client, request.database);
+      return { found: await discover(config, { network, query: queryOf(client, signal) }, signal), form };
     });
   }
 
@@ -239,21 +258,32 @@ function queryOf(client: ClickHouseClient, signal: AbortSignal): Query {
   };
 }
 
-async function checkDestination(client: ClickHouseClient, request: CheckRequest, run: CheckRun): Promise<void> {
+/** Undefined when the form of the tables is not known, because a check has failed. */
+async function checkDestination(
+  client: ClickHouseClient,
+  request: CheckRequest,
+  run: CheckRun,
+): Promise<TableForm | undefined> {
   const { destination, table, pipeId } = request;
   // A connector knows the required form of its own tables and checks them itself.
-  if (destination === undefined || table.kind === "owned") return;
+  if (destination === undefined || table.kind === "owned") return undefined;
   const { managedTable, columns, tableDefinition } = destination.definition;
   const isManaged = managedTable !== false;
   await run.check("tableDefinition", async () => {
     const issues = await refusedByEngine(client, isManaged ? { columns, tableDefinition } : { columns });
     if (issues.length > 0) fail(issues);
   });
-  await run.check("table", () => checkTable(client, table, destination, pipeId !== undefined));
+  return await run.check("table", async () => {
+    const { form } = await layoutOf(client, table.database);
+    await checkTable(client, table, destination, pipeId !== undefined);
+    return form;
+  });
 }
 
 /** On one server the setting has no effect. */
-function refuseSharedReading({ database_parallel_distributed_insert_select: value = 0 }: CheckRequest["settings"] = {}) {
+function refuseSharedReading({
+  database_parallel_distributed_insert_select: value = 0,
+}: CheckRequest["settings"] = {}) {
   if (Number(value) === 0) return;
   const path = "settings.database_parallel_distributed_insert_select";
   const message =

@@ -25,7 +25,7 @@ export async function outcomeOfJob(
 ): Promise<WorkerStatus> {
   const link = new ServiceLink(calls, policy);
   const health = new Health(job.limits, tell);
-  const destination = destinationOf(job, link, health);
+  const destination = destinationWriterOf(job, link, health);
   const query: Query = async (sql, options = {}) => await link.use((client) => client.rows(sql, options));
   try {
     await work({ link, health, destination, query });
@@ -41,7 +41,7 @@ export async function outcomeOfJob(
 }
 
 /** The destination of a worker's pipe. */
-function destinationOf(job: Job, link: ServiceLink, health: Health): DestinationWriter {
+function destinationWriterOf(job: Job, link: ServiceLink, health: Health): DestinationWriter {
   const { pipeId, table: target, destination: definition, settings, sourceKind } = job;
   return new DestinationWriter({
     ...{ link, pipeId, target, definition },

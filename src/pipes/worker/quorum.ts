@@ -1,13 +1,13 @@
 /**
- * Whether inserts wait until most replicas have the rows. With a dead replica too few may be left: inserts then wait for
- * none for a while, because their tokens keep the rows from being written twice, and a pipe that stands still loses its
- * source's retention.
+ * Whether inserts wait until most replicas have the rows. With a dead replica too few may be left: inserts then wait
+ * for none for a while. Their tokens keep the rows from being written twice, and a pipe that stands still for long
+ * loses what its source no longer keeps.
  */
 import { ClickHouseError } from "../../clickhouse/client.ts";
 import { clickHouseCodes } from "../../clickhouse/error-codes.ts";
 import type { EngineSettings } from "./settings.ts";
 
-/** Time in which most replicas must have the rows. Longer than a fetch takes, shorter than a pipe should stand still. */
+/** Time in which most replicas must have the rows: longer than a fetch takes. */
 const timeoutMs = 20_000;
 /** Time for which inserts wait for no replica after one of them waited in vain. */
 const restMs = 60_000;

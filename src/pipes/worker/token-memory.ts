@@ -6,10 +6,10 @@ import { type ClickHouseClient, ClickHouseError } from "../../clickhouse/client.
 import { codesOf } from "../../clickhouse/error-codes.ts";
 import { tableName } from "../../clickhouse/sql.ts";
 import { definitionSettings, onCluster } from "../../clickhouse/table-form.ts";
+import type { Layout } from "../layout.ts";
 import { tablesOnReplicas } from "../replicas.ts";
 import { type DestinationTableFacts, sinksOf } from "../tables.ts";
 import { missingWindow } from "../windows.ts";
-import type { Layout } from "./layout.ts";
 
 /** The user may not, or the server cannot. Anything else is an outage, and tried again. */
 const refusals = codesOf("ACCESS_DENIED", "READONLY", "QUERY_IS_PROHIBITED", "SUPPORT_IS_DISABLED", "NOT_IMPLEMENTED");
@@ -36,7 +36,7 @@ export async function rememberTokens(
   return warnings;
 }
 
-/** Sentences about servers of the cluster whose tables are missing or forget tokens. Throws ClickHouseError on outages. */
+/** Sentences about servers whose tables are missing or forget tokens. Throws ClickHouseError on outages. */
 export async function replicaWarnings(
   client: ClickHouseClient,
   { topology }: Layout,

@@ -31,7 +31,7 @@ export function addressesOf(
   });
 }
 
-/** One of the addresses with the others, which are asked when it does not answer. Those of another scheme are left out. */
+/** One of the addresses, with the others that are asked when it does not answer: those of the same scheme. */
 export function withOthers(first: ExternalAddress, all: readonly ExternalAddress[]): ExternalAddress {
   const isOther = (address: ExternalAddress) =>
     (address.host !== first.host || address.port !== first.port) &&

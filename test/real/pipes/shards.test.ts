@@ -26,7 +26,9 @@ beforeAll(async () => {
   const configuration = [element("remote_servers", [element("duo", ports.map(replica))])];
   shards.push(...(await Promise.all(ports.map((own) => TestServer.start({ ports: own, configuration })))));
   const table = "(id UInt64, name String) ENGINE =";
-  await each(`CREATE TABLE stored ${table} MergeTree ORDER BY id SETTINGS non_replicated_deduplication_window = 100000`);
+  await each(
+    `CREATE TABLE stored ${table} MergeTree ORDER BY id SETTINGS non_replicated_deduplication_window = 100000`,
+  );
   await each(`CREATE TABLE orders ${table} Distributed('duo', 'default', 'stored', cityHash64(id))`);
 });
 afterAll(async () => {
@@ -52,7 +54,10 @@ test("every row is on one shard once after a shard died under the pipe", async (
   });
   await using pipe = new PipeRun("orders", body, first().address);
   pipe.start();
-  await until("rows arrive at the second shard", async () => Number(await second().client.text("SELECT count() FROM stored")) > 0);
+  await until(
+    "rows arrive at the second shard",
+    async () => Number(await second().client.text("SELECT count() FROM stored")) > 0,
+  );
   await second().kill();
   await until("the pipe says so", async () => pipe.status?.phase === "degraded");
   await second().restart();
@@ -81,8 +86,13 @@ test("the tables behind a Distributed one remember tokens, and so does that of r
 
 test("a sharding key that spreads a repeated batch otherwise is refused", async () => {
   const problem = async (key: string) => {
-    await first().client.command(`CREATE OR REPLACE TABLE keyed AS stored ENGINE = Distributed('duo', 'default', 'stored'${key})`);
-    return await distributedProblem(first().client, (await findTable(first().client, "default", "keyed")) as DestinationTableFacts);
+    await first().client.command(
+      `CREATE OR REPLACE TABLE keyed AS stored ENGINE = Distributed('duo', 'default', 'stored'${key})`,
+    );
+    return await distributedProblem(
+      first().client,
+      (await findTable(first().client, "default", "keyed")) as DestinationTableFacts,
+    );
   };
   expect(await problem(", cityHash64(id)")).toBeUndefined();
   expect(await problem(", cityHash64(id, 'a, b)')")).toBeUndefined();

@@ -1,7 +1,7 @@
 /** How the tables of a pipe lie on the server or cluster behind its service. */
-import type { ClickHouseClient } from "../../clickhouse/client.ts";
-import { type TableForm, tableFormOf } from "../../clickhouse/table-form.ts";
-import { detectTopology, type Topology } from "../../clickhouse/topology.ts";
+import type { ClickHouseClient } from "../clickhouse/client.ts";
+import { type TableForm, tableFormOf } from "../clickhouse/table-form.ts";
+import { detectTopology, type Topology } from "../clickhouse/topology.ts";
 
 export type Layout = { readonly topology: Topology; readonly form: TableForm };
 
