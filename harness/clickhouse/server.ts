@@ -36,7 +36,7 @@ export type ServerOptions = {
   readonly configuration?: readonly string[];
   /** Its ports, for servers that name each other in their configuration. Free ones when undefined. */
   readonly ports?: ServerPorts;
-  /** Starts the process with these arguments of the engine's main function, where it needs more than the library does. */
+  /** Starts the process with these arguments of the engine's main function, where the library alone does not do. */
   readonly launch?: (args: readonly string[], dir: string) => ChildProcess;
 };
 
@@ -89,6 +89,13 @@ export class TestServer implements AsyncDisposable {
 
   get pid(): number {
     return this.#child?.pid ?? 0;
+  }
+
+  /** How the process ended, if it has without `kill`. */
+  get end(): string | undefined {
+    const child = this.#child;
+    if (child === undefined || (child.exitCode === null && child.signalCode === null)) return undefined;
+    return child.signalCode ?? `exit ${child.exitCode}`;
   }
 
   /**

@@ -21,6 +21,15 @@ export function cityHash128(data: Buffer): Buffer {
   return out;
 }
 
+/** The same from a given state, as ClickHouse chains the blocks of a stream. */
+export function cityHash128WithSeed(data: Buffer, state: Buffer): Buffer {
+  const [low, high] = seeded(data, 0, data.length, get(state, 0), get(state, 8));
+  const out = Buffer.allocUnsafe(16);
+  put(out, 0, low);
+  put(out, 8, high);
+  return out;
+}
+
 function hash(data: Buffer): [U64, U64] {
   const { length } = data;
   if (length < 8) return seeded(data, 0, length, k0, k1);

@@ -1,0 +1,135 @@
+/** What happens to a test cluster under pipes, and what has to be true afterwards. */
+import { setTimeout as delay } from "node:timers/promises";
+import { windowSettings } from "../../src/clickhouse/table-form.ts";
+import { createErrorTableSql } from "../../src/pipes/error-table.ts";
+import { managedTableStatements } from "../../src/pipes/managed-table.ts";
+import { columns } from "../pipes.ts";
+import { until } from "../serve.ts";
+import { clusterDatabase, clusterName, type Replica, type TestCluster } from "./cluster.ts";
+import type { PipeRun } from "./pipe-run.ts";
+
+export type Faults = { replica: number; shard: number; keeper: number; worker: number };
+
+const restartLimitMs = 240_000;
+
+/**
+ * The statements of a pipe, on each server: there is no ON CLUSTER. Every stored table has a materialized view, whose
+ * target remembers tokens.
+ */
+export async function createTables(cluster: TestCluster, table: string): Promise<void> {
+  const form = { kind: "database", cluster: clusterName, isReplicated: true, shards: 2 } as const;
+  const target = { kind: "table", database: clusterDatabase, table, columns: [] } as const;
+  const definition = { table, columns, tableDefinition: { sortingKey: ["id"] } };
+  for (const sql of managedTableStatements(target, definition, form)) await cluster.onEach(sql);
+  await cluster.onEach(createErrorTableSql(target, form));
+  const settings = windowSettings(form).join(", ");
+  await cluster.onEach(
+    `CREATE TABLE ${table}_sum (k UInt8, c UInt64, s UInt64) ENGINE = ReplicatedSummingMergeTree ORDER BY k SETTINGS ${settings}`,
+  );
+  await cluster.onEach(
+    `CREATE MATERIALIZED VIEW ${table}_view TO ${table}_sum AS
+     SELECT id % 7 AS k, count() AS c, sum(id) AS s FROM ${table}_local GROUP BY k`,
+  );
+}
+
+/** One fault, and its end. */
+export async function injectFault(
+  cluster: TestCluster,
+  pipes: readonly PipeRun[],
+  next: () => number,
+  faults: Faults,
+): Promise<void> {
+  const dice = next();
+  const pause = () => delay(200 + next() * 2_500);
+  if (dice < 0.35) {
+    const replica = cluster.replicas[Math.floor(next() * cluster.replicas.length)] as Replica;
+    faults.replica += 1;
+    await cluster.kill(replica);
+    await pause();
+    await cluster.restart(replica);
+  } else if (dice < 0.55) {
+    const shard = next() < 0.5 ? 1 : 2;
+    const replicas = cluster.replicas.filter((replica) => replica.shard === shard);
+    faults.shard += 1;
+    await Promise.all(replicas.map((replica) => cluster.kill(replica)));
+    await pause();
+    await Promise.all(replicas.map((replica) => cluster.restart(replica)));
+  } else if (dice < 0.75) {
+    faults.keeper += 1;
+    await cluster.keeper.kill();
+    await pause();
+    await cluster.keeper.start();
+  } else {
+    const pipe = pipes[Math.floor(next() * pipes.length)] as PipeRun;
+    faults.worker += 1;
+    await pipe.interrupt();
+    pipe.start();
+  }
+}
+
+/** Everything runs. A replica that ended by itself is started again: to a pipe it makes no difference who killed it. */
+export async function restore(cluster: TestCluster): Promise<void> {
+  for (const replica of cluster.replicas) {
+    const { end } = replica.server;
+    if (end !== undefined) console.log(`${replica.name} ended by itself: ${end}`);
+    if (end !== undefined || !replica.isUp) await cluster.restart(replica);
+  }
+}
+
+/** Throws when rows are missing or doubled anywhere after the pipe has come to an end of its source. */
+export async function settled(
+  cluster: TestCluster,
+  table: string,
+  expected: number,
+  pipe: PipeRun,
+  seed: number,
+): Promise<void> {
+  const [first] = cluster.replicas as [Replica];
+  const ask = async (replica: Replica, sql: string) =>
+    (await replica.server.client.text(sql, { database: clusterDatabase })).trim();
+  const look = () => ask(first, `SELECT count(), uniqExact(id), sum(id) FROM ${table}`);
+  let seen = "";
+  await until(
+    `${table} is complete`,
+    async () => {
+      await restore(cluster);
+      seen = await look().catch(String);
+      return Number(seen.split("\t")[0]) >= expected && pipe.openBatches === 0;
+    },
+    restartLimitMs,
+  ).catch((error: Error) => {
+    throw new Error(`${error.message}: ${seen} of ${expected}; ${JSON.stringify(pipe.status)} SEED=${seed}`);
+  });
+  // Time for duplicates to arrive.
+  await delay(1_500);
+  const sum = (BigInt(expected) * BigInt(expected - 1)) / 2n;
+  const wanted = [expected, expected, sum].join("\t");
+  const found = await look();
+  console.log(`${table}: ${found}; expected ${wanted}`);
+  if (found !== wanted) throw new Error(`${table}: ${found} instead of ${wanted}. SEED=${seed}`);
+  // A replica that was dead fetches what it missed.
+  let everywhere = "";
+  const isEverywhere = async () => {
+    await restore(cluster);
+    const shares = await Promise.all(cluster.replicas.map((replica) => shareOf(replica, table)));
+    everywhere = shares
+      .map((share, at) => `${cluster.replicas[at]?.name} ${share.stored} view ${share.viewed}`)
+      .join("; ");
+    const total = shares.reduce((rows, { stored }) => rows + BigInt(stored.split("\t")[0] ?? 0), 0n);
+    return total === 2n * BigInt(expected) && shares.every(({ stored, viewed }) => stored === viewed);
+  };
+  await until(`${table} is on every replica and behind its view`, isEverywhere, restartLimitMs / 2).catch(
+    (error: Error) => {
+      throw new Error(`${error.message}: ${everywhere}; expected ${expected} SEED=${seed}`);
+    },
+  );
+}
+
+/** Count and sum of the rows of a replica, and the same behind its view. */
+async function shareOf({ server }: Replica, table: string): Promise<{ stored: string; viewed: string }> {
+  const ask = async (sql: string) => (await server.client.text(sql, { database: clusterDatabase })).trim();
+  return {
+    stored: await ask(`SELECT count(), sum(id) FROM ${table}_local`),
+    viewed: await ask(`SELECT sum(c), sum(s) FROM ${table}_sum`),
+  };
+}
