@@ -42,7 +42,7 @@ export const pipeSettings = z
     database_insert_quorum: z
       .boolean()
       .nullish()
-      .describe("Wait until most replicas of the destination have each batch, where it has several. Default true"),
+      .describe("Wait until most replicas of the destination have each batch. Default: true from three replicas on"),
     database_lenient_values: z
       .boolean()
       .nullish()

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { ClickHouseClient, Summary } from "../../clickhouse/client.ts";
 import { identifier, parameterText, tableName } from "../../clickhouse/sql.ts";
 import { definitionSettings, onCluster, type TableForm } from "../../clickhouse/table-form.ts";
+import { replicasOf } from "../../clickhouse/topology.ts";
 import { AppError } from "../../lib/errors.ts";
 import { errorTableOf } from "../../sources/destination.ts";
 import type { Insert, RejectedRecord, Destination as Target } from "../../sources/source.ts";
@@ -16,7 +17,6 @@ import { columnSql, managedTableStatements, storedTable } from "../managed-table
 import { tablesOnReplicas } from "../replicas.ts";
 import { columnTypesOf, findTable } from "../tables.ts";
 import { rowsOf } from "./counts.ts";
-import { InsertQuorum, lonelyBatches } from "./quorum.ts";
 import type { ServiceLink } from "./service-link.ts";
 import type { EngineSettings } from "./settings.ts";
 import { rememberTokens, replicaWarnings } from "./token-memory.ts";
@@ -26,8 +26,8 @@ export type DestinationParts = {
   readonly pipeId: string;
   readonly target: Target;
   readonly definition: PipeDestination;
-  /** Inserts wait for most replicas, where there are several. */
-  readonly waitsForReplicas: boolean;
+  /** Whether inserts wait for most replicas. Undefined: where one of them may be dead meanwhile. */
+  readonly waitsForReplicas: boolean | undefined;
   /** Batches are spread over the servers of the service. */
   readonly spreads: boolean;
   /** Sets what the pipe shows while it goes on; without a message it shows nothing. */
@@ -39,9 +39,7 @@ export class DestinationWriter {
   readonly #link: ServiceLink;
   readonly #target: Target;
   readonly #definition: PipeDestination;
-  readonly #quorum = new InsertQuorum();
   #layout: Layout | undefined;
-  #hasReplicas = false;
   #errorTableReady: Promise<void> | undefined;
 
   constructor(parts: DestinationParts) {
@@ -123,7 +121,6 @@ export class DestinationWriter {
         const found = await findTable(client, database, name);
         if (found !== undefined) warnings.push(...(await rememberTokens(client, found, layout)));
         else if (target.kind === "table" && name === target.table) throw missingTable(database, name);
-        this.#hasReplicas ||= layout.form.kind !== "cloud" && found?.engine.startsWith("Replicated") === true;
       });
     }
     const checked = [...tables, errorTableOf(target)];
@@ -169,17 +166,18 @@ export class DestinationWriter {
 
   /** An insert with the settings that make it durable on a cluster. They are not saved with a batch: any will do. */
   async #write<T>(work: (client: ClickHouseClient, across: EngineSettings) => Promise<T>): Promise<T> {
-    const { form } = await this.layout();
-    const waits = this.#parts.waitsForReplicas && (this.#hasReplicas || (form.isReplicated && form.kind !== "cloud"));
-    const quorum = waits ? this.#quorum.settings() : {};
-    try {
-      const answer = await this.#link.use((client) => work(client, { ...wholeStatement, ...quorum }));
-      this.#parts.warn("quorum", this.#quorum.isResting ? lonelyBatches : undefined);
-      return answer;
-    } catch (error) {
-      if (waits) this.#quorum.failed(error);
-      throw error;
-    }
+    const quorum = (await this.#hasQuorum()) ? quorumSettings : {};
+    return await this.#link.use((client) => work(client, { ...wholeStatement, ...quorum }));
+  }
+
+  /**
+   * Never given up for a batch that has had it: the engine may drop a part that did not reach its quorum, after a
+   * repetition without one was told that the part is there.
+   */
+  async #hasQuorum(): Promise<boolean> {
+    const { topology, form } = await this.layout();
+    if (form.kind === "cloud") return false;
+    return this.#parts.waitsForReplicas ?? replicasOf(topology) >= leastForQuorum;
   }
 
   /** Also before there are errors, so that queries on it work from the start. */
@@ -242,6 +240,10 @@ export class DestinationWriter {
  * forgets their token, and servers that share a batch cut it into other blocks at each attempt.
  */
 const wholeStatement = { distributed_foreground_insert: 1, parallel_distributed_insert_select: 0 } as const;
+
+/** Most of two replicas are both: the death of one would hold up every batch. */
+const leastForQuorum = 3;
+const quorumSettings = { insert_quorum: "auto", insert_quorum_timeout: 60_000 } as const;
 
 const writtenColumns = "row_id, pipe_id, origin, position, message, raw, rows, raw_format, raw_size, facts";
 

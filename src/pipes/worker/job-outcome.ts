@@ -45,7 +45,7 @@ function destinationWriterOf(job: Job, link: ServiceLink, health: Health): Desti
   const { pipeId, table: target, destination: definition, settings, sourceKind } = job;
   return new DestinationWriter({
     ...{ link, pipeId, target, definition },
-    waitsForReplicas: settings.database_insert_quorum !== false,
+    waitsForReplicas: settings.database_insert_quorum as boolean | undefined,
     spreads: sourceKind === "objectStorage" && sourceSettings(settings).object_storage_use_cluster_function === true,
     warn: (key, message) => health.warn(key, message),
   });

@@ -38,5 +38,7 @@ test("a table that may not be changed is told with the loss and the statement fo
   expect(warning).toContain("is written twice");
   const statement = /(ALTER TABLE [^.]*\.[^.]*)\.$/.exec(warning ?? "")?.[1] ?? "";
   await server.client.command(statement);
-  expect(missingWindow((await findTable(server.client, "default", "foreign")) as DestinationTableFacts)).toBeUndefined();
+  expect(
+    missingWindow((await findTable(server.client, "default", "foreign")) as DestinationTableFacts),
+  ).toBeUndefined();
 });
