@@ -118,7 +118,13 @@ export async function settled(
     const total = shares.reduce((rows, { stored }) => rows + BigInt(stored.split("\t")[0] ?? 0), 0n);
     return total === 2n * BigInt(expected) && shares.every(({ stored, viewed }) => stored === viewed);
   };
-  await until(`${table} is on every replica and behind its view`, isEverywhere, restartLimitMs / 2).catch(
+  // One that has just died does not answer; its share is asked for again.
+  const hasArrived = () =>
+    isEverywhere().catch((error: Error) => {
+      everywhere = error.message;
+      return false;
+    });
+  await until(`${table} is on every replica and behind its view`, hasArrived, restartLimitMs / 2).catch(
     (error: Error) => {
       throw new Error(`${error.message}: ${everywhere}; expected ${expected} SEED=${seed}`);
     },
