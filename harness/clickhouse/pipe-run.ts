@@ -51,7 +51,10 @@ export class PipeRun implements AsyncDisposable {
     this.#runs += 1;
     this.#stopping = new AbortController();
     const job = { ...this.#job, replica: { index: 0, count: 1, run: String(this.#runs) } };
-    const events = { tell: (status: WorkerStatus) => void (this.status = status), gauges: () => {} };
+    const tell = (status: WorkerStatus) => {
+      this.status = status;
+    };
+    const events = { tell, gauges: () => {} };
     const connect = () => connectorOf(job.sourceKind);
     this.#running = runJob(job, anyNetwork, connect, this.#calls(this.#stopping.signal), events, this.#stopping.signal);
     this.#running.catch(() => {});
