@@ -224,8 +224,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
   const { organizations, credentials, services, backups, restores, pipes, leftovers } = stores;
   // Without a supervisor: what is on record is what is left.
   const removal = { leftovers, afterAttempt: (list: () => Promise<Leftover[]>) => list() };
-  const most = options.limits ?? limits;
-  const poke = () => {};
+  const [most, poke] = [options.limits ?? limits, () => {}];
   const backupLocation = new BackupTarget(backupLocationOptions({ backupBucketRegion: "" }, dir));
   let port = 20_000;
   return {
@@ -244,8 +243,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
         endpointProblem: options.endpointProblems?.get(row.id),
         memoryNote: undefined,
       }),
-      connectionPasswords: stores.connectionPasswords,
-      inspectConnection: options.inspectConnection ?? (async () => {}),
+      ...connectionDepsOf(options, stores),
       defaultDiskGb: options.defaultDiskGb,
       poke,
       endpointsOpen: async () => {},
@@ -290,6 +288,10 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
       poke,
     }),
   };
+}
+
+function connectionDepsOf({ inspectConnection = async () => {} }: ApiOptions, { connectionPasswords }: Stores) {
+  return { connectionPasswords, inspectConnection };
 }
 
 function identityOf(stores: Stores) {

@@ -6,7 +6,7 @@ import { connectionFailure } from "../../outgoing/connection-failure.ts";
 import { addressRefusalOf } from "../../outgoing/dialer.ts";
 import { urlOf } from "./addresses.ts";
 
-export type ConnectionTrouble = {
+export type ServerTrouble = {
   readonly code: "CONNECTION_UNREACHABLE" | "CONNECTION_UNAUTHORIZED" | "CONNECTION_INVALID" | "SOURCE_ADDRESS_REFUSED";
   /** Member of the connection. */
   readonly path: string;
@@ -17,7 +17,7 @@ export type ConnectionTrouble = {
 const loginCodes = codesOf("UNKNOWN_USER", "WRONG_PASSWORD", "REQUIRED_PASSWORD", "AUTHENTICATION_FAILED");
 
 /** `index` is the place of the address in the connection's `urls`. Never contains the password. */
-export function troubleOf(error: unknown, address: ClickHouseAddress, index: number): ConnectionTrouble {
+export function troubleOf(error: unknown, address: ClickHouseAddress, index: number): ServerTrouble {
   const url = urlOf(address);
   const path = `connection.urls[${index}]`;
   const refusal = addressRefusalOf(error);
@@ -30,7 +30,7 @@ export function troubleOf(error: unknown, address: ClickHouseAddress, index: num
   return { code: "CONNECTION_UNREACHABLE", path, message: failure };
 }
 
-function refusedBy(error: ClickHouseError, address: ClickHouseAddress, path: string): ConnectionTrouble {
+function refusedBy(error: ClickHouseError, address: ClickHouseAddress, path: string): ServerTrouble {
   const url = urlOf(address);
   if (loginCodes.has(error.code)) {
     const message = `${url} refuses the user ${address.user} with this password; check connection.username and connection.password`;

@@ -9,7 +9,7 @@ import { AppError } from "../../lib/errors.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import type { ServiceConnection } from "../../store/service-connections.ts";
 import { addressesOf, urlOf } from "./addresses.ts";
-import { type ConnectionTrouble, troubleOf } from "./failure.ts";
+import { type ServerTrouble, troubleOf } from "./failure.ts";
 
 /** Older servers lack settings that make inserts exactly-once. */
 const oldestVersion = [25, 8] as const;
@@ -52,7 +52,7 @@ async function troublesAt(
   index: number,
   connection: ServiceConnection,
   signal: AbortSignal,
-): Promise<ConnectionTrouble[]> {
+): Promise<ServerTrouble[]> {
   const client = new ClickHouseClient(address);
   try {
     const path = `connection.urls[${index}]`;
@@ -74,7 +74,7 @@ async function troublesAt(
 
 type Ask = <Row>(sql: string, options?: Pick<QueryOptions, "params">) => Promise<Row[]>;
 
-function versionTrouble(version: string, path: string, url: string): ConnectionTrouble | undefined {
+function versionTrouble(version: string, path: string, url: string): ServerTrouble | undefined {
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(version) ?? [];
   if (major === undefined || minor === undefined) {
     const message = `${url} does not answer like a ClickHouse server; check host and port of its HTTP interface`;
@@ -134,6 +134,6 @@ async function clusterTrouble(ask: Ask, { cluster }: ServiceConnection) {
 }
 
 /** Hosts of one server share user, database and cluster. */
-function distinct(troubles: readonly ConnectionTrouble[]): ConnectionTrouble[] {
+function distinct(troubles: readonly ServerTrouble[]): ServerTrouble[] {
   return [...new Map(troubles.map((trouble) => [`${trouble.path} ${trouble.message}`, trouble])).values()];
 }
