@@ -22,6 +22,8 @@ cpSync(join(root, "src"), dist, {
 });
 mkdirSync(join(dist, "demo"), { recursive: true });
 for (const name of demoFiles) copyFileSync(demoFile(name), join(dist, "demo", name));
+// `prepare` runs before `prepack`, and its files have just been removed.
+execFileSync(process.execPath, [join(root, "scripts", "build-console.ts")], { stdio: "inherit" });
 console.log(`dist: ${(bytesOf(dist) / 1e6).toFixed(1)} MB`);
 
 function bytesOf(folder: string): number {

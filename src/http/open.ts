@@ -25,6 +25,7 @@ import type { Stores } from "../store/open.ts";
 import { rateHeaders } from "./admission.ts";
 import { Authenticator } from "./auth.ts";
 import { BrowserRequests } from "./browser.ts";
+import { addConsolePages } from "./console/pages.ts";
 import { addConsoleSession } from "./console-session.ts";
 import { activityHandlers } from "./handlers/activities.ts";
 import { auditHandlers } from "./handlers/audit.ts";
@@ -126,6 +127,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
     extend: (instance) => {
       addPages(instance, pageOptions(options, failedLogins));
       addConsoleSession(instance, { ...admission, ...identity });
+      addConsolePages(instance);
     },
   });
   return {

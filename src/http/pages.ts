@@ -43,7 +43,6 @@ export function addPages(server: FastifyInstance, options: PageOptions): void {
   const text = "text/plain; charset=utf-8";
   page("/llms.txt", text, () => docs.llms("index"));
   page("/llms-full.txt", text, () => docs.llms("full"));
-  server.get("/", async (_request, reply) => reply.redirect("/docs"));
   server.get("/health", async () => {
     const { confined, sentence } = options.confinement;
     const endpoints = [...options.endpointProblems()].map(([serviceId, problem]) => ({ serviceId, problem }));

@@ -1,0 +1,32 @@
+/** Shows the login or the console, by the session. */
+import { RouterProvider } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { startSession } from "../api/session.ts";
+import { sessionStore } from "../api/session-state.ts";
+import { useStore } from "../lib/store.ts";
+import { ErrorState, Skeleton } from "../parts/states.tsx";
+import { ExpiredDialog } from "./expired-dialog.tsx";
+import { router } from "./router.tsx";
+import { SignInPage } from "./sign-in-page.tsx";
+
+let started: Promise<void> | undefined;
+
+export function Gate() {
+  const { identity, signedOut } = useStore(sessionStore);
+  const [error, setError] = useState<unknown>();
+  useEffect(() => {
+    started ??= startSession();
+    started.catch(setError);
+  }, []);
+  if (error !== undefined && signedOut === "unknown") {
+    return <ErrorState error={error} onRetry={() => location.reload()} />;
+  }
+  if (signedOut === "unknown") return <Skeleton lines={3} />;
+  if (identity === undefined) return <SignInPage reason={signedOut} />;
+  return (
+    <>
+      <RouterProvider router={router} />
+      {signedOut === "expired" && <ExpiredDialog />}
+    </>
+  );
+}

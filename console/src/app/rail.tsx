@@ -1,0 +1,52 @@
+import { Link } from "@tanstack/react-router";
+import {
+  Archive,
+  ChartLine,
+  Database,
+  Gauge,
+  History,
+  KeyRound,
+  LayoutDashboard,
+  type LucideIcon,
+  ServerCog,
+  SquareTerminal,
+  Workflow,
+} from "lucide-react";
+import css from "./shell.module.css";
+
+const groups = [
+  [
+    { to: "/", label: "Overview", Icon: Gauge },
+    { to: "/services", label: "Services", Icon: Database },
+    { to: "/pipes", label: "Pipes", Icon: Workflow },
+    { to: "/sql", label: "SQL", Icon: SquareTerminal },
+    { to: "/explore", label: "Explore", Icon: ChartLine },
+    { to: "/dashboards", label: "Dashboards", Icon: LayoutDashboard },
+    { to: "/backups", label: "Backups", Icon: Archive },
+  ],
+  [
+    { to: "/activity", label: "Activity", Icon: History },
+    { to: "/access", label: "Access", Icon: KeyRound },
+    { to: "/system", label: "System", Icon: ServerCog },
+  ],
+] as const satisfies readonly (readonly { to: string; label: string; Icon: LucideIcon }[])[];
+
+/** Links to all screens. On narrow screens it opens above the page. */
+export function Rail({ open }: { readonly open: boolean }) {
+  return (
+    <nav className={css.rail} aria-label="Main" data-open={open} id="rail">
+      {groups.map((group) => (
+        <ul key={group[0].to}>
+          {group.map(({ to, label, Icon }) => (
+            <li key={to}>
+              <Link to={to} className={css.item} activeOptions={{ exact: to === "/", includeSearch: false }}>
+                <Icon aria-hidden />
+                {label}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,27 @@
+import { SearchX } from "lucide-react";
+import { ButtonLink } from "../parts/button.tsx";
+import { Page } from "../parts/page.tsx";
+import { EmptyState, ErrorState, Skeleton } from "../parts/states.tsx";
+
+export function NotFoundPage() {
+  return (
+    <Page title="There is no such page">
+      <EmptyState
+        icon={<SearchX aria-hidden />}
+        title="This address shows nothing"
+        actions={<ButtonLink to="/">Overview</ButtonLink>}
+      >
+        The link is mistyped, or from another version of the console.
+      </EmptyState>
+    </Page>
+  );
+}
+
+/** A screen that failed while it was drawn or loaded, for example because the server was updated meanwhile. */
+export function RouteError({ error }: { readonly error: unknown }) {
+  return <ErrorState error={error} onRetry={() => location.reload()} />;
+}
+
+export function RoutePending() {
+  return <Skeleton lines={6} />;
+}

@@ -1,0 +1,48 @@
+/** The frame of every screen: rail, bar, messages. */
+import { Outlet, useRouterState } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { connectionStore } from "../api/connection.ts";
+import { useStore } from "../lib/store.ts";
+import { Toasts } from "../parts/toast.tsx";
+import { OfflineBar } from "./offline-bar.tsx";
+import { Rail } from "./rail.tsx";
+import css from "./shell.module.css";
+import { TopBar } from "./top-bar.tsx";
+
+export function Shell() {
+  const [railOpen, setRailOpen] = useState(false);
+  const pathname = useRouterState({ select: (state) => state.location.pathname });
+  const isReached = useStore(connectionStore).reached;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new address closes the rail of narrow screens
+  useEffect(() => setRailOpen(false), [pathname]);
+  return (
+    <div className={css.shell}>
+      <a className={css.skip} href="#main">
+        Skip to content
+      </a>
+      <TopBar railOpen={railOpen} onRail={() => setRailOpen(!railOpen)} />
+      <Rail open={railOpen} />
+      <main id="main" className={css.main} tabIndex={-1} data-offline={isReached ? undefined : ""}>
+        <OfflineBar />
+        <Outlet />
+      </main>
+      <Announcer pathname={pathname} />
+      <Toasts />
+    </div>
+  );
+}
+
+/** Tells screen readers the title of a screen that was opened. */
+function Announcer({ pathname }: { readonly pathname: string }) {
+  const [title, setTitle] = useState("");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the title follows the address
+  useEffect(() => {
+    const timer = setTimeout(() => setTitle(document.title), 300);
+    return () => clearTimeout(timer);
+  }, [pathname]);
+  return (
+    <div className="visually-hidden" aria-live="polite">
+      {title}
+    </div>
+  );
+}

@@ -1,0 +1,65 @@
+import { type FormEvent, useState } from "react";
+import { asApiError } from "../api/error.ts";
+import { signIn } from "../api/session.ts";
+import { Button } from "../parts/button.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Note } from "../parts/note.tsx";
+import { credentialsIn } from "./credentials-text.ts";
+import css from "./sign-in.module.css";
+
+/** Key id and secret; a pasted `id:secret` or credentials.json fills both. */
+export function SignInForm() {
+  const [keyId, setKeyId] = useState("");
+  const [keySecret, setKeySecret] = useState("");
+  const [error, setError] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const changeId = (text: string) => {
+    const found = credentialsIn(text);
+    setKeyId(found?.keyId ?? text);
+    if (found !== undefined) setKeySecret(found.keySecret);
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (busy) return;
+    if (keyId.trim() === "" || keySecret === "") return setError("Enter the key id and its secret.");
+    setBusy(true);
+    setError(undefined);
+    signIn({ keyId: keyId.trim(), keySecret: keySecret.trim() })
+      .catch((reason) => setError(sentenceFor(reason)))
+      .finally(() => setBusy(false));
+  };
+  return (
+    <form className={css.form} onSubmit={submit} noValidate>
+      {error !== undefined && <Note tone="bad">{error}</Note>}
+      <TextField
+        label="Key id"
+        hint="Or paste id:secret, or the content of credentials.json."
+        name="username"
+        autoComplete="username"
+        mono
+        value={keyId}
+        onChange={changeId}
+        autoFocus
+      />
+      <TextField
+        label="Key secret"
+        type="password"
+        name="password"
+        autoComplete="current-password"
+        mono
+        value={keySecret}
+        onChange={setKeySecret}
+      />
+      <Button type="submit" look="primary" busy={busy}>
+        Sign in
+      </Button>
+    </form>
+  );
+}
+
+function sentenceFor(reason: unknown): string {
+  const error = asApiError(reason);
+  if (error.status === 401) return "There is no enabled key with this id and secret.";
+  if (error.status === 429) return `Too many attempts. Try again in ${error.retryAfterSeconds ?? 60} s.`;
+  return error.message;
+}

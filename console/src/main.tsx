@@ -1,0 +1,20 @@
+/** The entry of the console. */
+import { CSPProvider } from "@base-ui/react/csp-provider";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { queryClient } from "./api/queries.ts";
+import { Gate } from "./app/gate.tsx";
+import { cspNonce } from "./lib/nonce.ts";
+import "./theme/tokens.css";
+import "./theme/base.css";
+
+createRoot(document.getElementById("root") as HTMLElement).render(
+  <StrictMode>
+    <CSPProvider nonce={cspNonce()}>
+      <QueryClientProvider client={queryClient}>
+        <Gate />
+      </QueryClientProvider>
+    </CSPProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,71 @@
+import { Link, type LinkProps } from "@tanstack/react-router";
+import type { ComponentProps, ReactNode } from "react";
+import { type Role, useRefusal } from "../api/role.ts";
+import { classes } from "../lib/classes.ts";
+import css from "./button.module.css";
+import { Tooltip } from "./tooltip.tsx";
+
+export type ButtonLook = {
+  readonly look?: "primary" | "secondary" | "quiet" | "danger";
+  readonly small?: boolean;
+};
+
+type ButtonProps = Omit<ComponentProps<"button">, "disabled"> &
+  ButtonLook & {
+    /** The lowest role that may do this. With a lower one the button says so instead. */
+    readonly needs?: Role;
+    /** Why the button does nothing now; shown to the user. */
+    readonly refusal?: string | undefined;
+    /** While the action runs. */
+    readonly busy?: boolean;
+    readonly icon?: ReactNode;
+  };
+
+/** A button that stays focusable when it does nothing, so that everybody can read why. */
+export function Button({ look, small, needs, refusal, busy, icon, children, onClick, ...rest }: ButtonProps) {
+  const reason = useRefusal(needs) ?? refusal;
+  const inactive = reason !== undefined || busy === true;
+  const button = (
+    <button
+      type="button"
+      {...rest}
+      className={classes(className({ look, small }), children === undefined && css.icon, rest.className)}
+      aria-disabled={inactive || undefined}
+      aria-description={reason}
+      aria-busy={busy || undefined}
+      onClick={(event) => {
+        if (inactive) event.preventDefault();
+        else onClick?.(event);
+      }}
+    >
+      {icon}
+      {children}
+    </button>
+  );
+  return reason === undefined ? button : <Tooltip text={reason}>{button}</Tooltip>;
+}
+
+type IconButtonProps = Omit<ButtonProps, "children"> & { readonly label: string; readonly icon: ReactNode };
+
+/** A button with an icon alone; the label is its name and its tooltip. */
+export function IconButton({ label, look = "quiet", ...rest }: IconButtonProps) {
+  return (
+    <Tooltip text={label}>
+      <Button {...rest} look={look} aria-label={label} />
+    </Tooltip>
+  );
+}
+
+/** A link that looks like a button. */
+export function ButtonLink({ look, small, icon, children, ...rest }: LinkProps & ButtonLook & { icon?: ReactNode }) {
+  return (
+    <Link {...rest} className={className({ look, small })}>
+      {icon}
+      {children as ReactNode}
+    </Link>
+  );
+}
+
+function className({ look, small }: { look: ButtonLook["look"] | undefined; small: boolean | undefined }): string {
+  return classes(css.button, look !== undefined && look !== "secondary" && css[look], small && css.small);
+}

@@ -1,0 +1,110 @@
+/** The frame of a screen: its title with actions, panels, facts and numbers. */
+import { type ReactNode, useEffect } from "react";
+import { CopyButton } from "./copy-button.tsx";
+import css from "./page.module.css";
+
+type PageProps = {
+  readonly title: string;
+  /** Beside the title: a state. */
+  readonly badge?: ReactNode;
+  /** Below the title: facts in one line. */
+  readonly below?: ReactNode;
+  /** Shown with a copy button. */
+  readonly id?: string;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+};
+
+export function Page({ title, badge, below, id, actions, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Millrace`;
+  }, [title]);
+  return (
+    <div className={css.page}>
+      <header className={css.head}>
+        <div className={css.titles}>
+          <div className={css.title}>
+            <h1>{title}</h1>
+            {badge}
+          </div>
+          {(below !== undefined || id !== undefined) && (
+            <div className={css.below}>
+              {below}
+              {id !== undefined && (
+                <span>
+                  <code>{id.slice(0, 8)}</code> <CopyButton text={id} label="Copy id" />
+                </span>
+              )}
+            </div>
+          )}
+        </div>
+        {actions !== undefined && <div className={css.actions}>{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+type PanelProps = {
+  readonly title?: ReactNode;
+  readonly actions?: ReactNode;
+  /** Without padding, for tables. */
+  readonly flush?: boolean;
+  readonly children: ReactNode;
+};
+
+export function Panel({ title, actions, flush, children }: PanelProps) {
+  return (
+    <section className={css.panel}>
+      {title !== undefined && (
+        <div className={css.panelHead}>
+          <h2>{title}</h2>
+          {actions}
+        </div>
+      )}
+      {flush ? children : <div className={css.padded}>{children}</div>}
+    </section>
+  );
+}
+
+/** Names and values below each other. */
+export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className={css.facts}>
+      {facts.map(([name, value]) => (
+        <FactRow key={name} name={name} value={value} />
+      ))}
+    </dl>
+  );
+}
+
+function FactRow({ name, value }: { readonly name: string; readonly value: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </>
+  );
+}
+
+/** A row of numbers. */
+export function Tiles({ children }: { readonly children: ReactNode }) {
+  return <div className={css.tiles}>{children}</div>;
+}
+
+type TileProps = { readonly label: ReactNode; readonly children: ReactNode; readonly note?: ReactNode };
+
+export function Tile({ label, children, note }: TileProps) {
+  return (
+    <div className={css.tile}>
+      <div className={css.tileLabel}>{label}</div>
+      <div className={css.tileValue}>{children}</div>
+      {note !== undefined && <div className={css.tileNote}>{note}</div>}
+    </div>
+  );
+}
+
+/** A row of filters above a list. */
+export function Filters({ children }: { readonly children: ReactNode }) {
+  return <div className={css.filters}>{children}</div>;
+}

@@ -1,0 +1,53 @@
+import { Download, Eye, EyeOff } from "lucide-react";
+import { useState } from "react";
+import { Button, IconButton } from "./button.tsx";
+import { CopyButton } from "./copy-button.tsx";
+import { Field, inputClass } from "./field.tsx";
+
+type SecretProps = {
+  readonly label: string;
+  readonly value: string;
+  /** Offers a file with this name. */
+  readonly fileName?: string;
+};
+
+/** A secret that the server shows once: hidden until asked for, with copy and download. */
+export function Secret({ label, value, fileName }: SecretProps) {
+  const [shown, setShown] = useState(false);
+  const save = () => {
+    const url = URL.createObjectURL(new Blob([`${value}\n`], { type: "text/plain" }));
+    const link = document.createElement("a");
+    link.href = url;
+    link.download = fileName ?? "secret.txt";
+    link.click();
+    URL.revokeObjectURL(url);
+  };
+  return (
+    <Field label={label}>
+      {(names) => (
+        <div style={{ display: "flex", gap: "var(--space-1)", flexWrap: "wrap" }}>
+          <input
+            {...names}
+            className={inputClass}
+            style={{ flex: "1 1 200px", fontFamily: "var(--font-mono)" }}
+            type={shown ? "text" : "password"}
+            autoComplete="off"
+            readOnly
+            value={value}
+          />
+          <IconButton
+            label={shown ? "Hide" : "Show"}
+            icon={shown ? <EyeOff aria-hidden /> : <Eye aria-hidden />}
+            onClick={() => setShown(!shown)}
+          />
+          <CopyButton small={false} text={value} label={`Copy ${label.toLowerCase()}`} />
+          {fileName !== undefined && (
+            <Button look="quiet" icon={<Download aria-hidden />} onClick={save}>
+              Download
+            </Button>
+          )}
+        </div>
+      )}
+    </Field>
+  );
+}

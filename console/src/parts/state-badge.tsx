@@ -1,0 +1,58 @@
+/** States of services, pipes and backups, each with a word, a tone and an icon. */
+import {
+  CircleAlert,
+  CircleCheck,
+  CirclePause,
+  CircleSlash,
+  CircleX,
+  LoaderCircle,
+  type LucideIcon,
+  Moon,
+} from "lucide-react";
+import { Badge, type Tone } from "./badge.tsx";
+
+type Look = { readonly tone: Tone; readonly Icon: LucideIcon; readonly turning?: true };
+
+const well: Look = { tone: "ok", Icon: CircleCheck };
+const changing: Look = { tone: "info", Icon: LoaderCircle, turning: true };
+const resting: Look = { tone: "neutral", Icon: CircleSlash };
+const failed: Look = { tone: "bad", Icon: CircleX };
+const doubtful: Look = { tone: "warn", Icon: CircleAlert };
+
+const looks: Readonly<Record<string, Look>> = {
+  running: well,
+  completed: well,
+  done: well,
+  passed: well,
+  enabled: well,
+  idle: { tone: "neutral", Icon: Moon },
+  stopped: resting,
+  disabled: resting,
+  paused: { tone: "neutral", Icon: CirclePause },
+  degraded: doubtful,
+  unknown: doubtful,
+  pending: doubtful,
+  failed,
+  error: failed,
+  internalerror: failed,
+};
+
+/** How a state is shown; states that are not known are under way. */
+export function lookOf(state: string): Look {
+  return looks[state.toLowerCase()] ?? changing;
+}
+
+/** The state as a word that begins with a capital. */
+export function stateWord(state: string): string {
+  const words: Readonly<Record<string, string>> = { idle: "Asleep", awaking: "Waking", in_progress: "In progress" };
+  return words[state] ?? `${state.charAt(0).toUpperCase()}${state.slice(1).replaceAll("_", " ")}`;
+}
+
+export function StateBadge({ state }: { readonly state: string }) {
+  const { tone, Icon, turning } = lookOf(state);
+  return (
+    <Badge tone={tone} icon={<Icon aria-hidden />} turning={turning === true}>
+      {stateWord(state)}
+    </Badge>
+  );
+}

@@ -1,0 +1,110 @@
+/** What a screen shows instead of its content, and how it chooses. */
+import type { UseQueryResult } from "@tanstack/react-query";
+import { CircleAlert, Lock, SearchX } from "lucide-react";
+import type { ReactNode } from "react";
+import { type ApiError, asApiError } from "../api/error.ts";
+import { Button } from "./button.tsx";
+import { Note } from "./note.tsx";
+import { RelativeTime } from "./relative-time.tsx";
+import css from "./states.module.css";
+
+type EmptyStateProps = {
+  readonly icon?: ReactNode;
+  readonly title: string;
+  /** What this is for, and how it begins. */
+  readonly children?: ReactNode;
+  readonly actions?: ReactNode;
+};
+
+export function EmptyState({ icon, title, children, actions }: EmptyStateProps) {
+  return (
+    <div className={`${css.box} ${css.centered}`}>
+      {icon}
+      <h2>{title}</h2>
+      {children !== undefined && <div className={css.text}>{children}</div>}
+      {actions !== undefined && <div className={css.actions}>{actions}</div>}
+    </div>
+  );
+}
+
+/** What failed, why, and what helps. */
+export function ErrorState({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
+  const known = asApiError(error);
+  if (known.status === 403) return <NoPermission error={known} />;
+  if (known.status === 404) {
+    return (
+      <EmptyState icon={<SearchX aria-hidden />} title="This does not exist">
+        It was deleted, or never existed. {known.message}
+      </EmptyState>
+    );
+  }
+  return (
+    <div className={css.box} role="alert">
+      <CircleAlert aria-hidden />
+      <h2>This could not be loaded</h2>
+      <p className={css.text}>{known.message}</p>
+      <p className={css.small}>{identification(known)}</p>
+      {onRetry !== undefined && (
+        <div className={css.actions}>
+          <Button onClick={onRetry}>Try again</Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function NoPermission({ error }: { readonly error: ApiError }) {
+  return (
+    <EmptyState icon={<Lock aria-hidden />} title="This key may not see this">
+      {error.message}
+    </EmptyState>
+  );
+}
+
+/** Code and request id, for the server's log. */
+function identification({ code, requestId }: ApiError): string {
+  return requestId === undefined ? code : `${code} · request ${requestId}`;
+}
+
+/** Gray lines in the shape of a list; appears after 200 ms, so that fast answers do not flicker. */
+export function Skeleton({ lines = 5 }: { readonly lines?: number }) {
+  const widths = ["92%", "74%", "83%", "66%", "88%", "70%", "80%", "61%"];
+  return (
+    <div className={css.skeleton} role="status" aria-label="Loading">
+      {Array.from({ length: lines }, (_, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the lines are all the same
+        <div key={index} className={css.line} style={{ width: widths[index % widths.length] }} />
+      ))}
+    </div>
+  );
+}
+
+type AnswerProps<T> = {
+  readonly query: UseQueryResult<T, ApiError>;
+  /** Default: a skeleton of five lines. */
+  readonly loading?: ReactNode;
+  readonly children: (data: T) => ReactNode;
+};
+
+/**
+ * The content of a query in every state: loading, failed without an answer, and failed with an old one, which stays
+ * visible with its age.
+ */
+export function Answer<T>({ query, loading, children }: AnswerProps<T>) {
+  const { data, error } = query;
+  if (data === undefined) {
+    if (error !== null) return <ErrorState error={error} onRetry={() => void query.refetch()} />;
+    return loading ?? <Skeleton />;
+  }
+  if (error === null || error.status === 0 || error.status === 401) return children(data);
+  if (error.status === 404) return <ErrorState error={error} />;
+  return (
+    <>
+      <Note tone="warn">
+        This is from <RelativeTime at={query.dataUpdatedAt} />; newer data could not be loaded. {error.message}{" "}
+        <code>{identification(error)}</code>
+      </Note>
+      <div className={css.stale}>{children(data)}</div>
+    </>
+  );
+}

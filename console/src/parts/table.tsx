@@ -1,0 +1,96 @@
+import { ArrowDown, ArrowUp } from "lucide-react";
+import type { ReactNode } from "react";
+import { classes } from "../lib/classes.ts";
+import css from "./table.module.css";
+
+export type Sort<Key extends string = string> = { readonly key: Key; readonly order: "asc" | "desc" };
+
+export type Column<Row, Key extends string = string> = {
+  readonly key: Key;
+  readonly header: ReactNode;
+  readonly cell: (row: Row) => ReactNode;
+  /** `end`: numbers. */
+  readonly align?: "end";
+  readonly nowrap?: boolean;
+  /** The header sorts by this column. */
+  readonly sortable?: boolean;
+  /** Hidden on narrow screens. */
+  readonly wide?: boolean;
+};
+
+type TableProps<Row, Key extends string> = {
+  /** What the rows are; for screen readers. */
+  readonly label: string;
+  readonly columns: readonly Column<Row, Key>[];
+  readonly rows: readonly Row[];
+  readonly rowKey: (row: Row) => string;
+  readonly sort?: Sort<Key>;
+  readonly onSort?: (sort: Sort<Key>) => void;
+};
+
+/** A table of some hundred rows at most; long results have a grid of their own. */
+export function Table<Row, Key extends string>({ label, columns, rows, rowKey, sort, onSort }: TableProps<Row, Key>) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
+    <section className={css.frame} aria-label={label} tabIndex={0}>
+      <table className={css.table}>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <Header key={column.key} column={column} sort={sort} onSort={onSort} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={rowKey(row)}>
+              {columns.map((column) => (
+                <td key={column.key} className={cellClass(column)}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+type HeaderProps<Row, Key extends string> = {
+  readonly column: Column<Row, Key>;
+  readonly sort: Sort<Key> | undefined;
+  readonly onSort: ((sort: Sort<Key>) => void) | undefined;
+};
+
+function Header<Row, Key extends string>({ column, sort, onSort }: HeaderProps<Row, Key>) {
+  const order = sort?.key === column.key ? sort.order : undefined;
+  if (!column.sortable || onSort === undefined) {
+    return (
+      <th scope="col" className={cellClass(column)}>
+        {column.header}
+      </th>
+    );
+  }
+  const Icon = order === "desc" ? ArrowDown : ArrowUp;
+  const ariaSort = order === undefined ? undefined : order === "asc" ? "ascending" : "descending";
+  return (
+    <th scope="col" className={cellClass(column)} aria-sort={ariaSort}>
+      <button
+        type="button"
+        className={css.sort}
+        onClick={() => onSort({ key: column.key, order: order === "asc" ? "desc" : "asc" })}
+      >
+        {column.header}
+        <Icon aria-hidden style={{ opacity: order === undefined ? 0 : 1 }} />
+      </button>
+    </th>
+  );
+}
+
+function cellClass<Row, Key extends string>({ align, nowrap, wide }: Column<Row, Key>): string | undefined {
+  return classes(align === "end" && css.end, nowrap && css.nowrap, wide && css.wide) || undefined;
+}
+
+/** The look of a row's main link. */
+export const mainLinkClass = css.main;

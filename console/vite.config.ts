@@ -1,0 +1,29 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+const folder = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** A running server for `npm run console:dev`. */
+const target = "http://127.0.0.1:8150";
+
+export default defineConfig({
+  root: folder("."),
+  base: "/console/",
+  publicDir: folder("public"),
+  // The server replaces this text by a nonce of its own in every response.
+  html: { cspNonce: "CSP_NONCE" },
+  build: {
+    outDir: folder("../dist/console"),
+    emptyOutDir: true,
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 1000,
+  },
+  server: {
+    proxy: Object.fromEntries(
+      ["/v1", "/api", "/health", "/docs", "/openapi.json", "/console/session"].map((path) => [path, { target }]),
+    ),
+  },
+});

@@ -1,0 +1,82 @@
+/** Serves the console below `/console/`: one page for all its addresses, and its files. */
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "../../lib/errors.ts";
+import { pageHeaders } from "../headers.ts";
+import { ConsoleBuild, consoleFolder } from "./build.ts";
+
+const html = "text/html; charset=utf-8";
+
+/** Adds the routes. A build that they start ends with the server. */
+export function addConsolePages(server: FastifyInstance, build = new ConsoleBuild()): void {
+  server.addHook("onClose", async () => build.close());
+  server.get("/", async (_request, reply) => reply.redirect("/console/"));
+  const page = (_request: FastifyRequest, reply: FastifyReply) => sendPage(reply, build);
+  server.get("/console", page);
+  server.get("/console/*", page);
+  const files = { root: consoleFolder, decorateReply: false, index: false as const, preCompressed: true };
+  // Names of assets contain a hash of their content.
+  const assets = { root: join(consoleFolder, "assets"), prefix: "/console/assets/", immutable: true, maxAge: "365d" };
+  server.register(fastifyStatic, { ...files, ...assets, logLevel: "silent" });
+  for (const name of ["icon.svg", "theme.js"])
+    server.get(`/console/${name}`, (_request, reply) => sendFile(reply, name));
+}
+
+function sendPage(reply: FastifyReply, build: ConsoleBuild): FastifyReply {
+  const state = build.state();
+  if (state.kind !== "ready") {
+    const isBuilding = state.kind === "building";
+    const text = isBuilding ? "The console is being built. This page opens it in a few seconds." : state.sentence;
+    return reply
+      .status(isBuilding ? 200 : 503)
+      .headers(pageHeaders)
+      .type(html)
+      .send(waitingPage(text, isBuilding));
+  }
+  const nonce = randomBytes(16).toString("base64");
+  const text = readFileSync(join(consoleFolder, "index.html"), "utf8").replaceAll("CSP_NONCE", nonce);
+  return reply.headers(consoleHeaders(nonce)).header("cache-control", "no-store").type(html).send(text);
+}
+
+function sendFile(reply: FastifyReply, name: string): FastifyReply {
+  const type = name.endsWith(".svg") ? "image/svg+xml" : "text/javascript; charset=utf-8";
+  try {
+    const content = readFileSync(join(consoleFolder, name));
+    return reply.header("cache-control", "no-cache").type(type).send(content);
+  } catch (cause) {
+    throw new AppError("NOT_FOUND", `There is no /console/${name}.`, { cause });
+  }
+}
+
+function consoleHeaders(nonce: string): Record<string, string> {
+  const policy = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": `'self' 'nonce-${nonce}'`,
+    "img-src": "'self' data:",
+    "connect-src": "'self'",
+    "font-src": "'self'",
+    "form-action": "'self'",
+    "base-uri": "'none'",
+    "frame-ancestors": "'none'",
+    "require-trusted-types-for": "'script'",
+  };
+  return {
+    ...pageHeaders,
+    "content-security-policy": Object.entries(policy)
+      .map((directive) => directive.join(" "))
+      .join("; "),
+    "cross-origin-opener-policy": "same-origin",
+  };
+}
+
+function waitingPage(text: string, isBuilding: boolean): string {
+  const refresh = isBuilding ? '<meta http-equiv="refresh" content="1">' : "";
+  const style = "body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:20vh auto;padding:0 1rem}";
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Millrace</title>${refresh}
+<meta name="color-scheme" content="light dark"><style>${style}</style><h1>Millrace</h1><p>${text}</p>
+<p><a href="/docs">API documentation</a></p></html>`;
+}
