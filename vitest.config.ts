@@ -1,5 +1,5 @@
-// Two projects: `fast` needs nothing but node (part of `npm run check`); `real` starts engines, brokers and
-// servers on loopback. A suite whose peer cannot be had prints why it is skipped.
+// `fast` needs nothing but node (part of `npm run check`); `real` starts engines, brokers and servers on loopback;
+// `browser` opens the console of such a server in Chromium. A suite whose peer cannot be had prints why it is skipped.
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
@@ -35,6 +35,19 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           // They wait for servers and pauses more than they compute.
           maxWorkers: 3,
+        },
+      },
+      {
+        test: {
+          name: "browser",
+          include: ["test/browser/**/*.test.ts"],
+          globalSetup: ["test/browser/setup.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 60_000 } },
+          env,
+          sequence: { groupOrder: 3 },
+          maxWorkers: 2,
         },
       },
       {

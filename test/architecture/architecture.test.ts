@@ -11,7 +11,8 @@ const maxLines = 400;
 const sources = filesBelow("src", ".ts");
 const code = [
   ...sources,
-  ...["harness", "test", "bench", "soak", "scripts"].flatMap((folder) => filesBelow(folder, ".ts")),
+  ...["harness", "test", "bench", "soak", "scripts", "console"].flatMap((folder) => filesBelow(folder, ".ts")),
+  ...[".tsx", ".css"].flatMap((ending) => filesBelow("console", ending)),
 ];
 
 describe("the house", () => {

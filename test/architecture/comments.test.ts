@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { filesBelow, read } from "../../scripts/house.ts";
 
-const folders = ["src", "harness", "test", "bench", "soak", "scripts"];
+const folders = ["src", "harness", "test", "bench", "soak", "scripts", "console"];
 /** Comments that begin their line; a comment after code is as long as Biome leaves the line. */
 const comment = /(?<=^[ \t]*)(?:\/\*[\s\S]*?\*\/|\/\/.*$)/gm;
 /** The line width of `biome.json`. */
@@ -10,7 +10,7 @@ const maxColumns = 120;
 
 test("no line of a comment is longer than 120 columns", () => {
   const long = folders
-    .flatMap((folder) => [".ts", ".cjs"].flatMap((end) => filesBelow(folder, end)))
+    .flatMap((folder) => [".ts", ".tsx", ".cjs"].flatMap((end) => filesBelow(folder, end)))
     .flatMap((file) => longLines(read(file)).map((line) => `${file}: ${line}`));
   expect(long).toEqual([]);
 });

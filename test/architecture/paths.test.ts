@@ -4,14 +4,14 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { filesBelow, read, root } from "../../scripts/house.ts";
 
-const folders = ["src", "harness", "test", "bench", "soak", "scripts"];
+const folders = ["src", "harness", "test", "bench", "soak", "scripts", "console"];
 const named = new RegExp(String.raw`(?<![\w./@<>-])(?:${folders.join("|")}|docs)\/[\w./-]*\w`, "g");
 /** Also a file beside or below the one that names it. */
 const fileName = /(?<![\w./:@<>-])(?:[\w.-]+\/)*[a-z][\w.-]*\.(?:ts|cjs|md|sql|json|java|py)\b/g;
 const comment = /(?<=^[ \t]*)\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm;
 
 test("every path that the documents name exists", () => {
-  const documents = ["AGENTS.md", "README.md", "CONTRIBUTING.md", ...filesBelow("docs", ".md")];
+  const documents = ["AGENTS.md", "README.md", "CONTRIBUTING.md", "console/README.md", ...filesBelow("docs", ".md")];
   const inCode = new RegExp(`\`(${named.source}/?)\``, "g");
   const missing = documents.flatMap((file) =>
     [...read(file).matchAll(inCode)]
@@ -23,7 +23,9 @@ test("every path that the documents name exists", () => {
 });
 
 test("every path that a comment names exists", () => {
-  const code = folders.flatMap((folder) => [".ts", ".cjs", ".java", ".py"].flatMap((end) => filesBelow(folder, end)));
+  const code = folders.flatMap((folder) =>
+    [".ts", ".tsx", ".cjs", ".java", ".py"].flatMap((end) => filesBelow(folder, end)),
+  );
   const missing = code.flatMap((file) =>
     pathsInComments(read(file))
       .filter((path) => !isThere(path, file))

@@ -7,7 +7,7 @@ import { Note } from "../parts/note.tsx";
 import { credentialsIn } from "./credentials-text.ts";
 import css from "./sign-in.module.css";
 
-/** Key id and secret; a pasted `id:secret` or credentials.json fills both. */
+/** Key id and secret; a pasted pair or the content of the credentials file fills both. */
 export function SignInForm() {
   const [keyId, setKeyId] = useState("");
   const [keySecret, setKeySecret] = useState("");

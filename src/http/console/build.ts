@@ -30,8 +30,8 @@ export type ConsoleState =
   | { readonly kind: "absent"; readonly sentence: string };
 
 /**
- * In a checkout, builds the console at the first request if its files are missing or stale. A published package contains
- * the built files, and nothing to build them with.
+ * In a checkout, builds the console at the first request if its files are missing or stale. A published package
+ * contains the built files, and nothing to build them with.
  */
 export class ConsoleBuild {
   #state: ConsoleState | undefined;
