@@ -26,8 +26,8 @@ export type Watched = {
   readonly page: Page;
   readonly context: BrowserContext;
   /**
-   * Errors of the console, exceptions, reports of the content security policy, failed requests and responses from 400 on,
-   * in their order. A test that expects one removes it: `problems.length = 0`.
+   * Errors of the console, exceptions, reports of the content security policy, failed requests and responses from 400
+   * on, in their order. A test that expects one removes it: `problems.length = 0`.
    */
   readonly problems: string[];
 };
@@ -35,7 +35,7 @@ export type Watched = {
 export type ConsoleBrowser = AsyncDisposable & {
   readonly served: Served;
   readonly browser: Browser;
-  /** A page in a context of its own that is signed in as the admin, or as another key, at an address below `/console`. */
+  /** A page in a context of its own, signed in as the admin or as another key, at an address below `/console`. */
   open(path?: string, options?: OpenOptions): Promise<Watched>;
   /** A page in a context of its own that is not signed in. */
   blank(options?: BrowserContextOptions): Promise<Watched>;
