@@ -13,7 +13,7 @@ export default defineConfig({
       {
         test: {
           name: "fast",
-          include: ["{src,scripts}/**/*.test.ts", "test/{api,architecture,contract}/**/*.test.ts"],
+          include: ["{src,scripts,console/src}/**/*.test.ts", "test/{api,architecture,contract}/**/*.test.ts"],
           exclude: ["**/*.real.test.ts", "node_modules/**"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
