@@ -1,0 +1,47 @@
+import css from "./chart.module.css";
+import { timeText, valueText } from "./format.ts";
+import type { ChartData, Unit } from "./types.ts";
+
+export type ChartTableProps = ChartData & {
+  readonly name: string;
+  readonly unit: Unit;
+  readonly utc: boolean;
+};
+
+const maxRows = 1000;
+
+/** The values of a chart as a table, newest first. */
+export function ChartTable({ name, times, series, unit, utc }: ChartTableProps) {
+  const places = times.map((_, at) => times.length - 1 - at).slice(0, maxRows);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs the keyboard.
+    <section className={css.tableBox} tabIndex={0} aria-label={`${name}: values`}>
+      <table className={css.table}>
+        <caption>
+          {name}
+          {times.length > maxRows ? `, newest ${maxRows} of ${times.length} times` : ""}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            {series.map((one) => (
+              <th key={one.name} scope="col">
+                {one.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {places.map((at) => (
+            <tr key={times[at]}>
+              <th scope="row">{timeText(times[at] as number, utc)}</th>
+              {series.map((one) => (
+                <td key={one.name}>{one.values[at] == null ? "–" : valueText(one.values[at], unit)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,49 @@
+/** Values and times as text. */
+import { bytesText, durationText } from "../lib/format.ts";
+import type { Unit } from "./types.ts";
+
+const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+const small = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
+const exact = new Intl.NumberFormat("en-US", { maximumFractionDigits: 3 });
+
+/** Short, for axes. */
+export function axisText(value: number, unit: Unit): string {
+  switch (unit) {
+    case "bytes":
+      return bytesText(value);
+    case "bytesPerSecond":
+      return `${bytesText(value)}/s`;
+    case "milliseconds":
+      return durationText(value / 1000);
+    case "seconds":
+      return durationText(value);
+    case "percent":
+      return `${plain(value * 100)} %`;
+    default:
+      return plain(value);
+  }
+}
+
+/** For tooltips, tables and announcements: with all digits that matter. */
+export function valueText(value: number | null | undefined, unit: Unit): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "no value";
+  if (unit === "number") return exact.format(value);
+  if (unit === "perSecond") return `${exact.format(value)}/s`;
+  return axisText(value, unit);
+}
+
+function plain(value: number): string {
+  return Math.abs(value) >= 1000 ? compact.format(value) : small.format(value);
+}
+
+/** Date and time to the second, in the browser's zone or UTC. */
+export function timeText(ms: number, utc: boolean): string {
+  const date = new Date(ms);
+  if (Number.isNaN(date.getTime())) return "";
+  const text = utc ? date.toISOString() : localIso(date);
+  return `${text.slice(0, 10)} ${text.slice(11, 19)}${utc ? " UTC" : ""}`;
+}
+
+function localIso(date: Date): string {
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString();
+}

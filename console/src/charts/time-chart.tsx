@@ -1,0 +1,173 @@
+import { Table2 } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, useId, useMemo, useRef, useState } from "react";
+import "uplot/dist/uPlot.min.css";
+import css from "./chart.module.css";
+import { ChartLegend } from "./chart-legend.tsx";
+import { ChartTable } from "./chart-table.tsx";
+import { ChartTooltip } from "./chart-tooltip.tsx";
+import { useChartColors } from "./colors.ts";
+import { timeText, valueText } from "./format.ts";
+import type { PlotInput } from "./plot-options.ts";
+import type { ChartData, ChartDisplay, Unit } from "./types.ts";
+import { usePlot } from "./use-plot.ts";
+
+export type TimeChartProps = ChartData & {
+  /** What the chart shows; its accessible name. */
+  readonly name: string;
+  readonly display?: ChartDisplay;
+  readonly unit?: Unit;
+  /** The requested range in ms, which the axis shows also where there are no values. */
+  readonly from?: number;
+  readonly to?: number;
+  /** Height of the plot in pixels. */
+  readonly height?: number;
+  /** Charts with the same key show one cursor. */
+  readonly syncKey?: string;
+  readonly utc?: boolean;
+  readonly hideHeader?: boolean;
+  readonly hideLegend?: boolean;
+  /** Buttons beside the name. */
+  readonly actions?: ReactNode;
+  /** A range was dragged. */
+  readonly onRange?: (fromMs: number, toMs: number) => void;
+  /** A time was chosen by a click or Enter. */
+  readonly onTime?: (timeMs: number) => void;
+};
+
+/** A chart over time with legend, tooltip, a cursor for the keyboard, and its values as a table. */
+export function TimeChart(props: TimeChartProps) {
+  const { name, unit = "number", utc = false, height = 220 } = props;
+  const [asTable, setAsTable] = useState(false);
+  const [at, setAt] = useState<number>();
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const shared = { times: props.times, series: props.series, unit, utc };
+  const toggle = (series: string) => setHidden((before) => toggled(before, series));
+  return (
+    <figure className={css.figure} aria-label={name}>
+      <div className={css.header}>
+        <figcaption className={props.hideHeader === true ? "visually-hidden" : css.caption}>{name}</figcaption>
+        <div className={css.actions}>
+          {props.actions}
+          <button
+            type="button"
+            className={css.iconButton}
+            aria-pressed={asTable}
+            aria-label={`View ${name} as table`}
+            title="View as table"
+            onClick={() => setAsTable(!asTable)}
+          >
+            <Table2 size={16} aria-hidden="true" />
+          </button>
+        </div>
+      </div>
+      {asTable ? (
+        <ChartTable name={name} {...shared} />
+      ) : (
+        <Plot {...props} {...shared} height={height} at={at} onAt={setAt} hidden={hidden} />
+      )}
+      {props.hideLegend !== true && !asTable && (
+        <ChartLegend series={props.series} unit={unit} hidden={hidden} at={at} onToggle={toggle} />
+      )}
+    </figure>
+  );
+}
+
+function toggled(before: ReadonlySet<string>, name: string): ReadonlySet<string> {
+  const next = new Set(before);
+  if (!next.delete(name)) next.add(name);
+  return next;
+}
+
+type PlotProps = TimeChartProps & {
+  readonly unit: Unit;
+  readonly utc: boolean;
+  readonly height: number;
+  readonly at: number | undefined;
+  readonly onAt: (at: number | undefined) => void;
+  readonly hidden: ReadonlySet<string>;
+};
+
+function Plot(props: PlotProps) {
+  const { name, times, series, unit, utc, at, onAt, hidden, height } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const hint = useId();
+  const [spoken, setSpoken] = useState("");
+  const colors = useChartColors(box);
+  const { display = "line", from, to, syncKey } = props;
+  const input = useMemo<PlotInput | undefined>(
+    () => colors && { times, series, display, unit, from, to, utc, syncKey, hidden, colors },
+    [times, series, display, unit, from, to, utc, syncKey, hidden, colors],
+  );
+  const onSelect = (fromMs: number, toMs: number) => props.onRange?.(fromMs, toMs);
+  const plot = usePlot(box, input, { onCursor: onAt, onSelect });
+  const left = plot.current?.cursor.left ?? -1;
+  const axis = plot.current?.over.offsetLeft ?? 0;
+
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.key === "Enter" && at !== undefined) props.onTime?.(times[at] as number);
+    const next = placeAfter(event.key, at, times.length);
+    if (next === undefined || plot.current === undefined) return;
+    event.preventDefault();
+    plot.current.setCursor({ left: plot.current.valToPos((times[next] as number) / 1000, "x"), top: 10 });
+    onAt(next);
+    const values = series
+      .filter((one) => !hidden.has(one.name))
+      .map((one) => `${one.name} ${valueText(one.values[next], unit)}`);
+    setSpoken(`${timeText(times[next] as number, utc)}: ${values.slice(0, 8).join(", ")}`);
+  }
+
+  return (
+    <div className={css.plotFrame}>
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is a part of a form. */}
+      <div
+        ref={box}
+        role="group"
+        aria-roledescription="chart"
+        aria-label={name}
+        aria-describedby={hint}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move a cursor in the chart.
+        tabIndex={0}
+        className={css.plot}
+        style={{ height }}
+        onKeyDown={onKeyDown}
+        onClick={() => at !== undefined && props.onTime?.(times[at] as number)}
+      />
+      <span id={hint} className="visually-hidden">
+        {summary(times.length, series.length)}
+      </span>
+      {at !== undefined && left >= 0 && times[at] !== undefined && (
+        <ChartTooltip
+          {...{ times, series, at, unit, utc, hidden }}
+          left={left + axis}
+          width={box.current?.clientWidth ?? 0}
+        />
+      )}
+      <span className="visually-hidden" aria-live="polite">
+        {spoken}
+      </span>
+    </div>
+  );
+}
+
+function summary(times: number, series: number): string {
+  if (times === 0) return "No values.";
+  return `${series} series with ${times} times. Arrow keys read values; Home and End go to the ends.`;
+}
+
+/** Where a key moves the cursor; undefined for other keys. */
+function placeAfter(key: string, at: number | undefined, length: number): number | undefined {
+  if (length === 0) return undefined;
+  const last = length - 1;
+  switch (key) {
+    case "ArrowLeft":
+      return at === undefined ? last : Math.max(0, at - 1);
+    case "ArrowRight":
+      return at === undefined ? 0 : Math.min(last, at + 1);
+    case "Home":
+      return 0;
+    case "End":
+      return last;
+    default:
+      return undefined;
+  }
+}

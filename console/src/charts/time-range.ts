@@ -1,0 +1,70 @@
+/** Time ranges as people write them: `now-1h`, `2024-05-01`, `2024-05-01 10:30`. */
+
+/** Both ends as text, as the URL keeps them. */
+export type TimeRange = { readonly from: string; readonly to: string };
+
+export type Bounds = { readonly from: number; readonly to: number };
+
+export const defaultRange: TimeRange = { from: "now-1h", to: "now" };
+
+export const presets: readonly (TimeRange & { readonly label: string })[] = [
+  { label: "Last 15 minutes", from: "now-15m", to: "now" },
+  { label: "Last hour", from: "now-1h", to: "now" },
+  { label: "Last 6 hours", from: "now-6h", to: "now" },
+  { label: "Last 24 hours", from: "now-24h", to: "now" },
+  { label: "Last 7 days", from: "now-7d", to: "now" },
+  { label: "Last 30 days", from: "now-30d", to: "now" },
+];
+
+const unitMs: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+  y: 365 * 86_400_000,
+};
+
+/** Milliseconds since 1970-01-01; undefined for text that is no time. A time without an offset is UTC with `utc`. */
+export function parseTime(text: string, now: number, utc: boolean): number | undefined {
+  const trimmed = text.trim();
+  const relative = /^now(?:\s*-\s*(\d{1,6})\s*([smhdwy]))?$/i.exec(trimmed);
+  if (relative !== null) {
+    return now - Number(relative[1] ?? 0) * (unitMs[(relative[2] ?? "s").toLowerCase()] as number);
+  }
+  if (/^\d{12,13}$/.test(trimmed)) return Number(trimmed);
+  const date = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(Z|[+-]\d\d:?\d\d)?$/i.exec(trimmed);
+  if (date === null) return undefined;
+  const time = Date.parse(`${date[1]}T${date[2] ?? "00:00"}${date[3] ?? (utc ? "Z" : "")}`);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** Undefined when an end is no time, or the range is empty or backwards. */
+export function boundsOf(range: TimeRange, now: number, utc: boolean): Bounds | undefined {
+  const [from, to] = [parseTime(range.from, now, utc), parseTime(range.to, now, utc)];
+  if (from === undefined || to === undefined || from >= to) return undefined;
+  return { from, to };
+}
+
+/** True for a range that moves with the clock. */
+export function isRelative({ to }: TimeRange): boolean {
+  return /^\s*now/i.test(to);
+}
+
+/** The name of a preset, or both ends. */
+export function rangeText(range: TimeRange): string {
+  const preset = presets.find(({ from, to }) => from === range.from && to === range.to);
+  return preset?.label ?? `${shown(range.from)} to ${shown(range.to)}`;
+}
+
+function shown(text: string): string {
+  return /^\d{12,13}$/.test(text) ? endText(Number(text)) : text;
+}
+
+/** An end of a range that was chosen in a chart, to the millisecond and with its offset. */
+export function endText(ms: number): string {
+  return new Date(ms)
+    .toISOString()
+    .replace("T", " ")
+    .replace(/\.000Z$/, "Z");
+}
