@@ -13,9 +13,11 @@ export type OperationName = keyof Operations;
 /** `organizationId` is the session's unless it is given. */
 export type CallInput<Name extends OperationName> = InputOf<Operations[Name]>;
 type InputOf<O extends Operation> = Omit<ClientInput<O>, "params"> & ParamsOf<ClientInput<O>["params"]>;
-type ParamsOf<P> = keyof Omit<P, "organizationId"> extends never
-  ? { readonly params?: Partial<P> }
-  : { readonly params: Omit<P, "organizationId"> & { readonly organizationId?: string } };
+type ParamsOf<P> = string extends keyof P
+  ? { readonly params?: Record<string, never> }
+  : keyof Omit<P, "organizationId"> extends never
+    ? { readonly params?: Partial<P> }
+    : { readonly params: Omit<P, "organizationId"> & { readonly organizationId?: string } };
 
 export type OperationResult<Name extends OperationName> = ResultOf<Operations[Name]>;
 /** Responses of the observability API have no envelope. */

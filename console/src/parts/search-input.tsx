@@ -1,3 +1,4 @@
+import { useEffect, useRef, useState } from "react";
 import { inputClass } from "./field.tsx";
 
 type SearchInputProps = {
@@ -7,19 +8,31 @@ type SearchInputProps = {
   readonly placeholder?: string;
 };
 
-/** The filter of a list. The key `/` moves the focus to the first one of the page. */
+/**
+ * The filter of a list. The key `/` moves the focus to the first one of the page. What is typed is shown at once, also
+ * when the value is kept in the address, which follows later.
+ */
 export function SearchInput({ label, value, onChange, placeholder }: SearchInputProps) {
+  const [text, setText] = useState(value);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (document.activeElement !== input.current) setText(value);
+  }, [value]);
   return (
     <input
+      ref={input}
       type="search"
       data-search
       aria-label={label}
       className={inputClass}
       style={{ flex: "0 1 280px" }}
       placeholder={placeholder ?? label}
-      value={value}
+      value={text}
       spellCheck={false}
-      onChange={(event) => onChange(event.target.value)}
+      onChange={(event) => {
+        setText(event.target.value);
+        onChange(event.target.value);
+      }}
     />
   );
 }

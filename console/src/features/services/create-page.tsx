@@ -1,0 +1,152 @@
+import { useNavigate } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
+import { useChange } from "../../api/queries.ts";
+import { Button, ButtonLink } from "../../parts/button.tsx";
+import { Checkbox, TextArea, TextField } from "../../parts/field.tsx";
+import { Note } from "../../parts/note.tsx";
+import { Page, Panel } from "../../parts/page.tsx";
+import { Select } from "../../parts/select.tsx";
+import { BackupField } from "./backup-field.tsx";
+import { ConnectDialog } from "./connect-dialog.tsx";
+import { accessListOf, defaultForm, type ServiceForm, serviceBodyOf } from "./create-form.ts";
+import { memoryOptions } from "./memory-sizes.ts";
+import css from "./services.module.css";
+
+/** A new database, from nothing or from a backup. */
+export function CreateServicePage() {
+  const navigate = useNavigate();
+  const [form, setForm] = useState<ServiceForm>(defaultForm);
+  const create = useChange("createService", { changes: ["listServices"] });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!create.isPending) create.mutate({ body: serviceBodyOf(form) });
+  };
+  const created = create.data;
+  return (
+    <Page title="Create service">
+      <form onSubmit={submit} noValidate className={css.form}>
+        <Fields form={form} onChange={(next) => setForm({ ...form, ...next })} error={create.error} />
+        {create.error !== null && create.error.issues.length === 0 && <Note tone="bad">{create.error.message}</Note>}
+        <div className={css.buttons}>
+          <Button type="submit" look="primary" needs="admin" busy={create.isPending}>
+            Create service
+          </Button>
+          <ButtonLink to="/services">Cancel</ButtonLink>
+        </div>
+      </form>
+      {created !== undefined && (
+        <ConnectDialog
+          service={created.service}
+          password={created.password}
+          onClose={() => void navigate({ to: "/services/$serviceId", params: { serviceId: created.service.id } })}
+        />
+      )}
+    </Page>
+  );
+}
+
+type FieldsProps = {
+  readonly form: ServiceForm;
+  readonly onChange: (next: Partial<ServiceForm>) => void;
+  readonly error: ReturnType<typeof useChange<"createService">>["error"];
+};
+
+function Fields({ form, onChange, error }: FieldsProps) {
+  return (
+    <>
+      <Panel title="Database">
+        <TextField
+          label="Name"
+          value={form.name}
+          error={error?.issueAt("name")}
+          onChange={(name) => onChange({ name })}
+          autoFocus
+          maxLength={50}
+        />
+        <div className={css.pair}>
+          <Select
+            label="Memory limit"
+            hint="Of the engine; it takes only what its queries need."
+            value={form.memory}
+            options={[{ value: "", label: "Default" }, ...memoryOptions()]}
+            error={error?.issueAt("minReplicaMemoryGb") ?? error?.issueAt("maxReplicaMemoryGb")}
+            onChange={(memory) => onChange({ memory })}
+          />
+          <TextField
+            label="Disk quota in GiB"
+            hint="Empty: the default of the server."
+            inputMode="numeric"
+            value={form.disk}
+            error={error?.issueAt("diskGb")}
+            onChange={(disk) => onChange({ disk })}
+          />
+        </div>
+        <TextField
+          label="Tags"
+          hint="key=value, separated by commas"
+          value={form.tags}
+          error={error?.issueAt("tags")}
+          onChange={(tags) => onChange({ tags })}
+        />
+      </Panel>
+      <Panel title="Sleep">
+        <Checkbox
+          label="Sleep while nobody asks it"
+          hint="A sleeping service takes no memory. The next query wakes it in about 0.2 s, and no connection breaks."
+          checked={form.idle}
+          onChange={(idle) => onChange({ idle })}
+        />
+        {form.idle && (
+          <TextField
+            label="Minutes without a query"
+            hint="5 to 10,080"
+            inputMode="numeric"
+            value={form.idleMinutes}
+            error={error?.issueAt("idleTimeoutMinutes")}
+            onChange={(idleMinutes) => onChange({ idleMinutes })}
+          />
+        )}
+      </Panel>
+      <AccessField form={form} onChange={onChange} error={error} />
+      <Panel title="Content">
+        <BackupField form={form} onChange={onChange} error={error} />
+      </Panel>
+    </>
+  );
+}
+
+function AccessField({ form, onChange, error }: FieldsProps) {
+  return (
+    <Panel title="Who may connect">
+      <Select
+        label="Addresses"
+        value={form.access}
+        options={[
+          { value: "machine", label: "This machine only" },
+          { value: "anywhere", label: "Any address, with user and password" },
+          { value: "list", label: "A list of addresses" },
+        ]}
+        onChange={(access) => onChange({ access })}
+      />
+      {form.access === "list" && (
+        <TextArea
+          mono
+          label="List"
+          hint="One address or CIDR range per line, for example 10.0.0.0/8."
+          value={form.addresses}
+          error={listError(form, error)}
+          onChange={(addresses) => onChange({ addresses })}
+        />
+      )}
+    </Panel>
+  );
+}
+
+/** The first wrong line, with its text. */
+function listError(form: ServiceForm, error: FieldsProps["error"]): string | undefined {
+  const issue = error?.issues.find(({ path }) => path.startsWith("ipAccessList"));
+  if (issue === undefined) return undefined;
+  const index = Number(/^ipAccessList\.(\d+)/.exec(issue.path)?.[1] ?? -1);
+  const line = accessListOf(form)[index]?.source;
+  return line === undefined ? issue.message : `${line}: ${issue.message}`;
+}

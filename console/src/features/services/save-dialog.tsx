@@ -1,0 +1,76 @@
+import { useState } from "react";
+import { call } from "../../api/client.ts";
+import { type ApiError, asApiError } from "../../api/error.ts";
+import { Button } from "../../parts/button.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { Note } from "../../parts/note.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { toast } from "../../parts/toast.tsx";
+import type { Service } from "./service.ts";
+import { type Difference, type SettingsForm, saveSettings, settingsOf } from "./settings-form.ts";
+
+type Loaded = { readonly service: Service; readonly form: SettingsForm };
+
+type SaveDialogProps = {
+  readonly loaded: Loaded;
+  readonly form: SettingsForm;
+  readonly differences: readonly Difference[];
+  readonly onClose: () => void;
+  /** With what the server says afterwards. */
+  readonly onSaved: (next: Loaded) => void;
+};
+
+const columns: readonly Column<Difference>[] = [
+  { key: "label", header: "Setting", cell: ({ label }) => label },
+  { key: "before", header: "Now", cell: ({ before }) => <del>{before}</del> },
+  { key: "after", header: "New", cell: ({ after }) => <ins style={{ textDecoration: "none" }}>{after}</ins> },
+];
+
+/** Shows what will change before it does. */
+export function SaveDialog({ loaded, form, differences, onClose, onSaved }: SaveDialogProps) {
+  const [error, setError] = useState<ApiError>();
+  const [busy, setBusy] = useState(false);
+  const save = async () => {
+    if (busy) return;
+    setBusy(true);
+    try {
+      await saveSettings(loaded, form);
+      onSaved(await load(loaded.service.id));
+      toast("Settings saved");
+    } catch (reason) {
+      setError(asApiError(reason));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const reload = async () => onSaved(await load(loaded.service.id));
+  const actions = (
+    <>
+      {error?.status === 412 && <Button onClick={() => void reload()}>Load the other version</Button>}
+      <Button onClick={onClose}>Cancel</Button>
+      <Button type="submit" look="primary" needs="admin" busy={busy}>
+        Save
+      </Button>
+    </>
+  );
+  return (
+    <Dialog open wide title="Save these changes?" onClose={onClose} actions={actions} onSubmit={() => void save()}>
+      <Table label="Changes" columns={columns} rows={differences} rowKey={({ member }) => member} />
+      {error !== undefined && <Note tone="bad">{sentenceOf(error)}</Note>}
+    </Dialog>
+  );
+}
+
+function sentenceOf(error: ApiError): string {
+  if (error.status === 412) return `Someone else has changed this service meanwhile. ${error.message}`;
+  return [error.message, ...error.issues.map(({ path, message }) => `${path}: ${message}`)].join(" ");
+}
+
+async function load(serviceId: string): Promise<Loaded> {
+  const params = { serviceId };
+  const [service, backups] = await Promise.all([
+    call("getService", { params }),
+    call("getBackupConfiguration", { params }),
+  ]);
+  return { service, form: settingsOf(service, backups) };
+}

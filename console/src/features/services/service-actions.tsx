@@ -1,0 +1,120 @@
+/** What can be done with a service: buttons of its page, and the menu of its row. */
+import { useNavigate } from "@tanstack/react-router";
+import { Braces, Ellipsis, Moon, Play, Plug, Settings, Square, SquareTerminal, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useChange } from "../../api/queries.ts";
+import { Button, IconButton } from "../../parts/button.tsx";
+import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
+import { RequestDialog } from "../../parts/request-dialog.tsx";
+import { toast, toastError } from "../../parts/toast.tsx";
+import { ConnectDialog } from "./connect-dialog.tsx";
+import { DeleteServiceDialog } from "./delete-service-dialog.tsx";
+import { commandRefusal, deleteRefusal, type Service, type ServiceCommand } from "./service.ts";
+
+const words: Readonly<Record<ServiceCommand, string>> = { start: "Starting", stop: "Stopping", awake: "Waking" };
+
+/** Sends commands to a service, and says what they do. */
+export function useServiceCommand(service: Service) {
+  const change = useChange("updateServiceState", { changes: ["getService", "listServices", "listAllPipes"] });
+  const send = (command: ServiceCommand) =>
+    change.mutate(
+      { params: { serviceId: service.id }, body: { command } },
+      { onSuccess: () => toast(`${words[command]} ${service.name}`), onError: toastError },
+    );
+  return { send, busy: change.isPending };
+}
+
+/** The main command of the present state, connecting, and the rest in a menu. */
+export function ServiceActions({ service }: { readonly service: Service }) {
+  const { send, busy } = useServiceCommand(service);
+  const [connecting, setConnecting] = useState(false);
+  const main = service.state === "idle" ? "awake" : commandRefusal("start", service) === undefined ? "start" : "stop";
+  const labels = { awake: "Wake", start: "Start", stop: "Stop" };
+  const Icon = main === "stop" ? Square : Play;
+  return (
+    <>
+      <Button
+        needs="developer"
+        busy={busy}
+        refusal={commandRefusal(main, service)}
+        icon={<Icon aria-hidden />}
+        onClick={() => send(main)}
+      >
+        {labels[main]}
+      </Button>
+      <Button look="primary" icon={<Plug aria-hidden />} onClick={() => setConnecting(true)}>
+        Connect
+      </Button>
+      <ServiceMenu service={service} />
+      {connecting && <ConnectDialog service={service} onClose={() => setConnecting(false)} />}
+    </>
+  );
+}
+
+/** Every action of a service. */
+export function ServiceMenu({ service }: { readonly service: Service }) {
+  const { send } = useServiceCommand(service);
+  const navigate = useNavigate();
+  const [open, setOpen] = useState<"delete" | "connect" | "request">();
+  const close = () => setOpen(undefined);
+  const command = (name: ServiceCommand, label: string, Icon: typeof Play) => (
+    <MenuItem
+      icon={<Icon aria-hidden />}
+      needs="developer"
+      refusal={commandRefusal(name, service)}
+      onSelect={() => send(name)}
+    >
+      {label}
+    </MenuItem>
+  );
+  const params = { serviceId: service.id };
+  return (
+    <>
+      <Menu trigger={<IconButton small label={`Actions of ${service.name}`} icon={<Ellipsis aria-hidden />} />}>
+        <MenuItem icon={<Plug aria-hidden />} onSelect={() => setOpen("connect")}>
+          Connect
+        </MenuItem>
+        <MenuItem
+          icon={<SquareTerminal aria-hidden />}
+          onSelect={() => void navigate({ to: "/sql", search: { serviceId: service.id } as never })}
+        >
+          Open in SQL
+        </MenuItem>
+        <MenuSeparator />
+        {service.state === "idle" ? command("awake", "Wake", Play) : command("start", "Start", Play)}
+        {command("stop", "Stop", service.state === "idle" ? Moon : Square)}
+        <MenuSeparator />
+        <MenuItem
+          icon={<Settings aria-hidden />}
+          onSelect={() => void navigate({ to: "/services/$serviceId/settings", params })}
+        >
+          Settings
+        </MenuItem>
+        <MenuItem icon={<Braces aria-hidden />} onSelect={() => setOpen("request")}>
+          As JSON, curl and command
+        </MenuItem>
+        <MenuItem
+          danger
+          icon={<Trash2 aria-hidden />}
+          needs="admin"
+          refusal={deleteRefusal(service)}
+          onSelect={() => setOpen("delete")}
+        >
+          Delete
+        </MenuItem>
+      </Menu>
+      {open === "connect" && <ConnectDialog service={service} onClose={close} />}
+      {open === "delete" && <DeleteServiceDialog service={service} onClose={close} />}
+      {open === "request" && (
+        <RequestDialog
+          title={service.name}
+          operation="getService"
+          input={{ params }}
+          value={service}
+          command={`millrace service get ${service.id}`}
+          onClose={close}
+        />
+      )}
+    </>
+  );
+}

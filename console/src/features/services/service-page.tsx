@@ -1,0 +1,54 @@
+import { getRouteApi, Outlet } from "@tanstack/react-router";
+import { useOperation } from "../../api/queries.ts";
+import { Page } from "../../parts/page.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { StateBadge } from "../../parts/state-badge.tsx";
+import { Answer } from "../../parts/states.tsx";
+import { NavTabs } from "../../parts/tabs.tsx";
+import { paceOf, type Service } from "./service.ts";
+import { ServiceActions } from "./service-actions.tsx";
+
+const route = getRouteApi("/services/$serviceId");
+
+/** The frame of a service's tabs. */
+export function ServicePage() {
+  const { serviceId } = route.useParams();
+  const query = useOperation("getService", { params: { serviceId } }, { pace: paceOf });
+  return (
+    <Answer query={query}>
+      {(service) => (
+        <Page
+          title={service.name}
+          badge={<StateBadge state={service.state} />}
+          below={<Below service={service} />}
+          id={service.id}
+          actions={<ServiceActions service={service} />}
+        >
+          <NavTabs
+            label="Service"
+            tabs={[
+              { to: "/services/$serviceId", params: { serviceId }, label: "Overview" },
+              { to: "/services/$serviceId/access", params: { serviceId }, label: "Users and access" },
+              { to: "/services/$serviceId/settings", params: { serviceId }, label: "Settings" },
+            ]}
+          />
+          <Outlet />
+        </Page>
+      )}
+    </Answer>
+  );
+}
+
+function Below({ service }: { readonly service: Service }) {
+  return (
+    <>
+      {service.stateChangedAt !== undefined && (
+        <span>
+          {service.state === "idle" ? "asleep" : service.state} since <RelativeTime at={service.stateChangedAt} />
+        </span>
+      )}
+      <span>ClickHouse {service.databaseVersion}</span>
+      <span>{service.maxReplicaMemoryGb} GiB memory</span>
+    </>
+  );
+}

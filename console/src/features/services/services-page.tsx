@@ -1,0 +1,105 @@
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { Database, Plus } from "lucide-react";
+import { useOperation } from "../../api/queries.ts";
+import { Button, ButtonLink } from "../../parts/button.tsx";
+import { Filters, Page, Panel } from "../../parts/page.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
+import { InlineSelect } from "../../parts/select.tsx";
+import { stateWord } from "../../parts/state-badge.tsx";
+import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
+import { Table } from "../../parts/table.tsx";
+import { type ServiceListSearch, shownServices } from "./list-search.ts";
+import { isChanging, type Service } from "./service.ts";
+import { serviceColumns } from "./service-columns.tsx";
+
+const route = getRouteApi("/services");
+
+/** All databases of the organization. */
+export function ServicesPage() {
+  const query = useOperation("listServices", {}, { pace: (data) => (data?.some(isChanging) ? "fast" : "live") });
+  const create = (
+    <ButtonLink to="/services/new" look="primary" icon={<Plus aria-hidden />}>
+      Create service
+    </ButtonLink>
+  );
+  return (
+    <Page title="Services" actions={create}>
+      <Answer query={query} loading={<Panel flush>{<Skeleton lines={6} />}</Panel>}>
+        {(services) => (services.length === 0 ? <NoServices /> : <ServiceList services={services} />)}
+      </Answer>
+    </Page>
+  );
+}
+
+function ServiceList({ services }: { readonly services: readonly Service[] }) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (next: ServiceListSearch) =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  const shown = shownServices(services, search);
+  const states = [...new Set(services.map(({ state }) => state))].toSorted();
+  return (
+    <>
+      <Filters>
+        <SearchInput
+          label="Filter services"
+          placeholder="Name, id or tag"
+          value={search.q ?? ""}
+          onChange={(q) => change({ q })}
+        />
+        <InlineSelect
+          label="State"
+          value={search.state ?? ""}
+          onChange={(state) => change({ state })}
+          options={[
+            { value: "", label: "All states" },
+            ...states.map((state) => ({ value: state as string, label: stateWord(state) })),
+          ]}
+        />
+        <Count shown={shown.length} all={services.length} />
+      </Filters>
+      <Panel flush>
+        {shown.length === 0 ? (
+          <EmptyState
+            title="No service matches"
+            actions={<Button onClick={() => change({ q: "", state: "" })}>Show all</Button>}
+          />
+        ) : (
+          <Table
+            label="Services"
+            columns={serviceColumns}
+            rows={shown}
+            rowKey={({ id }) => id}
+            sort={{ key: search.sort ?? "name", order: search.order ?? "asc" }}
+            onSort={({ key, order }) => change({ sort: key as never, order })}
+          />
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function Count({ shown, all }: { readonly shown: number; readonly all: number }) {
+  const text = shown === all ? `${all} ${all === 1 ? "service" : "services"}` : `${shown} of ${all}`;
+  return (
+    <span role="status" style={{ color: "var(--color-text-muted)", fontSize: "var(--text-sm)" }}>
+      {text}
+    </span>
+  );
+}
+
+function NoServices() {
+  const actions = (
+    <ButtonLink to="/services/new" look="primary">
+      Create service
+    </ButtonLink>
+  );
+  return (
+    <Panel>
+      <EmptyState icon={<Database aria-hidden />} title="No services yet" actions={actions}>
+        A service is a ClickHouse database of its own, with an address, users and backups. It sleeps while nobody asks
+        it, and wakes in a fraction of a second. The <Link to="/">overview</Link> shows the first steps.
+      </EmptyState>
+    </Panel>
+  );
+}
