@@ -5,6 +5,7 @@ import { connectionStore } from "../api/connection.ts";
 import { useStore } from "../lib/store.ts";
 import { Toasts } from "../parts/toast.tsx";
 import { OfflineBar } from "./offline-bar.tsx";
+import { Overlays } from "./overlays.tsx";
 import { Rail } from "./rail.tsx";
 import css from "./shell.module.css";
 import { TopBar } from "./top-bar.tsx";
@@ -28,6 +29,7 @@ export function Shell() {
       </main>
       <Announcer pathname={pathname} />
       <Toasts />
+      <Overlays />
     </div>
   );
 }

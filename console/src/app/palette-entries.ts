@@ -1,0 +1,102 @@
+/** What the command palette finds. */
+import { call } from "../api/client.ts";
+import { refetch, useOperation } from "../api/queries.ts";
+import { pausedStore } from "../api/refresh.ts";
+import { useMay } from "../api/role.ts";
+import { signOut } from "../api/session.ts";
+import { toast, toastError } from "../parts/toast.tsx";
+import { refreshNow } from "./refresh-state.tsx";
+import { openShortcuts } from "./shortcuts-state.ts";
+import { setTheme } from "./theme.ts";
+
+export type PaletteEntry = {
+  readonly key: string;
+  readonly label: string;
+  /** What kind of thing it is; also found by typing. */
+  readonly kind: string;
+  /** Found by its beginning. */
+  readonly id?: string;
+  readonly to?: string;
+  readonly run?: () => void;
+};
+
+const pages: readonly PaletteEntry[] = [
+  ["Overview", "/"],
+  ["Services", "/services"],
+  ["Pipes", "/pipes"],
+  ["SQL", "/sql"],
+  ["Explore", "/explore"],
+  ["Dashboards", "/dashboards"],
+  ["Backups", "/backups"],
+  ["Activity", "/activity"],
+  ["Access: keys, tokens, sessions", "/access"],
+  ["System", "/system"],
+].map(([label, to]) => ({ key: `page ${to}`, label: label as string, kind: "page", to: to as string }));
+
+const actions: readonly PaletteEntry[] = [
+  { key: "new service", label: "Create service", kind: "action", to: "/services/new" },
+  { key: "new pipe", label: "New pipe", kind: "action", to: "/new-pipe" },
+  { key: "refresh", label: "Refresh this page", kind: "action", run: refreshNow },
+  { key: "pause", label: "Pause or resume refreshing", kind: "action", run: () => pausedStore.set(!pausedStore.get()) },
+  { key: "light", label: "Light theme", kind: "action", run: () => setTheme("light") },
+  { key: "dark", label: "Dark theme", kind: "action", run: () => setTheme("dark") },
+  { key: "system theme", label: "Theme of the system", kind: "action", run: () => setTheme("system") },
+  { key: "shortcuts", label: "Keyboard shortcuts", kind: "action", run: openShortcuts },
+  { key: "sign out", label: "Sign out", kind: "action", run: () => void signOut() },
+];
+
+type Named = { readonly id: string; readonly name: string; readonly state: string };
+
+/** Pages and actions at once; objects as soon as they are loaded. */
+export function usePaletteEntries(): readonly PaletteEntry[] {
+  const services = useOperation("listServices", {}, { pace: "never" }).data ?? [];
+  const pipes = useOperation("listAllPipes", { query: { limit: 1000 } }, { pace: "never" }).data?.pipes ?? [];
+  const mayCommand = useMay("developer");
+  return [
+    ...pages,
+    ...services.map(({ id, name }) => ({ key: id, id, label: name, kind: "service", to: `/services/${id}` })),
+    ...pipes.map(({ id, name, serviceId, serviceName }) => ({
+      key: id,
+      id,
+      label: name,
+      kind: `pipe of ${serviceName}`,
+      to: `/services/${serviceId}/pipes/${id}`,
+    })),
+    ...actions,
+    ...(mayCommand ? services.flatMap(commandsOf) : []),
+    ...services.map(({ id, name }) => ({
+      key: `${id} settings`,
+      label: `Settings of ${name}`,
+      kind: "service",
+      to: `/services/${id}/settings`,
+    })),
+  ];
+}
+
+function commandsOf({ id, name, state }: Named): PaletteEntry[] {
+  const send = (command: "start" | "stop" | "awake") => () => {
+    call("updateServiceState", { params: { serviceId: id }, body: { command } }).then(
+      () => toast(`${name}: ${command === "awake" ? "wake" : command} requested`),
+      toastError,
+    );
+    void refetch("listServices", "getService");
+  };
+  if (state === "idle") return [{ key: `${id} wake`, label: `Wake ${name}`, kind: "action", run: send("awake") }];
+  if (state === "stopped") return [{ key: `${id} start`, label: `Start ${name}`, kind: "action", run: send("start") }];
+  return [{ key: `${id} stop`, label: `Stop ${name}`, kind: "action", run: send("stop") }];
+}
+
+const shown = 50;
+
+/** Entries with every word of the text in their label or kind, or an id that begins with it. Beginnings come first. */
+export function matching(entries: readonly PaletteEntry[], text: string): PaletteEntry[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === "") return entries.slice(0, shown);
+  const words = wanted.split(/\s+/);
+  const matches = entries.filter(({ label, kind, id }) => {
+    const all = `${label} ${kind}`.toLowerCase();
+    return id?.startsWith(wanted) === true || words.every((word) => all.includes(word));
+  });
+  const rank = ({ label }: PaletteEntry) => (label.toLowerCase().startsWith(wanted) ? 0 : 1);
+  return matches.toSorted((a, b) => rank(a) - rank(b)).slice(0, shown);
+}

@@ -1,0 +1,25 @@
+import { Dialog } from "../parts/dialog.tsx";
+import { Facts } from "../parts/page.tsx";
+import { goTo } from "./shortcuts.ts";
+import { shortcutsStore } from "./shortcuts-state.ts";
+
+const others = [
+  ["Ctrl K or ⌘ K", "Find anything, run any action"],
+  ["/", "Filter the list"],
+  ["r", "Refresh"],
+  ["?", "This list"],
+  ["Esc", "Close"],
+  ["Ctrl Enter", "Run the query (SQL)"],
+] as const;
+
+export function ShortcutsDialog() {
+  const facts = [
+    ...others.map(([keys, text]) => [keys, text] as const),
+    ...Object.entries(goTo).map(([key, { label }]) => [`g ${key}`, label] as const),
+  ];
+  return (
+    <Dialog open title="Keyboard shortcuts" onClose={() => shortcutsStore.set(false)}>
+      <Facts facts={facts} />
+    </Dialog>
+  );
+}

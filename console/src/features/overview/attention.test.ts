@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { attentionOf, type Facts } from "./attention.ts";
+
+const nothing: Facts = {
+  services: [],
+  pipes: [],
+  keys: undefined,
+  system: undefined,
+  now: Date.parse("2026-01-01T00:00:00Z"),
+};
+const service = (more: object) => ({ id: "s", name: "web", state: "running", ...more }) as Facts["services"][number];
+const pipe = (more: object) =>
+  ({ id: "p", serviceId: "s", name: "clicks", state: "Running", ...more }) as Facts["pipes"][number];
+
+test("what is well needs nobody", () => {
+  const lastBackup = { status: "done", verification: "passed" };
+  expect(
+    attentionOf({ ...nothing, services: [service({ lastBackup, diskGb: 10, diskUsedBytes: 5 })], pipes: [pipe({})] }),
+  ).toEqual([]);
+  expect(attentionOf({ ...nothing, services: [service({ state: "idle" }), service({ state: "stopped" })] })).toEqual(
+    [],
+  );
+});
+
+test("failures come first, each with its reason and its screen", () => {
+  const facts = {
+    ...nothing,
+    services: [service({ state: "degraded", stateMessage: "The engine ended." })],
+    pipes: [
+      pipe({ state: "Failed", stateMessage: "No such topic." }),
+      pipe({ id: "q", lag: { trend: "growing", seconds: 90 } }),
+    ],
+  };
+  expect(attentionOf(facts).map(({ tone, sentence, to }) => [tone, sentence, to])).toEqual([
+    ["bad", "No such topic.", "/services/s/pipes/p"],
+    ["warn", "The engine ended.", "/services/s"],
+    ["warn", "1 min 30 s behind its source, and the distance grows.", "/services/s/pipes/q"],
+  ]);
+});
+
+test("a backup without proof, a full disk, an expiring key and a failing loop are told", () => {
+  const gib = 2 ** 30;
+  const facts = {
+    ...nothing,
+    services: [
+      service({ lastBackup: { status: "done", verification: "failed" }, diskGb: 1, diskUsedBytes: 0.95 * gib }),
+    ],
+    keys: [{ id: "k", name: "ci", state: "enabled", expireAt: "2026-01-02T00:00:00Z" }] as unknown as NonNullable<
+      Facts["keys"]
+    >,
+    system: {
+      loops: [{ name: "pipes", consecutiveFailures: 3, lastError: "x" }],
+      disk: { totalBytes: 100, freeBytes: 50 },
+    } as unknown as NonNullable<Facts["system"]>,
+  };
+  expect(attentionOf(facts).map(({ id }) => id)).toEqual(["s-backup", "loop-pipes", "s-disk", "k"]);
+});
