@@ -12,6 +12,7 @@ import { createLogger } from "../lib/logger.ts";
 import { openBrowser } from "../lib/open-browser.ts";
 import { ShutdownStack } from "../lib/shutdown-stack.ts";
 import { demoFile } from "./data-files.ts";
+import { onKeys, openInBrowser } from "./keys.ts";
 import { accessKey, arrivals, bucket, type DemoStore, startDemoStore } from "./object-store.ts";
 import { startMillrace } from "./server.ts";
 import { chart, heading, type Point, progress, say } from "./terminal.ts";
@@ -78,6 +79,7 @@ async function demo({ once, open }: DemoOptions): Promise<void> {
   if (open) await openConsole(api, organizationId);
   if (once) return stopping.abort();
   explain(credentials, created.service.endpoints[0]?.port ?? 0, created.password, serviceId);
+  await offerConsole(api, organizationId);
   while (!stopping.signal.aborted) {
     await delay(10_000, undefined, { signal: stopping.signal });
     await drawArrivals(credentials, sources.arrivals);
@@ -234,7 +236,26 @@ function explain(credentials: FirstCredentials, port: number, password: string, 
   curl -u '${keyId}:${keySecret}' '${service}/pipes'
   # stop the service; '{"command":"start"}' starts it again, and its rows are kept
   curl -u '${keyId}:${keySecret}' -X PATCH -H 'Content-Type: application/json' -d '{"command":"stop"}' '${service}/state'`);
-  say("\nPress Ctrl-C to stop everything and remove the demo's data.");
+}
+
+/** A link that signs a browser in, and keys for another one: a link works once. */
+async function offerConsole(api: ApiClient, organizationId: string): Promise<void> {
+  const makeLink = async () => (await api.createConsoleLink({ params: { organizationId } })).url;
+  const show = (link: string) => say(`  ${link}`);
+  heading("Open the console: this link signs you in once, within ten minutes");
+  let link = await makeLink();
+  show(link);
+  const stop = onKeys({
+    o: () => openInBrowser(link),
+    l: async () => {
+      link = await makeLink();
+      show(link);
+    },
+    c: () => stopping.abort(),
+  });
+  closers.add("keys", stop);
+  const keys = process.stdin.isTTY ? "Press o to open it, l for a new link. " : "";
+  say(`\n${keys}Press Ctrl-C to stop everything and remove the demo's data.`);
 }
 
 async function waitFor(condition: () => Promise<boolean>): Promise<void> {

@@ -10,6 +10,7 @@ export const consoleFolder = join(packageRoot, "dist", "console");
 
 const builder = join(packageRoot, "scripts", "build-console.ts");
 const inputs = ["console", "src/cli/client/operations.ts", "package-lock.json"];
+const notBuilt = /\.(md|test\.tsx?)$/;
 
 /** Identifies the sources and library versions of a build. */
 export function inputsId(): string {
@@ -18,7 +19,8 @@ export function inputsId(): string {
     const path = join(packageRoot, input);
     const files = input === "console" ? readdirSync(path, { recursive: true, withFileTypes: true }) : undefined;
     const names = files?.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name)) ?? [path];
-    for (const name of names.toSorted()) hash.update(name.slice(packageRoot.length)).update(readFileSync(name));
+    for (const name of names.filter((file) => !notBuilt.test(file)).toSorted())
+      hash.update(name.slice(packageRoot.length)).update(readFileSync(name));
   }
   return hash.digest("hex").slice(0, 32);
 }

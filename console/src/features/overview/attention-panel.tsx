@@ -46,7 +46,7 @@ export function AttentionPanel({ services, pipes }: AttentionPanelProps) {
           <CircleCheck aria-hidden />
           {aside > 0
             ? "Nothing else needs you."
-            : "Nothing needs you: no failure, no growing lag, no backup without proof."}
+            : "Nothing needs you. Failures, growing lag, lost backups and full disks appear here."}
         </div>
       ) : (
         <ul className={css.list}>

@@ -7,12 +7,15 @@ import { Answer, Skeleton } from "../../parts/states.tsx";
 import css from "./services.module.css";
 
 const hours = 24;
-const stepSeconds = 900;
+const stepSeconds = 60;
+/** Minutes of one block of the strip. */
+const blockSteps = 15;
 
 /** When the service ran during the last day, in quarters of an hour. */
 export function StatePanel({ serviceId }: { readonly serviceId: string }) {
-  // Fixed while the panel is open: whole steps, so that equal questions are equal.
-  const [to] = useState(() => Math.ceil(serverNow() / 1000 / stepSeconds) * stepSeconds * 1000);
+  const blockMs = blockSteps * stepSeconds * 1000;
+  // Fixed while the panel is open: whole blocks, so that equal questions are equal.
+  const [to] = useState(() => Math.ceil(serverNow() / blockMs) * blockMs);
   const from = to - hours * 3_600_000;
   const range = { from: new Date(from).toISOString(), to: new Date(to).toISOString(), step: stepSeconds };
   const query = useOperation("getServiceMetrics", { params: { serviceId }, query: range }, { pace: "slow" });
@@ -26,15 +29,20 @@ export function StatePanel({ serviceId }: { readonly serviceId: string }) {
 }
 
 function Strip({ shares, first }: { readonly shares: readonly (number | null)[]; readonly first: number }) {
-  const seconds = shares.reduce<number>((sum, share) => sum + (share ?? 0) * stepSeconds, 0);
-  const label = `Ran for ${durationText(seconds)} of the last 24 hours`;
+  const minutes = shares.reduce<number>((sum, share) => sum + (share ?? 0), 0);
+  const label = `Ran for ${durationText(minutes * stepSeconds)} of the last 24 hours`;
+  const blocks = Array.from({ length: Math.ceil(shares.length / blockSteps) }, (_, index) =>
+    shares.slice(index * blockSteps, (index + 1) * blockSteps),
+  );
   return (
     <figure aria-label={label}>
       <div className={css.strip}>
-        {shares.map((share, index) => {
-          const time = first + index * stepSeconds * 1000;
-          const word = share === null ? "not known" : `ran ${Math.round(share * 100)} % of the time`;
-          return <span key={time} className={classOf(share)} title={`${utcText(time)}: ${word}`} />;
+        {blocks.map((block, index) => {
+          const time = first + index * blockSteps * stepSeconds * 1000;
+          const ran = block.reduce<number>((sum, share) => sum + (share ?? 0), 0);
+          return (
+            <span key={time} className={classOf(ran)} title={`${utcText(time)}: ran for ${Math.round(ran)} min`} />
+          );
         })}
       </div>
       <figcaption className={css.ends}>
@@ -46,7 +54,7 @@ function Strip({ shares, first }: { readonly shares: readonly (number | null)[];
   );
 }
 
-function classOf(share: number | null): string | undefined {
-  if (share === null || share === 0) return undefined;
-  return share > 0.9 ? css.ran : css.ranPartly;
+function classOf(minutes: number): string | undefined {
+  if (minutes < 0.5) return undefined;
+  return minutes > blockSteps * 0.9 ? css.ran : css.ranPartly;
 }
