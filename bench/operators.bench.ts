@@ -1,9 +1,10 @@
 /** What it costs when operators look: lists of many pipes, polled by ten clients, and the history of one pipe. */
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { cpuSecondsOf } from "../harness/process-cpu.ts";
 import { type Served, serve } from "../harness/serve.ts";
 import { HistoryStore, historyFileBytes, sampleSeconds } from "../src/store/history.ts";
 import { pipeSeries } from "../src/store/history-series.ts";
@@ -119,17 +120,10 @@ async function pollOnce(get: Get, tags: Map<string, string>, latencies: number[]
 
 /** CPU and wall time of the control plane while `work` runs, in ms. */
 async function cpuOf(served: Served, work: () => Promise<unknown>): Promise<{ cpuMs: number; ms: number }> {
-  const [cpu, begun] = [cpuMsOf(served.process.pid), performance.now()];
+  const pid = served.process.pid as number;
+  const [cpu, begun] = [cpuSecondsOf(pid), performance.now()];
   await work();
-  return { cpuMs: cpuMsOf(served.process.pid) - cpu, ms: performance.now() - begun };
-}
-
-/** User and system time; the kernel counts them in ticks of 10 ms. */
-function cpuMsOf(pid: number | undefined): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /s, "")
-    .split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * 10;
+  return { cpuMs: (cpuSecondsOf(pid) - cpu) * 1000, ms: performance.now() - begun };
 }
 
 /** A day of samples of one pipe. */

@@ -65,7 +65,9 @@ export function useOperation<Name extends OperationName>(
     enabled: enabled && isSignedIn,
     ...(keep ? { placeholderData: keepPreviousData as never } : {}),
     refetchInterval: (query) => {
-      if (isPaused || !isReached) return false;
+      // What is deleted or forbidden stays so.
+      const status = query.state.error?.status;
+      if (isPaused || !isReached || status === 404 || status === 403) return false;
       return intervalOf(typeof pace === "function" ? pace(query.state.data) : pace);
     },
   });

@@ -17,9 +17,12 @@ export function AccountMenu() {
   const { identity } = useStore(sessionStore);
   const theme = useStore(themeStore);
   const trigger = (
-    <button type="button" className={css.account} aria-label={`Key ${identity?.key.name}, role ${identity?.key.role}`}>
+    <button type="button" className={css.account}>
       <CircleUser aria-hidden />
-      <span>{identity?.key.name}</span>
+      <span className={css.keyName}>
+        <span className="visually-hidden">Key </span>
+        {identity?.key.name}
+      </span>{" "}
       <span className={css.role}>{identity?.key.role}</span>
     </button>
   );

@@ -31,10 +31,10 @@ export function TopBar({ railOpen, onRail }: TopBarProps) {
       <span className={css.organization}>{identity?.organization.name}</span>
       <div className={css.space} />
       <RefreshState />
-      <button type="button" className={css.search} onClick={openPalette} aria-label="Find anything">
+      <button type="button" className={css.search} onClick={openPalette}>
         <Search aria-hidden />
         <span>Find anything</span>
-        <kbd>{modifier} K</kbd>
+        <kbd aria-hidden>{modifier} K</kbd>
       </button>
       <AccountMenu />
     </header>

@@ -31,8 +31,9 @@ export function Page({ title, badge, below, id, actions, children }: PageProps) 
             <div className={css.below}>
               {below}
               {id !== undefined && (
-                <span>
-                  <code>{id.slice(0, 8)}</code> <CopyButton text={id} label="Copy id" />
+                <span className={css.id}>
+                  <code>{id.slice(0, 8)}</code>
+                  <CopyButton text={id} label="Copy id" />
                 </span>
               )}
             </div>

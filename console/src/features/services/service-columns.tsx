@@ -39,6 +39,7 @@ export const serviceColumns: readonly Column<Service>[] = [
     header: "Disk",
     align: "end",
     sortable: true,
+    wide: true,
     cell: (service) => <Bytes value={service.diskUsedBytes} />,
   },
   {

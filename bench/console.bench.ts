@@ -1,0 +1,142 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { BrowserContext, Page } from "playwright-core";
+import { type ConsoleBrowser, openConsole } from "../harness/browser.ts";
+import { cpuSecondsOf } from "../harness/process-cpu.ts";
+import { runningService } from "../harness/serve.ts";
+import { type BenchResult, median, round } from "./bench.ts";
+
+export const description = "the console: sizes, time to interactive, route changes, and the server's cost of one open list";
+
+const loads = 5;
+const routeChanges = 10;
+const polls = 400;
+const dist = fileURLToPath(new URL("../dist/console/", import.meta.url));
+
+type Measure = { readonly what: string; readonly value: number; readonly most: number; readonly unit: string };
+
+export async function run(): Promise<BenchResult> {
+  await using opened = await openConsole();
+  await runningService(opened.served, { idleScaling: false });
+  const signedIn = await opened.open();
+  const measures = [
+    ...sizes(await assetsOf(signedIn.page)),
+    ...(await loadTimes(opened, signedIn.context)),
+    await routeChange(signedIn.page),
+    await pollCost(opened),
+  ];
+  const ratio = Math.max(...measures.map(({ value, most }) => value / most));
+  return {
+    rows: measures.map(({ what, value, most, unit }) => ({ what, value: round(value), most, unit })),
+    summary: {
+      ratio: round(ratio),
+      ok: ratio <= 1,
+      ...Object.fromEntries(measures.map(({ what, value }) => [what, round(value)])),
+    },
+  };
+}
+
+/** Files that the first page needs. */
+async function assetsOf(page: Page): Promise<string[]> {
+  const context = page.context();
+  const fresh = await context.newPage();
+  const names: string[] = [];
+  fresh.on("response", (response) => {
+    const name = /\/assets\/(.+)$/.exec(new URL(response.url()).pathname)?.[1];
+    if (name !== undefined) names.push(name);
+  });
+  await fresh.goto(page.url());
+  await interactive(fresh);
+  await fresh.close();
+  return names;
+}
+
+function sizes(assets: readonly string[]): Measure[] {
+  const gzip = (ending: string) =>
+    assets
+      .filter((name) => name.endsWith(ending))
+      .reduce((sum, name) => sum + compressedBytes(join(dist, "assets", name)), 0) / 1000;
+  const all = readdirSync(dist, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+  const bytes = all.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0);
+  return [
+    { what: "firstLoadScriptKb", value: gzip(".js"), most: 200, unit: "kB gzip" },
+    { what: "firstLoadStyleKb", value: gzip(".css"), most: 15, unit: "kB gzip" },
+    { what: "diskMb", value: bytes / 1e6, most: 3, unit: "MB with compressed copies" },
+  ];
+}
+
+/** Small files have no compressed copy. */
+function compressedBytes(file: string): number {
+  return (statSync(`${file}.gz`, { throwIfNoEntry: false }) ?? statSync(file)).size;
+}
+
+/** From the navigation until the overview shows its numbers, with an empty cache. */
+async function loadTimes(opened: ConsoleBrowser, signedIn: BrowserContext): Promise<Measure[]> {
+  const storageState = await signedIn.storageState();
+  const url = `${opened.served.credentials.baseUrl}/console/`;
+  const measure = async (slowdown: number) => {
+    const context = await opened.browser.newContext({ storageState });
+    const page = await context.newPage();
+    const client = await context.newCDPSession(page);
+    await client.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
+    await page.goto(url);
+    const time = await interactive(page);
+    await context.close();
+    return time;
+  };
+  const times = { 1: [] as number[], 4: [] as number[] };
+  for (let i = 0; i < loads; i += 1) for (const rate of [1, 4] as const) times[rate].push(await measure(rate));
+  return [
+    { what: "interactiveMs", value: median(times[1]), most: 500, unit: "ms" },
+    { what: "interactiveSlowMs", value: median(times[4]), most: 1500, unit: "ms at a fourth of the speed" },
+  ];
+}
+
+/** Milliseconds since the navigation began at which the panel of the overview is there. */
+async function interactive(page: Page): Promise<number> {
+  await page.getByRole("heading", { name: /^Needs attention/ }).waitFor();
+  return await page.evaluate(() => performance.now());
+}
+
+/** Between two lists that are loaded: from the click until the new title is drawn. */
+async function routeChange(page: Page): Promise<Measure> {
+  const change = async (link: string, title: string) =>
+    await page.evaluate(
+      async ([name, heading]) => {
+        type Doc = { querySelectorAll(selector: string): Iterable<{ textContent: string; click(): void }> };
+        const { document, requestAnimationFrame } = globalThis as unknown as {
+          document: Doc;
+          requestAnimationFrame: (run: () => void) => void;
+        };
+        const find = (selector: string, text: string) =>
+          [...document.querySelectorAll(selector)].find((element) => element.textContent.trim() === text);
+        const start = performance.now();
+        find("nav a", name as string)?.click();
+        while (find("h1", heading as string) === undefined) await new Promise<void>((done) => requestAnimationFrame(done));
+        return performance.now() - start;
+      },
+      [link, title],
+    );
+  await change("Services", "Services");
+  await change("Overview", "Overview");
+  const times: number[] = [];
+  for (let i = 0; i < routeChanges; i += 1) {
+    times.push(await change("Services", "Services"), await change("Overview", "Overview"));
+  }
+  return { what: "routeChangeMs", value: median(times), most: 50, unit: "ms" };
+}
+
+/** Processor time of the server for one poll of the list of services whose answer has not changed. */
+async function pollCost({ served }: ConsoleBrowser): Promise<Measure> {
+  const { baseUrl, organizationId, keyId, keySecret } = served.credentials;
+  const url = `${baseUrl}/v1/organizations/${organizationId}/pipes`;
+  const authorization = `Basic ${Buffer.from(`${keyId}:${keySecret}`).toString("base64")}`;
+  const tag = (await fetch(url, { headers: { authorization } })).headers.get("etag") ?? "";
+  const pid = served.process.pid as number;
+  const before = cpuSecondsOf(pid);
+  for (let i = 0; i < polls; i += 1) {
+    await (await fetch(url, { headers: { authorization, "if-none-match": tag } })).text();
+  }
+  return { what: "pollMs", value: ((cpuSecondsOf(pid) - before) * 1000) / polls, most: 1, unit: "ms of a core" };
+}
