@@ -4,7 +4,7 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { asApiError } from "../api/error.ts";
 import type { Role } from "../api/role.ts";
 import { classes } from "../lib/classes.ts";
-import { Button, IconButton } from "./button.tsx";
+import { Button } from "./button.tsx";
 import css from "./dialog.module.css";
 import { TextField } from "./field.tsx";
 import { Note } from "./note.tsx";
@@ -44,7 +44,7 @@ export function Dialog({ open, onClose, title, children, actions, wide, onSubmit
         <Base.Popup className={classes(css.popup, wide && css.wide, layered && css.layered)}>
           <div className={css.head}>
             <Base.Title className={css.title}>{title}</Base.Title>
-            {onClose !== undefined && <IconButton label="Close" icon={<X aria-hidden />} onClick={onClose} />}
+            {onClose !== undefined && <CloseButton onClose={onClose} />}
           </div>
           {onSubmit === undefined ? (
             content
@@ -57,6 +57,11 @@ export function Dialog({ open, onClose, title, children, actions, wide, onSubmit
       </Base.Portal>
     </Base.Root>
   );
+}
+
+/** Without a tooltip, which would take the first Esc for itself. */
+function CloseButton({ onClose }: { readonly onClose: () => void }) {
+  return <Button look="quiet" aria-label="Close" title="Close (Esc)" icon={<X aria-hidden />} onClick={onClose} />;
 }
 
 type ConfirmDialogProps = {
