@@ -7,7 +7,8 @@ import { cpuSecondsOf } from "../harness/process-cpu.ts";
 import { runningService } from "../harness/serve.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 
-export const description = "the console: sizes, time to interactive, route changes, and the server's cost of one open list";
+export const description =
+  "the console: sizes, time to interactive, route changes, and the server's cost of one open list";
 
 const loads = 5;
 const routeChanges = 10;
@@ -113,7 +114,8 @@ async function routeChange(page: Page): Promise<Measure> {
           [...document.querySelectorAll(selector)].find((element) => element.textContent.trim() === text);
         const start = performance.now();
         find("nav a", name as string)?.click();
-        while (find("h1", heading as string) === undefined) await new Promise<void>((done) => requestAnimationFrame(done));
+        while (find("h1", heading as string) === undefined)
+          await new Promise<void>((done) => requestAnimationFrame(done));
         return performance.now() - start;
       },
       [link, title],

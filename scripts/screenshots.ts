@@ -27,19 +27,21 @@ try {
   await takeAll(browser, link);
   await browser.close();
 } finally {
-  demo.kill("SIGINT");
-  await once(demo, "exit");
+  const ended = once(demo, "exit");
+  if (demo.exitCode === null && demo.kill("SIGINT")) await ended;
 }
 
-/** Resolves when the demo has printed its link. */
-async function linkOf({ stdout }: ChildProcess): Promise<string> {
+/** Resolves when the demo has printed its link; what it prints later is read, too, so that it can go on. */
+async function linkOf(child: ChildProcess): Promise<string> {
   let text = "";
-  for await (const chunk of stdout ?? []) {
-    text += String(chunk);
-    const link = /\S+\/console\/#login=\S+/.exec(text)?.[0];
-    if (link !== undefined) return link;
-  }
-  throw new Error("the demo ended without a link");
+  return await new Promise((resolve, reject) => {
+    child.once("exit", () => reject(new Error("the demo ended without a link")));
+    child.stdout?.on("data", (chunk) => {
+      text = (text + String(chunk)).slice(-10_000);
+      const link = /\S+\/console\/#login=\S+/.exec(text)?.[0];
+      if (link !== undefined) resolve(link);
+    });
+  });
 }
 
 async function takeAll(browser: Browser, link: string): Promise<void> {

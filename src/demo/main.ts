@@ -36,6 +36,8 @@ export type DemoOptions = { readonly once: boolean; readonly open: boolean };
  */
 export async function runDemo(options: DemoOptions): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopping.abort());
+  // Who reads the output may leave early; nothing must stay behind.
+  process.stdout.on("error", () => stopping.abort());
   try {
     await demo(options);
   } catch (error) {

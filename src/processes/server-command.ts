@@ -148,6 +148,8 @@ async function run(config: Config, origins: SettingOrigins, version: string): Pr
   try {
     const app = await startApp({ config, origins, logger, version, signal: stop.signal });
     console.log(`Millrace ${version} is ready: ${app.baseUrl}\nCredentials: ${app.credentialsFile}`);
+    // Not a link that signs in: this output often ends up in a log file.
+    console.log(`Console: ${app.baseUrl}/console/ (millrace console prints a link that signs you in)`);
     await app.stopped;
     return 0;
   } catch (error) {

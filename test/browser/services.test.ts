@@ -210,7 +210,12 @@ describe.skipIf(chromiumMissing !== undefined)("services in the console", () => 
     await page.setViewportSize({ width: 360, height: 740 });
     const [kept] = await opened.served.api.listServices({ params: { organizationId: service.params.organizationId } });
     const ofService = ["", "/access", "/settings"].map((tab) => [`/services/${kept?.id}${tab}`, "Overview"]);
-    const screens = [["/", "Recent activity"], ["/services", "1 service"], ["/services/new", "Who may connect"], ...ofService];
+    const screens = [
+      ["/", "Recent activity"],
+      ["/services", "1 service"],
+      ["/services/new", "Who may connect"],
+      ...ofService,
+    ];
     for (const [path, text] of screens as [string, string][]) {
       await go(path);
       await page.getByRole("main").getByText(text).first().waitFor();

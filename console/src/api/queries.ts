@@ -5,6 +5,7 @@ import {
   type UseMutationResult,
   type UseQueryResult,
   useMutation,
+  useQueries,
   useQuery,
 } from "@tanstack/react-query";
 import { useStore } from "../lib/store.ts";
@@ -71,6 +72,26 @@ export function useOperation<Name extends OperationName>(
       return intervalOf(typeof pace === "function" ? pace(query.state.data) : pace);
     },
   });
+}
+
+/** The answers of one operation to several inputs, in their order; undefined while one is not there. */
+export function useOperations<Name extends OperationName>(
+  name: Name,
+  inputs: readonly CallInput<Name>[],
+  pace: Pace = "live",
+): (OperationResult<Name> | undefined)[] {
+  const isPaused = useStore(pausedStore);
+  const isReached = useStore(connectionStore).reached;
+  const isSignedIn = useStore(sessionStore).signedOut === undefined;
+  const results = useQueries({
+    queries: inputs.map((input) => ({
+      queryKey: [name, input],
+      queryFn: ({ signal }: { signal: AbortSignal }) => call(name, input, signal),
+      enabled: isSignedIn,
+      refetchInterval: isPaused || !isReached ? (false as const) : intervalOf(pace),
+    })),
+  });
+  return results.map(({ data }) => data as OperationResult<Name> | undefined);
 }
 
 /** Reads the operations again, everywhere on the page. */

@@ -17,6 +17,8 @@ export function Gate() {
   useEffect(() => {
     started ??= startSession();
     started.catch(setError);
+    // The screen loads while the server is asked who is signed in.
+    void router.load();
   }, []);
   if (error !== undefined && signedOut === "unknown") {
     return <ErrorState error={error} onRetry={() => location.reload()} />;

@@ -28,7 +28,7 @@ export function Numbers({ services, pipes }: NumbersProps) {
       <Tile label="Rows in, per second" note={`${bytesText(bytes)}/s`}>
         {shortCountText(rows)}
       </Tile>
-      <Tile label="Verified backups" note={<Link to="/backups">of the newest of each service</Link>}>
+      <Tile label="Verified backups" note={<Link to="/backups">newest of each service</Link>}>
         {proven} of {services.length}
       </Tile>
       <Tile label="Disk" note="of all tables">

@@ -4,6 +4,7 @@ import { Answer, Skeleton } from "../../parts/states.tsx";
 import { AttentionPanel } from "./attention-panel.tsx";
 import { EventsPanel } from "./events-panel.tsx";
 import { FirstSteps } from "./first-steps.tsx";
+import { InflowPanel } from "./inflow-panel.tsx";
 import { Numbers } from "./numbers.tsx";
 import css from "./overview.module.css";
 import { PipesPanel } from "./pipes-panel.tsx";
@@ -26,6 +27,7 @@ export function OverviewPage() {
                   <div className={css.columns}>
                     <div className={css.column}>
                       <AttentionPanel services={foundServices} pipes={foundPipes.pipes} />
+                      <InflowPanel pipes={foundPipes.pipes} />
                       <PipesPanel pipes={foundPipes.pipes} />
                     </div>
                     <EventsPanel />

@@ -10,6 +10,7 @@ import { Secret } from "../../parts/secret.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { toastError } from "../../parts/toast.tsx";
 import type { Service } from "./service.ts";
+import css from "./services.module.css";
 import { snippetsFor } from "./snippets.ts";
 
 type ConnectDialogProps = {
@@ -54,9 +55,10 @@ export function ConnectDialog({ service, password, onClose }: ConnectDialogProps
 
 function Copied({ text }: { readonly text: string }) {
   return (
-    <>
-      <code>{text}</code> <CopyButton text={text} label={`Copy ${text}`} />
-    </>
+    <span className={css.endpoint}>
+      <code>{text}</code>
+      <CopyButton text={text} label={`Copy ${text}`} />
+    </span>
   );
 }
 
