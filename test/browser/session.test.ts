@@ -11,26 +11,26 @@ import {
 if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
 
 describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => {
-  let console_: ConsoleBrowser;
+  let opened: ConsoleBrowser;
   beforeAll(async () => {
-    console_ = await openConsole();
+    opened = await openConsole();
   });
-  afterAll(async () => await console_?.[Symbol.asyncDispose]());
-  afterEach(() => expect(console_.problems()).toEqual([]));
+  afterAll(async () => await opened?.[Symbol.asyncDispose]());
+  afterEach(() => expect(opened.problems()).toEqual([]));
 
   test("a link signs in once, shows the page of its address, and leaves no token in the address", async () => {
-    const { page } = await console_.blank();
-    const link = await console_.link("/services");
+    const { page } = await opened.blank();
+    const link = await opened.link("/services");
     await page.goto(link);
     await page.getByRole("heading", { level: 1, name: "Services" }).waitFor();
-    expect(page.url()).toBe(`${console_.served.credentials.baseUrl}/console/services`);
+    expect(page.url()).toBe(`${opened.served.credentials.baseUrl}/console/services`);
     await page.goBack();
     expect(page.url()).not.toContain("login");
   });
 
   test("a used link explains itself; in the browser that used it, it just opens", async () => {
-    const link = await console_.link();
-    const first = await console_.blank();
+    const link = await opened.link();
+    const first = await opened.blank();
     await first.page.goto(link);
     await first.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
     await first.page.goto("about:blank");
@@ -38,7 +38,7 @@ describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => 
     await first.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
     expect(first.problems.splice(0)).toEqual(["401: POST /console/session"]);
 
-    const second = await console_.blank();
+    const second = await opened.blank();
     await second.page.goto(link);
     await second.page.getByText("This link was used already").waitFor();
     await second.page.getByText("Where do I get a key or a link?").click();
@@ -48,10 +48,10 @@ describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => 
   });
 
   test("the form takes a key by keyboard, and the pasted pair or file in one field", async () => {
-    const { keyId, keySecret } = console_.served.credentials;
+    const { keyId, keySecret } = opened.served.credentials;
     for (const pasted of [`${keyId}:${keySecret}`, JSON.stringify({ keyId, keySecret }), undefined]) {
-      const { page, problems } = await console_.blank();
-      await page.goto(`${console_.served.credentials.baseUrl}/console/pipes`);
+      const { page, problems } = await opened.blank();
+      await page.goto(`${opened.served.credentials.baseUrl}/console/pipes`);
       await page.getByLabel("Key id").waitFor();
       if (pasted === undefined) {
         await page.keyboard.type(keyId);
@@ -67,9 +67,9 @@ describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => 
   });
 
   test("a wrong key gets one sentence, the same for unknown ids", async () => {
-    const { page, problems } = await console_.blank();
-    await page.goto(`${console_.served.credentials.baseUrl}/console/`);
-    const { keyId } = console_.served.credentials;
+    const { page, problems } = await opened.blank();
+    await page.goto(`${opened.served.credentials.baseUrl}/console/`);
+    const { keyId } = opened.served.credentials;
     for (const id of [keyId, "no-such-key"]) {
       await page.getByLabel("Key id").fill(id);
       await page.getByLabel("Key secret").fill("wrong");
@@ -80,12 +80,12 @@ describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => 
   });
 
   test("a session that ends during work keeps what was typed, and goes on after signing in", async () => {
-    const { page, context, problems } = await console_.open("/services/new");
+    const { page, context, problems } = await opened.open("/services/new");
     await page.getByLabel("Name").fill("half written");
     await context.clearCookies();
     await page.getByRole("button", { name: "Create service" }).click();
     await page.getByRole("dialog", { name: "Sign in again" }).waitFor();
-    const { keyId, keySecret } = console_.served.credentials;
+    const { keyId, keySecret } = opened.served.credentials;
     await page.getByLabel("Key id").fill(`${keyId}:${keySecret}`);
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
@@ -94,7 +94,7 @@ describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => 
   });
 
   test("signing out closes the page, and the session is gone at the server", async () => {
-    const { page, context, problems } = await console_.open();
+    const { page, context, problems } = await opened.open();
     const before = await context.cookies();
     await page.getByRole("button", { name: /^Key .* admin$/ }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
@@ -106,23 +106,23 @@ describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => 
   });
 
   test("a foreign Host is refused, also for the page itself", async () => {
-    const { baseUrl } = console_.served.credentials;
+    const { baseUrl } = opened.served.credentials;
     const port = new URL(baseUrl).port;
-    const { page, problems } = await console_.blank();
+    const { page, problems } = await opened.blank();
     const response = await page.request.get(`${baseUrl}/console/`, { headers: { host: `evil.example:${port}` } });
     expect(response.status()).toBe(421);
     expect(problems).toEqual([]);
   });
 
   test("a page on another port can neither frame the console nor use its session", async () => {
-    const { baseUrl, organizationId } = console_.served.credentials;
+    const { baseUrl, organizationId } = opened.served.credentials;
     const target = `${baseUrl}/v1/organizations/${organizationId}/services`;
     const html = `<iframe src="${baseUrl}/console/"></iframe>
       <form method="post" enctype="text/plain" action="${target}"><input name='{"name":"forged","x":"' value='"}'></form>`;
     const other = createServer((_request, response) => response.setHeader("content-type", "text/html").end(html));
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as { port: number };
-    const { page, context, problems } = await console_.open();
+    const { page, context, problems } = await opened.open();
     expect((await context.cookies())[0]).toMatchObject({ httpOnly: true, sameSite: "Strict" });
     await page.goto(`http://127.0.0.1:${port}/`);
     await expect.poll(() => problems.join()).toMatch(/frame-ancestors|X-Frame-Options/i);
@@ -141,19 +141,19 @@ describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => 
     const submitted = page.waitForResponse((response) => response.request().method() === "POST");
     await page.locator("form").evaluate((form: HTMLFormElement) => form.submit());
     expect((await submitted).status()).toBeGreaterThanOrEqual(400);
-    const services = await console_.served.api.listServices({ params: { organizationId } });
+    const services = await opened.served.api.listServices({ params: { organizationId } });
     expect(services).toEqual([]);
     problems.length = 0;
     other.close();
   });
 
   test("the policy allows no script and style but those of the page, and nothing from elsewhere", async () => {
-    const { page, problems } = await console_.open();
+    const { page, problems } = await opened.open();
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).origin));
     await page.reload();
     await page.getByRole("heading", { level: 1 }).waitFor();
-    expect(new Set(asked)).toEqual(new Set([new URL(console_.served.credentials.baseUrl).origin]));
+    expect(new Set(asked)).toEqual(new Set([new URL(opened.served.credentials.baseUrl).origin]));
     const refused = await page.evaluate(() => {
       const results: string[] = [];
       try {
@@ -170,5 +170,25 @@ describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => 
     });
     expect(refused).toEqual([]);
     expect(problems.splice(0).length).toBeGreaterThan(0);
+  });
+
+  test("/ leads to the console; the page has a nonce of its own each time, and its files may be kept for good", async () => {
+    const { page } = await opened.blank();
+    const { baseUrl } = opened.served.credentials;
+    const get = async (path: string) =>
+      await page.request.get(`${baseUrl}${path}`, { headers: { "accept-encoding": "br" } });
+    const first = await get("/");
+    expect(first.url()).toBe(`${baseUrl}/console/`);
+    expect(first.headers()).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
+    const nonceOf = (headers: Record<string, string>) =>
+      /'nonce-([^']+)'/.exec(headers["content-security-policy"] ?? "")?.[1];
+    const nonce = nonceOf(first.headers());
+    expect(await first.text()).toContain(`nonce="${nonce}"`);
+    expect(nonceOf((await get("/console/any/address")).headers())).not.toBe(nonce);
+    const script = /\/console\/assets\/[\w.-]+\.js/.exec(await first.text())?.[0] ?? "";
+    const file = await get(script);
+    expect(file.headers()["cache-control"]).toContain("immutable");
+    expect(file.headers()["content-encoding"]).toBe("br");
+    expect((await get("/console/assets/none.js")).status()).toBe(404);
   });
 });
