@@ -2,8 +2,8 @@
 import { spawn } from "node:child_process";
 
 /**
- * Calls the function of a key that is pressed; `c` stands for Ctrl-C, which a terminal in this mode does not turn into a
- * signal. Without a terminal does nothing. Returns a function that ends it.
+ * Calls the function of a key that is pressed; `c` stands for Ctrl-C, which a terminal in this mode does not turn into
+ * a signal. Without a terminal does nothing. Returns a function that ends it.
  */
 export function onKeys(actions: Readonly<Record<string, () => void | Promise<void>>>): () => void {
   const { stdin } = process;
