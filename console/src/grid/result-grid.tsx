@@ -1,0 +1,216 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, memo, useId, useMemo, useRef, useState } from "react";
+import { copyText as copyToClipboard } from "../parts/copy-button.tsx";
+import { CellInspector } from "./cell-inspector.tsx";
+import css from "./grid.module.css";
+import { GridHeader } from "./grid-header.tsx";
+import { GridTools } from "./grid-tools.tsx";
+import { moved, type Place } from "./movement.ts";
+import { columnWidths, type GridSort, shownRows } from "./rows.ts";
+import { cellText, type GridColumn, type GridRow, isNumeric, kindOf, type ValueKind } from "./values.ts";
+
+export type ResultGridProps = {
+  readonly label: string;
+  readonly columns: readonly GridColumn[];
+  /** May grow in place: `rowCount` says how many there are. */
+  readonly rows: readonly GridRow[];
+  readonly rowCount: number;
+};
+
+const rowHeight = 28;
+const pageRows = 15;
+/** Longer values are cut off in a cell; the inspector shows all. */
+const cellCharacters = 300;
+
+/** A result of any number of rows: sorted, filtered, copied, read cell by cell with the keyboard. */
+export function ResultGrid({ label, columns, rows, rowCount }: ResultGridProps) {
+  const [sort, setSort] = useState<GridSort>();
+  const [text, setText] = useState("");
+  const [active, setActive] = useState<Place>();
+  const [inspected, setInspected] = useState<Place>();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows grow in place.
+  const shown = useMemo(() => shownRows(columns, rows, text, sort), [columns, rows, rowCount, text, sort]);
+  const value = (place: Place) => rows[shown[place.row] as number]?.[place.column];
+  return (
+    <div className={css.grid}>
+      <GridTools
+        text={text}
+        onText={setText}
+        shown={shown.length}
+        total={rowCount}
+        columns={columns}
+        rowsToCopy={() => shown.map((place) => rows[place] as GridRow)}
+      />
+      <Cells
+        {...{ label, columns, rows, rowCount, shown, sort, active }}
+        onSort={setSort}
+        onActive={setActive}
+        onInspect={setInspected}
+        onCopy={(place) => void copyToClipboard(cellText(value(place)))}
+      />
+      {inspected !== undefined && columns[inspected.column] !== undefined && (
+        <CellInspector
+          column={columns[inspected.column] as GridColumn}
+          row={(shown[inspected.row] ?? 0) + 1}
+          value={value(inspected)}
+          onClose={() => setInspected(undefined)}
+        />
+      )}
+    </div>
+  );
+}
+
+type CellsProps = ResultGridProps & {
+  readonly shown: readonly number[];
+  readonly sort: GridSort | undefined;
+  readonly active: Place | undefined;
+  readonly onSort: (sort: GridSort | undefined) => void;
+  readonly onActive: (place: Place) => void;
+  readonly onInspect: (place: Place) => void;
+  readonly onCopy: (place: Place) => void;
+};
+
+function Cells(props: CellsProps) {
+  const { label, columns, rows, rowCount, shown, active } = props;
+  const frame = useRef<HTMLDivElement>(null);
+  const id = useId();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the first rows decide, and they come together.
+  const widths = useMemo(() => columnWidths(columns, rows), [columns, rows, Math.min(rowCount, 50)]);
+  const kinds = useMemo(() => columns.map(({ type }) => kindOf(type)), [columns]);
+  const virtual = useVirtualizer({
+    count: shown.length,
+    getScrollElement: () => frame.current,
+    estimateSize: () => rowHeight,
+    overscan: 8,
+  });
+  const numberWidth = 22 + 8 * String(rowCount).length;
+  const go = (place: Place) => {
+    props.onActive(place);
+    virtual.scrollToIndex(place.row);
+    scrollColumn(frame.current, widths, place.column, numberWidth);
+  };
+  const items = virtual.getVirtualItems();
+  const [above, below] = [items[0]?.start ?? 0, virtual.getTotalSize() - (items.at(-1)?.end ?? 0)];
+  return (
+    <div ref={frame} className={css.frame}>
+      <table
+        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid whose cells the arrow keys reach.
+        role="grid"
+        aria-label={label}
+        aria-rowcount={shown.length + 1}
+        aria-colcount={columns.length + 1}
+        aria-activedescendant={active === undefined ? undefined : cellId(id, active)}
+        tabIndex={0}
+        className={css.table}
+        style={{ width: numberWidth + widths.reduce((sum, width) => sum + width, 0) }}
+        onKeyDown={(event) => onKey(event, props, go)}
+      >
+        <colgroup>
+          <col style={{ width: numberWidth }} />
+          {widths.map((width, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other identity.
+            <col key={at} style={{ width }} />
+          ))}
+        </colgroup>
+        <GridHeader columns={columns} kinds={kinds} sort={props.sort} onSort={props.onSort} />
+        <tbody>
+          <Space height={above} />
+          {items.map(({ index }) => (
+            <Row
+              key={index}
+              {...{ id, index, kinds }}
+              number={(shown[index] as number) + 1}
+              row={rows[shown[index] as number] as GridRow}
+              active={active?.row === index ? active.column : undefined}
+              onActive={props.onActive}
+              onInspect={props.onInspect}
+            />
+          ))}
+          <Space height={below} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function onKey(
+  event: KeyboardEvent,
+  { active, shown, columns, onInspect, onCopy }: CellsProps,
+  go: (place: Place) => void,
+) {
+  if ((event.target as Element).tagName !== "TABLE") return;
+  if (active !== undefined && (event.key === "Enter" || event.key === " ")) {
+    event.preventDefault();
+    onInspect(active);
+  } else if (active !== undefined && event.key === "c" && (event.ctrlKey || event.metaKey)) onCopy(active);
+  else {
+    const next = moved(active, event, { rows: shown.length, columns: columns.length, page: pageRows });
+    if (next === undefined) return;
+    event.preventDefault();
+    go(next);
+  }
+}
+
+function scrollColumn(frame: HTMLElement | null, widths: readonly number[], column: number, sticky: number): void {
+  if (frame === null) return;
+  const left = widths.slice(0, column).reduce((sum, width) => sum + width, 0);
+  const right = left + (widths[column] ?? 0) + sticky;
+  if (left < frame.scrollLeft) frame.scrollLeft = left;
+  else if (right > frame.scrollLeft + frame.clientWidth) frame.scrollLeft = right - frame.clientWidth;
+}
+
+/** Room for the rows that are not drawn. */
+function Space({ height }: { readonly height: number }) {
+  return height <= 0 ? null : (
+    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: it is room, and takes no focus.
+    <tr aria-hidden="true" className={css.space}>
+      <td style={{ height }} />
+    </tr>
+  );
+}
+
+type RowProps = {
+  readonly id: string;
+  readonly index: number;
+  readonly number: number;
+  readonly row: GridRow;
+  readonly kinds: readonly ValueKind[];
+  /** The column of the active cell. */
+  readonly active: number | undefined;
+  readonly onActive: (place: Place) => void;
+  readonly onInspect: (place: Place) => void;
+};
+
+const Row = memo(function Row({ id, index, number, row, kinds, active, onActive, onInspect }: RowProps) {
+  return (
+    <tr aria-rowindex={index + 2} className={css.row}>
+      <th scope="row" className={css.number}>
+        {number}
+      </th>
+      {kinds.map((kind, column) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the table has the keyboard's events.
+        <td
+          // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other identity.
+          key={column}
+          id={cellId(id, { row: index, column })}
+          className={isNumeric(kind) ? css.numeric : css.cell}
+          data-null={row[column] === null || undefined}
+          data-active={active === column || undefined}
+          onClick={() => onActive({ row: index, column })}
+          onDoubleClick={() => onInspect({ row: index, column })}
+        >
+          {cutText(row[column])}
+        </td>
+      ))}
+    </tr>
+  );
+});
+
+function cellId(id: string, { row, column }: Place): string {
+  return `${id}-${row}-${column}`;
+}
+
+function cutText(value: unknown): string {
+  const text = cellText(value);
+  return text.length > cellCharacters ? `${text.slice(0, cellCharacters)}…` : text;
+}
