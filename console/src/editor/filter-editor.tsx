@@ -1,0 +1,103 @@
+/** One line for a filter, in the filter language or as an SQL expression. */
+import { autocompletion, type CompletionContext, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { EditorState, Prec } from "@codemirror/state";
+import { EditorView, keymap, placeholder } from "@codemirror/view";
+import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
+import css from "./filter-editor.module.css";
+import { look } from "./look.ts";
+import { type ErrorMark, markError } from "./marks.ts";
+import { quotedName } from "./words.ts";
+
+export type FilterField = { readonly name: string; readonly type: string };
+
+export type FilterEditorHandle = { focus(): void };
+
+export type FilterEditorProps = {
+  readonly label: string;
+  readonly value: string;
+  readonly language: "lucene" | "sql";
+  readonly fields: readonly FilterField[];
+  readonly error: ErrorMark | undefined;
+  readonly placeholder?: string;
+  readonly handle?: Ref<FilterEditorHandle>;
+  readonly onChange: (text: string) => void;
+  /** Enter. */
+  readonly onSubmit?: () => void;
+};
+
+/** Names of fields are completed; the place of an error is underlined, and its message stands below. */
+export function FilterEditor(props: FilterEditorProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>(undefined);
+  const latest = useRef(props);
+  latest.current = props;
+  const { value, error } = props;
+
+  useEffect(() => {
+    const made = new EditorView({
+      parent: box.current as HTMLDivElement,
+      state: EditorState.create({ doc: latest.current.value, extensions: extensionsOf(latest) }),
+    });
+    view.current = made;
+    return () => made.destroy();
+  }, []);
+
+  useEffect(() => {
+    const editor = view.current;
+    if (editor === undefined || editor.state.doc.toString() === value) return;
+    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
+  }, [value]);
+
+  useEffect(() => {
+    if (view.current !== undefined) markError(view.current, error);
+  }, [error]);
+
+  useImperativeHandle(props.handle, () => ({ focus: () => view.current?.focus() }), []);
+  return (
+    <div className={css.filter}>
+      <div ref={box} className={css.line} data-invalid={error !== undefined || undefined} />
+      {error !== undefined && (
+        <div className={css.error} role="alert">
+          {error.message}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function extensionsOf(latest: { readonly current: FilterEditorProps }) {
+  const submit = Prec.high(keymap.of([{ key: "Enter", run: () => submitted(latest.current) }]));
+  const oneLine = EditorState.transactionFilter.of((transaction) => (transaction.newDoc.lines > 1 ? [] : transaction));
+  return [
+    autocompletion({ override: [(context) => completeField(context, latest.current)], icons: false }),
+    keymap.of(completionKeymap),
+    submit,
+    keymap.of([...historyKeymap, ...defaultKeymap]),
+    history(),
+    oneLine,
+    EditorView.contentAttributes.of({ "aria-label": latest.current.label }),
+    placeholder(latest.current.placeholder ?? ""),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) latest.current.onChange(update.state.doc.toString());
+    }),
+    look(),
+  ];
+}
+
+/** Enter never adds a line. */
+function submitted({ onSubmit }: FilterEditorProps): true {
+  onSubmit?.();
+  return true;
+}
+
+function completeField(context: CompletionContext, { fields, language }: FilterEditorProps) {
+  const word = context.matchBefore(/[\w.]*$/);
+  if (word === null || (word.from === word.to && !context.explicit)) return null;
+  const options = fields.map(({ name, type }) => ({
+    label: name,
+    detail: type,
+    apply: language === "lucene" ? `${name}:` : /^[\w.[\]']+$/.test(name) ? name : quotedName(name),
+  }));
+  return { from: word.from, options, validFor: /^[\w.]*$/ };
+}

@@ -1,0 +1,129 @@
+/** The editor for statements. */
+import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab, toggleComment } from "@codemirror/commands";
+import { sql } from "@codemirror/lang-sql";
+import { bracketMatching, indentOnInput } from "@codemirror/language";
+import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
+import { Compartment, EditorState, Prec } from "@codemirror/state";
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers, placeholder } from "@codemirror/view";
+import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
+import { completeSql, type Known } from "./completion.ts";
+import { dialectOf } from "./dialect.ts";
+import { hoverDocumentation } from "./hover.ts";
+import { statementAt } from "./lexer.ts";
+import { look } from "./look.ts";
+import { type ErrorMark, markError } from "./marks.ts";
+import type { EngineWords } from "./words.ts";
+
+/** A part of the text that can be run. */
+export type Part = { readonly text: string; readonly from: number };
+
+export type SqlEditorHandle = {
+  focus(): void;
+  /** At the cursor, replacing the selection. */
+  insert(text: string): void;
+  /** The selection, or else the statement at the cursor; undefined without any. */
+  part(): Part | undefined;
+  mark(mark: ErrorMark | undefined): void;
+};
+
+export type SqlEditorProps = {
+  readonly label: string;
+  /** The text at the beginning; another `key` makes another editor. */
+  readonly initial: string;
+  readonly known: Known;
+  readonly handle: Ref<SqlEditorHandle>;
+  readonly onChange: (text: string) => void;
+  readonly onRun: () => void;
+  readonly onRunPart: () => void;
+  readonly onCancel: () => boolean;
+};
+
+/** Completion, documentation and highlighting by the words of the service's own engine. Esc, then Tab leaves it. */
+export function SqlEditor(props: SqlEditorProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>(undefined);
+  const latest = useRef(props);
+  latest.current = props;
+  const language = useRef(new Compartment());
+  const { words } = props.known;
+
+  useEffect(() => {
+    const made = new EditorView({
+      parent: box.current as HTMLDivElement,
+      state: EditorState.create({ doc: latest.current.initial, extensions: extensionsOf(latest, language.current) }),
+    });
+    view.current = made;
+    return () => made.destroy();
+  }, []);
+
+  useEffect(() => {
+    view.current?.dispatch({ effects: language.current.reconfigure(languageOf(words)) });
+  }, [words]);
+
+  useImperativeHandle(props.handle, () => handleOf(() => view.current as EditorView), []);
+  return <div ref={box} style={{ height: "100%", minHeight: 0 }} />;
+}
+
+function languageOf(words: EngineWords) {
+  return sql({ dialect: dialectOf(words), upperCaseKeywords: true }).language;
+}
+
+function extensionsOf(latest: { readonly current: SqlEditorProps }, language: Compartment) {
+  const known = () => latest.current.known;
+  const run = Prec.highest(
+    keymap.of([
+      { key: "Mod-Enter", run: done(() => latest.current.onRun()) },
+      { key: "Mod-Shift-Enter", run: done(() => latest.current.onRunPart()) },
+      { key: "Mod-/", run: toggleComment },
+    ]),
+  );
+  return [
+    run,
+    lineNumbers(),
+    history(),
+    drawSelection(),
+    indentOnInput(),
+    bracketMatching(),
+    closeBrackets(),
+    highlightActiveLine(),
+    highlightSelectionMatches(),
+    autocompletion({ override: [completeSql(known)], maxRenderedOptions: 60, icons: false }),
+    hoverDocumentation(known),
+    language.of(languageOf(known().words)),
+    keymap.of([...closeBracketsKeymap, ...completionKeymap, ...searchKeymap, ...historyKeymap]),
+    keymap.of([{ key: "Escape", run: () => latest.current.onCancel() }, ...defaultKeymap, indentWithTab]),
+    EditorView.contentAttributes.of({ "aria-label": latest.current.label }),
+    placeholder("SELECT …"),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) latest.current.onChange(update.state.doc.toString());
+    }),
+    look(),
+  ];
+}
+
+/** A command that is always the answer to its key. */
+function done(action: () => void): () => true {
+  return () => {
+    action();
+    return true;
+  };
+}
+
+function handleOf(view: () => EditorView): SqlEditorHandle {
+  return {
+    focus: () => view().focus(),
+    insert: (text) => {
+      view().dispatch(view().state.replaceSelection(text), { scrollIntoView: true });
+      view().focus();
+    },
+    part: () => {
+      const { state } = view();
+      const { from, to, empty } = state.selection.main;
+      if (!empty) return { text: state.sliceDoc(from, to), from };
+      const span = statementAt(state.doc.toString(), from);
+      return span && { text: state.sliceDoc(span.from, span.to), from: span.from };
+    },
+    mark: (mark) => markError(view(), mark),
+  };
+}
