@@ -22,6 +22,8 @@ export type SqlEditorHandle = {
   focus(): void;
   /** At the cursor, replacing the selection. */
   insert(text: string): void;
+  /** Another text, as one step that can be undone. */
+  replace(text: string): void;
   /** The selection, or else the statement at the cursor; undefined without any. */
   part(): Part | undefined;
   mark(mark: ErrorMark | undefined): void;
@@ -117,6 +119,7 @@ function handleOf(view: () => EditorView): SqlEditorHandle {
       view().dispatch(view().state.replaceSelection(text), { scrollIntoView: true });
       view().focus();
     },
+    replace: (text) => view().dispatch({ changes: { from: 0, to: view().state.doc.length, insert: text } }),
     part: () => {
       const { state } = view();
       const { from, to, empty } = state.selection.main;

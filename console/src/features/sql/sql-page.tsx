@@ -1,10 +1,93 @@
-import { Page } from "../../parts/page.tsx";
-import { EmptyState } from "../../parts/states.tsx";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Database } from "lucide-react";
+import { useEffect, useState } from "react";
+import type { OperationResult } from "../../api/client.ts";
+import { useOperation } from "../../api/queries.ts";
+import { ButtonLink } from "../../parts/button.tsx";
+import { InlineSelect } from "../../parts/select.tsx";
+import { StateBadge } from "../../parts/state-badge.tsx";
+import { Answer, EmptyState } from "../../parts/states.tsx";
+import { toastError } from "../../parts/toast.tsx";
+import { openTab } from "./query-tabs.ts";
+import { openSaved } from "./saved-queries.tsx";
+import type { SqlSearch } from "./search.ts";
+import css from "./sql.module.css";
+import { Workbench } from "./workbench.tsx";
 
+type Service = OperationResult<"listServices">[number];
+
+const lastServiceKey = "millrace.sql.service";
+
+/** Statements for a service. Opening the page and reading its tables wakes nothing; Run does. */
 export function SqlPage() {
+  const services = useOperation("listServices", {});
+  useEffect(() => {
+    document.title = "SQL · Millrace";
+  }, []);
   return (
-    <Page title="SQL">
-      <EmptyState title="SQL" />
-    </Page>
+    <Answer query={services}>{(list) => (list.length === 0 ? <NoService /> : <WithService services={list} />)}</Answer>
   );
+}
+
+function NoService() {
+  return (
+    <EmptyState
+      icon={<Database aria-hidden />}
+      title="No service yet"
+      actions={<ButtonLink to="/services">Services</ButtonLink>}
+    >
+      A service is a database. Create one, then ask it anything here.
+    </EmptyState>
+  );
+}
+
+function WithService({ services }: { readonly services: readonly Service[] }) {
+  const search: SqlSearch = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const [remembered] = useState(() => localStorage.getItem(lastServiceKey));
+  const wanted = search.service ?? remembered;
+  const service = services.find(({ id }) => id === wanted) ?? (services[0] as Service);
+  const choose = (id: string) => {
+    localStorage.setItem(lastServiceKey, id);
+    void navigate({ to: "/sql", search: { service: id }, replace: true });
+  };
+  useLink(search, () => void navigate({ to: "/sql", search: { service: service.id }, replace: true }));
+  return (
+    <div className={css.page}>
+      <header className={css.head}>
+        <h1 className={css.title}>SQL</h1>
+        <InlineSelect
+          label="Service"
+          value={service.id}
+          options={services.map(({ id, name }) => ({ value: id, label: name }))}
+          onChange={choose}
+        />
+        <StateBadge state={service.state} />
+        {service.state === "idle" && (
+          <span className={css.quiet}>Run wakes it in about 0.2 s; reading tables does not.</span>
+        )}
+      </header>
+      <Workbench key={service.id} service={service} />
+    </div>
+  );
+}
+
+/** Opens what a shared link names, once, and takes it out of the address. */
+function useLink({ q, p, saved }: SqlSearch, onOpened: () => void): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a link is opened once.
+  useEffect(() => {
+    if (saved !== undefined) openSaved(saved).catch(toastError);
+    else if (q !== undefined) openTab({ text: q, params: paramsOf(p) });
+    else return;
+    onOpened();
+  }, [q, p, saved]);
+}
+
+function paramsOf(json: string | undefined): Record<string, string> {
+  try {
+    const entries = Object.entries(JSON.parse(json ?? "{}") as Record<string, unknown>);
+    return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
+  } catch {
+    return {};
+  }
 }

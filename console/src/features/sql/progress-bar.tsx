@@ -1,0 +1,30 @@
+import { useEffect, useState } from "react";
+import { bytesText, durationText, shortCountText } from "../../lib/format.ts";
+import type { RunState } from "./query-run.ts";
+import css from "./sql.module.css";
+
+/** What the engine has read so far. Shown after 200 ms, so that fast statements do not flicker. */
+export function ProgressBar({ state: { progress, startedAt } }: { readonly state: RunState }) {
+  const [now, setNow] = useState(startedAt);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(performance.now()), 200);
+    return () => clearInterval(timer);
+  }, []);
+  const elapsed = now - startedAt;
+  if (elapsed < 200) return <div className={css.progress} />;
+  const share =
+    progress === undefined || progress.totalRows === 0
+      ? undefined
+      : Math.min(1, progress.readRows / progress.totalRows);
+  const rate = progress === undefined || progress.elapsedMs === 0 ? 0 : progress.readRows / (progress.elapsedMs / 1000);
+  return (
+    <div className={css.progress}>
+      <progress aria-label="Rows read" {...(share === undefined ? {} : { value: share })} max={1} />
+      <span className="numeric">
+        {progress === undefined
+          ? `Waiting, ${durationText(elapsed / 1000)}`
+          : `${shortCountText(progress.readRows)} rows, ${bytesText(progress.readBytes)}, ${shortCountText(rate)} rows/s, ${durationText(elapsed / 1000)}`}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import { useMemo, useState } from "react";
+import { TimeChart } from "../../charts/time-chart.tsx";
+import type { ChartDisplay } from "../../charts/types.ts";
+import { InlineSelect } from "../../parts/select.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import type { RunState } from "./query-run.ts";
+import { chartColumns, resultSeries } from "./result-series.ts";
+import css from "./sql.module.css";
+
+const displays = [
+  { value: "line", label: "Line" },
+  { value: "bar", label: "Bars" },
+  { value: "stacked", label: "Stacked" },
+] as const satisfies readonly { value: ChartDisplay; label: string }[];
+
+/** A chart of the rows that are there: a column of times, and numbers over it. */
+export function ResultChart({ state }: { readonly state: RunState }) {
+  const { columns, rows, rowCount } = state;
+  const found = useMemo(() => chartColumns(columns), [columns]);
+  const [display, setDisplay] = useState<ChartDisplay>("line");
+  const [time, setTime] = useState<string>();
+  const [group, setGroup] = useState("");
+  const timeAt = found.times.find((at) => columns[at]?.name === time) ?? found.times[0];
+  const groupAt = found.groups.find((at) => columns[at]?.name === group);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows grow in place.
+  const data = useMemo(
+    () => (timeAt === undefined ? undefined : resultSeries(columns, rows, timeAt, found.numbers, groupAt)),
+    [columns, rows, rowCount, timeAt, groupAt, found],
+  );
+  if (data === undefined || found.numbers.length === 0) {
+    return (
+      <EmptyState title="No chart of this result">
+        A chart needs a column of times and a column of numbers, as in{" "}
+        <code>SELECT toStartOfMinute(time) AS t, count() ... GROUP BY t</code>
+      </EmptyState>
+    );
+  }
+  const named = (at: number) => ({ value: columns[at]?.name as string, label: columns[at]?.name as string });
+  return (
+    <div className={css.chart}>
+      <div className={css.chartTools}>
+        <InlineSelect label="Display" value={display} options={displays} onChange={setDisplay} />
+        {found.times.length > 1 && (
+          <InlineSelect
+            label="Time"
+            value={columns[timeAt as number]?.name as string}
+            options={found.times.map(named)}
+            onChange={setTime}
+          />
+        )}
+        {found.groups.length > 0 && (
+          <InlineSelect
+            label="Group by"
+            value={group}
+            options={[{ value: "", label: "No groups" }, ...found.groups.map(named)]}
+            onChange={setGroup}
+          />
+        )}
+      </div>
+      <TimeChart name="Result" {...data} display={display} height={260} hideHeader={false} />
+    </div>
+  );
+}

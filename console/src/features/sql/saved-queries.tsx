@@ -1,0 +1,110 @@
+import { Trash2 } from "lucide-react";
+import { useState } from "react";
+import { call, type OperationResult } from "../../api/client.ts";
+import { refetch, useOperation } from "../../api/queries.ts";
+import { IconButton } from "../../parts/button.tsx";
+import { ConfirmDialog } from "../../parts/dialog.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { Answer } from "../../parts/states.tsx";
+import { toastError } from "../../parts/toast.tsx";
+import { openTab, selectTab, tabsStore } from "./query-tabs.ts";
+import css from "./sql.module.css";
+
+type Summary = OperationResult<"listSavedObjects">[number];
+
+/** Queries that everybody sees, and the drafts of this key. */
+export function SavedQueries() {
+  const query = useOperation("listSavedObjects", {}, { pace: "slow" });
+  const [doomed, setDoomed] = useState<Summary>();
+  return (
+    <Answer query={query}>
+      {(all) => (
+        <>
+          <List
+            title="Saved queries"
+            none="Save a query to share it."
+            items={all.filter(({ kind }) => kind === "query")}
+            onDelete={setDoomed}
+          />
+          <List
+            title="Your drafts"
+            none="What you type is kept here."
+            items={newest(all.filter(({ kind }) => kind === "draft"))}
+            onDelete={setDoomed}
+          />
+          {doomed !== undefined && (
+            <ConfirmDialog
+              title={`Delete ${doomed.name}?`}
+              action="Delete"
+              danger
+              needs="developer"
+              onConfirm={() => remove(doomed.id)}
+              onClose={() => setDoomed(undefined)}
+            >
+              The text cannot be brought back.
+            </ConfirmDialog>
+          )}
+        </>
+      )}
+    </Answer>
+  );
+}
+
+function newest(items: readonly Summary[]): Summary[] {
+  return items.toSorted((a, b) => b.updatedAt.localeCompare(a.updatedAt)).slice(0, 50);
+}
+
+async function remove(savedObjectId: string): Promise<void> {
+  await call("deleteSavedObject", { params: { savedObjectId } });
+  await refetch("listSavedObjects");
+}
+
+/** Opens a saved query or draft, or the tab in which it is open. */
+export async function openSaved(savedObjectId: string): Promise<void> {
+  const open = tabsStore
+    .get()
+    .tabs.find(({ draft, saved }) => draft?.id === savedObjectId || saved?.id === savedObjectId);
+  if (open !== undefined) return selectTab(open.id);
+  const { kind, name, version, content } = await call("getSavedObject", { params: { savedObjectId } });
+  const { text, params } = content as { text?: string; params?: Record<string, string> };
+  const origin = { id: savedObjectId, version };
+  const own = kind === "draft" ? { draft: origin } : { saved: origin, title: name };
+  openTab({ text: text ?? "", params: params ?? {}, ...own });
+}
+
+type ListProps = {
+  readonly title: string;
+  readonly none: string;
+  readonly items: readonly Summary[];
+  readonly onDelete: (item: Summary) => void;
+};
+
+function List({ title, none, items, onDelete }: ListProps) {
+  return (
+    <section aria-label={title}>
+      <h3 className={css.database}>{title}</h3>
+      {items.length === 0 && <p className={css.quiet}>{none}</p>}
+      <ul>
+        {items.map((item) => (
+          <li key={item.id} className={css.node}>
+            <button type="button" className={css.entry} onClick={() => openSaved(item.id).catch(toastError)}>
+              <span className={css.cut}>{item.name}</span>
+              <span className={css.entryFacts}>
+                {item.updatedBy} · <RelativeTime at={item.updatedAt} />
+              </span>
+            </button>
+            <span className={css.nodeActions}>
+              <IconButton
+                small
+                needs="developer"
+                label={`Delete ${item.name}`}
+                icon={<Trash2 aria-hidden />}
+                onClick={() => onDelete(item)}
+              />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,129 @@
+import { ChevronRight, CornerDownLeft, Table2, TextSearch } from "lucide-react";
+import { useState } from "react";
+import type { OperationResult } from "../../api/client.ts";
+import { quotedName, tableName } from "../../editor/words.ts";
+import { IconButton } from "../../parts/button.tsx";
+import { Bytes, Count } from "../../parts/numbers.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
+import css from "./sql.module.css";
+
+type Tables = OperationResult<"listTables">;
+type Table = Tables["tables"][number];
+
+type SchemaTreeProps = {
+  readonly tables: Tables;
+  /** Puts a name at the cursor of the editor. */
+  readonly onInsert: (text: string) => void;
+  /** Opens a statement that shows rows of the table. */
+  readonly onPreview: (table: Table) => void;
+};
+
+/** Databases, tables and columns. A click opens, a double click inserts the name. Reading them wakes nothing. */
+export function SchemaTree({ tables, onInsert, onPreview }: SchemaTreeProps) {
+  const [text, setText] = useState("");
+  const wanted = text.trim().toLowerCase();
+  const shown = tables.tables.filter((table) => matches(table, wanted));
+  return (
+    <div className={css.tree}>
+      <SearchInput label="Find tables and columns" placeholder="Find" value={text} onChange={setText} />
+      {tables.databases.map(({ name }) => (
+        <section key={name} aria-label={`Database ${name}`}>
+          <h3 className={css.database}>{name}</h3>
+          <ul>
+            {shown
+              .filter(({ database }) => database === name)
+              .map((table) => (
+                <TableNode key={table.name} {...{ table, wanted, onInsert, onPreview }} />
+              ))}
+          </ul>
+        </section>
+      ))}
+      {shown.length === 0 && <p className={css.quiet}>{wanted === "" ? "No tables yet." : "Nothing matches."}</p>}
+      {tables.truncated && <p className={css.quiet}>There are more tables than are listed.</p>}
+      <p className={css.quiet}>
+        {tables.asOf === undefined
+          ? "Nothing is known yet."
+          : tables.live
+            ? "Read from the running engine, "
+            : "Kept from before it fell asleep, "}
+        {tables.asOf !== undefined && <RelativeTime at={tables.asOf} />}
+      </p>
+    </div>
+  );
+}
+
+function matches({ name, columns = [] }: Table, wanted: string): boolean {
+  return (
+    wanted === "" ||
+    name.toLowerCase().includes(wanted) ||
+    columns.some((column) => column.name.toLowerCase().includes(wanted))
+  );
+}
+
+type NodeProps = Pick<SchemaTreeProps, "onInsert" | "onPreview"> & { readonly table: Table; readonly wanted: string };
+
+function TableNode({ table, wanted, onInsert, onPreview }: NodeProps) {
+  const [isOpen, setOpen] = useState(false);
+  const { name, engine, rows, bytes, columns = [] } = table;
+  const byColumn = wanted !== "" && !name.toLowerCase().includes(wanted);
+  const open = isOpen || byColumn;
+  return (
+    <li>
+      <div className={css.node}>
+        <button
+          type="button"
+          className={css.nodeName}
+          aria-expanded={open}
+          title={`${name}, ${engine}`}
+          onClick={() => setOpen(!isOpen)}
+          onDoubleClick={() => onInsert(tableName(table))}
+        >
+          <ChevronRight size={14} aria-hidden className={css.chevron} />
+          <Table2 size={14} aria-hidden />
+          <span className={css.cut}>{name}</span>
+        </button>
+        <span className={css.nodeSize}>
+          <Count value={rows} none="" />
+        </span>
+        <span className={css.nodeActions}>
+          <IconButton
+            small
+            label={`Rows of ${name}`}
+            icon={<TextSearch aria-hidden />}
+            onClick={() => onPreview(table)}
+          />
+          <IconButton
+            small
+            label={`Insert ${name}`}
+            icon={<CornerDownLeft aria-hidden />}
+            onClick={() => onInsert(tableName(table))}
+          />
+        </span>
+      </div>
+      {open && (
+        <ul className={css.columns}>
+          <li className={css.quiet}>
+            {engine} · <Count value={rows} none="unknown" /> rows · <Bytes value={bytes} />
+          </li>
+          {columns
+            .filter((column) => !byColumn || column.name.toLowerCase().includes(wanted))
+            .map((column) => (
+              <li key={column.name}>
+                <button
+                  type="button"
+                  className={css.column}
+                  title={`${column.name} ${column.type}`}
+                  onClick={() => onInsert(quotedName(column.name))}
+                  aria-label={`Insert ${column.name}, ${column.type}`}
+                >
+                  <span className={css.cut}>{column.name}</span>
+                  <span className={css.columnType}>{column.type}</span>
+                </button>
+              </li>
+            ))}
+        </ul>
+      )}
+    </li>
+  );
+}

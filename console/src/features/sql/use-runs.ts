@@ -1,0 +1,54 @@
+/** Running the statements of the page: one at a time. */
+import { useRef, useState } from "react";
+import { refetch } from "../../api/queries.ts";
+import { QueryRun, type RunState } from "./query-run.ts";
+
+export type RunMessage = { readonly id: number; readonly state: RunState };
+
+export type Runs = {
+  /** The newest statement, which runs or has ended. */
+  readonly run: QueryRun | undefined;
+  /** Ended statements, newest first. */
+  readonly messages: readonly RunMessage[];
+  /** Runs statements one after the other until one fails. `from`: place of each in the editor's text. */
+  start(
+    serviceId: string,
+    parts: readonly { readonly text: string; readonly from: number }[],
+    params: Readonly<Record<string, string>>,
+  ): void;
+  /** False if nothing runs. */
+  cancel(): boolean;
+};
+
+const keptMessages = 200;
+
+export function useRuns(onEnd: (state: RunState, from: number) => void): Runs {
+  const [run, setRun] = useState<QueryRun>();
+  const [messages, setMessages] = useState<readonly RunMessage[]>([]);
+  const current = useRef<QueryRun>(undefined);
+  const count = useRef(0);
+
+  const start: Runs["start"] = async (serviceId, parts, params) => {
+    current.current?.cancel();
+    for (const { text, from } of parts) {
+      const made = new QueryRun({ serviceId, query: text, params });
+      current.current = made;
+      setRun(made);
+      const state = await made.run();
+      count.current += 1;
+      const message = { id: count.current, state };
+      setMessages((before) => [message, ...before].slice(0, keptMessages));
+      onEnd(state, from);
+      void refetch("listQueries", "listServices");
+      if (/^\s*(create|drop|alter|rename|insert|truncate|exchange|attach|detach)\b/i.test(text))
+        void refetch("listTables");
+      if (state.status !== "done" || current.current !== made) return;
+    }
+  };
+  const cancel = () => {
+    if (current.current?.state.get().status !== "running") return false;
+    current.current.cancel();
+    return true;
+  };
+  return { run, messages, start: (...args) => void start(...args), cancel };
+}

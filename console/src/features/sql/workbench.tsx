@@ -1,0 +1,196 @@
+import { useQuery } from "@tanstack/react-query";
+import { PanelLeft } from "lucide-react";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { call, type OperationResult, open } from "../../api/client.ts";
+import { asApiError } from "../../api/error.ts";
+import { useMay } from "../../api/role.ts";
+import { type Parameter, parametersIn, statementsIn } from "../../editor/lexer.ts";
+import { type Part, SqlEditor, type SqlEditorHandle } from "../../editor/sql-editor.tsx";
+import { noWords } from "../../editor/words.ts";
+import { useStore } from "../../lib/store.ts";
+import { Button } from "../../parts/button.tsx";
+import { copyText } from "../../parts/copy-button.tsx";
+import { toast, toastError } from "../../parts/toast.tsx";
+import { keepDrafts } from "./drafts.ts";
+import { ParameterBar } from "./parameter-bar.tsx";
+import type { RunState } from "./query-run.ts";
+import { activeTab, changeTab, type QueryTab, tabsStore } from "./query-tabs.ts";
+import { ResultPanel } from "./result-panel.tsx";
+import { SaveDialog } from "./save-dialog.tsx";
+import { SidePanel, useTables } from "./side-panel.tsx";
+import css from "./sql.module.css";
+import { TabStrip } from "./tab-strip.tsx";
+import { Toolbar } from "./toolbar.tsx";
+import { type Runs, useRuns } from "./use-runs.ts";
+
+type Service = OperationResult<"listServices">[number];
+
+/** Tables, editor and result for one service. */
+export function Workbench({ service }: { readonly service: Service }) {
+  const editor = useRef<SqlEditorHandle>(null);
+  const [isSideOpen, setSideOpen] = useState(false);
+  const mayKeep = useMay("developer");
+  const { id: serviceId } = service;
+  useEffect(() => (mayKeep ? keepDrafts(() => serviceId) : undefined), [mayKeep, serviceId]);
+  const runs = useRuns((state, from) => markResult(editor.current, state, from));
+  return (
+    <div className={css.bench} data-side={isSideOpen}>
+      <div className={css.sideToggle}>
+        <Button
+          small
+          icon={<PanelLeft aria-hidden />}
+          aria-expanded={isSideOpen}
+          onClick={() => setSideOpen(!isSideOpen)}
+        >
+          Tables and queries
+        </Button>
+      </div>
+      <SidePanel serviceId={serviceId} onInsert={(text) => editor.current?.insert(text)} />
+      <div className={css.main}>
+        <TabStrip />
+        <EditorPanel {...{ service, runs, editor }} />
+        <ResultPanel runs={runs} />
+      </div>
+    </div>
+  );
+}
+
+function markResult(editor: SqlEditorHandle | null, { error }: RunState, from: number): void {
+  const mark = error?.position === undefined ? undefined : { position: from + error.position, message: error.message };
+  editor?.mark(mark);
+}
+
+type EditorPanelProps = {
+  readonly service: Service;
+  readonly runs: Runs;
+  readonly editor: { current: SqlEditorHandle | null };
+};
+
+function EditorPanel({ service, runs, editor }: EditorPanelProps) {
+  const tab = activeTab(useStore(tabsStore));
+  const [isSaving, setSaving] = useState(false);
+  const known = useKnown(service.id);
+  const parameters = useMemo(() => parametersIn(tab.text), [tab.text]);
+  const whole = useMemo(() => partsOf(tab.text), [tab.text]);
+  const params = valuesOf(parameters, tab.params);
+  const refusal = refusalOf(service, tab, parameters);
+  const start = (parts: readonly Part[]) => {
+    if (refusal !== undefined) return toast(refusal);
+    editor.current?.mark(undefined);
+    runs.start(service.id, parts, params);
+  };
+  const part = () => editor.current?.part() ?? whole.at(-1);
+  const runPart = () => start([part()].filter((one) => one !== undefined));
+  const explain = () => {
+    const one = part();
+    if (one !== undefined)
+      start([{ text: `EXPLAIN indexes = 1 ${one.text.replace(/^\s*explain\s+/i, "")}`, from: one.from }]);
+  };
+  const last = whole.at(-1);
+  return (
+    <div className={css.editorPanel}>
+      <Toolbar
+        {...{ runs, refusal, words: known.words }}
+        isAsleep={service.state === "idle"}
+        exported={
+          last === undefined || refusal !== undefined ? undefined : { serviceId: service.id, query: last.text, params }
+        }
+        onRun={() => start(whole)}
+        onRunPart={runPart}
+        onExplain={explain}
+        onFormat={() => void format(service.id, tab.text, editor.current)}
+        onSave={() => setSaving(true)}
+        onShare={() => void share(service.id, tab)}
+      />
+      <div className={css.editor}>
+        <SqlEditor
+          key={tab.id}
+          handle={editor}
+          label="Statement"
+          initial={tab.text}
+          known={known}
+          onChange={(text) => changeTab(tab.id, { text })}
+          onRun={() => start(whole)}
+          onRunPart={runPart}
+          onCancel={runs.cancel}
+        />
+      </div>
+      <ParameterBar
+        parameters={parameters}
+        values={tab.params}
+        onChange={(values) => changeTab(tab.id, { params: values })}
+      />
+      {isSaving && <SaveDialog tab={tab} serviceId={service.id} onClose={() => setSaving(false)} />}
+    </div>
+  );
+}
+
+/** What the editor completes and explains. The engine's words are a megabyte: they are read once. */
+function useKnown(serviceId: string) {
+  const tables = useTables(serviceId).data?.tables;
+  const words = useQuery({
+    queryKey: ["getCompletions", serviceId],
+    queryFn: ({ signal }) => call("getCompletions", { params: { serviceId } }, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchInterval: ({ state }) => (state.data?.version === "" ? 15_000 : false),
+  }).data;
+  return useMemo(() => {
+    const isKnown = words !== undefined && words.version !== "";
+    return { words: isKnown ? words : noWords, tables: tables ?? [] };
+  }, [words, tables]);
+}
+
+function partsOf(text: string): Part[] {
+  return statementsIn(text).map(({ from, to }) => ({ text: text.slice(from, to), from }));
+}
+
+function valuesOf(parameters: readonly Parameter[], values: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(parameters.map(({ name }) => [name, values[name] ?? ""]));
+}
+
+function refusalOf(
+  { state }: Service,
+  { text, params }: QueryTab,
+  parameters: readonly Parameter[],
+): string | undefined {
+  if (state === "stopped" || state === "stopping") return "The service is stopped. Start it first.";
+  if (text.trim() === "") return "There is no statement to run.";
+  const missing = parameters.find(({ name, type }) => (params[name] ?? "") === "" && !/String/.test(type));
+  return missing === undefined ? undefined : `The parameter ${missing.name} has no value.`;
+}
+
+/** The engine itself formats; that wakes nothing. */
+async function format(serviceId: string, text: string, editor: SqlEditorHandle | null): Promise<void> {
+  try {
+    const made: string[] = [];
+    for (const part of partsOf(text)) {
+      const body = {
+        query: "SELECT formatQuery({query:String})",
+        params: { query: part.text },
+        format: "TSVRaw",
+        wake: "never" as const,
+      };
+      made.push((await (await open("runQuery", { params: { serviceId }, body })).text()).trimEnd());
+    }
+    if (made.length > 0) editor?.replace(`${made.join(";\n\n")}${made.length > 1 ? ";" : ""}`);
+  } catch (error) {
+    const { code } = asApiError(error);
+    if (code === "SERVICE_ASLEEP") toast("The engine formats statements, and it is asleep.");
+    else toastError(error);
+  }
+}
+
+async function share(serviceId: string, { text, params, saved }: QueryTab): Promise<void> {
+  const search = new URLSearchParams({ service: serviceId });
+  if (saved !== undefined) search.set("saved", saved.id);
+  else {
+    search.set("q", text);
+    if (Object.keys(params).length > 0) search.set("p", JSON.stringify(params));
+  }
+  const isCopied = await copyText(`${location.origin}/console/sql?${search}`);
+  toast(
+    isCopied
+      ? "The link is copied. It has the statement and its parameters, not the result."
+      : "The browser refuses to copy.",
+  );
+}
