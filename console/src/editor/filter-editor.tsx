@@ -7,6 +7,7 @@ import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
 import css from "./filter-editor.module.css";
 import { look } from "./look.ts";
 import { type ErrorMark, markError } from "./marks.ts";
+import { plainInput } from "./plain-input.ts";
 import { quotedName } from "./words.ts";
 
 export type FilterField = { readonly name: string; readonly type: string };
@@ -49,9 +50,10 @@ export function FilterEditor(props: FilterEditorProps) {
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
   }, [value]);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: equal marks are one mark.
   useEffect(() => {
     if (view.current !== undefined) markError(view.current, error);
-  }, [error]);
+  }, [error?.position, error?.message]);
 
   useImperativeHandle(props.handle, () => ({ focus: () => view.current?.focus() }), []);
   return (
@@ -75,6 +77,7 @@ function extensionsOf(latest: { readonly current: FilterEditorProps }) {
     submit,
     keymap.of([...historyKeymap, ...defaultKeymap]),
     history(),
+    plainInput,
     oneLine,
     EditorView.contentAttributes.of({ "aria-label": latest.current.label }),
     placeholder(latest.current.placeholder ?? ""),

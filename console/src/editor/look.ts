@@ -7,8 +7,8 @@ import { cspNonce } from "../lib/nonce.ts";
 
 const colors = HighlightStyle.define([
   { tag: tags.keyword, color: "var(--series-4)", fontWeight: "600" },
-  { tag: tags.typeName, color: "var(--series-3)" },
-  { tag: tags.standard(tags.name), color: "var(--series-1)" },
+  { tag: tags.typeName, color: "var(--color-info)" },
+  { tag: tags.standard(tags.name), color: "var(--color-accent)" },
   { tag: [tags.string, tags.special(tags.string)], color: "var(--color-ok)" },
   { tag: [tags.number, tags.bool, tags.null], color: "var(--color-warn)" },
   { tag: tags.comment, color: "var(--color-text-muted)", fontStyle: "italic" },
@@ -30,7 +30,12 @@ const theme = EditorView.theme({
   ".cm-scroller": { fontFamily: "var(--font-mono)", lineHeight: "1.6" },
   ".cm-content": { caretColor: "var(--color-text)" },
   ".cm-cursor": { borderLeftColor: "var(--color-text)" },
-  ".cm-gutters": { background: "transparent", border: "0", color: "var(--color-text-muted)", paddingRight: "4px" },
+  ".cm-gutters": {
+    background: "var(--color-surface)",
+    border: "0",
+    color: "var(--color-text-muted)",
+    paddingRight: "4px",
+  },
   ".cm-activeLine": { background: "color-mix(in srgb, var(--color-accent) 6%, transparent)" },
   ".cm-activeLineGutter": { background: "transparent", color: "var(--color-text)" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {

@@ -13,6 +13,7 @@ import { hoverDocumentation } from "./hover.ts";
 import { statementAt } from "./lexer.ts";
 import { look } from "./look.ts";
 import { type ErrorMark, markError } from "./marks.ts";
+import { plainInput } from "./plain-input.ts";
 import type { EngineWords } from "./words.ts";
 
 /** A part of the text that can be run. */
@@ -82,6 +83,7 @@ function extensionsOf(latest: { readonly current: SqlEditorProps }, language: Co
   );
   return [
     run,
+    plainInput,
     lineNumbers(),
     history(),
     drawSelection(),
