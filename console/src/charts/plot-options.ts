@@ -42,7 +42,7 @@ export function plotOptions(
   return {
     width,
     height,
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0],
     legend: { show: false },
     ...(utc ? { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "UTC") } : {}),
     cursor: {
@@ -82,11 +82,20 @@ function yRange(_plot: uPlot, min: number | null, max: number | null): uPlot.Ran
   return [low < 0 ? low - room : 0, high > 0 || low === 0 ? high + room : 0];
 }
 
+/** By distance of the ticks in seconds: the text, and a second line where the year, the day or the minute changes. */
+const timeTicks: (number | string | null)[][] = [
+  [31_536_000, "{YYYY}", null, null, null, null, null, null, 1],
+  [2_419_200, "{MMM}", "\n{YYYY}", null, null, null, null, null, 1],
+  [86_400, "{D} {MMM}", "\n{YYYY}", null, null, null, null, null, 1],
+  [60, "{HH}:{mm}", "\n{D} {MMM} {YYYY}", null, "\n{D} {MMM}", null, null, null, 1],
+  [1, "{HH}:{mm}:{ss}", "\n{D} {MMM} {YYYY}", null, "\n{D} {MMM}", null, null, null, 1],
+];
+
 function axesOf({ unit, colors }: PlotInput): uPlot.Axis[] {
-  const font = `12px ${getComputedStyle(document.documentElement).fontFamily || "sans-serif"}`;
+  const font = `12px ${getComputedStyle(document.body).fontFamily || "sans-serif"}`;
   const shared = { stroke: colors.text, font, ticks: { show: false } };
   return [
-    { ...shared, grid: { show: false }, gap: 6, size: 28, space: 70 },
+    { ...shared, grid: { show: false }, gap: 6, size: 40, space: 70, values: timeTicks },
     {
       ...shared,
       grid: { stroke: colors.grid, width: 1 },

@@ -1,0 +1,77 @@
+/** An answer in the display of its chart. */
+import { useMemo } from "react";
+import { ResultGrid } from "../grid/result-grid.tsx";
+import { EmptyState } from "../parts/states.tsx";
+import { groupText, numberOf, seriesOf } from "./answer.ts";
+import css from "./chart.module.css";
+import { type ChartDefinition, seriesNames, splitList } from "./definition.ts";
+import { valueText } from "./format.ts";
+import { TimeChart } from "./time-chart.tsx";
+import type { Bounds } from "./time-range.ts";
+import type { ChartAnswer } from "./use-chart.ts";
+
+type ChartViewProps = {
+  readonly name: string;
+  readonly definition: ChartDefinition;
+  readonly answer: ChartAnswer;
+  readonly bounds: Bounds;
+  readonly height?: number;
+  readonly syncKey?: string;
+  readonly hideHeader?: boolean;
+  readonly onRange?: (fromMs: number, toMs: number) => void;
+  readonly onTime?: (timeMs: number) => void;
+};
+
+export function ChartView(props: ChartViewProps) {
+  const { definition, answer } = props;
+  const isFormula = definition.formula.trim() !== "";
+  const names = isFormula ? [definition.formula.trim()] : seriesNames(definition.series);
+  const members = isFormula ? ["formula.data"] : names.map((_, at) => `series_${at}.data`);
+  if (answer.data.length === 0)
+    return <EmptyState title="No rows">In this range no row matches. A longer range may have some.</EmptyState>;
+  if (definition.display === "number") return <Numbers {...{ answer, names, members }} />;
+  if (definition.display === "table") return <Rows {...props} {...{ names, members }} />;
+  return <OverTime {...props} {...{ names, members }} />;
+}
+
+type Named = { readonly names: readonly string[]; readonly members: readonly string[] };
+
+function OverTime({ name, definition, answer, bounds, names, members, height = 240, ...rest }: ChartViewProps & Named) {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the names follow from the definition.
+  const data = useMemo(() => seriesOf(answer.data, names, members), [answer, names.join("\n")]);
+  const display = definition.display as "line" | "bar" | "stacked";
+  return (
+    <TimeChart name={name} {...data} display={display} from={bounds.from} to={bounds.to} height={height} {...rest} />
+  );
+}
+
+function Numbers({ answer, names, members }: Named & { readonly answer: ChartAnswer }) {
+  const [row] = answer.data;
+  return (
+    <dl className={css.numbers}>
+      {members.map((member, at) => (
+        <div key={member}>
+          <dd>{valueText(numberOf(row?.[member]), "number")}</dd>
+          <dt>{names[at]}</dt>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Rows({ name, definition, answer, names, members, height = 240 }: ChartViewProps & Named) {
+  const groups = splitList(definition.groupBy);
+  const columns = [
+    ...groups.map((one) => ({ name: one, type: "String" })),
+    ...names.map((one) => ({ name: one, type: "Float64" })),
+  ];
+  const rows = answer.data.map((row) => [
+    ...groups.map((_, at) => (row.others === true ? groupText({ group: [], others: true }) : row.group[at])),
+    ...members.map((member) => row[member] ?? null),
+  ]);
+  return (
+    <div style={{ height: Math.max(height, 200) }}>
+      <ResultGrid label={name} columns={columns} rows={rows} rowCount={rows.length} plain />
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+import { CalendarClock } from "lucide-react";
+import { useState } from "react";
+import { serverNow } from "../api/server-time.ts";
+import { Button } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Menu, MenuItem, MenuSeparator } from "../parts/menu.tsx";
+import { boundsOf, endText, presets, rangeText, type TimeRange } from "./time-range.ts";
+
+type RangePickerProps = { readonly range: TimeRange; readonly onChange: (range: TimeRange) => void };
+
+/** A range of time: one of the usual ones, or two ends that are typed. */
+export function RangePicker({ range, onChange }: RangePickerProps) {
+  const [isTyping, setTyping] = useState(false);
+  const label = rangeText(range);
+  return (
+    <>
+      <Menu
+        trigger={
+          <Button small icon={<CalendarClock aria-hidden />} aria-label={`Time range: ${label}`}>
+            {label}
+          </Button>
+        }
+      >
+        {presets.map(({ label: name, from, to }) => (
+          <MenuItem key={name} onSelect={() => onChange({ from, to })}>
+            {name}
+          </MenuItem>
+        ))}
+        <MenuSeparator />
+        <MenuItem onSelect={() => setTyping(true)}>Other range …</MenuItem>
+      </Menu>
+      {isTyping && <RangeDialog range={range} onChange={onChange} onClose={() => setTyping(false)} />}
+    </>
+  );
+}
+
+type RangeDialogProps = RangePickerProps & { readonly onClose: () => void };
+
+function RangeDialog({ range, onChange, onClose }: RangeDialogProps) {
+  const [from, setFrom] = useState(range.from);
+  const [to, setTo] = useState(range.to);
+  const bounds = boundsOf({ from, to }, serverNow(), false);
+  const apply = () => {
+    if (bounds === undefined) return;
+    onChange({ from, to });
+    onClose();
+  };
+  return (
+    <Dialog
+      open
+      title="Time range"
+      onClose={onClose}
+      onSubmit={apply}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" refusal={bounds === undefined ? "This is no range of time." : undefined}>
+            Apply
+          </Button>
+        </>
+      }
+    >
+      <TextField
+        label="From"
+        value={from}
+        onChange={setFrom}
+        mono
+        hint="now-90m, 2026-05-01, 2026-05-01 10:30, or with Z for UTC"
+      />
+      <TextField label="To" value={to} onChange={setTo} mono />
+      <p role="status">
+        {bounds === undefined ? "This is no range of time." : `${endText(bounds.from)} to ${endText(bounds.to)}`}
+      </p>
+    </Dialog>
+  );
+}

@@ -1,0 +1,48 @@
+/** The answer to a chart. Nothing here wakes a service, unless a wake was asked for. */
+import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { useRef } from "react";
+import { call, type OperationResult } from "../api/client.ts";
+import type { ApiError } from "../api/error.ts";
+import { type ChartDefinition, missingIn, requestOf } from "./definition.ts";
+import type { Bounds } from "./time-range.ts";
+
+export type ChartAnswer = OperationResult<"queryChart">;
+
+type Options = {
+  readonly wake?: "auto" | "never";
+  readonly enabled?: boolean;
+};
+
+/** The zone of the browser, by which days are cut. */
+export const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+
+/** Asked once per definition and range; a new range is a new question, and the old answer stays until it is answered. */
+export function useChart(
+  definition: ChartDefinition,
+  bounds: Bounds | undefined,
+  { wake = "never", enabled = true }: Options = {},
+): UseQueryResult<ChartAnswer, ApiError> {
+  const isComplete = bounds !== undefined && missingIn(definition) === undefined && definition.sourceId !== "";
+  const body = isComplete ? requestOf(definition, bounds, timezone, wake) : undefined;
+  return useQuery<ChartAnswer, ApiError>({
+    queryKey: ["queryChart", body],
+    queryFn: ({ signal }) => call("queryChart", { params: {}, body: body as NonNullable<typeof body> }, signal),
+    enabled: enabled && body !== undefined,
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnWindowFocus: false,
+  });
+}
+
+/**
+ * The newest answer with its range, also while the service sleeps: then it is that of an earlier range, and `isKept`.
+ * The server has kept answers too, but only for the same range.
+ */
+export function useKeptAnswer(query: UseQueryResult<ChartAnswer, ApiError>, bounds: Bounds) {
+  const last = useRef<{ readonly answer: ChartAnswer; readonly bounds: Bounds }>(undefined);
+  if (query.data !== undefined && !query.isPlaceholderData) last.current = { answer: query.data, bounds };
+  if (query.data !== undefined) return { answer: query.data, bounds, isKept: false };
+  return query.error?.code === "SERVICE_ASLEEP" && last.current !== undefined
+    ? { ...last.current, isKept: true }
+    : undefined;
+}
