@@ -1,10 +1,43 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { ChartLine } from "lucide-react";
+import { useEffect } from "react";
+import { useOperation } from "../../api/queries.ts";
+import { type ChartDefinition, newChart } from "../../charts/definition.ts";
 import { Page } from "../../parts/page.tsx";
-import { EmptyState } from "../../parts/states.tsx";
+import { Answer, EmptyState } from "../../parts/states.tsx";
+import { Explorer } from "./explorer.tsx";
+import type { ExploreSearch } from "./search.ts";
+import type { Source } from "./source.ts";
+import { SourceSuggestions } from "./source-suggestions.tsx";
 
+/** Charts and rows over a source. Nothing here wakes a service but the button that says so. */
 export function ExplorePage() {
+  const sources = useOperation("listSources", { params: {} }, { pace: "slow" });
+  return (
+    <Answer query={sources}>{({ data }) => (data.length === 0 ? <NoSource /> : <WithSource sources={data} />)}</Answer>
+  );
+}
+
+function NoSource() {
   return (
     <Page title="Explore">
-      <EmptyState title="Explore" />
+      <EmptyState icon={<ChartLine aria-hidden />} title="No source yet">
+        A source says which table a chart reads, and which column is the time. Choose one of the tables that were found.
+      </EmptyState>
+      <SourceSuggestions />
     </Page>
   );
+}
+
+function WithSource({ sources }: { readonly sources: readonly Source[] }) {
+  const search = useSearch({ strict: false }) as ExploreSearch;
+  const navigate = useNavigate();
+  const source = sources.find(({ id }) => id === search.chart.sourceId) ?? (sources[0] as Source);
+  const change = (next: Partial<ExploreSearch>, replace = false) =>
+    void navigate({ to: "/explore", search: { ...search, ...next } as never, replace });
+  useEffect(() => {
+    document.title = "Explore · Millrace";
+  }, []);
+  const chart: ChartDefinition = search.chart.sourceId === source.id ? search.chart : newChart(source.id);
+  return <Explorer key={source.id} sources={sources} source={source} search={{ ...search, chart }} onChange={change} />;
 }

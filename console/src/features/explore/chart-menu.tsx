@@ -1,0 +1,55 @@
+import { Ellipsis, Save } from "lucide-react";
+import { useState } from "react";
+import { describeCall } from "../../api/client.ts";
+import { type ChartDefinition, missingIn, requestOf } from "../../charts/definition.ts";
+import type { Bounds, TimeRange } from "../../charts/time-range.ts";
+import { timezone } from "../../charts/use-chart.ts";
+import { Button, IconButton } from "../../parts/button.tsx";
+import { copyText } from "../../parts/copy-button.tsx";
+import { Menu, MenuItem } from "../../parts/menu.tsx";
+import { toast } from "../../parts/toast.tsx";
+import { SaveChartDialog } from "./save-chart-dialog.tsx";
+
+type ChartMenuProps = {
+  readonly chart: ChartDefinition;
+  readonly bounds: Bounds | undefined;
+  readonly range: TimeRange;
+};
+
+/** What can be done with the chart: keep it, or ask the same elsewhere. */
+export function ChartMenu({ chart, bounds, range }: ChartMenuProps) {
+  const [isSaving, setSaving] = useState(false);
+  const copy = async (text: string, what: string) =>
+    toast((await copyText(text)) ? `${what} is copied.` : "The browser refuses to copy.");
+  const request = bounds === undefined ? undefined : requestOf(chart, bounds, timezone, "auto");
+  return (
+    <>
+      <Button
+        small
+        needs="developer"
+        icon={<Save aria-hidden />}
+        refusal={missingIn(chart)}
+        onClick={() => setSaving(true)}
+      >
+        Save
+      </Button>
+      <Menu trigger={<IconButton small label="More" icon={<Ellipsis aria-hidden />} />}>
+        <MenuItem onSelect={() => void copy(location.href, "The link")}>Copy link</MenuItem>
+        <MenuItem onSelect={() => void copy(JSON.stringify(request, undefined, 2), "The request")}>
+          Copy request as JSON
+        </MenuItem>
+        <MenuItem onSelect={() => void copy(curlOf(request), "The command")}>Copy as curl</MenuItem>
+      </Menu>
+      {isSaving && <SaveChartDialog chart={chart} range={range} onClose={() => setSaving(false)} />}
+    </>
+  );
+}
+
+function curlOf(request: ReturnType<typeof requestOf> | undefined): string {
+  const { method, path, body } = describeCall("queryChart", {
+    params: {},
+    body: request as NonNullable<typeof request>,
+  });
+  const json = JSON.stringify(body).replaceAll("'", "'\\''");
+  return `curl -s -X ${method} ${location.origin}${path} -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '${json}'`;
+}

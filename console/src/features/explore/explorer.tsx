@@ -1,0 +1,155 @@
+import { RefreshCw } from "lucide-react";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { serverNow } from "../../api/server-time.ts";
+import { type ChartDefinition, chartDisplays, granularities, splitList } from "../../charts/definition.ts";
+import { RangePicker } from "../../charts/range-picker.tsx";
+import { type Bounds, boundsOf, endText } from "../../charts/time-range.ts";
+import { useChart } from "../../charts/use-chart.ts";
+import { IconButton } from "../../parts/button.tsx";
+import { InlineSelect } from "../../parts/select.tsx";
+import { ChartMenu } from "./chart-menu.tsx";
+import { ChartPanel } from "./chart-panel.tsx";
+import css from "./explore.module.css";
+import { FieldSidebar } from "./field-sidebar.tsx";
+import { withFilter } from "./filter-text.ts";
+import { RowsPanel } from "./rows-panel.tsx";
+import type { ExploreSearch } from "./search.ts";
+import { SeriesEditor } from "./series-editor.tsx";
+import type { Source } from "./source.ts";
+import { useFields } from "./use-fields.ts";
+
+type ExplorerProps = {
+  readonly sources: readonly Source[];
+  readonly source: Source;
+  readonly search: ExploreSearch;
+  readonly onChange: (change: Partial<ExploreSearch>, replace?: boolean) => void;
+};
+
+export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
+  const [now, setNow] = useState(serverNow);
+  const [draft, setDraft] = useDraft(search.chart, (chart) => onChange({ chart }, true));
+  const { from, to, rowsFrom, rowsTo } = search;
+  const bounds = useMemo<Bounds | undefined>(() => boundsOf({ from, to }, now, false), [from, to, now]);
+  const chart = useChart(search.chart, bounds);
+  const fields = useFields(source.id, bounds);
+  const change = (part: Partial<ChartDefinition>) => setDraft({ ...draft, ...part });
+  const addFilter = (field: string, value: string, isWanted: boolean) =>
+    change({ series: draft.series.map((one) => ({ ...one, where: withFilter(one, field, value, isWanted) })) });
+  const setRange = (range: { from: string; to: string }) => {
+    setNow(serverNow());
+    onChange({ ...range, rowsFrom: undefined as never, rowsTo: undefined as never });
+  };
+  const showRows = (time: number) => {
+    const width = chart.data?.meta.bucketMs ?? 60_000;
+    onChange({ rowsFrom: time, rowsTo: time + width - 1 });
+  };
+  const rows = rowsFrom === undefined || rowsTo === undefined ? bounds : { from: rowsFrom, to: rowsTo };
+  return (
+    <div className={css.page}>
+      <header className={css.head}>
+        <h1>Explore</h1>
+        <InlineSelect
+          label="Source"
+          value={source.id}
+          options={sources.map(({ id, name }) => ({ value: id, label: name }))}
+          onChange={(id) => onChange({ chart: { ...draft, sourceId: id } })}
+        />
+        <span className={css.space} />
+        <RangePicker range={{ from, to }} onChange={setRange} />
+        <IconButton small label="Ask again" icon={<RefreshCw aria-hidden />} onClick={() => setNow(serverNow())} />
+        <ChartMenu chart={search.chart} bounds={bounds} range={{ from, to }} />
+      </header>
+      <SeriesEditor chart={draft} fields={fields.data?.data ?? []} error={chart.error} onChange={change} />
+      <Look chart={draft} onChange={change} />
+      <ChartPanel
+        chart={search.chart}
+        query={chart}
+        bounds={bounds}
+        onRange={(start, end) => setRange({ from: endText(start), to: endText(end) })}
+        onTime={showRows}
+      />
+      <div className={css.below}>
+        <FieldSidebar
+          source={source}
+          fields={fields}
+          bounds={bounds}
+          filter={search.chart.series[0]}
+          onFilter={addFilter}
+        />
+        <RowsPanel
+          source={source}
+          bounds={rows}
+          isPart={rowsFrom !== undefined}
+          filter={search.chart.series[0]}
+          onWhole={() => onChange({ rowsFrom: undefined as never, rowsTo: undefined as never })}
+          onFilter={addFilter}
+        />
+      </div>
+    </div>
+  );
+}
+
+const pauseMs = 400;
+
+/** What is typed, and what the address has: the latter follows after a pause. Back and links win over what is typed. */
+function useDraft(kept: ChartDefinition, keep: (chart: ChartDefinition) => void) {
+  const [draft, setDraft] = useState(kept);
+  const written = useRef(JSON.stringify(kept));
+  const text = JSON.stringify(kept);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another address counts.
+  useEffect(() => {
+    if (text === written.current) return;
+    written.current = text;
+    setDraft(kept);
+  }, [text]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only what is typed counts.
+  useEffect(() => {
+    const json = JSON.stringify(draft);
+    if (json === written.current) return;
+    const timer = setTimeout(() => {
+      written.current = json;
+      keep(draft);
+    }, pauseMs);
+    return () => clearTimeout(timer);
+  }, [draft]);
+  return [draft, setDraft] as const;
+}
+
+type LookProps = { readonly chart: ChartDefinition; readonly onChange: (change: Partial<ChartDefinition>) => void };
+
+const displayNames = { line: "Lines", bar: "Bars", stacked: "Stacked", table: "Table", number: "Number" } as const;
+
+function Look({ chart, onChange }: LookProps) {
+  return (
+    <div className={css.look}>
+      <InlineSelect
+        label="Display"
+        value={chart.display}
+        options={chartDisplays.map((value) => ({ value, label: displayNames[value] }))}
+        onChange={(display) => onChange({ display })}
+      />
+      {chart.display !== "table" && chart.display !== "number" && (
+        <InlineSelect
+          label="Granularity"
+          value={chart.granularity}
+          options={granularities.map((value) => ({
+            value,
+            label: value === "auto" ? "Automatic buckets" : `Buckets of ${value}`,
+          }))}
+          onChange={(granularity) => onChange({ granularity })}
+        />
+      )}
+      {splitList(chart.groupBy).length > 0 && (
+        <InlineSelect
+          label="Most groups"
+          value={String(chart.limit)}
+          options={[...new Set([3, 5, 8, 12, 20, 50, chart.limit])].map((value) => ({
+            value: String(value),
+            label: `${value} groups`,
+          }))}
+          onChange={(limit) => onChange({ limit: Number(limit) })}
+        />
+      )}
+    </div>
+  );
+}

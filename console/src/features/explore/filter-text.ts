@@ -1,0 +1,27 @@
+/** Filters that a click adds. */
+import type { SeriesDefinition } from "../../charts/definition.ts";
+
+/** The filter with a condition on a value more, in its language. */
+export function withFilter(
+  { where, whereLanguage }: SeriesDefinition,
+  field: string,
+  value: string,
+  isWanted: boolean,
+): string {
+  const added =
+    whereLanguage === "sql" ? sqlCondition(field, value, isWanted) : luceneCondition(field, value, isWanted);
+  const before = where.trim();
+  if (before === "" || before.includes(added)) return before === "" ? added : before;
+  const isJoined = whereLanguage === "lucene" ? /\bOR\b|\|\|/.test(before) : /\bor\b/i.test(before);
+  return `${isJoined ? `(${before})` : before} AND ${added}`;
+}
+
+function luceneCondition(field: string, value: string, isWanted: boolean): string {
+  const name = /^[\w.]+$|^[\w.]+\['[^']*'\]$/.test(field) ? field : `\`${field}\``;
+  const text = `${name}:"${value.replaceAll(/["\\]/g, "\\$&")}"`;
+  return isWanted ? text : `NOT ${text}`;
+}
+
+function sqlCondition(field: string, value: string, isWanted: boolean): string {
+  return `toString(${field}) ${isWanted ? "=" : "!="} '${value.replaceAll(/['\\]/g, "\\$&")}'`;
+}

@@ -1,0 +1,153 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { ChevronRight } from "lucide-react";
+import { useState } from "react";
+import { call, type OperationResult } from "../../api/client.ts";
+import type { ApiError } from "../../api/error.ts";
+import type { SeriesDefinition } from "../../charts/definition.ts";
+import { timeText } from "../../charts/format.ts";
+import type { Bounds } from "../../charts/time-range.ts";
+import { timezone } from "../../charts/use-chart.ts";
+import { countText, durationText } from "../../lib/format.ts";
+import { Button } from "../../parts/button.tsx";
+import { EmptyState, ErrorState, Skeleton } from "../../parts/states.tsx";
+import css from "./explore.module.css";
+import type { AddFilter } from "./field-sidebar.tsx";
+import { RowDetails } from "./row-details.tsx";
+import { rowSummary } from "./row-summary.ts";
+import type { Source } from "./source.ts";
+
+type Page = OperationResult<"searchRows">;
+
+type RowsPanelProps = {
+  readonly source: Source;
+  readonly bounds: Bounds | undefined;
+  /** The rows are those of one moment of the chart. */
+  readonly isPart: boolean;
+  readonly filter: SeriesDefinition | undefined;
+  readonly onWhole: () => void;
+  readonly onFilter: AddFilter;
+};
+
+/** Rows that match the filter of the first series, newest first. */
+export function RowsPanel({ source, bounds, isPart, filter, onWhole, onFilter }: RowsPanelProps) {
+  const rows = useRows(source, bounds, filter);
+  const pages = rows.data?.pages ?? [];
+  const all = pages.flatMap(({ data }) => data);
+  const elapsed = pages.reduce((sum, { meta }) => sum + meta.elapsedMs, 0);
+  return (
+    <section className={css.rows} aria-label="Rows">
+      <div className={css.rowsHead}>
+        <h2>Rows</h2>
+        {pages.length > 0 && (
+          <span className={css.quiet}>
+            {countText(all.length)}
+            {rows.hasNextPage ? " newest" : ""} · {durationText(elapsed / 1000)}
+          </span>
+        )}
+        {isPart && bounds !== undefined && (
+          <>
+            <span className={css.quiet}>
+              {timeText(bounds.from, false)} to {timeText(bounds.to, false)}
+            </span>
+            <Button small onClick={onWhole}>
+              Rows of the whole range
+            </Button>
+          </>
+        )}
+      </div>
+      <RowList error={rows.error as ApiError | null} isLoading={rows.isPending} {...{ source, pages, all, onFilter }} />
+      {rows.hasNextPage && (
+        <div className={css.more}>
+          <Button busy={rows.isFetchingNextPage} onClick={() => void rows.fetchNextPage()}>
+            Older rows
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function useRows(source: Source, bounds: Bounds | undefined, filter: SeriesDefinition | undefined) {
+  const { where = "", whereLanguage = "lucene" as const } = filter ?? {};
+  const body = {
+    sourceId: source.id,
+    startTime: bounds?.from ?? 0,
+    endTime: bounds?.to ?? 0,
+    where,
+    whereLanguage,
+    timezone,
+    wake: "never" as const,
+  };
+  return useInfiniteQuery({
+    queryKey: ["searchRows", body],
+    queryFn: ({ pageParam, signal }) =>
+      call(
+        "searchRows",
+        { params: {}, body: { ...body, limit: 100, ...(pageParam === undefined ? {} : { cursor: pageParam }) } },
+        signal,
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }: Page) => nextCursor,
+    enabled: bounds !== undefined && source.kind !== "metric",
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnWindowFocus: false,
+    retry: false,
+  });
+}
+
+type RowListProps = {
+  readonly source: Source;
+  readonly pages: readonly Page[];
+  readonly all: Page["data"];
+  readonly error: ApiError | null;
+  readonly isLoading: boolean;
+  readonly onFilter: AddFilter;
+};
+
+function RowList({ source, pages, all, error, isLoading, onFilter }: RowListProps) {
+  if (source.kind === "metric")
+    return <EmptyState title="Metrics have no rows">Points of metrics are numbers: the chart shows them.</EmptyState>;
+  if (error?.code === "SERVICE_ASLEEP")
+    return <p className={css.quiet}>The service sleeps. Rows appear when it is awake.</p>;
+  if (error !== null && error.status !== 400) return <ErrorState error={error} />;
+  if (error !== null) return <p className={css.quiet}>The filter has a mistake.</p>;
+  if (isLoading) return <Skeleton lines={8} />;
+  if (all.length === 0) return <EmptyState title="No rows">No row of this range matches.</EmptyState>;
+  const columns = pages[0]?.meta.columns ?? [];
+  return (
+    <ul className={css.rowList}>
+      {all.map((row, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows have no id, and are only added at the end.
+        <RowItem key={at} {...{ source, columns, row, onFilter }} />
+      ))}
+    </ul>
+  );
+}
+
+type RowItemProps = {
+  readonly source: Source;
+  readonly columns: Page["meta"]["columns"];
+  readonly row: Page["data"][number];
+  readonly onFilter: AddFilter;
+};
+
+function RowItem({ source, columns, row, onFilter }: RowItemProps) {
+  const [isOpen, setOpen] = useState(false);
+  const { time, severity, service, text } = rowSummary(source, columns, row);
+  return (
+    <li className={css.rowItem} data-open={isOpen || undefined}>
+      <button type="button" className={css.rowButton} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <ChevronRight size={14} aria-hidden className={css.chevron} />
+        <span className={css.rowTime}>{time}</span>
+        {severity !== undefined && (
+          <span className={css.severity} data-level={severity.toLowerCase().slice(0, 3)}>
+            {severity}
+          </span>
+        )}
+        {service !== undefined && <span className={css.rowService}>{service}</span>}
+        <span className={css.rowText}>{text}</span>
+      </button>
+      {isOpen && <RowDetails columns={columns} row={row} onFilter={onFilter} />}
+    </li>
+  );
+}

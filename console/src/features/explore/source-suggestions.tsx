@@ -1,0 +1,82 @@
+import { Plus } from "lucide-react";
+import { call, type OperationResult } from "../../api/client.ts";
+import { refetch, useOperation } from "../../api/queries.ts";
+import { Button } from "../../parts/button.tsx";
+import { Panel } from "../../parts/page.tsx";
+import { Answer, EmptyState } from "../../parts/states.tsx";
+import { toast, toastError } from "../../parts/toast.tsx";
+import css from "./explore.module.css";
+
+type Suggestion = OperationResult<"suggestSources">["data"][number];
+
+/** Tables with a time column, of every service. A service that sleeps is asked when it is awake again. */
+export function SourceSuggestions() {
+  const services = useOperation("listServices", {}, { pace: "slow" });
+  return (
+    <Answer query={services}>
+      {(list) =>
+        list.length === 0 ? (
+          <EmptyState title="No service yet">
+            A service is a database. Create one, and load a table with times.
+          </EmptyState>
+        ) : (
+          list.map(({ id, name, state }) => (
+            <OfService key={id} serviceId={id} name={name} isRunning={state === "running"} />
+          ))
+        )
+      }
+    </Answer>
+  );
+}
+
+function OfService({
+  serviceId,
+  name,
+  isRunning,
+}: {
+  readonly serviceId: string;
+  readonly name: string;
+  readonly isRunning: boolean;
+}) {
+  const query = useOperation(
+    "suggestSources",
+    { params: {}, query: { serviceId, wake: "never" } },
+    { pace: "never", enabled: isRunning },
+  );
+  if (!isRunning) return <Panel title={name}>{`${name} does not run. Start or wake it to look for tables.`}</Panel>;
+  return (
+    <Panel title={`Tables of ${name}`}>
+      <Answer query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p>No table with a time column was found.</p>
+          ) : (
+            <ul className={css.suggestions}>
+              {data.map((suggestion) => (
+                <li key={suggestion.name}>
+                  <span>
+                    <strong>{suggestion.name}</strong> {suggestion.kind}, time{" "}
+                    {suggestion.timestampValueExpression ?? "TimeUnix"}
+                  </span>
+                  <Button small needs="developer" icon={<Plus aria-hidden />} onClick={() => void create(suggestion)}>
+                    Use {suggestion.name}
+                  </Button>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+    </Panel>
+  );
+}
+
+async function create(body: Suggestion): Promise<void> {
+  try {
+    await call("createSource", { params: {}, body });
+    await refetch("listSources", "suggestSources");
+    toast(`${body.name} is a source now.`);
+  } catch (error) {
+    toastError(error);
+  }
+}

@@ -1,0 +1,3 @@
+import type { OperationResult } from "../../api/client.ts";
+
+export type Source = OperationResult<"listSources">["data"][number];
