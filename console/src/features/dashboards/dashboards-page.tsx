@@ -1,10 +1,141 @@
-import { Page } from "../../parts/page.tsx";
-import { EmptyState } from "../../parts/states.tsx";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { LayoutDashboard, Plus, Trash2, Upload } from "lucide-react";
+import { useRef, useState } from "react";
+import { call, type OperationResult } from "../../api/client.ts";
+import { refetch, useOperation } from "../../api/queries.ts";
+import { dashboardOf } from "../../charts/dashboard.ts";
+import { Button, IconButton } from "../../parts/button.tsx";
+import { ConfirmDialog } from "../../parts/dialog.tsx";
+import { Page, Panel } from "../../parts/page.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { Answer, EmptyState } from "../../parts/states.tsx";
+import { type Column, mainLinkClass, Table } from "../../parts/table.tsx";
+import { toastError } from "../../parts/toast.tsx";
+import { NewDashboardDialog } from "./new-dashboard-dialog.tsx";
+
+type Summary = OperationResult<"listSavedObjects">[number];
 
 export function DashboardsPage() {
+  const query = useOperation("listSavedObjects", { query: { kind: "dashboard" } }, { pace: "slow" });
+  const [isNew, setNew] = useState(false);
+  const [doomed, setDoomed] = useState<Summary>();
+  const create = (
+    <Button look="primary" needs="developer" icon={<Plus aria-hidden />} onClick={() => setNew(true)}>
+      New dashboard
+    </Button>
+  );
   return (
-    <Page title="Dashboards">
-      <EmptyState title="Dashboards" />
+    <Page
+      title="Dashboards"
+      actions={
+        <>
+          <ImportButton />
+          {create}
+        </>
+      }
+    >
+      <Answer query={query}>
+        {(list) =>
+          list.length === 0 ? (
+            <EmptyState icon={<LayoutDashboard aria-hidden />} title="No dashboard yet" actions={create}>
+              A dashboard keeps charts together. Begin with a template for a source or a pipe, or save a chart in
+              Explore.
+            </EmptyState>
+          ) : (
+            <Panel flush>
+              <Table label="Dashboards" columns={columnsOf(setDoomed)} rows={list} rowKey={({ id }) => id} />
+            </Panel>
+          )
+        }
+      </Answer>
+      {isNew && <NewDashboardDialog onClose={() => setNew(false)} />}
+      {doomed !== undefined && (
+        <ConfirmDialog
+          title={`Delete ${doomed.name}?`}
+          action="Delete"
+          danger
+          needs="developer"
+          onConfirm={async () => {
+            await call("deleteSavedObject", { params: { savedObjectId: doomed.id } });
+            await refetch("listSavedObjects");
+          }}
+          onClose={() => setDoomed(undefined)}
+        >
+          Its charts go with it. Sources and tables stay.
+        </ConfirmDialog>
+      )}
     </Page>
+  );
+}
+
+function columnsOf(onDelete: (item: Summary) => void): Column<Summary>[] {
+  return [
+    {
+      key: "name",
+      header: "Name",
+      cell: ({ id, name }) => (
+        <Link to="/dashboards/$dashboardId" params={{ dashboardId: id }} className={mainLinkClass}>
+          {name}
+        </Link>
+      ),
+    },
+    { key: "by", header: "Changed by", wide: true, cell: ({ updatedBy }) => updatedBy },
+    { key: "at", header: "Changed", nowrap: true, cell: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
+    {
+      key: "delete",
+      header: <span className="visually-hidden">Actions</span>,
+      align: "end",
+      cell: (item) => (
+        <IconButton
+          small
+          needs="developer"
+          label={`Delete ${item.name}`}
+          icon={<Trash2 aria-hidden />}
+          onClick={() => onDelete(item)}
+        />
+      ),
+    },
+  ];
+}
+
+/** Takes the file that a dashboard was exported to. */
+function ImportButton() {
+  const input = useRef<HTMLInputElement>(null);
+  const navigate = useNavigate();
+  const read = async (file: File) => {
+    try {
+      const { name, ...content } = JSON.parse(await file.text()) as { name?: unknown };
+      const dashboard = dashboardOf(content);
+      if (dashboard.panels.length === 0) throw new Error(`${file.name} has no panels of a dashboard.`);
+      const body = {
+        kind: "dashboard" as const,
+        name: typeof name === "string" ? name : file.name.replace(/\.json$/, ""),
+        content: dashboard,
+      };
+      const { id } = await call("createSavedObject", { body });
+      await refetch("listSavedObjects");
+      await navigate({ to: "/dashboards/$dashboardId", params: { dashboardId: id } });
+    } catch (error) {
+      toastError(error instanceof SyntaxError ? new Error(`${file.name} is no JSON.`) : error);
+    }
+  };
+  return (
+    <>
+      <Button needs="developer" icon={<Upload aria-hidden />} onClick={() => input.current?.click()}>
+        Import
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        accept="application/json,.json"
+        hidden
+        aria-label="File of a dashboard"
+        onChange={(event) => {
+          const file = event.target.files?.[0];
+          if (file !== undefined) void read(file);
+          event.target.value = "";
+        }}
+      />
+    </>
   );
 }

@@ -1,5 +1,6 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "../../app/root-route.tsx";
+import { dashboardSearch } from "./search.ts";
 
 const dashboardsRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -7,4 +8,11 @@ const dashboardsRoute = createRoute({
   component: lazyRouteComponent(() => import("./dashboards-page.tsx"), "DashboardsPage"),
 });
 
-export const dashboardRoutes = [dashboardsRoute] as const;
+const dashboardRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/dashboards/$dashboardId",
+  validateSearch: dashboardSearch,
+  component: lazyRouteComponent(() => import("./dashboard-page.tsx"), "DashboardPage"),
+});
+
+export const dashboardRoutes = [dashboardsRoute, dashboardRoute] as const;

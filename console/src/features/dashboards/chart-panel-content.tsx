@@ -1,0 +1,82 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { ChartView } from "../../charts/chart-view.tsx";
+import type { ChartPanel } from "../../charts/dashboard.ts";
+import { missingIn } from "../../charts/definition.ts";
+import type { Bounds, TimeRange } from "../../charts/time-range.ts";
+import { type ChartAnswer, useChart, useKeptAnswer } from "../../charts/use-chart.ts";
+import { Button } from "../../parts/button.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { ErrorState, Skeleton } from "../../parts/states.tsx";
+import { cursorKey } from "./cursor-key.ts";
+import css from "./dashboards.module.css";
+
+type ChartPanelContentProps = {
+  readonly panel: ChartPanel;
+  readonly range: TimeRange;
+  readonly bounds: Bounds;
+  readonly onRange: (fromMs: number, toMs: number) => void;
+};
+
+/** A chart of a source with its title, which leads to Explore. */
+export function ChartPanelContent({ panel, range, bounds, onRange }: ChartPanelContentProps) {
+  const { title, chart } = panel;
+  const [wake, setWake] = useState<"auto" | "never">("never");
+  const query = useChart(chart, bounds, { wake });
+  const { error } = query;
+  const shown = useKeptAnswer(query, bounds);
+  const missing = missingIn(chart);
+  const isAsleep = error?.code === "SERVICE_ASLEEP";
+  return (
+    <>
+      <h2 className={css.title}>
+        <Link to="/explore" search={{ ...range, chart } as never}>
+          {title}
+        </Link>
+      </h2>
+      {missing !== undefined && <p className={css.quiet}>{missing}</p>}
+      {isAsleep && shown === undefined && (
+        <div className={css.asleep}>
+          <p>The service sleeps, and this range was not asked for before.</p>
+          <Button small onClick={() => setWake("auto")}>
+            Wake and ask
+          </Button>
+        </div>
+      )}
+      {error !== null && !isAsleep && <ErrorState error={error} onRetry={() => void query.refetch()} />}
+      {shown === undefined && error === null && missing === undefined && <Skeleton lines={6} />}
+      {shown !== undefined && <Shown panel={panel} {...shown} onRange={onRange} />}
+    </>
+  );
+}
+
+type ShownProps = {
+  readonly panel: ChartPanel;
+  readonly answer: ChartAnswer;
+  readonly bounds: Bounds;
+  readonly isKept: boolean;
+  readonly onRange: (fromMs: number, toMs: number) => void;
+};
+
+function Shown({ panel: { title, chart }, answer, bounds, isKept, onRange }: ShownProps) {
+  const isOverTime = chart.display !== "table" && chart.display !== "number";
+  return (
+    <>
+      <ChartView
+        name={title}
+        definition={chart}
+        answer={answer}
+        bounds={bounds}
+        height={180}
+        hideHeader
+        onRange={onRange}
+        {...(isOverTime ? { syncKey: cursorKey } : {})}
+      />
+      {(isKept || answer.meta.cache === "stale") && (
+        <p className={css.quiet}>
+          The service sleeps; this is from <RelativeTime at={answer.meta.asOf} />.
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,2 @@
+/** All charts of a dashboard move one cursor. */
+export const cursorKey = "dashboard";

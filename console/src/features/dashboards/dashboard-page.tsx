@@ -1,0 +1,117 @@
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Download, Pencil, RefreshCw } from "lucide-react";
+import { useEffect, useState } from "react";
+import { useOperation } from "../../api/queries.ts";
+import { pausedStore } from "../../api/refresh.ts";
+import { serverNow } from "../../api/server-time.ts";
+import { type Dashboard, dashboardOf } from "../../charts/dashboard.ts";
+import { RangePicker } from "../../charts/range-picker.tsx";
+import { boundsOf, endText, type TimeRange } from "../../charts/time-range.ts";
+import { useStore } from "../../lib/store.ts";
+import { Button, ButtonLink, IconButton } from "../../parts/button.tsx";
+import { Page } from "../../parts/page.tsx";
+import { InlineSelect } from "../../parts/select.tsx";
+import { Answer, EmptyState } from "../../parts/states.tsx";
+import { EditDashboard } from "./edit-dashboard.tsx";
+import { saveFile } from "./export-file.ts";
+import { PanelGrid } from "./panel-grid.tsx";
+import { type DashboardSearch, refreshes } from "./search.ts";
+
+/** Charts that were saved together. Asking again by itself wakes nothing and keeps nothing awake. */
+export function DashboardPage() {
+  const { dashboardId } = useParams({ strict: false }) as { dashboardId: string };
+  const query = useOperation("getSavedObject", { params: { savedObjectId: dashboardId } }, { pace: "slow" });
+  const [isEditing, setEditing] = useState(false);
+  return (
+    <Answer query={query}>
+      {({ id, name, version, content }) =>
+        isEditing ? (
+          <EditDashboard
+            key={version}
+            {...{ id, name, version }}
+            dashboard={dashboardOf(content)}
+            onEnd={() => setEditing(false)}
+          />
+        ) : (
+          <ShowDashboard name={name} dashboard={dashboardOf(content)} onEdit={() => setEditing(true)} />
+        )
+      }
+    </Answer>
+  );
+}
+
+const refreshMs = { "10s": 10_000, "1m": 60_000 } as const;
+const refreshNames = { off: "No refresh", "10s": "Every 10 s", "1m": "Every minute" } as const;
+
+/** The time by which relative ranges are read; it moves with the refresh while the page is visible. */
+function useNow(refresh: "off" | "10s" | "1m") {
+  const [now, setNow] = useState(serverNow);
+  const isPaused = useStore(pausedStore);
+  useEffect(() => {
+    if (refresh === "off" || isPaused) return;
+    const timer = setInterval(() => !document.hidden && setNow(serverNow()), refreshMs[refresh]);
+    return () => clearInterval(timer);
+  }, [refresh, isPaused]);
+  return [now, () => setNow(serverNow())] as const;
+}
+
+type ShowProps = { readonly name: string; readonly dashboard: Dashboard; readonly onEdit: () => void };
+
+function ShowDashboard({ name, dashboard, onEdit }: ShowProps) {
+  const search = useSearch({ strict: false }) as DashboardSearch;
+  const navigate = useNavigate();
+  const refresh = search.refresh ?? "off";
+  const range: TimeRange = { from: search.from ?? dashboard.from, to: search.to ?? dashboard.to };
+  const [now, ask] = useNow(refresh);
+  const bounds = boundsOf(range, now, false);
+  const change = (next: Partial<DashboardSearch>) =>
+    void navigate({ to: ".", search: { ...search, ...next } as never });
+  return (
+    <Page
+      title={name}
+      actions={
+        <>
+          <RangePicker
+            range={range}
+            onChange={(next) => {
+              ask();
+              change(next);
+            }}
+          />
+          <InlineSelect
+            label="Refresh"
+            value={refresh}
+            options={refreshes.map((value) => ({ value, label: refreshNames[value] }))}
+            onChange={(value) => change({ refresh: value })}
+          />
+          <IconButton small label="Ask again" icon={<RefreshCw aria-hidden />} onClick={ask} />
+          <IconButton
+            small
+            label="Export as JSON"
+            icon={<Download aria-hidden />}
+            onClick={() => saveFile(name, dashboard)}
+          />
+          <Button small needs="developer" icon={<Pencil aria-hidden />} onClick={onEdit}>
+            Edit
+          </Button>
+        </>
+      }
+    >
+      {dashboard.panels.length === 0 && (
+        <EmptyState title="No charts yet" actions={<ButtonLink to="/explore">Explore</ButtonLink>}>
+          Make a chart in Explore and save it to this dashboard.
+        </EmptyState>
+      )}
+      {bounds === undefined ? (
+        <EmptyState title="This is no range of time">Choose another one above.</EmptyState>
+      ) : (
+        <PanelGrid
+          panels={dashboard.panels}
+          range={range}
+          bounds={bounds}
+          onRange={(from, to) => change({ from: endText(from), to: endText(to), refresh: "off" })}
+        />
+      )}
+    </Page>
+  );
+}
