@@ -1,0 +1,103 @@
+/** Dashboards by keyboard: templates, places of charts, ranges, files, and services that sleep. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import {
+  accessibilityProblemsInBothThemes,
+  type ConsoleBrowser,
+  chromiumMissing,
+  openConsole,
+} from "../../harness/browser.ts";
+import { type BenchService, query, runningService, serve, until } from "../../harness/serve.ts";
+import { createApiClient } from "../../src/api/client.ts";
+
+if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
+
+describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
+  let console_: ConsoleBrowser;
+  let service: BenchService;
+  beforeAll(async () => {
+    // A minute of idleTimeoutMinutes lasts 200 ms here.
+    const served = await serve({ env: { MILLRACE_IDLE_MINUTE_MS: "200" } });
+    console_ = await openConsole({ served });
+    service = await runningService(served, { name: "logs", idleTimeoutMinutes: 5 });
+    await query(service, "CREATE TABLE logs (at DateTime, level String) ENGINE = MergeTree ORDER BY at");
+    await query(
+      service,
+      "INSERT INTO logs SELECT now() - number, if(number % 5 = 0, 'error', 'info') FROM numbers(600)",
+    );
+    await createApiClient(served.credentials).createSource({
+      params: {},
+      body: {
+        name: "logs",
+        kind: "log",
+        serviceId: service.id,
+        from: { databaseName: "default", tableName: "logs" },
+        timestampValueExpression: "at",
+        severityTextExpression: "level",
+      },
+    });
+  });
+  afterAll(async () => {
+    await console_?.[Symbol.asyncDispose]();
+    await console_?.served[Symbol.asyncDispose]();
+  });
+  afterEach(() => expect(console_.problems()).toEqual([]));
+
+  const state = async () => (await console_.served.api.getService({ params: service.params })).state;
+
+  test("a dashboard that refreshes itself lets the service sleep, and only its button wakes it", async () => {
+    const { page, problems } = await console_.open("/dashboards");
+    await until("the service sleeps", async () => (await state()) === "idle");
+    await page.getByRole("button", { name: "New dashboard" }).first().press("Enter");
+    await page.getByLabel("Begin with").selectOption({ label: "Source logs" });
+    await page.getByLabel("Name").fill("Health of logs");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Health of logs" }).waitFor();
+    await page.getByLabel("Refresh").selectOption("10s");
+    await page.getByText("The service sleeps, and this range was not asked for before.").first().waitFor();
+    expect(await state()).toBe("idle");
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await page.getByRole("button", { name: "Wake and ask" }).first().press("Enter");
+    await page.getByText("600", { exact: true }).waitFor();
+    expect(new Set(problems.splice(0))).toEqual(new Set(["409: POST /api/v2/charts/query"]));
+  });
+
+  test("charts move and grow by keys, a range stays in the address, and a file brings all of it back", async () => {
+    const { page, problems } = await console_.open("/dashboards");
+    await page.getByRole("link", { name: "Health of logs" }).press("Enter");
+    await page.getByRole("button", { name: "Edit" }).press("Enter");
+    const places = () =>
+      page.getByRole("toolbar").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
+    expect((await places()).slice(0, 2)).toEqual(["Tools of Rows", "Tools of Rows over time"]);
+    await page.getByRole("button", { name: "Make Rows wider" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.getByText("Rows is at place 2 of 3.").waitFor();
+    await page.keyboard.press("+");
+    await page.getByText("Rows is 4 of 12 columns wide.").waitFor();
+    await page.getByRole("button", { name: "Save" }).press("Enter");
+    await page.getByRole("button", { name: "Time range: Last hour" }).press("Enter");
+    await page.getByRole("menuitem", { name: "Last 6 hours" }).press("Enter");
+    await expect.poll(() => page.url()).toContain("from=now-6h");
+    await page.reload();
+    await page.getByRole("button", { name: "Time range: Last 6 hours" }).waitFor();
+
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export as JSON" }).press("Enter"),
+    ]);
+    const exported = readFileSync(await download.path(), "utf8");
+    expect(
+      JSON.parse(exported)
+        .panels.map(({ title }: { title: string }) => title)
+        .slice(0, 2),
+    ).toEqual(["Rows over time", "Rows"]);
+    const file = join(console_.served.dataDir, "exported.json");
+    writeFileSync(file, exported.replace("Health of logs", "Brought back"));
+    await page.goto(`${console_.served.credentials.baseUrl}/console/dashboards`);
+    await page.getByLabel("File of a dashboard").setInputFiles(file);
+    await page.getByRole("heading", { level: 1, name: "Brought back" }).waitFor();
+    // The service may have fallen asleep meanwhile.
+    expect(problems.splice(0).every((problem) => problem === "409: POST /api/v2/charts/query")).toBe(true);
+  });
+});

@@ -1,0 +1,124 @@
+/** Explore by keyboard: charts and rows of a source, filters in both languages, fields, links, and saving. */
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import {
+  accessibilityProblemsInBothThemes,
+  type ConsoleBrowser,
+  chromiumMissing,
+  openConsole,
+} from "../../harness/browser.ts";
+import { type BenchService, query, runningService } from "../../harness/serve.ts";
+
+if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
+
+const hostile = '<img src=x onerror="window.hacked = 1">';
+
+describe.skipIf(chromiumMissing !== undefined)("Explore", () => {
+  let console_: ConsoleBrowser;
+  let service: BenchService;
+  beforeAll(async () => {
+    console_ = await openConsole();
+    service = await runningService(console_.served, { name: "logs", idleScaling: false });
+    await query(
+      service,
+      "CREATE TABLE logs (Timestamp DateTime64(3), Service String, Level String, Body String) ENGINE = MergeTree ORDER BY Timestamp",
+    );
+    await query(
+      service,
+      "INSERT INTO logs SELECT now64(3) - number, if(number % 3 = 0, 'web', 'api'), if(number % 10 = 0, 'error', 'info'), concat('request ', toString(number)) FROM numbers(1800)",
+    );
+    await query(service, `INSERT INTO logs SELECT now64(3), 'api', 'error', '${hostile}'`);
+  });
+  afterAll(async () => await console_?.[Symbol.asyncDispose]());
+  afterEach(() => expect(console_.problems()).toEqual([]));
+
+  const figure = (page: Page) => page.getByRole("figure").first();
+  const filter = (page: Page) => page.getByRole("textbox", { name: "Filter of series 1" });
+  const type = async (page: Page, name: string, text: string) => {
+    await page.getByRole("textbox", { name }).focus();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.insertText(text);
+  };
+
+  test("a table with a time column becomes a source, and its rows are text", async () => {
+    const { page } = await console_.open("/explore");
+    await page.getByRole("button", { name: "Use logs" }).press("Enter");
+    await figure(page)
+      .getByRole("button", { name: /^count 1,?|^count/ })
+      .waitFor();
+    const row = page.getByRole("button", { name: /<img src=x onerror/ });
+    await row.press("Enter");
+    await page.getByRole("button", { name: "Only this Body" }).waitFor();
+    expect(await page.evaluate(() => (globalThis as { hacked?: number }).hacked)).toBeUndefined();
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+  });
+
+  test("a filter in words or SQL applies as it is typed, and a mistake is told at its place", async () => {
+    const { page, problems } = await console_.open("/explore");
+    await type(page, "Filter of series 1", "Level:error");
+    await page
+      .getByRole("region", { name: "Rows" })
+      .getByText(/^10\d newest|^1[0-9]{2}/)
+      .waitFor();
+    await type(page, "Filter of series 1", "Level:error AND (");
+    await page.getByRole("alert").first().waitFor();
+    await page.getByLabel("Language of the filter of series 1").selectOption("sql");
+    await type(page, "Filter of series 1", "Level = 'error' AND Service = 'web'");
+    await page.getByRole("alert").first().waitFor({ state: "detached" });
+    await page.getByRole("region", { name: "Rows" }).getByText(/^60 /).waitFor();
+    expect(new Set(problems.splice(0))).toEqual(
+      new Set(["400: POST /api/v2/charts/query", "400: POST /api/v2/search"]),
+    );
+  });
+
+  test("a value of a field becomes a filter, which back and a shared link keep", async () => {
+    const { page } = await console_.open("/explore");
+    await page.getByRole("button", { name: /^Service / }).press("Enter");
+    await page.getByRole("button", { name: "Only Service web" }).press("Enter");
+    await expect.poll(() => filter(page).textContent()).toBe('Service:"web"');
+    await expect.poll(() => page.url()).toContain("web");
+    const shared = new URL(page.url());
+    const other = await console_.open(shared.pathname.replace("/console", "") + shared.search);
+    await expect.poll(() => filter(other.page).textContent()).toBe('Service:"web"');
+    await other.page
+      .getByRole("region", { name: "Rows" })
+      .getByText(/^100 newest/)
+      .waitFor();
+  });
+
+  test("the arrow keys read the chart, and Enter shows the rows of a moment", async () => {
+    const { page } = await console_.open("/explore");
+    const plot = figure(page).getByRole("group");
+    await plot.focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("ArrowLeft");
+    await figure(page)
+      .getByText(/: count \d+$/)
+      .waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Rows of the whole range" }).press("Enter");
+    await page.getByRole("button", { name: "Older rows" }).waitFor();
+  });
+
+  test("a chart is saved to a dashboard", async () => {
+    const { page } = await console_.open("/explore");
+    await type(page, "Group by", "Level");
+    await figure(page)
+      .getByRole("button", { name: /^error/ })
+      .waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Save", exact: true }).press("Enter");
+    await page.getByLabel("Title").fill("Levels");
+    await page.keyboard.press("Enter");
+    await page.getByText("Levels is on the dashboard.").waitFor();
+    await page.goto(`${console_.served.credentials.baseUrl}/console/dashboards`);
+    await page.getByRole("link", { name: "Levels" }).press("Enter");
+    await page.getByRole("figure", { name: "Levels" }).waitFor();
+  });
+
+  test("a narrow screen scrolls in one direction only", async () => {
+    const { page } = await console_.open("/explore", { viewport: { width: 360, height: 800 } });
+    await page.getByRole("button", { name: "Older rows" }).waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+  });
+});

@@ -1,0 +1,224 @@
+/** The SQL screen by keyboard: results, limits, cancelling, errors, drafts, links, and services that sleep. */
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import {
+  accessibilityProblemsInBothThemes,
+  type ConsoleBrowser,
+  chromiumMissing,
+  openConsole,
+} from "../../harness/browser.ts";
+import { type BenchService, query, runningService, serve, until } from "../../harness/serve.ts";
+
+if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
+
+describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
+  let console_: ConsoleBrowser;
+  let service: BenchService;
+  let sleeper: BenchService;
+  beforeAll(async () => {
+    // A minute of idleTimeoutMinutes lasts 200 ms here.
+    const served = await serve({ env: { MILLRACE_IDLE_MINUTE_MS: "200" } });
+    console_ = await openConsole({ served });
+    service = await runningService(served, { name: "awake", idleScaling: false });
+    sleeper = await runningService(served, { name: "sleeper", idleTimeoutMinutes: 5 });
+    await query(service, "CREATE TABLE events (at DateTime, user String, n UInt64) ENGINE = MergeTree ORDER BY at");
+    await query(sleeper, "CREATE TABLE quiet (a UInt8) ENGINE = MergeTree ORDER BY a");
+  });
+  afterAll(async () => {
+    await console_?.[Symbol.asyncDispose]();
+    await console_?.served[Symbol.asyncDispose]();
+  });
+  afterEach(() => expect(console_.problems()).toEqual([]));
+
+  const open = async (search = "", options = {}) => {
+    const watched = await console_.open(`/sql?service=${service.id}${search}`, options);
+    await editor(watched.page).waitFor();
+    return watched;
+  };
+  const editor = (page: Page) => page.getByRole("textbox", { name: "Statement" });
+  const write = async (page: Page, text: string) => {
+    await editor(page).focus();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.insertText(text);
+  };
+  const run = async (page: Page, text: string) => {
+    await write(page, text);
+    await page.keyboard.press("Control+Enter");
+  };
+  const status = (page: Page, text: string | RegExp) =>
+    page.getByRole("region", { name: "Result" }).getByText(text).first().waitFor();
+  const running = async () => (await console_.served.api.listQueries({ params: service.params })).running.length;
+
+  test("64-bit numbers keep their digits, and a cell is read with the keyboard alone", async () => {
+    const { page } = await open();
+    await run(page, "SELECT toUInt64(-1) AS big, NULL AS nothing, [1, 2] AS list");
+    const grid = page.getByRole("grid", { name: "Result" });
+    await grid.getByRole("gridcell", { name: "18446744073709551615" }).waitFor();
+    await grid.focus();
+    for (const key of ["ArrowDown", "End", "Enter"]) await page.keyboard.press(key);
+    const dialog = page.getByRole("dialog", { name: "list, row 1" });
+    await dialog.getByText("Array(UInt8)").waitFor();
+    await dialog.getByRole("button", { name: "Close", exact: true }).last().press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+  });
+
+  test("a result without end stops at 10,000 rows, ends in the engine, and stays quick", async () => {
+    const { page } = await open();
+    await run(page, "SELECT * FROM numbers(1e9)");
+    await status(page, /stopped at the limit of 10,000 rows/);
+    await until("the query has ended in the engine", async () => (await running()) === 0);
+    const grid = page.getByRole("grid", { name: "Result" });
+    expect(await grid.getAttribute("aria-rowcount")).toBe("10001");
+    await grid.focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Control+End");
+    await grid.getByRole("gridcell", { name: "9999", exact: true }).waitFor();
+    // Only the rows in view are elements.
+    expect(await grid.getByRole("row").count()).toBeLessThan(100);
+  });
+
+  test("Esc cancels the query in the engine", async () => {
+    const { page } = await open();
+    await run(page, "SELECT count() FROM numbers(1000000000000) WHERE NOT ignore(sipHash64(number))");
+    await until("the query runs", async () => (await running()) === 1);
+    await page.getByRole("progressbar", { name: "Rows read" }).waitFor();
+    await page.keyboard.press("Escape");
+    await status(page, "The query has ended in the engine.");
+    await until("the query has ended in the engine", async () => (await running()) === 0);
+  });
+
+  test("an error names its code and place, and the text stays", async () => {
+    const { page, problems } = await open();
+    await run(page, "SELECT 1;\nSELEC 2");
+    await page.getByRole("alert").getByText("SYNTAX_ERROR (62)").waitFor();
+    expect(await editor(page).textContent()).toContain("SELEC 2");
+    // The engine's message is about the second statement.
+    await page.getByRole("alert").getByText("failed at position 1 (SELEC)").waitFor();
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await run(page, "SELECT throwIf(number = 5) FROM numbers(10) SETTINGS max_block_size = 1");
+    await page.getByRole("alert").getByText("FUNCTION_THROW_IF_VALUE_IS_NON_ZERO (395)").waitFor();
+    expect(problems.splice(0)).toEqual([
+      `422: POST /v1/organizations/${service.params.organizationId}/services/${service.id}/query`,
+    ]);
+  });
+
+  test("statements without a result say OK, and the tree shows the new table", async () => {
+    const { page } = await open();
+    await run(page, "CREATE TABLE made_here (a UInt8) ENGINE = Memory; INSERT INTO made_here VALUES (1), (2)");
+    await status(page, /No result\. .*2 rows written/);
+    const table = page.getByRole("button", { name: "made_here", exact: true });
+    await table.waitFor();
+    await write(page, "SELECT * FROM ");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Insert made_here" }).focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Control+Enter");
+    await status(page, /^2 rows/);
+  });
+
+  test("hostile values and names stay text", async () => {
+    const { page } = await open();
+    await run(
+      page,
+      "SELECT '<img src=x onerror=\"window.hacked = 1\"><script>window.hacked = 1</script>' AS `<b>name</b>`",
+    );
+    await page.getByRole("gridcell", { name: /<img src=x onerror/ }).waitFor();
+    await page.getByRole("columnheader", { name: /<b>name<\/b>/ }).waitFor();
+    await page.getByRole("grid", { name: "Result" }).focus();
+    for (const key of ["ArrowDown", "Enter"]) await page.keyboard.press(key);
+    await page.getByRole("dialog").getByText("<script>").waitFor();
+    expect(await page.evaluate(() => (globalThis as { hacked?: number }).hacked)).toBeUndefined();
+  });
+
+  test("parameters are inputs, and a shared link carries them and the statement", async () => {
+    const { page, context } = await open();
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await write(page, "SELECT {n:UInt8} + 1 AS sum");
+    await page.getByLabel("n", { exact: true }).fill("41");
+    await page.getByRole("button", { name: "Run", exact: true }).press("Enter");
+    await page.getByRole("gridcell", { name: "42" }).waitFor();
+    await page.getByRole("button", { name: "Copy a link to the statement" }).press("Enter");
+    await page.getByText("The link is copied").waitFor();
+    const link = new URL(await page.evaluate(() => navigator.clipboard.readText()));
+    const other = await console_.open(link.pathname.replace("/console", "") + link.search);
+    await expect.poll(() => editor(other.page).textContent()).toContain("{n:UInt8}");
+    expect(await other.page.getByLabel("n", { exact: true }).inputValue()).toBe("41");
+    expect(other.page.url()).not.toContain("UInt8");
+  });
+
+  test("what was typed survives a reload, and another browser finds it as a draft", async () => {
+    const { page } = await open();
+    await write(page, "SELECT 'kept as a draft'");
+    await until("the draft is at the server", async () => {
+      const params = { organizationId: service.params.organizationId };
+      const drafts = await console_.served.api.listSavedObjects({ params, query: { kind: "draft" } });
+      return drafts.some(({ name }) => name.includes("kept as a draft"));
+    });
+    await page.reload();
+    await expect.poll(() => editor(page).textContent()).toContain("kept as a draft");
+    const other = await open();
+    await other.page.getByRole("tab", { name: "Saved" }).press("Enter");
+    await other.page.getByRole("button", { name: /^SELECT 'kept as a draft'/ }).press("Enter");
+    await expect.poll(() => editor(other.page).textContent()).toContain("kept as a draft");
+  });
+
+  test("the whole result is exported, beyond the limit of the page", async () => {
+    const { page } = await console_.blank();
+    // Without the picker of files, whose window no test can answer.
+    await page.addInitScript(() => Reflect.deleteProperty(globalThis, "showSaveFilePicker"));
+    await page.goto(await console_.link(`/sql?service=${service.id}`));
+    await editor(page).waitFor();
+    await run(page, "SELECT number FROM numbers(20000)");
+    await status(page, /stopped at the limit/);
+    await page.getByRole("button", { name: "Export" }).press("Enter");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("menuitem", { name: "CSVWithNames" }).press("Enter"),
+    ]);
+    expect(readFileSync(await download.path(), "utf8").split("\n")).toHaveLength(20_002);
+  });
+
+  test("a result is a chart, and the chart is a table", async () => {
+    const { page } = await open();
+    await run(
+      page,
+      "SELECT toDateTime('2024-05-01 00:00:00', 'UTC') + number * 60 AS at, number * 2 AS n FROM numbers(30)",
+    );
+    await status(page, /^30 rows/);
+    await page.getByRole("tab", { name: "Chart" }).press("Enter");
+    const figure = page.getByRole("figure", { name: "Result" });
+    await figure.getByRole("group", { name: "Result" }).focus();
+    await page.keyboard.press("End");
+    await figure.getByText(/: n 58$/).waitFor();
+    await figure.getByRole("button", { name: "View Result as table" }).press("Enter");
+    await figure.getByRole("row", { name: /58$/ }).waitFor();
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+  });
+
+  test("tables of a service that sleeps are there, and only Run wakes it", async () => {
+    const { api } = console_.served;
+    const state = async () => (await api.getService({ params: sleeper.params })).state;
+    await until("the service sleeps", async () => (await state()) === "idle");
+    const { page } = await console_.open(`/sql?service=${sleeper.id}`);
+    await page.getByRole("button", { name: "quiet", exact: true }).press("Enter");
+    await page.getByText(/Kept from before it fell asleep/).waitFor();
+    await page.getByRole("tab", { name: "History" }).press("Enter");
+    await page.getByText(/The service sleeps; this is from/).waitFor();
+    expect(await state()).toBe("idle");
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await run(page, "SELECT count() AS c FROM quiet");
+    await page.getByRole("gridcell", { name: "0" }).waitFor();
+  });
+
+  test("a narrow screen scrolls in one direction only", async () => {
+    const { page } = await open("", { viewport: { width: 360, height: 800 } });
+    await run(page, "SELECT number, toString(number) AS text FROM numbers(50)");
+    await status(page, /^50 rows/);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+    await page.getByRole("button", { name: "Tables and queries" }).press("Enter");
+    await page.getByRole("button", { name: "events", exact: true }).waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+  });
+});
