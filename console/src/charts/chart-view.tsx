@@ -1,7 +1,7 @@
 /** An answer in the display of its chart. */
 import { useMemo } from "react";
-import { ResultGrid } from "../grid/result-grid.tsx";
 import { EmptyState } from "../parts/states.tsx";
+import { Table } from "../parts/table.tsx";
 import { groupText, numberOf, seriesOf } from "./answer.ts";
 import css from "./chart.module.css";
 import { type ChartDefinition, seriesNames, splitList } from "./definition.ts";
@@ -59,19 +59,26 @@ function Numbers({ answer, names, members }: Named & { readonly answer: ChartAns
   );
 }
 
-function Rows({ name, definition, answer, names, members, height = 240 }: ChartViewProps & Named) {
+function Rows({ name, definition, answer, names, members }: ChartViewProps & Named) {
+  type Row = ChartAnswer["data"][number];
   const groups = splitList(definition.groupBy);
-  const columns = [
-    ...groups.map((one) => ({ name: one, type: "String" })),
-    ...names.map((one) => ({ name: one, type: "Float64" })),
-  ];
-  const rows = answer.data.map((row) => [
-    ...groups.map((_, at) => (row.others === true ? groupText({ group: [], others: true }) : row.group[at])),
-    ...members.map((member) => row[member] ?? null),
-  ]);
+  const groupColumns = groups.map((header, at) => ({
+    key: `group ${at}`,
+    header,
+    cell: (row: Row) => (row.others === true ? (at === 0 ? "all others" : "") : groupText({ group: [row.group[at]] })),
+  }));
+  const valueColumns = names.map((header, at) => ({
+    key: `value ${at}`,
+    header,
+    align: "end" as const,
+    cell: (row: Row) => valueText(numberOf(row[members[at] as string]), "number"),
+  }));
   return (
-    <div style={{ height: Math.max(height, 200) }}>
-      <ResultGrid label={name} columns={columns} rows={rows} rowCount={rows.length} plain />
-    </div>
+    <Table
+      label={name}
+      columns={[...groupColumns, ...valueColumns]}
+      rows={answer.data}
+      rowKey={(row) => JSON.stringify([row.others, row.group])}
+    />
   );
 }

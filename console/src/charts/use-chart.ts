@@ -16,7 +16,7 @@ type Options = {
 /** The zone of the browser, by which days are cut. */
 export const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
 
-/** Asked once per definition and range; a new range is a new question, and the old answer stays until it is answered. */
+/** Asked once per definition and range. The answer to the question before stays until the new one is there. */
 export function useChart(
   definition: ChartDefinition,
   bounds: Bounds | undefined,

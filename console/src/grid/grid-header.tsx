@@ -7,12 +7,11 @@ type GridHeaderProps = {
   readonly columns: readonly GridColumn[];
   readonly kinds: readonly ValueKind[];
   readonly sort: GridSort | undefined;
-  readonly hideTypes: boolean;
   readonly onSort: (sort: GridSort | undefined) => void;
 };
 
 /** Names and types; a click sorts ascending, then descending, then not at all. */
-export function GridHeader({ columns, kinds, sort, hideTypes, onSort }: GridHeaderProps) {
+export function GridHeader({ columns, kinds, sort, onSort }: GridHeaderProps) {
   return (
     <thead>
       <tr aria-rowindex={1}>
@@ -40,7 +39,7 @@ export function GridHeader({ columns, kinds, sort, hideTypes, onSort }: GridHead
                   {order !== undefined &&
                     (order.descending ? <ArrowDown size={12} aria-hidden /> : <ArrowUp size={12} aria-hidden />)}
                 </span>
-                {!hideTypes && <span className={css.type}>{type}</span>}
+                <span className={css.type}>{type}</span>
               </button>
             </th>
           );

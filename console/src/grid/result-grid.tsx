@@ -15,8 +15,6 @@ export type ResultGridProps = {
   /** May grow in place: `rowCount` says how many there are. */
   readonly rows: readonly GridRow[];
   readonly rowCount: number;
-  /** Without filter, copy and types: for tables of charts. */
-  readonly plain?: boolean;
 };
 
 const rowHeight = 28;
@@ -25,7 +23,7 @@ const pageRows = 15;
 const cellCharacters = 300;
 
 /** A result of any number of rows: sorted, filtered, copied, read cell by cell with the keyboard. */
-export function ResultGrid({ label, columns, rows, rowCount, plain = false }: ResultGridProps) {
+export function ResultGrid({ label, columns, rows, rowCount }: ResultGridProps) {
   const [sort, setSort] = useState<GridSort>();
   const [text, setText] = useState("");
   const [active, setActive] = useState<Place>();
@@ -35,18 +33,16 @@ export function ResultGrid({ label, columns, rows, rowCount, plain = false }: Re
   const value = (place: Place) => rows[shown[place.row] as number]?.[place.column];
   return (
     <div className={css.grid}>
-      {!plain && (
-        <GridTools
-          text={text}
-          onText={setText}
-          shown={shown.length}
-          total={rowCount}
-          columns={columns}
-          rowsToCopy={() => shown.map((place) => rows[place] as GridRow)}
-        />
-      )}
+      <GridTools
+        text={text}
+        onText={setText}
+        shown={shown.length}
+        total={rowCount}
+        columns={columns}
+        rowsToCopy={() => shown.map((place) => rows[place] as GridRow)}
+      />
       <Cells
-        {...{ label, columns, rows, rowCount, plain, shown, sort, active }}
+        {...{ label, columns, rows, rowCount, shown, sort, active }}
         onSort={setSort}
         onActive={setActive}
         onInspect={setInspected}
@@ -75,7 +71,7 @@ type CellsProps = ResultGridProps & {
 };
 
 function Cells(props: CellsProps) {
-  const { label, columns, rows, rowCount, shown, active, plain = false } = props;
+  const { label, columns, rows, rowCount, shown, active } = props;
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the first rows decide, and they come together.
@@ -116,7 +112,7 @@ function Cells(props: CellsProps) {
             <col key={at} style={{ width }} />
           ))}
         </colgroup>
-        <GridHeader columns={columns} kinds={kinds} sort={props.sort} hideTypes={plain} onSort={props.onSort} />
+        <GridHeader columns={columns} kinds={kinds} sort={props.sort} onSort={props.onSort} />
         <tbody>
           <Space height={above} />
           {items.map(({ index }) => (

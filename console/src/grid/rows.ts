@@ -3,7 +3,7 @@ import { cellText, compareValues, type GridColumn, type GridRow, kindOf } from "
 
 export type GridSort = { readonly column: number; readonly descending: boolean };
 
-/** Places of the shown rows. `text` is looked for in every cell, in upper or lower case. Equal rows keep their order. */
+/** Places of the shown rows: those with `text` in a cell, in upper or lower case. Equal rows keep their order. */
 export function shownRows(
   columns: readonly GridColumn[],
   rows: readonly GridRow[],
