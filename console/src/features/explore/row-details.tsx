@@ -22,21 +22,23 @@ export function RowDetails({ columns, row, onFilter }: RowDetailsProps) {
         {lines.map(({ field, text }) => (
           <div key={field} className={css.detail}>
             <dt title={field}>{field}</dt>
-            <dd>{text.slice(0, shownCharacters)}</dd>
-            <span className={css.detailActions}>
-              <IconButton
-                small
-                label={`Only this ${field}`}
-                icon={<Plus aria-hidden />}
-                onClick={() => onFilter(field, text, true)}
-              />
-              <IconButton
-                small
-                label={`Without this ${field}`}
-                icon={<Minus aria-hidden />}
-                onClick={() => onFilter(field, text, false)}
-              />
-            </span>
+            <dd>
+              <span className={css.detailText}>{text.slice(0, shownCharacters)}</span>
+              <span className={css.detailActions}>
+                <IconButton
+                  small
+                  label={`Only this ${field}`}
+                  icon={<Plus aria-hidden />}
+                  onClick={() => onFilter(field, text, true)}
+                />
+                <IconButton
+                  small
+                  label={`Without this ${field}`}
+                  icon={<Minus aria-hidden />}
+                  onClick={() => onFilter(field, text, false)}
+                />
+              </span>
+            </dd>
           </div>
         ))}
       </dl>

@@ -5,7 +5,7 @@ import { queryBody, type Statement } from "./query-run.ts";
 type FileWriter = { write(part: Uint8Array): Promise<void>; close(): Promise<void>; abort(): Promise<void> };
 type Picker = (options: { suggestedName: string }) => Promise<{ createWritable(): Promise<FileWriter> }>;
 
-/** The number of bytes; undefined when the user chose no file. Rejects, without a file, when the result is incomplete. */
+/** The number of bytes; undefined when the user chose no file. Rejects, without a file, if the result is incomplete. */
 export async function download(statement: Statement, format: string, name: string): Promise<number | undefined> {
   const writer = await chooseFile(name);
   if (writer === undefined) return undefined;

@@ -3,6 +3,7 @@ import { Badge } from "../../parts/badge.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import type { QueryError } from "./query-error.ts";
+import result from "./result.module.css";
 import css from "./sql.module.css";
 import type { RunMessage } from "./use-runs.ts";
 
@@ -10,8 +11,8 @@ import type { RunMessage } from "./use-runs.ts";
 export function QueryProblem({ error }: { readonly error: QueryError }) {
   const all = [error.message, error.more].filter(Boolean).join("\n");
   return (
-    <div className={css.problem} role="alert">
-      <div className={css.problemHead}>
+    <div className={result.problem} role="alert">
+      <div className={result.problemHead}>
         <Badge tone="bad">{error.code}</Badge>
         <CopyButton text={all} label="Copy message" />
       </div>
@@ -32,10 +33,10 @@ export function Messages({ messages }: { readonly messages: readonly RunMessage[
   if (messages.length === 0)
     return <EmptyState title="No messages">Each statement that has run leaves a line here.</EmptyState>;
   return (
-    <ul className={css.messages}>
+    <ul className={result.messages}>
       {messages.map(({ id, state }) => (
         <li key={id}>
-          <span className={css.messageHead}>
+          <span className={result.messageHead}>
             <Badge tone={state.status === "done" ? "ok" : state.status === "failed" ? "bad" : "neutral"}>
               {state.status}
             </Badge>
@@ -46,7 +47,7 @@ export function Messages({ messages }: { readonly messages: readonly RunMessage[
             </span>
           </span>
           {state.error !== undefined && (
-            <p className={css.messageError}>{`${state.error.code}: ${state.error.message}`}</p>
+            <p className={result.messageError}>{`${state.error.code}: ${state.error.message}`}</p>
           )}
         </li>
       ))}

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { bytesText, durationText, shortCountText } from "../../lib/format.ts";
 import type { RunState } from "./query-run.ts";
-import css from "./sql.module.css";
+import css from "./result.module.css";
 
 /** What the engine has read so far. Shown after 200 ms, so that fast statements do not flicker. */
 export function ProgressBar({ state: { progress, startedAt } }: { readonly state: RunState }) {

@@ -4,8 +4,8 @@ import type { ChartDisplay } from "../../charts/types.ts";
 import { InlineSelect } from "../../parts/select.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import type { RunState } from "./query-run.ts";
+import css from "./result.module.css";
 import { chartColumns, resultSeries } from "./result-series.ts";
-import css from "./sql.module.css";
 
 const displays = [
   { value: "line", label: "Line" },

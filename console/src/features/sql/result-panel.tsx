@@ -8,6 +8,7 @@ import { EmptyState } from "../../parts/states.tsx";
 import { Messages, QueryProblem } from "./messages.tsx";
 import { ProgressBar } from "./progress-bar.tsx";
 import type { RunState } from "./query-run.ts";
+import result from "./result.module.css";
 import css from "./sql.module.css";
 import type { Runs } from "./use-runs.ts";
 
@@ -22,9 +23,9 @@ export function ResultPanel({ runs }: { readonly runs: Runs }) {
   const state = useStore<RunState | undefined>(runs.run?.state ?? noRun);
   const [view, setView] = useState<View>("result");
   return (
-    <section className={css.result} aria-label="Result">
-      <Tabs.Root value={view} onValueChange={(next) => setView(next as View)} className={css.resultTabs}>
-        <div className={css.resultHead}>
+    <section className={result.result} aria-label="Result">
+      <Tabs.Root value={view} onValueChange={(next) => setView(next as View)} className={result.resultTabs}>
+        <div className={result.resultHead}>
           <Tabs.List className={css.tabList} aria-label="Result">
             <Tab value="result" label="Result" />
             <Tab value="chart" label="Chart" />
@@ -33,10 +34,10 @@ export function ResultPanel({ runs }: { readonly runs: Runs }) {
           <Status state={state} />
         </div>
         {state?.status === "running" && <ProgressBar state={state} />}
-        <Tabs.Panel value="result" className={css.resultBody}>
+        <Tabs.Panel value="result" className={result.resultBody}>
           <Rows state={state} />
         </Tabs.Panel>
-        <Tabs.Panel value="chart" className={css.resultBody}>
+        <Tabs.Panel value="chart" className={result.resultBody}>
           {state === undefined ? (
             <NothingYet />
           ) : (
@@ -45,7 +46,7 @@ export function ResultPanel({ runs }: { readonly runs: Runs }) {
             </Suspense>
           )}
         </Tabs.Panel>
-        <Tabs.Panel value="messages" className={css.resultBody}>
+        <Tabs.Panel value="messages" className={result.resultBody}>
           <Messages messages={runs.messages} />
         </Tabs.Panel>
       </Tabs.Root>
@@ -92,7 +93,7 @@ function Rows({ state }: { readonly state: RunState | undefined }) {
           rowCount={state.rowCount}
         />
       ) : (
-        <div className={css.plain}>
+        <div className={result.plain}>
           <CodeBlock label="result" text={text} />
         </div>
       )}
@@ -113,7 +114,7 @@ function plainText({ columns, rows, statement }: RunState): string | undefined {
 function Status({ state }: { readonly state: RunState | undefined }) {
   const text = state === undefined || state.status === "running" ? "" : outcomeText(state);
   return (
-    <p className={css.status} role="status" data-bad={state?.status === "failed" || undefined}>
+    <p className={result.status} role="status" data-bad={state?.status === "failed" || undefined}>
       {text}
     </p>
   );
