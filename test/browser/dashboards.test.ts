@@ -9,7 +9,6 @@ import {
   openConsole,
 } from "../../harness/browser.ts";
 import { type BenchService, query, runningService, serve, until } from "../../harness/serve.ts";
-import { createApiClient } from "../../src/api/client.ts";
 
 if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
 
@@ -26,22 +25,24 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
       service,
       "INSERT INTO logs SELECT now() - number, if(number % 5 = 0, 'error', 'info') FROM numbers(600)",
     );
-    await createApiClient(served.credentials).createSource({
-      params: {},
-      body: {
-        name: "logs",
-        kind: "log",
-        serviceId: service.id,
-        from: { databaseName: "default", tableName: "logs" },
-        timestampValueExpression: "at",
-        severityTextExpression: "level",
-      },
-    });
+    const { baseUrl, accessToken } = served.credentials;
+    const source = {
+      name: "logs",
+      kind: "log",
+      serviceId: service.id,
+      from: { databaseName: "default", tableName: "logs" },
+      timestampValueExpression: "at",
+      severityTextExpression: "level",
+    };
+    const headers = { authorization: `Bearer ${accessToken}`, "content-type": "application/json" };
+    const created = await fetch(`${baseUrl}/api/v2/sources`, { method: "POST", headers, body: JSON.stringify(source) });
+    expect(created.status).toBe(200);
   });
   afterAll(async () => {
     await console_?.[Symbol.asyncDispose]();
     await console_?.served[Symbol.asyncDispose]();
   });
+  const eventually = (value: () => unknown) => expect.poll(value, { timeout: 20_000 });
   afterEach(() => expect(console_.problems()).toEqual([]));
 
   const state = async () => (await console_.served.api.getService({ params: service.params })).state;
@@ -78,7 +79,7 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     await page.getByRole("button", { name: "Save" }).press("Enter");
     await page.getByRole("button", { name: "Time range: Last hour" }).press("Enter");
     await page.getByRole("menuitem", { name: "Last 6 hours" }).press("Enter");
-    await expect.poll(() => page.url()).toContain("from=now-6h");
+    await eventually(() => page.url()).toContain("from=now-6h");
     await page.reload();
     await page.getByRole("button", { name: "Time range: Last 6 hours" }).waitFor();
 

@@ -30,6 +30,7 @@ describe.skipIf(chromiumMissing !== undefined)("Explore", () => {
     await query(service, `INSERT INTO logs SELECT now64(3), 'api', 'error', '${hostile}'`);
   });
   afterAll(async () => await console_?.[Symbol.asyncDispose]());
+  const eventually = (value: () => unknown) => expect.poll(value, { timeout: 20_000 });
   afterEach(() => expect(console_.problems()).toEqual([]));
 
   const figure = (page: Page) => page.getByRole("figure").first();
@@ -75,11 +76,11 @@ describe.skipIf(chromiumMissing !== undefined)("Explore", () => {
     const { page } = await console_.open("/explore");
     await page.getByRole("button", { name: /^Service / }).press("Enter");
     await page.getByRole("button", { name: "Only Service web" }).press("Enter");
-    await expect.poll(() => filter(page).textContent()).toBe('Service:"web"');
-    await expect.poll(() => page.url()).toContain("web");
+    await eventually(() => filter(page).textContent()).toBe('Service:"web"');
+    await eventually(() => page.url()).toContain("web");
     const shared = new URL(page.url());
     const other = await console_.open(shared.pathname.replace("/console", "") + shared.search);
-    await expect.poll(() => filter(other.page).textContent()).toBe('Service:"web"');
+    await eventually(() => filter(other.page).textContent()).toBe('Service:"web"');
     await other.page
       .getByRole("region", { name: "Rows" })
       .getByText(/^100 newest/)
@@ -117,7 +118,8 @@ describe.skipIf(chromiumMissing !== undefined)("Explore", () => {
   });
 
   test("a narrow screen scrolls in one direction only", async () => {
-    const { page } = await console_.open("/explore", { viewport: { width: 360, height: 800 } });
+    const { page } = await console_.open("/explore");
+    await page.setViewportSize({ width: 360, height: 800 });
     await page.getByRole("button", { name: "Older rows" }).waitFor();
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
   });
