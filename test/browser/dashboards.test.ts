@@ -55,7 +55,7 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     await page.getByLabel("Name").fill("Health of logs");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Health of logs" }).waitFor();
-    await page.getByLabel("Refresh").selectOption("10s");
+    await page.getByLabel("Refresh", { exact: true }).selectOption("10s");
     await page.getByText("The service sleeps, and this range was not asked for before.").first().waitFor();
     expect(await state()).toBe("idle");
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
@@ -77,6 +77,7 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     await page.keyboard.press("+");
     await page.getByText("Rows is 4 of 12 columns wide.").waitFor();
     await page.getByRole("button", { name: "Save" }).press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Health of logs", exact: true }).waitFor();
     await page.getByRole("button", { name: "Time range: Last hour" }).press("Enter");
     await page.getByRole("menuitem", { name: "Last 6 hours" }).press("Enter");
     await eventually(() => page.url()).toContain("from=now-6h");
