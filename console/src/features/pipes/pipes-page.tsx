@@ -1,10 +1,137 @@
-import { Page } from "../../parts/page.tsx";
-import { EmptyState } from "../../parts/states.tsx";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Plus, Workflow } from "lucide-react";
+import { useDeferredValue } from "react";
+import { useOperation } from "../../api/queries.ts";
+import { Button, ButtonLink } from "../../parts/button.tsx";
+import { Filters, Page, Panel } from "../../parts/page.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
+import { InlineSelect } from "../../parts/select.tsx";
+import { Answer, EmptyState } from "../../parts/states.tsx";
+import { Table } from "../../parts/table.tsx";
+import { kindWords, type ListSearch, type PipeSummary, stateGroups } from "./list-search.ts";
+import { pipeColumns } from "./pipe-columns.tsx";
+import css from "./pipes.module.css";
 
+const pageSize = 100;
+
+/** All pipes of the organization. */
 export function PipesPage() {
+  const search: ListSearch = useSearch({ from: "/pipes" });
+  const { state, ...rest } = useDeferredValue(search);
+  const states = state === undefined ? undefined : [...stateGroups[state]];
+  const query = { ...rest, sort: rest.sort ?? "name", limit: pageSize, ...(states && { state: states }) };
+  const pipes = useOperation("listAllPipes", { query: query as never }, { keep: true });
   return (
-    <Page title="Pipes">
-      <EmptyState title="Pipes" />
+    <Page
+      title="Pipes"
+      actions={
+        <ButtonLink to="/new-pipe" look="primary" icon={<Plus aria-hidden />}>
+          New pipe
+        </ButtonLink>
+      }
+    >
+      <PipeFilters search={search} />
+      <Answer query={pipes}>{(answer) => <PipeList {...answer} search={search} />}</Answer>
     </Page>
+  );
+}
+
+function useListSearch() {
+  const navigate = useNavigate({ from: "/pipes" });
+  /** Any other filter begins with the first page. */
+  return (next: Partial<Record<keyof ListSearch, string | undefined>>) =>
+    void navigate({ search: (before) => ({ ...before, cursor: undefined, ...next }) as never, replace: true });
+}
+
+function PipeFilters({ search }: { readonly search: ListSearch }) {
+  const change = useListSearch();
+  const services = useOperation("listServices", {}, { pace: "slow" });
+  const any = (label: string) => ({ value: "", label });
+  return (
+    <Filters>
+      <SearchInput label="Find pipes by name" value={search.name ?? ""} onChange={(name) => change({ name })} />
+      <InlineSelect
+        label="State"
+        value={search.state ?? ""}
+        onChange={(state) => change({ state: state || undefined })}
+        options={[
+          any("All states"),
+          { value: "trouble", label: "Needs attention" },
+          { value: "running", label: "Running" },
+          { value: "changing", label: "Changing" },
+          { value: "stopped", label: "Stopped" },
+          { value: "completed", label: "Completed" },
+        ]}
+      />
+      <InlineSelect
+        label="Source"
+        value={search.kind ?? ""}
+        onChange={(kind) => change({ kind: kind || undefined })}
+        options={[any("All sources"), ...Object.entries(kindWords).map(([value, label]) => ({ value, label }))]}
+      />
+      <InlineSelect
+        label="Service"
+        value={search.serviceId ?? ""}
+        onChange={(serviceId) => change({ serviceId: serviceId || undefined })}
+        options={[any("All services"), ...(services.data ?? []).map(({ id, name }) => ({ value: id, label: name }))]}
+      />
+    </Filters>
+  );
+}
+
+type PipeListProps = {
+  readonly pipes: readonly PipeSummary[];
+  readonly total: number;
+  readonly nextCursor?: string | undefined;
+  readonly search: ListSearch;
+};
+
+function PipeList({ pipes, total, nextCursor, search }: PipeListProps) {
+  const change = useListSearch();
+  const { sort = "name", order = "asc", cursor, ...filters } = search;
+  if (pipes.length === 0) return <NoPipes isFiltered={Object.keys(filters).length > 0} />;
+  return (
+    <Panel flush title={total === 1 ? "1 pipe" : `${total} pipes`}>
+      <Table
+        label="Pipes"
+        columns={pipeColumns}
+        rows={pipes}
+        rowKey={({ id }) => id}
+        sort={{ key: sort, order }}
+        onSort={(next) => change({ sort: next.key, order: next.order === "desc" ? "desc" : undefined })}
+      />
+      {(nextCursor !== undefined || cursor !== undefined) && (
+        <div className={css.more}>
+          {cursor !== undefined && <Button onClick={() => change({})}>First page</Button>}
+          {nextCursor !== undefined && <Button onClick={() => change({ cursor: nextCursor })}>Next page</Button>}
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function NoPipes({ isFiltered }: { readonly isFiltered: boolean }) {
+  const change = useListSearch();
+  if (isFiltered) {
+    const all = { name: undefined, state: undefined, kind: undefined, serviceId: undefined };
+    return (
+      <EmptyState title="No pipe matches" actions={<Button onClick={() => change(all)}>Show all pipes</Button>}>
+        Other filters may show more.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      icon={<Workflow aria-hidden />}
+      title="No pipes yet"
+      actions={
+        <ButtonLink to="/new-pipe" look="primary">
+          New pipe
+        </ButtonLink>
+      }
+    >
+      A pipe loads a Kafka topic, the objects of a bucket, a Kinesis stream or the tables of a Postgres database into a
+      service: every row exactly once, and without end if the source has none.
+    </EmptyState>
   );
 }

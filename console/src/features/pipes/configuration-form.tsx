@@ -1,0 +1,180 @@
+import { type FormEvent, useState } from "react";
+import { call } from "../../api/client.ts";
+import { type ApiError, asApiError } from "../../api/error.ts";
+import { refetch } from "../../api/queries.ts";
+import { Button } from "../../parts/button.tsx";
+import { TextArea, TextField } from "../../parts/field.tsx";
+import { Note } from "../../parts/note.tsx";
+import { Panel } from "../../parts/page.tsx";
+import { Select } from "../../parts/select.tsx";
+import { toast } from "../../parts/toast.tsx";
+import {
+  type Difference,
+  type Draft,
+  differencesOf,
+  draftOf,
+  mutableMembers,
+  requestsOf,
+  scalingFields,
+} from "./draft.ts";
+import { pipeReads } from "./pipe-commands.ts";
+import css from "./pipes.module.css";
+import { settingFields, settingsOf } from "./setting-fields.ts";
+import { kindOf, type PipeDetails } from "./use-pipe.ts";
+
+type FormProps = { readonly pipe: PipeDetails; readonly onClose: () => void };
+
+/** Edits what can change. The differences are shown before they are saved; a change of somebody else is not lost. */
+export function ConfigurationForm({ pipe, onClose }: FormProps) {
+  // The form edits the version that it began with, whatever happens meanwhile.
+  const [begin] = useState(pipe);
+  const [draft, setDraft] = useState(() => draftOf(pipe));
+  const [error, setError] = useState<ApiError>();
+  const [busy, setBusy] = useState(false);
+  const differences = differencesOf(begin, draft);
+  const save = (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    saveDraft(begin, differences).then(
+      () => {
+        toast(`${begin.name} is changed.`);
+        onClose();
+      },
+      (reason) => {
+        setBusy(false);
+        setError(asApiError(reason));
+      },
+    );
+  };
+  const nothing = differences.length === 0 ? "Nothing is changed." : undefined;
+  return (
+    <form onSubmit={save} noValidate style={{ display: "contents" }}>
+      <Inputs
+        pipe={begin}
+        draft={draft}
+        error={error}
+        onChange={(path, text) => setDraft({ ...draft, [path]: text })}
+      />
+      <Panel title="What changes">
+        <Differences differences={differences} />
+        {error !== undefined && <Refusal error={error} />}
+        <div className={css.groupActions}>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" needs="developer" busy={busy} refusal={nothing}>
+            Save
+          </Button>
+        </div>
+      </Panel>
+    </form>
+  );
+}
+
+/** Sends the version that was edited: the server refuses if it is no longer the present one. */
+async function saveDraft(pipe: PipeDetails, differences: readonly Difference[]): Promise<void> {
+  const params = { serviceId: pipe.serviceId, pipeId: pipe.id };
+  const { patch, scaling } = requestsOf(pipe, differences);
+  try {
+    const ifMatch = pipe.version;
+    if (patch !== undefined) await call("updatePipe", { params, body: patch, ifMatch } as never);
+    const versioned = patch === undefined ? { ifMatch } : {};
+    if (scaling !== undefined) await call("updatePipeScaling", { params, body: scaling, ...versioned } as never);
+  } finally {
+    await refetch(...pipeReads);
+  }
+}
+
+function Refusal({ error }: { readonly error: ApiError }) {
+  if (error.status !== 412) return <Note tone="bad">{error.message}</Note>;
+  return (
+    <Note tone="warn">
+      Somebody else has changed this pipe since you began. Nothing of yours is saved: cancel to see the present values,
+      then edit them.
+    </Note>
+  );
+}
+
+type InputsProps = {
+  readonly pipe: PipeDetails;
+  readonly draft: Draft;
+  readonly error: ApiError | undefined;
+  readonly onChange: (path: string, text: string) => void;
+};
+
+function Inputs({ pipe, draft, error, onChange }: InputsProps) {
+  const kind = kindOf(pipe);
+  const at = (path: string) => ({
+    value: draft[path] ?? "",
+    onChange: (text: string) => onChange(path, text),
+    error: error?.issueAt(path.replace(/^source\./, `source.${kind}.`)),
+  });
+  return (
+    <>
+      <Panel title="Name and source">
+        <TextField label="Name" {...at("name")} />
+        <div className={css.form}>
+          {mutableMembers(pipe).map((member) => {
+            const input = at(`source.${member}`);
+            const isLong = input.value.includes("\n");
+            return isLong ? (
+              <TextArea key={member} label={member} mono {...input} />
+            ) : (
+              <TextField key={member} label={member} mono {...input} />
+            );
+          })}
+        </div>
+      </Panel>
+      <Panel title="Settings">
+        <div className={css.form}>
+          {settingsOf(kind).map((name) => (
+            <SettingInput key={name} name={name} {...at(`settings.${name}`)} />
+          ))}
+        </div>
+      </Panel>
+      <Panel title="Scaling">
+        <div className={css.form}>
+          {Object.entries(scalingFields).map(([name, label]) => (
+            <TextField key={name} label={label} inputMode="decimal" {...at(`scaling.${name}`)} />
+          ))}
+        </div>
+      </Panel>
+    </>
+  );
+}
+
+type SettingInputProps = {
+  readonly name: keyof typeof settingFields;
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+  readonly error: string | undefined;
+};
+
+function SettingInput({ name, ...input }: SettingInputProps) {
+  const { label, unit, isSwitch } = settingFields[name];
+  if (isSwitch) {
+    const options = [
+      { value: "", label: "Default" },
+      { value: "true", label: "On" },
+      { value: "false", label: "Off" },
+    ];
+    return <Select label={label} options={options} {...input} />;
+  }
+  const hint = unit === undefined ? "Empty: the default" : `${unit}; empty: the default`;
+  return <TextField label={label} hint={hint} inputMode="numeric" {...input} />;
+}
+
+function Differences({ differences }: { readonly differences: readonly Difference[] }) {
+  if (differences.length === 0) return <p>Nothing yet.</p>;
+  return (
+    <ul className={css.changes} aria-label="Changes">
+      {differences.map(({ path, from, to }) => (
+        <li key={path}>
+          ~ {path}: {shown(from)} → {shown(to)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function shown(value: unknown): string {
+  return value === null ? "default" : JSON.stringify(value);
+}

@@ -1,0 +1,81 @@
+import { useState } from "react";
+import { describeCall } from "../../api/client.ts";
+import { Button } from "../../parts/button.tsx";
+import { CodeBlock } from "../../parts/code-block.tsx";
+import { Facts, Panel } from "../../parts/page.tsx";
+import { Answer } from "../../parts/states.tsx";
+import { ConfigurationForm } from "./configuration-form.tsx";
+import { secretMembers } from "./draft.ts";
+import { SecretsDialog } from "./secrets-dialog.tsx";
+import { settingFields, settingsOf } from "./setting-fields.ts";
+import { kindOf, type PipeDetails, usePipe } from "./use-pipe.ts";
+
+/** The definition of the pipe, and changing it. */
+export function ConfigurationPage() {
+  return <Answer query={usePipe()}>{(pipe) => <Configuration pipe={pipe} />}</Answer>;
+}
+
+function Configuration({ pipe }: { readonly pipe: PipeDetails }) {
+  const [editing, setEditing] = useState<"form" | "secrets">();
+  const close = () => setEditing(undefined);
+  if (editing === "form") return <ConfigurationForm pipe={pipe} onClose={close} />;
+  const kind = kindOf(pipe);
+  const { source, destination, fieldMappings, settings, scaling } = pipe;
+  const actions = (
+    <>
+      {secretMembers(pipe).length > 0 && (
+        <Button needs="developer" onClick={() => setEditing("secrets")}>
+          Replace credentials …
+        </Button>
+      )}
+      <Button needs="developer" look="primary" onClick={() => setEditing("form")}>
+        Edit
+      </Button>
+    </>
+  );
+  const own = { source, destination, fieldMappings };
+  return (
+    <>
+      <Panel title="Source" actions={<span style={{ display: "flex", gap: "var(--space-2)" }}>{actions}</span>}>
+        <Facts facts={factsOf(source[kind] ?? {})} />
+      </Panel>
+      <Panel title="Destination">
+        <Facts facts={factsOf(destination)} />
+      </Panel>
+      <Panel title="Settings">
+        <Facts
+          facts={settingsOf(kind).map((name) => {
+            const { label, unit } = settingFields[name];
+            const value = settings[name];
+            return [label, value === undefined || value === null ? "default" : `${value}${unit ? ` ${unit}` : ""}`];
+          })}
+        />
+      </Panel>
+      <Panel title="Scaling">
+        <Facts facts={factsOf(scaling)} />
+      </Panel>
+      <Panel title="As JSON">
+        <CodeBlock label="definition" text={JSON.stringify({ name: pipe.name, ...own, scaling, settings }, null, 2)} />
+        <CodeBlock label="curl command" text={curlOf(pipe)} wrap />
+      </Panel>
+      {editing === "secrets" && <SecretsDialog pipe={pipe} onClose={close} />}
+    </>
+  );
+}
+
+function factsOf(members: object): (readonly [string, React.ReactNode])[] {
+  return Object.entries(members).map(([name, value]) => [
+    name,
+    typeof value === "object" ? (
+      <pre key={name}>{JSON.stringify(value, null, 2)}</pre>
+    ) : (
+      <code key={name}>{String(value)}</code>
+    ),
+  ]);
+}
+
+/** Reads the definition with a key from the environment. */
+function curlOf({ serviceId, id }: PipeDetails): string {
+  const { path } = describeCall("getPipe", { params: { serviceId, pipeId: id } });
+  return `curl --user "$MILLRACE_KEY" ${location.origin}${path}`;
+}

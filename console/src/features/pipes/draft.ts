@@ -1,0 +1,103 @@
+/** An edited configuration: what the form holds, and what a request must send for it. */
+import { sourceMembers } from "../../../../src/cli/client/operations.ts";
+import { type SettingName, settingFields, settingsOf } from "./setting-fields.ts";
+import { kindOf, type PipeDetails } from "./use-pipe.ts";
+
+/** Texts of the inputs, by path: `name`, `source.brokers`, `settings.…`, `scaling.…`. */
+export type Draft = Readonly<Record<string, string>>;
+
+export type Difference = { readonly path: string; readonly from: unknown; readonly to: unknown };
+
+export const scalingFields = {
+  replicas: "Replicas",
+  concurrency: "Concurrency",
+  replicaCpuMillicores: "CPU of a replica, in thousandths of a core",
+  replicaMemoryGb: "Memory of a replica, in GB",
+} as const;
+
+/** Members of the source that can change, without those that hold secrets. */
+export function mutableMembers(pipe: PipeDetails): readonly string[] {
+  const { mutable, secrets } = sourceMembers[kindOf(pipe)];
+  return mutable.filter((member) => !(secrets as readonly string[]).includes(member));
+}
+
+/** Members of the source with secrets; they are shown as set or not. */
+export function secretMembers(pipe: PipeDetails): readonly string[] {
+  const { mutable, secrets } = sourceMembers[kindOf(pipe)];
+  return secrets.filter((member) => (mutable as readonly string[]).includes(member));
+}
+
+export function draftOf(pipe: PipeDetails): Draft {
+  const kind = kindOf(pipe);
+  const source = (pipe.source[kind] ?? {}) as Record<string, unknown>;
+  return Object.fromEntries([
+    ["name", pipe.name],
+    ...mutableMembers(pipe).map((member) => [`source.${member}`, textOf(memberOf(source, member))]),
+    ...settingsOf(kind).map((name) => [`settings.${name}`, textOf(pipe.settings[name])]),
+    ...Object.keys(scalingFields).map((name) => [`scaling.${name}`, textOf((pipe.scaling as never)[name])]),
+  ]);
+}
+
+/** What differs, as the API names it. Throws SyntaxError with the path if a text is not a value. */
+export function differencesOf(pipe: PipeDetails, draft: Draft): Difference[] {
+  const before = draftOf(pipe);
+  const changed = Object.keys(draft).filter((path) => draft[path] !== (before[path] ?? ""));
+  return changed.map((path) => ({
+    path,
+    from: parsedText(path, before[path] ?? ""),
+    to: parsedText(path, draft[path] as string),
+  }));
+}
+
+/** The bodies of the requests that make these differences. Undefined: nothing of that kind changes. */
+export function requestsOf(pipe: PipeDetails, differences: readonly Difference[]) {
+  const below = (prefix: string) => differences.filter(({ path }) => path.startsWith(prefix));
+  const name = differences.find(({ path }) => path === "name")?.to;
+  const source = nested(below("source."), "source.");
+  const settings = nested(below("settings."), "settings.");
+  const scaling = nested(below("scaling."), "scaling.");
+  const patch = {
+    ...(name === undefined ? {} : { name }),
+    ...(source === undefined ? {} : { source: { [kindOf(pipe)]: source } }),
+    ...(settings === undefined ? {} : { settings }),
+  };
+  return { patch: Object.keys(patch).length === 0 ? undefined : patch, scaling };
+}
+
+function nested(differences: readonly Difference[], prefix: string): Record<string, unknown> | undefined {
+  if (differences.length === 0) return undefined;
+  const body: Record<string, unknown> = {};
+  for (const { path, to } of differences) {
+    const [member = "", inner] = path.slice(prefix.length).split(".");
+    if (inner === undefined) body[member] = to;
+    else body[member] = { ...(body[member] as object | undefined), [inner]: to };
+  }
+  return body;
+}
+
+function memberOf(source: Record<string, unknown>, member: string): unknown {
+  const [name = "", inner] = member.split(".");
+  const value = source[name];
+  return inner === undefined ? value : (value as Record<string, unknown> | undefined)?.[inner];
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value, null, typeof value === "object" ? 2 : 0);
+}
+
+/** An empty text is null: the default. Settings and scaling are numbers and switches. */
+function parsedText(path: string, text: string): unknown {
+  if (text.trim() === "") return null;
+  if (path.startsWith("settings.")) {
+    const name = path.slice("settings.".length) as SettingName;
+    return settingFields[name].isSwitch ? text === "true" : Number(text);
+  }
+  if (path.startsWith("scaling.")) return Number(text);
+  if (!path.startsWith("source.") || !/^\s*[[{\d]|^(true|false)$/.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,88 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { RotateCcw, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useChange } from "../../api/queries.ts";
+import { countText } from "../../lib/format.ts";
+import { Button } from "../../parts/button.tsx";
+import { ConfirmDialog } from "../../parts/dialog.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { toast, toastError } from "../../parts/toast.tsx";
+import { ErrorRows } from "./error-rows.tsx";
+import type { ErrorFilters, Group } from "./error-types.ts";
+import css from "./pipes.module.css";
+import { usePipeParams } from "./use-pipe.ts";
+
+const route = "/services/$serviceId/pipes/$pipeId/errors" as const;
+
+type ErrorGroupProps = { readonly group: Group; readonly filters: ErrorFilters };
+
+/** Rows with one cause. Which group is open is in the address. */
+export function ErrorGroup({ group, filters }: ErrorGroupProps) {
+  const { group: opened } = useSearch({ from: route });
+  const navigate = useNavigate({ from: route });
+  const isOpen = opened === group.id;
+  const { rows, origins, example } = group;
+  const toggle = () =>
+    void navigate({ search: (before) => ({ ...before, group: isOpen ? undefined : group.id }), replace: true });
+  return (
+    <li className={css.group}>
+      <div className={css.groupHead}>
+        <div className={css.groupText}>
+          <strong>{example.message}</strong>
+          <span className={css.detail}>
+            {countText(rows)} {rows === 1 ? "row" : "rows"} from {countText(origins)}{" "}
+            {origins === 1 ? "origin" : "origins"} · first <RelativeTime at={group.firstAt} /> · last{" "}
+            <RelativeTime at={group.lastAt} />
+          </span>
+        </div>
+        <div className={css.groupActions}>
+          <Button small aria-expanded={isOpen} onClick={toggle}>
+            {isOpen ? "Hide rows" : "Show rows"}
+          </Button>
+          {filters.state === "refused" && <GroupActions group={group} filters={filters} />}
+        </div>
+      </div>
+      {isOpen ? <ErrorRows groupId={group.id} filters={filters} /> : <pre className={css.raw}>{example.raw}</pre>}
+    </li>
+  );
+}
+
+const changes = ["listPipeErrors", "listPipeErrorRows", "listPipeErrorRequests", "getPipe", "listAllPipes"] as const;
+
+function GroupActions({ group: { id, rows, replayableRows }, filters }: ErrorGroupProps) {
+  const params = usePipeParams();
+  const [isAsked, setAsked] = useState(false);
+  const selection = { group: id, ...(filters.origin === undefined ? {} : { origin: filters.origin }) };
+  const replay = useChange("replayPipeErrors", { changes, onDone: () => toast("The replay has begun.") });
+  const discard = useChange("discardPipeErrors", { changes, onDone: () => toast("The rows are discarded.") });
+  const lost = replayableRows === 0 ? "The rows are not kept completely, so they cannot be loaded again." : undefined;
+  return (
+    <>
+      <Button
+        small
+        needs="developer"
+        refusal={lost}
+        busy={replay.isPending}
+        icon={<RotateCcw aria-hidden />}
+        onClick={() => void replay.mutateAsync({ params, query: {}, body: selection } as never).catch(toastError)}
+      >
+        Replay
+      </Button>
+      <Button small needs="developer" look="quiet" icon={<Trash2 aria-hidden />} onClick={() => setAsked(true)}>
+        Discard …
+      </Button>
+      {isAsked && (
+        <ConfirmDialog
+          title={`Discard ${countText(rows)} ${rows === 1 ? "row" : "rows"}`}
+          action="Discard"
+          danger
+          needs="developer"
+          onConfirm={() => discard.mutateAsync({ params, query: selection } as never)}
+          onClose={() => setAsked(false)}
+        >
+          <p>They are deleted from the table of refused rows and cannot be replayed later.</p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,48 @@
+import type { OperationResult } from "../../api/client.ts";
+import { useOperation } from "../../api/queries.ts";
+import { Count } from "../../parts/numbers.tsx";
+import { Panel } from "../../parts/page.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { StateBadge } from "../../parts/state-badge.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import css from "./pipes.module.css";
+import { usePipeParams } from "./use-pipe.ts";
+
+type Request = OperationResult<"listPipeErrorRequests">[number];
+
+const columns: readonly Column<Request>[] = [
+  { key: "kind", header: "Request", cell: ({ kind }) => (kind === "replay" ? "Replay" : "Discard") },
+  {
+    key: "state",
+    header: "State",
+    cell: ({ state, reason }) => (
+      <div className={css.name}>
+        <span>
+          <StateBadge state={state} />
+        </span>
+        {reason !== undefined && <span className={css.detail}>{reason}</span>}
+      </div>
+    ),
+  },
+  { key: "selected", header: "Rows", align: "end", cell: ({ selectedRows }) => <Count value={selectedRows} exact /> },
+  { key: "replayed", header: "Loaded", align: "end", cell: ({ replayedRows }) => <Count value={replayedRows} exact /> },
+  { key: "again", header: "Refused again", align: "end", cell: (one) => <Count value={one.refusedRows} exact /> },
+  { key: "by", header: "By", wide: true, cell: ({ requestedBy }) => requestedBy },
+  { key: "at", header: "Asked", align: "end", cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+];
+
+/** Replays and discards: what was asked for, and what became of it. */
+export function ErrorRequests() {
+  const params = usePipeParams();
+  const requests = useOperation(
+    "listPipeErrorRequests",
+    { params },
+    { pace: (list) => (list?.some(({ state }) => state === "pending") ? "fast" : "live") },
+  );
+  if (requests.data === undefined || requests.data.length === 0) return null;
+  return (
+    <Panel title="Replays and discards" flush>
+      <Table label="Replays and discards" columns={columns} rows={requests.data} rowKey={({ id }) => id} />
+    </Panel>
+  );
+}

@@ -1,0 +1,90 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { CircleCheck } from "lucide-react";
+import { useState } from "react";
+import { useOperation } from "../../api/queries.ts";
+import { Button } from "../../parts/button.tsx";
+import { Filters, Panel } from "../../parts/page.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
+import { InlineSelect } from "../../parts/select.tsx";
+import { Answer, EmptyState } from "../../parts/states.tsx";
+import { ErrorGroup } from "./error-group.tsx";
+import { ErrorRequests } from "./error-requests.tsx";
+import type { ErrorFilters } from "./error-types.ts";
+import css from "./pipes.module.css";
+import { usePipeParams } from "./use-pipe.ts";
+
+const route = "/services/$serviceId/pipes/$pipeId/errors" as const;
+
+/** What was refused and why, by cause, and loading it again. */
+export function ErrorsPage() {
+  const { state = "refused", origin } = useSearch({ from: route });
+  const navigate = useNavigate({ from: route });
+  const change = (next: object) => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  const filters: ErrorFilters = { state, ...(origin === undefined ? {} : { origin }) };
+  return (
+    <>
+      <Filters>
+        <InlineSelect
+          label="Which rows"
+          value={state}
+          onChange={(next) => change({ state: next === "refused" ? undefined : next, group: undefined })}
+          options={[
+            { value: "refused", label: "Not loaded" },
+            { value: "replayed", label: "Replayed" },
+            { value: "all", label: "All" },
+          ]}
+        />
+        <SearchInput
+          label="Origin"
+          placeholder="Partition, shard, object or table"
+          value={origin ?? ""}
+          onChange={(text) => change({ origin: text || undefined })}
+        />
+      </Filters>
+      <Groups filters={filters} />
+      <ErrorRequests />
+    </>
+  );
+}
+
+function Groups({ filters }: { readonly filters: ErrorFilters }) {
+  const params = usePipeParams();
+  // The rows are in a table of the service: a sleeping one is woken only by the button.
+  const [wake, setWake] = useState<"never" | "auto">("never");
+  const groups = useOperation(
+    "listPipeErrors",
+    { params, query: { ...filters, wake } },
+    { pace: wake === "never" ? "slow" : "never", keep: true },
+  );
+  if (groups.error?.code === "SERVICE_ASLEEP") {
+    return (
+      <EmptyState
+        title="The service is asleep"
+        actions={<Button onClick={() => setWake("auto")}>Wake it and show the rows</Button>}
+      >
+        Refused rows are in a table of the service. Waking takes a fraction of a second.
+      </EmptyState>
+    );
+  }
+  return (
+    <Answer query={groups}>
+      {(answer) =>
+        answer.length === 0 ? (
+          <EmptyState icon={<CircleCheck aria-hidden />} title="No refused rows">
+            {filters.state === "refused"
+              ? "Everything that came in the last 7 days is loaded, or was replayed or discarded."
+              : "No row of the last 7 days matches."}
+          </EmptyState>
+        ) : (
+          <Panel title={answer.length === 1 ? "1 cause" : `${answer.length} causes`} flush>
+            <ul className={css.groups}>
+              {answer.map((group) => (
+                <ErrorGroup key={group.id} group={group} filters={filters} />
+              ))}
+            </ul>
+          </Panel>
+        )
+      }
+    </Answer>
+  );
+}

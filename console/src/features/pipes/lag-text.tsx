@@ -1,0 +1,50 @@
+import { Minus, TrendingDown, TrendingUp } from "lucide-react";
+import { bytesText, durationText, shortCountText } from "../../lib/format.ts";
+import type { PipeSummary } from "./list-search.ts";
+import css from "./pipes.module.css";
+
+type Lag = NonNullable<PipeSummary["lag"]>;
+
+/** How far the pipe is behind: seconds first, then what is known instead of them. */
+export function lagText({ seconds, rows, files, bytes }: Lag): string | undefined {
+  if (seconds !== undefined) return durationText(seconds);
+  if (rows !== undefined) return `${shortCountText(rows)} rows`;
+  if (files !== undefined) return `${shortCountText(files)} objects`;
+  return bytes === undefined ? undefined : bytesText(bytes);
+}
+
+/** Everything that is known about the lag, in one line. */
+export function lagDetails({ rows, files, bytes, etaSeconds, trend }: Lag): string {
+  const parts = [
+    rows === undefined ? [] : `${shortCountText(rows)} rows`,
+    files === undefined ? [] : `${shortCountText(files)} objects`,
+    bytes === undefined ? [] : bytesText(bytes),
+    etaSeconds === undefined || etaSeconds === 0 ? [] : `caught up in ${durationText(etaSeconds)}`,
+    trend === "growing" ? "growing" : [],
+  ];
+  return parts.flat().join(" · ");
+}
+
+const trends = {
+  growing: { Icon: TrendingUp, word: "growing", tone: css.bad },
+  steady: { Icon: Minus, word: "steady", tone: css.muted },
+  shrinking: { Icon: TrendingDown, word: "shrinking", tone: css.ok },
+};
+
+/** The lag with the direction in which it moves; nothing where it is not known. */
+export function LagText({ lag }: { readonly lag: Lag | undefined }) {
+  const text = lag === undefined ? undefined : lagText(lag);
+  if (lag === undefined || text === undefined) return <span>–</span>;
+  return (
+    <span className={css.lag} title={lagDetails(lag)}>
+      {text}
+      <LagTrend lag={lag} />
+    </span>
+  );
+}
+
+export function LagTrend({ lag }: { readonly lag: Lag | undefined }) {
+  if (lag?.trend === undefined) return null;
+  const { Icon, word, tone } = trends[lag.trend];
+  return <Icon className={tone} role="img" aria-label={word} aria-hidden={false} />;
+}

@@ -1,0 +1,54 @@
+/** What the list of pipes shows, as it is in the address. */
+import type { OperationResult } from "../../api/client.ts";
+
+export type PipeSummary = OperationResult<"listAllPipes">["pipes"][number];
+export type PipeState = PipeSummary["state"];
+export type PipeKind = PipeSummary["kind"];
+
+export const sortKeys = ["name", "service", "state", "stateChangedAt", "lag", "rowsPerSecond"] as const;
+export type SortKey = (typeof sortKeys)[number];
+
+/** Groups of states that a user asks for. */
+export const stateGroups = {
+  trouble: ["Degraded", "Failed", "InternalError", "Unknown"],
+  running: ["Running", "Degraded"],
+  changing: ["Provisioning", "Setup", "Snapshot", "Pausing", "Stopping", "Modifying", "Resync"],
+  stopped: ["Stopped", "Paused"],
+  completed: ["Completed"],
+} as const satisfies Record<string, readonly PipeState[]>;
+export type StateGroup = keyof typeof stateGroups;
+
+export const kindWords: Readonly<Record<PipeKind, string>> = {
+  messageBroker: "Kafka",
+  objectStorage: "Object storage",
+  managedStream: "Kinesis",
+  relationalDb: "Postgres",
+};
+
+export type ListSearch = {
+  readonly name?: string;
+  readonly state?: StateGroup;
+  readonly kind?: PipeKind;
+  readonly serviceId?: string;
+  readonly sort?: SortKey;
+  readonly order?: "asc" | "desc";
+  readonly cursor?: string;
+};
+
+/** Takes what it knows of an address, and leaves out the rest. */
+export function listSearch(search: Record<string, unknown>): ListSearch {
+  const { name, state, kind, serviceId, sort, order, cursor } = search;
+  return {
+    ...(typeof name === "string" && name !== "" ? { name } : {}),
+    ...(isKey(stateGroups, state) ? { state } : {}),
+    ...(isKey(kindWords, kind) ? { kind } : {}),
+    ...(typeof serviceId === "string" ? { serviceId } : {}),
+    ...(sortKeys.some((key) => key === sort) ? { sort: sort as SortKey } : {}),
+    ...(order === "desc" ? { order } : {}),
+    ...(typeof cursor === "string" ? { cursor } : {}),
+  };
+}
+
+function isKey<T extends object>(table: T, key: unknown): key is keyof T {
+  return typeof key === "string" && Object.hasOwn(table, key);
+}

@@ -1,0 +1,78 @@
+/** What can be done with a pipe: in its menu of the list and in the head of its page. */
+import { Ellipsis } from "lucide-react";
+import { useState } from "react";
+import { useChange } from "../../api/queries.ts";
+import { Button, IconButton } from "../../parts/button.tsx";
+import { ConfirmDialog } from "../../parts/dialog.tsx";
+import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
+import { Note } from "../../parts/note.tsx";
+import { toast } from "../../parts/toast.tsx";
+import { isResting, type PipeSubject, pipeReads, useCommand } from "./pipe-commands.ts";
+import { ResyncDialog } from "./resync-dialog.tsx";
+
+/** Start or stop, whichever applies. */
+export function StateButton({ pipe }: { readonly pipe: PipeSubject }) {
+  const { send, busy } = useCommand(pipe);
+  const command = isResting(pipe.state) ? "start" : "stop";
+  return (
+    <Button needs="developer" busy={busy} onClick={() => void send(command)}>
+      {command === "start" ? "Start" : "Stop"}
+    </Button>
+  );
+}
+
+type PipeMenuProps = {
+  readonly pipe: PipeSubject;
+  /** With start and stop, where no button has them. */
+  readonly withState?: boolean;
+  readonly onDeleted?: () => void;
+};
+
+export function PipeMenu({ pipe, withState, onDeleted }: PipeMenuProps) {
+  const [asked, setAsked] = useState<"resync" | "delete">();
+  const { send } = useCommand(pipe);
+  const close = () => setAsked(undefined);
+  const command = isResting(pipe.state) ? "start" : "stop";
+  return (
+    <>
+      <Menu trigger={<IconButton small label={`Actions of ${pipe.name}`} icon={<Ellipsis aria-hidden />} />}>
+        {withState && (
+          <MenuItem needs="developer" onSelect={() => void send(command)}>
+            {command === "start" ? "Start" : "Stop"}
+          </MenuItem>
+        )}
+        <MenuItem needs="developer" onSelect={() => setAsked("resync")}>
+          Resync …
+        </MenuItem>
+        <MenuSeparator />
+        <MenuItem danger needs="developer" onSelect={() => setAsked("delete")}>
+          Delete …
+        </MenuItem>
+      </Menu>
+      {asked === "resync" && <ResyncDialog pipe={pipe} onClose={close} />}
+      {asked === "delete" && <DeleteDialog pipe={pipe} onClose={close} onDeleted={onDeleted} />}
+    </>
+  );
+}
+
+type DeleteProps = { pipe: PipeSubject; onClose: () => void; onDeleted: (() => void) | undefined };
+
+function DeleteDialog({ pipe, onClose, onDeleted }: DeleteProps) {
+  const { id, serviceId, name, kind } = pipe;
+  const change = useChange("deletePipe", {
+    changes: pipeReads,
+    onDone: () => {
+      toast(`${name} is deleted. Its table stays.`);
+      onDeleted?.();
+    },
+  });
+  const remove = () => change.mutateAsync({ params: { serviceId, pipeId: id } });
+  return (
+    <ConfirmDialog title={`Delete ${name}`} action="Delete" danger typed={name} onConfirm={remove} onClose={onClose}>
+      <p>The pipe and its position in the source are deleted. The destination table and its rows stay.</p>
+      {kind === "relationalDb" && (
+        <Note>The replication slot and the publication that the pipe has made are removed from the database.</Note>
+      )}
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,90 @@
+import { useState } from "react";
+import type { OperationResult } from "../../api/client.ts";
+import { useOperation } from "../../api/queries.ts";
+import { Button } from "../../parts/button.tsx";
+import { Bytes, Count, Duration } from "../../parts/numbers.tsx";
+import { Panel } from "../../parts/page.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { Answer, EmptyState } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import css from "./pipes.module.css";
+import { usePipeParams } from "./use-pipe.ts";
+
+type Activity = OperationResult<"listActivities">["activities"][number];
+type Batch = OperationResult<"listPipeBatches">["batches"][number];
+
+const activityColumns: readonly Column<Activity>[] = [
+  { key: "at", header: "When", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+  { key: "type", header: "What", cell: ({ type }) => wordsOf(type) },
+  { key: "why", header: "Reason or fields", cell: ({ reason, fields }) => reason ?? fields?.join(", ") ?? "" },
+  { key: "who", header: "Who", wide: true, cell: ({ actorType, actorDetails }) => actorDetails ?? who(actorType) },
+];
+
+const batchColumns: readonly Column<Batch>[] = [
+  { key: "at", header: "Durable", nowrap: true, cell: ({ finishedAt }) => <RelativeTime at={finishedAt} /> },
+  { key: "lane", header: "From", cell: ({ lane }) => <code>{lane}</code> },
+  { key: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} exact /> },
+  { key: "bytes", header: "Bytes", align: "end", cell: ({ bytes }) => <Bytes value={bytes} /> },
+  {
+    key: "refused",
+    header: "Refused",
+    align: "end",
+    wide: true,
+    cell: (one) => <Count value={one.refusedRows} exact />,
+  },
+  { key: "took", header: "Took", align: "end", cell: ({ durationMs }) => <Duration value={durationMs / 1000} /> },
+];
+
+/** State changes and edits, and what was written lately. */
+export function PipeActivity() {
+  const { pipeId } = usePipeParams();
+  const activities = useOperation("listActivities", { query: { object: pipeId, limit: 50 } }, { keep: true });
+  return (
+    <>
+      <Panel title="What happened" flush>
+        <Answer query={activities}>
+          {({ activities: shown }) => (
+            <Table label="Activities" columns={activityColumns} rows={shown} rowKey={({ id }) => id} />
+          )}
+        </Answer>
+      </Panel>
+      <Batches />
+    </>
+  );
+}
+
+function Batches() {
+  const params = usePipeParams();
+  const [cursor, setCursor] = useState<string>();
+  const query = { limit: 25, ...(cursor === undefined ? {} : { cursor }) };
+  const batches = useOperation("listPipeBatches", { params, query }, { keep: true });
+  return (
+    <Panel title="Batches" flush>
+      <Answer query={batches}>
+        {({ batches: shown, nextCursor }) =>
+          shown.length === 0 ? (
+            <EmptyState title="Nothing is written yet">A batch is written and recorded as a whole.</EmptyState>
+          ) : (
+            <>
+              <Table label="Batches" columns={batchColumns} rows={shown} rowKey={(one) => `${one.lane} ${one.id}`} />
+              <div className={css.more}>
+                {cursor !== undefined && <Button onClick={() => setCursor(undefined)}>Newest</Button>}
+                {nextCursor !== undefined && <Button onClick={() => setCursor(nextCursor)}>Older</Button>}
+              </div>
+            </>
+          )
+        }
+      </Answer>
+    </Panel>
+  );
+}
+
+/** `pipe_settings_update` as `Settings update`. */
+function wordsOf(type: string): string {
+  const words = type.replace(/^pipe_/, "").replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function who(actorType: Activity["actorType"]): string {
+  return actorType === "system" ? "Millrace" : "a deleted key";
+}

@@ -1,0 +1,78 @@
+import { useMemo } from "react";
+import { useOperation } from "../../api/queries.ts";
+import { serverNow } from "../../api/server-time.ts";
+import { TimeChart } from "../../charts/time-chart.tsx";
+import type { Unit } from "../../charts/types.ts";
+import { Answer, Skeleton } from "../../parts/states.tsx";
+import css from "./pipes.module.css";
+import { usePipeParams } from "./use-pipe.ts";
+
+type Metrics = import("../../api/client.ts").OperationResult<"getPipeMetrics">;
+type MetricName = keyof Metrics["series"];
+
+type ChartOfPipe = { readonly name: string; readonly metric: MetricName; readonly unit: Unit };
+
+const charts: readonly ChartOfPipe[] = [
+  { name: "Rows per second", metric: "rowsPerSecond", unit: "perSecond" },
+  { name: "Bytes per second", metric: "bytesPerSecond", unit: "bytesPerSecond" },
+  { name: "Lag", metric: "lagSeconds", unit: "seconds" },
+  { name: "Age of the newest data when it was loaded", metric: "latencySeconds", unit: "seconds" },
+  { name: "Refused per second", metric: "errorsPerSecond", unit: "perSecond" },
+];
+
+/** Rates, lag and errors over the last hours; gaps are times of which nothing is known. */
+export function PipeCharts({ hours }: { readonly hours: number }) {
+  const params = usePipeParams();
+  // One step of 5 s is the finest; the range moves with it, so that equal questions are one.
+  const step = hours === 1 ? 10 : hours * 60;
+  const metrics = useOperation("getPipeMetrics", { params, query: rangeOf(hours, step) as never }, { keep: true });
+  return (
+    <Answer query={metrics} loading={<Skeleton lines={8} />}>
+      {(answer) => (
+        <div className={css.charts}>
+          {charts
+            .filter(({ metric }) => metric !== "latencySeconds" || isKnown(answer, metric))
+            .map((chart) => (
+              <MetricChart key={chart.metric} metrics={answer} chart={chart} />
+            ))}
+        </div>
+      )}
+    </Answer>
+  );
+}
+
+/** The default range ends now; longer ones are asked for by their begin. */
+function rangeOf(hours: number, step: number): { from?: string; step: number } {
+  if (hours === 1) return { step };
+  const stepMs = step * 1000;
+  const from = Math.floor((serverNow() - hours * 3_600_000) / stepMs) * stepMs;
+  return { from: new Date(from).toISOString(), step };
+}
+
+function isKnown({ series }: Metrics, metric: MetricName): boolean {
+  return series[metric].some((value) => value !== null);
+}
+
+function MetricChart({ metrics, chart }: { readonly metrics: Metrics; readonly chart: ChartOfPipe }) {
+  const { name, metric, unit } = chart;
+  const from = Date.parse(metrics.from);
+  const values = metrics.series[metric];
+  const times = useMemo(
+    () => values.map((_, index) => from + index * metrics.stepSeconds * 1000),
+    [values, from, metrics.stepSeconds],
+  );
+  const series = useMemo(() => [{ name, values }], [name, values]);
+  return (
+    <TimeChart
+      name={name}
+      times={times}
+      series={series}
+      unit={unit}
+      from={from}
+      to={Date.parse(metrics.to)}
+      height={160}
+      syncKey="pipe"
+      hideLegend
+    />
+  );
+}

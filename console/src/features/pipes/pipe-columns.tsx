@@ -1,0 +1,73 @@
+import { Link } from "@tanstack/react-router";
+import { Count } from "../../parts/numbers.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { StateBadge } from "../../parts/state-badge.tsx";
+import { type Column, mainLinkClass } from "../../parts/table.tsx";
+import { KindLabel } from "./kind-icon.tsx";
+import { LagText } from "./lag-text.tsx";
+import type { PipeSummary } from "./list-search.ts";
+import { PipeMenu } from "./pipe-actions.tsx";
+import css from "./pipes.module.css";
+
+export const pipeColumns: readonly Column<PipeSummary>[] = [
+  { key: "name", header: "Name", sortable: true, cell: (pipe) => <NameCell pipe={pipe} /> },
+  { key: "state", header: "State", sortable: true, cell: (pipe) => <StateCell pipe={pipe} /> },
+  { key: "kind", header: "Source", wide: true, cell: ({ kind }) => <KindLabel kind={kind} /> },
+  { key: "table", header: "Table", wide: true, cell: ({ destination }) => <code>{tableOf(destination)}</code> },
+  {
+    key: "rowsPerSecond",
+    header: "Rows/s",
+    align: "end",
+    sortable: true,
+    cell: ({ rates }) => <Count value={rates?.rowsPerSecond} />,
+  },
+  { key: "lag", header: "Lag", align: "end", sortable: true, cell: ({ lag }) => <LagText lag={lag} /> },
+  { key: "errors", header: "Refused", align: "end", wide: true, cell: (pipe) => <RefusedCell pipe={pipe} /> },
+  { key: "rows", header: "Rows", align: "end", wide: true, cell: ({ rows }) => <Count value={rows} /> },
+  {
+    key: "success",
+    header: "Last success",
+    align: "end",
+    wide: true,
+    cell: ({ lastSuccessAt }) => <RelativeTime at={lastSuccessAt} none="never" />,
+  },
+  { key: "menu", header: "", align: "end", cell: (pipe) => <PipeMenu pipe={pipe} withState /> },
+];
+
+/** `database.table`; several tables of one database have no table here. */
+export function tableOf({ database, table }: PipeSummary["destination"]): string {
+  return table === undefined ? `${database ?? "default"}.*` : `${database ?? "default"}.${table}`;
+}
+
+function NameCell({ pipe: { id, serviceId, serviceName, name } }: { readonly pipe: PipeSummary }) {
+  return (
+    <div className={css.name}>
+      <Link to="/services/$serviceId/pipes/$pipeId" params={{ serviceId, pipeId: id }} className={mainLinkClass}>
+        {name}
+      </Link>
+      <span className={css.detail}>{serviceName}</span>
+    </div>
+  );
+}
+
+function StateCell({ pipe: { state, stateChangedAt, stateMessage } }: { readonly pipe: PipeSummary }) {
+  return (
+    <div className={css.name}>
+      <span>
+        <StateBadge state={state} />
+      </span>
+      <span className={`${css.detail} ${css.reason}`} title={stateMessage}>
+        {stateMessage ?? <RelativeTime at={stateChangedAt} none="" />}
+      </span>
+    </div>
+  );
+}
+
+function RefusedCell({ pipe: { id, serviceId, errors } }: { readonly pipe: PipeSummary }) {
+  if (errors === undefined || errors === 0) return <Count value={errors} />;
+  return (
+    <Link to="/services/$serviceId/pipes/$pipeId/errors" params={{ serviceId, pipeId: id }}>
+      <Count value={errors} />
+    </Link>
+  );
+}

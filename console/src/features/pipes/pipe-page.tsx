@@ -1,0 +1,72 @@
+import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { useOperation } from "../../api/queries.ts";
+import { Note } from "../../parts/note.tsx";
+import { Page } from "../../parts/page.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { StateBadge } from "../../parts/state-badge.tsx";
+import { Answer } from "../../parts/states.tsx";
+import { NavTabs } from "../../parts/tabs.tsx";
+import { KindLabel } from "./kind-icon.tsx";
+import { PipeMenu, StateButton } from "./pipe-actions.tsx";
+import type { PipeSubject } from "./pipe-commands.ts";
+import { kindOf, type PipeDetails, usePipe, usePipeSummary } from "./use-pipe.ts";
+
+/** The frame of all screens of one pipe: state, actions and tabs. */
+export function PipePage() {
+  return <Answer query={usePipe()}>{(pipe) => <Loaded pipe={pipe} />}</Answer>;
+}
+
+function Loaded({ pipe }: { readonly pipe: PipeDetails }) {
+  const { id, serviceId, name, state } = pipe;
+  const navigate = useNavigate();
+  const summary = usePipeSummary(pipe);
+  const service = useOperation("getService", { params: { serviceId } }, { pace: "slow" });
+  const subject: PipeSubject = { id, serviceId, name, state, kind: kindOf(pipe) };
+  const params = { serviceId, pipeId: id };
+  const below = (
+    <>
+      <KindLabel kind={subject.kind} />
+      <span>
+        in{" "}
+        <Link to={`/services/${serviceId}` as never}>
+          {service.data?.name ?? summary?.serviceName ?? "its service"}
+        </Link>
+      </span>
+      <span>
+        since <RelativeTime at={summary?.stateChangedAt} />
+      </span>
+    </>
+  );
+  const actions = (
+    <>
+      <StateButton pipe={subject} />
+      <PipeMenu pipe={subject} onDeleted={() => void navigate({ to: "/pipes" })} />
+    </>
+  );
+  return (
+    <Page title={name} badge={<StateBadge state={state} />} below={below} id={id} actions={actions}>
+      <Reason pipe={pipe} />
+      <NavTabs
+        label="Pipe"
+        tabs={[
+          { to: "/services/$serviceId/pipes/$pipeId", params, label: "Overview" },
+          { to: "/services/$serviceId/pipes/$pipeId/errors", params, label: "Refused rows" },
+          { to: "/services/$serviceId/pipes/$pipeId/activity", params, label: "Activity" },
+          { to: "/services/$serviceId/pipes/$pipeId/configuration", params, label: "Configuration" },
+        ]}
+      />
+      <Outlet />
+    </Page>
+  );
+}
+
+/** Why the pipe is not well now; what has been is on the overview. */
+function Reason({ pipe: { state, lastError, sourceWarning } }: { readonly pipe: PipeDetails }) {
+  const isFailed = state === "Failed" || state === "InternalError";
+  return (
+    <>
+      {lastError !== undefined && <Note tone={isFailed ? "bad" : "warn"}>{lastError}</Note>}
+      {sourceWarning !== undefined && <Note tone="warn">{sourceWarning}</Note>}
+    </>
+  );
+}
