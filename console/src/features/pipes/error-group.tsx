@@ -12,7 +12,7 @@ import type { ErrorFilters, Group } from "./error-types.ts";
 import css from "./pipes.module.css";
 import { usePipeParams } from "./use-pipe.ts";
 
-const route = "/services/$serviceId/pipes/$pipeId/errors" as const;
+const route = "/pipes/$serviceId/$pipeId/errors" as const;
 
 type ErrorGroupProps = { readonly group: Group; readonly filters: ErrorFilters };
 

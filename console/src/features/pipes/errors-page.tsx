@@ -13,7 +13,7 @@ import type { ErrorFilters } from "./error-types.ts";
 import css from "./pipes.module.css";
 import { usePipeParams } from "./use-pipe.ts";
 
-const route = "/services/$serviceId/pipes/$pipeId/errors" as const;
+const route = "/pipes/$serviceId/$pipeId/errors" as const;
 
 /** What was refused and why, by cause, and loading it again. */
 export function ErrorsPage() {

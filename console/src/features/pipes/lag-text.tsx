@@ -44,7 +44,8 @@ export function LagText({ lag }: { readonly lag: Lag | undefined }) {
 }
 
 export function LagTrend({ lag }: { readonly lag: Lag | undefined }) {
-  if (lag?.trend === undefined) return null;
+  // A lag of nothing has no direction.
+  if (lag?.trend === undefined || lag.seconds === 0) return null;
   const { Icon, word, tone } = trends[lag.trend];
   return <Icon className={tone} role="img" aria-label={word} aria-hidden={false} />;
 }

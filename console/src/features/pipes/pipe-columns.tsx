@@ -42,7 +42,7 @@ export function tableOf({ database, table }: PipeSummary["destination"]): string
 function NameCell({ pipe: { id, serviceId, serviceName, name } }: { readonly pipe: PipeSummary }) {
   return (
     <div className={css.name}>
-      <Link to="/services/$serviceId/pipes/$pipeId" params={{ serviceId, pipeId: id }} className={mainLinkClass}>
+      <Link to="/pipes/$serviceId/$pipeId" params={{ serviceId, pipeId: id }} className={mainLinkClass}>
         {name}
       </Link>
       <span className={css.detail}>{serviceName}</span>
@@ -66,7 +66,7 @@ function StateCell({ pipe: { state, stateChangedAt, stateMessage } }: { readonly
 function RefusedCell({ pipe: { id, serviceId, errors } }: { readonly pipe: PipeSummary }) {
   if (errors === undefined || errors === 0) return <Count value={errors} />;
   return (
-    <Link to="/services/$serviceId/pipes/$pipeId/errors" params={{ serviceId, pipeId: id }}>
+    <Link to="/pipes/$serviceId/$pipeId/errors" params={{ serviceId, pipeId: id }}>
       <Count value={errors} />
     </Link>
   );

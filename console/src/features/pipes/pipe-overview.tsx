@@ -27,8 +27,8 @@ export function PipeOverview() {
 
 function Overview({ pipe }: { readonly pipe: PipeDetails }) {
   const summary = usePipeSummary(pipe);
-  const { hours = 1 } = useSearch({ from: "/services/$serviceId/pipes/$pipeId/" });
-  const navigate = useNavigate({ from: "/services/$serviceId/pipes/$pipeId/" });
+  const { hours = 1 } = useSearch({ from: "/pipes/$serviceId/$pipeId/" });
+  const navigate = useNavigate({ from: "/pipes/$serviceId/$pipeId/" });
   const range = (
     <InlineSelect
       label="Range of the charts"

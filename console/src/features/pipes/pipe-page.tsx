@@ -49,10 +49,10 @@ function Loaded({ pipe }: { readonly pipe: PipeDetails }) {
       <NavTabs
         label="Pipe"
         tabs={[
-          { to: "/services/$serviceId/pipes/$pipeId", params, label: "Overview" },
-          { to: "/services/$serviceId/pipes/$pipeId/errors", params, label: "Refused rows" },
-          { to: "/services/$serviceId/pipes/$pipeId/activity", params, label: "Activity" },
-          { to: "/services/$serviceId/pipes/$pipeId/configuration", params, label: "Configuration" },
+          { to: "/pipes/$serviceId/$pipeId", params, label: "Overview" },
+          { to: "/pipes/$serviceId/$pipeId/errors", params, label: "Refused rows" },
+          { to: "/pipes/$serviceId/$pipeId/activity", params, label: "Activity" },
+          { to: "/pipes/$serviceId/$pipeId/configuration", params, label: "Configuration" },
         ]}
       />
       <Outlet />

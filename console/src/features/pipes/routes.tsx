@@ -11,7 +11,7 @@ const pipesRoute = createRoute({
 
 const pipeRoute = createRoute({
   getParentRoute: () => rootRoute,
-  path: "/services/$serviceId/pipes/$pipeId",
+  path: "/pipes/$serviceId/$pipeId",
   component: lazyRouteComponent(() => import("./pipe-page.tsx"), "PipePage"),
 });
 
