@@ -1,0 +1,84 @@
+import { Plus } from "lucide-react";
+import { Button } from "../../parts/button.tsx";
+import { inputClass, TextField } from "../../parts/field.tsx";
+import type { Column, Form } from "./form.ts";
+import css from "./new-pipe.module.css";
+
+type ColumnEditorProps = {
+  readonly form: Form;
+  readonly change: (next: Partial<Form>) => void;
+  /** Why the sorting key was proposed. */
+  readonly reason: string | undefined;
+};
+
+/** Which field becomes which column, of which type. */
+export function ColumnEditor({ form, change, reason }: ColumnEditorProps) {
+  const { columns, sortingKey, isNewTable } = form;
+  const set = (index: number, next: Partial<Column>) =>
+    change({ columns: columns.map((column, at) => (at === index ? { ...column, ...next } : column)) });
+  const add = () => change({ columns: [...columns, { field: "", name: "", type: "String" }] });
+  return (
+    <fieldset className={css.choices}>
+      <legend>Columns</legend>
+      <div className={css.columns}>
+        {columns.map((column, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place; its names are edited here
+          <ColumnRow key={index} column={column} hasType={isNewTable} set={(next) => set(index, next)} />
+        ))}
+      </div>
+      <div>
+        <Button small icon={<Plus aria-hidden />} onClick={add}>
+          Add column
+        </Button>
+      </div>
+      {isNewTable && (
+        <TextField
+          label="Sorting key"
+          hint={reason ?? "Columns that queries filter by, separated by commas"}
+          value={sortingKey.join(", ")}
+          onChange={(text) => change({ sortingKey: namesOf(text) })}
+        />
+      )}
+    </fieldset>
+  );
+}
+
+/** Spaces around commas do not count, so that the input can be typed in. */
+function namesOf(text: string): string[] {
+  return text.split(",").map((name) => name.trimStart());
+}
+
+type ColumnRowProps = {
+  readonly column: Column;
+  readonly hasType: boolean;
+  readonly set: (next: Partial<Column>) => void;
+};
+
+function ColumnRow({ column: { field, name, type, skip = false }, hasType, set }: ColumnRowProps) {
+  const input = (label: string, value: string, key: "field" | "name" | "type") => (
+    <input
+      className={inputClass}
+      aria-label={`${label} of ${name || field || "the new column"}`}
+      placeholder={label}
+      spellCheck={false}
+      disabled={skip}
+      value={value}
+      onChange={(event) => set({ [key]: event.target.value })}
+    />
+  );
+  return (
+    <div className={css.columnRow}>
+      <label className={css.keep}>
+        <input
+          type="checkbox"
+          aria-label={`Load ${field || "the new column"}`}
+          checked={!skip}
+          onChange={(event) => set({ skip: !event.target.checked })}
+        />
+      </label>
+      {input("Field", field, "field")}
+      {input("Column", name, "name")}
+      {hasType && input("Type", type, "type")}
+    </div>
+  );
+}

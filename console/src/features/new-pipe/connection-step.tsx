@@ -1,0 +1,76 @@
+import { type FormEvent, useEffect } from "react";
+import { useOperation } from "../../api/queries.ts";
+import { durationText } from "../../lib/format.ts";
+import { Button } from "../../parts/button.tsx";
+import { Note } from "../../parts/note.tsx";
+import { Select } from "../../parts/select.tsx";
+import { Answer } from "../../parts/states.tsx";
+import { connectionFields } from "./fields.ts";
+import css from "./new-pipe.module.css";
+import { Refusal } from "./refusal.tsx";
+import { SourceInputs } from "./source-inputs.tsx";
+import type { StepProps } from "./step-props.ts";
+import { useListing } from "./use-listing.ts";
+
+/** How the source is reached. Next tries it first. */
+export function ConnectionStep({ form, change, onNext }: StepProps) {
+  const { kind = "objectStorage" } = form;
+  const listing = useListing(form);
+  const missing = connectionFields[kind].find(
+    ({ required, path, when }) => required && when?.(form.values) !== false && !form.values[path]?.trim(),
+  );
+  const refusal = missing === undefined ? noService(form.serviceId) : `Fill in ${missing.label}.`;
+  const next = (event: FormEvent) => {
+    event.preventDefault();
+    if (refusal === undefined) void listing.read().then((isReached) => isReached && onNext());
+  };
+  return (
+    <form className={css.column} onSubmit={next} noValidate>
+      <ServiceChoice form={form} change={change} />
+      <SourceInputs fields={connectionFields[kind]} form={form} change={change} error={listing.error} />
+      {listing.error !== undefined && <Refusal error={listing.error} />}
+      {listing.listing !== undefined && (
+        <Note tone="ok">The source answers, in {durationText((listing.took ?? 0) / 1000)}.</Note>
+      )}
+      <div className={css.actions}>
+        <Button refusal={refusal} busy={listing.isBusy} onClick={() => void listing.read()}>
+          Test connection
+        </Button>
+        <Button type="submit" look="primary" refusal={refusal} busy={listing.isBusy}>
+          Next
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function noService(serviceId: string): string | undefined {
+  return serviceId === "" ? "Choose a service." : undefined;
+}
+
+/** The service that gets the rows; chosen already if there is only one. */
+function ServiceChoice({ form, change }: Pick<StepProps, "form" | "change">) {
+  const services = useOperation("listServices", {}, { pace: "slow" });
+  const only = services.data?.length === 1 ? services.data[0]?.id : undefined;
+  useEffect(() => {
+    if (only !== undefined && form.serviceId === "") change({ serviceId: only });
+  }, [only, form.serviceId, change]);
+  return (
+    <Answer query={services}>
+      {(list) => (
+        <div className={css.form}>
+          <Select
+            label="Service"
+            hint="Its tables get the rows"
+            value={form.serviceId}
+            onChange={(serviceId) => change({ serviceId })}
+            options={[
+              { value: "", label: "Choose a service" },
+              ...list.map(({ id, name }) => ({ value: id, label: name })),
+            ]}
+          />
+        </div>
+      )}
+    </Answer>
+  );
+}

@@ -1,0 +1,57 @@
+import { describe, expect, test } from "vitest";
+import { bodyOf, emptyForm, type Form, shownBody, sourceOf, withoutSecrets } from "./form.ts";
+
+const kafka: Form = {
+  ...emptyForm,
+  kind: "messageBroker",
+  name: "clicks",
+  values: {
+    type: "kafka",
+    brokers: " b1:9092 ",
+    authentication: "PLAIN",
+    "credentials.username": "app",
+    "credentials.password": "hidden",
+    iamRole: "of another choice",
+    format: "JSONEachRow",
+    "offset.strategy": "from_latest",
+    "offset.timestamp": "2026-01-01T00:00",
+  },
+  topics: ["clicks", "views"],
+  table: "clicks",
+  columns: [
+    { field: "Id", name: "id", type: "UInt64" },
+    { field: "noise", name: "noise", type: "String", skip: true },
+  ],
+  sortingKey: ["id"],
+};
+
+describe("the body", () => {
+  test("has what is visible and filled in, and nothing else", () => {
+    expect(sourceOf(kafka)).toEqual({
+      messageBroker: {
+        type: "kafka",
+        brokers: "b1:9092",
+        authentication: "PLAIN",
+        credentials: { username: "app", password: "hidden" },
+        format: "JSONEachRow",
+        offset: { strategy: "from_latest" },
+        topics: "clicks,views",
+      },
+    });
+  });
+
+  test("leaves out columns that are skipped, and those of a table that exists", () => {
+    expect(bodyOf(kafka)).toMatchObject({
+      destination: { table: "clicks", managedTable: true, columns: [{ name: "id", type: "UInt64" }] },
+      fieldMappings: [{ sourceField: "Id", destinationField: "id" }],
+    });
+    expect(bodyOf({ ...kafka, isNewTable: false })).toMatchObject({ destination: { managedTable: false } });
+    expect(bodyOf({ ...kafka, isNewTable: false }).destination).not.toHaveProperty("columns");
+  });
+});
+
+test("no draft and no example has a secret", () => {
+  expect(JSON.stringify(withoutSecrets(kafka))).not.toContain("hidden");
+  expect(JSON.stringify(shownBody(kafka))).not.toContain("hidden");
+  expect(JSON.stringify(shownBody(kafka))).toContain(`\${env:PASSWORD}`);
+});

@@ -1,0 +1,118 @@
+/** The pipe that is being made: what the inputs hold, and the body that is sent. */
+import { connectionFields, dataFields, type FieldDefinition, isSecret, type Values } from "./fields.ts";
+import type { SourceKind } from "./presets.ts";
+
+export type Column = {
+  /** Field of the source. */
+  readonly field: string;
+  readonly name: string;
+  readonly type: string;
+  readonly skip?: boolean;
+};
+
+export type TableChoice = { readonly schema: string; readonly table: string; readonly target: string };
+
+export type Form = {
+  readonly kind: SourceKind | undefined;
+  readonly label: string;
+  readonly serviceId: string;
+  readonly name: string;
+  readonly values: Values;
+  readonly topics: readonly string[];
+  readonly tables: readonly TableChoice[];
+  readonly database: string;
+  readonly table: string;
+  readonly isNewTable: boolean;
+  readonly columns: readonly Column[];
+  readonly sortingKey: readonly string[];
+};
+
+export const emptyForm: Form = {
+  kind: undefined,
+  label: "",
+  serviceId: "",
+  name: "",
+  values: {},
+  topics: [],
+  tables: [],
+  database: "default",
+  table: "",
+  isNewTable: true,
+  columns: [],
+  sortingKey: [],
+};
+
+/** Values with which a source of the kind begins. */
+export const firstValues: Readonly<Record<SourceKind, Values>> = {
+  messageBroker: { format: "JSONEachRow", "offset.strategy": "from_beginning" },
+  objectStorage: { format: "JSONEachRow", isContinuous: "true" },
+  managedStream: { format: "JSONEachRow", iteratorType: "TRIM_HORIZON", authentication: "IAM_USER" },
+  relationalDb: { "settings.replicationMode": "cdc" },
+};
+
+/** The source in the words of the API. Inputs that are hidden or empty are left out. */
+export function sourceOf(form: Form): Record<string, unknown> {
+  const { kind = "objectStorage", values, topics, tables } = form;
+  const source: Record<string, unknown> = values.type ? { type: values.type } : {};
+  for (const field of [...connectionFields[kind], ...dataFields[kind]]) {
+    const text = (values[field.path] ?? "").trim();
+    if (text !== "" && field.when?.(values) !== false) setMember(source, field.path, memberOf(field, text));
+  }
+  if (kind === "messageBroker" && topics.length > 0) source.topics = topics.join(",");
+  if (kind === "managedStream" && topics[0] !== undefined) source.streamName = topics[0];
+  if (kind === "relationalDb" && tables.length > 0) source.tableMappings = tables.map(mappingOf);
+  return { [kind]: source };
+}
+
+/** The body of createPipe and validatePipe. */
+export function bodyOf(form: Form): Record<string, unknown> {
+  const source = sourceOf(form);
+  const { name, kind, database, table, isNewTable, columns, sortingKey } = form;
+  if (kind === "relationalDb") return { name, source, destination: { database } };
+  const kept = columns.filter(({ skip }) => skip !== true);
+  const own = {
+    columns: kept.map((column) => ({ name: column.name, type: column.type })),
+    tableDefinition: { engine: { type: "MergeTree" }, sortingKey },
+  };
+  const destination = { database, table, managedTable: isNewTable, ...(isNewTable ? own : {}) };
+  const fieldMappings = kept.map((column) => ({ sourceField: column.field, destinationField: column.name }));
+  return { name, source, destination, fieldMappings };
+}
+
+/** The form without anything that must be kept secret. */
+export function withoutSecrets(form: Form): Form {
+  return { ...form, values: Object.fromEntries(Object.entries(form.values).filter(([path]) => !isSecret(path))) };
+}
+
+/** A body to show: secrets are references to the environment, as `millrace apply` replaces them. */
+export function shownBody(form: Form): Record<string, unknown> {
+  const values = Object.entries(form.values).map(([path, text]) => [
+    path,
+    isSecret(path) && text !== "" ? reference(path) : text,
+  ]);
+  return bodyOf({ ...form, values: Object.fromEntries(values) });
+}
+
+function reference(path: string): string {
+  const name = path.split(".").at(-1) ?? path;
+  return `\${env:${name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase()}}`;
+}
+
+function mappingOf({ schema, table, target }: TableChoice) {
+  return { sourceSchemaName: schema, sourceTable: table, targetTable: target };
+}
+
+function memberOf({ input }: FieldDefinition, text: string): unknown {
+  if (input === "number") return Number(text);
+  return input === "switch" ? text === "true" : text;
+}
+
+function setMember(target: Record<string, unknown>, path: string, value: unknown): void {
+  const [head = "", ...rest] = path.split(".");
+  if (rest.length === 0) {
+    target[head] = value;
+    return;
+  }
+  target[head] ??= {};
+  setMember(target[head] as Record<string, unknown>, rest.join("."), value);
+}

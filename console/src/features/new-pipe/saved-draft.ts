@@ -1,0 +1,62 @@
+/** Keeps the form at the server as a draft of this key, so that a reload or another browser goes on with it. */
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
+import { call } from "../../api/client.ts";
+import { useOperation } from "../../api/queries.ts";
+import { type Form, withoutSecrets } from "./form.ts";
+
+const pauseMs = 1_000;
+
+/** The draft of the address. `isReady` is false until it is read. */
+export function useStoredDraft(): { readonly isReady: boolean; readonly form: Form | undefined } {
+  const { draft } = useSearch({ from: "/new-pipe" });
+  const stored = useOperation(
+    "getSavedObject",
+    { params: { savedObjectId: draft ?? "" } },
+    { enabled: draft !== undefined, pace: "never" },
+  );
+  const isReady = draft === undefined || stored.data !== undefined || stored.error !== null;
+  return { isReady, form: stored.data?.content as Form | undefined };
+}
+
+/** Saves the form a second after its last change. A draft that cannot be saved costs nothing but the reload. */
+export function useSaving(form: Form, isEnabled: boolean): { readonly forget: () => Promise<void> } {
+  const { draft } = useSearch({ from: "/new-pipe" });
+  const navigate = useNavigate({ from: "/new-pipe" });
+  const known = useRef<{ id: string | undefined; version: number | undefined }>({ id: draft, version: undefined });
+  const text = JSON.stringify(withoutSecrets(form));
+  useEffect(() => {
+    if (!isEnabled || form.kind === undefined) return;
+    const timer = setTimeout(() => {
+      void save(known.current, text).then((id) => {
+        if (id !== undefined) void navigate({ search: (before) => ({ ...before, draft: id }), replace: true });
+      });
+    }, pauseMs);
+    return () => clearTimeout(timer);
+  }, [text, isEnabled, form.kind, navigate]);
+  return {
+    forget: async () => {
+      const savedObjectId = known.current.id;
+      if (savedObjectId !== undefined) await call("deleteSavedObject", { params: { savedObjectId } }).catch(() => {});
+    },
+  };
+}
+
+/** The id of a draft that did not exist before. */
+async function save(known: { id: string | undefined; version: number | undefined }, text: string) {
+  const content = JSON.parse(text) as Form;
+  const name = content.name.trim() || `New pipe from ${content.label}`;
+  try {
+    if (known.id === undefined) {
+      const made = await call("createSavedObject", { body: { kind: "draft", name, content } as never });
+      Object.assign(known, { id: made.id, version: made.version });
+      return made.id;
+    }
+    const params = { savedObjectId: known.id };
+    const version = known.version ?? (await call("getSavedObject", { params })).version;
+    known.version = (await call("updateSavedObject", { params, body: { version, name, content } as never })).version;
+  } catch {
+    known.version = undefined;
+  }
+  return undefined;
+}

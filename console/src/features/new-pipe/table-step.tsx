@@ -1,0 +1,125 @@
+import { type FormEvent, useCallback, useEffect, useState } from "react";
+import { call, type OperationResult } from "../../api/client.ts";
+import { type ApiError, asApiError } from "../../api/error.ts";
+import { Button } from "../../parts/button.tsx";
+import { CodeBlock } from "../../parts/code-block.tsx";
+import { Checkbox, TextField } from "../../parts/field.tsx";
+import { Note } from "../../parts/note.tsx";
+import { Skeleton } from "../../parts/states.tsx";
+import { ColumnEditor } from "./column-editor.tsx";
+import { type Form, sourceOf } from "./form.ts";
+import css from "./new-pipe.module.css";
+import { Refusal } from "./refusal.tsx";
+import { Samples } from "./samples.tsx";
+import type { StepProps } from "./step-props.ts";
+import { createTableText } from "./table-text.ts";
+
+type Discovered = OperationResult<"discoverSchema">;
+
+/** The table that gets the rows. Its columns are proposed from samples; a database brings its own. */
+export function TableStep(props: StepProps) {
+  return props.form.kind === "relationalDb" ? <DatabaseTarget {...props} /> : <SampledTable {...props} />;
+}
+
+function DatabaseTarget({ form, change, onNext }: StepProps) {
+  return (
+    <form
+      className={css.column}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        onNext();
+      }}
+    >
+      <div className={css.form}>
+        <TextField label="Database" value={form.database} onChange={(database) => change({ database })} />
+      </div>
+      <Note>
+        Columns and types follow the tables of the source, also when they change. Each table keeps the newest version of
+        every row: read it through the view that ends in <code>_current</code>.
+      </Note>
+      <div className={css.actions}>
+        <Button type="submit" look="primary">
+          Next
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function SampledTable({ form, change, onNext }: StepProps) {
+  const { samples, error, isBusy, read } = useSamples(form, change);
+  const refusal = tableRefusal(form);
+  const next = (event: FormEvent) => {
+    event.preventDefault();
+    if (refusal === undefined) onNext();
+  };
+  return (
+    <form className={css.column} onSubmit={next} noValidate>
+      {isBusy && samples === undefined && <Skeleton lines={5} />}
+      {error !== undefined && <Refusal error={error} />}
+      {samples !== undefined && <Samples samples={samples.samples} />}
+      <div className={css.form}>
+        <TextField label="Database" value={form.database} onChange={(database) => change({ database })} />
+        <TextField label="Table" aria-required value={form.table} onChange={(table) => change({ table })} />
+        <Checkbox
+          label="Create the table"
+          hint="Otherwise it exists, and columns are found by their names"
+          checked={form.isNewTable}
+          onChange={(isNewTable) => change({ isNewTable })}
+        />
+      </div>
+      <ColumnEditor form={form} change={change} reason={samples?.proposedTable.sortingKeyReason} />
+      {form.isNewTable && <CodeBlock label="statement" text={createTableText(form)} />}
+      <div className={css.actions}>
+        <Button busy={isBusy} onClick={() => void read()}>
+          Read samples again
+        </Button>
+        <Button type="submit" look="primary" refusal={refusal}>
+          Next
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function tableRefusal({ table, columns }: Form): string | undefined {
+  if (table.trim() === "") return "Name the table.";
+  return columns.every(({ skip }) => skip) ? "Keep at least one column." : undefined;
+}
+
+/** Reads samples once; columns that were edited stay when it is done again. */
+function useSamples(form: Form, change: StepProps["change"]) {
+  const [samples, setSamples] = useState<Discovered>();
+  const [error, setError] = useState<ApiError>();
+  const [isBusy, setBusy] = useState(false);
+  const { serviceId, columns } = form;
+  const source = JSON.stringify(sourceOf(form));
+  const isFresh = columns.length === 0;
+  const read = useCallback(async () => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      const body = { source: JSON.parse(source) };
+      const found = await call("discoverSchema", { params: { serviceId }, body } as never);
+      setSamples(found);
+      if (isFresh) change(proposed(found));
+    } catch (reason) {
+      setError(asApiError(reason));
+    } finally {
+      setBusy(false);
+    }
+  }, [source, serviceId, isFresh, change]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: samples are read when the step opens, and on request
+  useEffect(() => void read(), []);
+  return { samples, error, isBusy, read };
+}
+
+function proposed({ fields, proposedTable }: Discovered): Partial<Form> {
+  const columns = proposedTable.columns.map(({ name, type }, index) => ({
+    field: fields[index]?.name ?? name,
+    name,
+    type,
+  }));
+  return { columns, sortingKey: proposedTable.tableDefinition.sortingKey };
+}

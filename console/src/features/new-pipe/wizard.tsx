@@ -1,0 +1,72 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Check } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Button } from "../../parts/button.tsx";
+import { Panel } from "../../parts/page.tsx";
+import { ConnectionStep } from "./connection-step.tsx";
+import { DataStep } from "./data-step.tsx";
+import type { Form } from "./form.ts";
+import css from "./new-pipe.module.css";
+import { ReviewStep } from "./review-step.tsx";
+import { useSaving } from "./saved-draft.ts";
+import { SourceStep } from "./source-step.tsx";
+import type { StepProps } from "./step-props.ts";
+import { TableStep } from "./table-step.tsx";
+
+const titles = ["Source", "Connection", "Data", "Table", "Review"] as const;
+
+/** Five steps; each can be returned to, and nothing is created before the last one ends. */
+export function Wizard({ begin }: { readonly begin: Form }) {
+  const [form, setForm] = useState(begin);
+  const search = useSearch({ from: "/new-pipe" });
+  const navigate = useNavigate({ from: "/new-pipe" });
+  const { forget } = useSaving(form, true);
+  const step = form.kind === undefined ? 1 : (search.step ?? 1);
+  const show = (next: number) =>
+    void navigate({ search: (before) => ({ ...before, step: next === 1 ? undefined : next }) });
+  const change = (next: Partial<Form>) => setForm((before) => ({ ...before, ...next }));
+  const props: StepProps = { form, change, onNext: () => show(step + 1) };
+  const steps: readonly ReactNode[] = [
+    <SourceStep key={1} {...props} />,
+    <ConnectionStep key={2} {...props} />,
+    <DataStep key={3} {...props} />,
+    <TableStep key={4} {...props} />,
+    <ReviewStep key={5} form={form} change={change} forget={forget} show={show} />,
+  ];
+  return (
+    <>
+      <Steps step={step} onStep={show} />
+      <Panel title={form.label === "" ? titles[step - 1] : `${titles[step - 1]}: ${form.label}`}>
+        {steps[step - 1]}
+      </Panel>
+      {step > 1 && (
+        <div>
+          <Button onClick={() => show(step - 1)}>Back</Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Steps({ step, onStep }: { readonly step: number; readonly onStep: (step: number) => void }) {
+  return (
+    <ol className={css.steps}>
+      {titles.map((title, index) => {
+        const number = index + 1;
+        const isDone = number < step;
+        return (
+          <li key={title} className={css.step} aria-current={number === step ? "step" : undefined}>
+            <span className={css.number}>{isDone ? <Check aria-label="done" /> : number}</span>
+            {isDone ? (
+              <button type="button" className={css.link} onClick={() => onStep(number)}>
+                {title}
+              </button>
+            ) : (
+              title
+            )}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
