@@ -1,0 +1,168 @@
+/** Pipes in the console: made by keyboard, watched, and their refused rows loaded again. */
+import type { Locator, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import {
+  accessibilityProblemsInBothThemes,
+  type ConsoleBrowser,
+  chromiumMissing,
+  openConsole,
+} from "../../harness/browser.ts";
+import { startTestStore, type TestStore } from "../../harness/objects/object-store.ts";
+import { runningService } from "../../harness/serve.ts";
+
+if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
+
+const hostile = `<img src=x onerror="document.title='stolen'">`;
+
+describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
+  let console_: ConsoleBrowser;
+  let store: TestStore;
+  let serviceId: string;
+
+  beforeAll(async () => {
+    [console_, store] = await Promise.all([openConsole(), startTestStore("flights")]);
+    serviceId = (await runningService(console_.served, { name: "analytics" })).id;
+    await store.put("in/1.json", `{"id":1,"city":"Oslo"}\n{"id":2,"city":"Rome"}\n`);
+  });
+  afterAll(async () => {
+    await console_?.[Symbol.asyncDispose]();
+    await store?.[Symbol.asyncDispose]();
+  });
+  afterEach(() => expect(console_.problems()).toEqual([]));
+
+  test("a wrong bucket is told at its field, and a pipe is made with the keyboard alone", async () => {
+    const { page, problems } = await console_.open("/pipes");
+    await page.getByRole("heading", { name: "No pipes yet" }).waitFor();
+    await press(page, page.getByRole("main").getByRole("link", { name: "New pipe" }).first());
+    await press(page, page.getByRole("button", { name: "Amazon S3, MinIO" }));
+
+    const url = page.getByLabel("URL");
+    await type(page, url, `${store.endpoint}/no-such-bucket/in/*.json`);
+    await choose(page, page.getByLabel("Authentication"), "Access key");
+    await type(page, page.getByLabel("Access key id"), store.accessKey.accessKeyId);
+    await type(page, page.getByLabel("Secret key"), store.accessKey.secretKey);
+    await press(page, page.getByRole("button", { name: "Test connection" }));
+    await page.getByText("source.objectStorage.url").first().waitFor();
+    expect(await url.getAttribute("aria-invalid")).toBe("true");
+    expect(problems.splice(0)).toEqual([expect.stringMatching(/^4\d\d: POST .*sourceListing$/)]);
+
+    await type(page, url, `${store.endpoint}/${store.bucket}/in/*.json`);
+    await page.keyboard.press("Enter");
+    await page.getByText("in/1.json").first().waitFor();
+    await press(page, page.getByRole("button", { name: "Next" }));
+
+    await page.getByRole("cell", { name: "Oslo" }).waitFor();
+    await type(page, page.getByLabel("Table", { exact: true }), "cities");
+    await press(page, page.getByRole("button", { name: "Next" }));
+
+    await page.getByRole("list", { name: "Checks" }).getByText("connection").waitFor();
+    await page.getByRole("tab", { name: "YAML file" }).waitFor();
+    expect(await page.getByRole("region", { name: "YAML file" }).textContent()).not.toContain("secret/with=signs");
+    await type(page, page.getByLabel("Name of the pipe"), "cities");
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "cities" }).waitFor();
+    await page.getByText("Running").first().waitFor();
+    expect(page.url()).toContain(`/console/pipes/${serviceId}/`);
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+  });
+
+  test("a draft survives a reload, without its secrets", async () => {
+    const { page } = await console_.open("/new-pipe");
+    await page.getByRole("button", { name: "Amazon S3, MinIO" }).click();
+    await page.getByLabel("URL").fill("https://bucket.example/in/*.json");
+    await page.getByLabel("Authentication").selectOption({ label: "Access key" });
+    await page.getByLabel("Secret key").fill("not to be kept");
+    await page.waitForURL(/draft=/);
+    const saved = page.waitForResponse((response) => response.request().method() === "PATCH");
+    await page.getByLabel("Access key id").fill("AKIA");
+    expect((await saved).request().postData()).not.toContain("not to be kept");
+    await page.reload();
+    await page.getByLabel("URL").waitFor();
+    expect(await page.getByLabel("URL").inputValue()).toBe("https://bucket.example/in/*.json");
+    expect(await page.getByLabel("Secret key").inputValue()).toBe("");
+  });
+
+  test("refused rows are grouped, stay text, and are counted once after a replay", async () => {
+    await store.put("in/2.json", `{"id":"${hostile.replaceAll('"', '\\"')}","city":"Bern"}\n`);
+    const { page } = await console_.open("/pipes");
+    await page.getByRole("link", { name: "cities" }).click();
+    await page.getByRole("link", { name: "Refused rows" }).click();
+    await page.getByText("1 cause").waitFor({ timeout: 60_000 });
+    await page.getByRole("button", { name: "Show rows" }).click();
+    await page.getByText("onerror").first().waitFor();
+    expect(await page.title()).not.toBe("stolen");
+    expect(await page.locator("img[src=x]").count()).toBe(0);
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+
+    await page.getByRole("button", { name: "Replay" }).click();
+    const requests = page.getByRole("region", { name: "Replays and discards" });
+    await requests.getByText("Done").waitFor({ timeout: 60_000 });
+    expect(await requests.getByRole("row").nth(1).getByRole("cell").nth(4).textContent()).toBe("1");
+  });
+
+  test("of two editors the second learns of the first, and loses nothing of his text", async () => {
+    const [first, second] = await Promise.all([console_.open("/pipes"), console_.open("/pipes")]);
+    for (const { page } of [first, second]) {
+      await page.getByRole("link", { name: "cities" }).click();
+      await page.getByRole("link", { name: "Configuration" }).click();
+      await page.getByRole("button", { name: "Edit" }).click();
+    }
+    const concurrency = (page: Page) => page.getByLabel("Objects that are read at the same time");
+    await concurrency(first.page).fill("3");
+    await first.page.getByText("~ settings.object_storage_concurrency: default → 3").waitFor();
+    await first.page.getByRole("button", { name: "Save" }).click();
+    await first.page.getByRole("button", { name: "Edit" }).waitFor();
+
+    await concurrency(second.page).fill("5");
+    await second.page.getByRole("button", { name: "Save" }).click();
+    await second.page.getByText("Somebody else has changed this pipe").waitFor();
+    expect(await concurrency(second.page).inputValue()).toBe("5");
+    expect(second.problems.splice(0)).toEqual([expect.stringMatching(/^412: PATCH /)]);
+  });
+
+  test("a key that may only read sees why it may not change anything, at 360 pixels too", async () => {
+    const { organizationId } = console_.served.credentials;
+    const body = { name: "reader", roles: ["read_only" as const] };
+    const { keyId, keySecret } = await console_.served.api.createKey({ params: { organizationId }, body });
+    const { page } = await console_.open("/pipes", {
+      key: { keyId, keySecret },
+      viewport: { width: 360, height: 740 },
+    });
+    await page.getByRole("link", { name: "cities" }).click();
+    const stop = page.getByRole("button", { name: "Stop", exact: true });
+    await stop.waitFor();
+    expect(await stop.getAttribute("aria-description")).toBe("Needs the role developer; this key has read_only.");
+    const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    expect(isWide).toBe(false);
+    await page.goto(`${console_.served.credentials.baseUrl}/console/new-pipe`);
+    await page.getByRole("heading", { name: "This key may not create pipes" }).waitFor();
+  });
+});
+
+/** Moves the focus with Tab until it is on the element, as a user without a mouse. */
+async function focus(page: Page, target: Locator): Promise<void> {
+  await target.waitFor();
+  for (let presses = 0; presses < 120; presses += 1) {
+    if (await target.evaluate((element) => element === document.activeElement)) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error("Tab does not reach the element");
+}
+
+async function press(page: Page, target: Locator): Promise<void> {
+  await focus(page, target);
+  await page.keyboard.press("Enter");
+}
+
+async function type(page: Page, target: Locator, text: string): Promise<void> {
+  await focus(page, target);
+  await page.keyboard.press("ControlOrMeta+A");
+  await page.keyboard.type(text);
+}
+
+/** Selects an option by typing its first letters. */
+async function choose(page: Page, target: Locator, label: string): Promise<void> {
+  await focus(page, target);
+  await page.keyboard.type(label);
+}
