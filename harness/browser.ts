@@ -63,7 +63,7 @@ export async function openConsole(options: { readonly served?: Served } = {}): P
   async function blank(contextOptions: BrowserContextOptions = {}): Promise<Watched> {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...contextOptions });
     // A busy machine draws slowly; what never comes is told by the test's own limit.
-    context.setDefaultTimeout(90_000);
+    context.setDefaultTimeout(45_000);
     const page = await context.newPage();
     const problems: string[] = [];
     all.push(problems);

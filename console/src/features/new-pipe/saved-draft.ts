@@ -1,15 +1,17 @@
 /** Keeps the form at the server as a draft of this key, so that a reload or another browser goes on with it. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { call } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { type Form, withoutSecrets } from "./form.ts";
 
 const pauseMs = 1_000;
 
-/** The draft of the address. `isReady` is false until it is read. */
+/** The draft with which the page was opened. `isReady` is false until it is read. */
 export function useStoredDraft(): { readonly isReady: boolean; readonly form: Form | undefined } {
-  const { draft } = useSearch({ from: "/new-pipe" });
+  const search = useSearch({ from: "/new-pipe" });
+  // The first save puts a draft into the address, which the page has already.
+  const [draft] = useState(search.draft);
   const stored = useOperation(
     "getSavedObject",
     { params: { savedObjectId: draft ?? "" } },
