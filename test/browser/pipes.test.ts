@@ -125,10 +125,8 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     const { organizationId } = console_.served.credentials;
     const body = { name: "reader", roles: ["read_only" as const] };
     const { keyId, keySecret } = await console_.served.api.createKey({ params: { organizationId }, body });
-    const { page } = await console_.open("/pipes", {
-      key: { keyId, keySecret },
-      viewport: { width: 360, height: 740 },
-    });
+    const { page } = await console_.open("/pipes", { key: { keyId, keySecret } });
+    await page.setViewportSize({ width: 360, height: 740 });
     await page.getByRole("link", { name: "cities" }).click();
     const stop = page.getByRole("button", { name: "Stop", exact: true });
     await stop.waitFor();
