@@ -1,0 +1,28 @@
+import { classes } from "../lib/classes.ts";
+import type { Tone } from "./badge.tsx";
+import css from "./meter.module.css";
+
+type MeterProps = {
+  /** What it measures; for screen readers. */
+  readonly label: string;
+  /** From 0 to 1. */
+  readonly value: number;
+  readonly tone?: Tone;
+};
+
+/** A share as a bar. Write the numbers beside it. */
+export function Meter({ label, value, tone = "info" }: MeterProps) {
+  const percent = Math.round(Math.min(1, Math.max(0, value)) * 1000) / 10;
+  return (
+    <div
+      className={css.meter}
+      role="progressbar"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={percent}
+    >
+      <div className={classes(css.bar, css[tone])} style={{ width: `${percent}%` }} />
+    </div>
+  );
+}
