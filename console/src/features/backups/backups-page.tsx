@@ -1,10 +1,119 @@
-import { Page } from "../../parts/page.tsx";
-import { EmptyState } from "../../parts/states.tsx";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { Archive } from "lucide-react";
+import { useOperation } from "../../api/queries.ts";
+import { bytesText } from "../../lib/format.ts";
+import { Button } from "../../parts/button.tsx";
+import { Filters, Page, Panel, Tile, Tiles } from "../../parts/page.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
+import { InlineSelect } from "../../parts/select.tsx";
+import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
+import { Table } from "../../parts/table.tsx";
+import { paceOf } from "./backup.ts";
+import css from "./backups.module.css";
+import { newestProof, type OverviewSearch, type Protected, protectedServices, shownProtected } from "./list-search.ts";
+import { protectedColumns } from "./protected-columns.tsx";
+import { RescanButton } from "./rescan-button.tsx";
 
+const route = getRouteApi("/backups");
+
+/** Whether each service can be got back. */
 export function BackupsPage() {
+  const services = useOperation("listServices", {});
+  const backups = useOperation("listAllBackups", {}, { pace: paceOf });
+  const loading = (
+    <Panel flush>
+      <Skeleton lines={6} />
+    </Panel>
+  );
   return (
-    <Page title="Backups">
-      <EmptyState title="Backups" />
+    <Page title="Backups" actions={<RescanButton />}>
+      <Answer query={services} loading={loading}>
+        {(existing) => (
+          <Answer query={backups} loading={loading}>
+            {(rows) => <Overview all={protectedServices(existing, rows)} />}
+          </Answer>
+        )}
+      </Answer>
     </Page>
+  );
+}
+
+function Overview({ all }: { readonly all: readonly Protected[] }) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (next: OverviewSearch) =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  if (all.length === 0) return <NoServices />;
+  const shown = shownProtected(all, search);
+  const words = [...new Set(all.map(newestProof))].toSorted();
+  return (
+    <>
+      <Numbers all={all} />
+      <Filters>
+        <SearchInput
+          label="Filter services"
+          placeholder="Name or id of a service"
+          value={search.q ?? ""}
+          onChange={(q) => change({ q })}
+        />
+        <InlineSelect
+          label="Proof of the newest backup"
+          value={search.proof ?? ""}
+          onChange={(proof) => change({ proof })}
+          options={[{ value: "", label: "Any proof" }, ...words.map((word) => ({ value: word, label: word }))]}
+        />
+      </Filters>
+      <Panel flush>
+        {shown.length === 0 ? (
+          <EmptyState
+            title="No service matches"
+            actions={<Button onClick={() => change({ q: "", proof: "" })}>Show all</Button>}
+          />
+        ) : (
+          <Table label="Services and their backups" columns={protectedColumns} rows={shown} rowKey={keyOf} />
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function keyOf({ serviceId }: Protected): string {
+  return serviceId;
+}
+
+function Numbers({ all }: { readonly all: readonly Protected[] }) {
+  const existing = all.filter(({ service }) => service !== undefined);
+  const backups = all.flatMap((one) => one.backups);
+  const proven = existing.filter((one) => newestProof(one) === "Verified").length;
+  const damaged = backups.filter(({ verification }) => verification === "failed").length;
+  const failed = backups.filter(({ status }) => status === "error").length;
+  const bytes = backups.reduce((sum, { sizeInBytes }) => sum + sizeInBytes, 0);
+  return (
+    <Tiles>
+      <Tile label="Services whose newest backup is verified" note="every file was read back">
+        {proven} of {existing.length}
+      </Tile>
+      <Tile label="Damaged backups" note="restore only by force">
+        <span className={damaged > 0 ? css.alarm : undefined}>{damaged}</span>
+      </Tile>
+      <Tile label="Failed attempts" note="their files are removed">
+        {failed}
+      </Tile>
+      <Tile label="Stored" note={`in ${backups.length} backups`}>
+        {bytesText(bytes)}
+      </Tile>
+    </Tiles>
+  );
+}
+
+function NoServices() {
+  return (
+    <Panel>
+      <EmptyState icon={<Archive aria-hidden />} title="Nothing to back up yet">
+        Every service is backed up once a day, read back and restored as a trial. Begin with a{" "}
+        <Link to="/services">service</Link>. If there are backups of another installation at the backup location, “Look
+        for backups” finds them.
+      </EmptyState>
+    </Panel>
   );
 }

@@ -1,0 +1,55 @@
+/** A chain as a row of blocks: a full backup and the increments that need everything before them. */
+import { Link } from "@tanstack/react-router";
+import { classes } from "../../lib/classes.ts";
+import { bytesText } from "../../lib/format.ts";
+import { type Backup, proofOf, titleOf } from "./backup.ts";
+import css from "./backups.module.css";
+import { ProofIcon } from "./proof-badge.tsx";
+
+type Block = Pick<Backup, "id" | "serviceId" | "startedAt" | "type" | "status" | "verification" | "sizeInBytes">;
+
+type ChainProps = {
+  readonly chain: readonly Block[];
+  /** The backup of this page. */
+  readonly current?: string;
+  /** Writes type and size into the blocks. */
+  readonly large?: boolean;
+};
+
+export function Chain({ chain, current, large }: ChainProps) {
+  return (
+    <ol className={classes(css.chain, large && css.large)} aria-label="Chain">
+      {chain.map((block) => (
+        <li key={block.id}>
+          <ChainBlock block={block} isCurrent={block.id === current} large={large === true} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+type ChainBlockProps = { readonly block: Block; readonly isCurrent: boolean; readonly large: boolean };
+
+function ChainBlock({ block, isCurrent, large }: ChainBlockProps) {
+  const { tone, word } = proofOf(block);
+  const kind = block.type === "full" ? "Full" : "Incremental";
+  const text = `${kind} backup of ${titleOf(block)}, ${bytesText(block.sizeInBytes)}, ${word.toLowerCase()}`;
+  return (
+    <Link
+      to="/backups/$serviceId/$backupId"
+      params={{ serviceId: block.serviceId, backupId: block.id }}
+      className={classes(css.block, css[tone], block.type === "full" && css.full)}
+      aria-label={text}
+      title={text}
+      aria-current={isCurrent ? "page" : undefined}
+    >
+      <ProofIcon tone={tone} />
+      {large && (
+        <span className={css.blockText}>
+          <span>{kind}</span>
+          <span className="numeric">{bytesText(block.sizeInBytes)}</span>
+        </span>
+      )}
+    </Link>
+  );
+}

@@ -1,0 +1,58 @@
+/** What the addresses of the lists of backups say, and which rows they leave. */
+import { type Backup, proofOf, type Service } from "./backup.ts";
+
+export type OverviewSearch = { readonly q?: string; readonly proof?: string };
+
+export function overviewSearch({ q, proof }: Record<string, unknown>): OverviewSearch {
+  return {
+    ...(typeof q === "string" && q !== "" ? { q } : {}),
+    ...(typeof proof === "string" && proof !== "" ? { proof } : {}),
+  };
+}
+
+export type BackupListSearch = { readonly type?: "full" | "incremental"; readonly proof?: string };
+
+export function backupListSearch({ type, proof }: Record<string, unknown>): BackupListSearch {
+  return {
+    ...(type === "full" || type === "incremental" ? { type } : {}),
+    ...(typeof proof === "string" && proof !== "" ? { proof } : {}),
+  };
+}
+
+/** A service with its backups, newest first; `service` is absent if it was deleted. */
+export type Protected = {
+  readonly serviceId: string;
+  readonly service: Service | undefined;
+  readonly backups: readonly Backup[];
+};
+
+/** Existing services by name, then deleted ones that have backups left. */
+export function protectedServices(services: readonly Service[], backups: readonly Backup[]): Protected[] {
+  const byService = Map.groupBy(backups, ({ serviceId }) => serviceId);
+  const existing = services
+    .toSorted((a, b) => a.name.localeCompare(b.name))
+    .map((service) => ({ serviceId: service.id, service, backups: byService.get(service.id) ?? [] }));
+  const known = new Set(services.map(({ id }) => id));
+  const deleted = [...byService].filter(([id]) => !known.has(id));
+  return [...existing, ...deleted.map(([serviceId, rows]) => ({ serviceId, service: undefined, backups: rows }))];
+}
+
+/** The word of the newest backup's proof; `None` without backups. */
+export function newestProof({ backups: [newest] }: Protected): string {
+  return newest === undefined ? "None" : proofOf(newest).word;
+}
+
+export function shownProtected(all: readonly Protected[], { q, proof }: OverviewSearch): Protected[] {
+  const text = q?.toLowerCase() ?? "";
+  return all.filter(
+    (one) =>
+      (proof === undefined || newestProof(one) === proof) &&
+      (text === "" || one.serviceId.startsWith(text) || one.service?.name.toLowerCase().includes(text) === true),
+  );
+}
+
+export function shownBackups(all: readonly Backup[], { type, proof }: BackupListSearch): Backup[] {
+  return all.filter(
+    (backup) => (type === undefined || backup.type === type) && (proof === undefined || proofOf(backup).word === proof),
+  );
+}

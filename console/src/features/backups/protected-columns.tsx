@@ -1,0 +1,100 @@
+/** The columns of the list of services with their backups. */
+import { Link } from "@tanstack/react-router";
+import { Bytes } from "../../parts/numbers.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { type Column, mainLinkClass } from "../../parts/table.tsx";
+import { BackUpButton } from "./back-up-button.tsx";
+import { chainsOf } from "./backup.ts";
+import css from "./backups.module.css";
+import { Chain } from "./chain.tsx";
+import type { Protected } from "./list-search.ts";
+import { ProofBadge } from "./proof-badge.tsx";
+
+export const protectedColumns: readonly Column<Protected>[] = [
+  { key: "name", header: "Service", cell: (row) => <NameCell row={row} /> },
+  { key: "newest", header: "Newest backup", nowrap: true, cell: (row) => <NewestCell row={row} /> },
+  { key: "proof", header: "Proof", nowrap: true, cell: (row) => <ProofCell row={row} /> },
+  { key: "chain", header: "Newest chain", wide: true, cell: ({ backups }) => <ChainCell backups={backups} /> },
+  {
+    key: "stored",
+    header: "Stored",
+    align: "end",
+    wide: true,
+    cell: ({ backups }) => <StoredCell backups={backups} />,
+  },
+  {
+    key: "actions",
+    header: <span className="visually-hidden">Actions</span>,
+    align: "end",
+    wide: true,
+    cell: ({ service, backups }) =>
+      service !== undefined && (
+        <BackUpButton small service={service} isRunning={backups[0]?.status === "in_progress"} />
+      ),
+  },
+];
+
+type RowProps = { readonly row: Protected };
+type BackupsProps = Pick<Protected, "backups">;
+
+function NameCell({ row: { serviceId, service } }: RowProps) {
+  return (
+    <div className={css.stack}>
+      <Link to="/backups/$serviceId" params={{ serviceId }} className={mainLinkClass}>
+        {service?.name ?? serviceId.slice(0, 8)}
+      </Link>
+      {service === undefined && <span className={css.muted}>service deleted</span>}
+    </div>
+  );
+}
+
+function NewestCell({ row: { serviceId, backups } }: RowProps) {
+  const [newest] = backups;
+  if (newest === undefined) return <span className={css.muted}>none yet</span>;
+  return (
+    <div className={css.stack}>
+      <Link to="/backups/$serviceId/$backupId" params={{ serviceId, backupId: newest.id }} className={mainLinkClass}>
+        <RelativeTime at={newest.startedAt} />
+      </Link>
+      <span className={css.muted}>
+        {newest.type}, <Bytes value={newest.status === "done" ? newest.sizeInBytes : undefined} />
+      </span>
+    </div>
+  );
+}
+
+function ProofCell({ row: { service, backups } }: RowProps) {
+  const [newest] = backups;
+  if (newest === undefined) return <>–</>;
+  const last = service?.lastBackup?.id === newest.id ? service.lastBackup : undefined;
+  return (
+    <div className={css.stack}>
+      <ProofBadge backup={newest} />
+      {last?.verifiedAt !== undefined && (
+        <span className={css.muted}>
+          read back <RelativeTime at={last.verifiedAt} />
+        </span>
+      )}
+      {last?.deepVerifiedAt !== undefined && (
+        <span className={css.muted}>
+          trial restore <RelativeTime at={last.deepVerifiedAt} />
+        </span>
+      )}
+    </div>
+  );
+}
+
+function ChainCell({ backups }: BackupsProps) {
+  const [chain] = chainsOf(backups);
+  return chain === undefined ? <>–</> : <Chain chain={chain} />;
+}
+
+function StoredCell({ backups }: BackupsProps) {
+  if (backups.length === 0) return <>–</>;
+  return (
+    <>
+      <Bytes value={backups.reduce((sum, { sizeInBytes }) => sum + sizeInBytes, 0)} />
+      <div className={css.muted}>{backups.length === 1 ? "1 backup" : `${backups.length} backups`}</div>
+    </>
+  );
+}

@@ -1,0 +1,140 @@
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useOperation } from "../../api/queries.ts";
+import { Button } from "../../parts/button.tsx";
+import { Filters, Page, Panel } from "../../parts/page.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { InlineSelect } from "../../parts/select.tsx";
+import { Answer, EmptyState } from "../../parts/states.tsx";
+import { Table } from "../../parts/table.tsx";
+import { BackUpButton } from "./back-up-button.tsx";
+import { type Backup, chainsOf, paceOf, proofOf, type Service, titleOf } from "./backup.ts";
+import { backupColumns } from "./backup-columns.tsx";
+import css from "./backups.module.css";
+import { Chain } from "./chain.tsx";
+import { type BackupListSearch, shownBackups } from "./list-search.ts";
+import { RestoresPanel } from "./restores-panel.tsx";
+import { FirstBackup, Schedule } from "./schedule.tsx";
+
+const route = getRouteApi("/backups/$serviceId");
+
+/** All backups of a service, in chains and as a list. The service may be deleted. */
+export function ServiceBackupsPage() {
+  const { serviceId } = route.useParams();
+  const services = useOperation("listServices", {});
+  const query = useOperation("listBackups", { params: { serviceId } }, { pace: paceOf });
+  const service = services.data?.find(({ id }) => id === serviceId);
+  const isDeleted = services.data !== undefined && service === undefined;
+  return (
+    <Page
+      title={service === undefined ? "Backups of a service" : `Backups of ${service.name}`}
+      id={serviceId}
+      below={<Below service={service} isDeleted={isDeleted} />}
+      actions={
+        service !== undefined && (
+          <BackUpButton primary service={service} isRunning={query.data?.[0]?.status === "in_progress"} />
+        )
+      }
+    >
+      <Answer query={query}>
+        {(backups) =>
+          backups.length === 0 ? <NoBackups service={service} /> : <Lists serviceId={serviceId} backups={backups} />
+        }
+      </Answer>
+      {service !== undefined && <RestoresPanel serviceId={serviceId} />}
+    </Page>
+  );
+}
+
+function Below({ service, isDeleted }: { readonly service: Service | undefined; readonly isDeleted: boolean }) {
+  if (isDeleted) return <span>The service was deleted. Its backups stay until their retention ends.</span>;
+  if (service === undefined) return null;
+  return (
+    <>
+      <Link to={"/services/$serviceId" as never} params={{ serviceId: service.id } as never}>
+        Service
+      </Link>
+      <Schedule serviceId={service.id} />
+    </>
+  );
+}
+
+function NoBackups({ service }: { readonly service: Service | undefined }) {
+  return (
+    <Panel>
+      <EmptyState
+        title="No backups yet"
+        actions={service !== undefined && <BackUpButton service={service} isRunning={false} />}
+      >
+        {service !== undefined && <FirstBackup service={service} />} Each backup is read back as soon as it is stored;
+        the first one is also restored as a trial.
+      </EmptyState>
+    </Panel>
+  );
+}
+
+type ListsProps = { readonly serviceId: string; readonly backups: readonly Backup[] };
+
+function Lists({ serviceId, backups }: ListsProps) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (next: Partial<Record<keyof BackupListSearch, string>>) =>
+    void navigate({ search: (before) => ({ ...before, ...next }) as BackupListSearch, replace: true });
+  const retention = useOperation("previewRetention", { params: { serviceId } }, { pace: "slow" });
+  const shown = shownBackups(backups, search);
+  const words = [...new Set(backups.map((backup) => proofOf(backup).word))].toSorted();
+  return (
+    <>
+      <ChainsPanel backups={backups} />
+      <Filters>
+        <InlineSelect
+          label="Type"
+          value={search.type ?? ""}
+          onChange={(type) => change({ type })}
+          options={[
+            { value: "", label: "Full and incremental" },
+            { value: "full", label: "Full" },
+            { value: "incremental", label: "Incremental" },
+          ]}
+        />
+        <InlineSelect
+          label="Proof"
+          value={search.proof ?? ""}
+          onChange={(proof) => change({ proof })}
+          options={[{ value: "", label: "Any proof" }, ...words.map((word) => ({ value: word, label: word }))]}
+        />
+      </Filters>
+      <Panel flush title="Backups">
+        {shown.length === 0 ? (
+          <EmptyState
+            title="No backup matches"
+            actions={<Button onClick={() => change({ type: "", proof: "" })}>Show all</Button>}
+          />
+        ) : (
+          <Table label="Backups" columns={backupColumns(retention.data ?? [])} rows={shown} rowKey={({ id }) => id} />
+        )}
+      </Panel>
+    </>
+  );
+}
+
+const shownChains = 6;
+
+function ChainsPanel({ backups }: { readonly backups: readonly Backup[] }) {
+  const chains = chainsOf(backups);
+  if (chains.length === 0) return null;
+  return (
+    <Panel title="Chains" actions={<span className={css.legend}>a backup needs all blocks before it</span>}>
+      {chains.slice(0, shownChains).map((chain) => (
+        <div key={chain[0]?.id} className={css.section}>
+          <span className={css.muted}>
+            begun {titleOf(chain[0] as Backup)} UTC, newest <RelativeTime at={chain.at(-1)?.startedAt} />
+          </span>
+          <Chain chain={chain} large />
+        </div>
+      ))}
+      {chains.length > shownChains && (
+        <p className={css.muted}>{chains.length - shownChains} older chains are in the list below.</p>
+      )}
+    </Panel>
+  );
+}
