@@ -9,13 +9,15 @@ type SecretProps = {
   readonly value: string;
   /** Offers a file with this name. */
   readonly fileName?: string;
+  /** What the file contains; the secret alone if absent. */
+  readonly fileText?: string;
 };
 
 /** A secret that the server shows once: hidden until asked for, with copy and download. */
-export function Secret({ label, value, fileName }: SecretProps) {
+export function Secret({ label, value, fileName, fileText = value }: SecretProps) {
   const [shown, setShown] = useState(false);
   const save = () => {
-    const url = URL.createObjectURL(new Blob([`${value}\n`], { type: "text/plain" }));
+    const url = URL.createObjectURL(new Blob([`${fileText}\n`], { type: "text/plain" }));
     const link = document.createElement("a");
     link.href = url;
     link.download = fileName ?? "secret.txt";
