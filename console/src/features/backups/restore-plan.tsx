@@ -36,9 +36,7 @@ export function RestorePlan({ form, plan, services, source }: PlanProps) {
         ]}
       />
       {target !== undefined && !plan.targetChecked && (
-        <Note tone="warn">
-          {unreachedText(target)} Whether the new name is free is checked then.
-        </Note>
+        <Note tone="warn">{unreachedText(target)} Whether the new name is free is checked then.</Note>
       )}
       <div className={css.section}>
         <h3>Tables</h3>

@@ -1,0 +1,36 @@
+import type { ReactNode } from "react";
+import { Filters } from "../../parts/page.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
+import { InlineSelect } from "../../parts/select.tsx";
+import type { AccessSearch } from "./access-search.ts";
+
+type CredentialFiltersProps = {
+  readonly label: string;
+  readonly search: AccessSearch;
+  readonly onChange: (next: AccessSearch) => void;
+  readonly children: ReactNode;
+};
+
+const states = [
+  { value: "", label: "Any state" },
+  { value: "enabled", label: "Enabled" },
+  { value: "disabled", label: "Disabled" },
+  { value: "expired", label: "Expired" },
+];
+
+/** The filters above keys and tokens, with the button that makes one. */
+export function CredentialFilters({ label, search, onChange, children }: CredentialFiltersProps) {
+  return (
+    <Filters>
+      <SearchInput label={label} placeholder="Name or id" value={search.q ?? ""} onChange={(q) => onChange({ q })} />
+      <InlineSelect
+        label="State"
+        value={search.state ?? ""}
+        options={states}
+        onChange={(state) => onChange({ state })}
+      />
+      <span style={{ flex: 1 }} />
+      {children}
+    </Filters>
+  );
+}

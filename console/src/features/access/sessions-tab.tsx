@@ -1,0 +1,124 @@
+import { LogOut, MonitorX } from "lucide-react";
+import { useState } from "react";
+import { call } from "../../api/client.ts";
+import { refetch, useChange, useOperation } from "../../api/queries.ts";
+import { signOut } from "../../api/session.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Button } from "../../parts/button.tsx";
+import { ConfirmDialog } from "../../parts/dialog.tsx";
+import { Panel } from "../../parts/page.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { Answer, EmptyState } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { toast, toastError } from "../../parts/toast.tsx";
+import css from "./access.module.css";
+import { browserText } from "./browser-text.ts";
+import type { Session } from "./key.ts";
+
+/** Browsers that are signed in. */
+export function SessionsTab() {
+  const query = useOperation("listSessions", {});
+  const [endsOthers, setEndsOthers] = useState(false);
+  const others = (query.data ?? []).filter(({ current }) => !current);
+  const endOthers = async () => {
+    for (const { id } of others) await call("deleteSession", { params: { sessionId: id } });
+    await refetch("listSessions");
+  };
+  return (
+    <>
+      <Panel
+        flush
+        title="Browsers that are signed in"
+        actions={
+          <Button
+            small
+            icon={<MonitorX aria-hidden />}
+            refusal={others.length === 0 ? "There is no other session." : undefined}
+            onClick={() => setEndsOthers(true)}
+          >
+            End all others
+          </Button>
+        }
+      >
+        <Answer query={query}>
+          {(sessions) =>
+            sessions.length === 0 ? (
+              <EmptyState title="No sessions" />
+            ) : (
+              <Table label="Sessions" columns={columns} rows={sessions.toSorted(newestFirst)} rowKey={({ id }) => id} />
+            )
+          }
+        </Answer>
+      </Panel>
+      <p className={css.intro}>
+        A session acts as its key: it has the key's role, and ends when the key is disabled or deleted. Without requests
+        it ends after 12 hours. An admin sees the sessions of all keys.
+      </p>
+      {endsOthers && (
+        <ConfirmDialog
+          danger
+          title={`End ${others.length === 1 ? "the other session" : `the other ${others.length} sessions`}?`}
+          action="End sessions"
+          onConfirm={endOthers}
+          onClose={() => setEndsOthers(false)}
+        >
+          <p>These browsers are signed out at their next request. Their keys go on.</p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+function newestFirst(a: Session, b: Session): number {
+  return Number(b.current) - Number(a.current) || b.lastSeenAt.localeCompare(a.lastSeenAt);
+}
+
+const columns: readonly Column<Session>[] = [
+  {
+    key: "browser",
+    header: "Browser",
+    cell: ({ userAgent, current }) => (
+      <span className={css.name} title={userAgent}>
+        {browserText(userAgent)} {current && <Badge tone="info">this one</Badge>}
+      </span>
+    ),
+  },
+  { key: "key", header: "Acts as", cell: ({ keyName }) => keyName },
+  { key: "since", header: "Since", nowrap: true, wide: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+  { key: "seen", header: "Last seen", nowrap: true, cell: ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} /> },
+  {
+    key: "ends",
+    header: "Ends at the latest",
+    nowrap: true,
+    wide: true,
+    cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
+  },
+  {
+    key: "end",
+    header: <span className="visually-hidden">Actions</span>,
+    align: "end",
+    cell: (session) => <EndButton session={session} />,
+  },
+];
+
+function EndButton({ session }: { readonly session: Session }) {
+  const change = useChange("deleteSession", { changes: ["listSessions"], onDone: () => toast("Session ended") });
+  if (session.current) {
+    return (
+      <Button small icon={<LogOut aria-hidden />} onClick={() => void signOut()}>
+        Sign out
+      </Button>
+    );
+  }
+  return (
+    <Button
+      small
+      icon={<MonitorX aria-hidden />}
+      busy={change.isPending}
+      aria-label={`End session of ${browserText(session.userAgent)} as ${session.keyName}`}
+      onClick={() => change.mutate({ params: { sessionId: session.id } }, { onError: toastError })}
+    >
+      End
+    </Button>
+  );
+}
