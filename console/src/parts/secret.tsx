@@ -1,5 +1,6 @@
 import { Download, Eye, EyeOff } from "lucide-react";
 import { useState } from "react";
+import { saveFile } from "../lib/save-file.ts";
 import { Button, IconButton } from "./button.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import { Field, inputClass } from "./field.tsx";
@@ -16,14 +17,7 @@ type SecretProps = {
 /** A secret that the server shows once: hidden until asked for, with copy and download. */
 export function Secret({ label, value, fileName, fileText = value }: SecretProps) {
   const [shown, setShown] = useState(false);
-  const save = () => {
-    const url = URL.createObjectURL(new Blob([`${fileText}\n`], { type: "text/plain" }));
-    const link = document.createElement("a");
-    link.href = url;
-    link.download = fileName ?? "secret.txt";
-    link.click();
-    URL.revokeObjectURL(url);
-  };
+  const save = () => saveFile(fileName ?? "secret.txt", `${fileText}\n`);
   return (
     <Field label={label}>
       {(names) => (
