@@ -1,10 +1,94 @@
-import { Page } from "../../parts/page.tsx";
-import { EmptyState } from "../../parts/states.tsx";
+import { getRouteApi } from "@tanstack/react-router";
+import { History } from "lucide-react";
+import { useOperation } from "../../api/queries.ts";
+import { Button, ButtonLink } from "../../parts/button.tsx";
+import { Page, Panel } from "../../parts/page.tsx";
+import { useServerNow } from "../../parts/relative-time.tsx";
+import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
+import { Table } from "../../parts/table.tsx";
+import css from "./activity.module.css";
+import { ActivityDialog } from "./activity-dialog.tsx";
+import { ActivityFilters } from "./activity-filters.tsx";
+import { type Activity, type ActivitySearch, queryOf } from "./activity-search.ts";
+import { activityColumns } from "./activity-columns.tsx";
+import { ActivityTabs } from "./activity-tabs.tsx";
+import { DownloadButton } from "./download-button.tsx";
 
+const route = getRouteApi("/activity");
+
+/** Who did what, and what became of services, pipes, backups and restores. */
 export function ActivityPage() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const query = queryOf(search, useServerNow());
+  const answer = useOperation("listActivities", { query }, { keep: true, pace: search.cursor ? "never" : "live" });
+  /** Other filters begin at the newest again. */
+  const change = (next: ActivitySearch) =>
+    void navigate({ search: (before) => ({ ...before, cursor: "", ...next }), replace: true });
+  const show = (id: string) => void navigate({ search: (before) => ({ ...before, id }), replace: id === "" });
   return (
-    <Page title="Activity">
-      <EmptyState title="Activity" />
+    <Page title="Activity" actions={<DownloadButton query={query} />}>
+      <ActivityTabs />
+      <ActivityFilters search={search} onChange={change} />
+      <Panel flush>
+        <Answer query={answer} loading={<Skeleton lines={8} />}>
+          {({ activities }) => (
+            <Activities activities={activities} onShow={show} onAll={() => change(noFilter)} search={search} />
+          )}
+        </Answer>
+      </Panel>
+      <Pager search={search} nextCursor={answer.data?.nextCursor} />
+      {search.id !== undefined && <ActivityDialog activityId={search.id} onClose={() => show("")} />}
     </Page>
+  );
+}
+
+const noFilter: ActivitySearch = { group: "", type: "", object: "", actor: "", range: "" };
+
+type ActivitiesProps = {
+  readonly activities: readonly Activity[];
+  readonly search: ActivitySearch;
+  readonly onShow: (id: string) => void;
+  readonly onAll: () => void;
+};
+
+function Activities({ activities, search, onShow, onAll }: ActivitiesProps) {
+  if (activities.length > 0) {
+    return <Table label="Activities" columns={activityColumns(onShow)} rows={activities} rowKey={({ id }) => id} />;
+  }
+  const isFiltered = Object.entries(search).some(([name, value]) => name !== "id" && value !== undefined);
+  if (!isFiltered) {
+    return (
+      <EmptyState icon={<History aria-hidden />} title="Nothing happened yet">
+        Every request that changes something and every change of a state appears here, with who asked for it.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState icon={<History aria-hidden />} title="No activity matches" actions={<Button onClick={onAll}>Show all</Button>}>
+      Activities are kept for a limited number of days; the server's configuration says how many.
+    </EmptyState>
+  );
+}
+
+function Pager({ search, nextCursor }: { readonly search: ActivitySearch; readonly nextCursor: string | undefined }) {
+  if (search.cursor === undefined && nextCursor === undefined) return null;
+  const { cursor, id, ...filters } = search;
+  return (
+    <div className={css.pager}>
+      <span className={css.muted}>100 on a page, newest first</span>
+      <div className={css.buttons}>
+        {cursor !== undefined && (
+          <ButtonLink to="/activity" search={filters}>
+            Newest
+          </ButtonLink>
+        )}
+        {nextCursor !== undefined && (
+          <ButtonLink to="/activity" search={{ ...filters, cursor: nextCursor }}>
+            Older
+          </ButtonLink>
+        )}
+      </div>
+    </div>
   );
 }

@@ -1,10 +1,19 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "../../app/root-route.tsx";
+import { type ActivitySearch, activitySearch, type LoginSearch, loginSearch } from "./activity-search.ts";
 
 const activityRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/activity",
+  validateSearch: (search: Record<string, unknown>): ActivitySearch => activitySearch(search),
   component: lazyRouteComponent(() => import("./activity-page.tsx"), "ActivityPage"),
 });
 
-export const activityRoutes = [activityRoute] as const;
+const loginsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/activity/logins",
+  validateSearch: (search: Record<string, unknown>): LoginSearch => loginSearch(search),
+  component: lazyRouteComponent(() => import("./logins-page.tsx"), "LoginsPage"),
+});
+
+export const activityRoutes = [activityRoute, loginsRoute] as const;

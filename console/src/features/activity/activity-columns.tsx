@@ -1,0 +1,73 @@
+/** The columns of the list of activities. */
+import { Link } from "@tanstack/react-router";
+import { classes } from "../../lib/classes.ts";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import type { Column } from "../../parts/table.tsx";
+import css from "./activity.module.css";
+import { type Activity, addressOf, toneOf, wordsOf } from "./activity-search.ts";
+
+export function activityColumns(onShow: (id: string) => void): readonly Column<Activity>[] {
+  return [
+    {
+      key: "time",
+      header: "Time (UTC)",
+      nowrap: true,
+      cell: ({ createdAt }) => (
+        <div className={css.stack}>
+          <span className="numeric">{createdAt.slice(5, 19).replace("T", " ")}</span>
+          <span className={css.muted}>
+            <RelativeTime at={createdAt} />
+          </span>
+        </div>
+      ),
+    },
+    { key: "what", header: "What", cell: (activity) => <WhatCell activity={activity} onShow={onShow} /> },
+    { key: "object", header: "Object", cell: (activity) => <ObjectCell activity={activity} /> },
+    {
+      key: "who",
+      header: "Who",
+      wide: true,
+      cell: ({ actorType, actorDetails, actorIpAddress }) => (
+        <div className={css.stack}>
+          <span>{actorType === "system" ? "Millrace" : (actorDetails ?? "–")}</span>
+          {actorIpAddress !== undefined && <span className={css.muted}>{actorIpAddress}</span>}
+        </div>
+      ),
+    },
+  ];
+}
+
+type WhatProps = { readonly activity: Activity; readonly onShow: (id: string) => void };
+
+function WhatCell({ activity: { id, type, reason, fields }, onShow }: WhatProps) {
+  const tone = toneOf(type);
+  return (
+    <div className={css.what}>
+      <button
+        type="button"
+        className={classes(css.open, tone !== "neutral" && css[tone])}
+        onClick={() => onShow(id)}
+      >
+        {wordsOf(type)}
+      </button>
+      {reason !== undefined && (
+        <span className={css.reason} title={reason}>
+          {reason}
+        </span>
+      )}
+      {fields !== undefined && fields.length > 0 && <span className={css.muted}>set {fields.join(", ")}</span>}
+    </div>
+  );
+}
+
+export function ObjectCell({ activity }: { readonly activity: Activity }) {
+  const { objectName, objectType, objectId } = activity;
+  const address = addressOf(activity);
+  const name = objectName ?? objectId.slice(0, 8);
+  return (
+    <div className={css.stack}>
+      {address === undefined ? <span>{name}</span> : <Link to={address as never}>{name}</Link>}
+      <span className={css.muted}>{objectType}</span>
+    </div>
+  );
+}

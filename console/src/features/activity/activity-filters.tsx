@@ -1,0 +1,73 @@
+import { X } from "lucide-react";
+import { useOperation } from "../../api/queries.ts";
+import { useMay } from "../../api/role.ts";
+import { Button } from "../../parts/button.tsx";
+import { Filters } from "../../parts/page.tsx";
+import { InlineSelect } from "../../parts/select.tsx";
+import { type ActivitySearch, groups, ranges, wordsOf } from "./activity-search.ts";
+
+type FiltersProps = { readonly search: ActivitySearch; readonly onChange: (next: ActivitySearch) => void };
+type Option = { readonly value: string; readonly label: string };
+
+export function ActivityFilters({ search, onChange }: FiltersProps) {
+  const objects = useObjects();
+  const actors = useActors();
+  return (
+    <Filters>
+      <InlineSelect
+        label="Kind"
+        value={search.group ?? ""}
+        options={[{ value: "", label: "Everything" }, ...groups.map(({ value, label }) => ({ value, label }))]}
+        onChange={(group) => onChange({ group, type: "" })}
+      />
+      <InlineSelect
+        label="Object"
+        value={search.object ?? ""}
+        options={withOwn(objects, search.object, "Any object")}
+        onChange={(object) => onChange({ object })}
+      />
+      <InlineSelect
+        label="Who"
+        value={search.actor ?? ""}
+        options={withOwn(actors, search.actor, "Anybody")}
+        onChange={(actor) => onChange({ actor })}
+      />
+      <InlineSelect
+        label="Range"
+        value={search.range ?? ""}
+        options={[{ value: "", label: "Any time" }, ...ranges.map(({ value, label }) => ({ value, label }))]}
+        onChange={(range) => onChange({ range })}
+      />
+      {search.type !== undefined && (
+        <Button small icon={<X aria-hidden />} onClick={() => onChange({ type: "" })}>
+          Only “{wordsOf(search.type)}”
+        </Button>
+      )}
+    </Filters>
+  );
+}
+
+/** The value of the address is an option although nothing is known about it. */
+function withOwn(options: readonly Option[], value: string | undefined, all: string): readonly Option[] {
+  const isKnown = value === undefined || options.some((option) => option.value === value);
+  return [{ value: "", label: all }, ...options, ...(isKnown ? [] : [{ value, label: value.slice(0, 8) }])];
+}
+
+function useObjects(): readonly Option[] {
+  const services = useOperation("listServices", {}, { pace: "slow" }).data ?? [];
+  const pipes = useOperation("listAllPipes", { query: { limit: 1000 } }, { pace: "slow" }).data?.pipes ?? [];
+  return [
+    ...services.map(({ id, name }) => ({ value: id, label: `Service ${name}` })),
+    ...pipes.map(({ id, name }) => ({ value: id, label: `Pipe ${name}` })),
+  ];
+}
+
+/** Only admins know the keys. */
+function useActors(): readonly Option[] {
+  const enabled = useMay("admin");
+  const keys = useOperation("listKeys", {}, { pace: "slow", enabled }).data ?? [];
+  return [
+    { value: "system", label: "Millrace itself" },
+    ...keys.map(({ id, name }) => ({ value: id, label: `Key ${name}` })),
+  ];
+}

@@ -1,0 +1,90 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { ShieldCheck } from "lucide-react";
+import type { CallInput, OperationResult } from "../../api/client.ts";
+import { useOperation } from "../../api/queries.ts";
+import { countText } from "../../lib/format.ts";
+import { Filters, Page, Panel } from "../../parts/page.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { InlineSelect } from "../../parts/select.tsx";
+import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import css from "./activity.module.css";
+import { wordsOf } from "./activity-search.ts";
+import { ActivityTabs } from "./activity-tabs.tsx";
+
+const route = getRouteApi("/activity/logins");
+
+type Event = OperationResult<"listAuditEvents">[number];
+type EventType = NonNullable<CallInput<"listAuditEvents">["query"]>["type"];
+
+const types = ["login", "login_refused", "address_refused", "statement_refused", "leftover_given_up"];
+
+/** Who signed in, and what was refused. */
+export function LoginsPage() {
+  const { type } = route.useSearch();
+  const navigate = route.useNavigate();
+  const query = useOperation(
+    "listAuditEvents",
+    { query: { limit: 200, ...(type === undefined ? {} : { type: type as EventType }) } },
+    { keep: true },
+  );
+  return (
+    <Page title="Activity">
+      <ActivityTabs />
+      <Filters>
+        <InlineSelect
+          label="Type"
+          value={type ?? ""}
+          options={[{ value: "", label: "Everything" }, ...types.map((one) => ({ value: one, label: wordsOf(one) }))]}
+          onChange={(next) => void navigate({ search: { type: next }, replace: true })}
+        />
+      </Filters>
+      <Panel flush>
+        <Answer query={query} loading={<Skeleton lines={8} />}>
+          {(events) =>
+            events.length === 0 ? (
+              <EmptyState icon={<ShieldCheck aria-hidden />} title="Nothing of this type">
+                Logins of keys, tokens and database users appear here, and every login, address and statement that was
+                refused.
+              </EmptyState>
+            ) : (
+              <Table label="Logins and refusals" columns={columns} rows={events} rowKey={({ id }) => id} />
+            )
+          }
+        </Answer>
+      </Panel>
+    </Page>
+  );
+}
+
+const actors: Readonly<Record<Event["actorType"], string>> = {
+  api_key: "key",
+  access_token: "access token",
+  database_user: "database user",
+};
+
+const columns: readonly Column<Event>[] = [
+  { key: "last", header: "Last", nowrap: true, cell: ({ lastAt }) => <RelativeTime at={lastAt} /> },
+  {
+    key: "what",
+    header: "What",
+    cell: ({ type, details }) => (
+      <div className={css.what}>
+        <span className={type === "login" ? undefined : css.warn}>{wordsOf(type)}</span>
+        {details !== "" && <span className={css.reason}>{details}</span>}
+      </div>
+    ),
+  },
+  {
+    key: "who",
+    header: "Who",
+    cell: ({ actorType, actorId }) => (
+      <div className={css.stack}>
+        <code title={actorId}>{actorType === "database_user" ? actorId : actorId.slice(0, 8)}</code>
+        <span className={css.muted}>{actors[actorType]}</span>
+      </div>
+    ),
+  },
+  { key: "from", header: "From", wide: true, nowrap: true, cell: ({ actorIpAddress }) => actorIpAddress },
+  { key: "count", header: "Times", align: "end", wide: true, cell: ({ count }) => countText(count) },
+];
