@@ -1,10 +1,100 @@
-import { Page } from "../../parts/page.tsx";
-import { EmptyState } from "../../parts/states.tsx";
+import { useOperation } from "../../api/queries.ts";
+import { bytesText, durationText } from "../../lib/format.ts";
+import { Meter } from "../../parts/meter.tsx";
+import { Note } from "../../parts/note.tsx";
+import { Facts, Page, Panel, Tile, Tiles } from "../../parts/page.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { Answer, Skeleton } from "../../parts/states.tsx";
+import { ConfigurationPanel } from "./configuration-panel.tsx";
+import { DiagnosticsButton } from "./diagnostics-button.tsx";
+import { DiskPanel } from "./disk-panel.tsx";
+import { EnginesPanel } from "./engines-panel.tsx";
+import { LoopsPanel } from "./loops-panel.tsx";
+import { backupPlace, type System, shareTone, usedShare } from "./system.ts";
+import css from "./system.module.css";
 
+/** Whether the program itself is well. */
 export function SystemPage() {
+  const query = useOperation("getSystem", {});
   return (
-    <Page title="System">
-      <EmptyState title="System" />
+    <Page title="System" actions={query.data !== undefined && <DiagnosticsButton system={query.data} />}>
+      <Answer query={query} loading={<Panel>{<Skeleton lines={8} />}</Panel>}>
+        {(system) => <Parts system={system} />}
+      </Answer>
     </Page>
+  );
+}
+
+function Parts({ system }: { readonly system: System }) {
+  return (
+    <>
+      <Numbers system={system} />
+      {!system.confinement.confined && <Note tone="warn">{system.confinement.sentence}</Note>}
+      <LoopsPanel loops={system.loops} />
+      <EnginesPanel engines={system.engines} />
+      <div className={css.halves}>
+        <DiskPanel disk={system.disk} />
+        <Panel title="Program">
+          <Facts facts={factsOf(system)} />
+          <Links />
+        </Panel>
+      </div>
+      <ConfigurationPanel configuration={system.configuration} limits={system.limits} />
+    </>
+  );
+}
+
+function Numbers({ system }: { readonly system: System }) {
+  const share = usedShare(system.disk);
+  const failing = system.loops.filter(({ consecutiveFailures }) => consecutiveFailures > 0).length;
+  return (
+    <Tiles>
+      <Tile label="Runs since" note={`version ${system.version}`}>
+        {durationText(system.uptimeSeconds)}
+      </Tile>
+      <Tile label="Loops that fail" note={`of ${system.loops.length}`}>
+        {failing}
+      </Tile>
+      <Tile label="Running engines" note={`ClickHouse ${system.engineVersion}`}>
+        {system.engines.length}
+      </Tile>
+      <Tile label="Memory of the control plane" note="resident">
+        {bytesText(system.memoryBytes)}
+      </Tile>
+      <Tile
+        label="Disk of the data directory"
+        note={<Meter label="Used share of the disk" value={share} tone={shareTone(share)} />}
+      >
+        {bytesText(system.disk.freeBytes)} free
+      </Tile>
+    </Tiles>
+  );
+}
+
+function factsOf(system: System): readonly (readonly [string, React.ReactNode])[] {
+  return [
+    ["Millrace", system.version],
+    ["Node", system.nodeVersion],
+    ["ClickHouse", `${system.engineVersion}, for services from their next start on`],
+    ["Platform", system.platform],
+    ["Process", system.pid],
+    ["Started", <RelativeTime key="started" at={system.startedAt} />],
+    ["Address", <code key="address">{system.baseUrl}</code>],
+    ["Data directory", <code key="data">{system.dataDir}</code>],
+    ["Backups in", <code key="backups">{backupPlace(system.configuration)}</code>],
+    ["Confinement", system.confinement.sentence],
+  ];
+}
+
+/** Pages of the server, outside of the console. */
+function Links() {
+  return (
+    <div className={css.links}>
+      <a href="/docs">API reference</a>
+      <a href="/openapi.json">OpenAPI document</a>
+      <a href="/metrics">Metrics for Prometheus</a>
+      <a href="/health">Health</a>
+      <a href="/llms.txt">llms.txt</a>
+    </div>
   );
 }
