@@ -22,7 +22,7 @@ export function activityColumns(onShow: (id: string) => void): readonly Column<A
       ),
     },
     { key: "what", header: "What", cell: (activity) => <WhatCell activity={activity} onShow={onShow} /> },
-    { key: "object", header: "Object", cell: (activity) => <ObjectCell activity={activity} /> },
+    { key: "object", header: "Object", wide: true, cell: (activity) => <ObjectCell activity={activity} /> },
     {
       key: "who",
       header: "Who",
@@ -39,17 +39,15 @@ export function activityColumns(onShow: (id: string) => void): readonly Column<A
 
 type WhatProps = { readonly activity: Activity; readonly onShow: (id: string) => void };
 
-function WhatCell({ activity: { id, type, reason, fields }, onShow }: WhatProps) {
+function WhatCell({ activity, onShow }: WhatProps) {
+  const { id, type, reason, fields } = activity;
   const tone = toneOf(type);
   return (
     <div className={css.what}>
-      <button
-        type="button"
-        className={classes(css.open, tone !== "neutral" && css[tone])}
-        onClick={() => onShow(id)}
-      >
+      <button type="button" className={classes(css.open, tone !== "neutral" && css[tone])} onClick={() => onShow(id)}>
         {wordsOf(type)}
       </button>
+      <span className={css.narrow}>{activity.objectName ?? activity.objectId.slice(0, 8)}</span>
       {reason !== undefined && (
         <span className={css.reason} title={reason}>
           {reason}

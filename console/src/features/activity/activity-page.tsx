@@ -7,10 +7,10 @@ import { useServerNow } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import css from "./activity.module.css";
+import { activityColumns } from "./activity-columns.tsx";
 import { ActivityDialog } from "./activity-dialog.tsx";
 import { ActivityFilters } from "./activity-filters.tsx";
 import { type Activity, type ActivitySearch, queryOf } from "./activity-search.ts";
-import { activityColumns } from "./activity-columns.tsx";
 import { ActivityTabs } from "./activity-tabs.tsx";
 import { DownloadButton } from "./download-button.tsx";
 
@@ -65,7 +65,11 @@ function Activities({ activities, search, onShow, onAll }: ActivitiesProps) {
     );
   }
   return (
-    <EmptyState icon={<History aria-hidden />} title="No activity matches" actions={<Button onClick={onAll}>Show all</Button>}>
+    <EmptyState
+      icon={<History aria-hidden />}
+      title="No activity matches"
+      actions={<Button onClick={onAll}>Show all</Button>}
+    >
       Activities are kept for a limited number of days; the server's configuration says how many.
     </EmptyState>
   );

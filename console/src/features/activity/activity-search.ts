@@ -41,7 +41,8 @@ export const groups: readonly { readonly value: string; readonly label: string; 
   {
     value: "failures",
     label: "Failures",
-    types: "service_failed,service_degraded,pipe_failed,pipe_degraded,pipe_internal_error,backup_failed,backup_damaged,restore_failed",
+    types:
+      "service_failed,service_degraded,pipe_failed,pipe_degraded,pipe_internal_error,backup_failed,backup_damaged,restore_failed",
   },
   {
     value: "services",
@@ -99,9 +100,34 @@ export function queryOf(search: ActivitySearch, now: number): Query {
   };
 }
 
-/** `pipe_settings_update` as `pipe settings update`. */
+const sentences: Readonly<Record<string, string>> = {
+  service_start: "service start requested",
+  service_stop: "service stop requested",
+  service_awaken: "service wake requested",
+  service_update_password: "service password reset",
+  service_update_autoscaling: "service scaling updated",
+  service_restore_backup: "restore requested",
+  pipe_start: "pipe start requested",
+  pipe_stop: "pipe stop requested",
+  pipe_resync: "pipe resync requested",
+  backup_create: "backup requested",
+  backup_verify: "backup check requested",
+};
+
+const pasts: Readonly<Record<string, string>> = {
+  create: "created",
+  update: "updated",
+  delete: "deleted",
+  discard: "discarded",
+  replay: "replayed",
+  replace: "replaced",
+  rescan: "looked for",
+};
+
+/** `pipe_settings_update` as `pipe settings updated`. */
 export function wordsOf(type: string): string {
-  return type.replace(/^openapi_/, "").replaceAll("_", " ");
+  const words = type.replace(/^openapi_/, "").split("_");
+  return sentences[type] ?? words.map((word) => pasts[word] ?? word).join(" ");
 }
 
 /** The screen of the object; undefined where there is none, or where the object is gone. */

@@ -19,7 +19,8 @@ export function DownloadButton({ query }: { readonly query: Query }) {
     try {
       const activities = await allOf(query);
       saveFile("activities.ndjson", activities.map((activity) => `${JSON.stringify(activity)}\n`).join(""));
-      if (activities.length === most) toast(`The file has the newest ${most} activities; choose a range for older ones`);
+      if (activities.length === most)
+        toast(`The file has the newest ${most} activities; choose a range for older ones`);
     } catch (error) {
       toastError(error);
     }

@@ -32,7 +32,7 @@ export function BackUpButton({ service, isRunning, small, primary }: BackUpButto
         icon={<Archive aria-hidden />}
         busy={change.isPending}
         refusal={isRunning ? "A backup of this service is in progress." : undefined}
-        aria-label={`Back up ${service.name} now`}
+        aria-label={`Back up now: ${service.name}`}
         onClick={start}
       >
         Back up now

@@ -34,11 +34,13 @@ export function BackupPage() {
           id={backup.id}
           actions={<Actions backup={backup} />}
         >
-          <ProofPanel backup={backup} />
           <ChainPanel backup={backup} />
-          <Panel title="Facts">
-            <Facts facts={factsOf(backup)} />
-          </Panel>
+          <div className={css.halves}>
+            <ProofPanel backup={backup} />
+            <Panel title="Facts">
+              <Facts facts={factsOf(backup)} />
+            </Panel>
+          </div>
         </Page>
       )}
     </Answer>

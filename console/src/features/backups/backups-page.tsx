@@ -90,7 +90,7 @@ function Numbers({ all }: { readonly all: readonly Protected[] }) {
   const bytes = backups.reduce((sum, { sizeInBytes }) => sum + sizeInBytes, 0);
   return (
     <Tiles>
-      <Tile label="Services whose newest backup is verified" note="every file was read back">
+      <Tile label="Verified services" note="every file of the newest backup was read back">
         {proven} of {existing.length}
       </Tile>
       <Tile label="Damaged backups" note="restore only by force">

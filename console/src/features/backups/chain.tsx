@@ -33,23 +33,22 @@ type ChainBlockProps = { readonly block: Block; readonly isCurrent: boolean; rea
 function ChainBlock({ block, isCurrent, large }: ChainBlockProps) {
   const { tone, word } = proofOf(block);
   const kind = block.type === "full" ? "Full" : "Incremental";
-  const text = `${kind} backup of ${titleOf(block)}, ${bytesText(block.sizeInBytes)}, ${word.toLowerCase()}`;
+  const size = bytesText(block.sizeInBytes);
+  const rest = `backup of ${titleOf(block)} UTC, ${word.toLowerCase()}`;
   return (
     <Link
       to="/backups/$serviceId/$backupId"
       params={{ serviceId: block.serviceId, backupId: block.id }}
       className={classes(css.block, css[tone], block.type === "full" && css.full)}
-      aria-label={text}
-      title={text}
+      title={`${kind} ${rest}`}
       aria-current={isCurrent ? "page" : undefined}
     >
       <ProofIcon tone={tone} />
-      {large && (
-        <span className={css.blockText}>
-          <span>{kind}</span>
-          <span className="numeric">{bytesText(block.sizeInBytes)}</span>
-        </span>
-      )}
+      <span className={large ? css.blockText : "visually-hidden"}>
+        <span>{kind} </span>
+        <span className="numeric">{size}</span>
+      </span>
+      <span className="visually-hidden">, {rest}</span>
     </Link>
   );
 }

@@ -1,5 +1,4 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { countText } from "../../lib/format.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Filters, Panel } from "../../parts/page.tsx";
@@ -7,18 +6,13 @@ import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import { type Setting, type System, type SystemSearch, shownSettings, valueText } from "./system.ts";
 import css from "./system.module.css";
+import { type Setting, type SystemSearch, shownSettings, valueText } from "./system.ts";
 
 const route = getRouteApi("/system");
 
-type ConfigurationPanelProps = {
-  readonly configuration: readonly Setting[];
-  readonly limits: System["limits"];
-};
-
-/** Every setting of the server with its source, and the limits of an organization. */
-export function ConfigurationPanel({ configuration, limits }: ConfigurationPanelProps) {
+/** Every setting of the server with its source. */
+export function ConfigurationPanel({ configuration }: { readonly configuration: readonly Setting[] }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: Partial<Record<keyof SystemSearch, string>>) =>
@@ -26,9 +20,6 @@ export function ConfigurationPanel({ configuration, limits }: ConfigurationPanel
   const shown = shownSettings(configuration, search);
   return (
     <>
-      <Panel flush title="Limits of an organization">
-        <Table label="Limits" columns={limitColumns} rows={limits} rowKey={({ name }) => name} />
-      </Panel>
       <Filters>
         <SearchInput
           label="Filter settings"
@@ -60,22 +51,11 @@ export function ConfigurationPanel({ configuration, limits }: ConfigurationPanel
   );
 }
 
-const limitColumns: readonly Column<System["limits"][number]>[] = [
-  { key: "name", header: "Limit", cell: ({ name }) => name },
-  { key: "most", header: "At most", align: "end", cell: ({ most }) => countText(most) },
-  { key: "setting", header: "Set by", wide: true, cell: ({ setting }) => <code>{setting}</code> },
-];
-
 const settingColumns: readonly Column<Setting>[] = [
   {
     key: "name",
     header: "Setting",
-    cell: ({ flag, environment }) => (
-      <div className={css.stack}>
-        <code>{flag}</code>
-        <span className={css.muted}>{environment}</span>
-      </div>
-    ),
+    cell: ({ flag }) => <code>{flag}</code>,
   },
   {
     key: "value",
@@ -85,6 +65,12 @@ const settingColumns: readonly Column<Setting>[] = [
         {valueText(setting)}
       </span>
     ),
+  },
+  {
+    key: "environment",
+    header: "Variable",
+    wide: true,
+    cell: ({ environment }) => <span className={css.muted}>{environment}</span>,
   },
   {
     key: "origin",

@@ -9,9 +9,10 @@ import { ConfigurationPanel } from "./configuration-panel.tsx";
 import { DiagnosticsButton } from "./diagnostics-button.tsx";
 import { DiskPanel } from "./disk-panel.tsx";
 import { EnginesPanel } from "./engines-panel.tsx";
+import { LimitsPanel } from "./limits-panel.tsx";
 import { LoopsPanel } from "./loops-panel.tsx";
-import { backupPlace, type System, shareTone, usedShare } from "./system.ts";
 import css from "./system.module.css";
+import { backupPlace, type System, shareTone, usedShare } from "./system.ts";
 
 /** Whether the program itself is well. */
 export function SystemPage() {
@@ -30,16 +31,19 @@ function Parts({ system }: { readonly system: System }) {
     <>
       <Numbers system={system} />
       {!system.confinement.confined && <Note tone="warn">{system.confinement.sentence}</Note>}
-      <LoopsPanel loops={system.loops} />
-      <EnginesPanel engines={system.engines} />
       <div className={css.halves}>
-        <DiskPanel disk={system.disk} />
+        <LoopsPanel loops={system.loops} />
+        <div className={css.column}>
+          <EnginesPanel engines={system.engines} />
+          <DiskPanel disk={system.disk} />
+        </div>
         <Panel title="Program">
           <Facts facts={factsOf(system)} />
           <Links />
         </Panel>
+        <LimitsPanel limits={system.limits} />
       </div>
-      <ConfigurationPanel configuration={system.configuration} limits={system.limits} />
+      <ConfigurationPanel configuration={system.configuration} />
     </>
   );
 }
