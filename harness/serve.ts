@@ -21,12 +21,12 @@ export type Served = AsyncDisposable & {
 };
 
 export async function serve(
-  options: { dataDir?: string; env?: Record<string, string>; keepData?: boolean; tree?: string } = {},
+  options: { dataDir?: string; env?: Record<string, string>; keepData?: boolean; tree?: string; port?: number } = {},
 ): Promise<Served> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "millrace-serve-"));
   // `tree`: the sources of another version.
   const main = join(options.tree ?? fileURLToPath(new URL("../", import.meta.url)), "src/main.ts");
-  const child = spawn(process.execPath, [main, "serve", "--data-dir", dataDir, "--port", "0"], {
+  const child = spawn(process.execPath, [main, "serve", "--data-dir", dataDir, "--port", String(options.port ?? 0)], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, MILLRACE_LOG_LEVEL: "warn", ...options.env },
   });

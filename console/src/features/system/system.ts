@@ -40,6 +40,6 @@ export function shareTone(share: number): "info" | "warn" | "bad" {
 
 /** Where backups go: a bucket or a folder. */
 export function backupPlace(configuration: readonly Setting[]): string {
-  const valueOf = (name: string) => configuration.find((setting) => setting.name === name)?.value;
-  return String(valueOf("backupBucket") ?? valueOf("backupDir") ?? "the folder backups in the data directory");
+  const settingOf = (name: string) => configuration.find((setting) => setting.name === name)?.value;
+  return String(settingOf("backupBucket") ?? settingOf("backupDir") ?? "the folder backups in the data directory");
 }
