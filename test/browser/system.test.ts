@@ -34,7 +34,7 @@ describe.skipIf(chromiumMissing !== undefined)("the system in the console", () =
   const go = async (path: string) => await page.goto(`${served.credentials.baseUrl}/console${path}`);
 
   test("loops, disk, limits and configuration are shown, and no secret", async () => {
-    await page.getByRole("row", { name: /backups Well/ }).waitFor();
+    await page.getByRole("row", { name: /^backups Well/ }).waitFor();
     await page.getByRole("heading", { name: "No engine runs" }).waitFor();
     await page.getByLabel("Settings", { exact: true }).selectOption("changed");
     await page.getByRole("row", { name: /--backup-encryption-key.*set, not shown.*environment/ }).waitFor();
@@ -78,12 +78,12 @@ describe.skipIf(chromiumMissing !== undefined)("the system in the console", () =
 
   test("a server that is killed: a bar says so, and the same page goes on when it is back", async () => {
     await go("/system");
-    await page.getByRole("row", { name: /backups Well/ }).waitFor();
+    await page.getByRole("row", { name: /^backups Well/ }).waitFor();
     await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
     const port = Number(new URL(served.credentials.baseUrl).port);
     served.process.kill("SIGKILL");
     await page.getByText("Millrace does not answer").waitFor();
-    await page.getByRole("row", { name: /backups/ }).waitFor();
+    await page.getByRole("row", { name: /^backups / }).waitFor();
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     served = await serve({ dataDir: served.dataDir, port, env: { MILLRACE_BACKUP_ENCRYPTION_KEY: secret } });
     await page.getByText("Millrace does not answer").waitFor({ state: "detached" });
