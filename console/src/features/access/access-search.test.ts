@@ -24,9 +24,12 @@ test("filters leave what matches by name and by what the state means", () => {
 });
 
 test("browsers are told by name, version and system", () => {
-  const chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36";
+  const chrome =
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36";
   expect(browserText(chrome)).toBe("Chrome 156 on Linux");
   expect(browserText(`${chrome} Edg/155.0`)).toBe("Edge 155 on Linux");
-  expect(browserText("Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0")).toBe("Firefox 140 on Windows");
+  expect(browserText("Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0")).toBe(
+    "Firefox 140 on Windows",
+  );
   expect(browserText("curl/8")).toBe("curl/8");
 });

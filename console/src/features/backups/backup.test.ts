@@ -32,7 +32,10 @@ test("only a backup that was read back counts as verified", () => {
 
 test("a problem is told apart in file and finding; other sentences stay whole", () => {
   const finding = "has other bytes than were stored (checksum)";
-  expect(problemOf(`services/a/files/data.bin ${finding}`)).toEqual({ file: "services/a/files/data.bin", sentence: finding });
+  expect(problemOf(`services/a/files/data.bin ${finding}`)).toEqual({
+    file: "services/a/files/data.bin",
+    sentence: finding,
+  });
   expect(problemOf("the trial restore failed: no space left")).toEqual({
     file: undefined,
     sentence: "the trial restore failed: no space left",

@@ -34,7 +34,9 @@ test("a table is restored beside its original unless another name is given", () 
 
 test("a form that lacks something says what, and an emptied field stays empty", () => {
   expect(incompleteness(formOf({}, contents, defaults))).toBeUndefined();
-  expect(incompleteness(formOf({ scope: "table", targetTable: "" }, contents, defaults))).toBe("Name the restored table.");
+  expect(incompleteness(formOf({ scope: "table", targetTable: "" }, contents, defaults))).toBe(
+    "Name the restored table.",
+  );
   expect(incompleteness(formOf({ scope: "database" }, [], defaults))).toBe("The backup contains no tables.");
 });
 

@@ -1,9 +1,16 @@
+import { useState } from "react";
+import { useChange } from "../../api/queries.ts";
+import { Button } from "../../parts/button.tsx";
+import { ConfirmDialog } from "../../parts/dialog.tsx";
 import { Count, Duration } from "../../parts/numbers.tsx";
 import { Panel } from "../../parts/page.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
+import { toast } from "../../parts/toast.tsx";
+import { pipeReads } from "./pipe-commands.ts";
 import css from "./pipes.module.css";
-import type { PipeDetails } from "./use-pipe.ts";
+import { type PipeDetails, usePipeParams } from "./use-pipe.ts";
 
 type PipeTable = NonNullable<PipeDetails["tables"]>[number];
 
@@ -13,18 +20,54 @@ const columns: readonly Column<PipeTable>[] = [
   {
     key: "state",
     header: "State",
-    cell: ({ state, reason }) => (
-      <div className={css.name}>
-        <span>
-          <StateBadge state={state} />
-        </span>
-        {reason !== undefined && <span className={css.detail}>{reason}</span>}
-      </div>
-    ),
+    cell: (table) => <StateCell table={table} />,
   },
   { key: "lag", header: "Lag", align: "end", cell: ({ lagSeconds }) => <Duration value={lagSeconds} /> },
   { key: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
+  { key: "resync", header: "", align: "end", cell: (table) => <ResyncButton table={table} /> },
 ];
+
+/** Why a table stopped, when, and what helps. */
+function StateCell({ table: { state, reason, stoppedAt, remedy } }: { readonly table: PipeTable }) {
+  return (
+    <div className={css.name}>
+      <span>
+        <StateBadge state={state} /> {stoppedAt !== undefined && <RelativeTime at={stoppedAt} />}
+      </span>
+      {reason !== undefined && <span className={css.detail}>{reason}</span>}
+      {remedy !== undefined && <span className={css.detail}>{remedy}</span>}
+    </div>
+  );
+}
+
+/** Copies one table again, while the others go on. */
+function ResyncButton({ table: { sourceTable, targetTable } }: { readonly table: PipeTable }) {
+  const params = usePipeParams();
+  const [isAsked, setAsked] = useState(false);
+  const change = useChange("updatePipeState", {
+    changes: pipeReads,
+    onDone: () => toast(`${targetTable} is copied again.`),
+  });
+  const resync = () => change.mutateAsync({ params, body: { command: "resync", tables: [sourceTable] } });
+  return (
+    <>
+      <Button small look="quiet" needs="developer" onClick={() => setAsked(true)}>
+        Resync …
+      </Button>
+      {isAsked && (
+        <ConfirmDialog
+          title={`Resync ${sourceTable}`}
+          action="Resync"
+          needs="developer"
+          onConfirm={resync}
+          onClose={() => setAsked(false)}
+        >
+          <p>The table is copied again while the others go on. Queries see the old rows until the copy is complete.</p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
 
 /** Each table of a database with its own state. */
 export function PipeTables({ tables }: { readonly tables: readonly PipeTable[] }) {

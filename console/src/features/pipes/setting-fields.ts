@@ -16,6 +16,7 @@ export const settingFields: Readonly<Record<SettingName, SettingField>> = {
   database_max_download_threads: { label: "Threads that download" },
   database_parallel_distributed_insert_select: { label: "Parallel distributed INSERT SELECT" },
   object_storage_use_cluster_function: { label: "Spread batches over replicas", isSwitch: true },
+  database_insert_quorum: { label: "Wait until other replicas have a batch", isSwitch: true },
   database_parallel_view_processing: { label: "Fill materialized views at the same time", isSwitch: true },
   database_lenient_values: { label: "Load values that do not fit, changed", isSwitch: true },
 };
