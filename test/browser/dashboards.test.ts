@@ -43,7 +43,9 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     await console_?.served[Symbol.asyncDispose]();
   });
   const eventually = (value: () => unknown) => expect.poll(value, { timeout: 20_000 });
-  afterEach(() => expect(console_.problems()).toEqual([]));
+  // A chart of a service that sleeps, and was not asked for before, is answered like this.
+  const asleep = "409: POST /api/v2/charts/query";
+  afterEach(() => expect(console_.problems().filter((problem) => problem !== asleep)).toEqual([]));
 
   const state = async () => (await console_.served.api.getService({ params: service.params })).state;
 
@@ -61,11 +63,11 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     await page.getByRole("button", { name: "Wake and ask" }).first().press("Enter");
     await page.getByText("600", { exact: true }).waitFor();
-    expect(new Set(problems.splice(0))).toEqual(new Set(["409: POST /api/v2/charts/query"]));
+    expect(problems).toContain(asleep);
   });
 
   test("charts move and grow by keys, a range stays in the address, and a file brings all of it back", async () => {
-    const { page, problems } = await console_.open("/dashboards");
+    const { page } = await console_.open("/dashboards");
     await page.getByRole("link", { name: "Health of logs" }).press("Enter");
     await page.getByRole("button", { name: "Edit" }).press("Enter");
     const places = () =>
@@ -99,7 +101,5 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     await page.goto(`${console_.served.credentials.baseUrl}/console/dashboards`);
     await page.getByLabel("File of a dashboard").setInputFiles(file);
     await page.getByRole("heading", { level: 1, name: "Brought back" }).waitFor();
-    // The service may have fallen asleep meanwhile.
-    expect(problems.splice(0).every((problem) => problem === "409: POST /api/v2/charts/query")).toBe(true);
   });
 });
