@@ -99,6 +99,8 @@ describe.skipIf(chromiumMissing !== undefined)("access in the console", () => {
     await page.reload();
     await page.getByRole("row", { name: /night shift/ }).waitFor();
     expect(await page.getByRole("row", { name: /in use here/ }).count()).toBe(0);
+    await page.getByLabel("State").selectOption("");
+    await page.getByRole("row", { name: /in use here/ }).waitFor();
   });
 
   test("an access token is shown once, disabled and deleted", async () => {

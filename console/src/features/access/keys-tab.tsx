@@ -5,6 +5,7 @@ import { useOperation } from "../../api/queries.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { sessionStore } from "../../api/session-state.ts";
 import { useStore } from "../../lib/store.ts";
+import { withoutEmpty } from "../../lib/search.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Panel } from "../../parts/page.tsx";
@@ -33,7 +34,7 @@ export function KeysTab() {
       <CredentialFilters
         label="Filter keys"
         search={search}
-        onChange={(next) => void navigate({ search: (before) => ({ ...before, ...next }), replace: true })}
+        onChange={(next) => void navigate({ search: (before) => withoutEmpty({ ...before, ...next }), replace: true })}
       >
         <Button look="primary" needs="admin" icon={<Plus aria-hidden />} onClick={() => setCreates(true)}>
           Create key

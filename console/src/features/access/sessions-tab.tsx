@@ -77,13 +77,15 @@ const columns: readonly Column<Session>[] = [
   {
     key: "browser",
     header: "Browser",
-    cell: ({ userAgent, current }) => (
-      <span className={css.name} title={userAgent}>
-        {browserText(userAgent)} {current && <Badge tone="info">this one</Badge>}
-      </span>
+    cell: ({ userAgent, current, keyName }) => (
+      <div className={css.stack}>
+        <span className={css.name} title={userAgent}>
+          {browserText(userAgent)} {current && <Badge tone="info">this one</Badge>}
+        </span>
+        <span className={css.muted}>acts as {keyName}</span>
+      </div>
     ),
   },
-  { key: "key", header: "Acts as", cell: ({ keyName }) => keyName },
   { key: "since", header: "Since", nowrap: true, wide: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
   { key: "seen", header: "Last seen", nowrap: true, cell: ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} /> },
   {

@@ -3,6 +3,7 @@ import { KeyRound, Plus } from "lucide-react";
 import { useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { serverNow } from "../../api/server-time.ts";
+import { withoutEmpty } from "../../lib/search.ts";
 import { Button } from "../../parts/button.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
@@ -32,7 +33,7 @@ export function TokensTab() {
       <CredentialFilters
         label="Filter tokens"
         search={search}
-        onChange={(next) => void navigate({ search: (before) => ({ ...before, ...next }), replace: true })}
+        onChange={(next) => void navigate({ search: (before) => withoutEmpty({ ...before, ...next }), replace: true })}
       >
         <Button look="primary" needs="admin" icon={<Plus aria-hidden />} onClick={() => setCreates(true)}>
           Create token

@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { History } from "lucide-react";
 import { useOperation } from "../../api/queries.ts";
+import { withoutEmpty } from "../../lib/search.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { Page, Panel } from "../../parts/page.tsx";
 import { useServerNow } from "../../parts/relative-time.tsx";
@@ -24,8 +25,8 @@ export function ActivityPage() {
   const answer = useOperation("listActivities", { query }, { keep: true, pace: search.cursor ? "never" : "live" });
   /** Other filters begin at the newest again. */
   const change = (next: ActivitySearch) =>
-    void navigate({ search: (before) => ({ ...before, cursor: "", ...next }), replace: true });
-  const show = (id: string) => void navigate({ search: (before) => ({ ...before, id }), replace: id === "" });
+    void navigate({ search: (before) => withoutEmpty({ ...before, cursor: "", ...next }), replace: true });
+  const show = (id: string) => void navigate({ search: (before) => withoutEmpty({ ...before, id }), replace: id === "" });
   return (
     <Page title="Activity" actions={<DownloadButton query={query} />}>
       <ActivityTabs />

@@ -3,6 +3,7 @@ import { ShieldCheck } from "lucide-react";
 import type { CallInput, OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { countText } from "../../lib/format.ts";
+import { withoutEmpty } from "../../lib/search.ts";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -36,7 +37,7 @@ export function LoginsPage() {
           label="Type"
           value={type ?? ""}
           options={[{ value: "", label: "Everything" }, ...types.map((one) => ({ value: one, label: wordsOf(one) }))]}
-          onChange={(next) => void navigate({ search: { type: next }, replace: true })}
+          onChange={(next) => void navigate({ search: withoutEmpty({ type: next }), replace: true })}
         />
       </Filters>
       <Panel flush>

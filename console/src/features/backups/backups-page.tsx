@@ -2,6 +2,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { Archive } from "lucide-react";
 import { useOperation } from "../../api/queries.ts";
 import { bytesText } from "../../lib/format.ts";
+import { withoutEmpty } from "../../lib/search.ts";
 import { Button } from "../../parts/button.tsx";
 import { Filters, Page, Panel, Tile, Tiles } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
@@ -42,7 +43,7 @@ function Overview({ all }: { readonly all: readonly Protected[] }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: OverviewSearch) =>
-    void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+    void navigate({ search: (before) => withoutEmpty({ ...before, ...next }), replace: true });
   if (all.length === 0) return <NoServices />;
   const shown = shownProtected(all, search);
   const words = [...new Set(all.map(newestProof))].toSorted();

@@ -1,5 +1,6 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useOperation } from "../../api/queries.ts";
+import { withoutEmpty } from "../../lib/search.ts";
 import { Button } from "../../parts/button.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
@@ -78,7 +79,7 @@ function Lists({ serviceId, backups }: ListsProps) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: Partial<Record<keyof BackupListSearch, string>>) =>
-    void navigate({ search: (before) => ({ ...before, ...next }) as BackupListSearch, replace: true });
+    void navigate({ search: (before) => withoutEmpty({ ...before, ...next }) as BackupListSearch, replace: true });
   const retention = useOperation("previewRetention", { params: { serviceId } }, { pace: "slow" });
   const shown = shownBackups(backups, search);
   const words = [...new Set(backups.map((backup) => proofOf(backup).word))].toSorted();

@@ -1,4 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
+import { withoutEmpty } from "../../lib/search.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Filters, Panel } from "../../parts/page.tsx";
@@ -16,7 +17,7 @@ export function ConfigurationPanel({ configuration }: { readonly configuration: 
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: Partial<Record<keyof SystemSearch, string>>) =>
-    void navigate({ search: (before) => ({ ...before, ...next }) as SystemSearch, replace: true });
+    void navigate({ search: (before) => withoutEmpty({ ...before, ...next }) as SystemSearch, replace: true });
   const shown = shownSettings(configuration, search);
   return (
     <>
@@ -61,7 +62,7 @@ const settingColumns: readonly Column<Setting>[] = [
     key: "value",
     header: "Value",
     cell: (setting) => (
-      <span className={setting.value === undefined || setting.secret ? css.muted : css.value}>
+      <span className={valueText(setting) === "not set" || setting.secret ? css.muted : css.value}>
         {valueText(setting)}
       </span>
     ),

@@ -24,7 +24,7 @@ export function shownSettings(all: readonly Setting[], { q, settings }: SystemSe
 
 /** The value as text; secrets are never known here. */
 export function valueText({ value, secret }: Setting): string {
-  if (value === undefined) return "not set";
+  if (value === undefined || value === "") return "not set";
   return secret ? "set, not shown" : String(value);
 }
 
