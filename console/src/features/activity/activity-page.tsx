@@ -26,7 +26,8 @@ export function ActivityPage() {
   /** Other filters begin at the newest again. */
   const change = (next: ActivitySearch) =>
     void navigate({ search: (before) => withoutEmpty({ ...before, cursor: "", ...next }), replace: true });
-  const show = (id: string) => void navigate({ search: (before) => withoutEmpty({ ...before, id }), replace: id === "" });
+  const show = (id: string) =>
+    void navigate({ search: (before) => withoutEmpty({ ...before, id }), replace: id === "" });
   return (
     <Page title="Activity" actions={<DownloadButton query={query} />}>
       <ActivityTabs />
