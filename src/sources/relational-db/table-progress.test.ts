@@ -15,7 +15,13 @@ test("each table of the pipe has a state, and a stopped one its reason", () => {
     { targetTable: "new", sourceTable: "public.new", state: "Setup" },
     { targetTable: "copying", sourceTable: "public.copying", state: "Snapshot" },
     { targetTable: "followed", sourceTable: "public.followed", state: "Running" },
-    { targetTable: "stopped", sourceTable: "public.stopped", state: "Stopped", reason: "a row does not fit" },
+    {
+      targetTable: "stopped",
+      sourceTable: "public.stopped",
+      state: "Stopped",
+      reason: "a row does not fit",
+      remedy: expect.stringContaining("resync"),
+    },
   ]);
   const once = tablesOf({ tableMappings, settings: { replicationMode: "snapshot" } }, marks);
   expect(once.map(({ state }) => state)).toEqual(["Setup", "Snapshot", "Completed", "Stopped"]);
