@@ -11,6 +11,7 @@ import type { FirstCredentials } from "../api/first-credentials.ts";
 import { createLogger } from "../lib/logger.ts";
 import { openBrowser } from "../lib/open-browser.ts";
 import { ShutdownStack } from "../lib/shutdown-stack.ts";
+import { createDashboard } from "./dashboard.ts";
 import { demoFile } from "./data-files.ts";
 import { onKeys, openInBrowser } from "./keys.ts";
 import { accessKey, arrivals, bucket, type DemoStore, startDemoStore } from "./object-store.ts";
@@ -71,16 +72,18 @@ async function demo({ once, open }: DemoOptions): Promise<void> {
   heading("Pipe 1: three million flights of 2001 from Parquet, one-shot");
   await loadHistory(api, params, store);
   heading("Pipe 2: new flights every second from newline-delimited JSON, continuous");
-  const { ended } = await feedArrivals(api, params, store);
+  const { ended, pipeId } = await feedArrivals(api, params, store);
   closers.add("arrivals", () => ended);
 
   const sources = await createSources(credentials, serviceId);
+  const dashboardId = await createDashboard(api, organizationId, { serviceId, pipeId, sourceId: sources.arrivals });
   await drawHistory(credentials, sources.history);
   await drawArrivals(credentials, sources.arrivals);
   say(`\nDone in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
   if (open) await openConsole(api, organizationId);
   if (once) return stopping.abort();
   explain(credentials, created.service.endpoints[0]?.port ?? 0, created.password, serviceId);
+  say(`  dashboard          ${credentials.baseUrl}/console/dashboards/${dashboardId}`);
   await offerConsole(api, organizationId);
   while (!stopping.signal.aborted) {
     await delay(10_000, undefined, { signal: stopping.signal });
@@ -129,7 +132,11 @@ async function loadHistory(api: ApiClient, params: Params, store: DemoStore): Pr
 }
 
 /** Starts the continuous pipe, waits for ten files, and keeps adding files in the background. */
-async function feedArrivals(api: ApiClient, params: Params, store: DemoStore): Promise<{ ended: Promise<void> }> {
+async function feedArrivals(
+  api: ApiClient,
+  params: Params,
+  store: DemoStore,
+): Promise<{ ended: Promise<void>; pipeId: string }> {
   const url = `${store.endpoint}/${bucket}/arrivals/*.ndjson`;
   const body = flightPipe("Arriving flights", url, "arrivals", { format: "JSONEachRow", isContinuous: true });
   const pipe = await api.createPipe({ params, body });
@@ -147,7 +154,7 @@ async function feedArrivals(api: ApiClient, params: Params, store: DemoStore): P
     const loaded = now.progress.filesLoaded ?? 0;
     const rows = (now.progress.sentRows ?? 0).toLocaleString("en-US");
     progress(`  ${now.state.padEnd(12)} ${rows} rows, ${loaded} of ${files} files loaded`, loaded >= 10);
-    if (loaded >= 10) return { ended };
+    if (loaded >= 10) return { ended, pipeId: pipe.id };
     await delay(100, undefined, { signal: stopping.signal });
   }
 }

@@ -1,6 +1,7 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Database, Plus } from "lucide-react";
 import { useOperation } from "../../api/queries.ts";
+import { withoutEmpty } from "../../lib/search.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
@@ -35,7 +36,7 @@ function ServiceList({ services }: { readonly services: readonly Service[] }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: ServiceListSearch) =>
-    void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+    void navigate({ search: (before) => withoutEmpty({ ...before, ...next }), replace: true });
   const shown = shownServices(services, search);
   const states = [...new Set(services.map(({ state }) => state))].toSorted();
   return (
