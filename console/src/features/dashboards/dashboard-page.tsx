@@ -13,7 +13,7 @@ import { Page } from "../../parts/page.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { EditDashboard } from "./edit-dashboard.tsx";
-import { saveFile } from "./export-file.ts";
+import { exportDashboard } from "./export-file.ts";
 import { PanelGrid } from "./panel-grid.tsx";
 import { type DashboardSearch, refreshes } from "./search.ts";
 
@@ -89,7 +89,7 @@ function ShowDashboard({ name, dashboard, onEdit }: ShowProps) {
             small
             label="Export as JSON"
             icon={<Download aria-hidden />}
-            onClick={() => saveFile(name, dashboard)}
+            onClick={() => exportDashboard(name, dashboard)}
           />
           <Button small needs="developer" icon={<Pencil aria-hidden />} onClick={onEdit}>
             Edit
