@@ -44,9 +44,14 @@ async function resume(otherwise: "none" | "used-link"): Promise<void> {
   throw await errorOf(response);
 }
 
-/** The token of the fragment, which is removed from the address and from the history. */
+/**
+ * The token of the fragment, which is removed from the address and from the history. `#login=TOKEN&to=/pipes` also names
+ * the page to show; it is always one of the console.
+ */
 function takeToken(): string | undefined {
-  const token = /^#login=([\w-]+)$/.exec(location.hash)?.[1];
-  if (token !== undefined) history.replaceState(history.state, "", location.pathname + location.search);
+  const [, token, to] = /^#login=([\w-]+)(?:&to=(\/[^&]*))?$/.exec(location.hash) ?? [];
+  if (token === undefined) return undefined;
+  const address = to === undefined ? location.pathname + location.search : `/console${decodeURIComponent(to)}`;
+  history.replaceState(history.state, "", address);
   return token;
 }
