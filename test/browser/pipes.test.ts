@@ -101,6 +101,18 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     expect(await requests.getByRole("row").nth(1).getByRole("cell").nth(4).textContent()).toBe("1");
   });
 
+  test("the overview and a link of the command line lead to the page of a pipe", async () => {
+    const { page } = await console_.open("/");
+    await page.getByRole("main").getByRole("link", { name: "cities" }).first().click();
+    await page.getByRole("heading", { level: 1, name: "cities" }).waitFor();
+    const path = new URL(page.url()).pathname.replace("/console", "");
+
+    const other = await console_.blank();
+    await other.page.goto(`${await console_.link()}&to=${path}`);
+    await other.page.getByRole("heading", { level: 1, name: "cities" }).waitFor();
+    expect(other.page.url()).toBe(page.url());
+  });
+
   test("of two editors the second learns of the first, and loses nothing of his text", async () => {
     const [first, second] = await Promise.all([console_.open("/pipes"), console_.open("/pipes")]);
     for (const { page } of [first, second]) {

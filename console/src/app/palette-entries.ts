@@ -1,9 +1,11 @@
 /** What the command palette finds. */
+
 import { call } from "../api/client.ts";
 import { refetch, useOperation } from "../api/queries.ts";
 import { pausedStore } from "../api/refresh.ts";
 import { useMay } from "../api/role.ts";
 import { signOut } from "../api/session.ts";
+import { pipeAddress } from "../lib/addresses.ts";
 import { toast, toastError } from "../parts/toast.tsx";
 import { refreshNow } from "./refresh-state.tsx";
 import { openShortcuts } from "./shortcuts-state.ts";
@@ -60,7 +62,7 @@ export function usePaletteEntries(): readonly PaletteEntry[] {
       id,
       label: name,
       kind: `pipe of ${serviceName}`,
-      to: `/services/${serviceId}/pipes/${id}`,
+      to: pipeAddress(serviceId, id),
     })),
     ...actions,
     ...(mayCommand ? services.flatMap(commandsOf) : []),

@@ -1,5 +1,7 @@
 /** What the address of the activities says, and the request that follows from it. */
+
 import type { CallInput, OperationResult } from "../../api/client.ts";
+import { pipeAddress } from "../../lib/addresses.ts";
 
 export type Activity = OperationResult<"listActivities">["activities"][number];
 type Query = NonNullable<CallInput<"listActivities">["query"]>;
@@ -136,7 +138,7 @@ export function addressOf({ objectType, objectId, serviceId, type }: Activity): 
   if (objectType === "service") return `/services/${objectId}`;
   if (objectType === "key") return "/access";
   if (serviceId === undefined) return undefined;
-  if (objectType === "pipe") return `/services/${serviceId}/pipes/${objectId}`;
+  if (objectType === "pipe") return pipeAddress(serviceId, objectId);
   if (objectType === "backup") return `/backups/${serviceId}/${objectId}`;
   if (objectType === "restore") return `/backups/${serviceId}/restores/${objectId}`;
   return undefined;

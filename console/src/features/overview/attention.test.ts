@@ -32,9 +32,9 @@ test("failures come first, each with its reason and its screen", () => {
     ],
   };
   expect(attentionOf(facts).map(({ tone, sentence, to }) => [tone, sentence, to])).toEqual([
-    ["bad", "No such topic.", "/services/s/pipes/p"],
+    ["bad", "No such topic.", "/pipes/s/p"],
     ["warn", "The engine ended.", "/services/s"],
-    ["warn", "1 min 30 s behind its source, and the distance grows.", "/services/s/pipes/q"],
+    ["warn", "1 min 30 s behind its source, and the distance grows.", "/pipes/s/q"],
   ]);
 });
 

@@ -1,5 +1,7 @@
 /** What needs a person, worst first, from what the lists say. */
+
 import type { OperationResult } from "../../api/client.ts";
+import { pipeAddress } from "../../lib/addresses.ts";
 import { durationText } from "../../lib/format.ts";
 
 type Service = OperationResult<"listServices">[number];
@@ -92,7 +94,7 @@ function ofService(service: Service): Attention[] {
 
 function ofPipe(pipe: Pipe): Attention[] {
   const { id, serviceId, name, state, stateMessage, lastError, lag } = pipe;
-  const to = `/services/${serviceId}/pipes/${id}`;
+  const to = pipeAddress(serviceId, id);
   if (state === "Failed" || state === "Degraded") {
     const sentence = stateMessage ?? lastError?.message ?? `The pipe is ${state.toLowerCase()}.`;
     const tone = state === "Failed" ? "bad" : "warn";

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
+import { pipeAddress } from "../../lib/addresses.ts";
 import { durationText, shortCountText } from "../../lib/format.ts";
 import { ButtonLink } from "../../parts/button.tsx";
 import { Panel } from "../../parts/page.tsx";
@@ -16,7 +17,7 @@ const columns: readonly Column<Pipe>[] = [
     key: "name",
     header: "Pipe",
     cell: ({ name, serviceId, id }) => (
-      <Link className={mainLinkClass} to={`/services/${serviceId}/pipes/${id}` as never}>
+      <Link className={mainLinkClass} to={pipeAddress(serviceId, id) as never}>
         {name}
       </Link>
     ),
