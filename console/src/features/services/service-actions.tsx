@@ -76,7 +76,7 @@ export function ServiceMenu({ service }: { readonly service: Service }) {
         </MenuItem>
         <MenuItem
           icon={<SquareTerminal aria-hidden />}
-          onSelect={() => void navigate({ to: "/sql", search: { serviceId: service.id } as never })}
+          onSelect={() => void navigate({ to: "/sql", search: { service: service.id } })}
         >
           Open in SQL
         </MenuItem>
