@@ -1,9 +1,10 @@
 /** Completion of statements: what fits at a place, from the engine's words and the service's tables. */
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
+import { quotedName } from "../lib/quoted-name.ts";
 import { singleWords } from "./dialect.ts";
 import { documentation, plainDescription } from "./documentation.ts";
 import { codeOf, statementAt } from "./lexer.ts";
-import { type EngineWords, quotedName, type Tables, tableName } from "./words.ts";
+import { type EngineWords, type Tables, tableName } from "./words.ts";
 
 export type Known = { readonly words: EngineWords; readonly tables: Tables };
 

@@ -4,11 +4,11 @@ import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { EditorState, Prec } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
+import { quotedName } from "../lib/quoted-name.ts";
 import css from "./filter-editor.module.css";
 import { look } from "./look.ts";
 import { type ErrorMark, markError } from "./marks.ts";
 import { plainInput } from "./plain-input.ts";
-import { quotedName } from "./words.ts";
 
 export type FilterField = { readonly name: string; readonly type: string };
 

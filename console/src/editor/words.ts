@@ -1,5 +1,7 @@
 /** What editors know of a service: the words of its engine, and its tables. */
+
 import type { OperationResult } from "../api/client.ts";
+import { quotedName } from "../lib/quoted-name.ts";
 
 export type EngineWords = OperationResult<"getCompletions">;
 export type Tables = OperationResult<"listTables">["tables"];
@@ -18,11 +20,6 @@ export const noWords: EngineWords = {
   formats: [],
   settings: [],
 };
-
-/** The name as a statement takes it: with backquotes unless it is a plain word. */
-export function quotedName(name: string): string {
-  return /^[A-Za-z_]\w*$/.test(name) ? name : `\`${name.replaceAll("\\", "\\\\").replaceAll("`", "\\`")}\``;
-}
 
 /** A table's name for a statement; `default` is left out. */
 export function tableName({ database, name }: { readonly database: string; readonly name: string }): string {

@@ -1,7 +1,8 @@
 import { ChevronRight, CornerDownLeft, Table2, TextSearch } from "lucide-react";
 import { useState } from "react";
 import type { OperationResult } from "../../api/client.ts";
-import { quotedName, tableName } from "../../editor/words.ts";
+import { tableName } from "../../editor/words.ts";
+import { quotedName } from "../../lib/quoted-name.ts";
 import { IconButton } from "../../parts/button.tsx";
 import { Bytes, Count } from "../../parts/numbers.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
