@@ -45,8 +45,8 @@ async function resume(otherwise: "none" | "used-link"): Promise<void> {
 }
 
 /**
- * The token of the fragment, which is removed from the address and from the history. `#login=TOKEN&to=/pipes` also names
- * the page to show; it is always one of the console.
+ * The token of the fragment, which is removed from the address and from the history. `#login=TOKEN&to=/pipes` also
+ * names the page to show; it is always one of the console.
  */
 function takeToken(): string | undefined {
   const [, token, to] = /^#login=([\w-]+)(?:&to=(\/[^&]*))?$/.exec(location.hash) ?? [];
