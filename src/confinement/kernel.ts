@@ -1,7 +1,5 @@
 /** System calls for which Node has no function. Linux on x64 and arm64. Used in a process with one thread of ours. */
-import { createRequire } from "node:module";
-
-const require = createRequire(import.meta.url);
+import { arrayType, nativeLibrary } from "../lib/native-library.ts";
 
 /** Numbers of system calls, by architecture: include/uapi/asm-generic/unistd.h and arch/x86/entry/syscalls. */
 const numbers = {
@@ -32,40 +30,10 @@ export function architecture(): Architecture | undefined {
   return process.arch === "x64" || process.arch === "arm64" ? process.arch : undefined;
 }
 
-type Library = Pick<typeof import("ffi-rs"), "open" | "load" | "DataType" | "FFITypeTag">;
-
-/** Loaded by the first call. */
-let library: Library | undefined;
-
-function loaded(): Library {
-  if (library === undefined) {
-    library = find();
-    // An empty path means the process itself, which has the C library loaded.
-    library.open({ library: "c", path: "" });
-  }
-  return library;
-}
-
-/**
- * The package's binding of this platform. Its index would have Node write a process report to detect the C library,
- * which takes 5 ms of every start; it is used only where the usual binding is missing.
- */
-function find(): Library {
-  try {
-    return createRequire(require.resolve("ffi-rs"))(`@yuuang/ffi-rs-linux-${process.arch}-gnu`) as Library;
-  } catch {
-    return require("ffi-rs") as Library;
-  }
-}
-
 /** Calls a function of the C library that returns a long. */
 function call(name: string, args: readonly (number | Buffer)[]): { value: number; errno: number; reason: string } {
-  const { DataType, FFITypeTag, load } = loaded();
-  const types = args.map((arg) =>
-    typeof arg === "number"
-      ? DataType.I64
-      : { type: DataType.U8Array, length: arg.length, ffiTypeTag: (FFITypeTag as { Array?: unknown }).Array },
-  );
+  const { DataType, load } = nativeLibrary();
+  const types = args.map((arg) => (typeof arg === "number" ? DataType.I64 : arrayType(DataType.U8Array, arg.length)));
   const answer = load({
     library: "c",
     funcName: name,

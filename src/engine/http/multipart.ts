@@ -4,7 +4,6 @@
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { Busboy } from "@fastify/busboy";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { bytesOf, type Parameter } from "./parameters.ts";
 
@@ -23,6 +22,9 @@ export async function readForm(message: IncomingMessage): Promise<Form> {
   const tables: { name: string; data: Buffer }[] = [];
   const limits = { fieldSize: maxBytes, fileSize: maxBytes, parts: maxParts };
   const contentType = message.headers["content-type"] as string;
+  // Few requests are multipart, and its modules would delay every start of an engine.
+  const { Busboy } = await import("@fastify/busboy");
+  if (message.destroyed) throw clickHouseException("BAD_ARGUMENTS", "The multipart body was cut off.");
   await new Promise<void>((resolve, reject) => {
     const fail = (text: string) => reject(clickHouseException("BAD_ARGUMENTS", text));
     const parser = (() => {

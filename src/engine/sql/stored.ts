@@ -42,20 +42,25 @@ export async function judgeStored(
   { hasFunctions }: { readonly hasFunctions: boolean },
 ): Promise<Forbidden[]> {
   const forbidden: Forbidden[] = [];
-  for (const { name, database, text } of await client.rows<Stored>(detachedQuery)) {
+  const [detached, functions, tables] = await Promise.all([
+    client.rows<Stored>(detachedQuery),
+    hasFunctions ? client.rows<Stored>(functionsQuery) : [],
+    client.rows<Stored>(tablesQuery),
+  ]);
+  for (const { name, database, text } of detached) {
     // The file holds the statement that would attach the table.
     const reason = await problem(() => guard.judgeText(latin1(text).replace(/^ATTACH/, "CREATE")));
     if (reason === undefined) continue;
     guard.forbidAttach(name);
     forbidden.push({ kind: "table", name, database, reason });
   }
-  for (const { name, database, text } of hasFunctions ? await client.rows<Stored>(functionsQuery) : []) {
+  for (const { name, database, text } of functions) {
     const reason = await problem(() => guard.judgeStored(latin1(text)));
     if (reason === undefined) continue;
     await client.command(`DROP FUNCTION IF EXISTS ${identifier(name)}`);
     forbidden.push({ kind: "function", name, database, reason });
   }
-  for (const { name, database, text } of await client.rows<Stored>(tablesQuery)) {
+  for (const { name, database, text } of tables) {
     const reason = await problem(() => guard.judgeStored(latin1(text)));
     if (reason === undefined) continue;
     guard.forbidAttach(database);
