@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
 import { packagedVersion } from "../clickhouse/version.ts";
-import type { Logger } from "../lib/logger.ts";
+import type { LineLogger } from "../lib/deferred-logger.ts";
 
 /**
  * Sends the error, or breaks the connection when a response has begun. Anything but a ClickHouseException is logged.
@@ -11,7 +11,7 @@ export function answerFailure(
   message: IncomingMessage,
   response: ServerResponse,
   error: unknown,
-  logger: Logger,
+  logger: LineLogger,
 ): void {
   if (response.destroyed) return;
   if (response.headersSent) {

@@ -12,6 +12,7 @@ import { startServer } from "../engine/chdb/server.ts";
 import type { EngineUser } from "../engine/chdb/users.ts";
 import { lockDirectory } from "../engine/directory-lock.ts";
 import type { DiskUse } from "../engine/disk-quota.ts";
+import { deferredLogger } from "../lib/deferred-logger.ts";
 
 /** Time for responses in progress and the flush once the host was asked to stop. */
 const stopGraceMs = 2_000;
@@ -74,7 +75,7 @@ async function main({ key, users, disk }: Start): Promise<void> {
   // Everything else is loaded while the engine starts in its thread.
   const { serveClients } = await import("./engine-serving.ts");
   const forwardPort = Number(required("forward-port"));
-  const logger = await hostLogger();
+  const logger = deferredLogger(hostLogger);
   const serving = await serveClients(thread, { dataDir, runDir, port, forwardPort, key, users, disk, logger });
   flush = serving.flush;
   await fail(new Error(await serving.broken));

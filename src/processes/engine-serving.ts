@@ -20,7 +20,7 @@ import { QueryService } from "../engine/http/query-service.ts";
 import { Guard } from "../engine/sql/guard.ts";
 import { guardQueryOf, statementJudge } from "../engine/sql/judge.ts";
 import { judgeStored } from "../engine/sql/stored.ts";
-import type { Logger } from "../lib/logger.ts";
+import type { LineLogger } from "../lib/deferred-logger.ts";
 
 // A larger high-water mark than the default 64 KiB: otherwise every chunk waits until the previous one is sent. Set for
 // all streams, because the mark of a handed-over connection cannot be set individually.
@@ -35,7 +35,7 @@ export type ServingOptions = {
   readonly key: string;
   readonly users: readonly EngineUser[];
   readonly disk: DiskUse;
-  readonly logger: Logger;
+  readonly logger: LineLogger;
 };
 
 export type Serving = {

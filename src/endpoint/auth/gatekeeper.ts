@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { codesOf } from "../../clickhouse/error-codes.ts";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
-import type { Logger } from "../../lib/logger.ts";
+import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { answerFailure } from "../answer.ts";
 import { engineCodeHeader } from "../proxy/forward-upstream.ts";
 import { accessCheck, plainAddress } from "./access-list.ts";
@@ -51,7 +51,7 @@ const refusals = codesOf("ACCESS_DENIED", "READONLY", "SETTING_CONSTRAINT_VIOLAT
 export type GatekeeperOptions = {
   readonly facts: EndpointAccess;
   readonly handler: AuthenticatedHandler;
-  readonly logger: Logger;
+  readonly logger: LineLogger;
   readonly failedLogins?: FailedLogins;
   /** Called for the first login of a connection and for every refusal. Must be cheap. */
   readonly onEvent?: (event: AccessEvent) => void;
@@ -61,7 +61,7 @@ export class Gatekeeper {
   #facts: EndpointAccess;
   #allowed: (address: string | undefined) => boolean;
   readonly #handler: AuthenticatedHandler;
-  readonly #logger: Logger;
+  readonly #logger: LineLogger;
   readonly #failedLogins: FailedLogins;
   readonly #onEvent: (event: AccessEvent) => void;
 

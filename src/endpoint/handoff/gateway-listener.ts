@@ -5,7 +5,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Logger } from "../../lib/logger.ts";
+import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { createServer } from "../../lib/node-http.ts";
 import { answerFailure } from "../answer.ts";
 import type { DatabasePrincipal } from "../auth/gatekeeper.ts";
@@ -24,7 +24,7 @@ export type GatewayListener = {
 export async function listenForGateway(
   address: ForwardAddress,
   queries: QueryServer,
-  logger: Logger,
+  logger: LineLogger,
 ): Promise<GatewayListener> {
   const options = { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 0, requestTimeout: 0 };
   const server = createServer(options, (message, response) => {
@@ -49,7 +49,7 @@ function knows({ headers }: IncomingMessage, key: string): boolean {
   return shown.length === expected.length && timingSafeEqual(shown, expected);
 }
 
-async function serve(message: IncomingMessage, response: ServerResponse, queries: QueryServer, logger: Logger) {
+async function serve(message: IncomingMessage, response: ServerResponse, queries: QueryServer, logger: LineLogger) {
   const gone = new AbortController();
   response.once("close", () => gone.abort(new Error("the gateway went away")));
   try {

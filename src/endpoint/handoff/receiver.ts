@@ -5,8 +5,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { clickHouseException } from "../../clickhouse/exception.ts";
+import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { EventCounter } from "../../lib/event-counter.ts";
-import type { Logger } from "../../lib/logger.ts";
 import { type AccessEvent, anyPrincipal } from "../auth/events.ts";
 import { type DatabasePrincipal, type EndpointAccess, Gatekeeper } from "../auth/gatekeeper.ts";
 import { ClientConnections } from "../connections/connections.ts";
@@ -22,7 +22,7 @@ const cancelGraceMs = 1_000;
 
 export class HandoffReceiver {
   readonly #queries: QueryServer;
-  readonly #logger: Logger;
+  readonly #logger: LineLogger;
   readonly #connections: ClientConnections;
   readonly #marks: BusyMarks;
   readonly #statements: StatementMarks;
@@ -37,7 +37,7 @@ export class HandoffReceiver {
   #reporting: NodeJS.Timeout | undefined;
   #changed = false;
 
-  constructor(options: { queries: QueryServer; logger: Logger; runDir: string }) {
+  constructor(options: { queries: QueryServer; logger: LineLogger; runDir: string }) {
     this.#queries = options.queries;
     this.#logger = options.logger;
     this.#marks = new BusyMarks(options.runDir);
