@@ -57,6 +57,17 @@ describe.skipIf(!possible)("a control group", () => {
     expect((await once(child, "exit"))[1]).toBe("SIGKILL");
   });
 
+  test("bounds processor time", async () => {
+    // A second of work takes four seconds of a quarter of a processor; whatever else runs, it cannot take less.
+    const program = `
+      const began = performance.now();
+      while (process.cpuUsage().user + process.cpuUsage().system < 1e6);
+      process.send(performance.now() - began, () => process.exit(0));`;
+    const child = start(program, { name: "test-quota", tasks: 64, cpuMillicores: 250 });
+    const [ms] = (await once(child, "message")) as [number];
+    expect(ms).toBeGreaterThan(2_500);
+  });
+
   test("gives a quiet child its part of the processors beside one with many busy threads", async () => {
     const alone = start(counting(0), { name: "test-alone", tasks: 64 });
     const [free] = (await once(alone, "message")) as [number];

@@ -11,6 +11,8 @@ import { join } from "node:path";
 export type GroupLimits = {
   /** Limit of the child's memory and page cache; above it the child is killed. Undefined: no limit. */
   readonly memoryBytes?: number;
+  /** Limit of the child's processor time, in thousandths of a processor. Undefined: no limit. */
+  readonly cpuMillicores?: number;
   /** Processes and threads. */
   readonly tasks: number;
 };
@@ -71,21 +73,37 @@ function removeGroup(groups: Groups, name: string): void {
   }
 }
 
-function makeFolder(folder: string, settings: readonly (readonly [file: string, value: string])[]): string {
+function makeFolder(folder: string, settings: readonly Setting[]): string {
   mkdirSync(folder, { recursive: true });
-  for (const [file, value] of settings) writeFileSync(join(folder, file), value);
+  for (const [file, value] of settings) {
+    // Not every kernel can limit processor time: only a limit that is wanted must be possible.
+    if (/^(-1|max)/.test(value) && !existsSync(join(folder, file))) continue;
+    writeFileSync(join(folder, file), value);
+  }
   return join(folder, "cgroup.procs");
 }
 
-function settingsOf(version: 1 | 2, of: readonly Controller[], { memoryBytes, tasks }: GroupLimits) {
+type Setting = readonly [file: string, value: string];
+
+/** Length of the time slices in which a limit of processor time is applied, in microseconds: the kernel's default. */
+const periodUs = 100_000;
+
+function settingsOf(version: 1 | 2, of: readonly Controller[], limits: GroupLimits): Setting[] {
+  const { memoryBytes, tasks, cpuMillicores } = limits;
   const memoryFile = version === 1 ? "memory.limit_in_bytes" : "memory.max";
   const none = version === 1 ? "-1" : "max";
-  const all: Record<Controller, readonly [string, string]> = {
-    cpu: weights[version],
-    memory: [memoryFile, memoryBytes === undefined ? none : String(memoryBytes)],
-    pids: ["pids.max", String(tasks)],
+  const all: Record<Controller, readonly Setting[]> = {
+    cpu: [weights[version], quotaOf(version, cpuMillicores)],
+    memory: [[memoryFile, memoryBytes === undefined ? none : String(memoryBytes)]],
+    pids: [["pids.max", String(tasks)]],
   };
-  return of.map((controller) => all[controller]);
+  return of.flatMap((controller) => all[controller]);
+}
+
+function quotaOf(version: 1 | 2, cpuMillicores: number | undefined): Setting {
+  const quotaUs = cpuMillicores === undefined ? undefined : (cpuMillicores * periodUs) / 1000;
+  if (version === 1) return ["cpu.cfs_quota_us", String(quotaUs ?? -1)];
+  return ["cpu.max", `${quotaUs ?? "max"} ${periodUs}`];
 }
 
 function findGroups(): Groups | undefined {
