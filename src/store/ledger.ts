@@ -4,6 +4,7 @@
  */
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Database, Queries } from "./database.ts";
+import { GroupedWrites } from "./grouped-writes.ts";
 import { recordBatch } from "./pipe-batches.ts";
 
 export type StoredIntent = {
@@ -30,11 +31,13 @@ export type Hold = Disposable & {
 
 export class Ledger {
   readonly #db: Database;
+  readonly #writes: GroupedWrites;
   /** The promise that the callers of each held pipe wait for. */
   readonly #held = new Map<string, Promise<void>>();
 
   constructor(db: Database) {
     this.#db = db;
+    this.#writes = new GroupedWrites(db);
   }
 
   /**
@@ -47,7 +50,7 @@ export class Ledger {
     return {
       // Queued with the writers, after every `begin` that preceded the hold.
       unsettled: () =>
-        this.#db.transaction(async (tx) => {
+        this.#writes.run(async (tx) => {
           const rows = await tx.all<{ pipe_id: string }>("SELECT DISTINCT pipe_id FROM pipe_intents");
           return new Set(rows.map((row) => row.pipe_id).filter((id) => pipeIds.includes(id)));
         }),
@@ -61,7 +64,7 @@ export class Ledger {
   /** Saves the intent; waits first while the pipe is held. */
   async begin(pipeId: string, intent: StoredIntent): Promise<void> {
     for (let held = this.#held.get(pipeId); held !== undefined; held = this.#held.get(pipeId)) await held;
-    await writeIntent(this.#db, pipeId, intent);
+    await this.#writes.run((tx) => writeIntent(tx, pipeId, intent));
   }
 
   /** Replaces an intent whose insert was refused, atomically and at its position in the lane's order. */
@@ -78,7 +81,7 @@ export class Ledger {
   }
 
   async confirm(pipeId: string, done: StoredConfirmation): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.#writes.run(async (tx) => {
       await recordBatch(tx, pipeId, done);
       await tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, done.batchId);
       if (done.checkpoint !== undefined) {
@@ -100,7 +103,7 @@ export class Ledger {
 
   /** Records marks and counts outside a batch, for example for a skipped object. */
   async note(pipeId: string, marks: Readonly<Record<string, Json>>, counts: Readonly<Record<string, number>>) {
-    await this.#db.transaction(async (tx) => {
+    await this.#writes.run(async (tx) => {
       await writeMarks(tx, pipeId, marks);
       await addCounts(tx, pipeId, counts);
     });
