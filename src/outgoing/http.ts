@@ -3,7 +3,8 @@ import type * as Https from "node:https";
 import { isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Agent } from "../lib/node-http.ts";
-import type { Dialer, DialTarget } from "./dialer.ts";
+import { Dialer, type DialTarget } from "./dialer.ts";
+import type { OutgoingPolicy } from "./policy.ts";
 
 const https: typeof Https = process.getBuiltinModule("node:https");
 
@@ -13,6 +14,8 @@ type AgentOptions = {
   readonly timeout?: number;
   /** Certificates in PEM that are trusted instead of the public authorities. */
   readonly ca?: string;
+  /** A shared agent outlives its users: the first client that is closed must not end the connections of others. */
+  readonly isShared?: boolean;
 };
 
 /** As in the AWS clients. */
@@ -26,10 +29,16 @@ type Dialers = Dialer | ((target: DialTarget) => Dialer);
 
 class GuardedHttpAgent extends Agent {
   readonly #dialer: Dialers;
+  readonly #isShared: boolean;
 
   constructor(dialer: Dialers, options: AgentOptions) {
     super(options);
     this.#dialer = dialer;
+    this.#isShared = options.isShared === true;
+  }
+
+  override destroy(): void {
+    if (!this.#isShared) super.destroy();
   }
 
   override createConnection(options: object, callback?: Created) {
@@ -39,10 +48,16 @@ class GuardedHttpAgent extends Agent {
 
 class GuardedHttpsAgent extends https.Agent {
   readonly #dialer: Dialer;
+  readonly #isShared: boolean;
 
   constructor(dialer: Dialer, options: AgentOptions) {
     super(options);
     this.#dialer = dialer;
+    this.#isShared = options.isShared === true;
+  }
+
+  override destroy(): void {
+    if (!this.#isShared) super.destroy();
   }
 
   override createConnection(options: object, callback?: Created) {
@@ -61,6 +76,23 @@ export function agentsOf(dialer: Dialer, options: AgentOptions = defaults): Agen
 export function serverAgent(dialer: Dialer, tls: { readonly ca?: string } | undefined): Agent {
   const agents = agentsOf(dialer, { keepAlive: true, maxSockets: 64, ...tls });
   return tls === undefined ? agents.http : agents.https;
+}
+
+const shared = new WeakMap<OutgoingPolicy, Map<string, Agents>>();
+/** Several times what one client needs; an idle connection is closed after a while. */
+const sharedOptions: AgentOptions = { keepAlive: true, maxSockets: 256, timeout: 60_000, isShared: true };
+
+/**
+ * Agents that all clients of an organization under this policy share, for requests that each carry their own
+ * signature: many clients of one server then need few connections. `field` is that of `Dialer`.
+ */
+export function sharedAgents(policy: OutgoingPolicy, organizationId: string, field: string): Agents {
+  const known = shared.get(policy) ?? new Map<string, Agents>();
+  shared.set(policy, known);
+  const key = `${organizationId} ${field}`;
+  const agents = known.get(key) ?? agentsOf(new Dialer(policy, field), sharedOptions);
+  known.set(key, agents);
+  return agents;
 }
 
 /**

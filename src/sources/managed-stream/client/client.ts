@@ -11,7 +11,7 @@ import {
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { AppError } from "../../../lib/errors.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
-import { agentsOf } from "../../../outgoing/http.ts";
+import { sharedAgents } from "../../../outgoing/http.ts";
 import { type AwsCredentials, credentialsOf } from "../../aws/credentials.ts";
 import type { NetworkContext } from "../../source.ts";
 import type { ManagedStreamConfig } from "../kind.ts";
@@ -20,6 +20,7 @@ import { streamError } from "./errors.ts";
 
 const connectTimeoutMs = 5_000;
 const requestTimeoutMs = 20_000;
+const streamField = "source.managedStream.endpoint";
 
 export class KinesisStream implements StreamApi {
   readonly #client: KinesisClient;
@@ -87,9 +88,9 @@ export class KinesisStream implements StreamApi {
   }
 }
 
-/** Connections that follow the address policy. */
+/** Connections that follow the address policy, shared by the pipes of this process. */
 export function requestHandlerOf(network: NetworkContext): NodeHttpHandler {
-  const agents = agentsOf(dialerOf(network));
+  const agents = sharedAgents(network.policy, network.organizationId, streamField);
   return new NodeHttpHandler({
     httpAgent: agents.http,
     httpsAgent: agents.https,
@@ -110,7 +111,7 @@ export function connection(config: ManagedStreamConfig, network: NetworkContext)
 }
 
 export function dialerOf(network: NetworkContext): Dialer {
-  return new Dialer(network.policy, "source.managedStream.endpoint");
+  return new Dialer(network.policy, streamField);
 }
 
 export function addressOf(config: ManagedStreamConfig): string {

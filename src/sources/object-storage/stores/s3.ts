@@ -8,8 +8,7 @@ import {
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
 import { AppError } from "../../../lib/errors.ts";
-import { Dialer } from "../../../outgoing/dialer.ts";
-import { agentsOf } from "../../../outgoing/http.ts";
+import { sharedAgents } from "../../../outgoing/http.ts";
 import { type AwsCredentials, credentialsOf } from "../../aws/credentials.ts";
 import type { NetworkContext } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
@@ -144,7 +143,7 @@ function clientConfig(
   credentials: (() => Promise<AwsCredentials>) | undefined,
   network: NetworkContext,
 ): S3ClientConfig {
-  const agents = agentsOf(new Dialer(network.policy, "source.objectStorage.url"));
+  const agents = sharedAgents(network.policy, network.organizationId, "source.objectStorage.url");
   return {
     region: location.region === "auto" ? "us-east-1" : location.region,
     endpoint: location.endpoint,
