@@ -29,6 +29,11 @@ import { brokerKey, partitionKey, type Troubles } from "./troubles.ts";
 const metadataEveryMs = 5_000;
 const settlePauseMs = 200;
 const fetchWaitMs = 500;
+/**
+ * Longest wait at a broker whose partitions are all read to their ends: it answers as soon as one of them has a record,
+ * and an idle pipe takes little time of its worker.
+ */
+const idleWaitMs = 5_000;
 
 export type Partition = {
   readonly lane: string;
@@ -63,6 +68,8 @@ export class PartitionReader {
   readonly #signal: AbortSignal;
   readonly #troubles: Troubles;
   readonly #partitions = new Map<string, Partition>();
+  /** Topics whose beginning is saved. */
+  readonly #begun = new Set<string>();
   readonly #loops = new Map<number, Promise<void>>();
   #lookAgain = new AbortController();
   #turn = 0;
@@ -145,9 +152,11 @@ export class PartitionReader {
         if (known.topicId === noTopicId) known.topicId = topic.id;
       } else throw new AppError("SOURCE_UNREACHABLE", `The topic "${topic.name}" was deleted and made again.`);
     }
-    if (fresh.length === 0 && index > 0) return;
+    const begun = `${topic.name} ${topic.id}`;
+    if (fresh.length === 0 && (index > 0 || this.#begun.has(begun))) return;
     const { client, start, context } = this.#parts;
     const begin = await beginnings(topic, client, start, context, this.#signal);
+    this.#begun.add(begun);
     for (const { lane, partition, leader } of fresh) {
       const position = await this.#positionOf(topic, lane, partition, begin);
       const { name, id } = topic;
@@ -218,9 +227,10 @@ export class PartitionReader {
       partition.ahead = offsetBehind(records, partition.ahead);
       goingOn.add(partition);
     }
-    const wanted = [...this.#partitions.values()].filter((partition) => {
+    const led = [...this.#partitions.values()].filter((partition) => partition.leader === broker);
+    const wanted = led.filter((partition) => {
       const isFree = partition.busy === 0 || (partition.busy === 1 && goingOn.has(partition));
-      return partition.leader === broker && isFree && batches.hasRoom(partition.lane);
+      return isFree && batches.hasRoom(partition.lane);
     });
     if (wanted.length === 0) return undefined;
     // A response is limited in bytes and filled in the order of the request, so every partition comes first in turn.
@@ -233,7 +243,9 @@ export class PartitionReader {
       const bytes = ahead === position && batches.isNew(lane) ? fetchBytes.first : fetchBytes.partition;
       return { topic, topicId, partition, position: ahead, bytes };
     });
-    const answer = client.fetch(broker, requests, fetchWaitMs, memory);
+    // What is left out of the request waits for its response.
+    const isIdle = goingOn.size === led.length && inHand.every(({ records }) => records.length === 0);
+    const answer = client.fetch(broker, requests, isIdle ? idleWaitMs : fetchWaitMs, memory);
     // Awaited after the current response is processed; until then its failure is not unhandled.
     answer.catch(() => {});
     return { partitions, answer };
