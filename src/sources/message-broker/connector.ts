@@ -28,6 +28,7 @@ import type { MessageBrokerConfig } from "./kind.ts";
 import { listTopics } from "./listing.ts";
 import { KafkaClient } from "./protocol/kafka-client.ts";
 import { emptyMessage, type KafkaMessage, RecordCursor } from "./protocol/records.ts";
+import { lendConnections } from "./protocol/shared-connections.ts";
 import { KafkaSource } from "./source.ts";
 import { requireSameCluster } from "./subscription.ts";
 
@@ -61,11 +62,16 @@ export const messageBrokerConnector = defineConnector<MessageBrokerConfig>({
   async open(config: MessageBrokerConfig, context: SourceContext<KafkaDurable>) {
     const { pipeId, replica, network } = context;
     const access = brokerAccessOf(config, network);
-    const client = new KafkaClient(access, `millrace-${pipeId}-${replica.index}`);
+    const rows = await messageFormatOf<KafkaMessage>(config, registryDialer(network));
     const join = (group: string, onRebalance: (count: number) => void) =>
       new Membership({ access, group, topics: topicsOf(config), pipeId, replica, onRebalance });
-    const rows = await messageFormatOf<KafkaMessage>(config, registryDialer(network));
-    return new KafkaSource({ config, context, client, rows, join });
+    const client = new KafkaClient(access, `millrace-${pipeId}-${replica.index}`, lendConnections(access));
+    try {
+      return new KafkaSource({ config, context, client, rows, join });
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
   },
 
   async rowsAgain(config: MessageBrokerConfig, context: RowsAgainContext) {

@@ -26,6 +26,7 @@ import {
   type Metadata,
   metadata,
 } from "./requests.ts";
+import type { Lent } from "./shared-connections.ts";
 
 /** Records may be damaged in transit, which a retry fixes, or in the broker's storage, which it does not. */
 const fetchAttempts = 3;
@@ -34,6 +35,7 @@ const damagedPauseMs = 200;
 export class KafkaClient implements BrokerClient {
   readonly #seeds: readonly BrokerAddress[];
   readonly #connections: BrokerConnections;
+  readonly #release: () => void;
   /** A fetch waits at the broker, and later requests on the same connection wait with it. */
   readonly #fetching: BrokerConnections;
   #brokers: ReadonlyMap<number, BrokerAddress> = new Map();
@@ -43,9 +45,11 @@ export class KafkaClient implements BrokerClient {
 
   readonly decompress = decompress;
 
-  constructor(access: BrokerAccess, clientId: string) {
+  /** With `lent` connections, short requests use those. */
+  constructor(access: BrokerAccess, clientId: string, lent?: Lent) {
     this.#seeds = access.brokers;
-    this.#connections = new BrokerConnections(access, clientId);
+    this.#connections = lent?.connections ?? new BrokerConnections(access, clientId);
+    this.#release = () => (lent === undefined ? this.#connections.close() : lent.release());
     this.#fetching = new BrokerConnections(access, clientId);
   }
 
@@ -137,7 +141,7 @@ export class KafkaClient implements BrokerClient {
   }
 
   async close(): Promise<void> {
-    this.#connections.close();
+    this.#release();
     this.#fetching.close();
   }
 
