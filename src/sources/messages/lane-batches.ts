@@ -7,7 +7,7 @@ import { childOf, sleep } from "../../lib/abort.ts";
 import type { BatchLimits } from "./limits.ts";
 import type { Position, SourceMessage } from "./message.ts";
 import type { MessageBatch } from "./message-batch.ts";
-import { type RowMemory, RowPool } from "./row-memory.ts";
+import { type RowMemory, rowPool } from "./row-memory.ts";
 
 /**
  * The first full batch of a lane has this share of the rows, so that the engine works while the next ones are filled.
@@ -41,7 +41,6 @@ export type Closed<M extends SourceMessage> = {
 export class LaneBatches<M extends SourceMessage> {
   readonly #limits: BatchLimits;
   readonly #open: (lane: string, start: BatchStart) => MessageBatch<M>;
-  readonly #memory = new RowPool();
   readonly #lanes = new Map<string, Lane<M>>();
   readonly #waiting = new Set<() => void>();
   #failure: { readonly error: unknown } | undefined;
@@ -174,7 +173,7 @@ export class LaneBatches<M extends SourceMessage> {
   }
 
   #begin(lane: string) {
-    return { batch: this.#open(lane, { expectedBytes: this.#expectedBytes, memory: this.#memory }), since: Date.now() };
+    return { batch: this.#open(lane, { expectedBytes: this.#expectedBytes, memory: rowPool }), since: Date.now() };
   }
 
   #close(lane: Lane<M>): void {

@@ -7,12 +7,12 @@ export interface RowMemory {
 
 export const unpooled: RowMemory = { acquire: (bytes) => Buffer.allocUnsafeSlow(bytes), release: () => {} };
 
-/** Maximum number of buffers kept. */
+/** Maximum number of buffers kept: as many as one busy pipe has in hand. */
 const keptPieces = 4;
 /** Smaller buffers are not worth keeping. */
 const smallBytes = 1_000_000;
 
-export class RowPool implements RowMemory {
+class RowPool implements RowMemory {
   readonly #free: Buffer[] = [];
 
   acquire(bytes: number): Buffer {
@@ -29,3 +29,6 @@ export class RowPool implements RowMemory {
     if (this.#free.length > keptPieces) this.#free.sort((a, b) => b.length - a.length).pop();
   }
 }
+
+/** One for all pipes of the process, so that idle pipes keep no memory. */
+export const rowPool: RowMemory = new RowPool();
