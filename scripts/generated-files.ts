@@ -6,6 +6,7 @@ import { managementOperations, observabilityOperations } from "../src/api/operat
 import { environmentName, settings } from "../src/config.ts";
 import { errorCodes } from "../src/lib/errors.ts";
 import { leftoverMetric, pipeMetrics } from "../src/pipes/control/metrics.ts";
+import { workerMetrics } from "../src/pipes/control/worker-metrics.ts";
 import { ageMetric, engineMetrics, tableMetrics } from "../src/services/engine-metrics.ts";
 import { grafanaDashboard } from "./grafana.ts";
 import { operationTable } from "./operation-table.ts";
@@ -63,6 +64,7 @@ function metrics(): string {
     ...Object.values(tableMetrics).map(({ name, help }) => row(name, `${service}, database, table`, help)),
     row("Pipes_Info", `${pipe}, pipe_state`, "One per pipe."),
     ...pipeMetrics.map(({ name, help, label }) => row(name, label === undefined ? pipe : `${pipe}, ${label}`, help)),
+    ...Object.values(workerMetrics).map(({ name, help }) => row(name, "worker, organization, pipe_source", help)),
     row(leftoverMetric.name, "organization, kind", leftoverMetric.help),
     row("Backup_Verification_Failed", service, "Backups whose last check found damage."),
     row("Backup_Failed", service, "Recorded backup attempts that failed."),

@@ -134,7 +134,22 @@ export const settings = {
     .describe("Maximum sum of `maxReplicaMemoryGb` over the services of one organization, in GB"),
   usersPerService: positive.default(500).describe("Maximum number of database users per service"),
   pipesPerOrganization: positive.default(500).describe("Maximum number of pipes per organization"),
-  replicasPerPipe: positive.default(20).describe("Maximum number of replicas of one pipe; each is a process"),
+  replicasPerPipe: positive.default(20).describe("Maximum number of replicas of one pipe"),
+  pipeWorkers: positive
+    .optional()
+    .describe(
+      "Worker processes per organization and kind of source, shared by its pipes; default: the number of processors, at most 4",
+    ),
+  pipeWorkerMemoryMb: z.coerce
+    .number()
+    .int()
+    .min(256)
+    .default(4096)
+    .describe("Memory of a worker process, in MiB; above it, its pipes continue in another process"),
+  pipeWorkersShared: z
+    .stringbool()
+    .default(false)
+    .describe("Pipes of different organizations may share worker processes, with the secrets of their sources"),
   chartSourcesPerOrganization: positive.default(2000).describe("Maximum number of chart sources per organization"),
   savedObjectsPerOrganization: positive
     .default(2000)

@@ -18,6 +18,18 @@ const engine = z.object({
   version: z.string(),
 });
 
+const worker = z.object({
+  name: z.string(),
+  pid: z.int(),
+  source: z.string().describe("Kind of source of its pipes"),
+  own: z.boolean().describe("True for a process of one pipe, which shares it with no other"),
+  pipes: z.array(uuid).describe("Pipes of the organization; one id for each replica"),
+  slots: z.int().describe("Replicas of pipes that it runs, of all organizations"),
+  memoryBytes: z.int().optional().describe("Resident memory of the process; absent where the system does not tell"),
+  memoryLimitBytes: z.int().describe("Above it, its pipes continue in another process"),
+  utilization: z.number().describe("Share of the last seconds in which its event loop was busy, 0 to 1"),
+});
+
 const setting = z
   .object({
     name: z.string(),
@@ -85,6 +97,7 @@ export const systemRecord = z
     confinement: z.object({ confined: z.boolean(), sentence: z.string() }),
     loops: z.array(loop),
     engines: z.array(engine).describe("Running engines of the organization"),
+    workers: z.array(worker).describe("Worker processes with pipes of the organization"),
     limits: z
       .array(z.object({ name: z.string(), most: z.number(), setting: z.string().describe("The flag that sets it") }))
       .describe("Limits of each organization"),
@@ -98,7 +111,7 @@ export const systemOperations = {
     path: "/v1/system",
     tag: "System",
     summary:
-      "Gets versions, disk, certificate, backup location, ports, loops, engines, limits and configuration of the server, without secrets",
+      "Gets versions, disk, certificate, backup location, ports, loops, engines, workers, limits and configuration of the server, without secrets",
     access: "admin",
     params: z.object({}),
     result: systemRecord,

@@ -17,6 +17,7 @@ import type { Loop } from "../lib/loop.ts";
 import { parsePortRange } from "../lib/port-range.ts";
 import { leftoverSamples, pipeSamples } from "../pipes/control/metrics.ts";
 import type { Pipes } from "../pipes/control/open.ts";
+import { workerSamples } from "../pipes/control/worker-metrics.ts";
 import { memoryNote } from "../services/memory.ts";
 import type { Services } from "../services/open.ts";
 import type { AuditTrail } from "../store/audit-events.ts";
@@ -188,6 +189,8 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
       loops: () => options.loops.map((loop) => loop.status()),
       services: options.stores.services,
       engines: () => options.services.access.engines(),
+      pipes: options.stores.pipes,
+      workers: () => options.pipes.workers(),
     }),
     ...queryLogHandlers({ services: options.stores.services, history: options.services.queryHistory }),
     ...tableHandlers({ services: options.stores.services, inventories: options.services.inventories }),
@@ -289,6 +292,7 @@ function pageOptions(options: HttpOptions, failedLogins: FailedLogins): PageOpti
         engine: ({ organizationId, id }) => services.metrics.samples(organizationId, id),
       })),
       ...(await pipeSamples(stores.pipes, (id) => pipes.gauges(id))),
+      ...workerSamples(pipes.workers()),
       ...(await leftoverSamples(stores.leftovers)),
       ...(await backupSamples(stores.backups)),
       ...processSamples(statuses()),

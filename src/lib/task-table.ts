@@ -57,7 +57,7 @@ export class TaskTable {
     this.#now = options.now ?? (() => Date.now());
   }
 
-  /** Keys with a running action. */
+  /** Number of keys with a running action. */
   get active(): number {
     return this.#active;
   }
@@ -65,6 +65,11 @@ export class TaskTable {
   /** Number of keys with an action, a pause or a death. */
   get size(): number {
     return this.#tasks.size;
+  }
+
+  /** Keys with a running action. */
+  acting(): string[] {
+    return [...this.#tasks].filter(([, { action }]) => action !== undefined).map(([key]) => key);
   }
 
   /** False while an action of the key runs, in the pause after a failed one, and once the table is closed. */

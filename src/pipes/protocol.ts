@@ -26,7 +26,7 @@ export type Job = {
   readonly replica: { readonly index: number; readonly count: number; readonly run: string };
   readonly limits: OutageLimits;
   readonly organizationId: string;
-  /** Allowed outgoing connections at the worker's start; an `outgoing` message replaces them. */
+  /** Allowed outgoing connections at the job's start; an `outgoing` message replaces them. */
   readonly outgoing: OutgoingRules;
 };
 
@@ -79,16 +79,31 @@ export type WorkerStatus =
   | { readonly phase: "preparing" | "snapshot" | "running" | "completed" | "stopped" }
   | { readonly phase: "degraded" | "failed"; readonly reason: string };
 
+/** To a worker process. `slot` names one of the jobs that it runs at the same time; a number is never used twice. */
 export type ToWorker =
+  | ToSlot
+  /** The server has opened or closed ports of its own. */
+  | { readonly type: "outgoing"; readonly ownPorts: readonly number[] };
+
+export type ToSlot = { readonly slot: number } & (
   | { readonly type: "start"; readonly job: Job }
   | { readonly type: "stop" }
-  /** The server has opened or closed ports of its own. */
-  | { readonly type: "outgoing"; readonly ownPorts: readonly number[] }
-  | { readonly type: "reply"; readonly id: number; readonly result?: unknown; readonly error?: CallError };
+  | { readonly type: "reply"; readonly id: number; readonly result?: unknown; readonly error?: CallError }
+);
 
 export type FromWorker =
+  | FromSlot
+  /** Share of the time since the message before in which the event loop was busy, 0 to 1. */
+  | { readonly type: "load"; readonly utilization: number }
+  /** The last message before the process ends: the job whose code has thrown, as far as that is known. */
+  | { readonly type: "fault"; readonly slot: number };
+
+export type FromSlot = { readonly slot: number } & (
   | { readonly type: "call"; readonly id: number; readonly name: keyof Calls; readonly args: readonly unknown[] }
   | { readonly type: "status"; readonly status: WorkerStatus }
-  | { readonly type: "gauges"; readonly gauges: Readonly<Record<string, number>> };
+  | { readonly type: "gauges"; readonly gauges: Readonly<Record<string, number>> }
+  /** The last message of a slot. `failed`: the job has thrown an error that it does not handle. */
+  | { readonly type: "ended"; readonly failed: boolean }
+);
 
 export type CallError = { readonly code: ErrorCode; readonly message: string };

@@ -170,6 +170,15 @@ export class PipeStore {
     return await listIn(this.#db, serviceId);
   }
 
+  /** Ids of the organization's pipes. */
+  async idsIn(organizationId: string): Promise<string[]> {
+    const rows = await this.#db.all<{ id: string }>(
+      "SELECT pipes.id FROM pipes JOIN services ON services.id = service_id WHERE organization_id = ?",
+      organizationId,
+    );
+    return rows.map(({ id }) => id);
+  }
+
   async listAll(): Promise<Pipe[]> {
     return (await this.#db.all<PipeRow>("SELECT * FROM pipes ORDER BY created_at, id")).map(toPipe);
   }

@@ -24,7 +24,7 @@ export async function noEngine(): Promise<never> {
 
 const access = { acquire: noEngine, acquireRunning: () => undefined, engines: () => new Map() };
 
-export function engineHandlers({ services }: Stores, dataDir: string) {
+export function engineHandlers({ services, pipes }: Stores, dataDir: string) {
   const config = loadConfig({}, {});
   const backupLocation = new BackupTarget(backupLocationOptions(config, dataDir));
   const room = { dataDir, access, logger: createLogger("silent") };
@@ -37,6 +37,7 @@ export function engineHandlers({ services }: Stores, dataDir: string) {
       ...{ baseUrl: () => "http://127.0.0.1:8150", confinement: stateOf(7, "", 2), loops: () => [] },
       ...{ tls: undefined, endpoint: { problems: () => new Map() } },
       backups: { backupLocation, locationCheck: new LocationCheck(backupLocation, room.logger) },
+      ...{ pipes, workers: () => [] },
     }),
   };
 }

@@ -27,6 +27,7 @@ test("versions, disk, loops, engines and configuration with origins, without a s
     baseUrl: served.credentials.baseUrl,
     dataDir: served.dataDir,
     engines: [{ serviceId: service.id, memoryLimitGb: 1, version: system.engineVersion }],
+    workers: [],
   });
   const { servicePorts, backupLocation } = await until("the backup location is checked", async () => {
     const now = await served.api.getSystem({ params: {} });

@@ -1,4 +1,4 @@
-/** The program itself: versions, disk, certificate, backup location, ports, loops, engines, limits, configuration. */
+/** The program itself: versions, disk, certificate, backup location, ports, loops, engines, workers, limits, configuration. */
 import { statfs } from "node:fs/promises";
 import { arch, release, type } from "node:os";
 import type { z } from "zod";
@@ -18,7 +18,9 @@ import {
 import type { Endpoint } from "../../endpoint/open.ts";
 import type { LoopStatus } from "../../lib/loop.ts";
 import { residentBytes } from "../../lib/process.ts";
+import type { Pipes } from "../../pipes/control/open.ts";
 import type { ServiceAccess } from "../../services/access.ts";
+import type { PipeStore } from "../../store/pipes.ts";
 import type { ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
 import { backupLocationView, certificateView, servicePortsView } from "../views/system.ts";
@@ -37,6 +39,8 @@ export type SystemDeps = {
   readonly tls: { readonly cert: Buffer } | undefined;
   readonly backups: Pick<Backups, "backupLocation" | "locationCheck">;
   readonly endpoint: Pick<Endpoint, "problems">;
+  readonly pipes: Pick<PipeStore, "idsIn">;
+  readonly workers: Pipes["workers"];
 };
 
 type SystemView = z.input<typeof systemRecord>;
@@ -71,6 +75,7 @@ export function systemHandlers(deps: SystemDeps): Handlers<typeof systemOperatio
         confinement: { confined, sentence },
         loops: [...deps.loops()],
         engines: await enginesOf(deps, organizationId),
+        workers: await workersOf(deps, organizationId),
         limits: Object.entries(organizationLimits(deps.config)).map(([name, limit]) => ({ name, ...limit })),
         configuration: configurationOf(deps),
       };
@@ -90,6 +95,22 @@ async function enginesOf({ services, engines }: SystemDeps, organizationId: stri
       const memory = { ...(memoryBytes === undefined ? {} : { memoryBytes }), memoryLimitGb: memoryGb };
       return [{ serviceId, pid, ...memory, version }];
     });
+}
+
+/** Pipes of other organizations are not shown, also where organizations share a process. */
+async function workersOf({ pipes, workers }: SystemDeps, organizationId: string): Promise<SystemView["workers"]> {
+  const own = new Set(await pipes.idsIn(organizationId));
+  return workers().flatMap(({ pipeIds, name, pid, sourceKind, isOwn, utilization, memoryBytes, memoryLimitBytes }) => {
+    const ids = pipeIds.filter((id) => own.has(id));
+    if (ids.length === 0) return [];
+    return [
+      {
+        ...{ name, pid, source: sourceKind, own: isOwn, pipes: ids, slots: pipeIds.length, memoryLimitBytes },
+        ...(memoryBytes === undefined ? {} : { memoryBytes }),
+        utilization: Math.round(utilization * 1000) / 1000,
+      },
+    ];
+  });
 }
 
 function configurationOf({ config, origins }: SystemDeps): SystemView["configuration"] {

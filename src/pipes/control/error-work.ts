@@ -22,6 +22,8 @@ export class ErrorWork {
   readonly #options: ErrorWorkOptions;
   readonly #tasks: TaskTable;
   readonly #runs = new Map<string, Run>();
+  /** Pipes whose work has died: it is repeated in a process of its own. */
+  readonly #alone = new Set<string>();
 
   constructor(options: ErrorWorkOptions) {
     this.#options = options;
@@ -55,7 +57,7 @@ export class ErrorWork {
     const run = this.#runs.get(id);
     if (run === undefined) {
       if (pipe !== undefined && this.#tasks.mayStart(id)) this.#tasks.run(id, () => this.#start(pipe));
-    } else if (pipe === undefined || run.generation !== pipe.generation) {
+    } else if (pipe === undefined || run.generation !== pipe.generation || run.worker.isLeaving) {
       this.#tasks.run(id, () => this.#end(id));
     } else if (run.worker.over || hasOutcome(run.worker.status)) {
       this.#tasks.run(id, () => this.#settle(id, run.worker));
@@ -82,11 +84,8 @@ export class ErrorWork {
     return {
       ...{ job, serviceId: pipe.serviceId, ledger, errorRequests, acquire, diskProblem, permits, logger },
       pidFile: join(dataDir, "pipes", `${pipe.id}.again.pid`),
-      process: {
-        name: `${pipe.id}-again`,
-        cacheDir: join(dataDir, "cache", "pipes", pipe.id),
-        launcherCacheDir: join(dataDir, "cache", "launcher"),
-      },
+      name: `${pipe.id}-again`,
+      isAlone: this.#alone.has(pipe.id),
       changed: poke,
     };
   }
@@ -94,13 +93,20 @@ export class ErrorWork {
   /** The worker has ended, or reported how it ends. */
   async #settle(id: string, worker: PipeWorker): Promise<void> {
     const { errorRequests, logger } = this.#options;
-    const { status, how } = worker;
+    const { status, how, fault } = worker;
     await this.#end(id);
-    if (status.phase === "completed") return this.#tasks.forgive(id);
+    if (status.phase === "completed") return this.#forgive(id);
     if (status.phase === "failed") return await errorRequests.fail(id, status.reason);
+    if (fault === "neighbour") return;
     const death = this.#tasks.died(id, `the worker ended unexpectedly (${how})`);
+    this.#alone.add(id);
     logger.warn({ pipeId: id, deaths: death.count, reason: death.message }, "worker for refused rows died");
     if (death.gaveUp) await errorRequests.fail(id, death.message);
+  }
+
+  #forgive(id: string): void {
+    this.#tasks.forgive(id);
+    this.#alone.delete(id);
   }
 
   async #end(id: string): Promise<void> {

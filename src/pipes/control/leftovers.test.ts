@@ -122,14 +122,23 @@ async function setUp() {
       ...{ permits: new Permits(), diskProblem: async () => undefined },
       acquire: () => Promise.reject(new Error("no engine here")),
       limits: { sourceOutageMs: 1, sourceIdleTimeoutMs: 1, destinationOutageMs: 1, retryBaseMs: 1 },
+      tellOwnPorts: () => {},
       startWorker: ({ job, pidFile }: ReplicaParts) => {
         for (const { kind, name } of kindOf(job.sourceKind).made?.(job.config, job.pipeId) ?? []) {
           killer.step();
           atSource.objects.add(`${kind} ${name}`);
         }
         return {
-          ...{ status: { phase: "running" }, gauges: {}, over: false, how: "", pidFile },
-          ...{ tellOwnPorts: () => {}, stop: async () => {} },
+          ...{
+            status: { phase: "running" },
+            gauges: {},
+            over: false,
+            how: "",
+            fault: "own",
+            isLeaving: false,
+            pidFile,
+          },
+          stop: async () => {},
         } as PipeWorker;
       },
     });

@@ -1,5 +1,6 @@
 /** Opens the control plane's side of pipes: the supervisor with its loop, and the checks of requests. */
 
+import { availableParallelism } from "node:os";
 import type { ClickHouseAddress } from "../../clickhouse/client.ts";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import type { Config } from "../../config.ts";
@@ -18,6 +19,7 @@ import { type DiskProblem, Replica } from "./replica.ts";
 import { SlotWatch } from "./slot-watch.ts";
 import { PipesSupervisor, type SupervisorOptions } from "./supervisor.ts";
 import { Vitals } from "./vitals.ts";
+import { WorkerPool, type WorkerView } from "./worker-pool.ts";
 
 export type PipesOptions = {
   readonly config: Config;
@@ -45,12 +47,16 @@ export type Pipes = {
   readonly vitalsLoop: Loop;
   /** What is known of the source of a pipe without workers that somebody should look at. */
   sourceWarning(pipeId: string): string | undefined;
+  /** Running worker processes. */
+  workers(): WorkerView[];
   /** Gauges of the running workers of a pipe; without workers, of its slot. */
   gauges(pipeId: string): Readonly<Record<string, number>>;
   /** Ends every worker. */
   close(): Promise<void>;
 };
 
+/** Without the setting, on a machine with many processors. */
+const mostDefaultWorkers = 4;
 const retryBaseMs = 500;
 const watchEveryMs = 60_000;
 const sampleEveryMs = 2_000;
@@ -58,6 +64,7 @@ const sampleEveryMs = 2_000;
 export function openPipes(options: PipesOptions): Pipes {
   const { config, dataDir, logger, acquire, policy, permits } = options;
   const { pipes, services, ledger, errorRequests, leftovers } = options.stores;
+  const pool = poolOf(options, () => loop.poke());
   const supervision: SupervisorOptions = {
     pipes,
     services,
@@ -68,21 +75,18 @@ export function openPipes(options: PipesOptions): Pipes {
     diskProblem: options.diskProblem,
     dataDir,
     logger,
-    limits: {
-      sourceOutageMs: config.pipeSourceOutageSeconds * 1000,
-      sourceIdleTimeoutMs: config.pipeSourceSilenceSeconds * 1000,
-      destinationOutageMs: config.pipeDestinationOutageSeconds * 1000,
-      retryBaseMs,
-    },
+    limits: limitsOf(config),
     policy,
     permits,
-    startWorker: (parts) => new Replica(parts),
+    startWorker: (parts) => new Replica(parts, pool),
+    tellOwnPorts: (ownPorts) => pool.tellOwnPorts(ownPorts),
     poke: () => loop.poke(),
   };
   const supervisor = new PipesSupervisor(supervision);
   const errorWork = new ErrorWork(supervision);
   const remover = new LeftoverRemover({ leftovers, connectorOf, policy, logger, poke: () => loop.poke() });
   const body = async () => {
+    pool.look();
     // In this order: workers that outlived the control plane are ended before anything is removed behind them.
     await supervisor.pass();
     await errorWork.pass();
@@ -116,12 +120,31 @@ export function openPipes(options: PipesOptions): Pipes {
     watchLoop,
     vitals,
     vitalsLoop,
+    workers: () => pool.views(),
     gauges,
     sourceWarning: (pipeId) => (supervisor.hasWorkers(pipeId) ? undefined : watch.seen(pipeId).warning),
     close: async () => {
       await Promise.all([supervisor.close(), errorWork.close(), remover.close(), watch.close()]);
     },
   };
+}
+
+function limitsOf(config: Config): SupervisorOptions["limits"] {
+  return {
+    sourceOutageMs: config.pipeSourceOutageSeconds * 1000,
+    sourceIdleTimeoutMs: config.pipeSourceSilenceSeconds * 1000,
+    destinationOutageMs: config.pipeDestinationOutageSeconds * 1000,
+    retryBaseMs,
+  };
+}
+
+function poolOf({ config, dataDir, logger }: PipesOptions, poke: () => void): WorkerPool {
+  return new WorkerPool({
+    ...{ dataDir, logger, poke },
+    workers: config.pipeWorkers ?? Math.min(mostDefaultWorkers, availableParallelism()),
+    memoryMb: config.pipeWorkerMemoryMb,
+    isShared: config.pipeWorkersShared,
+  });
 }
 
 type Measured = {

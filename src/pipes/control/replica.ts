@@ -1,24 +1,24 @@
 /**
- * One worker process as the supervisor sees it. Its calls are answered only while it is current: a replaced worker can
- * change nothing.
+ * One replica of a pipe, in a slot of a worker process. Its calls are answered only while it is current: a replaced
+ * replica can change nothing.
  */
-import type { ChildProcess } from "node:child_process";
 import { Server } from "node:net";
 import type { ClickHouseAddress } from "../../clickhouse/client.ts";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import { AppError, publicMessage } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { recordProcess } from "../../lib/process.ts";
-import { relayOutput } from "../../lib/relay-output.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { ErrorRequestStore } from "../../store/error-requests.ts";
 import type { Ledger, StoredIntent } from "../../store/ledger.ts";
 import { againShapes } from "../again.ts";
 import { StoredForms } from "../durable.ts";
-import { againLane, type Calls, type FromWorker, type Job, type ToWorker, type WorkerStatus } from "../protocol.ts";
+import { againLane, type Calls, type FromSlot, type Job, type WorkerStatus } from "../protocol.ts";
 import { listenForEngine } from "./engine-listener.ts";
-import { startWorkerProcess, type WorkerProcessOptions } from "./worker-process.ts";
+import { hasOutcome } from "./state.ts";
+import type { Fault, Tenant, Told, Worker } from "./worker.ts";
+import type { WorkerPool } from "./worker-pool.ts";
 
 const stopGraceMs = 10_000;
 /** A sentence when the service has no disk left for more data. */
@@ -32,51 +32,49 @@ export type ReplicaParts = {
   readonly acquire: AcquireEngine;
   readonly permits: Permits;
   readonly diskProblem: DiskProblem;
+  /** Names the process that runs it. */
   readonly pidFile: string;
-  readonly process: Omit<WorkerProcessOptions, "config">;
+  /** Unique among running replicas. */
+  readonly name: string;
+  /** True for a pipe that must not share a process. */
+  readonly isAlone: boolean;
   readonly logger: Logger;
   /** Called when something has changed that the supervisor should check. */
   readonly changed: () => void;
 };
 
-export class Replica {
+export class Replica implements Tenant {
   readonly #parts: ReplicaParts;
-  readonly #child: ChildProcess;
+  readonly #pool: WorkerPool;
+  readonly #worker: Worker;
+  readonly #slot: number;
   readonly #forms: StoredForms;
   readonly #leases = new Map<number, () => void>();
   readonly #permits: (() => void)[] = [];
   readonly #ended = new AbortController();
-  readonly exited: Promise<void>;
+  readonly #exited = Promise.withResolvers<void>();
   /** As acquired last. */
   #engine: ClickHouseAddress | undefined;
   #lastLease = 0;
   #status: WorkerStatus = { phase: "preparing" };
   #gauges: Readonly<Record<string, number>> = {};
+  #work = 0;
   #over = false;
   #how = "";
+  #fault: Fault = "unknown";
 
-  constructor(parts: ReplicaParts) {
+  constructor(parts: ReplicaParts, pool: WorkerPool) {
     this.#parts = parts;
-    const { task, sourceKind } = parts.job;
+    this.#pool = pool;
+    const { task, sourceKind, scaling, organizationId, config, pipeId } = parts.job;
     this.#forms = new StoredForms(task === "again" ? againShapes : kindOf(sourceKind).durable);
-    this.#child = startWorkerProcess({ ...parts.process, config: parts.job.config });
-    relayOutput(this.#child.stderr, parts.logger, {});
-    if (this.#child.pid !== undefined) recordProcess(parts.pidFile, this.#child.pid);
-    this.exited = new Promise((resolve) => {
-      const over = (how: string) => {
-        this.#over = true;
-        this.#how = how;
-        this.#ended.abort();
-        for (const release of this.#leases.values()) release();
-        this.#leases.clear();
-        for (const withdraw of this.#permits.splice(0)) withdraw();
-        resolve();
-        parts.changed();
-      };
-      this.#child.once("exit", (code, signal) => over(signal === null ? `exit code ${code}` : `signal ${signal}`));
-      this.#child.once("error", (error) => over(error.message));
-    });
-    this.#child.on("message", (message: FromWorker) => this.#receive(message));
+    const limits = { memoryGb: scaling.replicaMemoryGb, cpuMillicores: scaling.replicaCpuMillicores };
+    const { name, isAlone } = parts;
+    const request = { organizationId, sourceKind, config, pipeId, name, isAlone, limits };
+    const { worker, slot } = pool.open(request, this);
+    this.#worker = worker;
+    this.#slot = slot;
+    if (worker.pid !== undefined) recordProcess(parts.pidFile, worker.pid);
     this.#send({ type: "start", job: parts.job });
   }
 
@@ -88,49 +86,68 @@ export class Replica {
     return this.#gauges;
   }
 
-  /** True when the process has ended. */
+  /** True when it has ended, or its process has. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** How the process ended. */
+  /** How it ended. */
   get how(): string {
     return this.#how;
+  }
+
+  get fault(): Fault {
+    return this.#fault;
+  }
+
+  /** True when it should be ended and started again, in another process. */
+  get isLeaving(): boolean {
+    return !this.#over && !hasOutcome(this.#status) && (this.#worker.isLeaving || this.#pool.mustMove(this));
   }
 
   get pidFile(): string {
     return this.#parts.pidFile;
   }
 
-  get pid(): number | undefined {
-    return this.#child.pid;
+  get pipeId(): string {
+    return this.#parts.job.pipeId;
   }
 
-  /** Sends the ports that the worker must not connect to from now on. */
-  tellOwnPorts(ownPorts: readonly number[]): void {
-    if (!this.#over) this.#send({ type: "outgoing", ownPorts });
+  get work(): number {
+    return this.#work;
   }
 
-  /** Lets inserts in progress finish, for a limited time; resolves when the process has ended. */
+  /** Lets inserts in progress finish, for a limited time; resolves when nothing of it runs any more. */
   async stop(): Promise<void> {
     if (this.#over) return;
     this.#send({ type: "stop" });
-    const killer = setTimeout(() => this.#child.kill("SIGKILL"), stopGraceMs);
-    await this.exited;
-    clearTimeout(killer);
+    const ending = setTimeout(() => this.#worker.endStuck(this.#slot), stopGraceMs);
+    await this.#exited.promise;
+    clearTimeout(ending);
   }
 
-  #receive(message: FromWorker): void {
-    if (this.#over) return;
+  ended(how: string, fault: Fault): void {
+    this.#over = true;
+    this.#how = how;
+    this.#fault = fault;
+    this.#ended.abort();
+    for (const release of this.#leases.values()) release();
+    this.#leases.clear();
+    for (const withdraw of this.#permits.splice(0)) withdraw();
+    this.#exited.resolve();
+    this.#parts.changed();
+  }
+
+  receive(message: FromSlot): void {
     if (message.type === "call") void this.#answer(message);
     else if (message.type === "gauges") this.#gauges = { ...this.#gauges, ...message.gauges };
-    else {
+    else if (message.type === "status") {
       this.#status = message.status;
       this.#parts.changed();
     }
   }
 
-  async #answer({ id, name, args }: Extract<FromWorker, { type: "call" }>): Promise<void> {
+  async #answer({ id, name, args }: Extract<FromSlot, { type: "call" }>): Promise<void> {
     try {
       const call = this.#calls[name] as (...args: readonly unknown[]) => Promise<unknown>;
       const result = await call(...args);
@@ -163,7 +180,10 @@ export class Replica {
           batchId,
           intents.map((intent) => forms.writeIntent(intent)),
         ),
-      confirm: (done) => ledger.confirm(pipeId, forms.writeConfirmation(done)),
+      confirm: async (done) => {
+        await ledger.confirm(pipeId, forms.writeConfirmation(done));
+        this.#work += done.counts.fetchedRows ?? 0;
+      },
       note: (marks, counts) => ledger.note(pipeId, forms.writeMarks(marks), counts),
       forget: (lanes, marks) => ledger.forget(pipeId, lanes, marks),
       intents: async () =>
@@ -202,9 +222,7 @@ export class Replica {
     };
   }
 
-  /** A listener sent along belongs to the worker alone afterwards. */
-  #send(message: ToWorker, listener?: Server): void {
-    if (this.#child.connected) this.#child.send(message, listener, () => listener?.close());
-    else listener?.close();
+  #send(told: Told, listener?: Server): void {
+    this.#worker.send(this.#slot, told, listener);
   }
 }

@@ -47,9 +47,9 @@ test("a request to start over counts for a pipe that stays", () => {
 });
 
 describe("observed", () => {
-  const worker = (phase: string, over = false) => {
+  const worker = (phase: string, over = false, isLeaving = false) => {
     const status = (phase === "degraded" || phase === "failed" ? { phase, reason: "why" } : { phase }) as WorkerStatus;
-    return { status, over };
+    return { status, over, isLeaving };
   };
   const phases = ["preparing", "snapshot", "running", "degraded", "stopped", "completed", "failed"];
 
@@ -69,6 +69,8 @@ describe("observed", () => {
       ...["died", "died", "died", "died", "died", "settled", "settled"],
     ]);
     expect(seen(worker("completed", true), worker("running"))).toBe("running");
+    expect(seen(worker("running"), worker("running", false, true))).toBe("outdated");
+    expect(seen(worker("running", true), worker("running", false, true))).toBe("died");
     expect(seen(worker("failed"), worker("running"))).toBe("settled");
     expect(seen(worker("failed", true), worker("running", true))).toBe("died");
     for (const phase of phases) {

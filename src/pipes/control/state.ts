@@ -6,7 +6,7 @@
  *   stopped   no workers, shown as stopped                               -> start, or wait for the service
  *   final     no workers; the outcome of this definition is written       -> rest until an edit or a command
  *   running   workers of this definition                                  -> watch; end while the service is away
- *   outdated  workers of an earlier definition                            -> end, so that the next pass starts new ones
+ *   outdated  workers of an earlier definition, or in a process to leave  -> end, so that the next pass starts new ones
  *   died      a worker ended without an outcome                           -> recover; end while the service is away
  *   settled   a worker failed, or all completed                           -> finish: write the outcome, end the workers
  * stopped   asked to stop                          -> stop; rest when that is written; the service does not matter
@@ -73,7 +73,7 @@ export function wantedOf(
 export type WorkersFacts = {
   /** Generation of the definition that they run. */
   readonly generation: number;
-  readonly workers: readonly { readonly status: WorkerStatus; readonly over: boolean }[];
+  readonly workers: readonly { readonly status: WorkerStatus; readonly over: boolean; readonly isLeaving: boolean }[];
 };
 
 /** `workers` is undefined for a pipe without any. */
@@ -87,7 +87,8 @@ export function observedOf(
   }
   if (workers.generation !== pipe.generation) return "outdated";
   if (workers.workers.some(({ status, over }) => over && !hasOutcome(status))) return "died";
-  return isFinal(shownState(workers.workers.map(({ status }) => status)).state) ? "settled" : "running";
+  if (isFinal(shownState(workers.workers.map(({ status }) => status)).state)) return "settled";
+  return workers.workers.some(({ isLeaving }) => isLeaving) ? "outdated" : "running";
 }
 
 /** An idle service counts as present: it wakes when a pipe has work. */

@@ -1,168 +1,14 @@
 /** The supervisor against workers that are objects: the test controls every status, death and delay. */
-import { randomBytes } from "node:crypto";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { limits } from "../../../harness/limits.ts";
 import { Dice } from "../../../harness/random.ts";
-import { createLogger } from "../../lib/logger.ts";
+import { supervised } from "../../../harness/supervised-pipe.ts";
 import { maxDeaths, stableRunMs } from "../../lib/task-table.ts";
-import { Permits } from "../../outgoing/permits.ts";
-import { OutgoingPolicy } from "../../outgoing/policy.ts";
-import { openDatabase } from "../../store/database.ts";
-import { ErrorRequestStore } from "../../store/error-requests.ts";
-import { Ledger } from "../../store/ledger.ts";
-import { LeftoverStore } from "../../store/leftovers.ts";
-import { OrganizationStore } from "../../store/organizations.ts";
-import { PipeStore } from "../../store/pipes.ts";
-import { Sealer } from "../../store/secrets.ts";
-import { ServiceStore } from "../../store/services.ts";
-import type { Job, WorkerStatus } from "../protocol.ts";
-import type { ReplicaParts } from "./replica.ts";
-import { PipesSupervisor, type PipeWorker } from "./supervisor.ts";
-
-class FakeWorker implements PipeWorker {
-  readonly job: Job;
-  readonly pidFile: string;
-  readonly gauges = { lag: 2 };
-  status: WorkerStatus = { phase: "preparing" };
-  over = false;
-  how = "";
-  ownPorts: readonly number[] = [];
-  readonly #changed: () => void;
-  readonly #mayEnd: () => Promise<void>;
-
-  constructor(parts: ReplicaParts, mayEnd: () => Promise<void>) {
-    this.job = parts.job;
-    this.pidFile = parts.pidFile;
-    this.#changed = parts.changed;
-    this.#mayEnd = mayEnd;
-  }
-
-  say(status: WorkerStatus): void {
-    this.status = status;
-    this.#changed();
-  }
-
-  die(how: string): void {
-    this.over = true;
-    this.how = how;
-    this.#changed();
-  }
-
-  tellOwnPorts(ownPorts: readonly number[]): void {
-    this.ownPorts = ownPorts;
-  }
-
-  async stop(): Promise<void> {
-    await this.#mayEnd();
-    this.over = true;
-  }
-}
-
-async function setUp() {
-  const dataDir = mkdtempSync(join(tmpdir(), "millrace-supervisor-"));
-  const db = openDatabase(join(dataDir, "m.db"));
-  const organization = await new OrganizationStore(db).create("o");
-  const services = new ServiceStore(db);
-  const serviceId = await services.create(
-    {
-      ...{ organizationId: organization.id, name: "s", provider: "local", region: "local", port: 1 },
-      ...{ minReplicaMemoryGb: 1, maxReplicaMemoryGb: 1, numReplicas: 1, idleScaling: true, idleTimeoutMinutes: 5 },
-      ...{ ipAccessList: [], tags: [], releaseChannel: undefined, passwordSha256: "" },
-    },
-    limits,
-  );
-  await services.setState(serviceId, "running", null);
-  const sealer = new Sealer(randomBytes(32));
-  const [pipes, leftovers] = [new PipeStore(db, sealer), new LeftoverStore(db, sealer)];
-  const id = await pipes.create(
-    {
-      ...{ serviceId, name: "p", sourceKind: "objectStorage", source: { objectStorage: { url: "https://h/b/*" } } },
-      ...{ secrets: {}, roles: undefined, fieldMappings: [], scaling: { replicas: 2 }, settings: {} },
-      destination: { table: "t", columns: [{ name: "a", type: "String" }] },
-    },
-    limits.pipes,
-  );
-  const clock = { now: 1_000_000 };
-  const workers: FakeWorker[] = [];
-  const gate = { mayEnd: async () => {}, failStarts: 0 };
-  const policy = new OutgoingPolicy({ reach: ["any"], setting: "--x", ownPorts: [] });
-  const supervisor = new PipesSupervisor({
-    ...{
-      pipes,
-      services,
-      leftovers,
-      ledger: new Ledger(db),
-      errorRequests: new ErrorRequestStore(db),
-      logger: createLogger("silent"),
-      dataDir,
-      policy,
-    },
-    ...{ permits: new Permits(), poke: () => {}, now: () => clock.now, diskProblem: async () => undefined },
-    acquire: () => Promise.reject(new Error("no engine here")),
-    limits: { sourceOutageMs: 1, sourceIdleTimeoutMs: 1, destinationOutageMs: 1, retryBaseMs: 1 },
-    startWorker: (parts) => {
-      if (gate.failStarts > 0 && parts.job.replica.index === 1) {
-        gate.failStarts -= 1;
-        throw new Error("no more processes");
-      }
-      const worker = new FakeWorker(parts, () => gate.mayEnd());
-      workers.push(worker);
-      return worker;
-    },
-  });
-  const live = () => workers.filter((worker) => !worker.over);
-  const pass = async () => {
-    await supervisor.pass();
-    await new Promise((resolve) => setImmediate(resolve));
-  };
-  const shown = async () => {
-    const pipe = await pipes.find(id);
-    return pipe && { state: pipe.state, reason: pipe.lastError };
-  };
-  /** Runs passes until the pipe is in the state and has this many live workers. */
-  const until = (state: string | undefined, count: number) =>
-    vi.waitFor(
-      async () => {
-        await pass();
-        expect([(await shown())?.state, live().length]).toEqual([state, count]);
-      },
-      { timeout: 60_000, interval: 1 },
-    );
-  const running = async () => {
-    await until("Provisioning", 2);
-    for (const worker of live()) worker.say({ phase: "running" });
-    await until("Running", 2);
-  };
-  const close = async () => {
-    await supervisor.close();
-    db.close();
-  };
-  return {
-    pipes,
-    services,
-    serviceId,
-    id,
-    clock,
-    workers,
-    gate,
-    policy,
-    supervisor,
-    live,
-    pass,
-    shown,
-    until,
-    running,
-    close,
-  };
-}
+import type { WorkerStatus } from "../protocol.ts";
 
 describe("pipes supervisor", () => {
-  let s: Awaited<ReturnType<typeof setUp>>;
+  let s: Awaited<ReturnType<typeof supervised>>;
   beforeEach(async () => {
-    s = await setUp();
+    s = await supervised();
   });
   afterEach(() => s.close());
 
@@ -337,17 +183,14 @@ describe("pipes supervisor", () => {
     await s.running();
     s.policy.ownPorts = [7, 8];
     await s.pass();
-    expect(s.live().map(({ ownPorts }) => ownPorts)).toEqual([
-      [7, 8],
-      [7, 8],
-    ]);
+    expect(s.told.ownPorts).toEqual([[7, 8]]);
   });
 });
 
 test("whatever is asked for and whatever dies, workers of two definitions never run side by side", async () => {
   const seed = Date.now() % 2 ** 31;
   const dice = new Dice(seed);
-  const s = await setUp();
+  const s = await supervised();
   const phases: WorkerStatus[] = [
     ...([{ phase: "running" }, { phase: "snapshot" }, { phase: "completed" }] as const),
     ...([

@@ -1,7 +1,7 @@
 /**
- * Brings every pipe to its desired state: starts and stops its workers, restarts dead ones, and writes the pipe's
- * state. The body takes no input; longer work runs beside it, one action per pipe, and pokes the loop when it ends.
- * Only this file writes pipe states.
+ * Brings every pipe to its desired state: starts and stops its replicas, called workers here, restarts dead ones, and
+ * writes the pipe's state. The body takes no input; longer work runs beside it, one action per pipe, and pokes the loop
+ * when it ends. Only this file writes pipe states.
  */
 
 import { randomUUID } from "node:crypto";
@@ -21,7 +21,7 @@ import type { ErrorRequestStore } from "../../store/error-requests.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
-import type { ServiceStore } from "../../store/services.ts";
+import type { Service, ServiceStore } from "../../store/services.ts";
 import { begunMark, type Job, type OutageLimits } from "../protocol.ts";
 import { fullConfig, jobOf } from "./definition.ts";
 import { gaugesOfAll } from "./gauges.ts";
@@ -30,8 +30,14 @@ import type { DiskProblem, Replica, ReplicaParts } from "./replica.ts";
 import { hasOutcome, observedOf, pipeAction, presenceOf, type ShownState, shownState, wantedOf } from "./state.ts";
 import { problemOf, sealedOtherwise } from "./stored-definition.ts";
 
-/** The part of a worker process that the supervisor uses. */
-export type PipeWorker = Pick<Replica, "status" | "gauges" | "over" | "how" | "pidFile" | "tellOwnPorts" | "stop">;
+/** The part of a replica that the supervisor uses. */
+export type PipeWorker = Pick<
+  Replica,
+  "status" | "gauges" | "over" | "how" | "fault" | "isLeaving" | "pidFile" | "stop"
+>;
+
+/** Deaths in a row after which a pipe no longer shares a process. */
+const deathsUntilAlone = 3;
 
 /** The workers of a pipe, started together with the definition of one generation. */
 type Run = { readonly generation: number; readonly workers: PipeWorker[] };
@@ -45,13 +51,14 @@ export type SupervisorOptions = {
   readonly acquire: AcquireEngine;
   readonly diskProblem: DiskProblem;
   readonly logger: Logger;
-  /** Contains the workers' pid files in `pipes`, and each pipe's compile cache in `cache/pipes`. */
+  /** Contains the pid files of workers in `pipes`. */
   readonly dataDir: string;
   readonly limits: OutageLimits;
   /** Where workers may connect to. */
   readonly policy: OutgoingPolicy;
   readonly permits: Permits;
   readonly startWorker: (parts: ReplicaParts) => PipeWorker;
+  readonly tellOwnPorts: (ownPorts: readonly number[]) => void;
   readonly poke: () => void;
   /** The clock, in ms: replaced in tests. */
   readonly now?: () => number;
@@ -61,6 +68,8 @@ export class PipesSupervisor {
   readonly #options: SupervisorOptions;
   readonly #tasks: TaskTable;
   readonly #runs = new Map<string, Run>();
+  /** Pipes that share no process until they are stopped. */
+  readonly #alone = new Set<string>();
   readonly #runDir: string;
   #toldPorts = "";
   #swept = false;
@@ -79,8 +88,11 @@ export class PipesSupervisor {
   async pass(): Promise<void> {
     await this.#endLeftovers();
     this.#tellOwnPorts();
+    // Only actions and this pass write states: a pipe without an action now, and in its turn, is as it was read.
+    const acting = new Set(this.#tasks.acting());
     const pipes = await this.#options.pipes.listAll();
-    for (const { id } of pipes) await this.#look(id);
+    const services = new Map((await this.#options.services.listAll()).map((service) => [service.id, service]));
+    for (const pipe of pipes) if (!acting.has(pipe.id)) await this.#look(pipe, services.get(pipe.serviceId));
     const known = new Set(pipes.map((pipe) => pipe.id));
     for (const id of this.#runs.keys()) {
       if (!known.has(id) && this.#tasks.isFree(id)) this.#tasks.run(id, () => this.#forget(id));
@@ -112,7 +124,7 @@ export class PipesSupervisor {
     const { ownPorts } = this.#options.policy.rules;
     if (ownPorts.join() === this.#toldPorts) return;
     this.#toldPorts = ownPorts.join();
-    for (const { workers } of this.#runs.values()) for (const worker of workers) worker.tellOwnPorts(ownPorts);
+    this.#options.tellOwnPorts(ownPorts);
   }
 
   /** Ends workers that outlived an earlier control plane. */
@@ -123,12 +135,9 @@ export class PipesSupervisor {
     this.#swept = true;
   }
 
-  async #look(id: string): Promise<void> {
+  async #look(pipe: Pipe, service: Service | undefined): Promise<void> {
+    const { id } = pipe;
     if (!this.#tasks.isFree(id)) return;
-    // Read after checking that no action runs: only actions and this pass write states, so this pipe is current.
-    const pipe = await this.#options.pipes.find(id);
-    if (pipe === undefined || !this.#tasks.isFree(id)) return;
-    const service = await this.#options.services.find(pipe.serviceId);
     const run = this.#runs.get(id);
     const action = pipeAction(wantedOf(pipe, service), observedOf(pipe, run), presenceOf(service));
     if (action === "wait") await this.#wait(pipe, service?.state);
@@ -150,7 +159,7 @@ export class PipesSupervisor {
   /** The service is stopped or failed: no workers until it runs again. */
   async #wait(pipe: Pipe, serviceState: string | undefined): Promise<void> {
     const reason = `waiting for the service. Current state: ${serviceState ?? "deleted"}`;
-    await this.#setState(pipe, "Stopped", reason);
+    if (!shows(pipe, "Stopped", reason)) await this.#setState(pipe, "Stopped", reason);
   }
 
   async #watch(pipe: Pipe, run: Run | undefined): Promise<void> {
@@ -161,7 +170,7 @@ export class PipesSupervisor {
   /** Writes the state that the workers report. */
   async #show(pipe: Pipe, run: Run | undefined): Promise<void> {
     const shown = shownState((run?.workers ?? []).map((worker) => worker.status));
-    await this.#setState(pipe, shown.state, shown.reason);
+    if (!shows(pipe, shown.state, shown.reason)) await this.#setState(pipe, shown.state, shown.reason);
   }
 
   async #start(pipe: Pipe): Promise<void> {
@@ -208,11 +217,8 @@ export class PipesSupervisor {
       diskProblem: this.#options.diskProblem,
       permits: this.#options.permits,
       pidFile: join(this.#runDir, index === 0 ? `${pipe.id}.pid` : `${pipe.id}.${index}.pid`),
-      process: {
-        name: `${pipe.id}-${index}`,
-        cacheDir: this.#cacheDir(pipe.id),
-        launcherCacheDir: join(this.#options.dataDir, "cache", "launcher"),
-      },
+      name: `${pipe.id}-${index}`,
+      isAlone: this.#alone.has(pipe.id),
       logger: this.#options.logger.child({ pipeId: pipe.id, pipe: pipe.name }),
       changed: this.#options.poke,
     };
@@ -223,8 +229,12 @@ export class PipesSupervisor {
     const dead = this.#runs.get(pipe.id)?.workers.find(({ over, status }) => over && !hasOutcome(status));
     await this.#end(pipe.id);
     const reason = `the worker ended unexpectedly (${dead?.how})`;
+    if (dead?.fault === "neighbour") return await this.#setState(pipe, "Degraded", reason);
     const death = this.#tasks.died(pipe.id, reason);
-    this.#options.logger.warn({ pipeId: pipe.id, pipe: pipe.name, deaths: death.count, reason }, "pipe worker died");
+    if (death.count >= deathsUntilAlone) this.#alone.add(pipe.id);
+    const isAlone = this.#alone.has(pipe.id);
+    const facts = { pipeId: pipe.id, pipe: pipe.name, deaths: death.count, isAlone, reason };
+    this.#options.logger.warn(facts, "pipe worker died");
     await this.#setState(pipe, death.gaveUp ? "InternalError" : "Degraded", death.message);
   }
 
@@ -247,14 +257,14 @@ export class PipesSupervisor {
   async #stop(pipe: Pipe): Promise<void> {
     if (this.#runs.has(pipe.id)) await this.#setState(pipe, "Stopping", null);
     await this.#end(pipe.id);
-    this.#tasks.forgive(pipe.id);
+    this.#forgive(pipe.id);
     await this.#setState(pipe, "Stopped", null);
   }
 
   async #startOver(pipe: Pipe): Promise<void> {
     await this.#setState(pipe, "Resync", null);
     await this.#end(pipe.id);
-    this.#tasks.forgive(pipe.id);
+    this.#forgive(pipe.id);
     await this.#options.pipes.startOver(pipe.id, begunMark);
   }
 
@@ -264,12 +274,14 @@ export class PipesSupervisor {
     await this.#recordForRemoval(pipe);
     // From here on what is on record is left over, and the remover's.
     await this.#options.pipes.remove(pipe.id);
-    await rm(this.#cacheDir(pipe.id), { recursive: true, force: true, maxRetries: 3 });
-    this.#tasks.forgive(pipe.id);
+    const cacheDir = join(this.#options.dataDir, "cache", "pipes", pipe.id);
+    await rm(cacheDir, { recursive: true, force: true, maxRetries: 3 });
+    this.#forgive(pipe.id);
   }
 
-  #cacheDir(pipeId: string): string {
-    return join(this.#options.dataDir, "cache", "pipes", pipeId);
+  #forgive(pipeId: string): void {
+    this.#tasks.forgive(pipeId);
+    this.#alone.delete(pipeId);
   }
 
   async #record(pipe: Pipe, config: JsonObject, isOpened = true): Promise<void> {
@@ -290,7 +302,7 @@ export class PipesSupervisor {
   /** For a pipe whose row is deleted. */
   async #forget(pipeId: string): Promise<void> {
     await this.#end(pipeId);
-    this.#tasks.forgive(pipeId);
+    this.#forgive(pipeId);
   }
 
   async #end(pipeId: string): Promise<void> {
@@ -302,12 +314,16 @@ export class PipesSupervisor {
 
   async #setState(pipe: Pipe, state: Pipe["state"], reason: string | null): Promise<void> {
     const now = await this.#options.pipes.find(pipe.id);
-    if (now === undefined) return;
-    if (now.state === state && now.lastError === reason && now.observedGeneration === pipe.generation) return;
+    if (now === undefined || shows(now, state, reason, pipe.generation)) return;
     await this.#options.pipes.setState(pipe.id, state, reason, pipe.generation);
     this.#options.logger.info(
       { pipeId: pipe.id, pipe: pipe.name, state, ...(reason === null ? {} : { reason }) },
       "pipe state",
     );
   }
+}
+
+/** True when this state of the generation is written. */
+function shows(pipe: Pipe, state: Pipe["state"], reason: string | null, generation = pipe.generation): boolean {
+  return pipe.state === state && pipe.lastError === reason && pipe.observedGeneration === generation;
 }

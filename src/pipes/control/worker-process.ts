@@ -1,8 +1,9 @@
-/** Starts the confined process of a pipe's worker. */
+/** Starts the confined process of pipe workers. */
 
 import type { ChildProcess } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import type { GroupLimits } from "../../confinement/cgroups.ts";
 import { pipeWorkerRules } from "../../confinement/process-rules.ts";
 import { spawnConfined } from "../../confinement/spawn.ts";
 import { childEnvironment } from "../../lib/child-environment.ts";
@@ -15,23 +16,26 @@ const maxTasks = 256;
 export type WorkerProcessOptions = {
   /** Unique among running workers. */
   readonly name: string;
-  readonly config: JsonObject;
-  /** The pipe's own compile cache; created when missing. */
+  /** True when its pipes may use the machine's own credentials in AWS. */
+  readonly hasCredentials: boolean;
+  /** The worker's own compile cache, which no other running worker uses; created when missing. */
   readonly cacheDir: string;
   readonly launcherCacheDir: string;
+  readonly limits: Omit<GroupLimits, "tasks">;
 };
 
 /** The process has a channel, and its standard error is a pipe that the caller reads. */
-export function startWorkerProcess({ name, config, cacheDir, launcherCacheDir }: WorkerProcessOptions): ChildProcess {
+export function startWorkerProcess(options: WorkerProcessOptions): ChildProcess {
+  const { name, hasCredentials, cacheDir, launcherCacheDir, limits } = options;
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 });
-  const aws = usesOwnCredentials(config) ? "credentials" : "region";
+  const aws = hasCredentials ? "credentials" : "region";
   const { environment, reads } = childEnvironment({ home: join(cacheDir, "home"), compileCacheDir: cacheDir, aws });
   const rules = pipeWorkerRules({ folders: [cacheDir], read: reads });
   return spawnConfined(process.execPath, [processFile("pipe-worker")], rules, {
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     environment,
     launcherCacheDir,
-    group: { name: `pipe-${name}`, tasks: maxTasks },
+    group: { name: `pipe-${name}`, tasks: maxTasks, ...limits },
   });
 }
 

@@ -1,15 +1,16 @@
-/** A worker's end of the calls to the control plane. */
+/** A job's end of the calls to the control plane. */
 import { AppError } from "../../lib/errors.ts";
-import type { Calls, FromWorker, ToWorker } from "../protocol.ts";
+import type { Calls, FromSlot, ToSlot } from "../protocol.ts";
 
-type Reply = Extract<ToWorker, { type: "reply" }>;
+type Reply = Extract<ToSlot, { type: "reply" }>;
+type Call = Extract<FromSlot, { type: "call" }>;
 
 export class WorkerLink {
-  readonly #send: (message: FromWorker) => void;
+  readonly #send: (call: Omit<Call, "slot">) => void;
   readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   #last = 0;
 
-  constructor(send: (message: FromWorker) => void) {
+  constructor(send: (call: Omit<Call, "slot">) => void) {
     this.#send = send;
   }
 
