@@ -35,7 +35,7 @@ describe("the system", () => {
     backupLocation: { place: "/backups", writable: true, checkedAt: new Date(now).toISOString() },
     servicePorts: { first: 1, last: 100, used: 1, problems: [] },
     confinement: { confined: true, sentence: "" },
-    ...{ loops: [], engines: [], limits: [], configuration: [] },
+    ...{ loops: [], engines: [], workers: [], limits: [], configuration: [] },
   };
   const judge = (changes: Partial<System>) => {
     const found = systemChecks({ ...healthy, ...changes }, now).filter(({ result }) => result !== "ok");

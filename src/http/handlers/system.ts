@@ -1,4 +1,7 @@
-/** The program itself: versions, disk, certificate, backup location, ports, loops, engines, workers, limits, configuration. */
+/**
+ * The program itself: versions, disk, certificate, backup location, ports, loops, engines, workers, limits,
+ * configuration.
+ */
 import { statfs } from "node:fs/promises";
 import { arch, release, type } from "node:os";
 import type { z } from "zod";
