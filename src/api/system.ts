@@ -27,7 +27,7 @@ const worker = z.object({
   slots: z.int().describe("Replicas of pipes that it runs, of all organizations"),
   memoryBytes: z.int().optional().describe("Resident memory of the process; absent where the system does not tell"),
   memoryLimitBytes: z.int().describe("Above it, its pipes continue in another process"),
-  utilization: z.number().describe("Share of the last seconds in which its event loop was busy, 0 to 1"),
+  utilization: z.number().describe("Share of a processor that its event loop has used in the last seconds, 0 to 1"),
 });
 
 const setting = z

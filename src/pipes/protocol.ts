@@ -93,7 +93,7 @@ export type ToSlot = { readonly slot: number } & (
 
 export type FromWorker =
   | FromSlot
-  /** Share of the time since the message before in which the event loop was busy, 0 to 1. */
+  /** Share of a processor that the event loop has used since the message before, 0 to 1. */
   | { readonly type: "load"; readonly utilization: number }
   /** The last message before the process ends: the job whose code has thrown, as far as that is known. */
   | { readonly type: "fault"; readonly slot: number };

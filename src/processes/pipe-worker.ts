@@ -5,7 +5,10 @@ import { Slots } from "../pipes/worker/slots.ts";
 
 /** Longest wait for inserts in progress when the parent requests a stop; the parent kills later than that. */
 const lastResortMs = 2_000;
-/** Interval of reports of the event loop's load. */
+/**
+ * Interval of reports of the load: the processor time of the event loop's thread. Time in which it only waits for a
+ * processor is none, because a process of its own would not help a pipe on a machine that is busy with other things.
+ */
 const loadEveryMs = 2_000;
 
 const send = (message: FromWorker) => {
@@ -31,10 +34,10 @@ process.on("uncaughtException", (error: unknown) => {
   process.exit(1);
 });
 
-let measured = performance.eventLoopUtilization();
+let measured = { cpu: process.threadCpuUsage(), at: performance.now() };
 setInterval(() => {
-  const now = performance.eventLoopUtilization();
-  const { utilization } = performance.eventLoopUtilization(now, measured);
+  const now = { cpu: process.threadCpuUsage(), at: performance.now() };
+  const usedMs = (now.cpu.user + now.cpu.system - measured.cpu.user - measured.cpu.system) / 1_000;
+  send({ type: "load", utilization: Math.min(1, usedMs / (now.at - measured.at)) });
   measured = now;
-  send({ type: "load", utilization });
 }, loadEveryMs).unref();

@@ -4,7 +4,7 @@
  */
 import type { Tenant, Worker } from "./worker.ts";
 
-/** Share of the time from which an event loop counts as busy: above it neighbours wait for each other. */
+/** Share of a processor from which an event loop counts as busy: above it neighbours wait for each other. */
 const busyShare = 0.8;
 /** A shorter load is not worth a restart. */
 const busyMs = 10_000;

@@ -28,7 +28,7 @@ export function workerClassOf({ organizationId, sourceKind, config }: Placed, sh
 export type RunningWorker = {
   /** Pipe ids of its slots, with repetitions. */
   readonly pipeIds: readonly string[];
-  /** Share of the time in which its event loop is busy, 0 to 1. */
+  /** Share of a processor that its event loop uses, 0 to 1. */
   readonly utilization: number;
 };
 

@@ -12,7 +12,7 @@ export const workerMetrics = {
   slots: { name: "Pipes_WorkerSlots_Used", help: "Replicas of pipes that a worker process runs." },
   load: {
     name: "Pipes_WorkerEventLoop_Ratio",
-    help: "Share of the last seconds in which a worker's event loop was busy, 0 to 1.",
+    help: "Share of a processor that a worker's event loop has used in the last seconds, 0 to 1.",
   },
 };
 

@@ -76,7 +76,7 @@ export class Worker {
     return this.tenants.map(({ pipeId }) => pipeId);
   }
 
-  /** Share of the last seconds in which the event loop was busy, 0 to 1. */
+  /** Share of a processor that the event loop has used in the last seconds, 0 to 1. */
   get utilization(): number {
     return this.#utilization;
   }
