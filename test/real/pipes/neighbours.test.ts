@@ -1,7 +1,6 @@
 /** Pipes that share worker processes: what one does to the others, and which never share one. */
 import { readFileSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { kill } from "../../../harness/chaos.ts";
 import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { type StoreProxy, startStoreProxy } from "../../../harness/objects/store-proxy.ts";
@@ -23,6 +22,14 @@ afterAll(async () => {
   await storeProxy[Symbol.asyncDispose]();
   await store[Symbol.asyncDispose]();
 });
+/** What a test leaves would share processes with the pipes of the next one. */
+afterEach(async () => {
+  storeProxy.pauseBefore = () => 0;
+  for (const { id } of await served.api.listPipes({ params: service.params })) {
+    await served.api.deletePipe({ params: { ...service.params, pipeId: id } });
+  }
+  await until("no worker runs", async () => (await served.api.getSystem({ params: {} })).workers.length === 0);
+}, 60_000);
 
 const pidFile = (pipeId: string) => `${served.dataDir}/pipes/${pipeId}.pid`;
 /** Undefined while the pipe has no process. */
@@ -77,36 +84,37 @@ test("a process that is killed while two pipes load costs both of them nothing b
   const { workers } = await served.api.getSystem({ params: {} });
   for (const id of ids)
     expect(workers.filter(({ pipes }) => pipes.includes(id))).toMatchObject([{ own: true, slots: 1 }]);
-  for (const pipeId of ids) await served.api.deletePipe({ params: { ...service.params, pipeId } });
 }, 180_000);
 
 test("stopping, editing and deleting a pipe leaves its neighbours in their process, and nothing of itself", async () => {
-  storeProxy.pauseBefore = () => 0;
   await store.put("stays/0.json", rows(0, 10));
   await store.put("goes/0.json", rows(0, 10));
   const [stays, goes] = [await follow("stays"), await follow("goes")];
   for (const id of [stays, goes]) await untilState(served, service, id, "Running");
   const pid = pidOf(stays) as number;
   expect(pidOf(goes)).toBe(pid);
+  await until("the first object", async () => (await count("goes")) === 10);
   const params = { ...service.params, pipeId: goes };
   await served.api.updatePipeState({ params, body: { command: "stop" } });
   await untilState(served, service, goes, "Stopped");
-  let listed = 0;
+  let read = 0;
   storeProxy.pauseBefore = ({ url }) => {
-    if (url?.includes("goes") === true) listed += 1;
+    if (url?.includes("goes/1.json") === true) read += 1;
     return 0;
   };
-  await delay(1_000);
-  expect(listed, "a stopped pipe reads nothing").toBe(0);
+  for (const prefix of ["goes", "stays"]) await store.put(`${prefix}/1.json`, rows(10, 20));
+  await until("the neighbour goes on", async () => (await count("stays")) === 20);
+  expect([await count("goes"), read], "a stopped pipe reads nothing").toEqual([10, 0]);
   await served.api.updatePipeState({ params, body: { command: "start" } });
   await untilState(served, service, goes, "Running");
   await served.api.updatePipeScaling({ params, body: { concurrency: 3 } });
-  await store.put("goes/1.json", rows(10, 20));
-  await until("the new object", async () => (await count("goes")) === 20);
+  // Shown when workers of the changed definition run.
+  await untilState(served, service, goes, "Running");
   expect(pidOf(goes)).toBe(pid);
+  await until("the new object", async () => (await count("goes")) === 20);
   await served.api.deletePipe({ params });
-  await store.put("stays/1.json", rows(10, 20));
-  await until("the neighbour goes on", async () => (await count("stays")) === 20);
+  await store.put("stays/2.json", rows(20, 30));
+  await until("the neighbour goes on", async () => (await count("stays")) === 30);
   expect(pidOf(stays)).toBe(pid);
   await served.api.deletePipe({ params: { ...service.params, pipeId: stays } });
   await until("the process ends with its last pipe", async () => {
