@@ -2,6 +2,7 @@
  * API keys (management API, Basic) and access tokens (observability API, Bearer). Secrets are shown once, at creation.
  */
 import { z } from "zod";
+import { ipAccess } from "./ip-access.ts";
 import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
 
 export const keyRoles = ["admin", "developer", "read_only"] as const;
@@ -17,6 +18,9 @@ export const keyRecord = z
     name: z.string(),
     state: credentialState,
     roles: role,
+    ipAccessList: z
+      .array(z.object({ source: z.string(), description: z.string() }))
+      .describe("Addresses and ranges from which the key is accepted"),
     keySuffix: z.string().describe("The last four characters of the key id"),
     version,
     createdAt: timestamp,
@@ -38,6 +42,10 @@ export const tokenRecord = z
   })
   .meta({ id: "AccessToken" });
 
+const ipAccessList = z
+  .array(ipAccess)
+  .max(200)
+  .describe("Replaces the list; an empty list admits no address. Default: anywhere");
 const organization = z.object({ organizationId: uuid });
 const key = organization.extend({ keyId: uuid });
 const token = organization.extend({ tokenId: uuid });
@@ -64,6 +72,7 @@ export const keyOperations = {
       roles: role,
       state: credentialState.optional(),
       expireAt: expireAt.optional(),
+      ipAccessList: ipAccessList.optional(),
     }),
     result: z.object({ key: keyRecord, keyId: z.string(), keySecret: z.string() }),
   }),
@@ -81,13 +90,14 @@ export const keyOperations = {
     method: "PATCH",
     versioned: true,
     path: "/v1/organizations/{organizationId}/keys/{keyId}",
-    summary: "Changes the name, state, role or expiry of an API key",
+    summary: "Changes the name, state, role, expiry or access list of an API key",
     params: key,
     body: z.strictObject({
       name: plainText(1, 100).optional(),
       roles: role.optional(),
       state: credentialState.optional(),
       expireAt: expireAt.optional(),
+      ipAccessList: ipAccessList.optional(),
     }),
     result: keyRecord,
   }),

@@ -1,6 +1,6 @@
 /** Database services: the record of the contract (A1) and extensions. */
-import { isIP } from "node:net";
 import { z } from "zod";
+import { ipAccess } from "./ip-access.ts";
 import { deleted } from "./leftovers.ts";
 import { commaSeparated, operation, plainText, timestamp, uuid, version } from "./operation.ts";
 import { connectionChange, connectionMembers, runtimeIssues, serverConnection } from "./service-connections.ts";
@@ -27,14 +27,6 @@ const endpoint = z.object({
   host: z.string(),
   port: z.int(),
   username: z.string(),
-});
-
-export const ipAccess = z.strictObject({
-  source: z
-    .string()
-    .max(64)
-    .refine(isAddressOrRange, { error: "must be an IP address or a CIDR range, such as 10.0.0.0/8" }),
-  description: plainText(0, 255).optional().default(""),
 });
 
 const memoryGb = z
@@ -347,11 +339,3 @@ export const serviceOperations = {
     params: user,
   }),
 };
-
-function isAddressOrRange(value: string): boolean {
-  const [address, bits, ...rest] = value.split("/");
-  const version = isIP(address ?? "");
-  if (version === 0 || rest.length > 0) return false;
-  if (bits === undefined) return true;
-  return /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
-}

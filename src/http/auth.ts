@@ -4,7 +4,9 @@
  * with 429, while right credentials still pass immediately, so that nobody who shares an address can be locked out
  * (secrets are 256 random bits: guessing is hopeless, the limit only keeps it cheap).
  */
+import { sourcesOf } from "../api/ip-access.ts";
 import type { KeyRole } from "../api/keys.ts";
+import { accessCheck } from "../endpoint/auth/access-list.ts";
 import type { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import { parseBasicCredentials } from "../lib/basic-credentials.ts";
 import { AppError } from "../lib/errors.ts";
@@ -46,18 +48,23 @@ export class Authenticator {
     this.#note = note;
   }
 
-  /** Management API: HTTP Basic with key id and secret. Throws UNAUTHORIZED or TOO_MANY_REQUESTS. */
+  /**
+   * Management API: HTTP Basic with key id and secret. Throws UNAUTHORIZED or TOO_MANY_REQUESTS, and FORBIDDEN at an
+   * address that is not on the key's list.
+   */
   async basic(header: string | undefined, address: string): Promise<Principal> {
     const key = await this.#key(readBasic(header), address);
+    this.#requireAdmitted(key, address);
     this.#noteUse("api_key", key, address);
     return principalOf(key);
   }
 
-  /** The key of a browser's login; a link's token is used up. Throws UNAUTHORIZED or TOO_MANY_REQUESTS. */
+  /** The key of a browser's login; a link's token is used up. Throws as `basic`. */
   async login(login: BrowserLogin, address: string): Promise<ApiKey> {
     const key = await ("token" in login
       ? this.#keyOfLink(login.token, address)
       : this.#key({ keyId: login.keyId, digest: sha256(login.keySecret) }, address));
+    this.#requireAdmitted(key, address);
     this.#noteUse("api_key", key, address);
     return key;
   }
@@ -73,6 +80,7 @@ export class Authenticator {
     if (session === undefined || key === undefined || !this.#usable(key)) {
       throw unauthorized("The session has ended; sign in again.");
     }
+    this.#requireAdmitted(key, address);
     this.#noteUse("api_key", key, address);
     // Not awaited: the next request makes up for a lost write.
     this.#sessions.markSeen(session).catch(() => {});
@@ -109,6 +117,13 @@ export class Authenticator {
   #usable(credential: Credential): boolean {
     if (credential.state !== "enabled") return false;
     return credential.expireAt === null || Date.parse(credential.expireAt) > Date.now();
+  }
+
+  /** The caller has the secret, so the reason tells nothing to strangers. Not counted as a failed login. */
+  #requireAdmitted(key: ApiKey, address: string): void {
+    if (key.ipAccessList === undefined || accessCheck(sourcesOf(key.ipAccessList))(address)) return;
+    this.#noteRefusal("api_key", key, address, "address not on the key's ipAccessList");
+    throw new AppError("FORBIDDEN", `The ipAccessList of the key does not admit the address ${address}.`);
   }
 
   async #refuse(address: string, message: string): Promise<AppError> {

@@ -3,6 +3,7 @@
  * slow password hash would add cost to every request and no strength.
  */
 import { randomBytes, randomUUID } from "node:crypto";
+import type { AccessListEntry } from "../api/ip-access.ts";
 import type { KeyRole } from "../api/keys.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
@@ -20,6 +21,7 @@ type KeyRow = {
   readonly secret_hash: string;
   readonly key_suffix: string;
   readonly role: KeyRole;
+  readonly ip_access_list: string | null;
   readonly state: CredentialState;
   readonly expire_at: string | null;
   readonly used_at: string | null;
@@ -27,7 +29,9 @@ type KeyRow = {
   readonly created_at: string;
 };
 
-type TokenRow = Omit<KeyRow, "key_id" | "secret_hash" | "key_suffix" | "role"> & { readonly token_suffix: string };
+type TokenRow = Omit<KeyRow, "key_id" | "secret_hash" | "key_suffix" | "role" | "ip_access_list"> & {
+  readonly token_suffix: string;
+};
 
 /** The common members of keys and tokens. */
 export type Credential = {
@@ -49,6 +53,8 @@ export type ApiKey = Credential & {
   readonly secretHash: string;
   readonly keySuffix: string;
   readonly role: KeyRole;
+  /** Addresses and ranges from which the key is accepted; undefined: from anywhere. */
+  readonly ipAccessList: readonly AccessListEntry[] | undefined;
 };
 
 export type AccessToken = Credential & { readonly tokenSuffix: string };
@@ -56,6 +62,7 @@ export type AccessToken = Credential & { readonly tokenSuffix: string };
 export type CredentialChange = {
   readonly name?: string | undefined;
   readonly role?: KeyRole | undefined;
+  readonly ipAccessList?: readonly AccessListEntry[] | undefined;
   readonly state?: CredentialState | undefined;
   /** null: never expires; undefined: unchanged. */
   readonly expireAt?: string | null | undefined;
@@ -74,15 +81,17 @@ export class CredentialStore {
     role: KeyRole;
     state: CredentialState;
     expireAt: string | null;
+    ipAccessList?: readonly AccessListEntry[] | undefined;
     /** Absent for the key that the server itself creates. */
     limit?: Limit;
   }): Promise<{ key: ApiKey; secret: string }> {
     const secret = newSecret();
     const keyId = randomBytes(15).toString("base64url");
-    const { limit, ...given } = wanted;
+    const { limit, ipAccessList, ...given } = wanted;
     const key: ApiKey = {
       id: randomUUID(),
       ...given,
+      ipAccessList,
       keyId,
       secretHash: sha256Hex(secret),
       keySuffix: keyId.slice(-4),
@@ -93,10 +102,12 @@ export class CredentialStore {
     await this.#db.transaction(async (tx) => {
       if (limit !== undefined) await requireCredentialRoom(tx, "api_keys", key.organizationId, limit);
       await tx.run(
-        `INSERT INTO api_keys (id, organization_id, name, key_id, secret_hash, key_suffix, role, state, expire_at, created_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO api_keys (id, organization_id, name, key_id, secret_hash, key_suffix, role, state, expire_at, created_at,
+           ip_access_list)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         ...[key.id, key.organizationId, key.name, key.keyId, key.secretHash, key.keySuffix],
         ...[key.role, key.state, key.expireAt, key.createdAt],
+        ipAccessList === undefined ? null : JSON.stringify(ipAccessList),
       );
     });
     return { key, secret };
@@ -125,7 +136,7 @@ export class CredentialStore {
 
   /** Throws PRECONDITION_FAILED. */
   async changeKey(id: string, change: CredentialChange, expected?: ExpectedVersions): Promise<void> {
-    await this.#change("api_keys", id, { ...change, role: change.role }, expected);
+    await this.#change("api_keys", id, change, expected);
   }
 
   /** Throws PRECONDITION_FAILED. */
@@ -182,7 +193,11 @@ export class CredentialStore {
   }
 
   /** Throws PRECONDITION_FAILED. */
-  async changeToken(id: string, change: Omit<CredentialChange, "role">, expected?: ExpectedVersions): Promise<void> {
+  async changeToken(
+    id: string,
+    change: Omit<CredentialChange, "role" | "ipAccessList">,
+    expected?: ExpectedVersions,
+  ): Promise<void> {
     await this.#change("access_tokens", id, change, expected);
   }
 
@@ -198,8 +213,8 @@ export class CredentialStore {
   }
 
   async #change(table: CredentialTable, id: string, change: CredentialChange, expected: ExpectedVersions) {
-    const { name, role, state, expireAt } = change;
-    const columns = columnsOf({ name, role, state, expireAt });
+    const { name, role, state, expireAt, ipAccessList } = change;
+    const columns = columnsOf({ name, role, state, expireAt, ipAccessList });
     const condition = versionCondition("version", expected);
     const sets = [...Object.keys(columns).map((column) => `${column} = ?`), "version = version + 1"].join(", ");
     const changed = await this.#db.run(
@@ -252,7 +267,9 @@ function toCredential(row: Omit<TokenRow, "token_suffix">): Credential {
 
 function toKey(row: KeyRow): ApiKey {
   const { key_id: keyId, secret_hash: secretHash, key_suffix: keySuffix, role } = row;
-  return { ...toCredential(row), keyId, secretHash, keySuffix, role };
+  const ipAccessList =
+    row.ip_access_list === null ? undefined : (JSON.parse(row.ip_access_list) as readonly AccessListEntry[]);
+  return { ...toCredential(row), keyId, secretHash, keySuffix, role, ipAccessList };
 }
 
 function toToken(row: TokenRow): AccessToken {

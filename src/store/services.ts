@@ -3,6 +3,7 @@
  * columns beside it are facts, written by the services reconciler alone.
  */
 import { randomUUID } from "node:crypto";
+import type { AccessListEntry } from "../api/ip-access.ts";
 import type { ServiceState } from "../api/services.ts";
 import { addActivity } from "./activities.ts";
 import { columnsOf } from "./columns.ts";
@@ -48,7 +49,6 @@ type ServiceRow = {
 };
 
 /** Who may connect, by address. */
-export type AccessListEntry = { readonly source: string; readonly description: string };
 
 export type Tag = { readonly key: string; readonly value?: string | undefined };
 

@@ -25,8 +25,15 @@ export async function readCurrent(client: CliClient, kinds: readonly ObjectKind[
     ...schedules,
     ...pipes.map((pipe) => pipeDocument(pipe)),
     ...sources.map((source) => sourceDocument(source, nameOf.get(source.serviceId) ?? source.serviceId)),
-    ...keys.map(({ id, name, roles, state }) => {
-      return { kind: "Key" as const, name, service: undefined, id, serviceId: undefined, spec: { roles, state } };
+    ...keys.map(({ id, name, roles, state, ipAccessList }) => {
+      return {
+        kind: "Key" as const,
+        name,
+        service: undefined,
+        id,
+        serviceId: undefined,
+        spec: { roles, state, ipAccessList },
+      };
     }),
   ];
 }

@@ -1,8 +1,10 @@
 /** Organizations, API keys, access tokens. */
 import type { z } from "zod";
+import { anywhere, sourcesOf } from "../../api/ip-access.ts";
 import type { KeyRole, keyRecord, tokenRecord } from "../../api/keys.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { organizationRecord } from "../../api/organizations.ts";
+import { accessCheck } from "../../endpoint/auth/access-list.ts";
 import { AppError, found } from "../../lib/errors.ts";
 import type { AccessToken, ApiKey, CredentialStore } from "../../store/credentials.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
@@ -38,6 +40,7 @@ export function organizationHandlers(deps: {
         role: body.roles[0] as KeyRole,
         state: body.state ?? "enabled",
         expireAt: utc(body.expireAt) ?? null,
+        ipAccessList: body.ipAccessList,
         limit: deps.limits.keys,
       });
       return { key: keyView(made.key), keyId: made.key.keyId, keySecret: made.secret };
@@ -47,7 +50,8 @@ export function organizationHandlers(deps: {
       const { id } = await key(params.organizationId, params.keyId);
       const weaker = body.roles !== undefined && body.roles[0] !== "admin";
       const over = typeof body.expireAt === "string" && Date.parse(body.expireAt) <= Date.now();
-      if (id === context.credentialId && (body.state === "disabled" || weaker || over)) {
+      const shut = body.ipAccessList !== undefined && !accessCheck(sourcesOf(body.ipAccessList))(context.address);
+      if (id === context.credentialId && (body.state === "disabled" || weaker || over || shut)) {
         throw new AppError("CONFLICT", "A key cannot take its own access away; use another key.");
       }
       const change = { ...body, role: body.roles?.[0], expireAt: utc(body.expireAt) };
@@ -111,6 +115,7 @@ function keyView(key: ApiKey): z.input<typeof keyRecord> {
     name: key.name,
     state: key.state,
     roles: [key.role],
+    ipAccessList: [...(key.ipAccessList ?? anywhere)],
     keySuffix: key.keySuffix,
     version: key.version,
     createdAt: key.createdAt,

@@ -1,5 +1,6 @@
 /** Services: handlers read rows and write the desired state; the services reconciler carries it out. */
 
+import { anywhere } from "../../api/ip-access.ts";
 import { type Input, withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { serviceOperations } from "../../api/services.ts";
@@ -58,10 +59,6 @@ export type ServiceDeps = ConnectionDeps & {
 type CreateBody = Input<ManagementOperations["createService"]>["body"];
 
 const deletable = ["provisioning", "starting", "awaking", "idle", "stopped", "degraded", "failed"];
-const anywhere = [
-  { source: "0.0.0.0/0", description: "Anywhere (IPv4)" },
-  { source: "::/0", description: "Anywhere (IPv6)" },
-];
 
 type ServiceHandlers<Name extends Names> = Pick<Handlers<ManagementOperations, Context>, Name>;
 
