@@ -110,6 +110,10 @@ export const createPipeBody = z
     fieldMappings: z.array(fieldMapping).max(10_000).nullish(),
     scaling: scaling.nullish(),
     settings: pipeSettings.nullish(),
+    startPaused: z
+      .boolean()
+      .nullish()
+      .describe("Creates the pipe `Stopped`: it reads nothing before the command `start`"),
   })
   .meta({ id: "CreatePipe" });
 
@@ -221,7 +225,7 @@ export const pipeOperations = {
     ...tag,
     method: "POST",
     path: root,
-    summary: "Creates a pipe from a source to a destination table and starts it",
+    summary: "Creates a pipe from a source to a destination table, and starts it unless `startPaused`",
     access: "developer",
     params: serviceParams,
     body: createPipeBody,

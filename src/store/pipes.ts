@@ -94,7 +94,12 @@ export type Pipe = {
 export type NewPipe = Pick<
   Pipe,
   "serviceId" | "name" | "sourceKind" | "source" | "destination" | "fieldMappings" | "scaling" | "settings"
-> & { readonly secrets: Record<string, unknown>; readonly roles: readonly string[] | undefined };
+> & {
+  readonly secrets: Record<string, unknown>;
+  readonly roles: readonly string[] | undefined;
+  /** Begins stopped, until it is started (default false). */
+  readonly startPaused?: boolean;
+};
 
 export type PipeChange = Partial<
   Pick<
@@ -143,11 +148,13 @@ export class PipeStore {
     await tx.run(
       `INSERT INTO pipes (id, service_id, name, source_kind, source, source_secrets, destination, roles, field_mappings,
          scaling, settings, desired_state, state, state_changed_at, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'Provisioning', ?, ?, ?)`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ...[id, pipe.serviceId, pipe.name, pipe.sourceKind, JSON.stringify(pipe.source)],
       ...[this.#seal(pipe.secrets, id), JSON.stringify(pipe.destination)],
       ...[pipe.roles === undefined ? null : JSON.stringify(pipe.roles), JSON.stringify(pipe.fieldMappings)],
-      ...[JSON.stringify(pipe.scaling), JSON.stringify(pipe.settings), now, now, now],
+      ...[JSON.stringify(pipe.scaling), JSON.stringify(pipe.settings)],
+      ...(pipe.startPaused === true ? ["stopped", "Stopped"] : ["running", "Provisioning"]),
+      ...[now, now, now],
     );
   }
 

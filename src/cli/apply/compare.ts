@@ -15,6 +15,9 @@ const defaults: Readonly<Record<string, unknown>> = {
   kind: "table",
 };
 
+/** Members that say only how an object begins. */
+const creationOnly: ReadonlySet<string> = new Set(["startPaused"]);
+
 /** Members that the file names are compared; the others stay as they are. Secrets are only named. */
 export function compareSpecs(
   wanted: Readonly<Record<string, unknown>>,
@@ -24,6 +27,7 @@ export function compareSpecs(
   const secrets = new Set<string>();
   const visit = (path: readonly string[], to: unknown, from: unknown): void => {
     const name = path.join(".");
+    if (creationOnly.has(name)) return;
     if (isSecretPath(name)) {
       secrets.add(name.replace(/((?:credentials|accessKey|connectionString)).*$/, "$1"));
     } else if (isRecord(to)) {

@@ -24,6 +24,7 @@ export function addPipeCreate(command: Command, shell: Shell): void {
     .command("create [name]")
     .description("Creates and starts a pipe: `create KIND NAME` with flags, or `create NAME -f FILE`");
   addFileFlags(create);
+  create.option("--start-paused", "The pipe reads nothing before `pipe start`");
   create.option("--dry-run", "Only shows the body that would be sent, with secrets masked");
   addWaitFlags(create, "first rows are loaded").action(
     async (name: string | undefined, flags: BodyFlags & WaitFlags) => {
@@ -61,13 +62,21 @@ async function createFrom(
   shell: Shell,
   kind: KindWord | undefined,
   name: string | undefined,
-  flags: BodyFlags & WaitFlags & { readonly dryRun?: boolean },
+  flags: BodyFlags & WaitFlags & { readonly dryRun?: boolean; readonly startPaused?: boolean },
 ): Promise<void> {
   checkWait(flags);
+  if (flags.startPaused === true && flags.wait === true) {
+    throw usageError("a pipe that starts paused loads no rows to wait for", "Leave out --wait or --start-paused.");
+  }
   const given = await pipeBodyOf(shell, kind, flags);
   const client = await shell.client();
   const service = await resolveServiceOrOnly(client, flags.service);
-  const body = await withColumns(shell, client, service, { ...given, ...(name === undefined ? {} : { name }) });
+  const paused = flags.startPaused === true ? { startPaused: true } : {};
+  const body = await withColumns(shell, client, service, {
+    ...given,
+    ...(name === undefined ? {} : { name }),
+    ...paused,
+  });
   if (flags.dryRun === true) {
     const { masked } = await import("../secrets.ts");
     return await shell.write(await machineText(masked(body), shell.format === "json" ? "json" : "yaml"));

@@ -67,7 +67,8 @@ function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPip
       const { organizationId } = params;
       const accepted = await checkNewPipe(deps, { organizationId, service, body }, new CheckRun(), signal);
       const { pipe, warnings } = accepted as AcceptedPipe;
-      const pipeId = await pipes.create(pipe, deps.limits.pipes, (now) => refuseTakenTables(pipe, now));
+      const wanted = { ...pipe, startPaused: body.startPaused ?? false };
+      const pipeId = await pipes.create(wanted, deps.limits.pipes, (now) => refuseTakenTables(pipe, now));
       return answerOf(await changed(deps, { ...params, pipeId }), warnings);
     },
   };

@@ -345,6 +345,19 @@ suite("object storage pipes", () => {
     await served.api.deletePipe({ params });
   });
 
+  test("a pipe that starts paused reads nothing until it is started, and runs with a restart of the server between", async () => {
+    await store.put("paused/a.json", rows(0, 10));
+    const id = await create({ ...pipeBody(store, "paused/*.json", "paused"), startPaused: true });
+    expect(await details(served, service, id)).toMatchObject({ state: "Stopped", progress: { sentRows: 0 } });
+    served = await served.restartAfterKill();
+    await until("the service is back", async () => (await query(service, "SELECT 1").catch(() => "")) === "1");
+    expect(await details(served, service, id)).toMatchObject({ state: "Stopped", progress: { sentRows: 0 } });
+    expect(await count("paused")).toBe("");
+    await served.api.updatePipeState({ params: { ...service.params, pipeId: id }, body: { command: "start" } });
+    await untilState(served, service, id, "Completed");
+    expect(await count("paused")).toBe("10");
+  });
+
   test("a stopped service lets the pipe wait and a failed source is reported", async () => {
     const other = await runningService(served);
     await store.put("wait/1.json", rows(0, 10));
