@@ -82,7 +82,8 @@ export function rateHeaders(
   name: ApiName,
   { rate }: FastifyRequest,
 ): string[] {
-  if (rate === null) return [];
+  // Undefined where the router has not routed the request.
+  if (rate === null || rate === undefined) return [];
   const { limit, left, reset, policy } = names[name];
   const headers = [limit, `${rateLimiter.rule.limit}`, left, `${rate.remaining}`];
   headers.push(reset, `${rate.resetSeconds}`, policy, rateLimiter.policy);

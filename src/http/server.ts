@@ -3,6 +3,7 @@
  * only this file converts errors to the form of their API.
  */
 import { randomUUID } from "node:crypto";
+import { maxHeaderSize } from "node:http";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Operation } from "../api/operation.ts";
 import { AppError } from "../lib/errors.ts";
@@ -58,15 +59,23 @@ export async function createApiServer(options: ServerOptions): Promise<FastifyIn
   const requestTimeout = options.requestTimeoutMs ?? requestTimeoutMs;
   // A timeout for heads longer than the one for requests would disable the latter.
   const headersTimeout = Math.min(headersTimeoutMs, requestTimeout);
-  const http = { connectionsCheckingInterval: options.checkEveryMs ?? checkEveryMs, headersTimeout };
+  const http = {
+    connectionsCheckingInterval: options.checkEveryMs ?? checkEveryMs,
+    headersTimeout,
+    // Node refuses such requests without a body: see requireHost.
+    requireHostHeader: false,
+  };
   const server = fastify({
     ...(options.tls === undefined ? { http } : { https: { ...http, ...options.tls } }),
     requestTimeout,
     bodyLimit: options.bodyLimitBytes,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxHeaderSize },
     forceCloseConnections: "idle",
+    // The router's own response has another form: see refuseWhileClosing.
+    return503OnClosing: false,
     genReqId: () => randomUUID(),
     clientErrorHandler: answerClientError,
+    frameworkErrors: (error, request, reply) => void sendRouterError(options, error, request, reply),
   });
   server.decorateRequest("principal", null);
   server.decorateRequest("rate", null);
@@ -74,9 +83,13 @@ export async function createApiServer(options: ServerOptions): Promise<FastifyIn
   addFixedHeaders(server, options.tls !== undefined);
   // Before everything else, so that it holds for every path.
   server.addHook("onRequest", (request, _reply, done) => {
+    requireHost(request);
     options.requireKnownHost(request);
     done();
   });
+  refuseWhileClosing(server);
+  // Node refuses other expectations than 100-continue without a body. A server may ignore them (RFC 9110, 10.1.1).
+  server.server.on("checkExpectation", (request, response) => server.server.emit("request", request, response));
   server.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   server.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
   const answers = { stored: new AnswerCache(options.revision), sampled: new AnswerCache(options.sampledRevision) };
@@ -88,6 +101,23 @@ export async function createApiServer(options: ServerOptions): Promise<FastifyIn
   });
   await server.ready();
   return server;
+}
+
+/** HTTP/1.1 demands the header (RFC 9112, 3.2). */
+function requireHost({ raw }: FastifyRequest): void {
+  if (raw.httpVersion !== "1.1" || raw.headers.host !== undefined) return;
+  throw new AppError("BAD_REQUEST", "The Host header is missing.");
+}
+
+/** Requests on open connections still arrive while the server closes. */
+function refuseWhileClosing(server: FastifyInstance): void {
+  let isClosing = false;
+  server.addHook("preClose", async () => {
+    isClosing = true;
+  });
+  server.addHook("onRequest", (_request, _reply, done) => {
+    done(isClosing ? new AppError("OVERLOADED", "This server is stopping. Try again in a moment.") : undefined);
+  });
 }
 
 type Answers = { readonly stored: AnswerCache; readonly sampled: AnswerCache };
@@ -226,6 +256,20 @@ function readBody(request: FastifyRequest): unknown {
 function addRateHeaders(options: ServerOptions, request: FastifyRequest, reply: FastifyReply): void {
   const headers = rateHeaders(options, apiOf(request), request);
   for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);
+}
+
+/** Answers a request that the router cannot route. No hook has seen it. */
+function sendRouterError(options: ServerOptions, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const headers = fixedHeaders(options.tls !== undefined);
+  for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);
+  let refusal = error;
+  try {
+    requireHost(request);
+    options.requireKnownHost(request);
+  } catch (hostError) {
+    refusal = hostError;
+  }
+  sendError(options, refusal, request, reply);
 }
 
 function sendError(options: ServerOptions, error: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -143,7 +143,12 @@ export const errorCodes = {
   ),
   TOO_MANY_REQUESTS: row(429, "TOO_MANY_REQUESTS", true, "Retry after the time in the rate limit headers."),
   INTERNAL: row(500, "INTERNAL_ERROR", true, "Look up the request id in the server's log."),
-  OVERLOADED: row(503, "UNAVAILABLE", true, "Send fewer concurrent requests, or give the service more memory."),
+  OVERLOADED: row(
+    503,
+    "UNAVAILABLE",
+    true,
+    "Try again in a moment; send fewer concurrent requests, or give the service more memory.",
+  ),
   SERVICE_UNAVAILABLE: row(
     503,
     "UNAVAILABLE",
