@@ -1,5 +1,5 @@
 /** A Docker daemon with its own socket and folder, and without a bridge and firewall rules. */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,6 +39,7 @@ oom_score = 0
     });
   const stop = async () => {
     for (const child of [dockerd, containerd]) await ended(child);
+    unmountBelow(folder);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
@@ -55,6 +56,13 @@ oom_score = 0
     throw error;
   }
   return { run, [Symbol.asyncDispose]: stop };
+}
+
+/** The daemon leaves its network namespace mounted. */
+function unmountBelow(folder: string): void {
+  const points = readFileSync("/proc/self/mounts", "utf8").split("\n").map((line) => line.split(" ")[1] ?? "");
+  const below = points.filter((point) => point.startsWith(`${folder}/`)).reverse();
+  for (const point of below) execFileSync("umount", [point]);
 }
 
 function started(program: string, args: readonly string[], log: string): ChildProcess {
