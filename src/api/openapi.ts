@@ -106,6 +106,12 @@ const ifMatch = {
 };
 
 const tagged = { ETag: { description: "A weak entity tag of the result", schema: { type: "string" } } };
+const linked = {
+  Link: {
+    description: 'The next page, with `rel="next"` (RFC 8288); absent on the last one',
+    schema: { type: "string" },
+  },
+};
 const notModified = { 304: { description: "Not modified since the response with this entity tag", headers: tagged } };
 
 function operationDocument(
@@ -144,7 +150,7 @@ function operationDocument(
     responses: {
       200: {
         description: operation.streams ?? "Success",
-        ...(isTagged ? { headers: tagged } : {}),
+        ...(isTagged ? { headers: { ...tagged, ...(operation.linked === true ? linked : {}) } } : {}),
         content:
           operation.streams === undefined
             ? { "application/json": { schema: success(managed, operationId, operation, components) } }

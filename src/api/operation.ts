@@ -36,6 +36,8 @@ export type Operation = {
    * changes, which batches of busy pipes do at most once per sample.
    */
   readonly sampled?: true;
+  /** For a GET whose result is a bare list: a page with `limit` names the next one in the header `Link` (RFC 8288). */
+  readonly linked?: true;
   /** For a change of an object with a version: it accepts `If-Match`, and answers 412 for another version. */
   readonly versioned?: true;
   /** For a POST that changes no object of Millrace: it leaves no activity. Statements are in the query log. */
@@ -91,6 +93,22 @@ export const cursorQuery = {
       "`nextCursor` of the page before, with the same filters and order; objects that are added meanwhile repeat and hide none",
     ),
   limit: z.coerce.number().int().min(1).max(1_000).default(100).describe("Maximum number of objects on a page"),
+};
+
+/** Query parameters of a list whose result is a bare array. Without `limit` it is complete. */
+export const linkedQuery = {
+  cursor: z
+    .string()
+    .max(1_024)
+    .optional()
+    .describe("From the `Link` header of the page before, with the same filters and order"),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .describe('Maximum number of objects; the header `Link` with `rel="next"` then names the next page. Default: all'),
 };
 
 /** A query parameter with one or more of the values: repeated, or separated by commas. */

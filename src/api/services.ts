@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { ipAccess } from "./ip-access.ts";
 import { deleted } from "./leftovers.ts";
-import { commaSeparated, operation, plainText, timestamp, uuid, version } from "./operation.ts";
+import { commaSeparated, linkedQuery, operation, plainText, timestamp, uuid, version } from "./operation.ts";
 import { connectionChange, connectionMembers, runtimeIssues, serverConnection } from "./service-connections.ts";
 
 /**
@@ -215,11 +215,13 @@ export const serviceOperations = {
   listServices: operation({
     ...tagName,
     method: "GET",
+    linked: true,
     path: root,
     summary: "Lists services with state, disk use, rows, number of pipes and last backup",
     access: "read",
     params: organization,
     query: z.object({
+      ...linkedQuery,
       state: commaSeparated(serviceStates).optional().describe("Only services in one of these states"),
       name: z
         .string()

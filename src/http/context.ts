@@ -21,6 +21,8 @@ export type Context = {
   readonly address: string;
   /** Aborts when the client disconnects or the server stops. */
   readonly signal: AbortSignal;
+  /** Names the next page of a `linked` list in the response. */
+  continueAt(cursor: string): void;
 };
 
 const ranks: Record<AccessLevel | KeyRole, number> = { read: 0, read_only: 0, developer: 1, admin: 2 };
@@ -52,6 +54,7 @@ export class RequestContext implements Context {
   readonly #parent: AbortSignal;
   #child: ChildAbort | undefined;
   #onClose: (() => void) | undefined;
+  #nextCursor: string | undefined;
 
   constructor(principal: Principal, request: FastifyRequest, parent: AbortSignal) {
     this.organizationId = principal.organizationId;
@@ -74,6 +77,19 @@ export class RequestContext implements Context {
       else this.#socket.once("close", this.#onClose);
     }
     return this.#child.signal;
+  }
+
+  continueAt(cursor: string): void {
+    this.#nextCursor = cursor;
+  }
+
+  /** The header that names the next page of the list at `url`: name and value, or nothing on the last page. */
+  nextPageHeader(url: string): string[] {
+    if (this.#nextCursor === undefined) return [];
+    const [path, query] = url.split("?", 2);
+    const next = new URLSearchParams(query);
+    next.set("cursor", this.#nextCursor);
+    return ["link", `<${path}?${next}>; rel="next"`];
   }
 
   /** Called when the request has been answered. */

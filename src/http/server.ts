@@ -204,7 +204,9 @@ async function serve(route: Route, request: FastifyRequest, reply: FastifyReply)
     const result = await recorded(options.activities, made, answer, options.logger);
     if (name === "observability") return result;
     if (operation.streams !== undefined) return;
-    if (isTagged(name, operation)) return sendTagged(route, request, reply, keptAnswer(result));
+    if (isTagged(name, operation)) {
+      return sendTagged(route, request, reply, keptAnswer(result), context.nextPageHeader(request.url));
+    }
     sendEnvelope(reply, headersOf(route, request), operation.result && JSON.stringify(result));
   } finally {
     context.release();
@@ -228,10 +230,16 @@ function callOf(request: FastifyRequest, body: unknown, context: Context) {
  * Sends the response, or 304 when the caller's copy is current. The envelope's request id differs each time, so
  * the tag is weak.
  */
-function sendTagged(route: Route, request: FastifyRequest, reply: FastifyReply, { json, tag }: KeptAnswer): unknown {
+function sendTagged(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { json, tag }: KeptAnswer,
+  more: readonly string[] = [],
+): unknown {
   const known = namedTags(request.headers["if-none-match"]);
   const isKnown = known.includes(tag) || known.includes("*");
-  const headers = [...headersOf(route, request), "etag", `W/${tag}`];
+  const headers = [...headersOf(route, request), "etag", `W/${tag}`, ...more];
   if (isKnown) return sendNotModified(reply, headers);
   if (route.name === "management") return sendEnvelope(reply, headers, json);
   for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);

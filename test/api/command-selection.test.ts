@@ -85,6 +85,9 @@ test("api --paginate follows the cursors to the last page, one response per line
   const whole = JSON.parse((await run("api GET /v1/organizations/{o}/activities?limit=100")).stdout).result;
   expect(ids).toEqual(whole.activities.map(({ id }: { id: string }) => id));
   expect(await run("api POST /v1/organizations/{o}/keys --paginate")).toMatchObject({ code: 2 });
+  const linked = (await run("api GET /v1/organizations/{o}/services?sort=name&limit=1 --paginate")).stdout.trim();
+  const services = linked.split("\n").map((line) => JSON.parse(line).result as { name: string }[]);
+  expect(services.map((page) => page.map(({ name }) => name))).toEqual([["data"], ["web"]]);
 });
 
 test("status -w repeats until Ctrl-C, for programs only what has changed", async () => {

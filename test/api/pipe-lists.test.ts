@@ -236,4 +236,23 @@ describe("the list of services", () => {
     expect(sorted.find((service: { name: string }) => service.name === "second")).not.toHaveProperty("rows");
     expect((await api.call("GET", "/v1/organizations/{o}/services?state=running")).body.result).toEqual([]);
   });
+
+  test("has pages with limit: the header Link names the next one, with the same filters and order", async () => {
+    const first = "/v1/organizations/{o}/services?name=c&sort=name&order=desc";
+    const whole = (await api.call("GET", first)).body.result.map(({ name }: { name: string }) => name);
+    expect(whole.length).toBeGreaterThan(1);
+    const paged: string[] = [];
+    for (let next: string | undefined = `${first}&limit=1`; next !== undefined; ) {
+      const { headers, body } = await api.call("GET", next);
+      expect(body.result).toHaveLength(1);
+      paged.push(body.result[0].name);
+      const again = await api.call("GET", next, { headers: { "if-none-match": headers.etag as string } });
+      expect([again.status, again.headers.link]).toEqual([304, headers.link]);
+      next = /^<(\/v1\/[^>]*)>; rel="next"$/.exec(headers.link ?? "")?.[1];
+    }
+    expect(paged).toEqual(whole);
+    expect((await api.call("GET", first)).headers).not.toHaveProperty("link");
+    const other = await api.call("GET", "/v1/organizations/{o}/services?limit=1&cursor=x");
+    expect(other.body.issues).toEqual([{ path: "cursor", message: "is not a cursor of this list with this order" }]);
+  });
 });

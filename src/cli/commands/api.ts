@@ -38,10 +38,17 @@ async function printPages(shell: Shell, client: CliClient, path: string): Promis
     // As the server wrote it: parsed numbers may lose digits.
     await shell.write(`${text.replaceAll("\n", " ").trim()}\n`);
     const page = JSON.parse(text) as Page;
-    const next = page.result?.nextCursor ?? page.nextCursor;
+    const next = page.result?.nextCursor ?? page.nextCursor ?? linkedCursor(response.headers.link?.toString());
     if (next === undefined) return;
     url.searchParams.set("cursor", next);
   }
+}
+
+/** Lists without an object around them name the next page in a header. */
+function linkedCursor(link: string | undefined): string | undefined {
+  const target = /<([^>]*)>; rel="next"/.exec(link ?? "")?.[1];
+  if (target === undefined) return undefined;
+  return new URL(target, "http://localhost").searchParams.get("cursor") ?? undefined;
 }
 
 /** Only the management API has an envelope. */

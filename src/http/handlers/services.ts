@@ -71,16 +71,17 @@ function recordHandlers(
 ): ServiceHandlers<"listServices" | "createService" | "getService" | "updateService"> {
   const { services } = deps;
   return {
-    listServices: async ({ params, query }) => {
+    listServices: async ({ params, query }, context) => {
       const factsOf = await deps.facts.of(params.organizationId);
       const all = await services.listIn(params.organizationId);
       const listed = all.map((service) => detailsWith(deps, service, factsOf(service.id))).filter(filterOf(query));
-      const { items } = pageOf(listed, (service) => ({ value: service[query.sort], id: service.id }), {
-        sorting: query.sort,
+      const { items, nextCursor } = pageOf(listed, (service) => ({ value: service[query.sort], id: service.id }), {
+        sorting: `${query.sort} ${query.order}`,
         isDescending: query.order === "desc",
-        limit: listed.length,
-        cursor: undefined,
+        limit: query.limit ?? listed.length,
+        cursor: query.cursor,
       });
+      if (nextCursor !== undefined) context.continueAt(nextCursor);
       return [...items];
     },
     createService: async ({ params, body }, { signal }) => {
