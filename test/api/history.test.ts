@@ -39,6 +39,18 @@ test("a range and a step; the range is widened to whole steps", async () => {
   expect(result.series).toMatchObject({ running: [1, 1], diskBytes: [45.5, 15.5], queriesPerSecond: [null, null] });
 });
 
+test.each([
+  ["to=0020-02-29T00:00:00Z", "to", "must be later than 1970"],
+  ["to=1970-01-01T00:30:00Z", "to", "must be later than 1970"],
+  ["from=1969-12-31T23:59:59Z", "from", "must be later than 1970"],
+  ["from=9999-01-01T00:00:00Z&to=9999-12-31T23:59:59Z&step=3600", "to", "must be earlier than 9999"],
+])("a time that no history has is refused by name: %s", async (query, path, message) => {
+  for (const metrics of [pipe, `${service}/metrics`]) {
+    const { status, body } = await api.call("GET", `${metrics}?${query}`);
+    expect([status, body.issues]).toEqual([400, [{ path, message }]]);
+  }
+});
+
 test("a day, a week: the step grows so that a response stays small", async () => {
   const points = async (from: string) => {
     const { stepSeconds, series } = (await api.call("GET", `${pipe}?from=${from}`)).body.result;

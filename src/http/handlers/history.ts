@@ -16,6 +16,8 @@ type Query = Input<(typeof historyOperations)["getPipeMetrics"]>["query"];
 
 const steps = [5, 10, 30, 60, 120, 300, 600, 900, 1_800, 3_600];
 const defaultPoints = 720;
+/** Widened to a whole step, a range must end in a year of four digits. In seconds. */
+const year9999 = Date.UTC(9999) / 1000;
 
 export function historyHandlers(deps: HistoryDeps): Handlers<typeof historyOperations, Context> {
   const serviceOf = async ({ organizationId, serviceId }: { organizationId: string; serviceId: string }) =>
@@ -40,6 +42,8 @@ export function historyHandlers(deps: HistoryDeps): Handlers<typeof historyOpera
 export function rangeOf({ from, to, step }: Query, nowMs: number): HistoryRange {
   const end = to === undefined ? nowMs / 1000 : Date.parse(to) / 1000;
   const begin = from === undefined ? end - 3_600 : Date.parse(from) / 1000;
+  if (begin < 0) throw refusal(from === undefined ? "to" : "from", "must be later than 1970");
+  if (end >= year9999) throw refusal("to", "must be earlier than 9999");
   if (begin >= end) throw refusal("from", "must be before `to`");
   const isRecent = begin >= nowMs / 1000 - keptSeconds.samples - sampleSeconds;
   const fitting = steps.find((s) => (end - begin) / s <= defaultPoints && (isRecent || s >= 60));
