@@ -51,6 +51,11 @@ export const pipeSummary = z
       .optional()
       .describe("Written to the destination, mean of the last 10 seconds; absent without workers"),
     lag: lag.optional().describe("Distance from the end of the source; a member that is not known is absent"),
+    latencySeconds: count
+      .optional()
+      .describe(
+        "Age of the newest data when it was loaded; absent without workers, and for sources without such a time",
+      ),
     rows: z.int().optional().describe("Rows written to the destination since the pipe was created"),
     bytes: z.int().optional().describe("Bytes written to the destination, uncompressed"),
     errors: z.int().optional().describe("Rows and objects that could not be loaded"),

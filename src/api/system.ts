@@ -15,6 +15,12 @@ const engine = z.object({
   pid: z.int(),
   memoryBytes: z.int().optional().describe("Resident memory of the process; absent where the system does not tell"),
   memoryLimitGb: z.int(),
+  cpuCores: z
+    .number()
+    .optional()
+    .describe(
+      "Processor time of queries, merges and inserts in the last seconds, in seconds per second; absent until known",
+    ),
   version: z.string(),
 });
 

@@ -191,6 +191,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
       engines: () => options.services.access.engines(),
       pipes: options.stores.pipes,
       workers: () => options.pipes.workers(),
+      cpuCores: (id) => options.services.metrics.cpuCores(id),
     }),
     ...queryLogHandlers({ services: options.stores.services, history: options.services.queryHistory }),
     ...tableHandlers({ services: options.stores.services, inventories: options.services.inventories }),

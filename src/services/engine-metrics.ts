@@ -5,7 +5,7 @@
 
 import { ClickHouseClient } from "../clickhouse/client.ts";
 import type { MetricSample } from "../lib/metric-sample.ts";
-import type { EngineValues } from "./recorder.ts";
+import { type EngineValues, historyValuesOf } from "./recorder.ts";
 import type { RunningEngine } from "./runtime.ts";
 
 /** Maximum number of tables per service with samples of their own, largest first. */
@@ -154,6 +154,12 @@ export class EngineMetrics {
     if (!this.#engines().has(serviceId)) return [];
     const readings = [this.#readings.get(serviceId)?.before, this.#newest(serviceId)];
     return readings.filter((reading) => reading !== undefined && this.#now() - reading.at < maxAgeMs) as EngineValues[];
+  }
+
+  /** Processor time of a running engine between its last two readings, in seconds per second; undefined: unknown. */
+  cpuCores(serviceId: string): number | undefined {
+    const [before, now] = this.readings(serviceId);
+    return before === undefined || now === undefined ? undefined : historyValuesOf(before, now).cpuCores;
   }
 
   #newest(serviceId: string): EngineValues | undefined {

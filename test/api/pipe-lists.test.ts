@@ -62,13 +62,14 @@ describe("one pipe of the list", () => {
       [100, 1000],
     ] as const) {
       await api.ledger.confirm(id, done(rows));
-      measured.set(id, { workers: 2, gauges: { lagMessages, "lagSeconds:0": 40, "lagSeconds:1": 4 } });
+      measured.set(id, { workers: 2, gauges: { lagMessages, latencyMs: 1500, "lagSeconds:0": 40, "lagSeconds:1": 4 } });
       await sample(10);
     }
     expect((await list()).body.result.pipes[0]).toMatchObject({
       workers: 2,
       rates: { rowsPerSecond: 10, bytesPerSecond: 0.9 },
       lag: { rows: 1000, seconds: 40, trend: "shrinking", etaSeconds: 20 },
+      latencySeconds: 1.5,
       rows: 200,
       bytes: 27,
     });

@@ -29,6 +29,11 @@ test("versions, disk, loops, engines and configuration with origins, without a s
     engines: [{ serviceId: service.id, memoryLimitGb: 1, version: system.engineVersion }],
     workers: [],
   });
+  const loaded = await until("the engine's load is known", async () => {
+    const [engine] = (await served.api.getSystem({ params: {} })).engines;
+    return engine?.cpuCores === undefined ? undefined : engine;
+  });
+  expect(loaded.cpuCores).toBeGreaterThanOrEqual(0);
   const { servicePorts, backupLocation } = await until("the backup location is checked", async () => {
     const now = await served.api.getSystem({ params: {} });
     return now.backupLocation.checkedAt === undefined ? undefined : now;

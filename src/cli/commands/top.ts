@@ -13,7 +13,10 @@ export function addTop(command: Command, shell: Shell): void {
   command
     .option("--interval <duration>", "Time between two looks; the server samples every 2 seconds", "1s")
     .option("--once", "Prints one table and ends")
-    .addHelpText("after", "\nKeys: s sorts by the next column, / filters by name, q ends.")
+    .addHelpText(
+      "after",
+      "\nKeys: arrows or j and k select a pipe, enter shows it, s sorts by the next column, / filters by name, q ends.\nProcessor and memory are those of the process, which may run several pipes; a key of another role than admin does not see them.",
+    )
     .action(async (flags: { interval: string; once?: boolean }) => {
       const intervalMs = Math.max(200, durationMs(flags.interval, "--interval"));
       const client = await shell.client();
@@ -30,8 +33,22 @@ export function addTop(command: Command, shell: Shell): void {
 
 /** What the server knows now; no service wakes. */
 async function lookAt(client: CliClient): Promise<TopView> {
-  const [pipes, services] = await Promise.all([listSummaries(client), client.call("listServices", {})]);
-  return { pipes, services };
+  const [pipes, services, { engines = [], workers = [] }] = await Promise.all([
+    listSummaries(client),
+    client.call("listServices", {}),
+    processes(client),
+  ]);
+  return { pipes, services, engines, workers };
+}
+
+/** Only an admin sees processes. A server of an earlier version does not tell those of pipes. */
+async function processes(client: CliClient): Promise<Partial<Pick<TopView, "engines" | "workers">>> {
+  try {
+    return (await client.call("getSystem", {})) as Partial<Pick<TopView, "engines" | "workers">>;
+  } catch (error) {
+    if (error instanceof CliError && error.code === "FORBIDDEN") return {};
+    throw error;
+  }
 }
 
 async function printOnce(shell: Shell, client: CliClient, intervalMs: number, once: boolean): Promise<void> {
@@ -41,7 +58,7 @@ async function printOnce(shell: Shell, client: CliClient, intervalMs: number, on
       const view = await lookAt(client);
       if (isForPeople(shell.format)) {
         await shell.write(
-          `${topLines(view, { color: false, width: undefined, sort: "lag", filter: "" }).join("\n")}\n`,
+          `${topLines(view, { color: false, width: undefined, sort: "lag", filter: "", selected: undefined }).join("\n")}\n`,
         );
       } else await shell.write(await machineText([{ at: new Date().toISOString(), ...view }], "ndjson"));
     } catch (error) {

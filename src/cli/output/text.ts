@@ -92,6 +92,12 @@ export function count(value: number | null | undefined): string {
   return value === undefined || value === null ? "-" : Math.round(value).toLocaleString("en-US");
 }
 
+/** A number with its unit to two significant digits below 10, or `-`. */
+export function decimal(value: number | null | undefined, unit = ""): string {
+  if (value === undefined || value === null) return "-";
+  return `${value >= 10 ? Math.round(value) : Number(value.toPrecision(2))}${unit}`;
+}
+
 /** A text, or `-` for nothing. */
 export function orDash(value: unknown): string {
   return value === undefined || value === null || value === "" ? "-" : String(value);

@@ -2,7 +2,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CliError } from "../errors.ts";
 import type { Shell } from "../shell.ts";
-import { sortKeys, type TopView, topLines } from "./view.ts";
+import { detailLines } from "./detail.ts";
+import { Keys } from "./keys.ts";
+import { shownPipes, type TopView, topLines } from "./view.ts";
 
 /** Redraws until `q` or Ctrl-C. A server that does not answer leaves the last table, with a note. */
 export async function runTop(shell: Shell, look: () => Promise<TopView>, intervalMs: number): Promise<void> {
@@ -27,19 +29,48 @@ async function redraw(shell: Shell, look: () => Promise<TopView>, intervalMs: nu
   let view: TopView | undefined;
   let seenAt = 0;
   let note = "";
+  let selected: string | undefined;
   while (!keys.ended && !shell.signal.aborted) {
     if (Date.now() - seenAt >= intervalMs) {
       seenAt = Date.now();
       [view, note] = await answer(look, view);
     }
     if (view !== undefined) {
-      const { sort, filter, typing } = keys;
-      const lines = topLines(view, { color: shell.hasColor(stdout), width: stdout.columns, sort, filter });
-      const shown = [...lines.slice(0, (stdout.rows ?? 24) - 2), "", typing ? `/${filter}` : note];
+      selected = moved(view, keys, selected);
+      const { lines, foot } = shownLines(shell, view, keys, selected);
+      const shown = [...lines.slice(0, (stdout.rows ?? 24) - 2), "", foot ?? note];
       stdout.write(`\u001b[H${shown.map((line) => `${line}\u001b[K`).join("\r\n")}\u001b[J`);
     }
     await Promise.race([delay(Math.min(intervalMs, 250)), keys.pressed()]);
   }
+}
+
+/** The selection follows its pipe when the order changes; the first pipe when it is gone. */
+function moved(view: TopView, keys: Keys, selected: string | undefined): string | undefined {
+  const pipes = shownPipes(view, keys);
+  const at =
+    Math.max(
+      0,
+      pipes.findIndex(({ id }) => id === selected),
+    ) + keys.moves();
+  return pipes[Math.min(Math.max(0, at), pipes.length - 1)]?.id;
+}
+
+function shownLines(shell: Shell, view: TopView, keys: Keys, selected: string | undefined) {
+  const { stdout } = shell.io;
+  const look = { color: shell.hasColor(stdout), width: stdout.columns, sort: keys.sort, filter: keys.filter, selected };
+  const pipe = keys.detail ? view.pipes.find(({ id }) => id === selected) : undefined;
+  if (pipe !== undefined) return { lines: detailLines(view, pipe, look), foot: undefined };
+  const lines = topLines(view, look);
+  const headLines = 3;
+  // The selected pipe stays on the screen.
+  const at = shownPipes(view, keys).findIndex(({ id }) => id === selected);
+  const room = Math.max(1, (stdout.rows ?? 24) - 2 - headLines);
+  const hidden = Math.max(0, at + 1 - room);
+  return {
+    lines: [...lines.slice(0, headLines), ...lines.slice(headLines + hidden)],
+    foot: keys.typing ? `/${keys.filter}` : undefined,
+  };
 }
 
 async function answer(
@@ -47,48 +78,12 @@ async function answer(
   before: TopView | undefined,
 ): Promise<[TopView | undefined, string]> {
   try {
-    return [await look(), `${new Date().toISOString().slice(11, 19)} UTC   s sort   / filter   q quit`];
+    return [
+      await look(),
+      `${new Date().toISOString().slice(11, 19)} UTC   j k select   enter detail   s sort   / filter   q quit`,
+    ];
   } catch (error) {
     if (!(error instanceof CliError && error.retryable)) throw error;
     return [before, error.message];
-  }
-}
-
-/** What was typed. */
-class Keys {
-  ended = false;
-  typing = false;
-  filter = "";
-  #sort = 0;
-  #wake = () => {};
-
-  get sort() {
-    return sortKeys[this.#sort % sortKeys.length] ?? "lag";
-  }
-
-  /** Resolves at the next key. */
-  pressed(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-    });
-  }
-
-  take = (chunk: Buffer): void => {
-    for (const key of chunk.toString("utf8")) this.#press(key);
-    this.#wake();
-  };
-
-  #press(key: string): void {
-    if (key === "\u0003") this.ended = true;
-    else if (this.typing) this.#type(key);
-    else if (key === "q") this.ended = true;
-    else if (key === "s") this.#sort += 1;
-    else if (key === "/") this.typing = true;
-  }
-
-  #type(key: string): void {
-    if (key === "\r" || key === "\u001b") this.typing = false;
-    else if (key === "\u007f") this.filter = this.filter.slice(0, -1);
-    else if (key >= " ") this.filter += key;
   }
 }

@@ -39,6 +39,8 @@ export type SystemDeps = {
   readonly loops: () => readonly LoopStatus[];
   readonly services: ServiceStore;
   readonly engines: ServiceAccess["engines"];
+  /** Processor time of a service's engine, in seconds per second. */
+  readonly cpuCores: (serviceId: string) => number | undefined;
   readonly tls: { readonly cert: Buffer } | undefined;
   readonly backups: Pick<Backups, "backupLocation" | "locationCheck">;
   readonly endpoint: Pick<Endpoint, "problems">;
@@ -87,7 +89,10 @@ export function systemHandlers(deps: SystemDeps): Handlers<typeof systemOperatio
 }
 
 /** Names of other organizations' services are not shown to an admin of one. */
-async function enginesOf({ services, engines }: SystemDeps, organizationId: string): Promise<SystemView["engines"]> {
+async function enginesOf(
+  { services, engines, cpuCores }: SystemDeps,
+  organizationId: string,
+): Promise<SystemView["engines"]> {
   const own = new Set((await services.listIn(organizationId)).map(({ id }) => id));
   return [...engines()]
     .filter(([serviceId]) => own.has(serviceId))
@@ -96,7 +101,9 @@ async function enginesOf({ services, engines }: SystemDeps, organizationId: stri
       const { pid, memoryGb } = host;
       const memoryBytes = residentBytes(pid);
       const memory = { ...(memoryBytes === undefined ? {} : { memoryBytes }), memoryLimitGb: memoryGb };
-      return [{ serviceId, pid, ...memory, version }];
+      const cores = cpuCores(serviceId);
+      const load = cores === undefined ? {} : { cpuCores: Math.round(cores * 1000) / 1000 };
+      return [{ serviceId, pid, ...memory, ...load, version }];
     });
 }
 

@@ -9,6 +9,8 @@ export type ListedPipe = { readonly pipe: PipeOverview; readonly vitals: PipeVit
 
 export function pipeSummaryOf({ pipe, vitals }: ListedPipe): z.input<typeof pipeSummary> {
   const { sentRows: rows, sentBytes: bytes, errors } = vitals.counters;
+  const { latencyMs } = vitals.gauges;
+  const latencySeconds = vitals.workers === 0 || latencyMs === undefined ? undefined : latencyMs / 1000;
   return {
     id: pipe.id,
     name: pipe.name,
@@ -20,7 +22,7 @@ export function pipeSummaryOf({ pipe, vitals }: ListedPipe): z.input<typeof pipe
     ...known({ stateChangedAt: pipe.stateChangedAt, stateMessage: pipe.stateMessage }),
     ...known({ lastSuccessAt: vitals.lastSuccessAt, lastError: vitals.lastError }),
     workers: vitals.workers,
-    ...known({ rates: vitals.rates, lag: vitals.lag, rows, bytes, errors }),
+    ...known({ rates: vitals.rates, lag: vitals.lag, latencySeconds, rows, bytes, errors }),
     version: pipe.version,
     createdAt: pipe.createdAt,
     updatedAt: pipe.updatedAt,

@@ -129,5 +129,5 @@ function threeDigits(value: number): number {
 
 /** What lists show; gauges beyond it do not raise the revision. */
 function shownOf(vitals: PipeVitals | undefined): unknown {
-  return vitals && [vitals.workers, vitals.rates, vitals.lag];
+  return vitals && [vitals.workers, vitals.rates, vitals.lag, vitals.gauges.latencyMs];
 }
