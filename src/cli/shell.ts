@@ -3,7 +3,7 @@ import type { CliClient } from "./client/client.ts";
 import type { CredentialFlags } from "./credentials/find.ts";
 import type { Surroundings } from "./environment.ts";
 import { CliError, exitCodes, usageError } from "./errors.ts";
-import { isForPeople, machineText, type OutputFormat, outputFormat } from "./output/format.ts";
+import { isForPeople, isNameOnly, machineText, type OutputFormat, outputFormat } from "./output/format.ts";
 import { Progress } from "./output/progress.ts";
 import { fieldLines, type TableColumn, tableLines } from "./output/table.ts";
 import { printable, type Style } from "./output/text.ts";
@@ -74,10 +74,13 @@ export class Shell {
     await this.write(`${fieldLines(fields, this.hasColor(this.io.stdout)).join("\n")}\n`);
   }
 
-  /** The outcome of a change: a sentence on stderr for people, otherwise the object on stdout. */
-  async printDone(value: unknown, sentence: string): Promise<void> {
+  /**
+   * The outcome of a change: a sentence on stderr for people, otherwise the result on stdout. `changed` has name and id,
+   * if the result has not.
+   */
+  async printDone(value: unknown, sentence: string, changed = value): Promise<void> {
     if (isForPeople(this.format)) this.say(sentence);
-    else await this.write(await machineText(value, this.format));
+    else await this.write(await machineText(isNameOnly(this.format) ? changed : value, this.format));
   }
 
   table<Row>(rows: readonly Row[], columns: readonly TableColumn<Row>[]): string[] {

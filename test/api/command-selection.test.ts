@@ -62,6 +62,40 @@ describe("--selector", () => {
     expect((await run("service stop -l team=data")).stderr).toMatch(/^data: stopping\n$/);
   });
 
+  test("settings and definitions of the selected pipes change, those of others do not", async () => {
+    expect(await run("pipe settings -l team=web streaming_max_insert_wait_ms=900")).toMatchObject({ code: 0 });
+    const all = JSON.parse((await run("pipe settings --all -o json")).stdout);
+    const changed = { streaming_max_insert_wait_ms: 900 };
+    expect(all).toEqual([
+      { name: "clicks", settings: changed },
+      { name: "views", settings: changed },
+      { name: "orders", settings: {} },
+    ]);
+    writeFileSync(join(folder, "change.yaml"), "settings:\n  streaming_max_insert_wait_ms: 700\n");
+    expect((await run("pipe update -l team=data -f change.yaml")).stderr).toBe("changed orders\n");
+    expect((await run("pipe settings orders -o json")).stdout).toContain("700");
+    expect((await run("pipe settings clicks -o json")).stdout).toContain("900");
+    for (const line of ["pipe update -l team=web --name x", "pipe settings clicks a=1 -l team=web", "pipe settings"]) {
+      expect([line, await run(line)]).toMatchObject([line, { code: 2, stdout: "" }]);
+    }
+  });
+
+  test("services are deleted by their tags only with --yes, and -o id prints what was created and deleted", async () => {
+    const created = [];
+    for (const name of ["old-1", "old-2"]) {
+      const { stdout, stderr } = await run(`service create ${name} --tag team=old -o id`);
+      expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/);
+      expect(stderr).toContain("does not show the password");
+      await api.services.setState(stdout.trim(), "stopped", null);
+      created.push(stdout);
+    }
+    expect(await run("service delete -l team=old")).toMatchObject({ code: 2 });
+    expect(await run("service delete old-1 -l team=old --yes")).toMatchObject({ code: 2 });
+    expect(await run("service delete -l team=old --yes -o id")).toMatchObject({ code: 0, stdout: created.join("") });
+    expect((await run("key create spare --role read_only -o id")).stdout).toMatch(/^[0-9a-f-]{36}\n$/);
+    expect((await run("service list -o name")).stdout).toBe("web\ndata\n");
+  });
+
   test("a name, --all and --selector exclude one another", async () => {
     for (const line of ["pipe stop", "pipe stop clicks --all", "pipe stop clicks -l a", "pipe stop --all -l a"]) {
       expect(await run(line)).toMatchObject({ code: 2, stdout: "" });

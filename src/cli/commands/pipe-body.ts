@@ -5,7 +5,7 @@ import type { ServiceObject } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
 import { integerFlag, orUndefined, present, repeated } from "../flags.ts";
 import type { Shell } from "../shell.ts";
-import { settingsOf } from "./pipe-changes.ts";
+import { settingsOf } from "./pipe-settings.ts";
 import { type KindWord, kindWords } from "./pipe-view.ts";
 import { sourceFromFlags } from "./source-flags.ts";
 

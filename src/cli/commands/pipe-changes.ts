@@ -1,22 +1,14 @@
 /** Verbs that change pipes: start, stop, resync, update, scale, settings, delete. */
 import type { Command } from "commander";
 import type { CliClient } from "../client/client.ts";
-import { findPipe, listSummaries, type PipeSummary } from "../client/resolve.ts";
+import type { PipeSummary } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
-import {
-  addWaitFlags,
-  addYesFlag,
-  choiceFlag,
-  integerFlag,
-  orUndefined,
-  pairFlag,
-  present,
-  repeated,
-} from "../flags.ts";
-import { addSelectorFlag, selectPipes } from "../selector.ts";
+import { addWaitFlags, addYesFlag, choiceFlag, integerFlag, orUndefined, present, repeated } from "../flags.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags } from "../wait.ts";
+import { addSettings } from "./pipe-settings.ts";
 import { awaitPipe } from "./pipe-wait.ts";
+import { addSeveral, pipesOf, type Several } from "./several-pipes.ts";
 
 /** Adds the verbs. */
 export function addPipeChanges(command: Command, shell: Shell): void {
@@ -61,11 +53,11 @@ async function deletePipes(shell: Shell, reference: string | undefined, flags: C
     for (const { kind, name: left } of result.leftovers) shell.say(`still at the source: ${kind} ${left}`);
     deleted.push(result);
   }
-  await shell.printDone(reference === undefined ? deleted : deleted[0], names ? `deleted ${names}` : noPipe);
+  const single = reference !== undefined;
+  await shell.printDone(single ? deleted[0] : deleted, names ? `deleted ${names}` : noPipe, single ? pipes[0] : pipes);
 }
 
 type PipeVerb = "start" | "stop" | "resync";
-type Several = { readonly all?: boolean; readonly selector?: string };
 type CommandFlags = WaitFlags &
   Several & {
     readonly yes?: boolean;
@@ -121,23 +113,20 @@ function objectsOf({ object, prefix }: CommandFlags): { key: string } | { prefix
 }
 
 function addUpdate(command: Command, shell: Shell): void {
-  command
-    .command("update <pipe>")
+  addSeveral(command.command("update [pipe]"))
     .description("Changes name, credentials, columns, mappings or settings by the body of a file")
-    .option("--name <name>", "New name")
+    .option("--name <name>", "New name, of one pipe")
     .option(
       "-f, --file <file>",
       "YAML or JSON with the members to change; references to secrets are replaced (help apply-file)",
     )
-    .action(async (reference: string, flags: { name?: string; file?: string }) => {
-      const client = await shell.client();
-      const { id: pipeId, serviceId } = await findPipe(client, reference);
+    .action(async (reference: string | undefined, flags: Several & { name?: string; file?: string }) => {
       const { readDocument } = await import("../documents.ts");
       const given = flags.file === undefined ? {} : await readDocument(shell, flags.file);
       const body = orUndefined(present({ ...given, name: flags.name ?? (given.name as string | undefined) }));
       if (body === undefined) throw usageError("nothing to change", "Use --name or -f FILE.");
-      const pipe = await client.call("updatePipe", { params: { serviceId, pipeId }, body });
-      await shell.printDone(pipe, `changed ${pipe.name}`);
+      if (reference === undefined && body.name !== undefined) throw usageError("a name is for one pipe: name the pipe");
+      await changePipes(shell, reference, flags, async (client, params) => client.call("updatePipe", { params, body }));
     });
 }
 
@@ -152,7 +141,6 @@ function addScale(command: Command, shell: Shell): void {
     .option("--cpu <millicores>", "CPU of a replica")
     .option("--memory <gb>", "Memory of a replica in GiB")
     .action(async (reference: string | undefined, flags: ScaleFlags) => {
-      const client = await shell.client();
       const body = orUndefined(
         present({
           replicas: integerFlag("--replicas", flags.replicas),
@@ -162,52 +150,25 @@ function addScale(command: Command, shell: Shell): void {
         }),
       );
       if (body === undefined) throw usageError("nothing to change", "See --help for the flags.");
-      const changed = [];
-      for (const { id: pipeId, serviceId } of await pipesOf(client, reference, flags)) {
-        changed.push(await client.call("updatePipeScaling", { params: { serviceId, pipeId }, body }));
-      }
-      const names = changed.map(({ name }) => name).join(", ");
-      await shell.printDone(reference === undefined ? changed : changed[0], names ? `changed ${names}` : noPipe);
+      await changePipes(shell, reference, flags, async (client, params) =>
+        client.call("updatePipeScaling", { params, body }),
+      );
     });
 }
 
-function addSettings(command: Command, shell: Shell): void {
-  command
-    .command("settings <pipe> [name=value...]")
-    .description("Shows the settings of a pipe, or sets some; name= resets one to its default")
-    .action(async (reference: string, pairs: readonly string[]) => {
-      const client = await shell.client();
-      const { id: pipeId, serviceId } = await findPipe(client, reference);
-      const params = { serviceId, pipeId };
-      const settings =
-        pairs.length === 0
-          ? await client.call("getPipeSettings", { params })
-          : await client.call("updatePipeSettings", { params, body: settingsOf(pairs) });
-      await shell.printOne(settings, Object.entries(settings));
-      if (Object.keys(settings).length === 0) shell.say("All settings have their defaults.");
-    });
-}
+type PipeParams = { readonly serviceId: string; readonly pipeId: string };
 
-/** `name=value` pairs: integers, booleans, and null for nothing. */
-export function settingsOf(pairs: readonly string[]): Record<string, number | boolean | null> {
-  const entries = pairs.map((text) => {
-    const [name, value] = pairFlag("setting", text);
-    if (value === "") return [name, null] as const;
-    if (value === "true" || value === "false") return [name, value === "true"] as const;
-    if (!/^-?\d+$/.test(value)) throw usageError(`${name}=${value}: settings are integers, true or false`);
-    return [name, Number(value)] as const;
-  });
-  return Object.fromEntries(entries);
-}
-
-function addSeveral(command: Command): Command {
-  return addSelectorFlag(command.option("--all", "All pipes"), "All pipes of services with these tags");
-}
-
-/** The named pipe, or all of `--all` or `--selector`. Throws unless exactly one of the three is given. */
-async function pipesOf(client: CliClient, reference: string | undefined, { all, selector }: Several) {
-  const given = [reference !== undefined, all === true, selector !== undefined].filter(Boolean);
-  if (given.length !== 1) throw usageError("name a pipe, or use either --all or --selector");
-  if (selector !== undefined) return await selectPipes(client, selector);
-  return reference === undefined ? await listSummaries(client) : [await findPipe(client, reference)];
+/** Changes the pipes one after the other, and prints what they are then. */
+async function changePipes(
+  shell: Shell,
+  reference: string | undefined,
+  flags: Several,
+  change: (client: CliClient, params: PipeParams) => Promise<unknown>,
+): Promise<void> {
+  const client = await shell.client();
+  const pipes = await pipesOf(client, reference, flags);
+  const changed = [];
+  for (const { id: pipeId, serviceId } of pipes) changed.push(await change(client, { serviceId, pipeId }));
+  const names = pipes.map(({ name }) => name).join(", ");
+  await shell.printDone(reference === undefined ? changed : changed[0], names ? `changed ${names}` : noPipe);
 }

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { durationMs } from "../duration.ts";
-import { isForPeople } from "../output/format.ts";
+import { isForPeople, isNameOnly } from "../output/format.ts";
 import type { Shell } from "../shell.ts";
 
 /** Writes the secret to a new file with mode 0600, or shows it. `shown` is the result without the secret. */
@@ -14,8 +14,10 @@ export async function writeSecret(
   shown: unknown,
 ): Promise<void> {
   if (file !== undefined) writeFileSync(resolve(shell.io.cwd, file), `${secret}\n`, { mode: 0o600, flag: "wx" });
-  if (!isForPeople(shell.format)) await shell.printOne(file === undefined ? result : shown, []);
-  else if (file === undefined) {
+  if (!isForPeople(shell.format)) {
+    await shell.printOne(file === undefined ? result : shown, []);
+    if (file === undefined && isNameOnly(shell.format)) shell.say(`-o ${shell.format} does not show the secret`);
+  } else if (file === undefined) {
     await shell.write(`${secret}\n`);
     shell.say("This is not shown again.");
   } else shell.say(`written to ${file}`);

@@ -6,7 +6,7 @@ import { findBackup, resolveService, type ServiceObject } from "../client/resolv
 import { durationMs } from "../duration.ts";
 import { usageError } from "../errors.ts";
 import { choiceFlag, integerFlag, orUndefined, pairFlag, present } from "../flags.ts";
-import { isForPeople } from "../output/format.ts";
+import { isForPeople, isNameOnly } from "../output/format.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags } from "../wait.ts";
 import { type ConnectionFlags, changedConnection, externalBody } from "./service-external.ts";
@@ -48,6 +48,11 @@ export async function createService(shell: Shell, name: string, flags: CreateFla
   const shown = file === undefined ? password : undefined;
   if (flags.wait === true) await awaitService(shell, service, "running", flags);
   if (!isForPeople(shell.format)) {
+    if (shown !== undefined && isNameOnly(shell.format)) {
+      shell.say(
+        `-o ${shell.format} does not show the password; millrace service password ${service.name} makes a new one`,
+      );
+    }
     return await shell.printOne(shown === undefined ? { service } : created, []);
   }
   shell.say(`created ${service.name} (${service.id})`);

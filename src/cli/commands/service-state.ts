@@ -1,4 +1,5 @@
 /** Starting, stopping, waking and deleting services. */
+import type { CliClient } from "../client/client.ts";
 import { resolveService, type ServiceObject } from "../client/resolve.ts";
 import { CliError, usageError } from "../errors.ts";
 import { span } from "../output/text.ts";
@@ -39,10 +40,7 @@ export async function commandServices(
 ): Promise<void> {
   checkWait(flags);
   const { selector } = flags;
-  if ((reference === undefined) === (selector === undefined)) throw usageError("name a service, or use --selector");
-  const client = await shell.client();
-  const services =
-    selector === undefined ? [await resolveService(client, reference ?? "")] : await selectServices(client, selector);
+  const services = await servicesOf(await shell.client(), reference, selector);
   const changed = [];
   for (const service of services) changed.push(await commandService(shell, service, command, flags));
   const sentence = changed.map(({ name, state }) => `${name}: ${state}`).join(", ");
@@ -64,27 +62,40 @@ async function commandService(
   return reached ?? (await client.call("getService", { params }));
 }
 
-/** `service delete`: asks for the name on a terminal. */
-export async function deleteService(
-  shell: Shell,
-  reference: string,
-  flags: WaitFlags & { readonly yes?: boolean; readonly stop?: boolean },
-): Promise<void> {
+/** The named service, or all that the selector names. Throws unless exactly one of the two is given. */
+async function servicesOf(client: CliClient, reference: string | undefined, selector: string | undefined) {
+  if ((reference === undefined) === (selector === undefined)) throw usageError("name a service, or use --selector");
+  return selector === undefined
+    ? [await resolveService(client, reference ?? "")]
+    : await selectServices(client, selector);
+}
+
+type DeleteFlags = StateFlags & { readonly yes?: boolean; readonly stop?: boolean };
+
+/** `service delete`: on a terminal one service is confirmed by its name, several by `yes` below their names. */
+export async function deleteServices(shell: Shell, reference: string | undefined, flags: DeleteFlags): Promise<void> {
   checkWait(flags);
   const client = await shell.client();
-  const service = await resolveService(client, reference);
+  const services = await servicesOf(client, reference, flags.selector);
+  const names = services.map(({ name }) => name).join(", ");
+  const word = services.length === 1 ? { word: names } : {};
+  await shell.confirm(`Deleted will be ${names}, with data and pipes.`, { yes: flags.yes, ...word });
+  const deleted = [];
+  for (const service of services) deleted.push(await deleteService(shell, service, flags));
+  const single = flags.selector === undefined;
+  await shell.printDone(single ? deleted[0] : deleted, `deleted ${names}`, single ? services[0] : services);
+}
+
+async function deleteService(shell: Shell, service: ServiceObject, flags: DeleteFlags) {
+  const client = await shell.client();
   const params = { serviceId: service.id };
-  await shell.confirm(`Service ${service.name}, its data and its pipes will be deleted.`, {
-    yes: flags.yes,
-    word: service.name,
-  });
   if (flags.stop === true && !["stopped", "idle"].includes(service.state)) {
     await client.call("updateServiceState", { params, body: { command: "stop" } });
     await awaitService(shell, service, "stopped", flags);
   }
   const deleted = await client.call("deleteService", { params });
   if (flags.wait === true) await awaitGone(shell, service, flags);
-  await shell.printDone(deleted, `deleted ${service.name}`);
+  return deleted;
 }
 
 async function awaitGone(shell: Shell, { id, name }: ServiceObject, flags: WaitFlags): Promise<void> {

@@ -94,14 +94,14 @@ function addStates(command: Command, shell: Shell): void {
 }
 
 function addDelete(command: Command, shell: Shell): void {
-  const added = command
-    .command("delete <service>")
-    .description("Deletes a service with its data and pipes; an external server keeps its data");
+  const added = addSelectorFlag(command.command("delete [service]"), "All services with these tags").description(
+    "Deletes a service with its data and pipes; an external server keeps its data",
+  );
   addWaitFlags(addYesFlag(added), "the service is gone")
     .option("--stop", "Stops a running service before")
-    .action(async (reference: string, flags) => {
-      const { deleteService } = await import("./service-state.ts");
-      await deleteService(shell, reference, flags);
+    .action(async (reference: string | undefined, flags) => {
+      const { deleteServices } = await import("./service-state.ts");
+      await deleteServices(shell, reference, flags);
     });
 }
 

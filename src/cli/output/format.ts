@@ -28,8 +28,16 @@ export async function machineText(value: unknown, format: OutputFormat): Promise
 }
 
 function memberOf(item: unknown, format: OutputFormat): string {
-  const record = item as Readonly<Record<string, unknown>>;
   const members = format === "name" ? ["name", "backupName", "id"] : ["id", "name"];
-  const found = members.map((member) => record?.[member]).find((text) => text !== undefined && text !== "");
+  // A created object comes with its secret: {service, password}.
+  const records = [item, ...Object.values(item ?? {})].filter((one) => typeof one === "object" && one !== null);
+  const found = records
+    .flatMap((record) => members.map((member) => (record as Readonly<Record<string, unknown>>)[member]))
+    .find((text) => typeof text === "string" && text !== "");
   return String(found ?? "-");
+}
+
+/** Whether the format shows nothing but the name or the id. */
+export function isNameOnly(format: OutputFormat): boolean {
+  return format === "name" || format === "id";
 }
