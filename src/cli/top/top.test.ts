@@ -47,6 +47,19 @@ test("latency, processor and memory of each pipe are those of its processes; unk
   expect(cells(lines, "web  ")).toEqual(["web", "running", "3/3", "-", "-", "0.5", "1.0 GiB", "-"]);
 });
 
+test("at 80 columns names of usual length are whole, beside state, speed, lag, latency, processor and memory", () => {
+  const named = pipe("orders-from-shop", {
+    latencySeconds: 0.25,
+    rates: { rowsPerSecond: 123_456, bytesPerSecond: 1e6 },
+  });
+  const workers = [{ name: "kafka-1", pid: 7, pipes: [named.id], memoryBytes: 3 * 2 ** 20, utilization: 0.12 }];
+  const lines = topLines({ ...view, pipes: [named], workers }, { ...plain, width: 80, selected: named.id });
+  expect(lines.find((line) => line.startsWith("> web/orders-from-shop "))).toMatch(
+    /123,456 .* 0.25s .* 0.12 .*3.0 MiB$/,
+  );
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+});
+
 test.each([
   ["lag", ["a", "b", "c"]],
   ["latency", ["b", "a", "c"]],

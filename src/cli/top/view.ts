@@ -75,10 +75,20 @@ export function topLines(view: TopView, { color, width, sort, filter, selected }
   return [
     `${view.pipes.length} pipes  ${rates}  sorted by ${sort}${filter === "" ? "" : `  filter ${filter}`}`,
     "",
-    ...tableLines(shownPipes(view, { sort, filter }), pipeColumns(view, selected), look),
+    ...tableLines(shownPipes(view, { sort, filter }), fitting(pipeColumns(view, selected), view, width), look),
     "",
     ...tableLines(services, serviceColumns(view), look),
   ];
+}
+
+/** From this width on, all columns fit beside names of usual length. */
+const wideFrom = 110;
+
+/** On a narrow terminal, columns that the detail has too, and those without a value, leave their room to the names. */
+function fitting(columns: TableColumn<PipeSummary>[], { workers }: TopView, width: number | undefined) {
+  if (width === undefined || width >= wideFrom) return columns;
+  const dropped = ["BYTES/S", "LAST SUCCESS", ...(workers.length === 0 ? ["CPU", "MEMORY"] : [])];
+  return columns.filter(({ title }) => !dropped.includes(title));
 }
 
 function pipeColumns(view: TopView, selected: string | undefined): TableColumn<PipeSummary>[] {
