@@ -36,6 +36,7 @@ describe.skipIf(chromiumMissing !== undefined)("the system in the console", () =
   test("loops, disk, limits and configuration are shown, and no secret", async () => {
     await page.getByRole("row", { name: /^backups Well/ }).waitFor();
     await page.getByRole("heading", { name: "No engine runs" }).waitFor();
+    await page.getByRole("heading", { name: "No worker runs" }).waitFor();
     await page.getByLabel("Settings", { exact: true }).selectOption("changed");
     await page.getByRole("row", { name: /--backup-encryption-key.*set, not shown.*environment/ }).waitFor();
     expect(await page.getByRole("row", { name: /--rate-limit/ }).count()).toBe(0);

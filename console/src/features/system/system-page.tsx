@@ -13,6 +13,7 @@ import { LimitsPanel } from "./limits-panel.tsx";
 import { LoopsPanel } from "./loops-panel.tsx";
 import css from "./system.module.css";
 import { backupPlace, type System, shareTone, usedShare } from "./system.ts";
+import { WorkersPanel } from "./workers-panel.tsx";
 
 /** Whether the program itself is well. */
 export function SystemPage() {
@@ -35,6 +36,7 @@ function Parts({ system }: { readonly system: System }) {
         <LoopsPanel loops={system.loops} />
         <div className={css.column}>
           <EnginesPanel engines={system.engines} />
+          <WorkersPanel workers={system.workers} />
           <DiskPanel disk={system.disk} />
         </div>
         <Panel title="Program">
