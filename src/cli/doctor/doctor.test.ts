@@ -42,6 +42,10 @@ describe("the system", () => {
     for (const { remedy } of found) expect(remedy).toBeDefined();
     return found.map(({ check, result }) => `${check} ${result}`);
   };
+  const worker = {
+    ...{ name: "w", pid: 2, source: "objectStorage", own: false, pipes: ["p"], slots: 1, utilization: 0 },
+    ...{ memoryBytes: 50, memoryLimitBytes: 100 },
+  };
   const until = (validTo: string) => ({
     certificate: { subject: "", names: [], validFrom: "2026-01-01T00:00:00Z", validTo },
   });
@@ -62,6 +66,7 @@ describe("the system", () => {
     ["a certificate for two weeks", until("2026-06-15T00:00:00Z"), "TLS warn"],
     ["a certificate for a day", until("2026-06-02T00:00:00Z"), "TLS fail"],
     ["an expired certificate", until("2026-05-01T00:00:00Z"), "TLS fail"],
+    ["a worker that is almost full", { workers: [{ ...worker, memoryBytes: 95 }, worker] }, "workers warn"],
     ["an old engine", { engines: [{ serviceId: "s", pid: 1, memoryLimitGb: 1, version: "26.5" }] }, "engine warn"],
     ["no confinement", { confinement: { confined: false, sentence: "no" } }, "confinement warn"],
   ])("%s", (_, changes, expected) => expect(judge(changes)).toEqual([expected]));

@@ -13,6 +13,7 @@ export function systemChecks(system: System, nowMs: number): Check[] {
     ...portChecks(system),
     certificateCheck(system, nowMs),
     ...engineChecks(system),
+    ...workerChecks(system),
     confinementCheck(system),
     ...loopChecks(system),
   ];
@@ -73,6 +74,21 @@ function engineChecks({ engines, engineVersion }: System): Check[] {
   return old.map(({ serviceId, version }) => {
     const detail = `service ${serviceId} still runs ClickHouse ${version}, its next start ${engineVersion}`;
     return judged("engine", "warn", detail, `millrace service stop ${serviceId}, then start`);
+  });
+}
+
+/** Share of its memory from which a worker is about to be replaced. */
+const fullWorkerShare = 0.9;
+
+function workerChecks({ workers }: System): Check[] {
+  const full = workers.filter(
+    ({ memoryBytes = 0, memoryLimitBytes }) => memoryBytes > fullWorkerShare * memoryLimitBytes,
+  );
+  const slots = workers.reduce((sum, worker) => sum + worker.slots, 0);
+  if (full.length === 0) return [{ check: "workers", result: "ok", detail: `${workers.length} run ${slots} replicas` }];
+  return full.map(({ pid, source, memoryBytes = 0, memoryLimitBytes, pipes }) => {
+    const detail = `process ${pid} (${source}, pipes ${pipes.join(", ")}) uses ${byteSize(memoryBytes)} of ${byteSize(memoryLimitBytes)}`;
+    return judged("workers", "warn", detail, "Raise --pipe-worker-memory-mb or scaling.replicaMemoryGb of the pipe.");
   });
 }
 
