@@ -32,17 +32,26 @@ test("what is installed on Linux has an integrity; only optional packages of oth
   expect(open.filter(([, entry]) => fits(entry, { os: "linux", cpu: "x64" }) && entry.dev !== true)).toEqual([]);
 });
 
-test("an older Node without a package of ours is told in one sentence, and any newer one runs programs", async () => {
-  const run = (version: string) => {
-    const pretend = `Object.defineProperty(process, "versions", { value: { node: "${version}" } })`;
-    const flags = ["--import", `data:text/javascript,${encodeURIComponent(pretend)}`];
-    const options = { encoding: "utf8", cwd: fileURLToPath(new URL("../", import.meta.url)) } as const;
-    return spawnSync(process.execPath, [...flags, "scripts/run.cjs", "src/main.ts", "--version"], options);
-  };
-  const old = run("20.20.2");
+/** Runs a script as if this Node had another version. */
+function runOn(version: string, args: readonly string[], env: Record<string, string> = {}) {
+  const pretend = `Object.defineProperty(process, "versions", { value: { node: "${version}" } })`;
+  const flags = ["--import", `data:text/javascript,${encodeURIComponent(pretend)}`];
+  const cwd = fileURLToPath(new URL("../", import.meta.url));
+  return spawnSync(process.execPath, [...flags, ...args], { encoding: "utf8", cwd, env: { ...process.env, ...env } });
+}
+
+test("an older Node without a package of ours is told in one sentence, and any newer one runs programs", () => {
+  const program = ["scripts/run.cjs", "src/main.ts", "--version"];
+  const old = runOn("20.20.2", program);
   expect([old.status, old.stdout]).toEqual([1, ""]);
   expect(old.stderr).toMatch(/^Millrace needs Node 24 or newer: .*\.\n$/);
-  expect(run("26.1.0").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(runOn("26.1.0", program).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test("`npm ci --dry-run`, which runs `prepare` too, builds nothing and works on an older Node", () => {
+  const { status, stdout, stderr } = runOn("20.20.2", ["scripts/prepare.cjs"], { npm_config_dry_run: "true" });
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: "", stderr: "" });
+  expect(runOn("20.20.2", ["scripts/prepare.cjs"], { npm_config_dry_run: "" }).status).toBe(1);
 });
 
 test.each([
