@@ -21,7 +21,8 @@ export const metadataFolder = "metadata/";
 const databaseFile = "millrace.db";
 const keyFile = "secret.key";
 
-const manifestSchema = z.object({
+/** The form of a metadata backup's manifest. */
+export const metadataManifestSchema = z.object({
   format: z.literal("millrace-metadata/1"),
   id: z.uuid(),
   name: z.string(),
@@ -32,7 +33,7 @@ const manifestSchema = z.object({
     z.object({ path: z.enum([databaseFile, keyFile]), stored: z.string(), size: z.int(), sha256: z.string() }),
   ),
 });
-type MetadataManifest = z.output<typeof manifestSchema>;
+type MetadataManifest = z.output<typeof metadataManifestSchema>;
 
 export type MetadataOptions = {
   readonly db: Database;
@@ -175,7 +176,7 @@ async function readMetadataManifest(
 ): Promise<MetadataManifest> {
   try {
     const bytes = await buffer(await backupLocation.current.read(folder + manifestName, signal));
-    return manifestSchema.parse(JSON.parse(bytes.toString("utf8")));
+    return metadataManifestSchema.parse(JSON.parse(bytes.toString("utf8")));
   } catch (cause) {
     const reason = cause instanceof MissingFile ? "does not exist" : "has a manifest that cannot be read";
     throw new Error(`metadata backup ${folder} ${reason}`, { cause });

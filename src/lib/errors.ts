@@ -56,7 +56,7 @@ export const errorCodes = {
     500,
     "INTERNAL_ERROR",
     false,
-    "What this server had stored about the pipe is not what it can read. Run the version that wrote it, or send the pipe the command resync.",
+    "Stored state of the pipe or service has a form that this server cannot read. Run the version that wrote it; or send the pipe the command resync, or set the connection of the service again.",
   ),
   DESTINATION_INVALID: row(
     400,

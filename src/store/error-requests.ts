@@ -4,6 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { AppError, found } from "../lib/errors.ts";
+import { versioned } from "../sources/durable.ts";
+import { columnShapes, readColumn } from "./column-shapes.ts";
 import type { Database } from "./database.ts";
 
 /** Rows that were refused before the request, and that all given members select. */
@@ -77,7 +79,7 @@ export class ErrorRequestStore {
       await tx.run(
         `INSERT INTO pipe_error_requests (id, pipe_id, kind, selection, requested_by, created_at)
          VALUES (?, ?, ?, ?, ?, ?)`,
-        ...[id, pipeId, kind, JSON.stringify(selection), requestedBy, new Date().toISOString()],
+        ...[id, pipeId, kind, JSON.stringify(versioned(selection)), requestedBy, new Date().toISOString()],
       );
       await tx.run(
         `DELETE FROM pipe_error_requests WHERE pipe_id = ? AND state <> 'pending' AND id NOT IN (
@@ -162,7 +164,7 @@ function toRequest(row: Row): ErrorRequest {
     id: row.id,
     pipeId: row.pipe_id,
     kind: row.kind,
-    selection: JSON.parse(row.selection) as ErrorSelection,
+    selection: readColumn(columnShapes.errorSelection, row.selection, "selection of refused rows"),
     requestedBy: row.requested_by,
     createdAt: row.created_at,
     state: row.state,

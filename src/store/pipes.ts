@@ -7,6 +7,7 @@ import type { PipeState } from "../api/pipes.ts";
 import type { Json } from "../lib/json.ts";
 import type { ObjectResync, ObjectSelection } from "../sources/partial-resync.ts";
 import { addActivity } from "./activities.ts";
+import { columnShapes, readColumn } from "./column-shapes.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import { hasMarkOf, type PartialResyncs, startObjectsOver, startTablesOver } from "./partial-resyncs.ts";
@@ -356,10 +357,6 @@ async function listIn(db: Queries, serviceId: string): Promise<readonly Pipe[]> 
   return rows.map(toPipe);
 }
 
-function listOf<T>(text: string | null): readonly T[] {
-  return text === null ? [] : (JSON.parse(text) as T[]);
-}
-
 function toPipe(row: PipeRow): Pipe {
   return {
     id: row.id,
@@ -381,8 +378,14 @@ function toPipe(row: PipeRow): Pipe {
     epoch: row.epoch,
     resyncRequested: row.resync_requested !== 0,
     keepsRows: row.resync_requested === keeping,
-    resyncTables: listOf<string>(row.resync_tables),
-    resyncObjects: listOf<ObjectSelection>(row.resync_objects),
+    resyncTables:
+      row.resync_tables === null
+        ? []
+        : readColumn(columnShapes.resyncTables, row.resync_tables, "tables to be copied again"),
+    resyncObjects:
+      row.resync_objects === null
+        ? []
+        : readColumn(columnShapes.resyncObjects, row.resync_objects, "objects to be loaded again"),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

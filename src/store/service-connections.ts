@@ -1,5 +1,6 @@
 /** How the server of an external service is reached. */
 import { AppError } from "../lib/errors.ts";
+import { versioned } from "../sources/durable.ts";
 import type { Sealer } from "./secrets.ts";
 
 /** Without the password, which is sealed apart. */
@@ -35,7 +36,15 @@ export type NewConnection = {
 /** The columns runtime, connection and connection_password of a new service. */
 export function connectionValues(given: NewConnection | undefined, serviceId: string): (string | null)[] {
   if (given === undefined) return ["embedded", null, null];
-  return ["external", JSON.stringify(given.connection), given.sealFor(serviceId)];
+  return ["external", JSON.stringify(versioned(given.connection)), given.sealFor(serviceId)];
+}
+
+/** A change of a service with its connection as it is stored. */
+export function withVersion<C extends { readonly connection?: ServiceConnection | null | undefined }>(
+  change: C,
+): object {
+  const { connection } = change;
+  return connection == null ? change : { ...change, connection: versioned(connection) };
 }
 
 type Sealed = { readonly id: string; readonly connectionPassword: string | null };

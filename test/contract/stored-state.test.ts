@@ -6,11 +6,15 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
+import { manifestSchema } from "../../src/backups/files/manifest.ts";
+import { metadataManifestSchema } from "../../src/backups/metadata.ts";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
 import { againShapes } from "../../src/pipes/again.ts";
 import { definitionShapes, problemOf } from "../../src/pipes/control/stored-definition.ts";
 import { commonMarks, frozenShape, StoredForms } from "../../src/pipes/durable.ts";
 import { kindOf, sourceKinds } from "../../src/sources/registry.ts";
+import { columnShapes, readColumn } from "../../src/store/column-shapes.ts";
+import { pipeSeries, serviceSeries } from "../../src/store/history-series.ts";
 import { pipeSnapshotSchema } from "../../src/store/pipe-snapshots.ts";
 import type { Pipe } from "../../src/store/pipes.ts";
 
@@ -22,18 +26,28 @@ const whatToDo =
 /** First characters of the SHA-256 of each shape's JSON schema. */
 const hashes = {
   "again replay": "3a332330a068",
+  "column accessList": "77ff42b83341",
+  "column errorSelection": "ac2868d8816b",
+  "column resyncObjects": "aaa0ed10ff97",
+  "column resyncTables": "4e2bd3d7ee0e",
+  "column serviceConnection": "33a4ddaab7de",
+  "column tags": "f006f1c62eae",
+  "history of pipes": "11f4bfb6133a",
+  "history of services": "e7ad72ff6b91",
   intent: "0a4ed25968c6",
   "managedStream checkpoint": "612c3c87bf67",
   "managedStream mark shard:": "f3b6b1370b14",
   "managedStream mark start": "8f87e7f2f3c3",
   "managedStream replay": "847fd0fa693e",
   "managedStream source": "1d70f0f9cfd6",
+  manifest: "611c7297b150",
   "mark begun": "4c0a5b163375",
   "messageBroker checkpoint": "18ae16123a56",
   "messageBroker mark begin:": "7b6e923e1f50",
   "messageBroker mark subscription": "66d7e6fe9da9",
   "messageBroker replay": "1ea819d7a247",
   "messageBroker source": "ed350b0cbdd8",
+  "metadata manifest": "3e106c3e78e6",
   "objectStorage checkpoint": "a05696b2b604",
   "objectStorage mark again": "0bdcdd6c3ce4",
   "objectStorage mark cursor:": "612c3c87bf67",
@@ -77,8 +91,21 @@ function shapes(): (readonly [string, z.core.$ZodType])[] {
   const ofPipes = Object.entries(definitionShapes).map(([name, shape]) => [`pipe ${name}`, shape] as const);
   const common = Object.entries(commonMarks).map(([key, shape]) => [`mark ${key}`, shape] as const);
   const again = ["again replay", againShapes.replay] as const;
-  const backup = ["pipe in a backup", pipeSnapshotSchema] as const;
-  return [...ofKinds, ...ofPipes, ...common, ["intent", frozenShape], again, backup];
+  const columns = Object.entries(columnShapes).map(([name, shape]) => [`column ${name}`, shape] as const);
+  const backups = [
+    ["manifest", manifestSchema],
+    ["metadata manifest", metadataManifestSchema],
+    ["pipe in a backup", pipeSnapshotSchema],
+  ] as const;
+  // The place of a name is its place in the files.
+  const histories = [
+    ["history of pipes", z.enum(pipeSeries)],
+    ["history of services", z.enum(serviceSeries)],
+  ] as const;
+  return [
+    ...[...ofKinds, ...ofPipes, ...common, ["intent", frozenShape] as const, again],
+    ...[...columns, ...backups, ...histories],
+  ];
 }
 
 test("no stored shape changes unnoticed", () => {
@@ -178,6 +205,23 @@ describe("what cannot be read fails the pipe, with its name and the member", () 
     expect(() => forms.readIntent({ batchId: key, lane: "l", intent: { ...intent, replay } })).toThrow(
       `The stored replay of the batch ${key} cannot be read: next`,
     );
+  });
+
+  test("a column of the metadata database, by what it is for", () => {
+    const { serviceConnection, errorSelection, resyncObjects } = columnShapes;
+    const stored = { urls: ["http://a:8123"], username: "u", tls: { caCertificate: "pem" } };
+    // Rows written before there were versions have none.
+    expect(readColumn(serviceConnection, JSON.stringify(stored), "connection")).toEqual(stored);
+    expect(readColumn(serviceConnection, JSON.stringify({ v: 1, ...stored }), "connection")).toEqual(stored);
+    expect(() => readColumn(serviceConnection, '{"urls":["http://a:8123"]}', "connection of the service")).toThrow(
+      unreadable(
+        "STORED_STATE_UNREADABLE",
+        "The stored connection of the service cannot be read: username: Invalid input: expected string, received undefined.",
+      ),
+    );
+    expect(() => readColumn(errorSelection, '{"v":2}', "selection")).toThrow("it has version 2");
+    expect(readColumn(resyncObjects, '[{"key":"a"},{"prefix":"b/"}]', "objects")).toHaveLength(2);
+    expect(() => readColumn(resyncObjects, '[{"name":"a"}]', "objects")).toThrow("stored objects cannot be read: 0:");
   });
 
   test("a definition, by its part", () => {

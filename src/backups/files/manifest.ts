@@ -15,7 +15,8 @@ export const servicesFolder = "services/";
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const member = z.object({ id: z.uuid(), name: z.string().regex(/^[\w.-]+$/) });
 
-const manifestSchema = z.object({
+/** The form of a manifest, decrypted. */
+export const manifestSchema = z.object({
   format: z.literal(manifestFormat),
   ...member.shape,
   type: z.enum(["full", "incremental"]),

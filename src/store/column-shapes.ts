@@ -1,0 +1,34 @@
+/**
+ * Shapes of the JSON that columns of the metadata database hold beside the definitions and the ledger of pipes. An object
+ * is written with `versioned`. The rules of `src/sources/durable.ts` for changing a shape apply here too.
+ */
+import * as z from "zod/mini";
+import { readStored } from "../sources/durable.ts";
+
+const text = z.string();
+
+export const columnShapes = {
+  serviceConnection: z.object({
+    urls: z.array(text),
+    username: text,
+    cluster: z.optional(text),
+    database: z.optional(text),
+    tls: z.optional(z.object({ caCertificate: z.optional(text) })),
+  }),
+  accessList: z.array(z.object({ source: text, description: text })),
+  tags: z.array(z.object({ key: text, value: z.optional(text) })),
+  resyncTables: z.array(text),
+  resyncObjects: z.array(z.union([z.object({ key: text }), z.object({ prefix: text })])),
+  errorSelection: z.object({
+    group: z.exactOptional(text),
+    from: z.exactOptional(text),
+    to: z.exactOptional(text),
+    origin: z.exactOptional(text),
+    rowIds: z.exactOptional(z.array(text)),
+  }),
+};
+
+/** Reads a column. `what` names it for the user. Throws STORED_STATE_UNREADABLE with the first member that is wrong. */
+export function readColumn<S extends z.core.$ZodType>(shape: S, json: string, what: string): z.output<S> {
+  return readStored(shape, JSON.parse(json), what);
+}
