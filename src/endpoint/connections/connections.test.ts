@@ -174,16 +174,21 @@ test("of too many connections that nobody has logged in on the oldest is closed"
 });
 
 test("a body that hardly moves is given up, unless it is not read", async () => {
-  limited({ checkEveryMs: 20, bodyProgress: { leastBytes: 100, withinMs: 150 } });
+  limited({ checkEveryMs: 20, bodyProgress: { leastBytes: 100, withinMs: 600 } });
   const head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n";
   const [slow, steady, unread] = await Promise.all([client(head), client(head), client(`${head}${"x".repeat(100)}`)]);
   await arrived(3);
   const unreadPort = unread.socket.localPort;
   for (const message of messages) if (message.socket.remotePort !== unreadPort) message.resume();
   const drips = setInterval(() => slow.socket.write("x"), 30);
-  const streams = setInterval(() => steady.socket.write("x".repeat(100)), 30);
+  let written = 0;
+  const streams = setInterval(() => {
+    steady.socket.write("x".repeat(100));
+    written += 1;
+  }, 30);
   await slow.closed;
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  const before = written;
+  await expect.poll(() => written - before, { timeout: 20_000 }).toBeGreaterThan(20);
   expect(steady.socket.destroyed).toBe(false);
   expect(unread.socket.destroyed).toBe(false);
   clearInterval(drips);

@@ -227,9 +227,17 @@ describe("users who may only read", () => {
   });
 
   test("KILL QUERY of a full user ends nothing of this program", async () => {
+    const slow = "SELECT sleepEachRow(1) FROM numbers(60) SETTINGS max_block_size = 1";
+    const internal = engine.client.text(slow, { queryId: "internal" });
+    internal.catch(() => {});
+    const isRunning = async () =>
+      (await engine.client.rows("SELECT 1 FROM system.processes WHERE query_id = 'internal'")).length === 1;
+    await expect.poll(isRunning).toBe(true);
     await run("KILL QUERY WHERE 1 SYNC");
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await isRunning()).toBe(true);
     expect(await run("SELECT 1")).toBe("1\n");
+    await engine.client.command("KILL QUERY WHERE query_id = 'internal' SYNC");
+    await expect(internal).rejects.toThrow(/394|cancel/i);
   });
 });
 

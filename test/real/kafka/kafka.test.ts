@@ -226,6 +226,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
         key: `k${at % 10}`,
       }));
       await tool.send(values);
+      // The broker begins another segment at the first message after `segment.ms`.
       await new Promise((resolve) => setTimeout(resolve, 150));
     }
     const bytes = async () => {
