@@ -1,5 +1,6 @@
 /** An open dashboard and a service that falls asleep: the real program, its HTTP interface, a real engine. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type ObservabilityReply, observabilityCall } from "../../../harness/charts/observability.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 
 const t0 = Date.UTC(2024, 4, 1, 10);
@@ -22,27 +23,8 @@ beforeAll(async () => {
 });
 afterAll(() => served[Symbol.asyncDispose]());
 
-type Reply = { status: number; headers: Headers; json: ReturnType<typeof JSON.parse> };
-
-async function call(
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: Record<string, string> = {},
-): Promise<Reply> {
-  const { observabilityBaseUrl, accessToken } = served.credentials;
-  const response = await fetch(observabilityBaseUrl + path, {
-    method,
-    headers: {
-      Authorization: `Bearer ${accessToken}`,
-      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, json: text === "" ? undefined : JSON.parse(text) };
-}
+const call = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+  observabilityCall(served, method, path, body, headers);
 
 const range = { startTime: t0, endTime: t0 + 59_999 };
 const series = () => [{ sourceId, aggFn: "count", where: "", groupBy: [] }];
@@ -61,7 +43,7 @@ const panels = {
 const stateOf = async () => (await served.api.getService({ params: service.params })).state;
 
 test("a dashboard that is open lets the service fall asleep, and says from when its data is", async () => {
-  const live: Record<string, Reply> = {};
+  const live: Record<string, ObservabilityReply> = {};
   let asked = 0;
   let lastLive = 0;
   await until("the service is idle while it is asked all the time", async () => {
@@ -80,7 +62,7 @@ test("a dashboard that is open lets the service fall asleep, and says from when 
   expect(Object.keys(live)).toEqual(Object.keys(panels));
   for (const [name, ask] of Object.entries(panels)) {
     const answer = await ask("never");
-    const before = live[name] as Reply;
+    const before = live[name] as ObservabilityReply;
     expect([answer.status, answer.headers.get("x-chart-cache")], name).toEqual([200, "stale"]);
     expect(answer.json.data, name).toEqual(before.json.data);
     const asOf = answer.headers.get("x-data-as-of") as string;

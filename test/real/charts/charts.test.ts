@@ -1,5 +1,6 @@
 /** Charts end to end: the real program, its HTTP interface, a real engine. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { observabilityCall } from "../../../harness/charts/observability.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 
 let served: Served;
@@ -22,30 +23,8 @@ beforeAll(async () => {
 });
 afterAll(() => served[Symbol.asyncDispose]());
 
-type Reply = { status: number; headers: Headers; text: string; json: ReturnType<typeof JSON.parse> };
-
-async function call(
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: Record<string, string> = {},
-): Promise<Reply> {
-  const { observabilityBaseUrl, accessToken } = served.credentials;
-  const response = await fetch(observabilityBaseUrl + path, {
-    method,
-    headers: {
-      Authorization: `Bearer ${accessToken}`,
-      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  const json =
-    /json/.test(response.headers.get("content-type") ?? "") &&
-    !/ndjson/.test(response.headers.get("content-type") ?? "");
-  return { status: response.status, headers: response.headers, text, json: json ? JSON.parse(text) : undefined };
-}
+const call = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+  observabilityCall(served, method, path, body, headers);
 
 const source = () => ({
   name: "logs",

@@ -1,5 +1,6 @@
 /** Charts, search and fields of a table on an external server. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { observabilityCall } from "../../../harness/charts/observability.ts";
 import { serverUser, TestServer } from "../../../harness/clickhouse/server.ts";
 import { type BenchService, runningService, type Served, serve } from "../../../harness/serve.ts";
 
@@ -32,15 +33,9 @@ afterAll(async () => {
 });
 
 async function call(method: string, path: string, body?: unknown) {
-  const { observabilityBaseUrl, accessToken } = served.credentials;
-  const response = await fetch(observabilityBaseUrl + path, {
-    method,
-    headers: { Authorization: `Bearer ${accessToken}`, "Content-Type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  expect(response.status, text).toBe(200);
-  return JSON.parse(text);
+  const { status, text, json } = await observabilityCall(served, method, path, body);
+  expect(status, text).toBe(200);
+  return json;
 }
 
 test("a series, a search and the fields come from the server, also after its restart", async () => {
