@@ -80,7 +80,7 @@ export class CheckRun {
   }
 
   /**
-   * Makes the first exchange with a source: one request whose error tells whether the connection, the login or the
+   * Makes the first exchange with a source: one request whose error shows whether the connection, the login or the
    * thing asked for is at fault. Its time is that of the connection.
    */
   async reach<T>(thing: CheckName, work: () => Promise<T>): Promise<T> {

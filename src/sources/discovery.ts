@@ -1,4 +1,4 @@
-/** What samples of a source tell before a pipe exists. */
+/** What samples of a source show before a pipe exists. */
 
 /** A field of the source's samples, with the type that the engine infers. */
 export type FoundField = { readonly name: string; readonly type: string; readonly optional: boolean };

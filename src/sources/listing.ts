@@ -1,4 +1,4 @@
-/** What a source has, for somebody who chooses what a pipe reads. */
+/** What a source contains, for users who choose what a pipe reads. */
 
 /** Each connector fills the members of its kind. Sizes and counts that are not known are absent. */
 export type SourceListing = {

@@ -11,15 +11,15 @@ export type TableResync = {
 };
 
 export type ObjectResync = {
-  /** With which the keys of the marks of objects begin; the object's own key follows. */
+  /** Prefix of the keys of objects' marks; the object's own key follows. */
   readonly prefix: string;
   /** Members of the mark of an object that is to be loaded again. */
   readonly patch: JsonObject;
   /** The member that counts these requests. */
   readonly counter: string;
-  /** Key of the mark with what these objects begin with, in its member `prefixes`. */
+  /** Key of the mark that lists prefixes of these objects in its member `prefixes`. */
   readonly list: string;
 };
 
-/** Objects that a pipe has read: one, or all whose keys begin so. */
+/** Objects that a pipe has read: one, or all with a prefix. */
 export type ObjectSelection = { readonly key: string } | { readonly prefix: string };

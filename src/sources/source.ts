@@ -367,7 +367,7 @@ export type SourceKind = {
   readonly request: z.ZodObject;
   /** Dotted paths that a patch request may change; unchanged immutable members are tolerated by the handler. */
   readonly mutable: readonly string[];
-  /** Members that a listing of the source tells: a request for one may leave them out. */
+  /** Members that a listing of the source returns: a request for one may leave them out. */
   readonly listed: readonly string[];
   /** Dotted paths that are encrypted at rest and absent from responses. */
   readonly secrets: readonly string[];

@@ -26,7 +26,7 @@ export type StartAt =
 /** One response of a shard. */
 export type FetchedRecords = {
   readonly records: readonly StreamRecord[];
-  /** The lag of the response behind the end of the shard, in ms. */
+  /** Distance between the response and the end of the shard, in ms. */
   readonly behindMs: number;
   /** The shard is closed and has no records after these. */
   readonly ended: boolean;

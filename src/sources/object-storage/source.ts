@@ -96,7 +96,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     }
   }
 
-  /** The objects that were loaded, and that the user wants once more. The cursor is behind them. */
+  /** The objects that were loaded, and that the user wants once more. They precede the cursor. */
   async *#readAgain(signal: AbortSignal): AsyncGenerator<Batch> {
     for (const prefix of await this.#tracker.prefixesAgain()) {
       for (let from: string | undefined, more = true; more && !signal.aborted; ) {

@@ -143,7 +143,7 @@ export const postgresShapes = {
     lineage,
     /** Position of the newest snapshot that rows were copied in. */
     copied: lsn,
-    /** The slot is never told more than this. */
+    /** The newest position that was confirmed to the slot. */
     confirmed: lsn,
     /** The oldest transaction that the first snapshot of a table could not see. */
     "since:": z.string(),

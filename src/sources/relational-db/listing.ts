@@ -16,7 +16,7 @@ type TableFacts = TableName &
     readonly bytes: number | null;
   };
 
-/** A table that somebody has locked is not waited for. */
+/** Locked tables hold the listing up for a second at most. */
 const boundsSql = "SET lock_timeout = '1s'; SET statement_timeout = '8s'";
 
 const listable = `
@@ -28,7 +28,7 @@ const schemasSql = `
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   WHERE ${listable} GROUP BY n.nspname ORDER BY n.nspname COLLATE "C"`;
 
-/** The table itself, or its partitions. The functions of Postgres that tell them wait for locks on the table. */
+/** The table itself, or its partitions. The functions of Postgres that return them wait for locks on the table. */
 const leaves = `(
       WITH RECURSIVE tree(oid) AS (
         SELECT p.oid
@@ -99,7 +99,7 @@ export async function listTables(source: SourceServer, page: ListingPage, signal
   }
 }
 
-/** The size of a table needs a lock on it: where one cannot be had, no size of the page is told. */
+/** Reading the size of a table needs a lock on it. Where one is not available, the whole page has no sizes. */
 async function readFacts(client: pg.Client, { within, limit }: ListingPage, after: TableName | undefined) {
   const values = [within ?? null, after?.schema ?? null, after?.name ?? null, limit];
   const { rows } = await client.query<{ version: number }>(

@@ -286,7 +286,7 @@ export class RelationalSource implements Source<PostgresDurable> {
       // Last: what was not done until here is done again.
       await state.changed(evolution.source);
     } catch (error) {
-      // Else one table that somebody has changed would hold all.
+      // Otherwise one changed table would stop all others.
       const refusal = this.#context.destination.refusal(error);
       if (refusal === undefined) throw ofSource(error);
       const remedy = `Let the pipe change ${state.plan.target}, or drop it.`;

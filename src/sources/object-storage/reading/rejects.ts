@@ -50,7 +50,7 @@ export async function findBadRows(
   return { readable: problem > 0, rejected };
 }
 
-/** Rows of a columnar file have no position that the engine would tell: they are counted. */
+/** The engine reports no positions of rows of a columnar file: they are counted. */
 async function findUnfitRows(
   file: ObjectFile,
   format: ObjectFormat,

@@ -105,7 +105,7 @@ async function logIssues(parts: Preflight, signal: AbortSignal): Promise<Issue[]
   return [...issues, ...(await replicationIssues(parts.source, signal))];
 }
 
-/** Opens the kind of connection the stream needs: whoever grants the right, this is the test of it. */
+/** Opens a replication connection, as the stream does: the only reliable test of the right. */
 async function replicationIssues(source: SourceServer, signal: AbortSignal): Promise<Issue[]> {
   try {
     const client = await login(source, { replication: true }, signal);

@@ -22,7 +22,7 @@ export type SourceTableFacts = {
   readonly deferrable: boolean;
   /** `p` permanent, `u` unlogged, `t` temporary. */
   readonly persistence: string;
-  /** Partitions whose old rows the log does not tell: no replica identity of their own. */
+  /** Partitions without a replica identity, whose old rows are not in the log. */
   readonly nameless: readonly string[];
   /** Partitions without REPLICA IDENTITY FULL. */
   readonly notFull: readonly string[];
@@ -191,7 +191,7 @@ function sortingProblems(table: SourceTable, mapping: Mapping, follows: boolean)
     else if (column === undefined) add(`${shownTable(table)} has no column "${name}"`);
     else if (column.generated) add(`"${name}" is generated, and such columns are not replicated`);
     else if (follows && table.replicaIdentity !== "f" && !table.key.includes(name)) {
-      // An update that moves the row elsewhere in the order would leave the old one behind.
+      // An update that changes the row's sorting key would not remove the old row.
       const full = `ALTER TABLE ${shownTable(table)} REPLICA IDENTITY FULL`;
       add(`"${name}" is not part of the key, so the log does not tell its old value: ${full}`);
     }

@@ -37,8 +37,8 @@ export function covers(place: StreamPosition, lsn: bigint, change: number): bool
 
 /**
  * The version of a row: larger for every later change. Commits have different positions and their order is that of the
- * transactions, so position and number of the change, written one behind the other as decimal digits, order as the
- * changes do. `late` tells the two rows of one change apart: the new row is later than the tombstone of the old one.
+ * transactions, so position and number of the change, concatenated as decimal digits, order as the changes do. `late`
+ * distinguishes the two rows of one change: the new row is later than the tombstone of the old one.
  */
 export function versionText(lsn: bigint, change: number, late: boolean): string {
   return `${lsn}${String(change * 2 + (late ? 1 : 0)).padStart(versionDigits, "0")}`;

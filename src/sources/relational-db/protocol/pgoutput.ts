@@ -251,7 +251,7 @@ function decodeRelation(reader: ByteReader, streamed: Streamed): Relation {
   return { kind: "relation", ...streamed, oid, schema, name, replicaIdentity, columns };
 }
 
-/** Walks the values, so that whoever reads the tuple need not check again. */
+/** Checks all values, so that readers of the tuple need not check again. */
 function tuple(reader: ByteReader): Tuple {
   const size = reader.uint16("a number of values");
   const start = reader.at;

@@ -4,7 +4,7 @@
  */
 import pg from "pg";
 
-/** A connection that nobody answers any more is dropped this long after its end was asked for. */
+/** A connection whose server does not answer is dropped this long after its end was requested. */
 const closeTimeoutMs = 3_000;
 /** Looks within the time of an idle timeout. */
 const looks = 4;
@@ -39,7 +39,7 @@ export class SourceClient extends pg.Client {
 
   /**
    * Breaks the connection when a query has brought nothing for `idleTimeoutMs` and `isQueryActive`, asked on another
-   * connection with the process id of this one, is not true. Time in which nobody reads does not count.
+   * connection with the process id of this one, is not true. Time in which nothing is read does not count.
    */
   breakWhenIdle(idleTimeoutMs: number, isAtWork: (pid: number) => Promise<boolean>): void {
     let seen = -1;

@@ -15,7 +15,7 @@ import { divergencePoint, readTimelineHistory, timelineText } from "./timeline-h
 const timelineMark = "lineage";
 /** Position of the newest snapshot that rows were copied in. */
 const copiedMark = "copied";
-/** The slot is never told more than this, so a slot that is further was moved by somebody else, or made anew. */
+/** The newest position confirmed to the slot. A slot that is further was moved by another client, or recreated. */
 export const confirmedMark = "confirmed";
 
 export class ResumeCheck {
@@ -62,7 +62,7 @@ export class ResumeCheck {
     await this.#context.ledger.note({ [copiedMark]: lsn }, {});
   }
 
-  /** Must be done before the source is told. Counts the changes up to there that were left out. */
+  /** Must precede the confirmation to the source. Counts the changes up to the position that were skipped. */
   async confirms(lsn: bigint, skippedRows: number): Promise<void> {
     await this.#context.ledger.note({ [confirmedMark]: formatLsn(lsn) }, skippedRows === 0 ? {} : { skippedRows });
   }

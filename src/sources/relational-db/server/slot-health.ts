@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 
-/** Gauges have the same names in the API and in the metrics. One that the server does not tell is absent. */
+/** Gauges have the same names in the API and in the metrics. Unknown ones are absent. */
 export type SlotGauges = {
   /** Log written after the last position that was acknowledged. */
   readonly lagBytes?: number;

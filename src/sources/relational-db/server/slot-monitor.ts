@@ -41,7 +41,7 @@ export class SlotMonitor {
     try {
       this.#client ??= await connect(this.#server);
       const { gauges, warning, lost } = await this.#wal.poll(this.#client);
-      // Stopped while it was connecting: nobody else would end this connection.
+      // Stopped while it was connecting: nothing else would end this connection.
       if (this.#isStopped) return await this.#client.end();
       this.#context.progress.report({ ...gauges, ...more() });
       this.#context.progress.warn("slot", lost ?? warning);

@@ -184,7 +184,7 @@ export async function dropReplicationObjects(
   }
 }
 
-/** Drops a slot that nobody reads; false when somebody does. Throws what the driver throws. */
+/** Drops a slot that no client reads; false when one does. Throws what the driver throws. */
 export async function dropIdleSlot(client: Pick<pg.ClientBase, "query">, slot: string): Promise<boolean> {
   const { rowCount } = await client.query(
     `SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots

@@ -1,6 +1,6 @@
 /**
- * Which history a position of the log belongs to. A standby that is promoted goes on with a timeline of its own from
- * the place up to which it had received the log: what the old primary wrote behind that place never happened there.
+ * Which history a position of the log belongs to. A promoted standby continues on a timeline of its own from the
+ * position up to which it had received the log. What the old primary wrote after that position is not part of it.
  */
 import type pg from "pg";
 import type { TimelineHistory } from "../durable.ts";

@@ -1,11 +1,11 @@
-/** Batches between those who read and the one who takes them: so many are not durable yet, and no more. */
+/** A queue between the readers of a copy and its inserts. It bounds the batches that are not durable yet. */
 import { Limiter } from "../../../lib/limiter.ts";
 import type { Batch as SourceBatch } from "../../source.ts";
 import type { PostgresDurable } from "../durable.ts";
 
 type Batch = SourceBatch<PostgresDurable>;
 
-/** What a reader is told whose batch nobody wants any more. */
+/** The error of `push` after the queue was closed. */
 class Closed extends Error {}
 
 export class BatchQueue {
@@ -28,7 +28,7 @@ export class BatchQueue {
     this.#wake();
   }
 
-  /** The next batch; undefined when there is none to come. Throws what `fail` was told, after the batches before it. */
+  /** The next batch; undefined at the end. Throws the error given to `fail`, after the batches before it. */
   async next(): Promise<Batch | undefined> {
     for (;;) {
       const batch = this.#ready.shift();

@@ -1,4 +1,4 @@
-/** Rows of a copy, one behind the other, as the data of inserts. */
+/** Concatenated rows of a copy as the data of inserts. */
 import type { RowSink } from "../protocol/copy-frames.ts";
 
 /** Bytes of one insert. */

@@ -7,7 +7,7 @@ export type PageRange = {
   readonly index: number;
   readonly leaf: TableName;
   readonly from: number;
-  /** The page behind it. The last range of a table is open, because tables grow. */
+  /** The first page after it. The last range of a table is open, because tables grow. */
   readonly end: number | undefined;
   /** Ranges that are copied together at most. */
   readonly together: number;
@@ -63,9 +63,9 @@ export function rangesOf(cut: RangePlan): PageRange[] {
 }
 
 /**
- * Ranges that lie behind one another as one unit of work, because an insert and the merges of its part cost more than
- * a range: about as many as one insert takes, but so that each of `readers` connections has one. Units of a table
- * are of one size, so that none is left over at the end. `isAlike`: they may be copied by one statement.
+ * Consecutive ranges as one unit of work, because an insert and the merges of its part cost more than a range: about
+ * as many as one insert takes, but so that each of `readers` connections has one. Units of a table are of one size, so
+ * that none is left over at the end. `isAlike`: they may be copied by one statement.
  */
 export function groupRanges(
   parts: readonly PageRange[],
@@ -92,7 +92,7 @@ function runsOf(parts: readonly PageRange[], isAlike: (a: PageRange, b: PageRang
   return runs;
 }
 
-/** Condition on the place of rows in ranges that lie behind one another. */
+/** Condition on the place of rows in consecutive ranges. */
 export function rangeCondition(parts: readonly PageRange[]): string {
   const { from } = parts[0] as PageRange;
   const { end } = parts.at(-1) as PageRange;

@@ -1,9 +1,8 @@
 /**
- * The copy of the tables that the stream then continues. Each table is cut into ranges of pages with a mark each;
- * ranges that lie behind one another are one batch with a lane of its own. Ranges that were not durable when a worker
- * ended are copied in a newer snapshot, and the durable ones are looked through for rows that came into them since.
- * Such rows have the version of their snapshot's position: the stream, which begins further back, cannot replace them
- * by what it says of the time before.
+ * The copy of the tables that the stream then continues. Each table is divided into ranges of pages with a mark each;
+ * consecutive ranges are one batch with a lane of its own. Ranges that were not durable when a worker ended are copied
+ * in a newer snapshot, and the durable ones are searched for rows that moved into them since. Such rows have the
+ * version of their snapshot's position: the stream, which begins earlier, cannot replace them by older values.
  */
 import type pg from "pg";
 import { marks } from "../../marks.ts";

@@ -39,7 +39,7 @@ export class TableCopier {
    */
   async *copy(states: readonly TableState[], reached: bigint, signal: AbortSignal): AsyncGenerator<Batch> {
     const connecting = connect(this.#parts.server);
-    // It is awaited when the tables are there.
+    // Its failure is thrown where it is awaited, below.
     connecting.catch(() => {});
     let snapshot: ExportedSnapshot | undefined;
     try {

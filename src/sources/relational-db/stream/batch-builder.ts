@@ -60,7 +60,7 @@ export type BuiltBatch = {
 export class BatchBuilder {
   readonly #planOf: PlanOf;
   readonly #limits: BatchBuilderLimits;
-  /** By the relation's oid: the source tells them before their first change. */
+  /** By the relation's oid: the source sends each before its first change. */
   readonly #relations = new Map<number, Relation>();
   readonly #tables = new Map<number, TableChanges>();
   /** Everything up to here is in earlier batches. */
@@ -100,7 +100,7 @@ export class BatchBuilder {
     }
   }
 
-  /** The barrier is dealt with: the relation counts from now on, the truncate is behind us. */
+  /** Continues after a barrier: the relation is valid from now on, or the truncate is done. */
   pass(barrier: StreamBarrier): void {
     if (barrier.kind === "relation") this.#relations.set(barrier.relation.oid, barrier.relation);
     else {
@@ -114,7 +114,7 @@ export class BatchBuilder {
     if (this.#end !== undefined && this.#end <= lsn) this.#end = undefined;
   }
 
-  /** True when the relation has been told of on this connection. */
+  /** True when the source has sent the relation on this connection. */
   knows(oid: number): boolean {
     return this.#relations.has(oid);
   }
@@ -183,7 +183,7 @@ export class BatchBuilder {
     return this.#skippedRows;
   }
 
-  /** The same; the next batch begins behind them. */
+  /** The same; the next batch begins after them. */
   takeSkipped(): number {
     const skipped = this.#skippedRows;
     this.#skippedRows = 0;

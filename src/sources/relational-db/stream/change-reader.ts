@@ -32,7 +32,7 @@ export type ChangeReaderParts = {
   readonly remember: (lsn: bigint, skippedRows: number) => Promise<void>;
 };
 
-/** The source tells every few seconds how far its log is. */
+/** The source reports the end of its log every few seconds. */
 const offerPauseMs = 2_000;
 const unlimited: BatchBuilderLimits = { rows: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
 
@@ -75,7 +75,7 @@ export class ChangeReader {
   readonly #changes: Record<string, number> = {};
   /** Of the last transaction that was received, in ms. */
   #committedAt = 0;
-  /** The source has told what there is: only then an empty stream means that nothing is behind. */
+  /** The source has reported the end of its log: only then an empty stream means that there is no lag. */
   #isTold = false;
   #offerAt = 0;
 
@@ -150,7 +150,7 @@ export class ChangeReader {
     if (end !== undefined && !this.#holds) this.#stream?.confirm(parseLsn(end));
   }
 
-  /** How far the destination is behind what has been received, and what has been changed so far. */
+  /** Lag of the destination behind the received changes, and the changes so far. */
   gauges(): Readonly<Record<string, number>> {
     if (this.#isIdle() && this.#isTold) return { ...this.#changes, lagSeconds: 0 };
     // Before the first commit nothing is known.
@@ -158,7 +158,7 @@ export class ChangeReader {
     return { ...this.#changes, lagSeconds: Math.max(0, Date.now() - this.#committedAt) / 1000 };
   }
 
-  /** Until this batch is acknowledged nothing behind it is confirmed to the source. */
+  /** Until this batch is acknowledged, nothing after it is confirmed to the source. */
   awaits(batch: Batch): Batch {
     this.#unconfirmed.add(batch.id);
     return batch;
@@ -188,8 +188,8 @@ export class ChangeReader {
   }
 
   /**
-   * A relation that says nothing new needs no pause. One that is told again may have changed in what the message does
-   * not say. Within a batch that is built again nothing can have changed.
+   * An unchanged relation needs no pause. One that is sent again may have changed in what the message does not contain.
+   * Within a batch that is built again nothing can have changed.
    */
   #passes(barrier: StreamBarrier): boolean {
     if (barrier.kind !== "relation") return false;
@@ -237,7 +237,7 @@ export class ChangeReader {
     return false;
   }
 
-  /** Time is up and somebody waits for the batch. A transaction is gathered to its end. */
+  /** Time is up and the batch is awaited. A transaction is collected to its end. */
   #overdue(): boolean {
     const { openedAt, within } = this.#builder;
     return this.#wanted && !within && openedAt !== undefined && Date.now() - openedAt >= this.#syncMs;

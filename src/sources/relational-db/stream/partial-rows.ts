@@ -4,7 +4,7 @@
  * batch a row that is needed is in an earlier insert. So the insert itself fetches them.
  *
  * A row may be missing when the change is older than the last snapshot of the copy: it was deleted, or got another key,
- * before that snapshot. It is written as a deleted row, because what it lacks can be had nowhere, and nobody misses it.
+ * before that snapshot. It is written as a deleted row: its missing values exist nowhere, and no reader needs them.
  */
 import { identifier, literal, tableName } from "../../../clickhouse/sql.ts";
 import type { Insert } from "../../source.ts";
@@ -66,7 +66,7 @@ export class PartialRows {
     return earlier === undefined || this.#lackingOf(row).every((index) => earlier.lacking.includes(index));
   }
 
-  /** `old` has the old key where it changed, or where the new row does not tell it. */
+  /** `old` has the old key where it changed, or where the new row does not contain it. */
   add(row: Tuple, old: Tuple | undefined, before: string, after: string, version: string): void {
     this.#isEarly = this.#isEarlyAt(version);
     const lacking = this.#lackingOf(row, old);
@@ -154,7 +154,7 @@ export class PartialRows {
 const readOnce = { enable_materialized_cte: 1 } as const;
 
 const lackingColumn = "_lacking";
-/** What the user is told of a row that cannot be made whole. */
+/** The message about a row that cannot be completed. */
 const unseen =
   "an update left out large values that did not change, of a row that is not in the table: set REPLICA IDENTITY FULL at the source";
 

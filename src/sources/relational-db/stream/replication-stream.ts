@@ -87,7 +87,7 @@ export class ReplicationStream {
     return this.#confirmed;
   }
 
-  /** The end of what the source has sent or told of. */
+  /** The newest position that the source has sent or reported. */
   get received(): bigint {
     return this.#received;
   }

@@ -139,7 +139,7 @@ class Changes {
       this.#alter(known, now);
       return;
     }
-    // The stream is behind a change of type that the table already has.
+    // The stream has not yet reached a change of type that the table already has.
     if (now !== undefined && now.typeOid === known.typeOid && isWideningOid(column.typeOid, known.typeOid)) return;
     throw new Unfollowable(`the type of the column ${known.name} has been changed again before it was followed`);
   }

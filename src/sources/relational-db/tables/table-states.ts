@@ -70,7 +70,7 @@ export class TableState {
   get isStopped(): boolean {
     return this.#saved.stopped !== undefined;
   }
-  /** A column may be NULL at the source that could not when the table was made: the stream does not tell. */
+  /** A column became nullable at the source after the table was created. The stream does not report this. */
   get hasRelaxed(): boolean {
     return this.#hasRelaxed;
   }
@@ -171,8 +171,8 @@ export class TableStates {
 }
 
 /**
- * A copy that was interrupted goes on only if the table is as it was, and if a row that is copied twice is one row:
- * without a version to tell them apart it begins anew.
+ * An interrupted copy continues only if the table is unchanged and has a version, by which a row that is copied twice
+ * stays one row. Otherwise it starts over.
  */
 function restarted(state: SavedTable, now: SourceTable | undefined): SavedTable {
   if ((state.copied ?? state.loaded ?? state.stopped) !== undefined || now === undefined) return state;

@@ -92,7 +92,7 @@ function keyOf(source: SourceTable, mapping: TableMapping, names: readonly strin
   return [...custom, ...identity.filter((name) => !custom.includes(name))];
 }
 
-/** The columns that tell rows apart, and that updates and deletes carry. */
+/** The columns that identify rows, and that updates and deletes carry. */
 function identityOf(source: SourceTable, names: readonly string[]): string[] {
   if (source.replicaIdentity === "n") return [];
   if (source.key.length > 0) return [...source.key];
@@ -142,13 +142,13 @@ export function createViewSql(plan: TablePlan, name: string): string {
 /** One thread: a repeated insert must cut the same blocks. */
 export const streamSettings = { ...insertSettings, max_threads: 1 } as const;
 
-/** Rows of the stream, with version and deleted flag behind the columns. */
+/** Rows of the stream, with version and deleted flag after the columns. */
 export function streamInsert(plan: TablePlan, body: Buffer): Insert {
   const columns = [...plan.columns, ...ownColumns];
   return { sql: insertSql(tableName(plan.database, plan.target), columns), body: () => body, settings: streamSettings };
 }
 
-/** What the pipe adds to each row, behind the source's columns. */
+/** What the pipe adds to each row, after the source's columns. */
 export const ownColumns: readonly ColumnPlan[] = [
   { name: versionColumn, input: "UInt128", type: "UInt128" },
   { name: deletedColumn, input: "UInt8", type: "UInt8" },
@@ -161,7 +161,7 @@ export function insertSql(into: string, columns: readonly ColumnPlan[]): string 
   return `INSERT INTO ${into} (${names}) SELECT ${values} FROM input(${literal(structureOf(columns))}) FORMAT TabSeparated`;
 }
 
-/** What `input` is told of the columns. */
+/** The columns as the argument of `input`. */
 export function structureOf(columns: readonly ColumnPlan[]): string {
   return columns.map((column) => `${identifier(column.name)} ${column.input}`).join(", ");
 }
