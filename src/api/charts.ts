@@ -129,7 +129,7 @@ const queryMembers = {
 
 const ownMembers = ["orderBy", "order", "others"];
 
-/** What stands between members. A mistake is told once: nothing is said of members that are wrong by themselves. */
+/** Problems between members. Members that are wrong by themselves are skipped: they have an issue already. */
 function checkRequest(body: ChartRequest, context: z.RefinementCtx): void {
   const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
   const { series = [], startTime, endTime } = body;
@@ -187,7 +187,7 @@ export const chartQuery = z
   })
   .meta({ id: "ChartQueryRequest" });
 
-/** The paths of members that nobody knows. */
+/** The paths of unknown members. */
 export function unknownMembersOf(request: ChartRequest): string[] {
   const ofItems = request.series.flatMap((item, i) =>
     unknownMembers(item, itemMembers).map((name) => `series.${i}.${name}`),

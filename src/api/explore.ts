@@ -20,7 +20,7 @@ function checkRange({ startTime, endTime }: Range, context: z.RefinementCtx): vo
   if ((startTime === undefined) !== (endTime === undefined)) {
     fail(startTime === undefined ? "startTime" : "endTime", "startTime and endTime are given together");
   } else if (startTime !== undefined && endTime !== undefined && startTime > endTime) {
-    // A mistake is told once.
+    // A mistake is reported once.
     if (endMilliseconds.safeParse(endTime).success) fail("endTime", "endTime must not be before startTime");
   }
 }

@@ -1,4 +1,4 @@
-/** Rows that pipes refused: why, and again. An extension of the contract. */
+/** Refused rows of pipes: causes, replay and discard. An extension of the contract. */
 import { z } from "zod";
 import { operation, timestamp, uuid } from "./operation.ts";
 

@@ -55,7 +55,7 @@ const discoveredFields = z
   })
   .meta({ id: "DiscoveredFields" });
 
-/** A kind's members, of which those that the listing tells may be left out. */
+/** A kind's members, of which those that the listing returns may be left out. */
 function partly({ request, listed }: SourceKind, id: string) {
   const mask = Object.fromEntries(listed.map((name) => [name, true as const]));
   return allowingNulls((request as z.ZodObject<Record<string, z.ZodType>>).partial(mask as Record<string, true>))

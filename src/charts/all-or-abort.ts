@@ -1,6 +1,6 @@
 /** Waiting for several queries of one request. */
 
-/** Waits for all to end; the first failure is told to `abort` at once and thrown at the end. */
+/** Waits for all to end; the first failure is passed to `abort` at once and thrown at the end. */
 export async function allOrAbort<T>(promises: readonly Promise<T>[], abort?: (reason: unknown) => void): Promise<T[]> {
   let failed: { error: unknown } | undefined;
   for (const promise of promises) {

@@ -329,7 +329,7 @@ export class Charts {
   }
 }
 
-/** What all queries read together; undefined where one of them does not tell. */
+/** What all queries read together; undefined when it is unknown for one of them. */
 function readBy(done: readonly Executed[]): Outcome["read"] {
   const parts = done.map((one) => ("read" in one ? one.read : undefined));
   if (parts.includes(undefined)) return undefined;

@@ -38,7 +38,7 @@ export class LastAnswers<T> {
   }
 }
 
-/** Stands for everything that a request asks for and whom it asks. */
+/** A digest of everything that the answer to a request depends on. */
 export function keyOfRequest(parts: readonly unknown[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
 }

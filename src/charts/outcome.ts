@@ -24,15 +24,15 @@ export type Answered = {
   readonly cached: boolean;
   /** Rollups that were read instead of the sources' tables. */
   readonly rollups: readonly string[];
-  /** What may not be meant as it was understood. */
+  /** Parts of the request that were possibly meant differently. */
   readonly warnings: readonly string[];
-  /** What the engine read; undefined where it does not tell. */
+  /** What the engine read; undefined: unknown. */
   readonly read: Pick<Summary, "readRows" | "readBytes"> | undefined;
 };
 
 export type Outcome = Answered & Omit<Dated<never>, "value">;
 
-/** What is said of an answer to those who ask. */
+/** The metadata of an answer. */
 export function metaOf(
   outcome: Outcome,
   buckets: Buckets,
@@ -58,7 +58,7 @@ export function cacheWord({ cached, stale }: Pick<Outcome, "cached" | "stale">):
   return stale ? "stale" : cached ? "hit" : "miss";
 }
 
-/** What is said of members that nobody knows. */
+/** Warnings about unknown members. */
 export function warningsOf(request: ChartRequest): string[] {
   return unknownMembersOf(request).map((path) => `${path.slice(0, 200)}: is not a known member and has no effect`);
 }
@@ -69,7 +69,7 @@ export function tagOf(key: string): string {
 
 type Read = { readonly source: SourceRecord; readonly table: string };
 
-/** Everything an answer depends on besides the time at which it is asked for; undefined when that cannot be told. */
+/** Everything an answer depends on besides the time of the request; undefined when a part is unknown. */
 export function cacheKey(
   request: ChartRequest,
   caller: Caller,
@@ -81,7 +81,7 @@ export function cacheKey(
   return keyOfRequest([caller.organizationId, caller.format, asked(request), sources]);
 }
 
-/** The same without the versions of the tables, which a service tells only while it runs. */
+/** The same without the versions of the tables, which are known only while the service runs. */
 export function lastKeyOf(request: ChartRequest, caller: Caller, works: readonly Read[]): string {
   const sources = works.map(({ source, table }) => [source.id, source.updatedAt, table]);
   return keyOfRequest([caller.organizationId, caller.format, asked(request), sources]);

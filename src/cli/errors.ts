@@ -102,7 +102,7 @@ export function errorText(error: CliError): string {
   return `${lines.map((line) => printable(line)).join("\n")}\n`;
 }
 
-/** Without the hundred things that the engine would have accepted in the place of a mistake. */
+/** Without the engine's long list of tokens that it would have accepted. */
 function shortened(message: string): string {
   return message.replace(/(Expected one of: .{100}[^,]*,).+$/s, "$1 ...");
 }

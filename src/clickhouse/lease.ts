@@ -1,4 +1,4 @@
-/** An engine that somebody uses: the one type of it, whoever lends the engine and however it is reached. */
+/** The lease of an engine: one type for all lenders and all ways to reach the engine. */
 import type { ClickHouseAddress } from "./client.ts";
 
 /** A running engine that stays in service until it is released. `Access` is how the holder reaches it. */

@@ -37,7 +37,7 @@ export type DemoOptions = { readonly once: boolean; readonly open: boolean };
  */
 export async function runDemo(options: DemoOptions): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopping.abort());
-  // Who reads the output may leave early; nothing must stay behind.
+  // The reader of the output may close it early; the server and its data are removed even then.
   process.stdout.on("error", () => stopping.abort());
   try {
     await demo(options);
@@ -219,7 +219,7 @@ async function drawArrivals(credentials: FirstCredentials, sourceId: string): Pr
   }
 }
 
-/** Without a browser, the link is told. */
+/** Without a browser, the link is printed. */
 async function openConsole(api: ApiClient, organizationId: string): Promise<void> {
   const { url } = await api.createConsoleLink({ params: { organizationId } });
   try {

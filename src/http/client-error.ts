@@ -1,4 +1,4 @@
-/** Answers what is no HTTP request, or has no end. No route has seen it: the body has the members of both APIs. */
+/** Answers malformed and unfinished HTTP requests. They reach no route: the body has the members of both APIs. */
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { AppError } from "../lib/errors.ts";

@@ -1,4 +1,4 @@
-/** From an error of the engine or the guard about a caller's statement to the error of the API. */
+/** Converts an error of the engine or the guard about a caller's statement into an error of the API. */
 import { codesOf } from "../clickhouse/error-codes.ts";
 import type { ClickHouseException } from "../clickhouse/exception.ts";
 import { AppError, type ErrorCode, type Issue } from "../lib/errors.ts";

@@ -19,7 +19,7 @@ export type PageRequest = {
 
 const cursorForm = z.tuple([z.string(), z.union([z.string(), z.number(), z.null()]), z.string()]);
 
-/** Sorts the items and cuts the page behind the cursor. Throws BAD_REQUEST for a cursor of another list. */
+/** Sorts the items and cuts the page after the cursor. Throws BAD_REQUEST for a cursor of another list. */
 export function pageOf<T>(
   items: readonly T[],
   positionOf: (item: T) => SortPosition,

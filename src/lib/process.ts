@@ -20,7 +20,7 @@ export function startTimeOf(pid: number): string | undefined {
   }
 }
 
-/** Resident memory of a process; undefined when it is gone, or when the system does not tell. */
+/** Resident memory of a process; undefined when it is gone, or when the system does not report it. */
 export function residentBytes(pid: number): number | undefined {
   try {
     const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];

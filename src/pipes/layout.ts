@@ -1,4 +1,4 @@
-/** How the tables of a pipe lie on the server or cluster behind its service. */
+/** Where the tables of a pipe are on the server or cluster of its service. */
 import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { type TableForm, tableFormOf } from "../clickhouse/table-form.ts";
 import { detectTopology, type Topology } from "../clickhouse/topology.ts";

@@ -25,7 +25,7 @@ const outOfMemoryScore = "300";
 const cannotRun = 126;
 
 try {
-  // biome-ignore lint/style/noProcessEnv: what the parent tells this process, not configuration.
+  // biome-ignore lint/style/noProcessEnv: a message of the parent, not configuration.
   launch(awaitLaunch(Number(process.env[launchVariable])));
 } catch (error) {
   writeSync(2, `the process could not be confined: ${error instanceof Error ? error.message : error}\n`);

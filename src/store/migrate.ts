@@ -14,9 +14,9 @@ export type MigrationStep = {
 export type MigrationOptions = {
   /** Folder of numbered files; default: the migrations of this program. */
   readonly folder?: string;
-  /** A new database has no steps to tell. */
+  /** Not called for the steps of a new database. */
   readonly onStep?: (step: MigrationStep) => void;
-  /** From this time on, a step tells its duration; default: a second. */
+  /** A step that takes longer, in ms, reports its duration; default: a second. */
   readonly slowMs?: number;
 };
 

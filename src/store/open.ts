@@ -58,7 +58,7 @@ export type Stores = {
 };
 
 /**
- * `secretKey` is in base64; without one, a key file in the folder is read or created. `onStep` is told the steps that
+ * `secretKey` is in base64; without one, a key file in the folder is read or created. `onStep` receives the steps that
  * bring a database of an earlier version to the current schema. Close it at the end.
  */
 export function openStores(

@@ -32,7 +32,7 @@ export function limitGroups(
   return { rows: rows.filter(isKept), left: rows.filter((row) => !isKept(row)) };
 }
 
-/** What is no number comes last, in both directions. */
+/** Values that are not numbers come last, in both directions. */
 function rankOf(value: Cell | undefined, ascending: boolean): number {
   if (typeof value !== "number") return Number.NEGATIVE_INFINITY;
   return ascending ? -value : value;

@@ -16,7 +16,7 @@ export type AnswerRequest = {
 };
 
 /**
- * How many groups the engine has to send: one more than the limit tells that groups were left out. Undefined where the
+ * How many groups the engine has to send: one more than the limit shows that groups were left out. Undefined where the
  * groups are ranked by more than the rows of one query, or by something else than the first series.
  */
 export function mostGroups(request: ChartRequest, planned: readonly Series[]): number | undefined {

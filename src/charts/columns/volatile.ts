@@ -4,7 +4,7 @@ import { allowedFunction, isVolatile } from "../expression/functions.ts";
 
 type Made = { readonly name: string; readonly madeOf?: string | undefined };
 
-/** What the engine prints as a call and is no function that could depend on anything. */
+/** Calls in the engine's text that depend on their arguments only. */
 const harmless = new Set(["cast", "_cast", "in", "notin", "tuple", "array", "interval"]);
 
 /** The names of such columns. A function that is not known here counts as one that may answer differently. */

@@ -40,7 +40,7 @@ export function readCursor(cursor: string, of: string, keys: number): PagePositi
   throw badRequest("cursor", "is not a cursor of this request; all members but limit stay the same from page to page");
 }
 
-/** Stands for a request in its cursors. */
+/** The digest by which a cursor is recognized as one of the request. */
 export function digestOf(parts: readonly unknown[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 22);
 }

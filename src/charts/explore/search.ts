@@ -139,7 +139,7 @@ async function planOf(request: SearchRequest, input: Input): Promise<Plan> {
   };
 }
 
-/** How often the queries of a page have them again: in the hash, the order, and the conditions of a cursor. */
+/** Number of repetitions in the queries of a page: in the hash, the order, and the conditions of a cursor. */
 const copiesOfSelected = 4;
 const copiesOfKey = 12;
 

@@ -153,7 +153,7 @@ function has({ columns }: KnownTable, ...names: string[]): boolean {
   return names.every((name) => columns.has(name));
 }
 
-/** The column that tells the time of a row: one that the table is sorted by before others, a time before a date. */
+/** The column with the time of a row: one that the table is sorted by before others, a time before a date. */
 function timeOf({ columns, sortingKey }: KnownTable): string | undefined {
   const sorted = wordsOf(sortingKey);
   const candidates = [...columns].flatMap(([name, type]) => {

@@ -1,6 +1,6 @@
 /**
- * Filters that mean something and most likely not what was meant: SQL, operators in lower case, regular expressions.
- * What can hardly be a word is refused; of the rest the caller is told.
+ * Filters that are valid and most likely not what the caller meant: SQL, operators in lower case, regular expressions.
+ * What can hardly be a word is refused; the rest is a warning.
  */
 import { splitColumn, type TableSchema } from "../columns/schema.ts";
 import { FilterError, type FilterNode, literalText, type ValuePredicate } from "./syntax.ts";

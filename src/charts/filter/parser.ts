@@ -19,8 +19,8 @@ const maxDepth = 100;
 const maxTests = 500;
 
 /**
- * Parses a filter; blank text is the filter that matches everything. `warn` is told of what may not be meant. Throws
- * FilterError.
+ * Parses a filter; blank text is the filter that matches everything. `warn` receives what was possibly meant
+ * differently. Throws FilterError.
  */
 export function parseFilter(text: string, warn: Warn = () => {}): FilterNode {
   if (text.length > maxFilterLength) {

@@ -4,7 +4,7 @@
  */
 import type { Params } from "../columns/params.ts";
 
-/** Scripts whose words are not set apart. */
+/** Scripts that do not separate words. */
 const unspaced = ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"];
 const wordCharacter = /[\p{L}\p{M}\p{N}]/u;
 const unspacedCharacter = new RegExp(`[${unspaced.map((script) => `\\p{Script=${script}}`).join("")}]`, "u");
@@ -37,7 +37,7 @@ export function holdsWords({ sql, indexed }: Text, plain: string, params: Params
   if (tokens.length === 1 && tokensOf(plain)[0] === plain.toLowerCase()) return tokens[0] as string;
   if (/^[A-Za-z0-9]+$/.test(plain)) {
     const token = `hasToken(lower(${sql}), ${params.bind(plain.toLowerCase(), "String")})`;
-    // What does not hold the letters at all, which most text does not, is looked at no further.
+    // Most text does not contain the letters at all and needs no further test.
     return `(${contained} AND (${token} OR (NOT isValidASCII(${sql}) AND ${unicode})))`;
   }
   const own = pattern(plain.toLowerCase(), outsideAscii, before, after);

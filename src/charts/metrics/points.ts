@@ -12,7 +12,7 @@ import { ExpressionTypes, type Typed, type TypedExpression } from "../plan/expre
 import type { PlanInput, Series } from "../plan/plan.ts";
 import { inRange, instant, rowTime } from "../plan/row-time.ts";
 
-/** Columns that tell the series of a metric apart, as far as the table has them. */
+/** Columns that distinguish the series of a metric, as far as the table has them. */
 const identityColumns = [
   "MetricName",
   "ServiceName",

@@ -40,7 +40,7 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
     readsMore: groups.length > 0 || fields.some((field) => field !== undefined),
   });
   const bucket = { index: buckets.sql(time.finest.sql, time.finest.type), ...buckets.occurring(time.finest.type) };
-  // The engine groups fastest by one byte. What the index loses, the range tells.
+  // The engine groups fastest by one byte. The range restores the bits that the index loses.
   const bits = bucket.count <= 256 ? 8 : 16;
   const keys = [`toUInt${bits}(${bucket.index})`, ...groups.map(({ sql }) => sql)];
   const prefix = alias(schema.columns);

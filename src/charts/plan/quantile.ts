@@ -16,7 +16,7 @@ export type QuantileOf = {
 
 /** How far a value may be rounded where the quantile is not exact, relative to the value. */
 const rounding = 0.001;
-/** A value held, with the room that the engine's arrays grow by. */
+/** Bytes of one value, with the spare capacity of the engine's arrays. */
 const bytesPerValue = 16;
 
 /** Whether the values of so many quantiles of a table of so many rows fit into half of the memory of a query. */
@@ -39,7 +39,7 @@ export function quantileSql({ level, value, float, filtered, exact }: QuantileOf
     : `quantileDDIf(${parameters})(${value}, ${among.join(" AND ")})`;
 }
 
-/** Of rows that stand for several: `among` says which rows count. */
+/** For sampled rows, each of which represents several: `among` selects the rows that count. */
 export function weightedQuantileSql(
   { level, exact }: Pick<QuantileOf, "level" | "exact">,
   { number, weight, among }: { number: string; weight: string; among: string },

@@ -93,7 +93,7 @@ async function planWith(input: PlanInput, table: RollupTable, span: Span): Promi
   });
 }
 
-/** Undefined for a column that the rollup does not keep; the table itself tells what is really wrong. */
+/** Undefined for a column that the rollup does not keep; the error then comes from the table itself. */
 async function partsOf(input: PlanInput, over: PlanInput, params: Params) {
   const types = new ExpressionTypes();
   try {

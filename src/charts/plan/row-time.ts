@@ -27,9 +27,9 @@ type Room = { readonly beforeMs: number; readonly afterMs: number };
 const dayMs = 86_400_000;
 /** Between a day in some zone and the same day in UTC. */
 const zoneMs = 14 * 3_600_000;
-/** A time column of which nothing is known is taken to be within a day of the row's time. */
+/** An unknown time column is assumed to be within a day of the row's time. */
 const unknownRoomMs = dayMs;
-/** Times after these are other ones in types that cannot hold them. */
+/** The types cannot hold times from these on: they wrap around. */
 const endsOfTypes: Readonly<Record<string, number>> = {
   DateTime: 2 ** 32 * 1000,
   Date: 2 ** 16 * dayMs,
@@ -75,13 +75,13 @@ function finestOf(typed: readonly TypedExpression[], parsed: readonly Parsed[], 
 
 type Sized = { readonly sizeMs: number; readonly node: Parsed };
 
-/** Of equals a column comes before an expression, and what stands first before the rest. */
+/** Among equally fine ones, a column precedes an expression, and an earlier entry a later one. */
 function isFiner(one: Sized, best: Sized): boolean {
   if (one.sizeMs !== best.sizeMs) return one.sizeMs < best.sizeMs;
   return one.node.kind === "column" && best.node.kind !== "column";
 }
 
-/** How far a time may be from the row's, which is the column `row`; undefined when that cannot be told. */
+/** How far a time may be from the row's, which is the column `row`; undefined: unknown. */
 function roomOf(
   { node, type }: { node: Parsed; type: ColumnType },
   row: string | undefined,
@@ -111,7 +111,7 @@ export function inRange(time: RowTime, fromMs: number, untilMs: number, zone: st
       type.family === "date"
         ? `${sql} >= ${day(Math.floor(from / dayMs), params)} AND ${sql} <= ${day(Math.floor(until / dayMs), params)}`
         : `${sql} >= ${instant(from, params)} AND ${sql} <= ${instant(until, params)}`;
-    // A row without the coarser time is in the range all the same.
+    // A row without the coarser time is still in the range.
     bounds.push(type.nullable ? `(isNull(${sql}) OR (${near}))` : near);
   }
   return bounds.join(" AND ");

@@ -32,7 +32,7 @@ const units: Readonly<Record<IntervalUnit, number>> = {
   Year: 366 * longDayMs,
 };
 
-/** Functions of a time that give its begin, and how far back that may be. */
+/** Functions that return a time at or before their argument, with the greatest distance between both. */
 const functions: Readonly<Record<string, number>> = {
   toTimeZone: 0,
   assumeNotNull: 0,
@@ -60,7 +60,7 @@ const functions: Readonly<Record<string, number>> = {
 
 const maxDepth = 10;
 
-/** Undefined when it cannot be told how far the value is from the time. */
+/** Undefined when the distance between the value and the time is unknown. */
 export function truncationOf(node: Expression, schema: TableSchema, depth = 0): Truncation | undefined {
   if (depth > maxDepth) return undefined;
   if (node.kind === "column") {
@@ -101,7 +101,7 @@ function madeOf(node: Extract<Expression, { kind: "column" }>, schema: TableSche
   }
 }
 
-/** How long the stretch of time is that has one value of the expression, in ms. */
+/** Length in ms of the time span in which the expression has one value. */
 export function sizeOf(node: Expression, type: ColumnType, schema: TableSchema): number {
   const own = type.family === "date" ? dayMs : type.name === "DateTime" ? secondMs : secondMs / 10 ** type.size;
   // A conversion to seconds leaves out no more than the type does.

@@ -30,7 +30,7 @@ const widths: Readonly<Record<string, number>> = {
   ...{ UUID: 16, IPv4: 4, IPv6: 16, Enum8: 1, Enum16: 2 },
 };
 
-/** Bytes of a value; undefined where values differ or the name does not tell. */
+/** Bytes of a value; undefined where values differ in size or the type is unknown. */
 function widthOf({ family, name, nullable, size, text }: ColumnType): number | undefined {
   // An index into a dictionary.
   if (text.startsWith("LowCardinality(")) return 4;

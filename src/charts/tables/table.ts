@@ -15,9 +15,9 @@ import { engineError } from "../errors.ts";
 export type ChartTable = {
   /** The same object as long as columns, indexes and sorting key stay the same. */
   readonly schema: TableSchema;
-  /** Identifies the table's content; undefined when its engine does not tell (views, foreign tables). */
+  /** Identifies the table's content; undefined when its engine cannot (views, foreign tables). */
   readonly version: string | undefined;
-  /** Rows of the table; undefined when its engine does not tell. */
+  /** Rows of the table; undefined when its engine does not count them. */
   readonly rows: number | undefined;
   /** Size of the engine's cache of decompressed blocks; 0 where there is none. */
   readonly blockCacheBytes: number;
@@ -28,7 +28,7 @@ export type TablePlace = { readonly serviceId: string; readonly database: string
 type Known = { readonly text: string; readonly state: ChartTable; readonly definition: string };
 type Flight = { readonly running: Promise<ChartTable>; next: Promise<ChartTable> | undefined };
 
-/** In place of a number of rows that the engine does not tell. */
+/** In place of an unknown number of rows. */
 const unknownRows = "18446744073709551615";
 
 // One pass over each system table; as scalar subqueries the same takes twice as long.

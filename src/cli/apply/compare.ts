@@ -5,7 +5,7 @@ export type Change = { readonly path: string; readonly from: unknown; readonly t
 
 export type Comparison = { readonly changes: readonly Change[]; readonly secrets: readonly string[] };
 
-/** What the server means by a member that is not there. */
+/** The server's defaults of absent members. */
 const defaults: Readonly<Record<string, unknown>> = {
   "destination.database": "default",
   "destination.managedTable": true,

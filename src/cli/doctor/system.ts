@@ -1,4 +1,4 @@
-/** Checks of what the server tells about itself. */
+/** Checks of what the server reports about itself. */
 import type { OperationResult } from "../client/client.ts";
 import { age, byteSize, span } from "../output/text.ts";
 import { type Check, judged } from "./check.ts";

@@ -39,7 +39,7 @@ export class ConsoleBuild {
   #state: ConsoleState | undefined;
   #child: ChildProcess | undefined;
 
-  /** Never waits: while a build runs, its state is told. */
+  /** Never waits: while a build runs, the result says so. */
   state(): ConsoleState {
     this.#state ??= this.#begin();
     return this.#state;

@@ -15,7 +15,7 @@ export function activityHandlers({
     listActivities: async ({ params, query }) => {
       const { object, actor } = query;
       const filter = { types: query.type?.split(","), object, actor, from: utc(query.from), to: utc(query.to) };
-      // One more than asked for tells whether there are older ones.
+      // One more than requested shows whether there are older ones.
       const rows = await activities.list(params.organizationId, filter, query.limit + 1, readCursor(query.cursor));
       const page = rows.slice(0, query.limit);
       const last = page.at(-1);

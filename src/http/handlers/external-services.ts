@@ -21,7 +21,7 @@ export async function newConnectionOf(
   return { connection, sealFor: (serviceId) => connectionPasswords.seal(serviceId, password) };
 }
 
-/** Sizes that the record has and an external server does not tell. */
+/** Sizes that the record has and that are unknown for an external server. */
 export const noSizes = { min: 0, max: 0 };
 
 /** What a change of the connection stores; the members that it does not name stay. */

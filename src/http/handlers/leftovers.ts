@@ -1,4 +1,4 @@
-/** What pipes that are gone have left at their sources: to be seen, and to be given up. */
+/** What deleted pipes have left at their sources: listing it, and giving it up. */
 import type { leftoverOperations } from "../../api/leftovers.ts";
 import type { Handlers } from "../../api/operations.ts";
 import { found } from "../../lib/errors.ts";
@@ -15,7 +15,7 @@ export type LeftoverDeps = {
 /** Longest that the answer of a deletion waits for the first attempt at the source. */
 const attemptWithinMs = 2_000;
 
-/** Lists what is left once it was tried to remove it, or after a limit in ms. */
+/** Lists what remains after the first attempt to remove it, or after a limit in ms. */
 export type AfterAttempt = (
   list: () => Promise<Leftover[]>,
   limitMs: number,

@@ -46,7 +46,7 @@ async function resync(pipe: Pipe, { rows, tables, objects }: Command, pipes: Pip
   return { ...wanted, keepsRows: rows === "keep" };
 }
 
-/** The table does not tell which rows are of which object. */
+/** The table has no record of which rows came from which object. */
 async function resyncObjects(
   pipe: Pipe,
   rows: "keep" | "truncate",

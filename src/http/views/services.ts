@@ -27,7 +27,7 @@ export function serviceRecordOf(service: Service, endpoint: EndpointFacts): z.in
   return {
     id: service.id,
     name: service.name,
-    // A service that never ran will run on the packaged engine. An external server tells its version.
+    // A service that never ran will run on the packaged engine. An external server reports its version.
     databaseVersion:
       service.databaseVersion === "" && service.runtime === "embedded" ? packagedVersion : service.databaseVersion,
     endpoints: [
