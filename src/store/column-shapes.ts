@@ -1,6 +1,6 @@
 /**
- * Shapes of the JSON that columns of the metadata database hold beside the definitions and the ledger of pipes. An object
- * is written with `versioned`. The rules of `src/sources/durable.ts` for changing a shape apply here too.
+ * Shapes of the JSON in columns of the metadata database, beside the definitions and the ledger of pipes. An object is
+ * written with `versioned`. The rules of `src/sources/durable.ts` for changing a shape apply here too.
  */
 import * as z from "zod/mini";
 import { readStored } from "../sources/durable.ts";
@@ -29,6 +29,6 @@ export const columnShapes = {
 };
 
 /** Reads a column. `what` names it for the user. Throws STORED_STATE_UNREADABLE with the first member that is wrong. */
-export function readColumn<S extends z.core.$ZodType>(shape: S, json: string, what: string): z.output<S> {
+export function readJsonColumn<S extends z.core.$ZodType>(shape: S, json: string, what: string): z.output<S> {
   return readStored(shape, JSON.parse(json), what);
 }

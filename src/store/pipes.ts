@@ -7,7 +7,7 @@ import type { PipeState } from "../api/pipes.ts";
 import type { Json } from "../lib/json.ts";
 import type { ObjectResync, ObjectSelection } from "../sources/partial-resync.ts";
 import { addActivity } from "./activities.ts";
-import { columnShapes, readColumn } from "./column-shapes.ts";
+import { columnShapes, readJsonColumn } from "./column-shapes.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import { hasMarkOf, type PartialResyncs, startObjectsOver, startTablesOver } from "./partial-resyncs.ts";
@@ -381,11 +381,11 @@ function toPipe(row: PipeRow): Pipe {
     resyncTables:
       row.resync_tables === null
         ? []
-        : readColumn(columnShapes.resyncTables, row.resync_tables, "tables to be copied again"),
+        : readJsonColumn(columnShapes.resyncTables, row.resync_tables, "tables to be copied again"),
     resyncObjects:
       row.resync_objects === null
         ? []
-        : readColumn(columnShapes.resyncObjects, row.resync_objects, "objects to be loaded again"),
+        : readJsonColumn(columnShapes.resyncObjects, row.resync_objects, "objects to be loaded again"),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

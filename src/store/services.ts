@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { AccessListEntry } from "../api/ip-access.ts";
 import type { ServiceState } from "../api/services.ts";
 import { addActivity } from "./activities.ts";
-import { columnShapes, readJson, withVersion } from "./column-shapes.ts";
+import { columnShapes, readJsonColumn, withVersion } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "./limits.ts";
@@ -370,8 +370,8 @@ function toService(row: ServiceRow): Service {
     numReplicas: row.num_replicas,
     idleScaling: row.idle_scaling === 1,
     idleTimeoutMinutes: row.idle_timeout_minutes,
-    ipAccessList: readJson(columnShapes.accessList, row.ip_access_list, "access list of the service"),
-    tags: readJson(columnShapes.tags, row.tags, "tags of the service"),
+    ipAccessList: readJsonColumn(columnShapes.accessList, row.ip_access_list, "access list of the service"),
+    tags: readJsonColumn(columnShapes.tags, row.tags, "tags of the service"),
     releaseChannel: row.release_channel,
     diskGb: row.disk_gb,
     diskUsedBytes: row.disk_used_bytes,
