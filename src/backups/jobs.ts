@@ -249,7 +249,7 @@ export class BackupJobs {
 
   async #backupOf(restore: Restore): Promise<Backup> {
     const backup = await this.#deps.backups.find(restore.backupId);
-    if (backup === undefined) throw new AppError("NOT_FOUND", `Backup ${restore.backupId} does not exist any more.`);
+    if (backup === undefined) throw new AppError("NOT_FOUND", `Backup ${restore.backupId} no longer exists.`);
     // The command that rebuilt the service found and checked this backup; a restore checks it again.
     const rebuilds = restore.scope === "rebuild" && backup.verification === "pending";
     assertRestorable(backup, restore.forced || rebuilds);

@@ -200,7 +200,7 @@ export async function requireUnused(client: ClickHouseClient, part: RestoredPart
       ? (["DATABASE", identifier(database), `database ${database}`] as const)
       : (["TABLE", tableName(database, table), `table ${database}.${table}`] as const);
   const answer = await client.text(`EXISTS ${kind} ${name}`);
-  if (answer.trim() === "1") throw new AppError("CONFLICT", `The ${shown} exists already in the service.`);
+  if (answer.trim() === "1") throw new AppError("CONFLICT", `The ${shown} already exists in the service.`);
 }
 
 async function dropOurs(client: ClickHouseClient, database: string, restore: Restore): Promise<void> {

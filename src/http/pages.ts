@@ -69,7 +69,7 @@ async function admitScraper({ headers, ip }: FastifyRequest, options: PageOption
   const { metricsToken, failedLogins } = options;
   if (metricsToken === undefined) {
     if (isLoopback(ip) && !forwardedHeaders.some((name) => headers[name] !== undefined)) return;
-    throw new AppError("FORBIDDEN", "Metrics are for this machine only, as long as no metricsToken is set.");
+    throw new AppError("FORBIDDEN", "Without metricsToken, only clients on this machine can read metrics.");
   }
   const given = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
   if (given !== undefined && timingSafeEqual(sha256(given), sha256(metricsToken))) return;

@@ -216,7 +216,7 @@ async function serve(route: Route, request: FastifyRequest, reply: FastifyReply)
 /** Ignoring the condition would make a change that the caller has excluded. */
 function refuseUnversioned({ method, versioned }: Operation, request: FastifyRequest): void {
   if (method === "GET" || versioned === true || request.headers["if-match"] === undefined) return;
-  throw new AppError("BAD_REQUEST", "This operation does not know If-Match: what it changes has no version.");
+  throw new AppError("BAD_REQUEST", "This operation does not accept If-Match: what it changes has no version.");
 }
 
 /** What an activity says of its request. */

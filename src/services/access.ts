@@ -165,13 +165,13 @@ export class ServiceAccess {
         const engine = this.#engines.get(serviceId);
         if (engine !== undefined) return engine;
         if (row === undefined || row.desiredState === "deleted") {
-          throw new AppError("SERVICE_UNAVAILABLE", "The service does not exist any more.");
+          throw new AppError("SERVICE_UNAVAILABLE", "The service no longer exists.");
         }
         if (row.desiredState === "stopped" || row.state === "failed") {
           const reason = row.state === "failed" && row.stateMessage ? ` (${row.stateMessage})` : "";
           throw new AppError("SERVICE_UNAVAILABLE", `The service is not running. Current state: ${row.state}${reason}`);
         }
-        if (Date.now() >= deadline) throw new AppError("TIMEOUT", "The service did not come up in time.");
+        if (Date.now() >= deadline) throw new AppError("TIMEOUT", "The service did not start in time.");
         if (row.state === "idle" || row.state === "stopping") await this.#services.requestWake(serviceId);
         this.#poke();
         await changed.happened;

@@ -62,6 +62,6 @@ function dataOf(bytes: readonly Uint8Array[]): Cell[][] {
   try {
     return (JSON.parse(Buffer.concat(bytes).toString()) as { data: Cell[][] }).data;
   } catch (cause) {
-    throw new AppError("QUERY_FAILED", "the engine broke off its answer", { cause });
+    throw new AppError("QUERY_FAILED", "the engine's response ended early", { cause });
   }
 }

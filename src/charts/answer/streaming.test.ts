@@ -33,7 +33,7 @@ test("rows are the same wherever the text is cut", async () => {
 });
 
 test("an answer that ends within a row, in an error, or with its connection is an error", async () => {
-  const brokenOff = { code: "QUERY_FAILED", message: "the engine broke off its answer" };
+  const brokenOff = { code: "QUERY_FAILED", message: "the engine's response ended early" };
   await expect(all([text, Buffer.from("[4, ")])).rejects.toMatchObject(brokenOff);
   await expect(all([text, Buffer.from("Code: 241. DB::Exception: memory\n")])).rejects.toMatchObject(brokenOff);
   const lost = Readable.from(

@@ -64,7 +64,7 @@ export async function* batchesOf(
 }
 
 function brokenOff(cause: unknown): AppError {
-  return new AppError("QUERY_FAILED", "the engine broke off its answer", { cause });
+  return new AppError("QUERY_FAILED", "the engine's response ended early", { cause });
 }
 
 /** The text of an answer whose first rows are here. Its end, or being destroyed, ends the query. */

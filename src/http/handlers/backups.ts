@@ -73,7 +73,7 @@ function recordHandlers(
         throw new AppError("CONFLICT", "The service is still being provisioned; there is nothing to back up yet.");
       }
       const id = await backups.request({ ...newBackupOf(service, deps.plannedFacts()), trigger: "request" });
-      if (id === undefined) throw new AppError("CONFLICT", "A backup of this service is in progress already.");
+      if (id === undefined) throw new AppError("CONFLICT", "A backup of this service is already in progress.");
       deps.poke();
       return backupRecordOf((await backups.find(id)) as Backup, role);
     },

@@ -52,7 +52,7 @@ export function organizationHandlers(deps: {
       const over = typeof body.expireAt === "string" && Date.parse(body.expireAt) <= Date.now();
       const shut = body.ipAccessList !== undefined && !accessCheck(sourcesOf(body.ipAccessList))(context.address);
       if (id === context.credentialId && (body.state === "disabled" || weaker || over || shut)) {
-        throw new AppError("CONFLICT", "A key cannot take its own access away; use another key.");
+        throw new AppError("CONFLICT", "A key cannot revoke its own access; use another key.");
       }
       const change = { ...body, role: body.roles?.[0], expireAt: utc(body.expireAt) };
       await credentials.changeKey(id, change, context.expected);

@@ -39,7 +39,7 @@ export function serviceUserHandlers(deps: Deps): Pick<Handlers<ManagementOperati
       const password = newSecret();
       const user = { serviceId: service.id, name: body.name, passwordSha256: sha256Hex(password) };
       if (!(await services.addUser({ ...user, readonly: body.readonly ?? false }, deps.limits.users))) {
-        throw new AppError("CONFLICT", `User ${body.name} exists already.`);
+        throw new AppError("CONFLICT", `User ${body.name} already exists.`);
       }
       deps.poke();
       const added = (await services.listUsers(service.id)).find((candidate) => candidate.name === body.name);

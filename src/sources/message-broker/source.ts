@@ -249,7 +249,7 @@ export class KafkaSource implements Source<KafkaDurable> {
         if (moved) continue;
       }
       if (Date.now() > patience) {
-        throw new AppError("SOURCE_UNREACHABLE", `The broker does not hand out ${laneOf(topic, partition)} again.`);
+        throw new AppError("SOURCE_UNREACHABLE", `The broker no longer returns the records of ${laneOf(topic, partition)}.`);
       }
       await sleep(replayPauseMs, signal);
     }

@@ -102,7 +102,7 @@ async function firstObject(store: ObjectStore, pattern: string, signal: AbortSig
 function requireFormat(config: ObjectStorageConfig, key: string): ObjectFormat {
   const format = config.format ?? inferFormat(key);
   if (format === undefined) {
-    throw new AppError("SOURCE_INVALID", "The format cannot be told from the url; set source.objectStorage.format.");
+    throw new AppError("SOURCE_INVALID", "The format is not clear from the url; set source.objectStorage.format.");
   }
   checkCompression(config, key, format);
   return format;

@@ -143,8 +143,8 @@ describe("restoring", () => {
   });
 
   test.each([
-    ["a database that exists", { database: "default", targetDatabase: "default" }, /exists already/],
-    ["a table that exists", { database: "default", table: "plain", targetDatabase: "default" }, /exists already/],
+    ["a database that exists", { database: "default", targetDatabase: "default" }, /already exists/],
+    ["a table that exists", { database: "default", table: "plain", targetDatabase: "default" }, /already exists/],
     [
       "a table that the backup does not hold",
       { database: "default", table: "no", targetDatabase: "x" },

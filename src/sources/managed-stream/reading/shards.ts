@@ -242,7 +242,7 @@ function shardKey(shard: string): string {
 
 function publicly(error: unknown, shard: string): unknown {
   if (!(error instanceof StreamError)) return error;
-  return new AppError("SOURCE_INVALID", `The stream does not accept the position in ${shard} any more.`, {
+  return new AppError("SOURCE_INVALID", `The stream no longer accepts the position in ${shard}.`, {
     cause: error,
   });
 }

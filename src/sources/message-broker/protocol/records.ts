@@ -144,7 +144,7 @@ function unpacked(codec: number, body: Buffer, { snappy, lz4 }: Decompress): Buf
 }
 
 function brokenOff(): AppError {
-  return new AppError("SOURCE_INVALID", "The broker sends records that break off.");
+  return new AppError("SOURCE_INVALID", "The broker sends truncated records.");
 }
 
 /** Size of the batch that begins there; undefined when it is incomplete. */

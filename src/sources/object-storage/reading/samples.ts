@@ -92,8 +92,8 @@ export async function discoverObject(
   { query, delimiter }: { readonly query: Query; readonly delimiter: string | undefined },
   signal: AbortSignal,
 ): Promise<Discovery> {
-  if (file === undefined) throw new AppError("SOURCE_INVALID", "No object matches yet, so no field can be told.");
-  if (format === undefined) throw new AppError("SOURCE_INVALID", "The format cannot be told; set `format`.");
+  if (file === undefined) throw new AppError("SOURCE_INVALID", "No object matches yet, so no field can be discovered.");
+  if (format === undefined) throw new AppError("SOURCE_INVALID", "The format is not recognized; set `format`.");
   const { sql, ...rest } = await reading.describe(file, format, signal);
   const fields = await foundFieldsOf(await query(sql, rest), async (expression) => {
     const { sql: statement, ...others } = await reading.selectFirst(file, format, expression, discoveryRows, signal);

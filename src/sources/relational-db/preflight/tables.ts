@@ -193,7 +193,7 @@ function sortingProblems(table: SourceTable, mapping: Mapping, follows: boolean)
     else if (follows && table.replicaIdentity !== "f" && !table.key.includes(name)) {
       // An update that changes the row's sorting key would not remove the old row.
       const full = `ALTER TABLE ${shownTable(table)} REPLICA IDENTITY FULL`;
-      add(`"${name}" is not part of the key, so the log does not tell its old value: ${full}`);
+      add(`"${name}" is not part of the key, so the log does not contain its old value: ${full}`);
     }
   }
   return problems;
