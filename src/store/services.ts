@@ -6,11 +6,11 @@ import { randomUUID } from "node:crypto";
 import type { AccessListEntry } from "../api/ip-access.ts";
 import type { ServiceState } from "../api/services.ts";
 import { addActivity } from "./activities.ts";
-import { columnShapes, readJsonColumn, withVersion } from "./column-shapes.ts";
+import { columnShapes, readJsonColumn } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "./limits.ts";
-import { connectionOf, connectionValues, type NewConnection, type ServiceConnection } from "./service-connections.ts";
+import { connectionValues, type NewConnection, type ServiceConnection, withVersion } from "./service-connections.ts";
 import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
 
 export type DesiredServiceState = "running" | "stopped" | "deleted";
@@ -339,7 +339,7 @@ export class ServiceStore {
 type Count = { readonly n: number };
 
 async function changeRow(db: Queries, id: string, change: ServiceChange, expected: ExpectedVersions): Promise<void> {
-  const columns = columnsOf(withVersion(change, "connection"));
+  const columns = columnsOf(withVersion(change));
   const condition = versionCondition("version", expected);
   const given = Object.keys(columns).map((column) => `${column} = ?`);
   const sets = [...given, "version = version + 1", "updated_at = ?"].join(", ");
@@ -363,7 +363,10 @@ function toService(row: ServiceRow): Service {
     region: row.region,
     port: row.port,
     runtime: row.runtime,
-    connection: connectionOf(row.connection),
+    connection:
+      row.connection === null
+        ? null
+        : readJsonColumn(columnShapes.serviceConnection, row.connection, "connection of the service"),
     connectionPassword: row.connection_password,
     minReplicaMemoryGb: row.min_replica_memory_gb,
     maxReplicaMemoryGb: row.max_replica_memory_gb,
