@@ -6,6 +6,7 @@ import { createRoot } from "react-dom/client";
 import { queryClient } from "./api/queries.ts";
 import { Gate } from "./app/gate.tsx";
 import { cspNonce } from "./lib/nonce.ts";
+import { Tooltips } from "./parts/tooltips.tsx";
 import "./theme/tokens.css";
 import "./theme/base.css";
 
@@ -14,6 +15,7 @@ createRoot(document.getElementById("root") as HTMLElement).render(
     <CSPProvider nonce={cspNonce()}>
       <QueryClientProvider client={queryClient}>
         <Gate />
+        <Tooltips />
       </QueryClientProvider>
     </CSPProvider>
   </StrictMode>,

@@ -189,6 +189,20 @@ describe.skipIf(chromiumMissing !== undefined)("services in the console", () => 
     await page.keyboard.press("Escape");
   });
 
+  test("a refused button says why on focus, and the first Esc closes its tooltip and the dialog", async () => {
+    await go(`/services/${service.id}`);
+    await page.getByRole("button", { name: "Actions of first name" }).click();
+    await page.getByRole("menuitem", { name: "Delete" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox").waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.getByRole("tooltip", { includeHidden: true }).getByText("Type first name first.").waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("tooltip").waitFor({ state: "hidden" });
+  });
+
   test("a stopped service is deleted after its name was typed", async () => {
     await until(
       "stopped",

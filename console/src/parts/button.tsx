@@ -3,7 +3,6 @@ import type { ComponentProps, ReactNode } from "react";
 import { type Role, useRefusal } from "../api/role.ts";
 import { classes } from "../lib/classes.ts";
 import css from "./button.module.css";
-import { Tooltip } from "./tooltip.tsx";
 
 export type ButtonLook = {
   readonly look?: "primary" | "secondary" | "quiet" | "danger";
@@ -19,13 +18,16 @@ type ButtonProps = Omit<ComponentProps<"button">, "disabled"> &
     /** While the action runs. */
     readonly busy?: boolean;
     readonly icon?: ReactNode;
+    /** Shown on hover and focus, before the reason of a refusal. */
+    readonly tip?: string;
   };
 
 /** A button that stays focusable when it does nothing, so that everybody can read why. */
-export function Button({ look, small, needs, refusal, busy, icon, children, onClick, ...rest }: ButtonProps) {
+export function Button({ look, small, needs, refusal, busy, icon, tip, children, onClick, ...rest }: ButtonProps) {
   const reason = useRefusal(needs) ?? refusal;
   const inactive = reason !== undefined || busy === true;
-  const button = (
+  const tips = [tip, reason].filter((text) => text !== undefined);
+  return (
     <button
       type="button"
       {...rest}
@@ -33,6 +35,7 @@ export function Button({ look, small, needs, refusal, busy, icon, children, onCl
       aria-disabled={inactive || undefined}
       aria-description={reason}
       aria-busy={busy || undefined}
+      data-tip={tips.length === 0 ? undefined : tips.join(". ")}
       onClick={(event) => {
         if (inactive) event.preventDefault();
         else onClick?.(event);
@@ -42,18 +45,13 @@ export function Button({ look, small, needs, refusal, busy, icon, children, onCl
       {children}
     </button>
   );
-  return reason === undefined ? button : <Tooltip text={reason}>{button}</Tooltip>;
 }
 
-type IconButtonProps = Omit<ButtonProps, "children"> & { readonly label: string; readonly icon: ReactNode };
+type IconButtonProps = Omit<ButtonProps, "children" | "tip"> & { readonly label: string; readonly icon: ReactNode };
 
 /** A button with an icon alone; the label is its name and its tooltip. */
 export function IconButton({ label, look = "quiet", ...rest }: IconButtonProps) {
-  return (
-    <Tooltip text={label}>
-      <Button {...rest} look={look} aria-label={label} />
-    </Tooltip>
-  );
+  return <Button {...rest} look={look} aria-label={label} tip={label} />;
 }
 
 /** A link that looks like a button. */

@@ -44,7 +44,9 @@ export function Dialog({ open, onClose, title, children, actions, wide, onSubmit
         <Base.Popup className={classes(css.popup, wide && css.wide, layered && css.layered)}>
           <div className={css.head}>
             <Base.Title className={css.title}>{title}</Base.Title>
-            {onClose !== undefined && <CloseButton onClose={onClose} />}
+            {onClose !== undefined && (
+              <Button look="quiet" aria-label="Close" title="Close (Esc)" icon={<X aria-hidden />} onClick={onClose} />
+            )}
           </div>
           {onSubmit === undefined ? (
             content
@@ -57,11 +59,6 @@ export function Dialog({ open, onClose, title, children, actions, wide, onSubmit
       </Base.Portal>
     </Base.Root>
   );
-}
-
-/** Without a tooltip, which would take the first Esc for itself. */
-function CloseButton({ onClose }: { readonly onClose: () => void }) {
-  return <Button look="quiet" aria-label="Close" title="Close (Esc)" icon={<X aria-hidden />} onClick={onClose} />;
 }
 
 type ConfirmDialogProps = {
