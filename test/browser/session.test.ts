@@ -93,6 +93,22 @@ describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => 
     expect(problems.splice(0).every((problem) => problem.startsWith("401: "))).toBe(true);
   });
 
+  test("the first page is three files, and asks nothing twice", async () => {
+    const { page } = await opened.open();
+    const asked: string[] = [];
+    page.on("request", (request) => void asked.push(new URL(request.url()).pathname.replace(/\/[0-9a-f-]{36}\//, "/")));
+    await page.reload();
+    await page.getByRole("heading", { level: 2, name: "1. Create a service" }).waitFor();
+    const files = asked.filter((path) => /\.(js|css)$/.test(path));
+    expect(files.map((path) => path.replace(/-[\w-]{8}\./, "."))).toEqual([
+      "/console/start.js",
+      "/console/assets/index.js",
+      "/console/assets/index.css",
+    ]);
+    const lists = asked.filter((path) => /session$|services$|pipes$/.test(path));
+    expect(lists.toSorted()).toEqual(["/console/session", "/v1/organizations/pipes", "/v1/organizations/services"]);
+  });
+
   test("signing out closes the page, and the session is gone at the server", async () => {
     const { page, context, problems } = await opened.open();
     const before = await context.cookies();

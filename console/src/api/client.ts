@@ -3,6 +3,7 @@ import type { ClientInput, Operation, Result } from "../../../src/api/operation.
 import type { ManagementOperations, ObservabilityOperations } from "../../../src/api/operations.ts";
 import { type Route, routes } from "../../../src/cli/client/operations.ts";
 import { noteReached, noteUnreachable } from "./connection.ts";
+import { takeEarly } from "./early.ts";
 import { ApiError, type ErrorDocument, unreachable } from "./error.ts";
 import { noteDate } from "./server-time.ts";
 import { sessionStore, signedOut } from "./session-state.ts";
@@ -75,12 +76,13 @@ export async function request(method: string, path: string, options: RequestOpti
   const { body, headers, signal } = options;
   const json: Record<string, string> = method === "GET" ? {} : { "content-type": "application/json" };
   try {
-    const response = await fetch(path, {
+    const init = {
       method,
       headers: { "x-millrace-console": "1", ...json, ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
-    });
+    };
+    const response = await ((method === "GET" ? takeEarly(path) : undefined) ?? fetch(path, init));
     noteReached();
     noteDate(response.headers.get("date"));
     return response;

@@ -1,13 +1,14 @@
 /** Shows the login or the console, by the session. */
 import { RouterProvider } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { startSession } from "../api/session.ts";
 import { sessionStore } from "../api/session-state.ts";
 import { useStore } from "../lib/store.ts";
 import { ErrorState, Skeleton } from "../parts/states.tsx";
-import { ExpiredDialog } from "./expired-dialog.tsx";
 import { router } from "./router.tsx";
-import { SignInPage } from "./sign-in-page.tsx";
+
+const ExpiredDialog = lazy(async () => ({ default: (await import("./expired-dialog.tsx")).ExpiredDialog }));
+const SignInPage = lazy(async () => ({ default: (await import("./sign-in-page.tsx")).SignInPage }));
 
 let started: Promise<void> | undefined;
 
@@ -24,11 +25,17 @@ export function Gate() {
     return <ErrorState error={error} onRetry={() => location.reload()} />;
   }
   if (signedOut === "unknown") return <Skeleton lines={3} />;
-  if (identity === undefined) return <SignInPage reason={signedOut} />;
+  if (identity === undefined) {
+    return (
+      <Suspense>
+        <SignInPage reason={signedOut} />
+      </Suspense>
+    );
+  }
   return (
     <>
       <RouterProvider router={router} />
-      {signedOut === "expired" && <ExpiredDialog />}
+      <Suspense>{signedOut === "expired" && <ExpiredDialog />}</Suspense>
     </>
   );
 }

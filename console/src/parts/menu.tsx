@@ -1,21 +1,48 @@
-import { Menu as Base } from "@base-ui/react/menu";
-import type { ReactElement, ReactNode } from "react";
+import {
+  cloneElement,
+  createContext,
+  type KeyboardEvent,
+  type ReactElement,
+  type ReactNode,
+  useContext,
+  useState,
+} from "react";
 import { type Role, useRefusal } from "../api/role.ts";
 import { classes } from "../lib/classes.ts";
 import css from "./popup.module.css";
+import { toastError } from "./toast.tsx";
+
+type Parts = typeof import("./menu-popup.tsx");
+
+const load = () => import("./menu-popup.tsx");
+const PartsContext = createContext<Parts | undefined>(undefined);
+
+type MenuProps = {
+  /** A button. It is drawn alone until the menu is opened. */
+  readonly trigger: ReactElement<Record<string, unknown>>;
+  readonly children: ReactNode;
+};
 
 /** A button that opens a list of actions. */
-export function Menu({ trigger, children }: { readonly trigger: ReactElement; readonly children: ReactNode }) {
-  return (
-    <Base.Root modal={false}>
-      <Base.Trigger render={trigger as never} />
-      <Base.Portal>
-        <Base.Positioner className={css.positioner} sideOffset={4} align="end">
-          <Base.Popup className={css.popup}>{children}</Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
-    </Base.Root>
-  );
+export function Menu({ trigger, children }: MenuProps) {
+  const [parts, setParts] = useState<Parts>();
+  if (parts !== undefined) {
+    return (
+      <PartsContext value={parts}>
+        <parts.MenuPopup trigger={trigger}>{children}</parts.MenuPopup>
+      </PartsContext>
+    );
+  }
+  const preload = () => void load().catch(() => undefined);
+  const show = () => void load().then(setParts, toastError);
+  return cloneElement(trigger, {
+    "aria-haspopup": "menu",
+    "aria-expanded": false,
+    onPointerEnter: preload,
+    onFocus: preload,
+    onClick: show,
+    onKeyDown: ({ key }: KeyboardEvent) => key === "ArrowDown" && show(),
+  });
 }
 
 type MenuItemProps = {
@@ -30,8 +57,9 @@ type MenuItemProps = {
 /** An action; one that is not possible says why. */
 export function MenuItem({ icon, onSelect, danger, needs, refusal, children }: MenuItemProps) {
   const reason = useRefusal(needs) ?? refusal;
+  const { Item } = useParts();
   return (
-    <Base.Item
+    <Item
       className={classes(css.item, danger && reason === undefined && css.danger)}
       disabled={reason !== undefined}
       onClick={onSelect}
@@ -41,12 +69,18 @@ export function MenuItem({ icon, onSelect, danger, needs, refusal, children }: M
         {children}
         {reason !== undefined && <span className={css.reason}>{reason}</span>}
       </span>
-    </Base.Item>
+    </Item>
   );
 }
 
 export function MenuSeparator() {
-  return <Base.Separator className={css.separator} />;
+  const { Separator } = useParts();
+  return <Separator className={css.separator} />;
+}
+
+/** Items are drawn in an open menu only. */
+function useParts(): Parts {
+  return useContext(PartsContext) as Parts;
 }
 
 /** Text that is no action. */

@@ -21,7 +21,7 @@ export function addConsolePages(server: FastifyInstance, build = new ConsoleBuil
   // Names of assets contain a hash of their content.
   const assets = { root: join(consoleFolder, "assets"), prefix: "/console/assets/", immutable: true, maxAge: "365d" };
   server.register(fastifyStatic, { ...files, ...assets, logLevel: "silent" });
-  for (const name of ["icon.svg", "theme.js"])
+  for (const name of ["icon.svg", "start.js"])
     server.get(`/console/${name}`, (_request, reply) => sendFile(reply, name));
 }
 

@@ -1,0 +1,22 @@
+// Runs before the first paint and before the program is loaded.
+// A page in the chosen theme must never flash in the other one.
+const theme = localStorage.getItem("millrace.theme");
+if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+
+// The first answers are asked for while the program loads; src/api/early.ts takes them. A sign-in link asks for itself.
+if (!location.hash.startsWith("#login=")) {
+  const ask = (path) => fetch(path, { headers: { "x-millrace-console": "1" } });
+  const answers = new Map([["/console/session", ask("/console/session")]]);
+  globalThis.millraceEarly = answers;
+  const askOverview = ({ result }) => {
+    const organization = `/v1/organizations/${result.organization.id}`;
+    for (const list of ["services", "pipes?limit=1000&sort=rowsPerSecond&order=desc"])
+      answers.set(`${organization}/${list}`, ask(`${organization}/${list}`));
+  };
+  if (/^\/console\/?$/.test(location.pathname)) {
+    answers
+      .get("/console/session")
+      .then((response) => response.ok && response.clone().json().then(askOverview))
+      .catch(() => undefined);
+  }
+}
