@@ -7,7 +7,7 @@ import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
 import { quotedName } from "../lib/quoted-name.ts";
 import css from "./filter-editor.module.css";
 import { look } from "./look.ts";
-import { type ErrorMark, markError } from "./marks.ts";
+import { type ErrorMark, errorMarks, markError } from "./marks.ts";
 import { plainInput } from "./plain-input.ts";
 
 export type FilterField = { readonly name: string; readonly type: string };
@@ -79,6 +79,7 @@ function extensionsOf(latest: { readonly current: FilterEditorProps }) {
     history(),
     plainInput,
     oneLine,
+    errorMarks,
     EditorView.contentAttributes.of({ "aria-label": latest.current.label }),
     placeholder(latest.current.placeholder ?? ""),
     EditorView.updateListener.of((update) => {

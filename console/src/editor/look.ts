@@ -43,7 +43,7 @@ const theme = EditorView.theme({
   },
   ".cm-matchingBracket": { background: "var(--color-accent-soft)", outline: "1px solid var(--color-accent)" },
   ".cm-placeholder": { color: "var(--color-text-muted)" },
-  ".cm-lintRange-error": { textDecoration: "underline wavy var(--color-bad)", backgroundImage: "none" },
+  ".cm-error": { textDecoration: "underline wavy var(--color-bad)" },
   ".cm-tooltip": raised,
   ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--font-mono)", maxHeight: "260px" },
   ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { padding: "3px 10px", lineHeight: "1.5" },
@@ -58,7 +58,6 @@ const theme = EditorView.theme({
   ".cm-documentation": { maxWidth: "460px", padding: "2px", whiteSpace: "pre-wrap" },
   ".cm-tooltip-hover .cm-documentation": { padding: "8px 10px", maxHeight: "280px", overflow: "auto" },
   ".cm-documentation p": { margin: "6px 0 0" },
-  ".cm-diagnostic": { borderLeft: "3px solid var(--color-bad)", padding: "6px 10px" },
   ".cm-panels": { background: "var(--color-sunken)", color: "var(--color-text)" },
 });
 

@@ -1,20 +1,18 @@
 /** The editor for statements. */
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab, toggleComment } from "@codemirror/commands";
-import { sql } from "@codemirror/lang-sql";
-import { bracketMatching, indentOnInput } from "@codemirror/language";
-import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
+import { bracketMatching } from "@codemirror/language";
 import { Compartment, EditorState, Prec } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers, placeholder } from "@codemirror/view";
 import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
+import { toastError } from "../parts/toast.tsx";
 import { completeSql, type Known } from "./completion.ts";
 import { dialectOf } from "./dialect.ts";
 import { hoverDocumentation } from "./hover.ts";
 import { statementAt } from "./lexer.ts";
 import { look } from "./look.ts";
-import { type ErrorMark, markError } from "./marks.ts";
+import { type ErrorMark, errorMarks, markError } from "./marks.ts";
 import { plainInput } from "./plain-input.ts";
-import type { EngineWords } from "./words.ts";
 
 /** A part of the text that can be run. */
 export type Part = { readonly text: string; readonly from: number };
@@ -61,15 +59,11 @@ export function SqlEditor(props: SqlEditorProps) {
   }, []);
 
   useEffect(() => {
-    view.current?.dispatch({ effects: language.current.reconfigure(languageOf(words)) });
+    view.current?.dispatch({ effects: language.current.reconfigure(dialectOf(words)) });
   }, [words]);
 
   useImperativeHandle(props.handle, () => handleOf(() => view.current as EditorView), []);
   return <div ref={box} style={{ height: "100%", minHeight: 0 }} />;
-}
-
-function languageOf(words: EngineWords) {
-  return sql({ dialect: dialectOf(words), upperCaseKeywords: true }).language;
 }
 
 function extensionsOf(latest: { readonly current: SqlEditorProps }, language: Compartment) {
@@ -87,15 +81,15 @@ function extensionsOf(latest: { readonly current: SqlEditorProps }, language: Co
     lineNumbers(),
     history(),
     drawSelection(),
-    indentOnInput(),
     bracketMatching(),
     closeBrackets(),
     highlightActiveLine(),
-    highlightSelectionMatches(),
+    errorMarks,
     autocompletion({ override: [completeSql(known)], maxRenderedOptions: 60, icons: false }),
     hoverDocumentation(known),
-    language.of(languageOf(known().words)),
-    keymap.of([...closeBracketsKeymap, ...completionKeymap, ...searchKeymap, ...historyKeymap]),
+    language.of(dialectOf(known().words)),
+    keymap.of([...closeBracketsKeymap, ...completionKeymap, ...historyKeymap]),
+    findKey,
     keymap.of([{ key: "Escape", run: () => latest.current.onCancel() }, ...defaultKeymap, indentWithTab]),
     EditorView.contentAttributes.of({ "aria-label": latest.current.label }),
     placeholder("SELECT …"),
@@ -105,6 +99,17 @@ function extensionsOf(latest: { readonly current: SqlEditorProps }, language: Co
     look(),
   ];
 }
+
+/** Until the search is there; then its own keys come first. */
+const findKey = keymap.of([
+  {
+    key: "Mod-f",
+    run: (view) => {
+      void import("./search-panel.ts").then(({ addSearch }) => addSearch(view), toastError);
+      return true;
+    },
+  },
+]);
 
 /** A command that is always the answer to its key. */
 function done(action: () => void): () => true {

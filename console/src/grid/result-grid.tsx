@@ -1,13 +1,14 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, memo, useId, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, lazy, memo, Suspense, useId, useMemo, useRef, useState } from "react";
 import { copyText as copyToClipboard } from "../parts/copy-button.tsx";
-import { CellInspector } from "./cell-inspector.tsx";
 import css from "./grid.module.css";
 import { GridHeader } from "./grid-header.tsx";
 import { GridTools } from "./grid-tools.tsx";
 import { moved, type Place } from "./movement.ts";
 import { columnWidths, type GridSort, shownRows } from "./rows.ts";
 import { cellText, type GridColumn, type GridRow, isNumeric, kindOf, type ValueKind } from "./values.ts";
+
+const CellInspector = lazy(async () => ({ default: (await import("./cell-inspector.tsx")).CellInspector }));
 
 export type ResultGridProps = {
   readonly label: string;
@@ -48,14 +49,16 @@ export function ResultGrid({ label, columns, rows, rowCount }: ResultGridProps) 
         onInspect={setInspected}
         onCopy={(place) => void copyToClipboard(cellText(value(place)))}
       />
-      {inspected !== undefined && columns[inspected.column] !== undefined && (
-        <CellInspector
-          column={columns[inspected.column] as GridColumn}
-          row={(shown[inspected.row] ?? 0) + 1}
-          value={value(inspected)}
-          onClose={() => setInspected(undefined)}
-        />
-      )}
+      <Suspense>
+        {inspected !== undefined && columns[inspected.column] !== undefined && (
+          <CellInspector
+            column={columns[inspected.column] as GridColumn}
+            row={(shown[inspected.row] ?? 0) + 1}
+            value={value(inspected)}
+            onClose={() => setInspected(undefined)}
+          />
+        )}
+      </Suspense>
     </div>
   );
 }

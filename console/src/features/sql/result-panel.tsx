@@ -1,10 +1,9 @@
-import { Tabs } from "@base-ui/react/tabs";
 import { lazy, Suspense, useState } from "react";
-import { ResultGrid } from "../../grid/result-grid.tsx";
 import { countText, durationText } from "../../lib/format.ts";
 import { Store, useStore } from "../../lib/store.ts";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { EmptyState } from "../../parts/states.tsx";
+import { Tabs } from "../../parts/tabs.tsx";
 import { Messages, QueryProblem } from "./messages.tsx";
 import { ProgressBar } from "./progress-bar.tsx";
 import type { RunState } from "./query-run.ts";
@@ -12,53 +11,47 @@ import result from "./result.module.css";
 import css from "./sql.module.css";
 import type { Runs } from "./use-runs.ts";
 
+/** Its code comes while the first statement runs. */
+export const loadGrid = () => import("../../grid/result-grid.tsx");
+const ResultGrid = lazy(async () => ({ default: (await loadGrid()).ResultGrid }));
 const ResultChart = lazy(async () => ({ default: (await import("./result-chart.tsx")).ResultChart }));
 
 const noRun = new Store<RunState | undefined>(undefined);
 
 type View = "result" | "chart" | "messages";
 
+const styles = {
+  root: result.resultTabs,
+  head: result.resultHead,
+  list: css.tabList,
+  tab: css.tab,
+  panel: result.resultBody,
+};
+
 /** What became of the statement: rows, a chart of them, or what went wrong. */
 export function ResultPanel({ runs }: { readonly runs: Runs }) {
   const state = useStore<RunState | undefined>(runs.run?.state ?? noRun);
   const [view, setView] = useState<View>("result");
+  const messages = `Messages${runs.messages.length > 0 ? ` ${runs.messages.length}` : ""}`;
+  const chart = state === undefined ? <NothingYet /> : <ResultChart state={state} />;
   return (
     <section className={result.result} aria-label="Result">
-      <Tabs.Root value={view} onValueChange={(next) => setView(next as View)} className={result.resultTabs}>
-        <div className={result.resultHead}>
-          <Tabs.List className={css.tabList} aria-label="Result">
-            <Tab value="result" label="Result" />
-            <Tab value="chart" label="Chart" />
-            <Tab value="messages" label={`Messages${runs.messages.length > 0 ? ` ${runs.messages.length}` : ""}`} />
-          </Tabs.List>
-          <Status state={state} />
-        </div>
-        {state?.status === "running" && <ProgressBar state={state} />}
-        <Tabs.Panel value="result" className={result.resultBody}>
-          <Rows state={state} />
-        </Tabs.Panel>
-        <Tabs.Panel value="chart" className={result.resultBody}>
-          {state === undefined ? (
-            <NothingYet />
-          ) : (
-            <Suspense>
-              <ResultChart state={state} />
-            </Suspense>
-          )}
-        </Tabs.Panel>
-        <Tabs.Panel value="messages" className={result.resultBody}>
-          <Messages messages={runs.messages} />
-        </Tabs.Panel>
-      </Tabs.Root>
+      <Suspense>
+        <Tabs
+          label="Result"
+          value={view}
+          onChange={setView}
+          styles={styles}
+          beside={<Status state={state} />}
+          between={state?.status === "running" && <ProgressBar state={state} />}
+          tabs={[
+            { value: "result", label: "Result", content: <Rows state={state} /> },
+            { value: "chart", label: "Chart", content: chart },
+            { value: "messages", label: messages, content: <Messages messages={runs.messages} /> },
+          ]}
+        />
+      </Suspense>
     </section>
-  );
-}
-
-function Tab({ value, label }: { readonly value: View; readonly label: string }) {
-  return (
-    <Tabs.Tab value={value} className={css.tab}>
-      {label}
-    </Tabs.Tab>
   );
 }
 

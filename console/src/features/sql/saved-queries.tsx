@@ -7,7 +7,7 @@ import { ConfirmDialog } from "../../parts/dialog.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { toastError } from "../../parts/toast.tsx";
-import { openTab, selectTab, tabsStore } from "./query-tabs.ts";
+import { openSaved } from "./open-saved.ts";
 import css from "./sql.module.css";
 
 type Summary = OperationResult<"listSavedObjects">[number];
@@ -57,19 +57,6 @@ function newest(items: readonly Summary[]): Summary[] {
 async function remove(savedObjectId: string): Promise<void> {
   await call("deleteSavedObject", { params: { savedObjectId } });
   await refetch("listSavedObjects");
-}
-
-/** Opens a saved query or draft, or the tab in which it is open. */
-export async function openSaved(savedObjectId: string): Promise<void> {
-  const open = tabsStore
-    .get()
-    .tabs.find(({ draft, saved }) => draft?.id === savedObjectId || saved?.id === savedObjectId);
-  if (open !== undefined) return selectTab(open.id);
-  const { kind, name, version, content } = await call("getSavedObject", { params: { savedObjectId } });
-  const { text, params } = content as { text?: string; params?: Record<string, string> };
-  const origin = { id: savedObjectId, version };
-  const own = kind === "draft" ? { draft: origin } : { saved: origin, title: name };
-  openTab({ text: text ?? "", params: params ?? {}, ...own });
 }
 
 type ListProps = {

@@ -1,13 +1,17 @@
-import { Tabs } from "@base-ui/react/tabs";
+import { lazy, Suspense, useState } from "react";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { tableName } from "../../editor/words.ts";
 import { Answer } from "../../parts/states.tsx";
-import { QueryHistory } from "./query-history.tsx";
+import { Tabs } from "../../parts/tabs.tsx";
 import { openTab } from "./query-tabs.ts";
-import { SavedQueries } from "./saved-queries.tsx";
 import { SchemaTree } from "./schema-tree.tsx";
 import css from "./sql.module.css";
+
+const SavedQueries = lazy(async () => ({ default: (await import("./saved-queries.tsx")).SavedQueries }));
+const QueryHistory = lazy(async () => ({ default: (await import("./query-history.tsx")).QueryHistory }));
+
+type View = "tables" | "saved" | "history";
 
 type SidePanelProps = { readonly serviceId: string; readonly onInsert: (text: string) => void };
 
@@ -16,32 +20,33 @@ export function SidePanel({ serviceId, onInsert }: SidePanelProps) {
   const tables = useTables(serviceId);
   const preview = (table: OperationResult<"listTables">["tables"][number]) =>
     openTab({ text: `SELECT *\nFROM ${tableName(table)}\nLIMIT 100` });
+  const [shown, setShown] = useState<View>("tables");
+  const tabs = [
+    {
+      value: "tables" as const,
+      label: "Tables",
+      content: (
+        <Answer query={tables}>{(data) => <SchemaTree tables={data} onInsert={onInsert} onPreview={preview} />}</Answer>
+      ),
+    },
+    { value: "saved" as const, label: "Saved", content: <SavedQueries /> },
+    {
+      value: "history" as const,
+      label: "History",
+      content: <QueryHistory serviceId={serviceId} onOpen={(text) => openTab({ text })} />,
+    },
+  ];
   return (
     <aside className={css.side} aria-label="Tables and queries">
-      <Tabs.Root defaultValue="tables">
-        <Tabs.List className={css.tabList} aria-label="Tables and queries">
-          <Tabs.Tab value="tables" className={css.tab}>
-            Tables
-          </Tabs.Tab>
-          <Tabs.Tab value="saved" className={css.tab}>
-            Saved
-          </Tabs.Tab>
-          <Tabs.Tab value="history" className={css.tab}>
-            History
-          </Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="tables" className={css.sideBody}>
-          <Answer query={tables}>
-            {(data) => <SchemaTree tables={data} onInsert={onInsert} onPreview={preview} />}
-          </Answer>
-        </Tabs.Panel>
-        <Tabs.Panel value="saved" className={css.sideBody}>
-          <SavedQueries />
-        </Tabs.Panel>
-        <Tabs.Panel value="history" className={css.sideBody}>
-          <QueryHistory serviceId={serviceId} onOpen={(text) => openTab({ text })} />
-        </Tabs.Panel>
-      </Tabs.Root>
+      <Suspense>
+        <Tabs
+          label="Tables and queries"
+          value={shown}
+          onChange={setShown}
+          styles={{ list: css.tabList, tab: css.tab, panel: css.sideBody }}
+          tabs={tabs}
+        />
+      </Suspense>
     </aside>
   );
 }

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { PanelLeft } from "lucide-react";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { call, type OperationResult, open } from "../../api/client.ts";
 import { asApiError } from "../../api/error.ts";
 import { useMay } from "../../api/role.ts";
@@ -15,13 +15,14 @@ import { keepDrafts } from "./drafts.ts";
 import { ParameterBar } from "./parameter-bar.tsx";
 import type { RunState } from "./query-run.ts";
 import { activeTab, changeTab, type QueryTab, tabsStore } from "./query-tabs.ts";
-import { ResultPanel } from "./result-panel.tsx";
-import { SaveDialog } from "./save-dialog.tsx";
+import { loadGrid, ResultPanel } from "./result-panel.tsx";
 import { SidePanel, useTables } from "./side-panel.tsx";
 import css from "./sql.module.css";
 import { TabStrip } from "./tab-strip.tsx";
 import { Toolbar } from "./toolbar.tsx";
 import { type Runs, useRuns } from "./use-runs.ts";
+
+const SaveDialog = lazy(async () => ({ default: (await import("./save-dialog.tsx")).SaveDialog }));
 
 type Service = OperationResult<"listServices">[number];
 
@@ -77,6 +78,7 @@ function EditorPanel({ service, runs, editor }: EditorPanelProps) {
   const start = (parts: readonly Part[]) => {
     if (refusal !== undefined) return toast(refusal);
     editor.current?.mark(undefined);
+    void loadGrid().catch(() => undefined);
     runs.start(service.id, parts, params);
   };
   const part = () => editor.current?.part() ?? whole.at(-1);
@@ -120,7 +122,9 @@ function EditorPanel({ service, runs, editor }: EditorPanelProps) {
         values={tab.params}
         onChange={(values) => changeTab(tab.id, { params: values })}
       />
-      {isSaving && <SaveDialog tab={tab} serviceId={service.id} onClose={() => setSaving(false)} />}
+      <Suspense>
+        {isSaving && <SaveDialog tab={tab} serviceId={service.id} onClose={() => setSaving(false)} />}
+      </Suspense>
     </div>
   );
 }
