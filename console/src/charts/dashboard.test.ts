@@ -21,7 +21,8 @@ test("a panel moves by places and stays at the ends", () => {
 });
 
 test("an export is read again as it was", () => {
-  const dashboard = { from: "now-6h", to: "now", panels: [...panels, ...pipeTemplate("s", "p").panels] };
+  const variables = [{ name: "Level", sourceId: "s", field: "level" }];
+  const dashboard = { from: "now-6h", to: "now", panels: [...panels, ...pipeTemplate("s", "p").panels], variables };
   expect(dashboardOf(JSON.parse(JSON.stringify(dashboard)))).toEqual(dashboard);
 });
 
@@ -39,4 +40,5 @@ test("a template has the panels that the columns of the source allow", () => {
   expect(sourceTemplate({ id: "s" }).panels).toHaveLength(2);
   const all = { id: "s", severityTextExpression: "Level", serviceNameExpression: "Service", durationExpression: "ms" };
   expect(sourceTemplate(all).panels).toHaveLength(6);
+  expect(sourceTemplate(all).variables.map(({ field }) => field)).toEqual(["Service", "Level"]);
 });

@@ -2,6 +2,7 @@
 import { type ChartDefinition, chartDefinition } from "./definition.ts";
 import { defaultRange, type TimeRange } from "./time-range.ts";
 import type { Unit } from "./types.ts";
+import { type DashboardVariable, variablesOf } from "./variables.ts";
 
 export const panelWidths = [3, 4, 6, 8, 9, 12] as const;
 export type PanelWidth = (typeof panelWidths)[number];
@@ -23,6 +24,7 @@ export type DashboardPanel = ChartPanel | PipePanel;
 
 export type Dashboard = TimeRange & {
   readonly panels: readonly DashboardPanel[];
+  readonly variables: readonly DashboardVariable[];
 };
 
 export const pipeMetrics = {
@@ -36,7 +38,7 @@ export const pipeMetrics = {
 
 export type PipeMetric = keyof typeof pipeMetrics;
 
-export const emptyDashboard: Dashboard = { ...defaultRange, panels: [] };
+export const emptyDashboard: Dashboard = { ...defaultRange, panels: [], variables: [] };
 
 const maxPanels = 60;
 
@@ -48,6 +50,7 @@ export function dashboardOf(kept: unknown): Dashboard {
     from: typeof raw.from === "string" ? raw.from : defaultRange.from,
     to: typeof raw.to === "string" ? raw.to : defaultRange.to,
     panels: withDifferentIds(panels.filter((panel) => panel !== undefined)),
+    variables: variablesOf(raw.variables),
   };
 }
 
@@ -120,7 +123,7 @@ export type TemplateSource = {
   readonly durationExpression?: string | undefined;
 };
 
-/** Rows of a source over time, and what its columns allow: by severity, by service, durations. */
+/** Rows of a source over time, and what its columns allow: by severity, by service, durations, and variables of both. */
 export function sourceTemplate(source: TemplateSource): Dashboard {
   const chart = (more: Record<string, unknown>) => chartDefinition({ sourceId: source.id, ...more });
   const panels: DashboardPanel[] = [{ ...newChartPanel("Rows", chart({ display: "number" })), width: 3 }];
@@ -136,5 +139,10 @@ export function sourceTemplate(source: TemplateSource): Dashboard {
     const series = [0.5, 0.95, 0.99].map((level) => ({ aggFn: "quantile", level, field: source.durationExpression }));
     add("Duration", { series, display: "line" });
   }
-  return { ...emptyDashboard, panels };
+  const variable = (name: string, field: string | undefined) => (field ? [{ name, sourceId: source.id, field }] : []);
+  const variables = [
+    ...variable("Service", source.serviceNameExpression),
+    ...variable("Severity", source.severityTextExpression),
+  ];
+  return { ...emptyDashboard, panels, variables };
 }

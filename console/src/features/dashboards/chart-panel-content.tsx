@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { ChartView } from "../../charts/chart-view.tsx";
 import type { ChartPanel } from "../../charts/dashboard.ts";
-import { missingIn } from "../../charts/definition.ts";
+import { type ChartDefinition, missingIn } from "../../charts/definition.ts";
 import type { Bounds, TimeRange } from "../../charts/time-range.ts";
 import { type ChartAnswer, useChart, useKeptAnswer } from "../../charts/use-chart.ts";
 import { Button } from "../../parts/button.tsx";
@@ -13,24 +13,26 @@ import css from "./dashboards.module.css";
 
 type ChartPanelContentProps = {
   readonly panel: ChartPanel;
+  /** Its chart with the values of variables. */
+  readonly filtered: ChartDefinition;
   readonly range: TimeRange;
   readonly bounds: Bounds;
   readonly onRange: (fromMs: number, toMs: number) => void;
 };
 
 /** A chart of a source with its title, which leads to Explore. */
-export function ChartPanelContent({ panel, range, bounds, onRange }: ChartPanelContentProps) {
-  const { title, chart } = panel;
+export function ChartPanelContent({ panel, filtered, range, bounds, onRange }: ChartPanelContentProps) {
+  const { title } = panel;
   const [wake, setWake] = useState<"auto" | "never">("never");
-  const query = useChart(chart, bounds, { wake });
+  const query = useChart(filtered, bounds, { wake });
   const { error } = query;
   const shown = useKeptAnswer(query, bounds);
-  const missing = missingIn(chart);
+  const missing = missingIn(filtered);
   const isAsleep = error?.code === "SERVICE_ASLEEP";
   return (
     <>
       <h2 className={css.title}>
-        <Link to="/explore" search={{ ...range, chart } as never}>
+        <Link to="/explore" search={{ ...range, chart: filtered } as never}>
           {title}
         </Link>
       </h2>

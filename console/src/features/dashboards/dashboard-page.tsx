@@ -15,7 +15,8 @@ import { Answer, EmptyState } from "../../parts/states.tsx";
 import { EditDashboard } from "./edit-dashboard.tsx";
 import { exportDashboard } from "./export-file.ts";
 import { PanelGrid } from "./panel-grid.tsx";
-import { type DashboardSearch, refreshes } from "./search.ts";
+import { type DashboardSearch, dashboardSearch, refreshes } from "./search.ts";
+import { VariableBar } from "./variable-bar.tsx";
 
 /** Charts that were saved together. Asking again by itself wakes nothing and keeps nothing awake. */
 export function DashboardPage() {
@@ -62,10 +63,12 @@ function ShowDashboard({ name, dashboard, onEdit }: ShowProps) {
   const navigate = useNavigate();
   const refresh = search.refresh ?? "off";
   const range: TimeRange = { from: search.from ?? dashboard.from, to: search.to ?? dashboard.to };
+  const { variables } = dashboard;
+  const values = search.is ?? {};
   const [now, ask] = useNow(refresh);
   const bounds = boundsOf(range, now, false);
   const change = (next: Partial<DashboardSearch>) =>
-    void navigate({ to: ".", search: { ...search, ...next } as never });
+    void navigate({ to: ".", search: dashboardSearch({ ...search, ...next }) as never });
   return (
     <Page
       title={name}
@@ -105,12 +108,14 @@ function ShowDashboard({ name, dashboard, onEdit }: ShowProps) {
       {bounds === undefined ? (
         <EmptyState title="This is no range of time">Choose another one above.</EmptyState>
       ) : (
-        <PanelGrid
-          panels={dashboard.panels}
-          range={range}
-          bounds={bounds}
-          onRange={(from, to) => change({ from: endText(from), to: endText(to), refresh: "off" })}
-        />
+        <>
+          <VariableBar {...{ variables, values, bounds }} onChange={(is) => change({ is })} />
+          <PanelGrid
+            panels={dashboard.panels}
+            {...{ range, bounds, variables, values }}
+            onRange={(from, to) => change({ from: endText(from), to: endText(to), refresh: "off" })}
+          />
+        </>
       )}
     </Page>
   );

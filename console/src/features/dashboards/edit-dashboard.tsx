@@ -7,12 +7,14 @@ import { serverNow } from "../../api/server-time.ts";
 import { type Dashboard, type DashboardPanel, moved, resized } from "../../charts/dashboard.ts";
 import { RangePicker } from "../../charts/range-picker.tsx";
 import { boundsOf } from "../../charts/time-range.ts";
+import { variablesOf } from "../../charts/variables.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { inputClass, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Page } from "../../parts/page.tsx";
 import css from "./dashboards.module.css";
 import { PanelGrid } from "./panel-grid.tsx";
+import { VariableEditor } from "./variable-editor.tsx";
 
 type EditDashboardProps = {
   readonly id: string;
@@ -35,7 +37,7 @@ export function EditDashboard({ id, name, version, dashboard, onEnd }: EditDashb
     try {
       await call("updateSavedObject", {
         params: { savedObjectId: id },
-        body: { version, name: title, content: draft },
+        body: { version, name: title, content: { ...draft, variables: variablesOf(draft.variables) } },
       });
       await refetch("getSavedObject", "listSavedObjects");
       onEnd();
@@ -60,6 +62,7 @@ export function EditDashboard({ id, name, version, dashboard, onEnd }: EditDashb
     >
       {problem !== undefined && <Note tone="bad">{problem}</Note>}
       <TextField label="Name" value={title} onChange={setTitle} />
+      <VariableEditor variables={draft.variables} onChange={(variables) => setDraft({ ...draft, variables })} />
       <p className={css.quiet}>
         In the tools of a chart, <kbd>←</kbd> and <kbd>→</kbd> move it, <kbd>+</kbd> and <kbd>-</kbd> change its width.
       </p>
@@ -72,6 +75,8 @@ export function EditDashboard({ id, name, version, dashboard, onEnd }: EditDashb
           range={draft}
           bounds={bounds}
           onRange={() => undefined}
+          variables={draft.variables}
+          values={{}}
           tools={(panel) => <PanelTools panel={panel} panels={draft.panels} onChange={change} onSay={setSaid} />}
         />
       )}

@@ -1,4 +1,6 @@
-/** What the address of a dashboard keeps: the range, and how often it is asked for again. */
+/** What the address of a dashboard keeps: the range, values of variables, and how often it is asked for again. */
+import { type VariableValues, valuesOf } from "../../charts/variables.ts";
+
 export const refreshes = ["off", "10s", "1m"] as const;
 
 export type DashboardSearch = {
@@ -6,11 +8,20 @@ export type DashboardSearch = {
   readonly from?: string;
   readonly to?: string;
   readonly refresh?: (typeof refreshes)[number];
+  /** Chosen values of variables by name. */
+  readonly is?: VariableValues;
 };
 
 export function dashboardSearch(search: Record<string, unknown>): DashboardSearch {
   const text = (name: string) =>
     search[name] === undefined || search[name] === "" ? {} : { [name]: String(search[name]) };
   const refresh = refreshes.find((one) => one === search.refresh);
-  return { ...text("from"), ...text("to"), ...(refresh === undefined || refresh === "off" ? {} : { refresh }) };
+  const is = valuesOf(search.is);
+  const values = Object.keys(is).length === 0 ? {} : { is };
+  return {
+    ...text("from"),
+    ...text("to"),
+    ...values,
+    ...(refresh === undefined || refresh === "off" ? {} : { refresh }),
+  };
 }

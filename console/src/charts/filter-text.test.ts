@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newSeries } from "../../charts/definition.ts";
+import { newSeries } from "./definition.ts";
 import { withFilter } from "./filter-text.ts";
 
 test("a condition is added once, and an OR before it keeps its meaning", () => {

@@ -1,0 +1,73 @@
+import { Plus, Trash2 } from "lucide-react";
+import { useOperation } from "../../api/queries.ts";
+import type { DashboardVariable } from "../../charts/variables.ts";
+import { Button, IconButton } from "../../parts/button.tsx";
+import { inputClass } from "../../parts/field.tsx";
+import { InlineSelect } from "../../parts/select.tsx";
+import css from "./dashboards.module.css";
+
+type VariableEditorProps = {
+  readonly variables: readonly DashboardVariable[];
+  readonly onChange: (variables: readonly DashboardVariable[]) => void;
+};
+
+/** Names, sources and fields of the variables. One without a field, or with the name of another, is not kept. */
+export function VariableEditor({ variables, onChange }: VariableEditorProps) {
+  const sources = useOperation("listSources", { params: {} }, { pace: "never" }).data?.data ?? [];
+  const first = sources[0];
+  const add = () => {
+    const name = `Variable ${variables.length + 1}`;
+    if (first !== undefined) onChange([...variables, { name, sourceId: first.id, field: "" }]);
+  };
+  const change = (at: number, next: Partial<DashboardVariable>) =>
+    onChange(variables.map((variable, index) => (index === at ? { ...variable, ...next } : variable)));
+  return (
+    <section className={css.variableEditor} aria-label="Variables">
+      {variables.map(({ name, sourceId, field }, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a variable is its place; its name is edited here.
+        <div key={at} className={css.variables}>
+          <Text label={`Name of variable ${at + 1}`} value={name} onChange={(next) => change(at, { name: next })} />
+          <InlineSelect
+            label={`Source of ${name}`}
+            value={sourceId}
+            options={sources.map(({ id, name: label }) => ({ value: id, label }))}
+            onChange={(next) => change(at, { sourceId: next })}
+          />
+          <Text label={`Field of ${name}`} value={field} onChange={(next) => change(at, { field: next })} />
+          <IconButton
+            small
+            label={`Remove variable ${name}`}
+            icon={<Trash2 aria-hidden />}
+            onClick={() => onChange(variables.toSpliced(at, 1))}
+          />
+        </div>
+      ))}
+      <div className={css.variables}>
+        <Button
+          small
+          icon={<Plus aria-hidden />}
+          refusal={first === undefined ? "A variable needs a source; make one in Explore." : undefined}
+          onClick={add}
+        >
+          Add variable
+        </Button>
+        <span className={css.quiet}>A variable filters all charts of its source by one value of a field.</span>
+      </div>
+    </section>
+  );
+}
+
+type TextProps = { readonly label: string; readonly value: string; readonly onChange: (value: string) => void };
+
+function Text({ label, value, onChange }: TextProps) {
+  return (
+    <input
+      className={inputClass}
+      aria-label={label}
+      placeholder={label}
+      value={value}
+      spellCheck={false}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}
