@@ -3,7 +3,8 @@
  * written with `versioned`. The rules of `src/sources/durable.ts` for changing a shape apply here too.
  */
 import * as z from "zod/mini";
-import { readStored } from "../sources/durable.ts";
+import type { Json } from "../lib/json.ts";
+import { readStored, versioned } from "../sources/durable.ts";
 
 const text = z.string();
 
@@ -29,6 +30,15 @@ export const columnShapes = {
 };
 
 /** Reads a column. `what` names it for the user. Throws STORED_STATE_UNREADABLE with the first member that is wrong. */
-export function readJsonColumn<S extends z.core.$ZodType>(shape: S, json: string, what: string): z.output<S> {
+export function readJson<S extends z.core.$ZodType>(shape: S, json: string, what: string): z.output<S> {
   return readStored(shape, JSON.parse(json), what);
+}
+
+/** The values, of which the object `name` is given its version if it is there. */
+export function withVersion<Name extends string>(
+  values: { readonly [N in Name]?: Json | undefined },
+  name: Name,
+): object {
+  const value = values[name];
+  return value === undefined ? values : { ...values, [name]: versioned(value) };
 }

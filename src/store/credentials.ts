@@ -5,6 +5,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { AccessListEntry } from "../api/ip-access.ts";
 import type { KeyRole } from "../api/keys.ts";
+import { columnShapes, readJson } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
@@ -268,7 +269,9 @@ function toCredential(row: Omit<TokenRow, "token_suffix">): Credential {
 function toKey(row: KeyRow): ApiKey {
   const { key_id: keyId, secret_hash: secretHash, key_suffix: keySuffix, role } = row;
   const ipAccessList =
-    row.ip_access_list === null ? undefined : (JSON.parse(row.ip_access_list) as readonly AccessListEntry[]);
+    row.ip_access_list === null
+      ? undefined
+      : readJson(columnShapes.accessList, row.ip_access_list, "access list of the key");
   return { ...toCredential(row), keyId, secretHash, keySuffix, role, ipAccessList };
 }
 

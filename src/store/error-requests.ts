@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { AppError, found } from "../lib/errors.ts";
 import { versioned } from "../sources/durable.ts";
-import { columnShapes, readJsonColumn } from "./column-shapes.ts";
+import { columnShapes, readJson } from "./column-shapes.ts";
 import type { Database } from "./database.ts";
 
 /** Rows that were refused before the request, and that all given members select. */
@@ -74,10 +74,7 @@ export class ErrorRequestStore {
         pipeId,
       );
       if (Number(present?.n ?? 0) >= maxPending) {
-        throw new AppError(
-          "CONFLICT",
-          `${maxPending} requests for refused rows of the pipe are pending, which is the maximum.`,
-        );
+        throw new AppError("CONFLICT", `${maxPending} requests for refused rows of the pipe wait: no more may.`);
       }
       await tx.run(
         `INSERT INTO pipe_error_requests (id, pipe_id, kind, selection, requested_by, created_at)
@@ -167,7 +164,7 @@ function toRequest(row: Row): ErrorRequest {
     id: row.id,
     pipeId: row.pipe_id,
     kind: row.kind,
-    selection: readJsonColumn(columnShapes.errorSelection, row.selection, "selection of refused rows"),
+    selection: readJson(columnShapes.errorSelection, row.selection, "selection of refused rows"),
     requestedBy: row.requested_by,
     createdAt: row.created_at,
     state: row.state,

@@ -7,7 +7,7 @@ import type { PipeState } from "../api/pipes.ts";
 import type { Json } from "../lib/json.ts";
 import type { ObjectResync, ObjectSelection } from "../sources/partial-resync.ts";
 import { addActivity } from "./activities.ts";
-import { columnShapes, readJsonColumn } from "./column-shapes.ts";
+import { columnShapes, readJson } from "./column-shapes.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import { hasMarkOf, type PartialResyncs, startObjectsOver, startTablesOver } from "./partial-resyncs.ts";
@@ -378,14 +378,8 @@ function toPipe(row: PipeRow): Pipe {
     epoch: row.epoch,
     resyncRequested: row.resync_requested !== 0,
     keepsRows: row.resync_requested === keeping,
-    resyncTables:
-      row.resync_tables === null
-        ? []
-        : readJsonColumn(columnShapes.resyncTables, row.resync_tables, "tables to be copied again"),
-    resyncObjects:
-      row.resync_objects === null
-        ? []
-        : readJsonColumn(columnShapes.resyncObjects, row.resync_objects, "objects to be loaded again"),
+    resyncTables: readJson(columnShapes.resyncTables, row.resync_tables ?? "[]", "tables to be copied again"),
+    resyncObjects: readJson(columnShapes.resyncObjects, row.resync_objects ?? "[]", "objects to be loaded again"),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

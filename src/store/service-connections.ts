@@ -1,6 +1,7 @@
 /** How the server of an external service is reached. */
 import { AppError } from "../lib/errors.ts";
 import { versioned } from "../sources/durable.ts";
+import { columnShapes, readJson } from "./column-shapes.ts";
 import type { Sealer } from "./secrets.ts";
 
 /** Without the password, which is sealed apart. */
@@ -39,12 +40,9 @@ export function connectionValues(given: NewConnection | undefined, serviceId: st
   return ["external", JSON.stringify(versioned(given.connection)), given.sealFor(serviceId)];
 }
 
-/** A change of a service with its connection as it is stored. */
-export function withVersion<C extends { readonly connection?: ServiceConnection | null | undefined }>(
-  change: C,
-): object {
-  const { connection } = change;
-  return connection == null ? change : { ...change, connection: versioned(connection) };
+/** Reads the column connection. Throws STORED_STATE_UNREADABLE. */
+export function connectionOf(json: string | null): ServiceConnection | null {
+  return json === null ? null : readJson(columnShapes.serviceConnection, json, "connection of the service");
 }
 
 type Sealed = { readonly id: string; readonly connectionPassword: string | null };

@@ -6,11 +6,11 @@ import { randomUUID } from "node:crypto";
 import type { AccessListEntry } from "../api/ip-access.ts";
 import type { ServiceState } from "../api/services.ts";
 import { addActivity } from "./activities.ts";
-import { columnShapes, readJsonColumn } from "./column-shapes.ts";
+import { columnShapes, readJson, withVersion } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "./limits.ts";
-import { connectionValues, type NewConnection, type ServiceConnection, withVersion } from "./service-connections.ts";
+import { connectionOf, connectionValues, type NewConnection, type ServiceConnection } from "./service-connections.ts";
 import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
 
 export type DesiredServiceState = "running" | "stopped" | "deleted";
@@ -339,7 +339,7 @@ export class ServiceStore {
 type Count = { readonly n: number };
 
 async function changeRow(db: Queries, id: string, change: ServiceChange, expected: ExpectedVersions): Promise<void> {
-  const columns = columnsOf(withVersion(change));
+  const columns = columnsOf(withVersion(change, "connection"));
   const condition = versionCondition("version", expected);
   const given = Object.keys(columns).map((column) => `${column} = ?`);
   const sets = [...given, "version = version + 1", "updated_at = ?"].join(", ");
@@ -363,18 +363,15 @@ function toService(row: ServiceRow): Service {
     region: row.region,
     port: row.port,
     runtime: row.runtime,
-    connection:
-      row.connection === null
-        ? null
-        : readJsonColumn(columnShapes.serviceConnection, row.connection, "connection of the service"),
+    connection: connectionOf(row.connection),
     connectionPassword: row.connection_password,
     minReplicaMemoryGb: row.min_replica_memory_gb,
     maxReplicaMemoryGb: row.max_replica_memory_gb,
     numReplicas: row.num_replicas,
     idleScaling: row.idle_scaling === 1,
     idleTimeoutMinutes: row.idle_timeout_minutes,
-    ipAccessList: readJsonColumn(columnShapes.accessList, row.ip_access_list, "access list of the service"),
-    tags: readJsonColumn(columnShapes.tags, row.tags, "tags of the service"),
+    ipAccessList: readJson(columnShapes.accessList, row.ip_access_list, "access list of the service"),
+    tags: readJson(columnShapes.tags, row.tags, "tags of the service"),
     releaseChannel: row.release_channel,
     diskGb: row.disk_gb,
     diskUsedBytes: row.disk_used_bytes,

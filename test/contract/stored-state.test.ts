@@ -13,7 +13,7 @@ import { againShapes } from "../../src/pipes/again.ts";
 import { definitionShapes, problemOf } from "../../src/pipes/control/stored-definition.ts";
 import { commonMarks, frozenShape, StoredForms } from "../../src/pipes/durable.ts";
 import { kindOf, sourceKinds } from "../../src/sources/registry.ts";
-import { columnShapes, readJsonColumn } from "../../src/store/column-shapes.ts";
+import { columnShapes, readJson } from "../../src/store/column-shapes.ts";
 import { pipeSeries, serviceSeries } from "../../src/store/history-series.ts";
 import { pipeSnapshotSchema } from "../../src/store/pipe-snapshots.ts";
 import type { Pipe } from "../../src/store/pipes.ts";
@@ -211,19 +211,17 @@ describe("what cannot be read fails the pipe, with its name and the member", () 
     const { serviceConnection, errorSelection, resyncObjects } = columnShapes;
     const stored = { urls: ["http://a:8123"], username: "u", tls: { caCertificate: "pem" } };
     // Rows written before there were versions have none.
-    expect(readJsonColumn(serviceConnection, JSON.stringify(stored), "connection")).toEqual(stored);
-    expect(readJsonColumn(serviceConnection, JSON.stringify({ v: 1, ...stored }), "connection")).toEqual(stored);
-    expect(() => readJsonColumn(serviceConnection, '{"urls":["http://a:8123"]}', "connection of the service")).toThrow(
+    expect(readJson(serviceConnection, JSON.stringify(stored), "connection")).toEqual(stored);
+    expect(readJson(serviceConnection, JSON.stringify({ v: 1, ...stored }), "connection")).toEqual(stored);
+    expect(() => readJson(serviceConnection, '{"urls":["http://a:8123"]}', "connection of the service")).toThrow(
       unreadable(
         "STORED_STATE_UNREADABLE",
         "The stored connection of the service cannot be read: username: Invalid input: expected string, received undefined.",
       ),
     );
-    expect(() => readJsonColumn(errorSelection, '{"v":2}', "selection")).toThrow("it has version 2");
-    expect(readJsonColumn(resyncObjects, '[{"key":"a"},{"prefix":"b/"}]', "objects")).toHaveLength(2);
-    expect(() => readJsonColumn(resyncObjects, '[{"name":"a"}]', "objects")).toThrow(
-      "stored objects cannot be read: 0:",
-    );
+    expect(() => readJson(errorSelection, '{"v":2}', "selection")).toThrow("it has version 2");
+    expect(readJson(resyncObjects, '[{"key":"a"},{"prefix":"b/"}]', "objects")).toHaveLength(2);
+    expect(() => readJson(resyncObjects, '[{"name":"a"}]', "objects")).toThrow("stored objects cannot be read: 0:");
   });
 
   test("a definition, by its part", () => {
