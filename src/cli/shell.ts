@@ -75,8 +75,8 @@ export class Shell {
   }
 
   /**
-   * The outcome of a change: a sentence on stderr for people, otherwise the result on stdout. `changed` has name and id,
-   * if the result has not.
+   * The outcome of a change: a sentence on stderr for people, otherwise the result on stdout. `changed` has name and
+   * id, if the result has not.
    */
   async printDone(value: unknown, sentence: string, changed = value): Promise<void> {
     if (isForPeople(this.format)) this.say(sentence);

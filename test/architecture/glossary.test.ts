@@ -38,7 +38,7 @@ function exportedNames(file: string): string[] {
   ];
 }
 
-/** A test file counts by the name of its subject: `outlet.real.test.ts` as `outlet.ts`. */
+/** The file name; of a test, that of its subject. */
 function moduleName(file: string): string {
   return basename(file).replace(/(\.real)?\.test\.ts$/, ".ts");
 }
