@@ -60,7 +60,9 @@ oom_score = 0
 
 /** The daemon leaves its network namespace mounted. */
 function unmountBelow(folder: string): void {
-  const points = readFileSync("/proc/self/mounts", "utf8").split("\n").map((line) => line.split(" ")[1] ?? "");
+  const points = readFileSync("/proc/self/mounts", "utf8")
+    .split("\n")
+    .map((line) => line.split(" ")[1] ?? "");
   const below = points.filter((point) => point.startsWith(`${folder}/`)).reverse();
   for (const point of below) execFileSync("umount", [point]);
 }
