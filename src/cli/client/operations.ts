@@ -26,7 +26,7 @@ export const routes = {
   createConsoleLink: {"api":"management","method":"POST","path":"/v1/organizations/{organizationId}/consoleLinks","query":[]},
   listSessions: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/sessions","query":[]},
   deleteSession: {"api":"management","method":"DELETE","path":"/v1/organizations/{organizationId}/sessions/{sessionId}","query":[]},
-  listServices: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/services","query":["state","name","sort","order"]},
+  listServices: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/services","query":["cursor","limit","state","name","sort","order"]},
   createService: {"api":"management","method":"POST","path":"/v1/organizations/{organizationId}/services","query":[]},
   getService: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/services/{serviceId}","query":[]},
   updateService: {"api":"management","method":"PATCH","path":"/v1/organizations/{organizationId}/services/{serviceId}","query":[]},
