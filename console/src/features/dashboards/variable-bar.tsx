@@ -77,7 +77,7 @@ function VariableInput({ variable, value, bounds, onChange }: VariableInputProps
   );
 }
 
-/** Asked for when the input is reached. While the service sleeps nothing is offered: values are no reason to wake it. */
+/** Asked for when the input is reached. While the service sleeps, nothing is offered: values do not wake it. */
 function useOfferedValues(
   { sourceId, field }: DashboardVariable,
   { from, to }: Bounds,
