@@ -89,6 +89,33 @@ describe.skipIf(chromiumMissing !== undefined)("backups in the console", () => {
     await page.getByRole("link", { name: "table default.events as default.events_again" }).waitFor();
   });
 
+  test("everything is restored into a new service, and the page follows it to its end", async () => {
+    const { backupId } = await backupParams();
+    await go(`/backups/${service.id}/${backupId}/restore`);
+    await page.getByText("a new service, “orders restored”").waitFor();
+    await page.locator('button:not([aria-disabled="true"])', { hasText: "Begin the restore" }).click();
+    const dialog = page.getByRole("dialog", { name: "orders restored is being restored" });
+    await dialog.getByRole("textbox", { name: "Password of the user default" }).waitFor();
+    await dialog.getByRole("button", { name: "I have kept it: show the progress" }).click();
+    await page.getByText("The rows are there and were counted.").waitFor();
+    expect(await page.getByRole("progressbar").getAttribute("aria-valuenow")).toBe("100");
+    const { organizationId } = opened.served.credentials;
+    const all = await opened.served.api.listServices({ params: { organizationId } });
+    const restored = all.find(({ name }) => name === "orders restored");
+    const params = { organizationId, serviceId: restored?.id as string };
+    const { baseUrl, keyId, keySecret } = opened.served.credentials;
+    const answer = await fetch(`${baseUrl}/v1/organizations/${organizationId}/services/${params.serviceId}/query`, {
+      method: "POST",
+      headers: {
+        authorization: `Basic ${Buffer.from(`${keyId}:${keySecret}`).toString("base64")}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ query: "SELECT count() FROM events", format: "TSV" }),
+    });
+    expect((await answer.text()).trim()).toBe("50000");
+    await opened.served.api.updateServiceState({ params, body: { command: "stop" } });
+  });
+
   test("the pages fit 360 px, and 200 % of zoom", async () => {
     const { backupId } = await backupParams();
     for (const size of [

@@ -37,6 +37,8 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     return watched;
   };
   const editor = (page: Page) => page.getByRole("textbox", { name: "Statement" });
+  const lines = (page: Page) =>
+    editor(page).evaluate((text) => [...text.querySelectorAll(".cm-line")].map((line) => line.textContent));
   const write = async (page: Page, text: string) => {
     await editor(page).focus();
     await page.keyboard.press("Control+A");
@@ -147,6 +149,66 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     await eventually(() => editor(other.page).textContent()).toContain("{n:UInt8}");
     expect(await other.page.getByLabel("n", { exact: true }).inputValue()).toBe("41");
     expect(other.page.url()).not.toContain("UInt8");
+  });
+
+  test("Format rewrites the statement in the engine, and EXPLAIN shows its plan", async () => {
+    const { page } = await open();
+    await write(page, "select n+1 as m from events where user='a'");
+    await page.getByRole("button", { name: "Format the statement" }).press("Enter");
+    await eventually(() => lines(page)).toEqual(["SELECT n + 1 AS m", "FROM events", "WHERE user = 'a'"]);
+    await page.getByRole("button", { name: "Plan of the statement (EXPLAIN)" }).press("Enter");
+    await page
+      .getByRole("region", { name: "Result" })
+      .getByText(/Filter column/)
+      .first()
+      .waitFor();
+    expect((await lines(page))[0]).toBe("SELECT n + 1 AS m");
+  });
+
+  test("a query is saved by name, opened in another browser, and saved again under the same name", async () => {
+    const { page } = await open();
+    await write(page, "SELECT 41 + 1 AS answer");
+    await page.getByRole("button", { name: "Save", exact: true }).press("Enter");
+    await page.getByRole("dialog").getByLabel("Name").fill("The answer");
+    await page.keyboard.press("Enter");
+    await page.getByText("The answer is saved.").waitFor();
+
+    const other = await open();
+    await other.page.getByRole("tab", { name: "Saved" }).press("Enter");
+    await other.page
+      .getByRole("region", { name: "Saved queries" })
+      .getByRole("button", { name: /^The answer/ })
+      .click();
+    await eventually(() => lines(other.page)).toEqual(["SELECT 41 + 1 AS answer"]);
+    await other.page.getByRole("button", { name: "Run", exact: true }).press("Enter");
+    await other.page.getByRole("gridcell", { name: "42", exact: true }).waitFor();
+    await write(other.page, "SELECT 42 AS answer");
+    await other.page.getByRole("button", { name: "Save", exact: true }).press("Enter");
+    await other.page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).press("Enter");
+    await other.page.getByText("The answer is saved.").waitFor();
+    const saved = await console_.served.api.listSavedObjects({
+      params: { organizationId: console_.served.credentials.organizationId },
+    });
+    expect(saved.filter(({ kind, name }) => kind === "query" && name === "The answer")).toHaveLength(1);
+  });
+
+  test("the rows of a result are copied as a table and as JSON", async () => {
+    const { page, context } = await open();
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await run(page, "SELECT number AS n, concat('a\\t', toString(number)) AS s FROM numbers(2)");
+    await page.getByRole("gridcell", { name: "1", exact: true }).waitFor();
+    const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+    const copy = async (form: RegExp) => {
+      await page.getByRole("button", { name: "Copy rows" }).press("Enter");
+      await page.getByRole("menuitem", { name: form }).press("Enter");
+    };
+    await copy(/JSON/);
+    await eventually(async () => JSON.parse(await clipboard())).toEqual([
+      { n: 0, s: "a\t0" },
+      { n: 1, s: "a\t1" },
+    ]);
+    await copy(/CSV/);
+    await eventually(clipboard).toBe("n,s\n0,a\t0\n1,a\t1");
   });
 
   test("what was typed survives a reload, and another browser finds it as a draft", async () => {
