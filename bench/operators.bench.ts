@@ -1,5 +1,4 @@
 /** What it costs when operators look: lists of many pipes, polled by ten clients, and the history of one pipe. */
-import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,8 +7,8 @@ import { cpuSecondsOf } from "../harness/process-cpu.ts";
 import { type Served, serve } from "../harness/serve.ts";
 import { HistoryStore, historyFileBytes, sampleSeconds } from "../src/store/history.ts";
 import { pipeSeries } from "../src/store/history-series.ts";
-import { openStores } from "../src/store/open.ts";
 import { type BenchResult, percentile, round } from "./bench.ts";
+import { seedPipes } from "./many-pipes.ts";
 
 export const description =
   "1,000 pipes and 100 services, ten clients that ask for both lists every 2 s; CPU of one unchanged poll against a changed one";
@@ -29,7 +28,7 @@ export async function run(): Promise<BenchResult> {
   try {
     const first = await serve({ dataDir, keepData: true });
     await first.stop();
-    await seed(dataDir, first.credentials.organizationId);
+    await seedPipes(dataDir, first.credentials.organizationId, { services, pipes });
     await using served = await serve({ dataDir, keepData: true });
     return await measure(served, history);
   } finally {
@@ -141,36 +140,4 @@ function historyCost() {
   rmSync(dir, { recursive: true, force: true });
   // Each sample is one record of its own and one of its minute.
   return { diskBytes, bytesPerDay: samples * 2 * 64, sampleUs: (user + system) / samples };
-}
-
-/** Stopped services with stopped pipes: nothing runs beside the lists. */
-async function seed(dataDir: string, organizationId: string): Promise<void> {
-  const stores = openStores(dataDir, undefined);
-  const now = new Date().toISOString();
-  await stores.db.transaction(async (tx) => {
-    for (let s = 0; s < services; s += 1) {
-      const service = randomUUID();
-      await tx.run(
-        `INSERT INTO services (id, organization_id, name, provider, region, port, min_replica_memory_gb,
-           max_replica_memory_gb, num_replicas, idle_scaling, idle_timeout_minutes, ip_access_list, tags, desired_state,
-           state, created_at, updated_at)
-         VALUES (?, ?, ?, 'local', 'local', ?, 1, 1, 1, 1, 15, '[]', '[]', 'stopped', 'stopped', ?, ?)`,
-        ...[service, organizationId, `service ${s}`, 28_000 + s, now, now],
-      );
-      for (let p = 0; p < pipes / services; p += 1) {
-        const pipe = randomUUID();
-        await tx.run(
-          `INSERT INTO pipes (id, service_id, name, source_kind, source, destination, field_mappings, scaling, settings,
-             desired_state, generation, observed_generation, state, created_at, updated_at)
-           VALUES (?, ?, ?, 'objectStorage', '{"objectStorage":{}}', '{"table":"t"}', '[]', '{}', '{}', 'stopped', 1, 1,
-             'Stopped', ?, ?)`,
-          ...[pipe, service, `pipe ${s} ${p}`, now, now],
-        );
-        for (const name of ["sentRows", "sentBytes", "fetchedRows", "fetchedBytes"]) {
-          await tx.run("INSERT INTO pipe_counters (pipe_id, name, value) VALUES (?, ?, ?)", pipe, name, p * 1_000);
-        }
-      }
-    }
-  });
-  stores.close();
 }

@@ -1,0 +1,74 @@
+/** What four charts of a dashboard cost to be drawn from answers that are there. */
+import type { Page } from "playwright-core";
+import type { ConsoleBrowser } from "../harness/browser.ts";
+import { type BenchService, query } from "../harness/serve.ts";
+import { median } from "./bench.ts";
+import { type Measure, workedMs } from "./console-measures.ts";
+
+const charts = 4;
+const rounds = 8;
+const name = "Four charts";
+
+/** Charts of 720 minutes and two series each, over a table of this service. */
+export async function chartMeasures(opened: ConsoleBrowser, service: BenchService): Promise<Measure[]> {
+  await createDashboard(opened, service);
+  const { page, context } = await opened.open("/dashboards");
+  await page.getByRole("link", { name }).click();
+  await drawn(page);
+  const drawTimes: number[] = [];
+  for (let i = 0; i < rounds; i += 1) {
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Dashboards" }).click();
+    await page.getByRole("link", { name }).hover();
+    drawTimes.push(
+      await workedMs(page, async () => {
+        await page.getByRole("link", { name }).click();
+        await drawn(page);
+      }),
+    );
+  }
+  await context.close();
+  return [{ what: "fourChartsMs", value: median(drawTimes), most: 100, unit: "ms of the main thread, with the page" }];
+}
+
+/** Until every chart has a canvas, and the browser has drawn it. */
+async function drawn(page: Page): Promise<void> {
+  await page.waitForFunction(
+    (count) => {
+      type Doc = { querySelectorAll(selector: string): { length: number } };
+      return (globalThis as unknown as { document: Doc }).document.querySelectorAll("canvas").length >= count;
+    },
+    charts,
+    { polling: "raf" },
+  );
+}
+
+async function createDashboard({ served }: ConsoleBrowser, service: BenchService): Promise<void> {
+  await query(service, "CREATE TABLE points (at DateTime, kind String) ENGINE = MergeTree ORDER BY at");
+  await query(
+    service,
+    "INSERT INTO points SELECT now() - intDiv(number, 2) * 20, if(number % 2 = 0, 'a', 'b') FROM numbers(8640)",
+  );
+  const { baseUrl, accessToken } = served.credentials;
+  const source = {
+    name: "points",
+    kind: "log",
+    serviceId: service.id,
+    from: { databaseName: "default", tableName: "points" },
+    timestampValueExpression: "at",
+  };
+  const headers = { authorization: `Bearer ${accessToken}`, "content-type": "application/json" };
+  const response = await fetch(`${baseUrl}/api/v2/sources`, { method: "POST", headers, body: JSON.stringify(source) });
+  const { data } = (await response.json()) as { data: { id: string } };
+  const panels = Array.from({ length: charts }, (_, at) => ({
+    id: String(at),
+    kind: "chart",
+    title: `Chart ${at}`,
+    width: 6,
+    chart: { sourceId: data.id, series: [{ aggFn: "count" }], groupBy: "kind", display: "line", granularity: "1m" },
+  }));
+  const content = { from: "now-12h", to: "now", panels };
+  await served.api.createSavedObject({
+    params: { organizationId: served.credentials.organizationId },
+    body: { kind: "dashboard", name, content },
+  });
+}
