@@ -17,6 +17,7 @@ export const identityRecord = z
     organization: z.object({ id: uuid, name: z.string() }),
     session: z.object(session).optional().describe("Present when a browser's session authenticated the request"),
     version: z.string().describe("Version of the server"),
+    address: z.string().describe("The address of the caller, as the server sees it; access lists compare with it"),
   })
   .meta({ id: "Identity" });
 

@@ -30,11 +30,11 @@ export function addConsoleSession(server: FastifyInstance, options: ConsoleSessi
     const key = await authenticator.login(login, request.ip);
     const { session, value } = await consoleSessions.create(key.id, request.headers["user-agent"] ?? "");
     const principal = { organizationId: key.organizationId, role: key.role, credentialId: key.id };
-    const identity = await identityOf(options, { ...principal, sessionId: session.id });
+    const identity = await identityOf(options, { ...principal, sessionId: session.id }, request.ip);
     return reply.header("set-cookie", browser.cookie(value)).send(envelope(request, identity));
   });
   server.get(path, { onRequest }, async (request) =>
-    envelope(request, await identityOf(options, await principalOf(request))),
+    envelope(request, await identityOf(options, await principalOf(request), request.ip)),
   );
   server.delete(path, { onRequest }, async (request, reply) => {
     const value = browser.sessionOf(request.headers);

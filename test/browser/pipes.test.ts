@@ -107,10 +107,13 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await page.getByRole("heading", { level: 1, name: "cities" }).waitFor();
     const path = new URL(page.url()).pathname.replace("/console", "");
 
-    const other = await console_.blank();
-    await other.page.goto(`${await console_.link()}&to=${path}`);
-    await other.page.getByRole("heading", { level: 1, name: "cities" }).waitFor();
-    expect(other.page.url()).toBe(page.url());
+    const pipeId = path.split("/").at(-1);
+    for (const to of [path, `/pipes/${pipeId}`]) {
+      const other = await console_.blank();
+      await other.page.goto(`${await console_.link()}&to=${to}`);
+      await other.page.getByRole("heading", { level: 1, name: "cities" }).waitFor();
+      expect(other.page.url()).toBe(page.url());
+    }
   });
 
   test("of two editors the second learns of the first, and loses nothing of his text", async () => {

@@ -118,11 +118,15 @@ describe.skipIf(chromiumMissing !== undefined)("services in the console", () => 
     problems.length = 0;
     await page.getByLabel("Address or CIDR range").fill("10.0.0.0/8");
     await page.keyboard.press("Enter");
+    await page.getByRole("row", { name: /0\.0\.0\.0\/0 Admits you/ }).waitFor();
+    expect(await page.getByRole("row", { name: /10\.0\.0\.0\/8/ }).textContent()).not.toContain("Admits you");
+    await page.getByText("Your address is 127.0.0.1.").waitFor();
     for (const source of ["0.0.0.0/0", "::/0"]) {
       await page.getByRole("button", { name: `Remove ${source}` }).click();
       await page.getByRole("button", { name: "Remove address" }).click();
       await page.getByRole("button", { name: `Remove ${source}` }).waitFor({ state: "detached" });
     }
+    await page.getByText("Your address is 127.0.0.1: no entry admits it.").waitFor();
     await page.getByRole("button", { name: "Remove 10.0.0.0/8" }).click();
     await page.getByText("without it, nobody can connect").waitFor();
     expect(await page.getByRole("button", { name: "Remove address" }).getAttribute("aria-disabled")).toBe("true");

@@ -123,7 +123,7 @@ export type TemplateSource = {
   readonly durationExpression?: string | undefined;
 };
 
-/** Rows of a source over time, and what its columns allow: by severity or service, durations, and variables of both. */
+/** Rows of a source over time, and what its columns allow: by severity, by service, durations, variables. */
 export function sourceTemplate(source: TemplateSource): Dashboard {
   const chart = (more: Record<string, unknown>) => chartDefinition({ sourceId: source.id, ...more });
   const panels: DashboardPanel[] = [{ ...newChartPanel("Rows", chart({ display: "number" })), width: 3 }];

@@ -15,7 +15,7 @@ type TabsProps<T extends string> = {
   readonly styles?: Partial<Record<"root" | "head" | "list" | "tab" | "panel", string | undefined>>;
 };
 
-/** Tabs within a page or dialog; the arrow keys move through them. Keep a value that is worth a link in the address. */
+/** Tabs within a page or dialog, for the arrow keys too. Keep the value in the address if it is worth a link. */
 export function Tabs<T extends string>({ label, value, onChange, tabs, beside, between, styles = css }: TabsProps<T>) {
   const id = useId();
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {

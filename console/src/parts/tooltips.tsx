@@ -1,6 +1,6 @@
 /**
- * The one tooltip of the page. It shows the `data-tip` of the element below the pointer, or of the one that has the
- * keyboard's focus. The text must be known to screen readers by other means.
+ * The one tooltip of the page. It shows the `data-tip` of the element below the pointer, or of the one that the
+ * keyboard has reached. The text must be known to screen readers by other means.
  */
 import { useEffect, useRef } from "react";
 import css from "./tooltips.module.css";

@@ -11,7 +11,7 @@ export function addConsole(command: Command, shell: Shell): void {
   command
     .option("--open", "Opens the browser instead of printing the link")
     .option("--print", "With --open: also prints the link")
-    .option("--path <path>", "Page to open, such as /pipes/ID")
+    .option("--path <path>", "Page to open, such as /sql, /services/ID or /pipes/ID")
     .addHelpText("after", "\nThe link works once, within ten minutes.")
     .action(async (flags: ConsoleFlags) => {
       const suffix = flags.path === undefined ? "" : `&to=${routeOf(flags.path)}`;

@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import type { identityOperations, identityRecord } from "../../api/identity.ts";
 import type { Handlers } from "../../api/operations.ts";
+import { plainAddress } from "../../endpoint/auth/access-list.ts";
 import { AppError, found } from "../../lib/errors.ts";
 import type { ConsoleSession, ConsoleSessionStore } from "../../store/console-sessions.ts";
 import type { CredentialStore } from "../../store/credentials.ts";
@@ -24,7 +25,7 @@ export function identityHandlers(deps: IdentityDeps): Handlers<typeof identityOp
   const visible = ({ organizationId, role, credentialId }: Context) =>
     sessions.list(organizationId, role === "admin" ? undefined : credentialId);
   return {
-    getMe: (_input, context) => identityOf(deps, context),
+    getMe: (_input, context) => identityOf(deps, context, context.address),
     createConsoleLink: async (_input, context) => {
       // A session would otherwise extend itself beyond its longest life.
       if (context.sessionId !== undefined) {
@@ -54,6 +55,7 @@ export function identityHandlers(deps: IdentityDeps): Handlers<typeof identityOp
 export async function identityOf(
   { organizations, credentials, consoleSessions, version }: IdentityDeps,
   { organizationId, role, credentialId, sessionId }: Principal,
+  address: string,
 ): Promise<z.input<typeof identityRecord>> {
   const key = found(await credentials.findKey(organizationId, credentialId), "Key", credentialId);
   const organization = found(await organizations.find(organizationId), "Organization", organizationId);
@@ -63,6 +65,7 @@ export async function identityOf(
     organization: { id: organization.id, name: organization.name },
     ...(session === undefined ? {} : { session: sessionView(session) }),
     version,
+    address: plainAddress(address),
   };
 }
 

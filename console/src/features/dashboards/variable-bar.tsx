@@ -77,7 +77,7 @@ function VariableInput({ variable, value, bounds, onChange }: VariableInputProps
   );
 }
 
-/** Asked for when the input is reached. While the service sleeps, nothing is offered: values do not wake it. */
+/** Asked for when the input is reached. A service that sleeps is not woken: then nothing is offered. */
 function useOfferedValues(
   { sourceId, field }: DashboardVariable,
   { from, to }: Bounds,

@@ -9,6 +9,13 @@ const pipesRoute = createRoute({
   component: lazyRouteComponent(() => import("./pipes-page.tsx"), "PipesPage"),
 });
 
+/** A link that knows the id of a pipe alone. */
+const pipeByIdRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/pipes/$pipeId",
+  component: lazyRouteComponent(() => import("./pipe-by-id-page.tsx"), "PipeByIdPage"),
+});
+
 const pipeRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/pipes/$serviceId/$pipeId",
@@ -51,5 +58,6 @@ function isHours(value: unknown): value is number {
 
 export const pipeRoutes = [
   pipesRoute,
+  pipeByIdRoute,
   pipeRoute.addChildren([overviewRoute, errorsRoute, activityRoute, configurationRoute]),
 ] as const;

@@ -1,6 +1,9 @@
 import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useChange } from "../../api/queries.ts";
+import { sessionStore } from "../../api/session-state.ts";
+import { useStore } from "../../lib/store.ts";
+import { Badge } from "../../parts/badge.tsx";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { ConfirmDialog, Dialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
@@ -8,7 +11,9 @@ import { Note } from "../../parts/note.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
+import { admits } from "./admitted.ts";
 import type { Service } from "./service.ts";
+import css from "./services.module.css";
 
 type Entry = Service["ipAccessList"][number];
 
@@ -17,8 +22,18 @@ export function AccessListPanel({ service }: { readonly service: Service }) {
   const [adding, setAdding] = useState(false);
   const [removing, setRemoving] = useState<Entry>();
   const entries = service.ipAccessList;
+  const address = useStore(sessionStore).identity?.address ?? "";
+  const isAdmitted = entries.some(({ source }) => admits(source, address));
   const columns: readonly Column<Entry>[] = [
-    { key: "source", header: "Address or range", cell: ({ source }) => <code>{source}</code> },
+    {
+      key: "source",
+      header: "Address or range",
+      cell: ({ source }) => (
+        <>
+          <code>{source}</code> {admits(source, address) && <Badge tone="ok">Admits you</Badge>}
+        </>
+      ),
+    },
     { key: "description", header: "Description", cell: ({ description }) => description || "–" },
     {
       key: "remove",
@@ -49,6 +64,10 @@ export function AccessListPanel({ service }: { readonly service: Service }) {
       ) : (
         <Table label="Addresses" columns={columns} rows={entries} rowKey={({ source }) => source} />
       )}
+      <p className={css.own}>
+        Your address is <code>{address}</code>
+        {isAdmitted ? "." : ": no entry admits it. The console works; clients at this address cannot connect."}
+      </p>
       {adding && <AddDialog service={service} onClose={() => setAdding(false)} />}
       {removing !== undefined && (
         <RemoveDialog service={service} entry={removing} onClose={() => setRemoving(undefined)} />
