@@ -30,6 +30,7 @@ const rooms: readonly (readonly [layer: number, room: string, files: RegExp])[] 
   [3, "sources/aws", /^src\/sources\/aws\//],
   [3, "sources/messages", /^src\/sources\/messages\//],
   [4, "sources/<kind>", /^src\/sources\/([^/]+)\//],
+  [4, "cloud-api", /^src\/cloud-api\//],
   [4, "store", /^src\/store\//],
   [3, "api", /^src\/api\//],
   [1, "clickhouse", /^src\/clickhouse\//],

@@ -24,6 +24,12 @@ type CodeRow = {
 
 export const errorCodes = {
   BAD_REQUEST: row(400, "BAD_REQUEST", false, "Correct the fields named in `issues` and send the request again."),
+  NOT_SUPPORTED: row(
+    400,
+    "BAD_REQUEST",
+    false,
+    "Leave out what the message names: this server does not have that part of the ClickHouse Cloud API; see docs/compat.md.",
+  ),
   INVALID_JSON: row(400, "BAD_REQUEST", false, "Send one well-formed JSON document."),
   FILTER_INVALID: row(400, "BAD_REQUEST", false, "Correct the filter at `position`; see docs/filter-language.md."),
   UNKNOWN_COLUMN: row(400, "BAD_REQUEST", false, "Use a column of the table; the message suggests similar names."),

@@ -4,6 +4,7 @@ import { ActivityStore } from "./activities.ts";
 import { AuditEventStore } from "./audit-events.ts";
 import { BackupStore } from "./backups.ts";
 import { ChartSourceStore } from "./chart-sources.ts";
+import { CloudMemberStore } from "./cloud-members.ts";
 import { ConsoleSessionStore } from "./console-sessions.ts";
 import { CredentialStore } from "./credentials.ts";
 import { countingWrites, type Database, openDatabase } from "./database.ts";
@@ -53,6 +54,7 @@ export type Stores = {
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
   readonly chartSources: ChartSourceStore;
+  readonly cloudMembers: CloudMemberStore;
   close(): void;
   readonly savedObjects: SavedObjectStore;
 };
@@ -98,6 +100,7 @@ export function openStores(
     backups: new BackupStore(db),
     restores: new RestoreStore(db),
     chartSources: new ChartSourceStore(db),
+    cloudMembers: new CloudMemberStore(db),
     close: () => {
       for (const history of [pipeHistory, serviceHistory]) history.close();
       db.close();
