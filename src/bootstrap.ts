@@ -7,7 +7,7 @@ import type { FirstCredentials } from "./api/first-credentials.ts";
 import type { CredentialStore } from "./store/credentials.ts";
 import type { OrganizationStore } from "./store/organizations.ts";
 
-type Issued = Omit<FirstCredentials, "baseUrl" | "observabilityBaseUrl">;
+type Issued = Omit<FirstCredentials, "baseUrl" | "observabilityBaseUrl" | "cloudApiUrl">;
 
 /** Reads the credentials of an earlier start, or issues new ones. */
 export async function ensureCredentials(

@@ -21,6 +21,15 @@ export const settings = {
   dataDir: z.string().min(1).default("data").describe("Directory for metadata, databases and credentials"),
   host: z.string().min(1).default("127.0.0.1").describe("Listen address of the API and of the service endpoints"),
   port: z.coerce.number().int().min(0).max(65_535).default(8150).describe("Port of the API; 0 selects a free port"),
+  cloudPort: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(65_535)
+    .optional()
+    .describe(
+      "Port with the ClickHouse Cloud API at `/v1`, for clients that lose the path of a URL; default: only below `/cloud` of the API's port",
+    ),
   servicePorts: z
     .string()
     .superRefine((text, context) => {

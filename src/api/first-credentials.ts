@@ -2,6 +2,8 @@
 export type FirstCredentials = {
   readonly baseUrl: string;
   readonly observabilityBaseUrl: string;
+  /** Of the ClickHouse Cloud API, with `/v1`. */
+  readonly cloudApiUrl: string;
   readonly organizationId: string;
   readonly keyId: string;
   readonly keySecret: string;

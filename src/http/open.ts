@@ -26,6 +26,8 @@ import type { Stores } from "../store/open.ts";
 import { rateHeaders } from "./admission.ts";
 import { Authenticator } from "./auth.ts";
 import { BrowserRequests } from "./browser.ts";
+import { addCloudApi, type CloudApiOptions } from "./cloud/routes.ts";
+import { createCloudServer } from "./cloud/server.ts";
 import { addConsolePages } from "./console/pages.ts";
 import { addConsoleSession } from "./console-session.ts";
 import { activityHandlers } from "./handlers/activities.ts";
@@ -113,7 +115,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
     }),
     rateLimiter,
   };
-  const server = await createApiServer({
+  const served: CloudApiOptions = {
     ...admission,
     logger: options.logger,
     bodyLimitBytes: config.bodyLimitBytes,
@@ -125,16 +127,26 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
     sampledRevision: () => `${stores.definitionRevision()} ${options.pipes.vitals.revision()}`,
     management: { operations: managementOperations, handlers: managementHandlers(options, shared) },
     observability: { operations: observabilityOperations, handlers: observabilityHandlers(options, shared) },
+    cloudMembers: stores.cloudMembers,
+    version: options.version,
+  };
+  const server = await createApiServer({
+    ...served,
     extend: (instance) => {
+      addCloudApi(instance, served, "/cloud");
       addPages(instance, pageOptions(options, failedLogins));
       addConsoleSession(instance, { ...admission, ...identity });
       addConsolePages(instance);
     },
   });
+  const cloudServer = config.cloudPort === undefined ? undefined : await createCloudServer(served);
   return {
-    listen: async () => Object.assign(reached, await listen(server, config, endpoint)),
+    listen: async () => {
+      await cloudServer?.listen({ host: config.host, port: config.cloudPort ?? 0 });
+      return Object.assign(reached, await listen(server, config, endpoint));
+    },
     close: async () => {
-      await server.close();
+      await Promise.all([server.close(), cloudServer?.close()]);
       upstreams.close();
     },
   };

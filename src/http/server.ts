@@ -49,6 +49,9 @@ export type ServerOptions = Admission & {
   readonly checkEveryMs?: number;
 };
 
+/** What the router needs of them. */
+type RouterOptions = Omit<ServerOptions, "extend">;
+
 /** When to retry a request for which there is no capacity or no running service. */
 const retryAfterSeconds = 5;
 const requestTimeoutMs = 60_000;
@@ -56,6 +59,16 @@ const headersTimeoutMs = 30_000;
 const checkEveryMs = 5_000;
 
 export async function createApiServer(options: ServerOptions): Promise<FastifyInstance> {
+  const server = newRouter(options);
+  const answers = { stored: new AnswerCache(options.revision), sampled: new AnswerCache(options.sampledRevision) };
+  mount(server, options, answers, "management");
+  mount(server, options, answers, "observability");
+  options.extend(server);
+  return await readyRouter(server);
+}
+
+/** A router without routes: limits, headers, bodies and errors. */
+export function newRouter(options: RouterOptions): FastifyInstance {
   const requestTimeout = options.requestTimeoutMs ?? requestTimeoutMs;
   // A timeout for heads longer than the one for requests would disable the latter.
   const headersTimeout = Math.min(headersTimeoutMs, requestTimeout);
@@ -92,10 +105,11 @@ export async function createApiServer(options: ServerOptions): Promise<FastifyIn
   server.server.on("checkExpectation", (request, response) => server.server.emit("request", request, response));
   server.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   server.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
-  const answers = { stored: new AnswerCache(options.revision), sampled: new AnswerCache(options.sampledRevision) };
-  mount(server, options, answers, "management");
-  mount(server, options, answers, "observability");
-  options.extend(server);
+  return server;
+}
+
+/** After the last route. */
+export async function readyRouter(server: FastifyInstance): Promise<FastifyInstance> {
   server.setNotFoundHandler((request) => {
     throw new AppError("NOT_FOUND", `There is no ${request.method} ${pathOf(request)}.`);
   });
@@ -158,7 +172,8 @@ function isTagged(name: ApiName, { method, storedOnly }: Operation): boolean {
   return method === "GET" && (name === "management" || storedOnly === true);
 }
 
-function refuseOtherMethods(server: FastifyInstance, url: string, allowed: string[]): void {
+/** Answers 405 with the methods that are allowed. */
+export function refuseOtherMethods(server: FastifyInstance, url: string, allowed: readonly string[]): void {
   const others = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"].filter(
     (method) => !allowed.includes(method),
   );
@@ -214,13 +229,13 @@ async function serve(route: Route, request: FastifyRequest, reply: FastifyReply)
 }
 
 /** Ignoring the condition would make a change that the caller has excluded. */
-function refuseUnversioned({ method, versioned }: Operation, request: FastifyRequest): void {
+export function refuseUnversioned({ method, versioned }: Operation, request: FastifyRequest): void {
   if (method === "GET" || versioned === true || request.headers["if-match"] === undefined) return;
   throw new AppError("BAD_REQUEST", "This operation does not accept If-Match: what it changes has no version.");
 }
 
 /** What an activity says of its request. */
-function callOf(request: FastifyRequest, body: unknown, context: Context) {
+export function callOf(request: FastifyRequest, body: unknown, context: Context) {
   const { organizationId, credentialId: id, address, requestId } = context;
   const actor = { id, address, userAgent: request.headers["user-agent"], requestId };
   return { organizationId, params: request.params as Record<string, string>, body, actor };
@@ -237,20 +252,25 @@ function sendTagged(
   { json, tag }: KeptAnswer,
   more: readonly string[] = [],
 ): unknown {
-  const known = namedTags(request.headers["if-none-match"]);
-  const isKnown = known.includes(tag) || known.includes("*");
   const headers = [...headersOf(route, request), "etag", `W/${tag}`, ...more];
-  if (isKnown) return sendNotModified(reply, headers);
+  if (isNamed(request, tag)) return sendNotModified(reply, headers);
   if (route.name === "management") return sendEnvelope(reply, headers, json);
   for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);
   return reply.type("application/json; charset=utf-8").send(json);
+}
+
+/** Whether the caller's copy is current. */
+export function isNamed(request: FastifyRequest, tag: string): boolean {
+  const known = namedTags(request.headers["if-none-match"]);
+  return known.includes(tag) || known.includes("*");
 }
 
 function headersOf({ options, name, headers }: Route, request: FastifyRequest): string[] {
   return headers.concat(rateHeaders(options, name, request));
 }
 
-function readBody(request: FastifyRequest): unknown {
+/** The parsed body; throws for an empty one. */
+export function readBody(request: FastifyRequest): unknown {
   if (request.body === undefined) {
     if (request.headers["content-type"] === undefined && Number(request.headers["content-length"] ?? 0) > 0) {
       throw new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the body with Content-Type: application/json.");
@@ -261,13 +281,13 @@ function readBody(request: FastifyRequest): unknown {
 }
 
 /** For responses that are sent through the router. */
-function addRateHeaders(options: ServerOptions, request: FastifyRequest, reply: FastifyReply): void {
+function addRateHeaders(options: RouterOptions, request: FastifyRequest, reply: FastifyReply): void {
   const headers = rateHeaders(options, apiOf(request), request);
   for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);
 }
 
 /** Answers a request that the router cannot route. No hook has seen it. */
-function sendRouterError(options: ServerOptions, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+function sendRouterError(options: RouterOptions, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const headers = fixedHeaders(options.tls !== undefined);
   for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);
   let refusal = error;
@@ -280,7 +300,7 @@ function sendRouterError(options: ServerOptions, error: unknown, request: Fastif
   sendError(options, refusal, request, reply);
 }
 
-function sendError(options: ServerOptions, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+function sendError(options: RouterOptions, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const known = toAppError(error);
   const log = options.logger.child({ requestId: request.id, method: request.method, path: pathOf(request) });
   if (known.status >= 500) log.error({ err: error, code: known.code }, "request failed");

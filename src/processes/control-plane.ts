@@ -127,7 +127,9 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   const issued = await ensureCredentials(credentialsFile, stores);
   // Before any loop starts: a port in use ends the start immediately.
   const { port, baseUrl } = await http.listen();
-  rooms.outgoing.listensOn({ api: [port] });
+  rooms.outgoing.listensOn({
+    api: [port, ...(options.config.cloudPort === undefined ? [] : [options.config.cloudPort])],
+  });
   shutdown.add("gateway", () => endpoint.close());
   const running = loops.map((loop) => loop.run(options.signal));
   shutdown.add("services", () => services.close());
@@ -137,7 +139,8 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   shutdown.add("http", () => http.close());
   // Ready means that the endpoints of services listen too.
   await endpoint.loop.passed(readyTimeoutMs);
-  writeCredentials(credentialsFile, { ...issued, baseUrl, observabilityBaseUrl: baseUrl });
+  const urls = { baseUrl, observabilityBaseUrl: baseUrl, cloudApiUrl: `${baseUrl}/cloud/v1` };
+  writeCredentials(credentialsFile, { ...issued, ...urls });
   options.logger.info({ baseUrl, dataDir }, "ready");
   return { baseUrl, credentialsFile };
 }

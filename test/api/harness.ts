@@ -13,6 +13,7 @@ import { stateOf } from "../../src/confinement/state.ts";
 import { FailedLogins } from "../../src/endpoint/auth/failed-logins.ts";
 import { Authenticator } from "../../src/http/auth.ts";
 import { BrowserRequests } from "../../src/http/browser.ts";
+import { addCloudApi, type CloudApiOptions } from "../../src/http/cloud/routes.ts";
 import { addConsoleSession } from "../../src/http/console-session.ts";
 import { activityHandlers } from "../../src/http/handlers/activities.ts";
 import { auditHandlers } from "../../src/http/handlers/audit.ts";
@@ -72,6 +73,7 @@ export type Api = AsyncDisposable & {
   readonly db: Database;
   readonly services: ServiceStore;
   readonly connectionPasswords: Stores["connectionPasswords"];
+  readonly cloudMembers: Stores["cloudMembers"];
   readonly disks: ServiceDisks;
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
@@ -174,7 +176,7 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
   const { stores, failedLogins, trail } = parts;
   const authenticator = new Authenticator(stores, failedLogins, (event) => trail.note(event));
   const browser = new BrowserRequests({ port: () => 8150, secure: false, tls: false, publicUrl: undefined });
-  return await createApiServer({
+  const served: CloudApiOptions = {
     authenticator,
     browser,
     rateLimiter: new RateLimiter({ limit: options.rateLimit ?? 10_000, windowSeconds: 10 }, options.now),
@@ -203,7 +205,13 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
         }),
       },
     },
+    cloudMembers: stores.cloudMembers,
+    version: "0.0.0",
+  };
+  return await createApiServer({
+    ...served,
     extend: (instance) => {
+      addCloudApi(instance, served, "/cloud");
       addConsoleSession(instance, { authenticator, browser, ...identityOf(stores) });
       addPages(instance, {
         confinement: stateOf(7, "", 2),
