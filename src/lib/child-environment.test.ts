@@ -20,6 +20,7 @@ const ours = {
   AWS_REGION: "eu-west-3",
   AWS_WEB_IDENTITY_TOKEN_FILE: "/var/run/secrets/token",
   AWS_ENDPOINT_URL_STS: "http://sts",
+  AWS_ENDPOINT_URL_KINESIS: "http://kinesis",
 };
 
 describe("the environment of a child", () => {
@@ -39,10 +40,11 @@ describe("the environment of a child", () => {
     });
   });
 
-  test("tells a region where it is needed, without credentials", () => {
+  test("tells region and endpoint of a stream where they are needed, without credentials", () => {
     const { environment } = childEnvironment({ home: "/own", aws: "region" }, ours);
     expect(Object.keys(environment).filter((name) => name.startsWith("AWS_"))).toEqual([
       "AWS_REGION",
+      "AWS_ENDPOINT_URL_KINESIS",
       "AWS_EC2_METADATA_DISABLED",
     ]);
   });

@@ -7,8 +7,11 @@ import { dirname } from "node:path";
 /** Language and time zone; PATH for what Node looks up; additional authorities of OpenSSL and Node. */
 const everywhere = /^(PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|TZDIR|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR)$/;
 
-/** The region of an AWS source when neither its name nor its settings contain it. */
-const awsRegion = /^AWS_(REGION|DEFAULT_REGION)$/;
+/**
+ * Where an AWS source is when its settings do not say it: the region, and the endpoint of Kinesis, which the checks in
+ * this process follow as well.
+ */
+const awsRegion = /^AWS_(REGION|DEFAULT_REGION|ENDPOINT_URL_KINESIS)$/;
 
 /**
  * What the AWS clients read to find the machine's own credentials: keys, a profile and its files, a web identity (EKS),
