@@ -193,6 +193,9 @@ const schema = z
   .refine((value) => (value.tlsCert === undefined) === (value.tlsKey === undefined), {
     error: "tlsCert and tlsKey must be set together",
   })
+  .refine((value) => value.cloudPort === undefined || value.cloudPort !== value.port, {
+    error: "cloudPort must differ from port",
+  })
   .refine((value) => (value.backupAccessKeyId === undefined) === (value.backupSecretAccessKey === undefined), {
     error: "backupAccessKeyId and backupSecretAccessKey must be set together",
   })
