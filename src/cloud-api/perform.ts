@@ -1,4 +1,5 @@
 /** One request of the dialect: members taken and renamed, our operations called, records shown in their names. */
+import { AppError } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { type KeptValues, takeMembers } from "./accepted.ts";
 import type { CloudForm } from "./dialect.ts";
@@ -24,10 +25,12 @@ export async function performCloudRequest(
   call: CallOperation,
   members: CloudMembers,
 ): Promise<unknown> {
-  // What is no object is refused by the schema of the operation.
-  const taken = isObject(given.body) ? takeMembers(route.id, given.body) : { body: given.body, kept: {} };
+  if (route.body !== undefined && !isObject(given.body)) {
+    throw new AppError("BAD_REQUEST", "Invalid request body: must be an object");
+  }
+  const taken = takeMembers(route.id, given.body);
   const body = route.body?.form === undefined ? taken.body : toOurs(taken.body, route.body.form);
-  const request = { ...given, body: route.body === undefined ? undefined : (body ?? {}), kept: taken.kept };
+  const request = { ...given, body, kept: taken.kept };
   const result = await route.run(call, request).catch((error: unknown) => {
     throw errorInTheirs(error);
   });

@@ -84,6 +84,15 @@ describe("settings", () => {
     expect((await call("GET", path)).body.result).toEqual({});
   });
 
+  test("are left as they are by a body that is no object", async () => {
+    const path = `${root}/${await storedPipe("objectStorage", initial)}/settings`;
+    for (const body of [[], "text", null]) {
+      const { status, body: answer } = await call("PUT", path, body === null ? "null" : body);
+      expect([status, answer.code]).toEqual([400, body === "text" ? "INVALID_JSON" : "BAD_REQUEST"]);
+    }
+    expect((await call("GET", path)).body.result).toMatchObject({ clickhouse_max_threads: 3 });
+  });
+
   test("of a Kafka pipe tell that committed messages are read, and its record tells only what was set", async () => {
     const pipe = `${root}/${await storedPipe("messageBroker")}`;
     expect((await call("GET", `${pipe}/settings`)).body.result).toEqual({ kafka_read_committed: true });

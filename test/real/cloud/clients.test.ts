@@ -9,6 +9,7 @@ import { clickhousectl, clickhousectlMissing } from "../../../harness/clickhouse
 import { responseProblems } from "../../../harness/cloud-responses.ts";
 import { type Kfake, kfakeMissing, startKfake } from "../../../harness/kafka/kfake.ts";
 import { accessKey as kinesisKey, startKinesalite, type TestKinesis } from "../../../harness/kinesis/kinesis.ts";
+import { freePort } from "../../../harness/network/free-port.ts";
 import { startTestStore, type TestStore } from "../../../harness/objects/object-store.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
 import { type Served, serve, until } from "../../../harness/serve.ts";
@@ -27,6 +28,7 @@ const agent = "terraform-provider-clickhouse/3.25.3 Commit/test";
 const line = (id: number) => JSON.stringify({ id, name: `name ${id}` });
 
 let served: Served;
+let cloudPort: number;
 let kafka: Kfake;
 let kinesis: TestKinesis;
 let store: TestStore;
@@ -40,7 +42,9 @@ describe.skipIf(missing !== undefined)("clients", () => {
       startTestStore(),
       TestPostgres.start(),
     ]);
-    served = await serve({ env: { AWS_ENDPOINT_URL_KINESIS: kinesis.endpoint } });
+    cloudPort = await freePort();
+    const env = { AWS_ENDPOINT_URL_KINESIS: kinesis.endpoint, MILLRACE_CLOUD_PORT: String(cloudPort) };
+    served = await serve({ env });
     await kafka.produce("events", 0, 10);
     await store.put("files/a.json", [1, 2, 3].map(line).join("\n"));
     for (const [table, rows] of [
@@ -58,6 +62,18 @@ describe.skipIf(missing !== undefined)("clients", () => {
 
   test("a service with four pipes is created, changed, stopped, started and deleted", async () => {
     await terraformGraph();
+  });
+
+  test("a port of its own serves the same without a prefix, and nothing else", async () => {
+    const { keyId, keySecret, organizationId } = served.credentials;
+    const authorization = `Basic ${Buffer.from(`${keyId}:${keySecret}`).toString("base64")}`;
+    const status = async (path: string, headers: Record<string, string> = { authorization }) =>
+      (await fetch(`http://127.0.0.1:${cloudPort}${path}`, { headers })).status;
+    expect(await status(`/v1/organizations/${organizationId}/services`)).toBe(200);
+    expect(await status(`/v1/organizations/${organizationId}/services`, {})).toBe(401);
+    for (const path of ["/v1/me", "/cloud/v1/organizations", "/metrics", "/console/"]) {
+      expect([path, await status(path)]).toEqual([path, 404]);
+    }
   });
 
   test.skipIf(ctlMissing !== undefined)("clickhousectl manages a service and its pipes", async () => {
