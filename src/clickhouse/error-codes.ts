@@ -251,7 +251,19 @@ const dataErrors = codesOf(
 /** Readers of other libraries throw exceptions of their own, which the engine reports under one code. */
 const foreignReader = /^std::exception\. Code: 1001, type: (?:avro|parquet|arrow|orc)::/;
 
+/** Before any quote, which would begin a text of the data. */
+const betweenServers = /^Code: \d+\. DB::Exception: [^'"]*: while receiving packet from [^'"\s]/;
+
+/**
+ * True when the connection to another server of the cluster broke. Its error has the code of a truncated file, and
+ * says nothing about the data: other shards may have the rows already.
+ */
+export function isBrokenBetweenServers({ message }: { readonly message: string }): boolean {
+  return betweenServers.test(message);
+}
+
 /** True when the engine could not read the data: the same bytes will never load. */
 export function isDataError({ code, message }: { readonly code: number; readonly message: string }): boolean {
+  if (isBrokenBetweenServers({ message })) return false;
   return dataErrors.has(code) || (code === clickHouseCodes.STD_EXCEPTION && foreignReader.test(message));
 }

@@ -1,6 +1,6 @@
 /** Classifies a failed insert: retry, bad bytes, failing source, or unfit destination. */
 import { ClickHouseError } from "../clickhouse/client.ts";
-import { clickHouseCodes, codesOf, isDataError } from "../clickhouse/error-codes.ts";
+import { clickHouseCodes, codesOf, isBrokenBetweenServers, isDataError } from "../clickhouse/error-codes.ts";
 import { AppError, describeError } from "../lib/errors.ts";
 
 export type FailureKind = "data" | "source" | "destination" | "service" | "engine";
@@ -98,6 +98,8 @@ function ofEngine(error: ClickHouseError): Failure {
   if (loginCodes.has(code)) return known("service");
   // By then the rows are in the table itself: only a repeat of the same insert, with its token, is right.
   if (failedInView.test(error.message) && !engineCodes.has(code)) return known("destination");
+  // Given up here, a batch would be on some shards, and in their tables but not behind their views.
+  if (isBrokenBetweenServers(error)) return known("engine");
   // No store sends this: it is our own response to the engine for an object whose bytes cannot be decompressed.
   if (code === clickHouseCodes.S3_ERROR && /HTTP response code: 422\b/.test(error.message)) return known("data");
   if (sourceCodes.has(code)) return known("source");
