@@ -5,7 +5,7 @@ import { createErrorTableSql } from "../../src/pipes/error-table.ts";
 import { managedTableStatements } from "../../src/pipes/managed-table.ts";
 import { columns } from "../pipes.ts";
 import { until } from "../serve.ts";
-import { clusterDatabase, clusterName, type Replica, type TestCluster } from "./cluster.ts";
+import { clusterDatabase, clusterName, lastWordsOf, type Replica, type TestCluster } from "./cluster.ts";
 import type { PipeRun } from "./pipe-run.ts";
 
 export type Faults = { replica: number; shard: number; keeper: number; worker: number };
@@ -71,7 +71,7 @@ export async function injectFault(
 export async function restore(cluster: TestCluster): Promise<void> {
   for (const replica of cluster.replicas) {
     const { end } = replica.server;
-    if (end !== undefined) console.log(`${replica.name} ended by itself: ${end}`);
+    if (end !== undefined) console.log(`${replica.name} ended by itself: ${end}\n${lastWordsOf(replica)}`);
     if (end !== undefined || !replica.isUp) await cluster.restart(replica);
   }
 }
@@ -106,7 +106,10 @@ export async function settled(
   const wanted = [expected, expected, sum].join("\t");
   const found = await look();
   console.log(`${table}: ${found}; expected ${wanted}`);
-  if (found !== wanted) throw new Error(`${table}: ${found} instead of ${wanted}. SEED=${seed}`);
+  if (found !== wanted) {
+    console.log(await repeatedRows(cluster, table));
+    throw new Error(`${table}: ${found} instead of ${wanted}. SEED=${seed}`);
+  }
   // A replica that was dead fetches what it missed.
   let everywhere = "";
   const isEverywhere = async () => {
@@ -129,6 +132,33 @@ export async function settled(
       throw new Error(`${error.message}: ${everywhere}; expected ${expected} SEED=${seed}`);
     },
   );
+}
+
+/** Where rows are that exist twice: the parts that have them, and the statements that wrote these parts. */
+async function repeatedRows(cluster: TestCluster, table: string): Promise<string> {
+  const lines: string[] = [];
+  for (const { name, server } of cluster.replicas) {
+    const ask = (sql: string) => server.client.text(sql, { database: clusterDatabase }).catch(String);
+    await ask("SYSTEM FLUSH LOGS");
+    const twice = `SELECT id FROM ${table}_local GROUP BY id HAVING count() > 1`;
+    lines.push(`${name}:`);
+    lines.push(
+      await ask(`SELECT _part, count(), min(id), max(id) FROM ${table}_local WHERE id IN (${twice}) GROUP BY _part`),
+    );
+    lines.push(
+      await ask(`SELECT event_time_microseconds, event_type, part_name, rows, error, query_id, merged_from
+        FROM system.part_log WHERE table = '${table}_local' AND event_type NOT IN ('RemovePart')
+          AND rows > 0 ORDER BY event_time_microseconds FORMAT TSV`),
+    );
+    lines.push(
+      await ask(`SELECT event_time_microseconds, type, is_initial_query, initial_query_id, query_id,
+          Settings['insert_deduplication_token'], written_rows, exception_code, left(exception, 200)
+        FROM system.query_log WHERE query_kind = 'Insert' AND type <> 'QueryStart' AND has(tables, '${clusterDatabase}.${table}_local')
+           OR (query_kind = 'Insert' AND type <> 'QueryStart' AND query LIKE '%${table}%')
+        ORDER BY event_time_microseconds FORMAT TSV`),
+    );
+  }
+  return lines.join("\n");
 }
 
 /** Count and sum of the rows of a replica, and the same behind its view. */

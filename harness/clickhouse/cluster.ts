@@ -3,7 +3,9 @@
  * only the way of a part's bytes from one replica to another is the harness's. There is no ON CLUSTER.
  */
 import { execFileSync, spawn } from "node:child_process";
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import type { Server } from "node:http";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ClickHouseAddress } from "../../src/clickhouse/client.ts";
 import { element, xml } from "../../src/engine/chdb/xml.ts";
@@ -35,6 +37,29 @@ export function clusterMissing(): string | undefined {
       .at(-1);
     return `No replicas can be started with this library: ${said}`;
   }
+}
+
+/** `LOGS=folder` keeps the logs of replicas. */
+function logOf(dir: string): string {
+  return join(process.env.LOGS ?? dir, `${basename(dir)}.log`);
+}
+
+function launchReplica(fetches: number, args: readonly string[], dir: string) {
+  const stderr = openSync(logOf(dir), "a");
+  try {
+    return spawn("python3", [script, library, String(fetches), ...args], {
+      stdio: ["ignore", "ignore", stderr],
+      env: { ...process.env, HOME: dir },
+    });
+  } finally {
+    closeSync(stderr);
+  }
+}
+
+/** The last lines that a replica wrote, for one that ended by itself. */
+export function lastWordsOf({ server }: Replica): string {
+  const file = logOf(server.dir);
+  return existsSync(file) ? readFileSync(file, "utf8").slice(-3_000) : "";
 }
 
 export class TestCluster implements AsyncDisposable {
@@ -70,11 +95,7 @@ export class TestCluster implements AsyncDisposable {
       const shard = at < 2 ? 1 : 2;
       const name = `r${shard}${(at % 2) + 1}`;
       const configuration = this.#configuration(name, shard, ports);
-      const launch = (args: readonly string[], dir: string) =>
-        spawn("python3", [script, library, String(fetches), ...args], {
-          stdio: ["ignore", "ignore", "ignore"],
-          env: { ...process.env, HOME: dir },
-        });
+      const launch = (args: readonly string[], dir: string) => launchReplica(fetches, args, dir);
       const server = await TestServer.start({ ports: own, configuration, launch });
       const replica = { name, shard, server, isUp: true };
       this.#started.push(server);
@@ -100,6 +121,11 @@ export class TestCluster implements AsyncDisposable {
       element("shard", ["<internal_replication>true</internal_replication>", ...of.map(replica)]),
     );
     return [
+      "<logger><level>fatal</level><console>1</console></logger>",
+      element("part_log", [
+        "<database>system</database><table>part_log</table>",
+        "<flush_interval_milliseconds>500</flush_interval_milliseconds>",
+      ]),
       element(
         "macros",
         Object.entries(macros).map(([key, value]) => element(key, [value])),
