@@ -24,6 +24,8 @@ import { SavedObjectStore } from "./saved-objects.ts";
 import { loadOrCreateKey, Sealer } from "./secrets.ts";
 import { ConnectionPasswords } from "./service-connections.ts";
 import { ServiceFactsStore } from "./service-facts.ts";
+import { ServiceMoveContents } from "./service-move-contents.ts";
+import { ServiceMoves } from "./service-moves.ts";
 import { ServiceStore } from "./services.ts";
 
 export type Stores = {
@@ -35,6 +37,8 @@ export type Stores = {
   readonly consoleSessions: ConsoleSessionStore;
   readonly services: ServiceStore;
   readonly connectionPasswords: ConnectionPasswords;
+  readonly serviceMoves: ServiceMoves;
+  readonly serviceMoveContents: ServiceMoveContents;
   readonly pipes: PipeStore;
   readonly pipeOverviews: PipeOverviews;
   readonly serviceFacts: ServiceFactsStore;
@@ -83,6 +87,8 @@ export function openStores(
     consoleSessions: new ConsoleSessionStore(db),
     services: new ServiceStore(definitions),
     connectionPasswords: new ConnectionPasswords(sealer),
+    serviceMoves: new ServiceMoves(definitions),
+    serviceMoveContents: new ServiceMoveContents(db),
     pipes: new PipeStore(definitions, sealer),
     pipeOverviews: new PipeOverviews(db),
     serviceFacts: new ServiceFactsStore(db),

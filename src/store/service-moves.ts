@@ -1,0 +1,243 @@
+/**
+ * Moves of embedded services to external servers: requested by the HTTP handlers, carried out by the services room,
+ * which alone writes their progress. One move of a service is open at a time.
+ */
+import { randomUUID } from "node:crypto";
+import { AppError } from "../lib/errors.ts";
+import type { Database, Queries } from "./database.ts";
+import type { ServiceConnection } from "./service-connections.ts";
+import type { DesiredServiceState } from "./services.ts";
+
+export type MoveStatus = "copying" | "switching" | "completed" | "cancelled";
+
+type MoveRow = {
+  readonly id: string;
+  readonly service_id: string;
+  readonly connection: string;
+  readonly connection_password: string;
+  readonly leave_behind: number;
+  readonly status: MoveStatus;
+  readonly message: string | null;
+  readonly cancel_requested: number;
+  readonly held_state: DesiredServiceState | null;
+  readonly old_service_id: string | null;
+  readonly total_rows: number;
+  readonly total_bytes: number;
+  readonly copied_rows: number;
+  readonly copied_bytes: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly finished_at: string | null;
+};
+
+export type ServiceMove = {
+  readonly id: string;
+  readonly serviceId: string;
+  readonly connection: ServiceConnection;
+  /** Sealed as the password of the service itself. */
+  readonly connectionPassword: string;
+  /** What cannot be moved stays on the old side. */
+  readonly leaveBehind: boolean;
+  readonly status: MoveStatus;
+  /** What the move waits for, or why its last attempt failed. */
+  readonly message: string | null;
+  readonly cancelRequested: boolean;
+  /** The service that keeps the old side, once the move is completed. */
+  readonly oldServiceId: string | null;
+  readonly progress: MoveProgress;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly finishedAt: string | null;
+};
+
+export type MoveProgress = {
+  readonly totalRows: number;
+  readonly totalBytes: number;
+  readonly copiedRows: number;
+  readonly copiedBytes: number;
+};
+
+export type NewMove = Pick<ServiceMove, "serviceId" | "connection" | "connectionPassword" | "leaveBehind">;
+
+/** The service that keeps the old side. */
+export type OldSide = { readonly id: string; readonly name: string; readonly port: number };
+
+export class ServiceMoves {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Throws CONFLICT when a move of the service is open. */
+  async request({ serviceId, connection, connectionPassword, leaveBehind }: NewMove): Promise<string> {
+    const id = randomUUID();
+    const now = new Date().toISOString();
+    return await this.#db.transaction(async (tx) => {
+      const open = await tx.get("SELECT 1 FROM service_moves WHERE service_id = ? AND finished_at IS NULL", serviceId);
+      if (open !== undefined) throw new AppError("CONFLICT", "A move of this service is in progress already.");
+      await tx.run(
+        `INSERT INTO service_moves (id, service_id, connection, connection_password, leave_behind, created_at, updated_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+        ...[id, serviceId, JSON.stringify(connection), connectionPassword, Number(leaveBehind), now, now],
+      );
+      return id;
+    });
+  }
+
+  async find(id: string): Promise<ServiceMove | undefined> {
+    const row = await this.#db.get<MoveRow>("SELECT * FROM service_moves WHERE id = ?", id);
+    return row && toMove(row);
+  }
+
+  /** The newest move of a service. */
+  async latestOf(serviceId: string): Promise<ServiceMove | undefined> {
+    const row = await this.#db.get<MoveRow>(
+      "SELECT * FROM service_moves WHERE service_id = ? ORDER BY finished_at IS NULL DESC, created_at DESC LIMIT 1",
+      serviceId,
+    );
+    return row && toMove(row);
+  }
+
+  async listOpen(): Promise<ServiceMove[]> {
+    const open = "SELECT * FROM service_moves WHERE finished_at IS NULL ORDER BY created_at, id";
+    return (await this.#db.all<MoveRow>(open)).map(toMove);
+  }
+
+  async isOpen(serviceId: string): Promise<boolean> {
+    const open = "SELECT 1 FROM service_moves WHERE service_id = ? AND finished_at IS NULL";
+    return (await this.#db.get(open, serviceId)) !== undefined;
+  }
+
+  /** Called by handlers only. Returns false when the move is finished. */
+  async requestCancel(id: string): Promise<boolean> {
+    const sql = "UPDATE service_moves SET cancel_requested = 1 WHERE id = ? AND finished_at IS NULL";
+    return (await this.#db.run(sql, id)) === 1;
+  }
+
+  async setMessage(id: string, message: string | null): Promise<void> {
+    await this.#db.run("UPDATE service_moves SET message = ? WHERE id = ? AND message IS NOT ?", message, id, message);
+  }
+
+  async setTotals(id: string, rows: number, bytes: number): Promise<void> {
+    const now = new Date().toISOString();
+    await this.#db.run(
+      "UPDATE service_moves SET total_rows = ?, total_bytes = ?, updated_at = ? WHERE id = ?",
+      ...[rows, bytes, now, id],
+    );
+  }
+
+  /** Stops the service in the name of the move, and remembers what it is to be afterwards. */
+  async beginSwitch(move: Pick<ServiceMove, "id" | "serviceId">): Promise<void> {
+    await this.#db.transaction(async (tx) => {
+      await tx.run(
+        `UPDATE service_moves SET status = 'switching', message = NULL,
+           held_state = (SELECT desired_state FROM services WHERE id = ?) WHERE id = ? AND status = 'copying'`,
+        ...[move.serviceId, move.id],
+      );
+      await tx.run(
+        "UPDATE services SET desired_state = 'stopped', wake_requested = 0 WHERE id = ? AND desired_state <> 'deleted'",
+        move.serviceId,
+      );
+    });
+  }
+
+  /** Ends an attempt to switch: the service is again what it was. */
+  async abandonSwitch(move: Pick<ServiceMove, "id" | "serviceId">): Promise<void> {
+    await this.#db.transaction(async (tx) => {
+      await restoreDesired(tx, move);
+      await tx.run("UPDATE service_moves SET status = 'copying', held_state = NULL WHERE id = ?", move.id);
+    });
+  }
+
+  /**
+   * The switch itself: the service becomes external, and a new one that is stopped keeps the engine that it had. Both
+   * or none, in one transaction.
+   */
+  async switchOver(move: ServiceMove, old: OldSide): Promise<void> {
+    const now = new Date().toISOString();
+    await this.#db.transaction(async (tx) => {
+      await copyService(tx, move.serviceId, old, now);
+      await restoreDesired(tx, move);
+      await tx.run(
+        `UPDATE services SET runtime = 'external', connection = ?, connection_password = ?, min_replica_memory_gb = 0,
+           max_replica_memory_gb = 0, idle_scaling = 0, disk_gb = NULL, disk_used_bytes = NULL, table_rows = NULL,
+           database_version = '', state_message = NULL, version = version + 1, updated_at = ? WHERE id = ?`,
+        ...[JSON.stringify(move.connection), move.connectionPassword, now, move.serviceId],
+      );
+      await tx.run(
+        `UPDATE service_moves SET status = 'completed', message = NULL, old_service_id = ?, held_state = NULL,
+           updated_at = ?, finished_at = ? WHERE id = ?`,
+        ...[old.id, now, now, move.id],
+      );
+      await forgetContents(tx, move.id);
+    });
+  }
+
+  async cancelled(move: Pick<ServiceMove, "id" | "serviceId">): Promise<void> {
+    const now = new Date().toISOString();
+    await this.#db.transaction(async (tx) => {
+      await restoreDesired(tx, move);
+      await tx.run(
+        `UPDATE service_moves SET status = 'cancelled', message = NULL, held_state = NULL, updated_at = ?,
+           finished_at = ? WHERE id = ?`,
+        ...[now, now, move.id],
+      );
+      await forgetContents(tx, move.id);
+    });
+  }
+}
+
+async function restoreDesired(tx: Queries, { id, serviceId }: Pick<ServiceMove, "id" | "serviceId">): Promise<void> {
+  await tx.run(
+    `UPDATE services SET desired_state = (SELECT held_state FROM service_moves WHERE id = ?)
+     WHERE id = ? AND desired_state <> 'deleted'
+       AND EXISTS (SELECT 1 FROM service_moves WHERE id = ? AND held_state IS NOT NULL)`,
+    ...[id, serviceId, id],
+  );
+}
+
+/** With its users, so that whoever could read the old side still can. */
+async function copyService(tx: Queries, serviceId: string, old: OldSide, now: string): Promise<void> {
+  const kept =
+    "organization_id, provider, region, min_replica_memory_gb, max_replica_memory_gb, num_replicas, idle_scaling, " +
+    "idle_timeout_minutes, ip_access_list, tags, release_channel, disk_gb, disk_used_bytes, table_rows, database_version";
+  await tx.run(
+    `INSERT INTO services (id, name, port, ${kept}, desired_state, state, state_changed_at, created_at, updated_at)
+     SELECT ?, ?, ?, ${kept}, 'stopped', 'stopped', ?, ?, ? FROM services WHERE id = ?`,
+    ...[old.id, old.name, old.port, now, now, now, serviceId],
+  );
+  await tx.run(
+    `INSERT INTO service_users (service_id, name, password_sha256, readonly, created_at)
+     SELECT ?, name, password_sha256, readonly, created_at FROM service_users WHERE service_id = ?`,
+    ...[old.id, serviceId],
+  );
+}
+
+async function forgetContents(tx: Queries, moveId: string): Promise<void> {
+  await tx.run("DELETE FROM service_move_parts WHERE move_id = ?", moveId);
+  await tx.run("DELETE FROM service_move_objects WHERE move_id = ?", moveId);
+}
+
+function toMove(row: MoveRow): ServiceMove {
+  return {
+    id: row.id,
+    serviceId: row.service_id,
+    connection: JSON.parse(row.connection) as ServiceConnection,
+    connectionPassword: row.connection_password,
+    leaveBehind: row.leave_behind === 1,
+    status: row.status,
+    message: row.message,
+    cancelRequested: row.cancel_requested === 1,
+    oldServiceId: row.old_service_id,
+    progress: {
+      totalRows: row.total_rows,
+      totalBytes: row.total_bytes,
+      copiedRows: row.copied_rows,
+      copiedBytes: row.copied_bytes,
+    },
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    finishedAt: row.finished_at,
+  };
+}
