@@ -46,6 +46,8 @@ export type EngineHostOptions = {
   /** The proxy for outgoing connections; without it the engine reaches no network. */
   readonly proxy?: { readonly port: number; readonly url: string };
   readonly backupsAllowedPath?: string;
+  /** False: the engine merges no parts. */
+  readonly merges?: boolean;
   readonly logLevel?: string;
   /** Receives the host's log (default: our standard error). */
   readonly logger?: Logger;
@@ -238,6 +240,7 @@ function argumentsOf(options: EngineHostOptions, ports: Ports): string[] {
     "display-name": options.displayName,
     "proxy-url": options.proxy?.url,
     "backups-allowed-path": options.backupsAllowedPath,
+    merges: options.merges === false ? "off" : undefined,
     "log-level": options.logLevel,
   };
   return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]));

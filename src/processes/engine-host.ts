@@ -29,6 +29,7 @@ const { values } = parseArgs({
     "min-free-disk-bytes": { type: "string", default: "0" },
     "proxy-url": { type: "string" },
     "backups-allowed-path": { type: "string" },
+    merges: { type: "string" },
     "display-name": { type: "string", default: hostname() },
     "log-level": { type: "string", default: "warn" },
   },
@@ -70,6 +71,7 @@ async function main({ key, users, disk }: Start): Promise<void> {
     displayName: values["display-name"],
     proxyUrl: values["proxy-url"],
     backupsAllowedPath: values["backups-allowed-path"],
+    merges: values.merges !== "off",
   });
   thread.ended.catch(fail);
   // Everything else is loaded while the engine starts in its thread.

@@ -22,6 +22,8 @@ export type EngineConfiguration = {
   readonly displayName: string;
   /** HTTP proxy for every outgoing connection of the engine; when undefined, the engine reaches no network. */
   readonly proxyUrl?: string | undefined;
+  /** False: parts stay as they are inserted, so that a reader finds each of them again. */
+  readonly merges?: boolean | undefined;
   /** Folder in which BACKUP and RESTORE may read and write; undefined disables both. */
   readonly backupsAllowedPath?: string | undefined;
 };
@@ -90,9 +92,19 @@ function serverXml(dir: string, users: string, options: EngineConfiguration): st
     ...(options.proxyUrl === undefined ? [] : [proxy(options.proxyUrl)]),
     // The credentials of this machine belong to the operator and are never used for a user's query.
     "<s3><use_environment_credentials>false</use_environment_credentials></s3>",
+    ...(options.merges === false ? [withoutMerges()] : []),
     ...(backupsAllowedPath === undefined
       ? []
       : [element("backups", [element("allowed_path", [xml(backupsAllowedPath)])])]),
+  ]);
+}
+
+/** A part of more than a byte is too large to be merged. */
+function withoutMerges(): string {
+  return element("merge_tree", [
+    "<max_bytes_to_merge_at_max_space_in_pool>1</max_bytes_to_merge_at_max_space_in_pool>",
+    "<max_bytes_to_merge_at_min_space_in_pool>1</max_bytes_to_merge_at_min_space_in_pool>",
+    "<max_number_of_merges_with_ttl_in_pool>0</max_number_of_merges_with_ttl_in_pool>",
   ]);
 }
 

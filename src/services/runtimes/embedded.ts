@@ -31,6 +31,8 @@ export type EmbeddedOptions = {
   readonly backupPathOf: (serviceId: string) => string;
   /** The engines' proxy for outgoing connections. */
   readonly proxy: EgressProxy;
+  /** True while a service is moved: its parts stay as they are. */
+  readonly isMoving: (serviceId: string) => Promise<boolean>;
   readonly usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
   /** The disk use of services. */
   readonly disks: ServiceDisks;
@@ -42,6 +44,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
   readonly #maxQueries: number;
   readonly #minFreeDiskBytes: number;
   readonly #proxy: EgressProxy;
+  readonly #isMoving: EmbeddedOptions["isMoving"];
   readonly #usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
   readonly #backupPathOf: (serviceId: string) => string;
   readonly #disks: ServiceDisks;
@@ -53,6 +56,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
     this.#maxQueries = options.maxQueries;
     this.#minFreeDiskBytes = options.minFreeDiskBytes;
     this.#proxy = options.proxy;
+    this.#isMoving = options.isMoving;
     this.#usersOf = options.usersOf;
     this.#backupPathOf = options.backupPathOf;
     this.#disks = options.disks;
@@ -66,6 +70,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
     mkdirSync(runDir, { recursive: true, mode: 0o700 });
     await endRecorded(pidFile);
     const users = await this.#usersOf(service.id);
+    const isMoving = await this.#isMoving(service.id);
     const host = await spawnEngineHost({
       dataDir: join(home, "data"),
       runDir,
@@ -75,6 +80,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
       disk: { usedBytes: this.#disks.usedBytes(service), limitBytes: diskLimitBytes(service) },
       onDiskUsed: (usedBytes) => void this.#disks.report(service.id, usedBytes),
       users,
+      merges: !isMoving,
       proxy: await this.#proxy.open(service.id),
       backupsAllowedPath: this.#backupPathOf(service.id),
       compileCacheDir: join(home, "cache"),
@@ -89,7 +95,9 @@ export class EmbeddedRuntime implements ServiceRuntime {
       address: host.address,
       readerAddress: { ...host.address, user: readerUser },
       isCurrent: async ({ id, maxReplicaMemoryGb }) =>
-        maxReplicaMemoryGb === service.maxReplicaMemoryGb && isDeepStrictEqual(await this.#usersOf(id), users),
+        maxReplicaMemoryGb === service.maxReplicaMemoryGb &&
+        (await this.#isMoving(id)) === isMoving &&
+        isDeepStrictEqual(await this.#usersOf(id), users),
       forwardAddress: host.forwardAddress,
       version: host.version,
       ended: host.exited.then(sentenceOf),
@@ -112,8 +120,13 @@ export class EmbeddedRuntime implements ServiceRuntime {
   }
 
   #home(serviceId: string): string {
-    return join(this.#dataDir, "services", serviceId);
+    return homeOf(this.#dataDir, serviceId);
   }
+}
+
+/** The folder of an embedded service. */
+export function homeOf(dataDir: string, serviceId: string): string {
+  return join(dataDir, "services", serviceId);
 }
 
 /** Statements reported when an engine dies: one of them may have been the cause. */
