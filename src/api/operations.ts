@@ -18,6 +18,7 @@ import { pipePreparationOperations } from "./pipe-preparation.ts";
 import { pipeOperations } from "./pipes.ts";
 import { queryOperations } from "./queries.ts";
 import { savedObjectOperations } from "./saved-objects.ts";
+import { serviceMoveOperations } from "./service-moves.ts";
 import { serviceOperations } from "./services.ts";
 import { systemOperations } from "./system.ts";
 import { tableOperations } from "./tables.ts";
@@ -27,6 +28,7 @@ export const managementOperations = {
   ...keyOperations,
   ...identityOperations,
   ...serviceOperations,
+  ...serviceMoveOperations,
   ...pipeOperations,
   ...pipeListOperations,
   ...historyOperations,

@@ -47,6 +47,7 @@ import { pipeHandlers } from "./handlers/pipes.ts";
 import { queryHandlers } from "./handlers/queries.ts";
 import { queryLogHandlers } from "./handlers/query-log.ts";
 import { savedObjectHandlers } from "./handlers/saved-objects.ts";
+import { serviceMoveHandlers } from "./handlers/service-moves.ts";
 import { type ServiceDeps, serviceHandlers } from "./handlers/services.ts";
 import { systemHandlers } from "./handlers/system.ts";
 import { tableHandlers } from "./handlers/tables.ts";
@@ -172,6 +173,10 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
     ...organizationHandlers({ organizations, credentials, limits: shared.limits }),
     ...identityHandlers(shared.identity),
     ...serviceHandlers(serviceDeps(options, shared)),
+    ...serviceMoveHandlers({
+      ...serviceDeps(options, shared),
+      planMove: (...wanted) => options.services.moves.plan(...wanted),
+    }),
     ...pipeHandlers({
       services: options.stores.services,
       pipes: options.stores.pipes,
@@ -247,6 +252,7 @@ function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
       memoryNote: memoryNote(row, access.engines().get(row.id)?.process?.memoryGb),
     }),
     connectionPasswords: stores.connectionPasswords,
+    serviceMoves: stores.serviceMoves,
     inspectConnection: services.inspectConnection,
     defaultDiskGb: config.serviceDiskGb,
     poke: () => {

@@ -104,6 +104,7 @@ function openRooms({ config, logger, version, signal }: AppOptions, shutdown: Sh
     services.loop,
     services.metricsLoop,
     services.inventoryLoop,
+    services.movesLoop,
     endpoint.loop,
     pipes.loop,
     pipes.watchLoop,

@@ -3,8 +3,10 @@
 import type { AcquireEngine } from "../clickhouse/lease.ts";
 import type { Config } from "../config.ts";
 import type { AccessEvents } from "../endpoint/auth/events.ts";
+import { ServicePorts } from "../endpoint/service-ports.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";
+import { parsePortRange } from "../lib/port-range.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import type { EgressProxy } from "../outgoing/proxy.ts";
 import type { Stores } from "../store/open.ts";
@@ -17,10 +19,11 @@ import { inspectConnection } from "./external/inspection.ts";
 import { Inventories } from "./inventory/inventories.ts";
 import { QueryHistory } from "./inventory/query-history.ts";
 import { isMerging } from "./merging.ts";
+import { Moves } from "./moves/moves.ts";
 import { ServicesReconciler } from "./reconciler.ts";
 import { ServiceRecorder } from "./recorder.ts";
 import { RuntimesByKind } from "./runtimes/by-kind.ts";
-import { EmbeddedRuntime } from "./runtimes/embedded.ts";
+import { EmbeddedRuntime, homeOf } from "./runtimes/embedded.ts";
 import { ExternalRuntime } from "./runtimes/external.ts";
 import { type EngineRestorer, LeasingRuntime } from "./runtimes/leasing.ts";
 
@@ -57,6 +60,9 @@ export type Services = {
   readonly inventories: Inventories;
   readonly inventoryLoop: Loop;
   readonly queryHistory: QueryHistory;
+  /** Moves of services to external servers, and the loop that carries them out. */
+  readonly moves: Moves;
+  readonly movesLoop: Loop;
   /** Tries the connection of an external service: see `inspectConnection`. */
   inspectConnection(connection: ServiceConnection, password: string, signal: AbortSignal): Promise<void>;
   /** Stops every engine. */
@@ -69,13 +75,7 @@ export function openServices(options: ServicesOptions): Services {
   const access = new ServiceAccess(services);
   access.onAccessEvents(options.onAccessEvents);
   const disks = new ServiceDisks({ services, logger });
-  const external = new ExternalRuntime({
-    passwords: options.stores.connectionPasswords,
-    policy: options.policy,
-    logger,
-  });
-  const runtimes = new RuntimesByKind({ embedded: embeddedRuntime(options, disks), external });
-  const runtime = new LeasingRuntime(runtimes, options.restorerFor);
+  const runtime = new LeasingRuntime(runtimesOf(options, disks), options.restorerFor);
   const { idleMinuteMs } = config;
   const inventories = new Inventories({ dataDir: options.dataDir, access, logger });
   const queryHistory = new QueryHistory({ dataDir: options.dataDir, access, logger });
@@ -95,12 +95,75 @@ export function openServices(options: ServicesOptions): Services {
   const loop = new Loop({ name: "services", everyMs, logger, body: () => reconciler.pass() });
   access.onWakeWanted(() => loop.poke());
   const metrics = new EngineMetrics(() => access.engines());
+  const metricsLoop = openMetricsLoop(options, metrics, disks);
+  const inventoryLoop = new Loop({
+    name: "inventory",
+    everyMs: inventoryEveryMs,
+    logger,
+    body: () => inventories.pass(),
+  });
+  const acquireAny = engineLeases(services, access, runtime);
+  const { moves, movesLoop } = openMoves(options, acquireAny, () => loop.poke());
+  const given = {
+    moves,
+    movesLoop,
+    access,
+    disks,
+    metrics,
+    metricsLoop,
+    inventories,
+    inventoryLoop,
+    queryHistory,
+    loop,
+  };
+  return {
+    ...given,
+    acquireAny,
+    inspectConnection: (connection, password, signal) =>
+      inspectConnection(connection, password, options.policy, signal),
+    close: async () => {
+      await moves.close();
+      await reconciler.close();
+    },
+  };
+}
+
+function runtimesOf(options: ServicesOptions, disks: ServiceDisks): RuntimesByKind {
+  const { stores, policy, logger } = options;
+  const external = new ExternalRuntime({ passwords: stores.connectionPasswords, policy, logger });
+  return new RuntimesByKind({ embedded: embeddedRuntime(options, disks), external });
+}
+
+function openMoves(options: ServicesOptions, acquire: AcquireEngine, poke: () => void) {
+  const { config, stores, logger } = options;
+  const ports = new ServicePorts({
+    host: config.host,
+    range: parsePortRange(config.servicePorts),
+    taken: async () => new Map((await stores.services.listAll()).map((row) => [row.port, `service "${row.name}"`])),
+  });
+  const moves: Moves = new Moves({
+    stores,
+    acquire,
+    policy: options.policy,
+    folderOf: (serviceId) => homeOf(options.dataDir, serviceId),
+    pickPort: () => ports.pick(),
+    poke,
+    again: () => movesLoop.poke(),
+    logger,
+  });
+  const body = (stopping: AbortSignal) => moves.pass(stopping);
+  const movesLoop = new Loop({ name: "moves", everyMs: 1_000, logger, body });
+  return { moves, movesLoop };
+}
+
+function openMetricsLoop({ stores, logger }: ServicesOptions, metrics: EngineMetrics, disks: ServiceDisks): Loop {
+  const { services } = stores;
   const recorder = new ServiceRecorder({
-    history: options.stores.serviceHistory,
+    history: stores.serviceHistory,
     usedBytes: (service) => disks.usedBytes(service),
     readings: (id) => metrics.readings(id),
   });
-  const metricsLoop = new Loop({
+  return new Loop({
     name: "metrics",
     everyMs: metricsEveryMs,
     logger,
@@ -118,20 +181,6 @@ export function openServices(options: ServicesOptions): Services {
       }
     },
   });
-  const inventoryLoop = new Loop({
-    name: "inventory",
-    everyMs: inventoryEveryMs,
-    logger,
-    body: () => inventories.pass(),
-  });
-  const given = { access, disks, metrics, metricsLoop, inventories, inventoryLoop, queryHistory, loop };
-  return {
-    ...given,
-    acquireAny: engineLeases(services, access, runtime),
-    inspectConnection: (connection, password, signal) =>
-      inspectConnection(connection, password, options.policy, signal),
-    close: () => reconciler.close(),
-  };
 }
 
 /** Every write invalidates what is cached: only changes of more than a hundredth are kept. */
@@ -149,6 +198,7 @@ function embeddedRuntime(options: ServicesOptions, disks: ServiceDisks) {
     usersOf: async (serviceId) =>
       (await stores.services.listUsers(serviceId)).map((user) => ({ name: user.name, readonly: user.readonly })),
     backupPathOf,
+    isMoving: (serviceId) => stores.serviceMoves.isOpen(serviceId),
     disks,
     logger,
   });

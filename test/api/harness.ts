@@ -29,6 +29,7 @@ import { pipeErrorHandlers } from "../../src/http/handlers/pipe-errors.ts";
 import { pipeListHandlers } from "../../src/http/handlers/pipe-lists.ts";
 import { pipeHandlers } from "../../src/http/handlers/pipes.ts";
 import { savedObjectHandlers } from "../../src/http/handlers/saved-objects.ts";
+import { serviceMoveHandlers } from "../../src/http/handlers/service-moves.ts";
 import { serviceHandlers } from "../../src/http/handlers/services.ts";
 import { requireKnownHost } from "../../src/http/hosts.ts";
 import { addPages } from "../../src/http/pages.ts";
@@ -40,6 +41,7 @@ import { PipeChecks } from "../../src/pipes/control/check.ts";
 import { ErrorRows } from "../../src/pipes/control/error-rows.ts";
 import { Vitals, type VitalsOptions } from "../../src/pipes/control/vitals.ts";
 import { ServiceDisks } from "../../src/services/disks.ts";
+import type { Moves } from "../../src/services/moves/moves.ts";
 import { AuditTrail } from "../../src/store/audit-events.ts";
 import type { BackupStore } from "../../src/store/backups.ts";
 import type { CredentialStore } from "../../src/store/credentials.ts";
@@ -112,6 +114,8 @@ export type ApiOptions = {
   defaultDiskGb?: number;
   /** The check of the connection to an external server; by default every server is right. */
   inspectConnection?: ConnectionDeps["inspectConnection"];
+  /** What moves find in services; by default nothing. */
+  planMove?: Moves["plan"];
   /** Services whose endpoint could not be opened. */
   endpointProblems?: ReadonlyMap<string, string>;
   /** Gauges of every pipe's workers. */
@@ -239,8 +243,10 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
     ...organizationHandlers({ organizations, credentials, limits: most }),
     ...identityHandlers(identityOf(stores)),
     ...savedObjectHandlers({ savedObjects: stores.savedObjects, credentials, limits: most }),
+    ...movesOf(options, stores),
     ...serviceHandlers({
       services,
+      serviceMoves: stores.serviceMoves,
       facts: stores.serviceFacts,
       endpoint: { protocol: "http", host: "127.0.0.1" },
       ports: { pick: async () => port++, require: async () => {} },
@@ -282,20 +288,33 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
     ...leftoverHandlers({ leftovers, note: (event) => trail.note(event) }),
     ...auditHandlers({ events: stores.auditEvents }),
     ...activityHandlers({ activities: stores.activities }),
-    ...backupHandlers({
-      services,
-      backups,
-      restores,
-      role: { arn: "", sessionName: "" },
-      defaults: { periodHours: 24, retentionHours: 24 },
-      pipes,
-      planRestore: noEngine,
-      plannedFacts: () => ({ location: { kind: "local", root: dir }, encrypted: false }),
-      retention: async () => [],
-      rescan: (scope, signal) => rescan({ backupLocation, backups }, scope, signal),
-      poke,
-    }),
+    ...backupsOf(stores, dir, backupLocation),
   };
+}
+
+function backupsOf({ services, backups, restores, pipes }: Stores, dir: string, backupLocation: BackupTarget) {
+  return backupHandlers({
+    services,
+    backups,
+    restores,
+    role: { arn: "", sessionName: "" },
+    defaults: { periodHours: 24, retentionHours: 24 },
+    pipes,
+    planRestore: noEngine,
+    plannedFacts: () => ({ location: { kind: "local", root: dir }, encrypted: false }),
+    retention: async () => [],
+    rescan: (scope, signal) => rescan({ backupLocation, backups }, scope, signal),
+    poke: () => {},
+  });
+}
+
+function movesOf(options: ApiOptions, stores: Stores) {
+  return serviceMoveHandlers({
+    ...stores,
+    ...connectionDepsOf(options, stores),
+    planMove: options.planMove ?? (async () => ({ objects: [], left: [], obstacles: [] })),
+    poke: () => {},
+  });
 }
 
 function connectionDepsOf({ inspectConnection = async () => {} }: ApiOptions, { connectionPasswords }: Stores) {

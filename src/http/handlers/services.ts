@@ -13,6 +13,7 @@ import type { OrganizationLimits } from "../../store/limits.ts";
 import type { PipesChoice, RestoreStore } from "../../store/restores.ts";
 import { newSecret, sha256Hex } from "../../store/secrets.ts";
 import type { ServiceFacts, ServiceFactsStore } from "../../store/service-facts.ts";
+import type { ServiceMoves } from "../../store/service-moves.ts";
 import type { NewService, Service, ServiceStore } from "../../store/services.ts";
 import { type ExpectedVersions, requireVersion } from "../../store/versions.ts";
 import type { Context } from "../context.ts";
@@ -33,12 +34,14 @@ import {
   refuseScaling,
 } from "./external-services.ts";
 import { type AfterAttempt, deletedOf } from "./leftovers.ts";
+import { refuseWhileMoving } from "./service-moves.ts";
 import { findService, serviceUserHandlers } from "./service-users.ts";
 
 type Names = keyof typeof serviceOperations;
 
 export type ServiceDeps = ConnectionDeps & {
   readonly services: ServiceStore;
+  readonly serviceMoves: ServiceMoves;
   readonly facts: ServiceFactsStore;
   readonly endpoint: EndpointFacts;
   readonly ports: Pick<ServicePorts, "pick" | "require">;
@@ -130,6 +133,7 @@ function stateHandlers(
           `Only services in one of the following states: ${states} can be terminated. Current state: '${service.state}'`,
         );
       }
+      await refuseWhileMoving(deps.serviceMoves, service.id, "whole");
       await services.setDesired(service.id, "deleted", expected);
       deps.poke();
       return await deletedOf(deps.afterAttempt, () => deps.leftovers.ofService(service.id), signal);
@@ -138,6 +142,7 @@ function stateHandlers(
       const service = await findService(services, params);
       // Also for commands that have nothing to write.
       requireVersion("service", service.version, expected);
+      await refuseWhileMoving(deps.serviceMoves, service.id, "switch");
       await command(services, service, body.command, expected);
       deps.poke();
       return serviceRecordOf(await findService(services, params), deps.endpoint);

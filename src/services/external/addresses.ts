@@ -32,8 +32,8 @@ export function addressesOf(
 }
 
 /** One of the addresses, with the others that are asked when it does not answer: those of the same scheme. */
-export function withOthers(first: ExternalAddress, all: readonly ExternalAddress[]): ExternalAddress {
-  const isOther = (address: ExternalAddress) =>
+export function withOthers<A extends ClickHouseAddress>(first: A, all: readonly A[]): A {
+  const isOther = (address: A) =>
     (address.host !== first.host || address.port !== first.port) &&
     (address.tls === undefined) === (first.tls === undefined);
   const others = all.filter(isOther).map(({ host, port }) => ({ host, port }));

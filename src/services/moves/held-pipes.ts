@@ -1,0 +1,42 @@
+/** Holds the pipes of a service between two batches, for a switch. */
+import { sleep } from "../../lib/abort.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { Hold } from "../../store/ledger.ts";
+import type { Stores } from "../../store/open.ts";
+
+const settleMs = 30_000;
+const lookMs = 50;
+
+/**
+ * Resolves when no pipe has a batch between its intent and its confirmation: then the tables contain everything up to
+ * the positions of the pipes and nothing after them. Throws CONFLICT with the pipes whose batches do not end. Dispose it
+ * once the engine is out of reach of the pipes.
+ */
+export async function holdPipes(
+  { ledger, pipeSnapshots, pipes }: Pick<Stores, "ledger" | "pipeSnapshots" | "pipes">,
+  serviceId: string,
+  signal: AbortSignal,
+): Promise<Hold> {
+  const ids = (await pipeSnapshots.listIn(serviceId)).map(({ id }) => id);
+  const hold = ledger.hold(ids);
+  try {
+    const deadline = Date.now() + settleMs;
+    for (;;) {
+      const unsettled = await hold.unsettled();
+      if (unsettled.size === 0) return hold;
+      if (Date.now() > deadline)
+        throw notSettled((await pipes.listIn(serviceId)).filter(({ id }) => unsettled.has(id)));
+      await sleep(lookMs, signal);
+      signal.throwIfAborted();
+    }
+  } catch (error) {
+    hold[Symbol.dispose]();
+    throw error;
+  }
+}
+
+function notSettled(pipes: readonly { readonly name: string }[]): AppError {
+  const names = pipes.map(({ name }) => `"${name}"`).join(", ");
+  const message = `A batch of ${names} was begun and has not ended: start a stopped pipe so that it ends its batch, or delete it.`;
+  return new AppError("CONFLICT", message);
+}

@@ -1,0 +1,246 @@
+/**
+ * Carries out a move: copies while the service goes on, then stops it for the last part and switches. Every step can be
+ * repeated. Until the switch, which is one transaction of the store, the old side is the service and is complete.
+ */
+import { existsSync } from "node:fs";
+import { rename } from "node:fs/promises";
+import { type ClickHouseAddress, ClickHouseClient } from "../../clickhouse/client.ts";
+import type { AcquireEngine } from "../../clickhouse/lease.ts";
+import { tableName } from "../../clickhouse/sql.ts";
+import { sleep } from "../../lib/abort.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { Stores } from "../../store/open.ts";
+import type { ServiceMove } from "../../store/service-moves.ts";
+import { type CatalogueObject, readCatalogue } from "./catalogue.ts";
+import { differences, sumsOf } from "./compare.ts";
+import { holdPipes } from "./held-pipes.ts";
+import { type CopyDeps, columnsOf, copyParts, dropPartition } from "./parts.ts";
+import { completeTarget, formOf, labelOf, prepareTarget, removeFromTarget, reopenTarget } from "./target.ts";
+
+export type MoverDeps = {
+  readonly stores: Pick<
+    Stores,
+    "services" | "serviceMoves" | "serviceMoveContents" | "ledger" | "pipeSnapshots" | "pipes"
+  >;
+  readonly acquire: AcquireEngine;
+  /** The addresses of the server's hosts, in order. */
+  readonly addressesOf: (move: ServiceMove) => readonly ClickHouseAddress[];
+  /** The first address, with the others that are asked when it does not answer. */
+  readonly together: (addresses: readonly ClickHouseAddress[]) => ClickHouseAddress;
+  readonly folderOf: (serviceId: string) => string;
+  readonly pickPort: () => Promise<number>;
+  /** Triggers the loop that starts and stops services. */
+  readonly poke: () => void;
+  readonly logger: Logger;
+};
+
+/** A round that copies less is followed by the switch. */
+const fewBytes = 64 * 2 ** 20;
+const stopMs = 60_000;
+/** Time for replicas to fetch what another one has. */
+const arrivalMs = 60_000;
+const lookMs = 250;
+
+export class Mover {
+  readonly #deps: MoverDeps;
+
+  constructor(deps: MoverDeps) {
+    this.#deps = deps;
+  }
+
+  /** One attempt, from wherever the last one ended. Rejects with the reason to show; the next attempt continues. */
+  async carry(moveId: string, signal: AbortSignal): Promise<void> {
+    const { serviceMoves } = this.#deps.stores;
+    const move = await serviceMoves.find(moveId);
+    if (move === undefined || move.finishedAt !== null) return;
+    if (move.status === "switching") await this.#abandonSwitch(move);
+    if (move.cancelRequested) return await this.#cancel(move, signal);
+    await this.#withSides(move, signal, (sides) => this.#copy(move, sides));
+    try {
+      await this.#switch(move, signal);
+    } catch (error) {
+      if (!signal.aborted) await this.#abandonSwitch(move);
+      throw error;
+    }
+  }
+
+  /** Rounds get shorter, because each copies what has arrived during the one before. */
+  async #copy(move: ServiceMove, sides: CopyDeps): Promise<void> {
+    await reopenTarget(sides);
+    for (;;) {
+      const objects = await this.#objects(move, sides);
+      await prepareTarget(sides, objects);
+      const bytes = await this.#round(move, sides, objects);
+      if (bytes < fewBytes) break;
+    }
+    await this.#deps.stores.serviceMoves.setMessage(move.id, null);
+  }
+
+  async #round(move: ServiceMove, sides: CopyDeps, objects: readonly CatalogueObject[]): Promise<number> {
+    let bytes = 0;
+    for (const { database, name, kind, engine } of objects) {
+      if (kind !== "table" || !engine.endsWith("MergeTree")) continue;
+      await sides.source.command(`SYSTEM STOP MERGES ${tableName(database, name)}`, { signal: sides.signal });
+      bytes += await copyParts(sides, { database, name });
+    }
+    const sizes = (of: (object: CatalogueObject) => number) => objects.reduce((sum, object) => sum + of(object), 0);
+    await this.#deps.stores.serviceMoves.setTotals(
+      move.id,
+      sizes((one) => one.rows),
+      sizes((one) => one.bytes),
+    );
+    return bytes;
+  }
+
+  /** The service is stopped and nothing writes to it. Its engine is started for the move alone. */
+  async #switch(move: ServiceMove, signal: AbortSignal): Promise<void> {
+    {
+      using _hold = await holdPipes(this.#deps.stores, move.serviceId, signal);
+      await this.#stopService(move, signal);
+    }
+    await this.#withSides(move, signal, async (sides) => {
+      const objects = await this.#objects(move, sides);
+      await prepareTarget(sides, objects);
+      await this.#round(move, sides, objects);
+      await this.#compare(move, sides, objects);
+      await completeTarget(sides, objects);
+    });
+    await this.#switchOver(move);
+  }
+
+  /** Clients are answered as by a stopped service from here on. */
+  async #stopService({ id, serviceId }: ServiceMove, signal: AbortSignal): Promise<void> {
+    await this.#deps.stores.serviceMoves.beginSwitch({ id, serviceId });
+    this.#deps.poke();
+    const deadline = Date.now() + stopMs;
+    while ((await this.#deps.stores.services.find(serviceId))?.state !== "stopped") {
+      if (Date.now() > deadline) throw new AppError("TIMEOUT", "The service did not stop in time for the last part.");
+      await sleep(lookMs, signal);
+      signal.throwIfAborted();
+    }
+  }
+
+  /** The folder first: a service that starts must find its own. `#abandonSwitch` takes it back. */
+  async #switchOver(move: ServiceMove): Promise<void> {
+    const { services, serviceMoves } = this.#deps.stores;
+    const service = await services.find(move.serviceId);
+    if (service === undefined) throw new AppError("SERVICE_UNAVAILABLE", "The service does not exist any more.");
+    const name = `${service.name.slice(0, 50 - oldSuffix.length)}${oldSuffix}`;
+    const port = await this.#deps.pickPort();
+    const folder = this.#deps.folderOf(move.serviceId);
+    if (existsSync(folder)) await rename(folder, this.#deps.folderOf(move.id));
+    await serviceMoves.switchOver(move, { id: move.id, name, port });
+    this.#deps.logger.info({ serviceId: move.serviceId, oldServiceId: move.id }, "service moved");
+    this.#deps.poke();
+  }
+
+  /** The folder of the old side has the move's id, which becomes that of its service. */
+  async #abandonSwitch(move: ServiceMove): Promise<void> {
+    const moved = this.#deps.folderOf(move.id);
+    if (existsSync(moved)) await rename(moved, this.#deps.folderOf(move.serviceId));
+    await this.#deps.stores.serviceMoves.abandonSwitch(move);
+    this.#deps.poke();
+  }
+
+  async #cancel(move: ServiceMove, signal: AbortSignal): Promise<void> {
+    await this.#withSides(move, signal, async (sides) => {
+      await removeFromTarget(sides);
+      for (const { database, name, kind, engine } of (await readCatalogue(sides.source, signal)).objects) {
+        if (kind !== "table" || !engine.endsWith("MergeTree")) continue;
+        await sides.source.command(`SYSTEM START MERGES ${tableName(database, name)}`, { signal });
+      }
+    });
+    await this.#deps.stores.serviceMoves.cancelled(move);
+    this.#deps.poke();
+  }
+
+  /** What is moved. Throws when something cannot be, unless it is to be left behind. */
+  async #objects(move: ServiceMove, { source, signal }: CopyDeps): Promise<readonly CatalogueObject[]> {
+    const { objects, problems } = await readCatalogue(source, signal);
+    const [first] = problems;
+    if (first !== undefined && !move.leaveBehind) {
+      throw new AppError("CONFLICT", `${first.object ?? "The service"}: ${first.message}.`);
+    }
+    return objects;
+  }
+
+  /** Every host that answers must have the same rows as the source. */
+  async #compare(move: ServiceMove, sides: CopyDeps, objects: readonly CatalogueObject[]): Promise<void> {
+    for (const { database, name, kind, engine } of objects) {
+      if (kind !== "table" || !engine.endsWith("MergeTree")) continue;
+      const columns = await columnsOf(sides.source, { database, name }, sides.signal);
+      const table = { database, name, engine, columns };
+      const wanted = await sumsOf(sides.source, table, sides.signal);
+      const differ = await this.#differing(move, sides, wanted, (client) => sumsOf(client, table, sides.signal));
+      if (differ.length === 0) continue;
+      for (const partition of differ) await dropPartition(sides, table, partition);
+      const label = labelOf(table);
+      throw new AppError(
+        "CONFLICT",
+        `${differ.length} partitions of ${label} differed from the source; they are copied again.`,
+      );
+    }
+  }
+
+  async #differing(
+    move: ServiceMove,
+    { signal }: CopyDeps,
+    wanted: ReadonlyMap<string, string>,
+    look: (client: ClickHouseClient) => Promise<ReadonlyMap<string, string>>,
+  ): Promise<string[]> {
+    const addresses = this.#deps.addressesOf(move);
+    let answered = 0;
+    let failure: unknown;
+    for (const address of addresses) {
+      const client = new ClickHouseClient(address);
+      const deadline = Date.now() + (addresses.length > 1 ? arrivalMs : 0);
+      try {
+        let differ = differences(wanted, await look(client));
+        while (differ.length > 0 && Date.now() < deadline) {
+          await sleep(lookMs, signal);
+          signal.throwIfAborted();
+          differ = differences(wanted, await look(client));
+        }
+        if (differ.length > 0) return differ;
+        answered += 1;
+      } catch (error) {
+        signal.throwIfAborted();
+        failure = error;
+      } finally {
+        client.close();
+      }
+    }
+    if (answered === 0) throw failure;
+    return [];
+  }
+
+  /** Both sides for as long as `work` needs them. */
+  async #withSides(move: ServiceMove, signal: AbortSignal, work: (sides: CopyDeps) => Promise<void>): Promise<void> {
+    const lease = await this.#deps.acquire(move.serviceId, signal);
+    const source = new ClickHouseClient(lease.address);
+    const target = new ClickHouseClient(this.#deps.together(this.#deps.addressesOf(move)));
+    const { services, serviceMoves, serviceMoveContents: contents } = this.#deps.stores;
+    const desired = (await services.find(move.serviceId))?.desiredState;
+    const check = async () => {
+      signal.throwIfAborted();
+      const now = await serviceMoves.find(move.id);
+      if (now?.cancelRequested === true && !move.cancelRequested)
+        throw new AppError("CONFLICT", "The move is cancelled.");
+      // The borrowed engine of a stopped service would hold up its start.
+      if ((await services.find(move.serviceId))?.desiredState !== desired) {
+        throw new AppError("CONFLICT", "The service was started or stopped meanwhile; the move continues.");
+      }
+    };
+    try {
+      const form = await formOf(target, move.connection);
+      await work({ moveId: move.id, contents, source, target, form, signal, check });
+    } finally {
+      source.close();
+      target.close();
+      await lease.release();
+    }
+  }
+}
+
+const oldSuffix = " (before the move)";

@@ -1,0 +1,124 @@
+/** A service with pipes under load moves from its engine to a server: every row once, before, during and after. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { serverUser, TestServer } from "../../../harness/clickhouse/server.ts";
+import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
+import { createPipe, pipeBody, rows } from "../../../harness/pipes.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+
+let peers: AsyncDisposableStack;
+let server: TestServer;
+let served: Served;
+let service: BenchService;
+let store: TestStore;
+
+beforeAll(async () => {
+  peers = new AsyncDisposableStack();
+  server = peers.use(await TestServer.start());
+  served = await serve();
+  peers.defer(() => served[Symbol.asyncDispose]());
+  store = peers.use(await startFauxqs());
+  service = await runningService(served, { idleScaling: false });
+});
+afterAll(async () => {
+  await peers?.disposeAsync();
+});
+
+const connection = () => ({ urls: [server.url], username: serverUser.name, password: serverUser.password });
+const move = async () => await served.api.getServiceMove({ params: service.params });
+const look = (sql: string) => query(service, sql).catch((error: Error) => error.message);
+const there = async (sql: string) => {
+  const answer = await fetch(`${server.url}/?query=${encodeURIComponent(sql)}`, {
+    headers: { authorization: `Basic ${Buffer.from(`${serverUser.name}:${serverUser.password}`).toString("base64")}` },
+  });
+  return (await answer.text()).trim();
+};
+
+async function untilStatus(status: string): Promise<void> {
+  let last = "";
+  await until(`the move is ${status}`, async () => {
+    const now = await move();
+    last = JSON.stringify(now);
+    return now.status === status;
+  }).catch((error: Error) => {
+    throw new Error(`${error.message}; last seen: ${last}`);
+  });
+}
+
+test("what cannot be moved is named, and nothing begins", async () => {
+  await query(service, "CREATE TABLE odd (id UInt64) ENGINE = Log");
+  await query(service, "CREATE TABLE stray (id UInt64) ENGINE = MergeTree ORDER BY id");
+  await there("CREATE TABLE stray (id UInt64) ENGINE = MergeTree ORDER BY id");
+  const body = { connection: connection() };
+  const plan = await served.api.planServiceMove({ params: service.params, body });
+  expect(plan.leftBehind).toMatchObject([{ object: "default.odd", message: expect.stringContaining("Log") }]);
+  await expect(served.api.moveService({ params: service.params, body })).rejects.toMatchObject({
+    issues: [{ path: "default.odd" }],
+  });
+  await expect(move()).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await query(service, "DROP TABLE odd");
+});
+
+test("a move takes tables, views and pipes along, and every row is there once", async () => {
+  await query(service, "CREATE TABLE copy (id UInt64, name String) ENGINE = MergeTree ORDER BY id");
+  await query(
+    service,
+    `CREATE TABLE versions (id UInt64, v UInt64, extra String MATERIALIZED concat('x', toString(id)))
+     ENGINE = ReplacingMergeTree(v) PARTITION BY id % 3 ORDER BY id TTL toDateTime(v) + INTERVAL 90 YEAR COMMENT 'kept'`,
+  );
+  await query(service, "INSERT INTO versions SELECT number % 500, number FROM numbers(1000)");
+  for (let file = 0; file < 4; file += 1) await store.put(`in/${file}.json`, rows(file * 1_000, (file + 1) * 1_000));
+  const pipe = pipeBody(store, "in/*.json", "objects", {
+    source: { isContinuous: true },
+    body: { settings: { object_storage_polling_interval_ms: 300, object_storage_max_file_count: 1 } },
+  });
+  await createPipe(served, service, pipe);
+  await until("the table exists", async () => Number(await look("SELECT count() FROM objects")) > 0);
+  await query(service, "CREATE MATERIALIZED VIEW copying TO copy AS SELECT id, name FROM objects");
+  await query(service, "CREATE VIEW newest AS SELECT max(id) AS id FROM objects");
+  let sent = 4_000;
+  let loading = true;
+  const load = (async () => {
+    for (let file = 4; loading; file += 1) {
+      await store.put(`in/${file}.json`, rows(sent, sent + 1_000));
+      sent += 1_000;
+      await new Promise((done) => setTimeout(done, 300));
+    }
+  })();
+  peers.defer(async () => {
+    loading = false;
+    await load;
+  });
+  await served.api.moveService({ params: service.params, body: { connection: connection() } });
+  // The service may not be removed under the move.
+  await expect(served.api.deleteService({ params: service.params })).rejects.toMatchObject({ code: "CONFLICT" });
+  await untilStatus("completed");
+  loading = false;
+  await load;
+  const total = (sent * (sent - 1)) / 2;
+  const exact = `${sent}\t${sent}\t${total}`;
+  let seen = "";
+  await until("every row is there", async () => {
+    seen = await look("SELECT count(), uniqExact(id), sum(id) FROM objects");
+    return seen === exact;
+  }).catch((error: Error) => {
+    throw new Error(`${error.message}; last seen: ${seen}, expected ${exact}`);
+  });
+  expect(await there("SELECT count(), uniqExact(id), sum(id) FROM objects")).toBe(exact);
+  expect(await there("SELECT count() = uniqExact(id) FROM copy")).toBe("1");
+  expect(await there("SELECT id FROM newest")).toBe(String(sent - 1));
+  expect(await there("SELECT count(), sum(v), max(extra) FROM versions FINAL")).toBe("500\t374750\tx99");
+  expect(await there("SELECT create_table_query FROM system.tables WHERE name = 'versions'")).toMatch(/TTL .*kept/);
+
+  const { oldServiceId } = await move();
+  const old = await served.api.getService({ params: { ...service.params, serviceId: oldServiceId ?? "" } });
+  expect(old).toMatchObject({ state: "stopped", runtime: "embedded", name: "test (before the move)" });
+  expect(await served.api.getService({ params: service.params })).toMatchObject({ runtime: "external" });
+  // The old side can be looked at, and is what it was.
+  const params = { ...service.params, serviceId: old.id };
+  await served.api.updateServiceState({ params, body: { command: "start" } });
+  await until("the old side runs", async () => (await served.api.getService({ params })).state === "running");
+  const endpoint = old.endpoints[0] as { host: string; port: number };
+  const oldRows = Number(await query({ ...service, ...endpoint }, "SELECT count() FROM objects"));
+  expect(oldRows).toBeGreaterThan(3_999);
+  expect(oldRows % 1_000).toBe(0);
+});
