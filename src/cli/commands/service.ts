@@ -5,6 +5,7 @@ import { addWaitFlags, addYesFlag, repeated } from "../flags.ts";
 import { addSelectorFlag, selectServices } from "../selector.ts";
 import type { Shell } from "../shell.ts";
 import { addConnectionFlags } from "./service-external.ts";
+import { addMove } from "./service-move.ts";
 import type { StateFlags } from "./service-state.ts";
 import { addServiceUsers } from "./service-users.ts";
 import { printService, serviceColumns } from "./service-view.ts";
@@ -30,6 +31,7 @@ export function addService(command: Command, shell: Shell): void {
   addCreate(command, shell);
   addUpdate(command, shell);
   addStates(command, shell);
+  addMove(command, shell);
   addDelete(command, shell);
   addSecrets(command, shell);
   addServiceUsers(command, shell);
