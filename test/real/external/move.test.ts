@@ -122,3 +122,42 @@ test("a move takes tables, views and pipes along, and every row is there once", 
   expect(oldRows).toBeGreaterThan(3_999);
   expect(oldRows % 1_000).toBe(0);
 });
+
+test("a move survives the death of everything, and a cancelled one leaves nothing behind", async () => {
+  const other = await runningService(served, { name: "other", idleScaling: false });
+  const params = other.params;
+  const ask = (sql: string) => query(other, sql);
+  await ask("CREATE TABLE numbers (n UInt64) ENGINE = MergeTree PARTITION BY n % 4 ORDER BY n");
+  for (let part = 0; part < 5; part += 1) {
+    await ask(`INSERT INTO numbers SELECT number + ${part * 100_000} FROM numbers(100000)`);
+  }
+  const exact = "500000\t500000\t124999750000";
+  const sums = "SELECT count(), uniqExact(n), sum(n) FROM numbers";
+  const body = { connection: connection() };
+  const status = async () => (await served.api.getServiceMove({ params })).status;
+
+  await served.api.moveService({ params, body });
+  await served.api.cancelServiceMove({ params });
+  await until("the move is cancelled", async () => (await status()) === "cancelled");
+  expect(await there("SELECT count() FROM system.tables WHERE name = 'numbers' AND database = 'default'")).toBe("0");
+  await until("the service answers", async () => (await ask("SELECT 1").catch(() => "")) === "1");
+  expect(await ask(sums)).toBe(exact);
+
+  await served.api.moveService({ params, body });
+  await until("rows are copied", async () => {
+    const { progress, status } = await served.api.getServiceMove({ params });
+    return progress.copiedRows > 0 || status === "completed";
+  });
+  served = await served.restartAfterKill();
+  await server.kill();
+  await server.restart();
+  await until("the last part begins", async () => (await status()) !== "copying");
+  served = await served.restartAfterKill();
+  await until("the move is completed", async () => (await status()) === "completed");
+  await until("the service answers", async () => (await ask("SELECT 1").catch(() => "")) === "1");
+  expect(await ask(sums)).toBe(exact);
+  expect(await there(sums)).toBe(exact);
+  const services = await served.api.listServices({ params });
+  const old = services.filter(({ name }) => name === "other (before the move)");
+  expect(old).toMatchObject([{ state: "stopped", runtime: "embedded" }]);
+});
