@@ -5,7 +5,6 @@
  * The library offers no HTTPS (see `tlsFront`), no `ON CLUSTER`, no `CREATE USER` and no asynchronous inserts.
  */
 import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,6 +12,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type ClickHouseAddress, ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { element, xml } from "../../src/engine/chdb/xml.ts";
+import { killChild } from "../kill.ts";
 import { freePorts } from "../network/free-port.ts";
 
 const childFile = fileURLToPath(new URL("./server-child.ts", import.meta.url));
@@ -117,10 +117,7 @@ export class TestServer implements AsyncDisposable {
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "exit");
-    child.kill("SIGKILL");
-    await ended;
+    await killChild(child);
   }
 
   /** Stops it without ending it, as a machine that no longer answers. */

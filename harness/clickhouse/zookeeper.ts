@@ -6,13 +6,13 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { setTimeout as delay } from "node:timers/promises";
+import { killChild } from "../kill.ts";
 import { freePort } from "../network/free-port.ts";
+import { untilAnswers } from "../until-answers.ts";
 
 const jars = "/usr/share/java";
 const needed =
   /^(zookeeper|zookeeper-jute|slf4j-api|slf4j-nop|netty-[a-z-]+|commons-cli|snappy-java|metrics-[a-z]+)\.jar$/;
-const pollMs = 50;
 
 /** Why it cannot be started here; undefined when it can. */
 export const zooKeeperMissing = existsSync(join(jars, "zookeeper.jar"))
@@ -52,21 +52,17 @@ export class TestZooKeeper implements AsyncDisposable {
       .filter((name) => needed.test(name))
       .map((name) => join(jars, name));
     const main = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
-    this.#child = spawn("java", ["-Xmx128m", "-cp", classPath.join(":"), main, config], { stdio: "ignore" });
-    for (let waited = 0; !(await this.#serves()); waited += pollMs) {
-      if (waited > 30_000 || this.#child.exitCode !== null) throw new Error("ZooKeeper does not answer");
-      await delay(pollMs);
-    }
+    const stdio = ["ignore", "pipe", "pipe"] as const;
+    const child = spawn("java", ["-Xmx128m", "-cp", classPath.join(":"), main, config], { stdio: [...stdio] });
+    this.#child = child;
+    await untilAnswers("ZooKeeper", child, () => this.#serves());
   }
 
   /** kill -9. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "exit");
-    child.kill("SIGKILL");
-    await ended;
+    await killChild(child);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 import type { DatabasePrincipal } from "../../endpoint/auth/gatekeeper.ts";
+import { passedHeadersOf } from "../../endpoint/handoff/passed-headers.ts";
 import type { QueryServer, ServeOptions } from "../../endpoint/handoff/query-server.ts";
 import { forwardUpstream } from "../../endpoint/proxy/forward-upstream.ts";
 import type { Upstream } from "../../endpoint/proxy/upstream.ts";
@@ -13,19 +14,6 @@ import { type EngineUser, engineUserOf } from "../chdb/users.ts";
 import type { DiskQuota } from "../disk-quota.ts";
 import { type IncomingQuery, readIncomingQuery } from "./incoming-query.ts";
 import { bytesOf, type Parameter, readParameters, textOf, writeParameters } from "./parameters.ts";
-
-/** Request headers that matter to the engine. No other header is forwarded. */
-const passedHeaders = [
-  "accept-encoding",
-  "user-agent",
-  "origin",
-  "referer",
-  "x-clickhouse-database",
-  "x-clickhouse-format",
-  "x-clickhouse-quota",
-  "traceparent",
-  "tracestate",
-] as const;
 
 const waitForDrop = "database_atomic_wait_for_drop_and_detach_synchronously";
 
@@ -123,7 +111,7 @@ export class QueryService implements QueryServer {
     // The default of a server, which the local tool replaces by TSV.
     if (!namesFormat(message, parameters)) parameters.push(["default_format", "TabSeparated"]);
     const headers = {
-      ...passed(message),
+      ...passedHeadersOf(message.headers),
       ...forwarded.headers,
       // The engine writes it to its log. Clients cannot set it.
       "x-forwarded-for": principal.address,
@@ -179,13 +167,4 @@ function namesFormat(message: IncomingMessage, parameters: readonly Parameter[])
 
 function queryIdOf(parameters: readonly Parameter[]): string {
   return textOf(parameters.findLast(([name]) => name === "query_id")?.[1] ?? "");
-}
-
-function passed(message: IncomingMessage): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const name of passedHeaders) {
-    const value = message.headers[name];
-    if (typeof value === "string") headers[name] = value;
-  }
-  return headers;
 }

@@ -8,26 +8,14 @@ import { pipeline } from "node:stream/promises";
 import { basicAuthorization, ClickHouseClient } from "../../clickhouse/client.ts";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import type { DatabasePrincipal } from "../../endpoint/auth/gatekeeper.ts";
+import { passedHeadersOf } from "../../endpoint/handoff/passed-headers.ts";
 import type { QueryServer, ServeOptions } from "../../endpoint/handoff/query-server.ts";
 import { killQuery } from "../../engine/chdb/kill.ts";
 import { request } from "../../lib/node-http.ts";
 import { type ExternalAddress, urlOf } from "./addresses.ts";
 
-/** Request headers that matter to the server. No others are passed on, especially no credentials. */
-const passedHeaders = [
-  "accept-encoding",
-  "content-encoding",
-  "content-length",
-  "content-type",
-  "user-agent",
-  "origin",
-  "referer",
-  "x-clickhouse-database",
-  "x-clickhouse-format",
-  "x-clickhouse-quota",
-  "traceparent",
-  "tracestate",
-] as const;
+/** The body is passed on as it is. */
+const bodyHeaders = ["content-encoding", "content-length", "content-type"] as const;
 /** Response headers that belong to one connection only. */
 const hopHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "trailer", "upgrade"]);
 /** Parameters that would choose another user of the server. */
@@ -94,12 +82,11 @@ export class ExternalQueries implements QueryServer {
 
   #send(message: IncomingMessage, parameters: URLSearchParams, principal: DatabasePrincipal, signal: AbortSignal) {
     const { host, port, user, password, tls } = this.#address;
-    const headers: Record<string, string> = { "x-forwarded-for": principal.address };
-    for (const name of passedHeaders) {
-      const value = message.headers[name];
-      if (typeof value === "string") headers[name] = value;
-    }
-    Object.assign(headers, basicAuthorization(user, password));
+    const headers = {
+      "x-forwarded-for": principal.address,
+      ...passedHeadersOf(message.headers, bodyHeaders),
+      ...basicAuthorization(user, password),
+    };
     const protocol = tls === undefined ? "http:" : "https:";
     const { method } = message;
     const agent = this.#agent;
