@@ -138,3 +138,29 @@ test("the command line creates one with the password of a file, shows it, and ch
   expect((await run("service create x --external https://a:8443 --user owner")).stderr).toMatch(/--password-file/);
   expect((await run("service create x --user owner")).stderr).toMatch(/require --external/);
 });
+
+test("shards share no reading: the settings of a pipe into a cluster cannot ask for it, then or later", async () => {
+  const path = "settings.database_parallel_distributed_insert_select";
+  const pipe = {
+    ...{ name: "Events", sourceKind: "objectStorage", roles: ["writer"], fieldMappings: [], secrets: {} },
+    source: { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json", authentication: "PUBLIC" } },
+    ...{ destination: { table: "events" }, scaling: {}, settings: {} },
+  } as const;
+  for (const [cluster, status] of [
+    ["two", 400],
+    [undefined, 200],
+  ] as const) {
+    const { id: serviceId } = (await create({ connection: { ...connection, cluster } })).body.result.service;
+    const id = await api.pipes.create({ ...pipe, serviceId }, limits.pipes);
+    const body = { database_parallel_distributed_insert_select: 2 };
+    const at = `${services}/${serviceId}/pipes/${id}`;
+    const answers = [
+      await api.call("PUT", `${at}/settings`, { body }),
+      await api.call("PATCH", at, { body: { settings: body } }),
+    ];
+    for (const answer of answers) {
+      expect(answer.status).toBe(status);
+      if (status === 400) expect(answer.body.issues).toMatchObject([{ path }]);
+    }
+  }
+});

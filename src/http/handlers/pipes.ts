@@ -8,6 +8,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { checkChange, mergeSettings } from "../../pipes/control/changes.ts";
 import type { PipeChecks } from "../../pipes/control/check.ts";
 import { refuseTakenTables } from "../../pipes/control/neighbours.ts";
+import { refuseSharedReading } from "../../pipes/control/shared-reading.ts";
 import { CheckRun } from "../../sources/checks.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { TableProgress } from "../../sources/several-tables.ts";
@@ -93,6 +94,7 @@ function changeHandlers(
       requireVersion("pipe", pipe.version, expected);
       const { change, ...checked } = checkChange(pipe, await pipes.secrets(pipe.id), body);
       if (Object.keys(change).length === 0) return pipeRecordOf(pipe);
+      await checkSettings(deps, params, change.settings);
       let warnings: readonly Issue[] = [];
       if (checked.config !== undefined || checked.destination !== undefined || checked.validateSamples) {
         refuseUnlessRunning(await findService(deps, params), "update");
@@ -112,7 +114,9 @@ function changeHandlers(
     getPipeSettings: async ({ params }) => (await find(deps, params)).settings,
     updatePipeSettings: async ({ params, body }, { expected }) => {
       const pipe = await find(deps, params);
-      await pipes.change(pipe.id, { settings: mergeSettings(pipe.settings, body) }, expected);
+      const settings = mergeSettings(pipe.settings, body);
+      await checkSettings(deps, params, settings);
+      await pipes.change(pipe.id, { settings }, expected);
       return (await changed(deps, params)).settings;
     },
   };
@@ -134,6 +138,10 @@ function commandHandlers(deps: PipeDeps): PipeHandlers<"updatePipeState" | "upda
       return pipeRecordOf(await changed(deps, params));
     },
   };
+}
+
+async function checkSettings(deps: PipeDeps, params: Params, settings: Pipe["settings"] | undefined): Promise<void> {
+  if ((await findService(deps, params)).connection?.cluster !== undefined) refuseSharedReading(settings);
 }
 
 async function findService(deps: PipeDeps, params: Params): Promise<Service> {

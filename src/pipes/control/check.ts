@@ -24,6 +24,7 @@ import { layoutOf } from "../layout.ts";
 import { columnSql, managedTableStatements } from "../managed-table.ts";
 import { columnTypesOf, type DestinationTableFacts, findTable } from "../tables.ts";
 import { listenForEngine } from "./engine-listener.ts";
+import { refuseSharedReading } from "./shared-reading.ts";
 import { refusedByEngine } from "./trial.ts";
 
 const checkTimeoutMs = 10_000;
@@ -278,18 +279,6 @@ async function checkDestination(
     await checkTable(client, table, destination, pipeId !== undefined);
     return form;
   });
-}
-
-/** On one server the setting has no effect. */
-function refuseSharedReading({
-  database_parallel_distributed_insert_select: value = 0,
-}: CheckRequest["settings"] = {}) {
-  if (Number(value) === 0) return;
-  const path = "settings.database_parallel_distributed_insert_select";
-  const message =
-    "must be 0 on a cluster: servers that share the reading of a batch cut it into other blocks at each attempt, and a " +
-    "repeated batch would be written twice. Shards are written in parallel without it";
-  throw new AppError("BAD_REQUEST", `${path}: ${message}`, { issues: [{ path, message }] });
 }
 
 async function checkTable(
