@@ -2,10 +2,10 @@
 import type { ClickHouseClient } from "../../clickhouse/client.ts";
 import { hasColumnTtl, hasInnerTable } from "./statements.ts";
 
-export type ObjectKind = "table" | "view" | "materializedView" | "dictionary" | "function";
+export type MovedKind = "table" | "view" | "materializedView" | "dictionary" | "function";
 
 export type CatalogueObject = {
-  readonly kind: ObjectKind;
+  readonly kind: MovedKind;
   /** Empty for functions, which belong to no database. */
   readonly database: string;
   readonly name: string;
@@ -83,7 +83,7 @@ async function functionsOf(client: ClickHouseClient, signal: AbortSignal): Promi
   }));
 }
 
-function kindOf(engine: string): ObjectKind | undefined {
+function kindOf(engine: string): MovedKind | undefined {
   if (engine === "View") return "view";
   if (engine === "MaterializedView") return "materializedView";
   if (engine === "Dictionary") return "dictionary";
@@ -97,7 +97,7 @@ function unmovable(engine: string): string {
   return `the engine ${engine} cannot be moved; copy its rows into a MergeTree table, or leave it behind`;
 }
 
-function problemOf(kind: ObjectKind, { create_table_query: statement }: Row): string | undefined {
+function problemOf(kind: MovedKind, { create_table_query: statement }: Row): string | undefined {
   if (kind === "materializedView" && hasInnerTable(statement)) {
     return "the materialized view stores its rows itself; recreate it with TO a table, or leave it behind";
   }

@@ -9,8 +9,8 @@ const lookMs = 50;
 
 /**
  * Resolves when no pipe has a batch between its intent and its confirmation: then the tables contain everything up to
- * the positions of the pipes and nothing after them. Throws CONFLICT with the pipes whose batches do not end. Dispose it
- * once the engine is out of reach of the pipes.
+ * the positions of the pipes and nothing after them. Throws CONFLICT with the pipes whose batches do not end. Dispose
+ * the hold once the engine is out of reach of the pipes.
  */
 export async function holdPipes(
   { ledger, pipeSnapshots, pipes }: Pick<Stores, "ledger" | "pipeSnapshots" | "pipes">,

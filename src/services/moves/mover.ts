@@ -15,7 +15,7 @@ import type { ServiceMove } from "../../store/service-moves.ts";
 import { type CatalogueObject, readCatalogue } from "./catalogue.ts";
 import { differences, sumsOf } from "./compare.ts";
 import { holdPipes } from "./held-pipes.ts";
-import { type CopyDeps, columnsOf, copyParts, dropPartition } from "./parts.ts";
+import { type CopyDeps, copyParts, dropPartition, storedColumnsOf } from "./parts.ts";
 import { completeTarget, formOf, labelOf, prepareTarget, removeFromTarget, reopenTarget } from "./target.ts";
 
 export type MoverDeps = {
@@ -169,7 +169,7 @@ export class Mover {
   async #compare(move: ServiceMove, sides: CopyDeps, objects: readonly CatalogueObject[]): Promise<void> {
     for (const { database, name, kind, engine } of objects) {
       if (kind !== "table" || !engine.endsWith("MergeTree")) continue;
-      const columns = await columnsOf(sides.source, { database, name }, sides.signal);
+      const columns = await storedColumnsOf(sides.source, { database, name }, sides.signal);
       const table = { database, name, engine, columns };
       const wanted = await sumsOf(sides.source, table, sides.signal);
       const differ = await this.#differing(move, sides, wanted, (client) => sumsOf(client, table, sides.signal));

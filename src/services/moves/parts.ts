@@ -30,7 +30,7 @@ export async function copyParts(deps: CopyDeps, table: MovedTable): Promise<numb
   const active = await activeParts(deps.source, table, deps.signal);
   await dropStale(deps, table, active);
   const known = await deps.contents.listParts(deps.moveId, table);
-  const columns = await columnsOf(deps.source, table, deps.signal);
+  const columns = await storedColumnsOf(deps.source, table, deps.signal);
   let bytes = 0;
   for (const [unit, parts] of openUnits(known)) bytes += await copyUnit(deps, table, columns, unit, parts);
   const has = new Set(known.map(({ part }) => part));
@@ -69,7 +69,7 @@ export async function dropPartition(deps: CopyDeps, table: MovedTable, partition
 }
 
 /** Columns that have values of their own. */
-export async function columnsOf(
+export async function storedColumnsOf(
   client: ClickHouseClient,
   { database, name }: MovedTable,
   signal: AbortSignal,

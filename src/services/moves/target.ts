@@ -7,7 +7,7 @@ import { AppError } from "../../lib/errors.ts";
 import type { ServiceConnection } from "../../store/service-connections.ts";
 import type { MovedObject, MovedTable, ServiceMoveContents } from "../../store/service-move-contents.ts";
 import type { CatalogueObject, MoveProblem } from "./catalogue.ts";
-import { type CopyDeps, columnsOf } from "./parts.ts";
+import { type CopyDeps, storedColumnsOf } from "./parts.ts";
 import { objectStatement, tableStatements } from "./statements.ts";
 
 export const movedDatabase = "default";
@@ -56,7 +56,7 @@ async function existingProblem(
   const { database, name } = object;
   const rows = (await target.text(`SELECT count() FROM ${tableName(database, name)}`, { signal })).trim();
   if (rows !== "0") return `the server has a table of this name with ${rows} rows; drop, rename or truncate it there`;
-  const [here, there] = [await columnsOf(source, object, signal), await columnsOf(target, object, signal)];
+  const [here, there] = [await storedColumnsOf(source, object, signal), await storedColumnsOf(target, object, signal)];
   const isEqual = JSON.stringify(here) === JSON.stringify(there);
   return isEqual ? undefined : "the server has a table of this name with other columns; drop or rename it there";
 }
