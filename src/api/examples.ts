@@ -91,6 +91,22 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
   ],
   updateServiceScaling: [{ title: "More memory", body: { minReplicaMemoryGb: 8, maxReplicaMemoryGb: 16 } }],
   updateServicePassword: [{ title: "A generated password", body: {} }],
+  planServiceMove: [
+    {
+      title: "A ClickHouse server that exists",
+      body: {
+        connection: { urls: ["https://clickhouse.example.com:8443"], username: "millrace", password: "..." },
+      },
+    },
+  ],
+  moveService: [
+    {
+      title: "A ClickHouse server that exists",
+      body: {
+        connection: { urls: ["https://clickhouse.example.com:8443"], username: "millrace", password: "..." },
+      },
+    },
+  ],
   createServiceUser: [{ title: "A read-only user", body: { name: "analyst", readonly: true } }],
   createPipe: [
     {

@@ -118,6 +118,7 @@ describe("every operation", () => {
       "discoverSchema",
       "listSource",
       "planRestore",
+      "planServiceMove",
       "runQuery",
       "validatePipe",
     ]);

@@ -79,6 +79,10 @@ async function storedObjects(api: Api, organizationId: string, serviceId: string
     ...{ backupId, serviceId, scope: "table", forced: false, pipes: "stopped", ...part },
   });
   await api.restores.finish(restoreId, null, []);
+  const connection = { urls: ["https://ch.example.com"], username: "owner" };
+  const connectionPassword = api.connectionPasswords.seal(serviceId, "open-sesame");
+  const moveId = await api.serviceMoves.request({ serviceId, connection, connectionPassword, leaveBehind: false });
+  await api.serviceMoves.cancelled({ id: moveId, serviceId });
   const pipeId = await api.pipes.create(
     {
       ...{ serviceId, name: "Events", sourceKind: "objectStorage", roles: undefined, fieldMappings: [], secrets: {} },

@@ -76,6 +76,7 @@ export type Api = AsyncDisposable & {
   readonly services: ServiceStore;
   readonly connectionPasswords: Stores["connectionPasswords"];
   readonly cloudMembers: Stores["cloudMembers"];
+  readonly serviceMoves: Stores["serviceMoves"];
   readonly disks: ServiceDisks;
   readonly backups: BackupStore;
   readonly restores: RestoreStore;
