@@ -4,7 +4,7 @@ import { noWords } from "./words.ts";
 
 const words = {
   ...noWords,
-  keywords: ["SELECT", "ORDER BY"],
+  keywords: ["SELECT", "ORDER BY", "M"],
   dataTypes: ["UInt8"],
   functions: [{ name: "toDate", aggregate: false, description: "", syntax: "" }],
 };
@@ -23,7 +23,7 @@ function tokens(sql: string): string[] {
 }
 
 test("words of the engine are told apart in any case, numbers and operators too", () => {
-  expect(tokens("select toDate(a)::UInt8 + 1e-3 order")).toEqual([
+  expect(tokens("select toDate(m)::UInt8 + 1e-3 order")).toEqual([
     "keyword:select",
     "variableName.standard:toDate",
     "operator:::",

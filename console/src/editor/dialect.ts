@@ -54,7 +54,11 @@ function tokensOf({ keywords, dataTypes, functions, tableFunctions }: EngineWord
       "variableName.standard",
     ),
     ...all(dataTypes, "typeName"),
-    ...all(singleWords(keywords), "keyword"),
+    // Single letters are units of intervals, and far more often names of columns.
+    ...all(
+      singleWords(keywords).filter(({ length }) => length > 1),
+      "keyword",
+    ),
     ...all(["true", "false"], "bool"),
     ...all(["null"], "null"),
   ]);
