@@ -33,13 +33,14 @@ async function signIn(role: KeyRole = "admin") {
   return { key, secret, answer, cookie: cookieOf(answer) };
 }
 
-test("the caller learns its key, role, organization and the server's version", async () => {
+test("the caller learns its key, role, organization, address and the server's version", async () => {
   const { key, secret } = await makeKey("read_only");
   const { body } = await api.call("GET", "/v1/me", { auth: basic(key.keyId, secret) });
   expect(body.result).toEqual({
     key: { id: key.id, name: "read_only", role: "read_only" },
     organization: { id: api.organizationId, name: "Test" },
     version: "0.0.0",
+    address: "127.0.0.1",
   });
 });
 
