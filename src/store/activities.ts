@@ -104,9 +104,9 @@ const nameQueries: Readonly<Record<string, string>> = {
 
 type ActivityRow = Omit<ActivityRecord, "id" | "fields"> & { readonly seq: number; readonly fields: string | null };
 
-const columns = `seq, organization_id AS organizationId, type, created_at AS createdAt, actor_id AS actorId,
-  actor_name AS actorName, actor_address AS actorAddress, user_agent AS userAgent, request_id AS requestId,
-  service_id AS serviceId, object_type AS objectType, object_id AS objectId, object_name AS objectName, reason, fields`;
+const columns = `seq, organization_id AS "organizationId", type, created_at AS "createdAt", actor_id AS "actorId",
+  actor_name AS "actorName", actor_address AS "actorAddress", user_agent AS "userAgent", request_id AS "requestId",
+  service_id AS "serviceId", object_type AS "objectType", object_id AS "objectId", object_name AS "objectName", reason, fields`;
 
 export class ActivityStore {
   readonly #db: Database;

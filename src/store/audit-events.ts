@@ -151,7 +151,7 @@ async function insert(tx: Queries, organizationId: string, { event, count, ...ti
     `INSERT INTO audit_events
        (merge_key, organization_id, service_id, type, actor_type, actor, address, detail, count, first_at, last_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (merge_key) DO UPDATE SET count = count + excluded.count, last_at = excluded.last_at`,
+     ON CONFLICT (merge_key) DO UPDATE SET count = audit_events.count + excluded.count, last_at = excluded.last_at`,
     sha256Hex(JSON.stringify([...facts, hour])),
     ...facts,
     count,

@@ -35,6 +35,9 @@ const linkMs = 10 * 60_000;
 const maxPerKey = 100;
 const maxUserAgent = 300;
 
+/** A LIMIT that none reaches: Postgres knows no negative one. */
+const everyRow = Number.MAX_SAFE_INTEGER;
+
 const live = "last_seen_at > ? AND expires_at > ?";
 
 export class ConsoleSessionStore {
@@ -54,7 +57,7 @@ export class ConsoleSessionStore {
       await tx.run("DELETE FROM console_links WHERE expires_at <= ?", this.#time());
       await tx.run(
         `DELETE FROM console_links WHERE token_hash IN
-           (SELECT token_hash FROM console_links WHERE key_id = ? ORDER BY expires_at DESC LIMIT -1 OFFSET ?)`,
+           (SELECT token_hash FROM console_links WHERE key_id = ? ORDER BY expires_at DESC LIMIT ${everyRow} OFFSET ?)`,
         ...[keyId, maxPerKey - 1],
       );
       const insert = "INSERT INTO console_links (token_hash, key_id, expires_at) VALUES (?, ?, ?)";
@@ -111,7 +114,7 @@ export class ConsoleSessionStore {
   async list(organizationId: string, keyId?: string): Promise<ConsoleSession[]> {
     const rows = await this.#db.all<SessionRow>(
       `SELECT s.* FROM console_sessions s JOIN api_keys k ON k.id = s.key_id
-       WHERE k.organization_id = ? AND (? IS NULL OR s.key_id = ?) AND ${live}
+       WHERE k.organization_id = ? AND (CAST(? AS TEXT) IS NULL OR s.key_id = ?) AND ${live}
        ORDER BY s.last_seen_at DESC, s.created_at DESC, s.id`,
       ...[organizationId, keyId ?? null, keyId ?? null, ...this.#liveBounds()],
     );
@@ -133,7 +136,7 @@ export class ConsoleSessionStore {
     await tx.run(`DELETE FROM console_sessions WHERE NOT (${live})`, ...this.#liveBounds());
     await tx.run(
       `DELETE FROM console_sessions WHERE id IN
-         (SELECT id FROM console_sessions WHERE key_id = ? ORDER BY last_seen_at DESC, created_at DESC LIMIT -1 OFFSET ?)`,
+         (SELECT id FROM console_sessions WHERE key_id = ? ORDER BY last_seen_at DESC, created_at DESC LIMIT ${everyRow} OFFSET ?)`,
       ...[keyId, maxPerKey - 1],
     );
   }

@@ -77,14 +77,14 @@ export class ErrorRequestStore {
         throw new AppError("CONFLICT", `${maxPending} requests for refused rows of the pipe wait: no more may.`);
       }
       await tx.run(
-        `INSERT INTO pipe_error_requests (id, pipe_id, kind, selection, requested_by, created_at)
-         VALUES (?, ?, ?, ?, ?, ?)`,
-        ...[id, pipeId, kind, JSON.stringify(versioned(selection)), requestedBy, new Date().toISOString()],
+        `INSERT INTO pipe_error_requests (id, pipe_id, kind, selection, requested_by, created_at, seq)
+         SELECT ?, ?, ?, ?, ?, ?, coalesce(max(seq), 0) + 1 FROM pipe_error_requests WHERE pipe_id = ?`,
+        ...[id, pipeId, kind, JSON.stringify(versioned(selection)), requestedBy, new Date().toISOString(), pipeId],
       );
       await tx.run(
         `DELETE FROM pipe_error_requests WHERE pipe_id = ? AND state <> 'pending' AND id NOT IN (
            SELECT id FROM pipe_error_requests WHERE pipe_id = ? AND state <> 'pending'
-           ORDER BY created_at DESC, id DESC LIMIT ${kept})`,
+           ORDER BY seq DESC LIMIT ${kept})`,
         ...[pipeId, pipeId],
       );
       return toRequest((await tx.get<Row>("SELECT * FROM pipe_error_requests WHERE id = ?", id)) as Row);
@@ -93,13 +93,13 @@ export class ErrorRequestStore {
 
   /** Newest first. */
   async list(pipeId: string): Promise<ErrorRequest[]> {
-    const sql = "SELECT * FROM pipe_error_requests WHERE pipe_id = ? ORDER BY created_at DESC, rowid DESC";
+    const sql = "SELECT * FROM pipe_error_requests WHERE pipe_id = ? ORDER BY seq DESC";
     return (await this.#db.all<Row>(sql, pipeId)).map(toRequest);
   }
 
   /** In the order in which they were made. */
   async pending(pipeId: string): Promise<ErrorRequest[]> {
-    const sql = "SELECT * FROM pipe_error_requests WHERE pipe_id = ? AND state = 'pending' ORDER BY created_at, rowid";
+    const sql = "SELECT * FROM pipe_error_requests WHERE pipe_id = ? AND state = 'pending' ORDER BY seq";
     return (await this.#db.all<Row>(sql, pipeId)).map(toRequest);
   }
 

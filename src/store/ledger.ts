@@ -149,7 +149,7 @@ export class Ledger {
 
 async function readIntents(tx: Queries, pipeId: string): Promise<StoredIntent[]> {
   const rows = await tx.all<{ batch_id: string; lane: string; intent: string }>(
-    "SELECT batch_id, lane, intent FROM pipe_intents WHERE pipe_id = ? ORDER BY rowid",
+    "SELECT batch_id, lane, intent FROM pipe_intents WHERE pipe_id = ? ORDER BY seq",
     pipeId,
   );
   return rows.map((row) => ({ batchId: row.batch_id, lane: row.lane, intent: JSON.parse(row.intent) as JsonObject }));
@@ -157,9 +157,10 @@ async function readIntents(tx: Queries, pipeId: string): Promise<StoredIntent[]>
 
 async function writeIntent(tx: Queries, pipeId: string, intent: StoredIntent): Promise<void> {
   await tx.run(
-    `INSERT INTO pipe_intents (pipe_id, batch_id, lane, intent, created_at) VALUES (?, ?, ?, ?, ?)
+    `INSERT INTO pipe_intents (pipe_id, batch_id, lane, intent, created_at, seq)
+     SELECT ?, ?, ?, ?, ?, coalesce(max(seq), 0) + 1 FROM pipe_intents WHERE pipe_id = ?
      ON CONFLICT (pipe_id, batch_id) DO NOTHING`,
-    ...[pipeId, intent.batchId, intent.lane, JSON.stringify(intent.intent), new Date().toISOString()],
+    ...[pipeId, intent.batchId, intent.lane, JSON.stringify(intent.intent), new Date().toISOString(), pipeId],
   );
 }
 
@@ -177,7 +178,7 @@ async function addCounts(tx: Queries, pipeId: string, counts: Readonly<Record<st
   for (const [name, value] of Object.entries(counts)) {
     await tx.run(
       `INSERT INTO pipe_counters (pipe_id, name, value) VALUES (?, ?, ?)
-       ON CONFLICT (pipe_id, name) DO UPDATE SET value = value + excluded.value`,
+       ON CONFLICT (pipe_id, name) DO UPDATE SET value = pipe_counters.value + excluded.value`,
       ...[pipeId, name, value],
     );
   }

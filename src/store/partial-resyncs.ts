@@ -1,5 +1,6 @@
 /** Tables and objects that start over alone: their marks in the ledger, changed while no worker runs. */
-import type { Json } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
+import { mergePatch } from "../lib/merge-patch.ts";
 import type { ObjectResync, ObjectSelection, TableResync } from "../sources/partial-resync.ts";
 import type { Queries } from "./database.ts";
 
@@ -35,27 +36,16 @@ export async function startObjectsOver(
   resync: ObjectResync,
 ): Promise<void> {
   if (selections.length === 0) return;
-  const patch = JSON.stringify(resync.patch);
-  // Of earlier requests, what is not done yet.
-  const isOpen = await tx.get(
-    "SELECT 1 AS one FROM pipe_marks WHERE pipe_id = ? AND substr(mark_key, 1, ?) = ? AND json_patch(mark, ?) = mark LIMIT 1",
-    ...[pipeId, resync.prefix.length, resync.prefix, patch],
-  );
   const list = [pipeId, resync.list];
   const kept = await tx.get<{ mark: string }>(
     "SELECT mark FROM pipe_marks WHERE pipe_id = ? AND mark_key = ?",
     ...list,
   );
-  const before = isOpen === undefined || kept === undefined ? [] : (JSON.parse(kept.mark) as Listed).prefixes;
+  const before = kept !== undefined && (await hasOpen(tx, pipeId, resync)) ? (JSON.parse(kept.mark) as Listed) : none;
   for (const selection of selections) {
-    const { sql, values } = conditionOf(pipeId, selection, resync);
-    const counter = `$.${resync.counter}`;
-    await tx.run(
-      `UPDATE pipe_marks SET mark = json_set(json_patch(mark, ?), ?, coalesce(json_extract(mark, ?), 0) + 1) WHERE ${sql}`,
-      ...[patch, counter, counter, ...values],
-    );
+    for await (const marks of pagesOf(tx, pipeId, selection, resync)) await writeAgain(tx, pipeId, marks, resync);
   }
-  const prefixes = [...new Set([...before, ...selections.map(prefixOf)])];
+  const prefixes = [...new Set([...before.prefixes, ...selections.map(prefixOf)])];
   await tx.run("DELETE FROM pipe_marks WHERE pipe_id = ? AND mark_key = ?", ...list);
   await tx.run(
     "INSERT INTO pipe_marks (pipe_id, mark_key, mark) VALUES (?, ?, ?)",
@@ -75,6 +65,43 @@ export async function hasMarkOf(
 }
 
 type Listed = { readonly prefixes: readonly string[] };
+const none: Listed = { prefixes: [] };
+
+type MarkRow = { readonly mark_key: string; readonly mark: string };
+const pageRows = 500;
+
+/** Whether objects of earlier requests are not loaded yet: the patch would change nothing of their marks. */
+async function hasOpen(tx: Queries, pipeId: string, resync: ObjectResync): Promise<boolean> {
+  for await (const rows of pagesOf(tx, pipeId, { prefix: "" }, resync)) {
+    const isOpen = ({ mark }: MarkRow) => JSON.stringify(mergePatch(JSON.parse(mark), resync.patch)) === mark;
+    if (rows.some(isOpen)) return true;
+  }
+  return false;
+}
+
+/** The marks of objects in the order of their keys, in parts that fit into memory and into one statement. */
+async function* pagesOf(tx: Queries, pipeId: string, selection: ObjectSelection, resync: ObjectResync) {
+  const { sql, values } = conditionOf(pipeId, selection, resync);
+  const next = `SELECT mark_key, mark FROM pipe_marks WHERE ${sql} AND mark_key > ? ORDER BY mark_key LIMIT ${pageRows}`;
+  for (let after = ""; ; ) {
+    const rows = await tx.all<MarkRow>(next, ...values, after);
+    if (rows.length > 0) yield rows;
+    if (rows.length < pageRows) return;
+    after = (rows.at(-1) as MarkRow).mark_key;
+  }
+}
+
+async function writeAgain(tx: Queries, pipeId: string, rows: readonly MarkRow[], { patch, counter }: ObjectResync) {
+  const values = rows.flatMap(({ mark_key, mark }) => {
+    const patched = mergePatch(JSON.parse(mark), patch) as JsonObject;
+    return [pipeId, mark_key, JSON.stringify({ ...patched, [counter]: Number(patched[counter] ?? 0) + 1 })];
+  });
+  await tx.run(
+    `INSERT INTO pipe_marks (pipe_id, mark_key, mark) VALUES ${rows.map(() => "(?, ?, ?)").join(", ")}
+     ON CONFLICT (pipe_id, mark_key) DO UPDATE SET mark = excluded.mark`,
+    ...values,
+  );
+}
 
 function conditionOf(pipeId: string, selection: ObjectSelection, { prefix }: ObjectResync) {
   const key = `${prefix}${prefixOf(selection)}`;

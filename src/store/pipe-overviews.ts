@@ -53,11 +53,11 @@ export class PipeOverviews {
   /** The pipes of an organization, without those whose deletion was requested; in no order. */
   async listIn(organizationId: string): Promise<PipeOverview[]> {
     const rows = await this.#db.all<OverviewRow>(
-      `SELECT pipes.id, service_id AS serviceId, services.name AS serviceName, pipes.name, source_kind AS sourceKind,
-         destination, pipes.state, pipes.state_changed_at AS stateChangedAt, last_error AS stateMessage,
-         pipes.desired_state AS desiredState, generation, observed_generation AS observedGeneration,
-         resync_requested AS resyncRequested, generation + renames AS version,
-         pipes.created_at AS createdAt, pipes.updated_at AS updatedAt
+      `SELECT pipes.id, service_id AS "serviceId", services.name AS "serviceName", pipes.name, source_kind AS "sourceKind",
+         destination, pipes.state, pipes.state_changed_at AS "stateChangedAt", last_error AS "stateMessage",
+         pipes.desired_state AS "desiredState", generation, observed_generation AS "observedGeneration",
+         resync_requested AS "resyncRequested", generation + renames AS version,
+         pipes.created_at AS "createdAt", pipes.updated_at AS "updatedAt"
        FROM pipes JOIN services ON services.id = service_id
        WHERE organization_id = ? AND pipes.desired_state <> 'deleted' AND services.desired_state <> 'deleted'`,
       organizationId,

@@ -57,8 +57,8 @@ export class PipeSnapshots {
   /** Ids of the service's pipes, and whether a worker is desired: to load, or to replay refused rows. */
   async listIn(serviceId: string): Promise<{ id: string; running: boolean }[]> {
     const rows = await this.#db.all<{ id: string; running: number }>(
-      `SELECT id, desired_state = 'running' OR EXISTS (
-         SELECT 1 FROM pipe_error_requests WHERE pipe_id = pipes.id AND state = 'pending') AS running
+      `SELECT id, CASE WHEN desired_state = 'running' OR EXISTS (
+         SELECT 1 FROM pipe_error_requests WHERE pipe_id = pipes.id AND state = 'pending') THEN 1 ELSE 0 END AS running
        FROM pipes WHERE service_id = ? AND desired_state <> 'deleted'`,
       serviceId,
     );

@@ -253,7 +253,7 @@ export class PipeStore {
     const now = new Date().toISOString();
     await this.#db.transaction(async (tx) => {
       const before = await tx.get<Before>(
-        `SELECT pipes.name, service_id AS serviceId, organization_id AS organizationId, pipes.state,
+        `SELECT pipes.name, service_id AS "serviceId", organization_id AS "organizationId", pipes.state,
            last_error AS reason FROM pipes JOIN services ON services.id = service_id WHERE pipes.id = ?`,
         id,
       );

@@ -119,11 +119,11 @@ export class RestoreStore {
     await this.#db.transaction(async (tx) => {
       await tx.run(
         `UPDATE restores SET status = ?, error = ?, notes = ?, finished_at = ?,
-           done_bytes = CASE WHEN ? IS NULL THEN total_bytes ELSE done_bytes END WHERE id = ?`,
+           done_bytes = CASE WHEN CAST(? AS TEXT) IS NULL THEN total_bytes ELSE done_bytes END WHERE id = ?`,
         ...[error === null ? "done" : "error", error, JSON.stringify(notes), new Date().toISOString(), error, id],
       );
       const into = await tx.get<{ organizationId: string; serviceId: string }>(
-        `SELECT organization_id AS organizationId, service_id AS serviceId
+        `SELECT organization_id AS "organizationId", service_id AS "serviceId"
          FROM restores JOIN services ON services.id = service_id WHERE restores.id = ?`,
         id,
       );

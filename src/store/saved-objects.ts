@@ -76,7 +76,7 @@ export class SavedObjectStore {
   /** By name, without contents. */
   async list({ organizationId, keyId }: SavedObjectReader, kind?: SavedObjectKind): Promise<SavedObjectSummary[]> {
     const rows = await this.#db.all<SummaryRow>(
-      `SELECT ${summaryColumns} FROM saved_objects WHERE ${visible} AND (? IS NULL OR kind = ?) ORDER BY name, id`,
+      `SELECT ${summaryColumns} FROM saved_objects WHERE ${visible} AND (CAST(? AS TEXT) IS NULL OR kind = ?) ORDER BY name, id`,
       ...[organizationId, keyId, kind ?? null, kind ?? null],
     );
     return rows.map(toSummary);

@@ -32,20 +32,20 @@ export class ServiceFactsStore {
   /** The facts of any service of the organization, by id. */
   async of(organizationId: string): Promise<(serviceId: string) => ServiceFacts> {
     const pipes = await this.#db.all<{ id: string; total: number; running: number }>(
-      `SELECT service_id AS id, count(*) AS total, sum(pipes.state IN ('Running', 'Snapshot')) AS running
+      `SELECT service_id AS id, count(*) AS total, sum(CASE WHEN pipes.state IN ('Running', 'Snapshot') THEN 1 ELSE 0 END) AS running
        FROM pipes JOIN services ON services.id = service_id
        WHERE organization_id = ? AND pipes.desired_state <> 'deleted' GROUP BY service_id`,
       organizationId,
     );
-    // SQLite takes the other columns from the row with the maximum.
-    const backups = await this.#db.all<LastBackup & { serviceId: string; latest: string }>(
-      `SELECT service_id AS serviceId, id, name, status, finished_at AS finishedAt, verification,
-         verified_at AS verifiedAt, deep_verified_at AS deepVerifiedAt, started_at AS startedAt, max(started_at) AS latest
-       FROM backups WHERE organization_id = ? AND status <> 'deleting' GROUP BY service_id`,
+    const backups = await this.#db.all<LastBackup & { serviceId: string }>(
+      `SELECT service_id AS "serviceId", id, name, status, finished_at AS "finishedAt", verification,
+         verified_at AS "verifiedAt", deep_verified_at AS "deepVerifiedAt", started_at AS "startedAt"
+       FROM (SELECT *, row_number() OVER (PARTITION BY service_id ORDER BY started_at DESC, id) AS place
+             FROM backups WHERE organization_id = ? AND status <> 'deleting') AS newest WHERE place = 1`,
       organizationId,
     );
     const counts = new Map(pipes.map(({ id, total, running }) => [id, { total, running }]));
-    const last = new Map(backups.map(({ serviceId, latest: _, ...backup }) => [serviceId, backup]));
+    const last = new Map(backups.map(({ serviceId, ...backup }) => [serviceId, backup]));
     return (id) => ({ pipes: counts.get(id) ?? noFacts.pipes, lastBackup: last.get(id) });
   }
 }

@@ -1,0 +1,2 @@
+UPDATE pipe_intents SET seq = rowid;
+UPDATE pipe_error_requests SET seq = rowid;
