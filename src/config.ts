@@ -19,6 +19,15 @@ const reach = z
 
 export const settings = {
   dataDir: z.string().min(1).default("data").describe("Directory for metadata, databases and credentials"),
+  database: z
+    .string()
+    .refine((text) => URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol), {
+      error: "must look like postgres://user:password@host:5432/database, with special characters as %XX",
+    })
+    .optional()
+    .describe(
+      "Postgres database for the metadata, as postgres://user:password@host:5432/database. Set it in the environment, because flags are visible in `ps`; default: SQLite in dataDir. See docs/metadata-on-postgres.md",
+    ),
   host: z.string().min(1).default("127.0.0.1").describe("Listen address of the API and of the service endpoints"),
   port: z.coerce.number().int().min(0).max(65_535).default(8150).describe("Port of the API; 0 selects a free port"),
   cloudPort: z.coerce
@@ -247,6 +256,7 @@ export function organizationLimits(config: Config): OrganizationLimits {
 
 /** Settings whose values are never shown. */
 export const secretSettings: ReadonlySet<string> = new Set<keyof typeof settings>([
+  "database",
   "secretKey",
   "metricsToken",
   "backupAccessKeyId",

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { BackupStore } from "../store/backups.ts";
-import { openDatabase } from "../store/database.ts";
+import { openStoresOf } from "../store/open.ts";
 import { OrganizationStore } from "../store/organizations.ts";
 import { rescan } from "./catalogue.ts";
 import type { BackupTarget } from "./storage/location.ts";
@@ -10,6 +10,9 @@ import type { BackupTarget } from "./storage/location.ts";
 export type AdoptOptions = {
   readonly backupLocation: BackupTarget;
   readonly dataDir: string;
+  readonly secretKey?: string | undefined;
+  /** Undefined: the metadata is in the data directory. */
+  readonly database?: string | undefined;
   readonly organizationId: string;
   readonly tell: (line: string) => void;
   readonly signal: AbortSignal;
@@ -19,13 +22,16 @@ export type AdoptOptions = {
 export async function adoptBackups({
   backupLocation,
   dataDir,
+  secretKey,
+  database,
   organizationId,
   tell,
   signal,
 }: AdoptOptions): Promise<void> {
-  const file = join(dataDir, "millrace.db");
-  if (!existsSync(file)) throw new Error(`${dataDir} is no data directory: it has no millrace.db`);
-  const db = openDatabase(file);
+  if (database === undefined && !existsSync(join(dataDir, "millrace.db"))) {
+    throw new Error(`${dataDir} is no data directory: it has no millrace.db`);
+  }
+  const { db, close } = await openStoresOf({ dataDir, secretKey, database });
   try {
     const known = new Set((await new OrganizationStore(db).list()).map((row) => row.id));
     if (!known.has(organizationId)) throw new Error(`organization ${organizationId} does not exist`);
@@ -38,6 +44,6 @@ export async function adoptBackups({
     tell(`Added ${found.adopted} backups.`);
     for (const line of found.unreadable) tell(`Unreadable: ${line}`);
   } finally {
-    db.close();
+    await close();
   }
 }

@@ -41,7 +41,7 @@ export async function restoreMetadata(options: DisasterOptions): Promise<void> {
     try {
       await prepareServices(db, worker, options);
     } finally {
-      db.close();
+      await db.close();
     }
     if (!hasKey) {
       tell(

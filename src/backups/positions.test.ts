@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { limits } from "../../harness/limits.ts";
-import { type Database, openDatabase } from "../store/database.ts";
+import { openTestDatabase } from "../../harness/stores.ts";
+import type { Database } from "../store/database.ts";
 import { Ledger } from "../store/ledger.ts";
 import { OrganizationStore } from "../store/organizations.ts";
 import { type PipeSnapshot, PipeSnapshots } from "../store/pipe-snapshots.ts";
@@ -24,7 +25,7 @@ let pipeId: string;
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "millrace-positions-"));
-  db = openDatabase(join(dir, "millrace.db"));
+  db = await openTestDatabase(dir);
   const sealer = new Sealer(randomBytes(32));
   ledger = new Ledger(db);
   pipes = new PipeSnapshots(db, sealer);
@@ -43,8 +44,8 @@ beforeEach(async () => {
     limits.pipes,
   );
 });
-afterEach(() => {
-  db.close();
+afterEach(async () => {
+  await db.close();
   rmSync(dir, { recursive: true });
 });
 

@@ -155,6 +155,12 @@ export const errorCodes = {
     true,
     "Try again in a moment; send fewer concurrent requests, or give the service more memory.",
   ),
+  STORE_UNAVAILABLE: row(
+    503,
+    "UNAVAILABLE",
+    true,
+    "The server of the metadata database (`--database`) does not answer: start it, or check the network to it. Millrace connects again by itself.",
+  ),
   SERVICE_UNAVAILABLE: row(
     503,
     "UNAVAILABLE",

@@ -18,7 +18,7 @@ import { openPipes } from "../pipes/control/open.ts";
 import { openServices } from "../services/open.ts";
 import { activityRetention } from "../store/activity-retention.ts";
 import { AuditTrail, auditEventOf } from "../store/audit-events.ts";
-import { openStores } from "../store/open.ts";
+import { openStoresOf, type Stores } from "../store/open.ts";
 
 export type AppOptions = {
   readonly config: Config;
@@ -39,7 +39,9 @@ export type App = {
 export async function startApp(options: AppOptions): Promise<App> {
   const shutdown = new ShutdownStack(options.logger);
   try {
-    const rooms = openRooms(options, shutdown);
+    const stores = await openMetadata(options);
+    shutdown.add("store", () => stores.close());
+    const rooms = openRooms(options, stores, shutdown);
     const listening = await run(options, rooms, shutdown);
     return { ...listening, stopped: stopWhenAborted(options.signal, shutdown) };
   } catch (error) {
@@ -51,11 +53,9 @@ export async function startApp(options: AppOptions): Promise<App> {
 type Rooms = ReturnType<typeof openRooms>;
 
 /** Constructs the rooms without starting any loop. */
-function openRooms({ config, logger, version, signal }: AppOptions, shutdown: ShutdownStack) {
+function openRooms({ config, logger, version, signal }: AppOptions, stores: Stores, shutdown: ShutdownStack) {
   const confinement = checkedConfinement(config, logger);
-  const dataDir = openDataDir(config);
-  const stores = openStores(dataDir, config.secretKey, (step) => logger.info(step, "migrating the metadata"));
-  shutdown.add("store", () => stores.close());
+  const dataDir = resolve(config.dataDir);
   const outgoing = new Outgoing(config);
   shutdown.add("outgoing", () => outgoing.proxy.closeAll());
   const trail = new AuditTrail(stores.auditEvents, logger);
@@ -144,6 +144,16 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   writeCredentials(credentialsFile, { ...issued, ...urls });
   options.logger.info({ baseUrl, dataDir }, "ready");
   return { baseUrl, credentialsFile };
+}
+
+async function openMetadata({ config, logger }: AppOptions): Promise<Stores> {
+  const { secretKey, database } = config;
+  return await openStoresOf({
+    dataDir: openDataDir(config),
+    ...{ secretKey, database },
+    onStep: (step) => logger.info(step, "migrating the metadata"),
+    onLost: (err) => logger.warn({ err }, "connection to the metadata database lost"),
+  });
 }
 
 function checkedConfinement(config: Config, logger: Logger): ConfinementState {

@@ -83,7 +83,9 @@ function addAdoptBackups(program: Command, end: SetCode): void {
     const backupLocation = new BackupTarget(backupLocationOptions(config, dataDir));
     const organizationId = flags.organization ?? "";
     const signal = new AbortController().signal;
-    end(await codeOf(adoptBackups({ backupLocation, dataDir, organizationId, tell: console.log, signal })));
+    const { secretKey, database } = config;
+    const options = { backupLocation, dataDir, secretKey, database, organizationId, tell: console.log, signal };
+    end(await codeOf(adoptBackups(options)));
   });
 }
 

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { limits } from "../../harness/limits.ts";
+import { openTestDatabase } from "../../harness/stores.ts";
 import { AppError } from "../lib/errors.ts";
 import { createLogger } from "../lib/logger.ts";
 import { maxDeaths } from "../lib/task-table.ts";
-import { openDatabase } from "../store/database.ts";
 import { OrganizationStore } from "../store/organizations.ts";
 import { ServiceStore } from "../store/services.ts";
 import { ServiceAccess } from "./access.ts";
@@ -68,7 +68,7 @@ afterAll(() => {
 async function setUp(idleMinuteMs = 1e9) {
   const folder = mkdtempSync(join(tmpdir(), "millrace-rec-"));
   folders.push(folder);
-  const db = openDatabase(join(folder, "m.db"));
+  const db = await openTestDatabase(folder);
   const organization = await new OrganizationStore(db).create("o");
   const services = new ServiceStore(db);
   const id = await services.create(

@@ -3,20 +3,21 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { openTestDatabase } from "../../harness/stores.ts";
 import { type AuditEvent, AuditEventStore, mostRows } from "./audit-events.ts";
-import { type Database, openDatabase } from "./database.ts";
+import type { Database } from "./database.ts";
 
 let dir: string;
 let db: Database;
 let store: AuditEventStore;
 
-beforeEach(() => {
+beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "mr-audit-"));
-  db = openDatabase(join(dir, "m.db"));
+  db = await openTestDatabase(dir);
   store = new AuditEventStore(db);
 });
-afterEach(() => {
-  db.close();
+afterEach(async () => {
+  await db.close();
   rmSync(dir, { recursive: true });
 });
 

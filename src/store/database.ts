@@ -1,7 +1,7 @@
 /**
- * The metadata database: SQLite in the data directory. The interface is asynchronous and its SQL portable (`?`
- * placeholders, JSON as text, ISO 8601 times as text), so that a Postgres driver can replace it later. Writes are
- * durable when their promise resolves (WAL, synchronous=FULL). This file is the only importer of the driver.
+ * The metadata database: SQLite in the data directory, or Postgres (`postgres-database.ts`) behind the same interface.
+ * SQL is portable: `?` placeholders, JSON as text, ISO 8601 times as text, quoted aliases. Writes are durable when
+ * their promise resolves (WAL, synchronous=FULL). This file is the only importer of the SQLite driver.
  */
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
@@ -17,16 +17,23 @@ export interface Queries {
 }
 
 export interface Database extends Queries {
-  /** Runs the body's statements as one atomic, serialised transaction; an exception rolls all of it back. */
+  /**
+   * Runs the body's statements as one atomic, serialised transaction; an exception rolls all of it back. On Postgres
+   * the body is called again after a conflict with another process: it must change nothing but the database.
+   */
   transaction<T>(body: (tx: Queries) => Promise<T>): Promise<T>;
   /** Raised by every write before its promise resolves: while it is unchanged, reads return the same. Starts at 0. */
   revision(): number;
+  /** Where other processes write, raised every second, and part of `revision`; otherwise always 0. */
+  othersRevision(): number;
+  /** An SQL expression: the database's own time, in ms since 1970. */
+  readonly nowMs: string;
   /** Writes a consistent copy into a new file. */
   snapshotTo(file: string): Promise<void>;
-  close(): void;
+  close(): Promise<void>;
 }
 
-/** The same database, whose `revision` counts only what is written through it. */
+/** The same database, whose `revision` counts what is written through it, and by other processes. */
 export function countingWrites(db: Database): Database {
   let revision = 0;
   const counted = async <T>(work: Promise<T>): Promise<T> => {
@@ -38,7 +45,7 @@ export function countingWrites(db: Database): Database {
   };
   return {
     ...db,
-    revision: () => revision,
+    revision: () => revision + db.othersRevision(),
     run: (sql, ...params) => counted(db.run(sql, ...params)),
     transaction: (body) => counted(db.transaction(body)),
   };
@@ -49,7 +56,7 @@ export function countingWrites(db: Database): Database {
  * plane on the same directory fails with an error instead of writing as well.
  */
 export function openDatabase(file: string, migrations: MigrationOptions = {}): Database {
-  for (const name of [file, `${file}.lock`]) makePrivate(name);
+  makePrivate(file);
   const lock = takeLock(`${file}.lock`);
   const writer = new Connection(file);
   migrate(writer, migrations);
@@ -69,10 +76,12 @@ export function openDatabase(file: string, migrations: MigrationOptions = {}): D
     all: async (sql, ...params) => reader.all(sql, params),
     get: async (sql, ...params) => reader.get(sql, params),
     revision: () => revision,
+    othersRevision: () => 0,
+    nowMs: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
     run: (sql, ...params) => exclusively(async () => writer.run(sql, params)),
     transaction: (body) => exclusively(() => inTransaction(writer, body)),
     snapshotTo: (file) => exclusively(async () => void writer.run("VACUUM INTO ?", [file])),
-    close: () => {
+    close: async () => {
       reader.close();
       writer.close();
       lock.close();
@@ -128,11 +137,16 @@ class Connection {
   #prepare(sql: string): StatementSync {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
-      statement = this.#db.prepare(sql);
+      statement = this.#db.prepare(withoutRowLocks(sql));
       this.#statements.set(sql, statement);
     }
     return statement;
   }
+}
+
+/** SQLite has one writer at a time, and needs no locks of rows. */
+function withoutRowLocks(sql: string): string {
+  return sql.replace(/ FOR (SHARE|UPDATE)$/, "");
 }
 
 /** SQLite gives its side files the mode of the database file. Those of earlier versions may have another one. */
@@ -141,7 +155,9 @@ function makePrivate(file: string): void {
   for (const name of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);
 }
 
-function takeLock(file: string): DatabaseSync {
+/** Taken by a process until it ends; throws when another one has it. */
+export function takeLock(file: string): { close(): void } {
+  makePrivate(file);
   const lock = new DatabaseSync(file, { timeout: 0 });
   try {
     lock.exec("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE");

@@ -2,7 +2,8 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Database, openDatabase } from "./database.ts";
+import { openTestDatabase } from "../../harness/stores.ts";
+import type { Database } from "./database.ts";
 import { GroupedWrites } from "./grouped-writes.ts";
 
 let db: Database;
@@ -10,7 +11,7 @@ let transactions: number;
 let writes: GroupedWrites;
 
 beforeEach(async () => {
-  db = openDatabase(join(mkdtempSync(join(tmpdir(), "millrace-grouped-")), "m.db"));
+  db = await openTestDatabase(mkdtempSync(join(tmpdir(), "millrace-grouped-")));
   await db.run("CREATE TABLE seen (id INTEGER PRIMARY KEY, at INTEGER)");
   transactions = 0;
   const transaction: Database["transaction"] = (body) => {

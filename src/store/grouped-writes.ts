@@ -45,6 +45,8 @@ export class GroupedWrites {
       await this.#db.transaction(async (tx) => {
         await nextTurn();
         if (this.#waiting === group) this.#waiting = [];
+        // Of an attempt that was taken back.
+        failed.clear();
         await allOrEach(tx, group, failed);
       });
     } catch (error) {

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { limits } from "../../harness/limits.ts";
-import { type Database, openDatabase } from "./database.ts";
+import { openTestDatabase } from "../../harness/stores.ts";
+import type { Database } from "./database.ts";
 import { Ledger } from "./ledger.ts";
 import { OrganizationStore } from "./organizations.ts";
 import { PipeStore } from "./pipes.ts";
@@ -18,7 +19,7 @@ let pipeId: string;
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "millrace-ledger-"));
-  db = openDatabase(join(dir, "millrace.db"));
+  db = await openTestDatabase(dir);
   ledger = new Ledger(db);
   const organization = await new OrganizationStore(db).create("o");
   const serviceId = await new ServiceStore(db).create(
@@ -37,8 +38,8 @@ beforeEach(async () => {
     limits.pipes,
   );
 });
-afterEach(() => {
-  db.close();
+afterEach(async () => {
+  await db.close();
   rmSync(dir, { recursive: true });
 });
 

@@ -26,27 +26,48 @@ type Connection = {
   run(sql: string, params: (string | number)[]): number;
 };
 
-const ownMigrations = fileURLToPath(new URL("./migrations/", import.meta.url));
+/** Contains the migrations of this program. */
+export const migrationFolder = fileURLToPath(new URL("./migrations/", import.meta.url));
 
-/** Applies the missing numbered migrations, each in its own transaction. */
-export function migrate(connection: Connection, options: MigrationOptions): void {
-  const { folder = ownMigrations, onStep, slowMs = 1_000 } = options;
-  connection.exec("CREATE TABLE IF NOT EXISTS migrations (id INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)");
-  const applied = new Set(connection.all<{ id: number }>("SELECT id FROM migrations", []).map((row) => row.id));
-  const tell = applied.size === 0 ? undefined : onStep;
-  const missing = readdirSync(folder)
+type Migration = { readonly file: string; readonly id: number };
+
+/** The files with these numbers that are not applied, in their order. */
+export function missingMigrations(folder: string, applied: ReadonlySet<number>): Migration[] {
+  return readdirSync(folder)
     .sort()
     .map((file) => ({ file, id: Number.parseInt(file, 10) }))
     .filter(({ id }) => !Number.isNaN(id) && !applied.has(id));
-  for (const [index, { file, id }] of missing.entries()) {
-    const step = { name: file.replace(/\.sql$/, ""), number: index + 1, of: missing.length };
+}
+
+/** Tells each step of an existing database before it is carried out, and after `done` if it was slow. */
+export function* tellingSteps(
+  missing: readonly Migration[],
+  isExisting: boolean,
+  { onStep, slowMs = 1_000 }: MigrationOptions,
+): Generator<Migration & { readonly done: () => void }> {
+  const tell = isExisting ? onStep : undefined;
+  for (const [index, migration] of missing.entries()) {
+    const step = { name: migration.file.replace(/\.sql$/, ""), number: index + 1, of: missing.length };
     const started = performance.now();
     tell?.(step);
+    const done = () => {
+      const tookMs = Math.round(performance.now() - started);
+      if (tookMs >= slowMs) tell?.({ ...step, tookMs });
+    };
+    yield { ...migration, done };
+  }
+}
+
+/** Applies the missing numbered migrations, each in its own transaction. */
+export function migrate(connection: Connection, options: MigrationOptions): void {
+  const folder = options.folder ?? migrationFolder;
+  connection.exec("CREATE TABLE IF NOT EXISTS migrations (id INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)");
+  const applied = new Set(connection.all<{ id: number }>("SELECT id FROM migrations", []).map((row) => row.id));
+  for (const { file, id, done } of tellingSteps(missingMigrations(folder, applied), applied.size > 0, options)) {
     connection.exec("BEGIN IMMEDIATE");
     connection.run("INSERT INTO migrations (id, applied_at) VALUES (?, ?)", [id, new Date().toISOString()]);
     connection.exec(readFileSync(join(folder, file), "utf8"));
     connection.exec("COMMIT");
-    const tookMs = Math.round(performance.now() - started);
-    if (tookMs >= slowMs) tell?.({ ...step, tookMs });
+    done();
   }
 }

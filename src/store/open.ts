@@ -7,7 +7,7 @@ import { ChartSourceStore } from "./chart-sources.ts";
 import { CloudMemberStore } from "./cloud-members.ts";
 import { ConsoleSessionStore } from "./console-sessions.ts";
 import { CredentialStore } from "./credentials.ts";
-import { countingWrites, type Database, openDatabase } from "./database.ts";
+import { countingWrites, type Database, openDatabase, takeLock } from "./database.ts";
 import { ErrorRequestStore } from "./error-requests.ts";
 import { HistoryStore } from "./history.ts";
 import { type PipeSeries, pipeSeries, type ServiceSeries, serviceSeries } from "./history-series.ts";
@@ -59,21 +59,55 @@ export type Stores = {
   readonly restores: RestoreStore;
   readonly chartSources: ChartSourceStore;
   readonly cloudMembers: CloudMemberStore;
-  close(): void;
+  close(): Promise<void>;
   readonly savedObjects: SavedObjectStore;
 };
 
-/**
- * `secretKey` is in base64; without one, a key file in the folder is read or created. `onStep` receives the steps that
- * bring a database of an earlier version to the current schema. Close it at the end.
- */
+export type StoresOptions = {
+  readonly dataDir: string;
+  /** In base64; without one, a key file in the folder is read or created. On Postgres it is required. */
+  readonly secretKey: string | undefined;
+  /** URL of a Postgres database; without one, SQLite in the folder. */
+  readonly database?: string | undefined;
+  /** Told the steps that bring a database of an earlier version to the current schema. */
+  readonly onStep?: (step: MigrationStep) => void;
+  /** Told of a connection to Postgres that breaks while nobody uses it. */
+  readonly onLost?: (error: Error) => void;
+};
+
+/** Opens the store that the options name. Close it at the end. */
+export async function openStoresOf(options: StoresOptions): Promise<Stores> {
+  const { dataDir, secretKey, database, onStep = () => {}, onLost = () => {} } = options;
+  if (database === undefined) return openStores(dataDir, secretKey, onStep);
+  // Loaded here: a server on SQLite does not need the driver.
+  const { openPostgres } = await import("./postgres-database.ts");
+  // Engines and workers of the directory belong to one process.
+  const lock = takeLock(join(dataDir, "millrace.lock"));
+  try {
+    const db = await openPostgres(database, { onStep, onLost });
+    const close = () => db.close().finally(() => lock.close());
+    return storesOf({ ...db, close }, dataDir, keyOf(dataDir, secretKey));
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+/** Opens the store on SQLite in the folder. */
 export function openStores(
   dataDir: string,
   secretKey: string | undefined,
   onStep: (step: MigrationStep) => void = () => {},
 ): Stores {
   const db = openDatabase(join(dataDir, "millrace.db"), { onStep });
-  const key = secretKey === undefined ? loadOrCreateKey(join(dataDir, "secret.key")) : Buffer.from(secretKey, "base64");
+  return storesOf(db, dataDir, keyOf(dataDir, secretKey));
+}
+
+function keyOf(dataDir: string, secretKey: string | undefined): Buffer {
+  return secretKey === undefined ? loadOrCreateKey(join(dataDir, "secret.key")) : Buffer.from(secretKey, "base64");
+}
+
+function storesOf(db: Database, dataDir: string, key: Buffer): Stores {
   const sealer = new Sealer(key);
   const definitions = countingWrites(db);
   const ledger = countingWrites(db);
@@ -107,9 +141,9 @@ export function openStores(
     restores: new RestoreStore(db),
     chartSources: new ChartSourceStore(db),
     cloudMembers: new CloudMemberStore(db),
-    close: () => {
+    close: async () => {
       for (const history of [pipeHistory, serviceHistory]) history.close();
-      db.close();
+      await db.close();
     },
     savedObjects: new SavedObjectStore(db),
   };

@@ -2,25 +2,28 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openStores, type Stores } from "./open.ts";
+import { newPipe } from "../../harness/new-pipe.ts";
+import { openTestStores } from "../../harness/stores.ts";
+import type { Stores } from "./open.ts";
 import { keptBatches, recordBatch } from "./pipe-batches.ts";
 
 let dir: string;
 let stores: Stores;
+let pipeId: string;
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "millrace-batches-"));
-  stores = openStores(dir, Buffer.alloc(32, 1).toString("base64"));
-  await stores.db.run("PRAGMA foreign_keys = OFF");
+  stores = await openTestStores(dir);
+  pipeId = await newPipe(stores);
 });
-afterEach(() => {
-  stores.db.close();
+afterEach(async () => {
+  await stores.close();
   rmSync(dir, { recursive: true, force: true });
 });
 
-const begin = (batchId: string) => stores.ledger.begin("p", { batchId, lane: "l", intent: {} });
+const begin = (batchId: string) => stores.ledger.begin(pipeId, { batchId, lane: "l", intent: {} });
 const confirm = (batchId: string, counts: Record<string, number>) =>
-  stores.ledger.confirm("p", { batchId, lane: "l", marks: {}, counts });
+  stores.ledger.confirm(pipeId, { batchId, lane: "l", marks: {}, counts });
 
 test("a confirmed batch is listed with its rows and the time of its intent; one without rows is not", async () => {
   await begin("a");
@@ -29,7 +32,7 @@ test("a confirmed batch is listed with its rows and the time of its intent; one 
   await begin("empty");
   await confirm("empty", { sentRows: 0, sentBytes: 0 });
   await begin("open");
-  const listed = await stores.batches.list("p", 10);
+  const listed = await stores.batches.list(pipeId, 10);
   expect(listed).toMatchObject([{ batchId: "a", lane: "l", rows: 3, bytes: 30, refusedRows: 2, replayedRows: 0 }]);
   expect(listed[0]?.startedAt).toBe(intent?.created_at);
 });
@@ -37,11 +40,11 @@ test("a confirmed batch is listed with its rows and the time of its intent; one 
 test("the newest batches of a pipe are kept, in pages", async () => {
   await stores.db.transaction(async (tx) => {
     for (let at = 0; at < keptBatches + 5; at += 1) {
-      await recordBatch(tx, "p", { batchId: `b${at}`, lane: "l", counts: { sentRows: 1 } });
+      await recordBatch(tx, pipeId, { batchId: `b${at}`, lane: "l", counts: { sentRows: 1 } });
     }
   });
-  const first = await stores.batches.list("p", 600);
-  const second = await stores.batches.list("p", 600, first.at(-1)?.seq);
+  const first = await stores.batches.list(pipeId, 600);
+  const second = await stores.batches.list(pipeId, 600, first.at(-1)?.seq);
   expect(first.length + second.length).toBe(keptBatches);
   expect(first[0]?.batchId).toBe(`b${keptBatches + 4}`);
   expect(second.at(-1)?.batchId).toBe("b5");

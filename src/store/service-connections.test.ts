@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { limits } from "../../harness/limits.ts";
-import { openStores } from "./open.ts";
+import { isOnPostgres, openTestStores } from "../../harness/stores.ts";
 import { Sealer } from "./secrets.ts";
 import { ConnectionPasswords } from "./service-connections.ts";
 
@@ -11,7 +11,7 @@ const connection = { urls: ["https://ch.example.com:8443"], username: "owner" };
 
 test("the password of a connection is in no file of the store, and opens for its service only", async () => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-connections-"));
-  const stores = openStores(folder, Buffer.alloc(32, 7).toString("base64"));
+  const stores = await openTestStores(folder);
   try {
     const { services, connectionPasswords } = stores;
     const organization = await stores.organizations.create("o");
@@ -31,11 +31,13 @@ test("the password of a connection is in no file of the store, and opens for its
     expect(() => connectionPasswords.open({ ...service, id: "another" })).toThrow(/connection.password/);
     const other = new ConnectionPasswords(new Sealer(Buffer.alloc(32, 8)));
     expect(() => other.open(service)).toThrow(/another secret key/);
-    for (const file of ["millrace.db", "millrace.db-wal"]) {
+    const row = await stores.db.get("SELECT * FROM services");
+    expect(JSON.stringify(row)).not.toContain("open-sesame");
+    for (const file of isOnPostgres() ? [] : ["millrace.db", "millrace.db-wal"]) {
       expect(readFileSync(join(folder, file)).includes("open-sesame"), file).toBe(false);
     }
   } finally {
-    stores.close();
+    await stores.close();
     rmSync(folder, { recursive: true, force: true });
   }
 });

@@ -5,13 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { limits } from "../../../harness/limits.ts";
+import { openTestDatabase } from "../../../harness/stores.ts";
 import { AppError } from "../../lib/errors.ts";
 import { createLogger } from "../../lib/logger.ts";
 import { Permits } from "../../outgoing/permits.ts";
 import { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { Connector } from "../../sources/source.ts";
-import { type Database, openDatabase } from "../../store/database.ts";
+import type { Database } from "../../store/database.ts";
 import { ErrorRequestStore } from "../../store/error-requests.ts";
 import { Ledger } from "../../store/ledger.ts";
 import { LeftoverStore } from "../../store/leftovers.ts";
@@ -68,7 +69,7 @@ const secrets = { credentials: { username: "u", password: "p" } };
 
 async function setUp() {
   const dataDir = mkdtempSync(join(tmpdir(), "millrace-leftovers-"));
-  const db = openDatabase(join(dataDir, "m.db"));
+  const db = await openTestDatabase(dataDir);
   const { id: organizationId } = await new OrganizationStore(db).create("o");
   const services = new ServiceStore(db);
   const serviceId = await services.create(
@@ -166,8 +167,8 @@ async function setUp() {
     await life.until(async () => (await pipes.find(pipeId)) === undefined);
   };
   const isClean = async () => (await leftovers.ofPipe(pipeId)).length === 0;
-  const close = () => {
-    db.close();
+  const close = async () => {
+    await db.close();
     rmSync(dataDir, { recursive: true, force: true });
   };
   const stores = { db, pipes, services, leftovers };

@@ -1,0 +1,107 @@
+/** What is Postgres' own about the metadata database: other processes, and a server that goes away. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newService } from "../../harness/new-pipe.ts";
+import { postgresMissing, TestPostgres } from "../../harness/postgres/postgres.ts";
+import { databaseUrl } from "../../harness/stores.ts";
+import type { Database } from "./database.ts";
+import { openStoresOf } from "./open.ts";
+import { openPostgres } from "./postgres-database.ts";
+
+const missing = postgresMissing(18);
+const secretKey = Buffer.alloc(32, 7).toString("base64");
+
+describe.skipIf(missing !== undefined)(`the metadata database on Postgres${missing ? `: ${missing}` : ""}`, () => {
+  let server: TestPostgres;
+  beforeAll(async () => {
+    server = await TestPostgres.start({ version: 18 });
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  async function twoOn(name: string): Promise<[Database, Database]> {
+    const url = await databaseUrl(server, name);
+    return [await openPostgres(url), await openPostgres(url)];
+  }
+
+  test("of several processes that start on an empty database, one makes the tables and all can use them", async () => {
+    const url = await databaseUrl(server, "empty");
+    await server.sql("CREATE DATABASE bare");
+    const bare = url.replace(/[^/]+$/, "bare");
+    const opened = await Promise.all([1, 2, 3].map(() => openPostgres(bare)));
+    for (const db of opened) expect(await db.all("SELECT id FROM organizations")).toEqual([]);
+    await Promise.all(opened.map((db) => db.close()));
+  });
+
+  test("what a transaction has read and written holds, whatever another process writes at the same time", async () => {
+    const [one, other] = await twoOn("counter");
+    await one.run("CREATE TABLE counter (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)");
+    await one.run("INSERT INTO counter (id, n) VALUES (1, 0)");
+    const raise = (db: Database) =>
+      db.transaction(async (tx) => {
+        const row = await tx.get<{ n: number }>("SELECT n FROM counter WHERE id = 1");
+        await tx.run("UPDATE counter SET n = ? WHERE id = 1", (row?.n ?? 0) + 1);
+      });
+    await Promise.all(Array.from({ length: 40 }, (_, i) => raise(i % 2 === 0 ? one : other)));
+    expect(await one.get("SELECT n FROM counter")).toEqual({ n: 40 });
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  test("two processes that request a backup of a service at the same time make one", async () => {
+    const url = await databaseUrl(server, "backups");
+    const dirs = [1, 2].map((n) => mkdtempSync(join(tmpdir(), `millrace-two-${n}`)));
+    const open = (dataDir: string) => openStoresOf({ dataDir, secretKey, database: url });
+    const [one, other] = [await open(dirs[0] as string), await open(dirs[1] as string)];
+    await expect(open(dirs[0] as string)).rejects.toThrow("another Millrace process already uses");
+    for (let round = 0; round < 10; round += 1) {
+      const serviceId = await newService(one);
+      const organizationId = (await one.organizations.list())[0]?.id ?? "";
+      const request = (stores: typeof one) =>
+        stores.backups.request({
+          ...{ organizationId, serviceId, serviceName: "s", name: "b", trigger: "request", status: "queued" },
+          ...{ type: "full", baseId: null, location: { kind: "local", root: "/" }, encrypted: false, startedAt: "" },
+        });
+      const made = await Promise.all([request(one), request(other), request(one), request(other)]);
+      expect(made.filter((id) => id !== undefined)).toHaveLength(1);
+      expect(await one.backups.listIn(serviceId)).toHaveLength(1);
+    }
+    await Promise.all([one.close(), other.close()]);
+    for (const dir of dirs) rmSync(dir, { recursive: true });
+  });
+
+  test("while the server is away, reads and writes say so, and afterwards they work again", async () => {
+    const db = await openPostgres(await databaseUrl(server, "away"));
+    await db.run("CREATE TABLE t (a BIGINT)");
+    await server.stop();
+    const insert = () => db.run("INSERT INTO t (a) VALUES (1)");
+    for (const asked of [db.all("SELECT a FROM t"), insert(), db.transaction((tx) => tx.all("SELECT 1"))]) {
+      await expect(asked).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", status: 503 });
+    }
+    await server.start();
+    await insert();
+    expect(await db.all("SELECT a FROM t")).toEqual([{ a: 1 }]);
+    await db.close();
+  });
+
+  test("a database that cannot be used is named, without the password", async () => {
+    const url = await databaseUrl(server, "named");
+    const wrong = url.replace(/:[^:@]+@/, ":not-the-password@");
+    await expect(openPostgres(wrong)).rejects.toThrow(/postgres:\/\/127\.0\.0\.1:\d+\/\w+ cannot be used: .*password/);
+    await expect(openPostgres(wrong)).rejects.not.toThrow("not-the-password");
+    const latin = "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0";
+    await server.sql(latin);
+    await expect(openPostgres(url.replace(/[^/]+$/, "latin"))).rejects.toThrow(/LATIN1: create a database with UTF8/);
+  });
+
+  test("texts have the order of their bytes, and the character 0 does not end one", async () => {
+    const db = await openPostgres(await databaseUrl(server, "texts"));
+    const names = ["b", "B", "a", "é", "_", "\u{1f600}", "x\0y"];
+    for (const [id, name] of names.entries()) {
+      await db.run("INSERT INTO organizations (id, name, created_at) VALUES (?, ?, '')", String(id), name);
+    }
+    const rows = await db.all<{ name: string }>("SELECT name FROM organizations ORDER BY name");
+    expect(rows.map(({ name }) => name)).toEqual(["B", "_", "a", "b", "x\ufffdy", "é", "\u{1f600}"]);
+    await db.close();
+  });
+});

@@ -1,0 +1,232 @@
+/**
+ * The metadata database on Postgres. Transactions are SERIALIZABLE and repeated after a conflict, so that a body may
+ * read and then write what follows from it, like on SQLite: see `docs/decisions/0017-leases.md`. Writes of this process
+ * are carried out one after the other, in the order in which they are asked for. Loaded only for `--database`.
+ */
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import pg from "pg";
+import { AppError } from "../lib/errors.ts";
+import { copyTables } from "./copy-tables.ts";
+import { type Database, openDatabase, type Queries, type SqlValue } from "./database.ts";
+import type { MigrationOptions } from "./migrate.ts";
+import { numbered } from "./postgres-dialect.ts";
+import { migratePostgres } from "./postgres-migrate.ts";
+
+/** Connections of one process: one writes, the others read. */
+const mostConnections = 6;
+const connectTimeoutMs = 5_000;
+/** The longest statement of the store takes seconds. */
+const statementTimeoutMs = 60_000;
+/** The locks of a process that is suspended within a transaction must not stop the others. */
+const idleInTransactionMs = 10_000;
+const mostAttempts = 12;
+
+const int8 = 20;
+const numeric = 1700;
+/** Numbers of the store are below 2^53. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format: "text" | "binary") =>
+    oid === int8 || oid === numeric ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+};
+
+/** `folder` and the like: as for SQLite. */
+export type PostgresOptions = MigrationOptions & {
+  /** Carried out after the migrations; what it throws ends the opening. */
+  readonly check?: (db: Queries) => Promise<void>;
+  /** Told of a connection that breaks while nobody uses it. */
+  readonly onLost?: (error: Error) => void;
+};
+
+/** Opens and migrates the database. Throws an error that names server and reason, and no password. */
+export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Database> {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: mostConnections,
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: 60_000,
+    application_name: "millrace",
+    keepAlive: true,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + 5_000,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
+    types,
+  });
+  pool.on("error", (error) => options.onLost?.(error));
+  try {
+    await inTransaction(pool, "READ COMMITTED", async (tx) => {
+      await requireUsable(tx);
+      await migratePostgres(tx, options);
+    });
+    await options.check?.(queriesOf(pool));
+  } catch (error) {
+    await pool.end();
+    throw new Error(`the metadata database ${placeOf(url)} cannot be used: ${reasonOf(error)}`, { cause: error });
+  }
+  return databaseOf(pool);
+}
+
+function databaseOf(pool: pg.Pool): Database {
+  let tail: Promise<unknown> = Promise.resolve();
+  let written = 0;
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = tail.then(work).finally(() => {
+      written += 1;
+    });
+    tail = result.catch(() => {});
+    return result;
+  };
+  const others = () => Math.floor(performance.now() / 1_000);
+  const transaction: Database["transaction"] = (body) => inTurn(() => serialised(pool, body));
+  return {
+    ...queriesOf(pool),
+    revision: () => written + others(),
+    othersRevision: others,
+    nowMs: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+    run: (sql, ...params) => transaction((tx) => tx.run(sql, ...params)),
+    transaction,
+    snapshotTo: (file) => inTransaction(pool, "REPEATABLE READ READ ONLY", (tx) => copyToFile(tx, file)),
+    close: () => pool.end(),
+  };
+}
+
+/** Repeats the transaction while it conflicts with those of other processes. */
+async function serialised<T>(pool: pg.Pool, body: (tx: Queries) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await inTransaction(pool, "SERIALIZABLE", body);
+    } catch (error) {
+      if (!isConflict(error) || attempt === mostAttempts) throw error;
+      await delay(Math.random() * 2 ** Math.min(attempt, 7));
+    }
+  }
+}
+
+async function inTransaction<T>(
+  pool: pg.Pool,
+  isolation: "SERIALIZABLE" | "READ COMMITTED" | "REPEATABLE READ READ ONLY",
+  body: (tx: Queries) => Promise<T>,
+): Promise<T> {
+  const client = await connected(pool);
+  // A connection that breaks between two statements: the next one fails.
+  const onError = () => {};
+  client.on("error", onError);
+  let isBroken = false;
+  try {
+    const tx = queriesOf(client);
+    await tx.run(`BEGIN ISOLATION LEVEL ${isolation}`);
+    try {
+      const result = await body(tx);
+      await tx.run("COMMIT");
+      return result;
+    } catch (error) {
+      await tx.run("ROLLBACK").catch(() => {
+        isBroken = true;
+      });
+      throw error;
+    }
+  } catch (error) {
+    isBroken ||= isUnavailable(error);
+    throw error;
+  } finally {
+    client.off("error", onError);
+    client.release(isBroken);
+  }
+}
+
+async function connected(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw publicError(error);
+  }
+}
+
+function queriesOf(on: pg.Pool | pg.PoolClient): Queries {
+  const ask = async (sql: string, params: SqlValue[]) => {
+    try {
+      return await on.query<pg.QueryResultRow>(numbered(sql), params.map(storable));
+    } catch (error) {
+      throw publicError(error);
+    }
+  };
+  return {
+    all: async <Row>(sql: string, ...params: SqlValue[]) => (await ask(sql, params)).rows as Row[],
+    get: async <Row>(sql: string, ...params: SqlValue[]) => (await ask(sql, params)).rows[0] as Row | undefined,
+    run: async (sql, ...params) => (await ask(sql, params)).rowCount ?? 0,
+  };
+}
+
+/** Writes the rows into a new SQLite database, which a server can be started on. */
+async function copyToFile(from: Queries, file: string): Promise<void> {
+  const folder = `${file}.copy`;
+  mkdirSync(folder, { mode: 0o700 });
+  const copy = openDatabase(join(folder, "millrace.db"));
+  try {
+    await copy.transaction((tx) => copyTables(from, tx));
+    // One file, without a log beside it.
+    await copy.snapshotTo(file);
+  } finally {
+    await copy.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Texts of Postgres cannot contain the character 0. */
+function storable(value: SqlValue): SqlValue {
+  return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\ufffd") : value;
+}
+
+const conflicts = new Set(["40001", "40P01"]);
+
+function isConflict(error: unknown): boolean {
+  return conflicts.has(codeOf(error) ?? "");
+}
+
+/** Classes and codes of SQLSTATE: connection, resources, shutdown, and a server that has become a standby. */
+const away = /^(08|53|57P|25006|25P03)/;
+const awayOfNode = /^E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|AI_AGAIN)$|^ENOTFOUND$|^EAI_AGAIN$/;
+const awayOfDriver = /connection terminated|connection timeout|timeout exceeded|not queryable|query read timeout/i;
+
+function isUnavailable(error: unknown): boolean {
+  if (error instanceof AppError) return error.code === "STORE_UNAVAILABLE";
+  const code = codeOf(error);
+  if (code === undefined) return error instanceof Error && awayOfDriver.test(error.message);
+  return away.test(code) || awayOfNode.test(code);
+}
+
+function publicError(error: unknown): unknown {
+  if (!isUnavailable(error) || error instanceof AppError) return error;
+  return new AppError("STORE_UNAVAILABLE", "The metadata database does not answer.", {
+    cause: error,
+  });
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : undefined;
+}
+
+async function requireUsable(tx: Queries): Promise<void> {
+  const found = await tx.get<{ version: number; encoding: string; standby: boolean }>(
+    `SELECT CAST(current_setting('server_version_num') AS BIGINT) AS version,
+       current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby`,
+  );
+  if (found === undefined) return;
+  if (found.version < 140_000) throw new Error("Postgres 14 or newer is needed");
+  if (found.encoding !== "UTF8") throw new Error(`its encoding is ${found.encoding}: create a database with UTF8`);
+  if (found.standby) throw new Error("the server is a standby: name the primary");
+}
+
+/** Without user and password. */
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `postgres://${host}${pathname}`;
+}
+
+function reasonOf(error: unknown): string {
+  const reason = error instanceof AppError && error.cause instanceof Error ? error.cause : error;
+  const inner = reason instanceof AggregateError ? reason.errors[0] : reason;
+  return inner instanceof Error ? inner.message : String(inner);
+}
