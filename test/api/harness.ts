@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { limits } from "../../harness/limits.ts";
 import { anyNetwork } from "../../harness/network/network.ts";
+import { openTestStores } from "../../harness/stores.ts";
 import { openApiDocument } from "../../src/api/openapi.ts";
 import { managementOperations, observabilityOperations } from "../../src/api/operations.ts";
 import { rescan } from "../../src/backups/catalogue.ts";
@@ -50,7 +51,7 @@ import type { ErrorRequestStore } from "../../src/store/error-requests.ts";
 import type { Ledger } from "../../src/store/ledger.ts";
 import type { Leftover, LeftoverStore } from "../../src/store/leftovers.ts";
 import type { OrganizationLimits } from "../../src/store/limits.ts";
-import { openStores, type Stores } from "../../src/store/open.ts";
+import type { Stores } from "../../src/store/open.ts";
 import type { OrganizationStore } from "../../src/store/organizations.ts";
 import type { PipeStore } from "../../src/store/pipes.ts";
 import type { RestoreStore } from "../../src/store/restores.ts";
@@ -138,7 +139,7 @@ type Parts = {
 
 export async function startApi(options: ApiOptions = {}): Promise<Api> {
   const dir = mkdtempSync(join(tmpdir(), "millrace-api-"));
-  const stores = openStores(dir, Buffer.alloc(32, 7).toString("base64"));
+  const stores = await openTestStores(dir);
   const parts: Parts = {
     dir,
     stores,
@@ -171,7 +172,7 @@ export async function startApi(options: ApiOptions = {}): Promise<Api> {
     [Symbol.asyncDispose]: async () => {
       await server.close();
       await parts.trail.close();
-      stores.close();
+      await stores.close();
       rmSync(dir, { recursive: true, force: true });
     },
   };

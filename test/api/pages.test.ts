@@ -53,12 +53,13 @@ describe("by which name", () => {
       ...["/docs/operations/getMe", "/docs/guides/pipes", "/docs/search?q=x"].map((path) => ["GET", path]),
       ...["OPTIONS", "TRACE", "QUERY"].map((method) => [method, "/metrics"]),
     ] as const;
-    const before = api.db.revision();
+    const writes = () => api.db.revision() - api.db.othersRevision();
+    const before = writes();
     for (const [method, path] of requests) {
       const rebound = await api.call(method as string, path as string, { headers: { host: "evil.example:8150" } });
       expect([method, path, rebound.status]).toEqual([method, path, 421]);
     }
-    expect(api.db.revision()).toBe(before);
+    expect(writes()).toBe(before);
   });
 
   test("a server in a network accepts any name with credentials, and none without", async () => {
