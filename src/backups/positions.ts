@@ -27,21 +27,26 @@ export async function withPositions(
   signal: AbortSignal,
 ): Promise<PipeSnapshot[]> {
   const pipes = await deps.pipes.listIn(serviceId);
-  using hold = deps.ledger.hold(pipes.map((pipe) => pipe.id));
-  const deadline = Date.now() + settleMs;
-  for (;;) {
-    const unsettled = await hold.unsettled();
-    // A pipe that is not desired to run finishes no batch, so there is no point in waiting for it.
-    if (!pipes.some((pipe) => pipe.running && unsettled.has(pipe.id)) || Date.now() > deadline) break;
-    await sleep(lookMs, signal);
-    signal.throwIfAborted();
+  const hold = await deps.ledger.hold(pipes.map((pipe) => pipe.id));
+  try {
+    const deadline = Date.now() + settleMs;
+    for (;;) {
+      const unsettled = await hold.unsettled();
+      // A pipe that is not desired to run finishes no batch, so there is no point in waiting for it.
+      if (!pipes.some((pipe) => pipe.running && unsettled.has(pipe.id)) || Date.now() > deadline) break;
+      await sleep(lookMs, signal);
+      signal.throwIfAborted();
+    }
+    const held = new Set(pipes.map((pipe) => pipe.id));
+    const captured = (await deps.pipes.capture(serviceId)).map((pipe) =>
+      held.has(pipe.id) ? pipe : { ...pipe, unsettled: ["created while the backup began"] },
+    );
+    // A release that fails here is repeated below, and a hold that nobody releases ends by itself.
+    await snapshot(() => void hold.release().catch(() => {}));
+    return captured;
+  } finally {
+    await hold.release();
   }
-  const held = new Set(pipes.map((pipe) => pipe.id));
-  const captured = (await deps.pipes.capture(serviceId)).map((pipe) =>
-    held.has(pipe.id) ? pipe : { ...pipe, unsettled: ["created while the backup began"] },
-  );
-  await snapshot(() => hold[Symbol.dispose]());
-  return captured;
 }
 
 /** Why a captured pipe must not continue from its captured position; undefined when it may. */

@@ -161,6 +161,12 @@ export const errorCodes = {
     true,
     "The server of the metadata database (`--database`) does not answer: start it, or check the network to it. Millrace connects again by itself.",
   ),
+  LEASE_LOST: row(
+    503,
+    "UNAVAILABLE",
+    true,
+    "Another server has taken over the metadata database, and this one stops. Send requests to the other one, and run one server for each database.",
+  ),
   SERVICE_UNAVAILABLE: row(
     503,
     "UNAVAILABLE",

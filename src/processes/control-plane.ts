@@ -11,14 +11,17 @@ import type { Config, SettingOrigins } from "../config.ts";
 import { assertConfined, type ConfinementState, confinementState } from "../confinement/state.ts";
 import { openEndpoint } from "../endpoint/open.ts";
 import { openHttp } from "../http/open.ts";
+import { AppError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
+import { Loop } from "../lib/loop.ts";
 import { ShutdownStack } from "../lib/shutdown-stack.ts";
 import { Outgoing } from "../network.ts";
 import { openPipes } from "../pipes/control/open.ts";
 import { openServices } from "../services/open.ts";
 import { activityRetention } from "../store/activity-retention.ts";
 import { AuditTrail, auditEventOf } from "../store/audit-events.ts";
-import { openStoresOf, type Stores } from "../store/open.ts";
+import { renewEveryMs } from "../store/leases.ts";
+import { type LeasedStores, openStoresOf } from "../store/open.ts";
 
 export type AppOptions = {
   readonly config: Config;
@@ -26,6 +29,8 @@ export type AppOptions = {
   readonly logger: Logger;
   readonly version: string;
   readonly signal: AbortSignal;
+  /** Asks for `signal` to abort, with the reason. */
+  readonly stop: (reason: Error) => void;
 };
 
 export type App = {
@@ -53,7 +58,11 @@ export async function startApp(options: AppOptions): Promise<App> {
 type Rooms = ReturnType<typeof openRooms>;
 
 /** Constructs the rooms without starting any loop. */
-function openRooms({ config, logger, version, signal }: AppOptions, stores: Stores, shutdown: ShutdownStack) {
+function openRooms(
+  { config, logger, version, signal, stop }: AppOptions,
+  stores: LeasedStores,
+  shutdown: ShutdownStack,
+) {
   const confinement = checkedConfinement(config, logger);
   const dataDir = resolve(config.dataDir);
   const outgoing = new Outgoing(config);
@@ -101,6 +110,7 @@ function openRooms({ config, logger, version, signal }: AppOptions, stores: Stor
     },
   });
   const loops = [
+    leaseLoop(stores, logger, stop),
     services.loop,
     services.metricsLoop,
     services.inventoryLoop,
@@ -146,7 +156,7 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   return { baseUrl, credentialsFile };
 }
 
-async function openMetadata({ config, logger }: AppOptions): Promise<Stores> {
+async function openMetadata({ config, logger }: AppOptions): Promise<LeasedStores> {
   const { secretKey, database } = config;
   return await openStoresOf({
     dataDir: openDataDir(config),
@@ -154,6 +164,18 @@ async function openMetadata({ config, logger }: AppOptions): Promise<Stores> {
     onStep: (step) => logger.info(step, "migrating the metadata"),
     onLost: (err) => logger.warn({ err }, "connection to the metadata database lost"),
   });
+}
+
+function leaseLoop({ lease }: LeasedStores, logger: Logger, stop: AppOptions["stop"]): Loop {
+  const body = async () => {
+    try {
+      await lease.renew();
+    } catch (error) {
+      if (error instanceof AppError && error.code === "LEASE_LOST") stop(error);
+      throw error;
+    }
+  };
+  return new Loop({ name: "lease", everyMs: renewEveryMs, logger, body });
 }
 
 function checkedConfinement(config: Config, logger: Logger): ConfinementState {

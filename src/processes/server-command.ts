@@ -148,11 +148,17 @@ async function run(config: Config, origins: SettingOrigins, version: string): Pr
     });
   }
   try {
-    const app = await startApp({ config, origins, logger, version, signal: stop.signal });
+    let failure: Error | undefined;
+    const end = (reason: Error) => {
+      failure = reason;
+      stop.abort(reason);
+    };
+    const app = await startApp({ config, origins, logger, version, signal: stop.signal, stop: end });
     console.log(`Millrace ${version} is ready: ${app.baseUrl}\nCredentials: ${app.credentialsFile}`);
     // Not a link that signs in: this output often ends up in a log file.
     console.log(`Console: ${app.baseUrl}/console/ (millrace console prints a link that signs you in)`);
     await app.stopped;
+    if (failure !== undefined) throw failure;
     return 0;
   } catch (error) {
     // A bug needs its stack; an error that the operator can fix needs a sentence.

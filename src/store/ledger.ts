@@ -2,6 +2,7 @@
  * The durable side of a pipe's insert order: intents before the insert, checkpoints after it. A confirmation writes
  * checkpoint, marks and counters and removes the intent in one transaction, so that a crash leaves all or none of it.
  */
+import { randomUUID } from "node:crypto";
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Database, Queries } from "./database.ts";
 import { GroupedWrites } from "./grouped-writes.ts";
@@ -24,16 +25,24 @@ export type StoredConfirmation = {
 };
 
 /** Prevents pipes from starting batches, so that positions and tables are consistent. */
-export type Hold = Disposable & {
+export type Hold = {
   /** The held pipes with an unconfirmed batch. */
   unsettled(): Promise<ReadonlySet<string>>;
+  /** Ends the hold; it may be called again. */
+  release(): Promise<void>;
 };
+
+/** A hold ends by itself when its process is gone. */
+const holdMs = 60_000;
+const renewHoldMs = 10_000;
+/** How soon the end of a hold of another process is seen. */
+const heldLookMs = 100;
 
 export class Ledger {
   readonly #db: Database;
   readonly #writes: GroupedWrites;
-  /** The promise that the callers of each held pipe wait for. */
-  readonly #held = new Map<string, Promise<void>>();
+  /** Batches that wait for the end of a hold. */
+  readonly #waiting = new Set<() => void>();
 
   constructor(db: Database) {
     this.#db = db;
@@ -41,12 +50,18 @@ export class Ledger {
   }
 
   /**
-   * Prevents these pipes from starting batches until disposed; batches in progress continue and are confirmed. A hold
-   * is kept in memory only, and must be short: the pipes' readers wait.
+   * Prevents these pipes from starting batches until released; batches in progress continue and are confirmed. A hold
+   * must be short: the pipes' readers wait. It is in the database, and so holds workers of every process.
    */
-  hold(pipeIds: readonly string[]): Hold {
-    const released = Promise.withResolvers<void>();
-    for (const id of pipeIds) this.#held.set(id, released.promise);
+  async hold(pipeIds: readonly string[]): Promise<Hold> {
+    const holdId = randomUUID();
+    await this.#db.transaction(async (tx) => {
+      const add = `INSERT INTO pipe_holds (hold_id, pipe_id, expires_at) VALUES (?, ?, ${this.#db.nowMs} + ${holdMs})`;
+      for (const id of pipeIds) await tx.run(add, holdId, id);
+    });
+    const renew = `UPDATE pipe_holds SET expires_at = ${this.#db.nowMs} + ${holdMs} WHERE hold_id = ?`;
+    // A renewal that fails is repeated with the next one, in time.
+    const renewal = setInterval(() => void this.#db.run(renew, holdId).catch(() => {}), renewHoldMs).unref();
     return {
       // Queued with the writers, after every `begin` that preceded the hold.
       unsettled: () =>
@@ -54,17 +69,33 @@ export class Ledger {
           const rows = await tx.all<{ pipe_id: string }>("SELECT DISTINCT pipe_id FROM pipe_intents");
           return new Set(rows.map((row) => row.pipe_id).filter((id) => pipeIds.includes(id)));
         }),
-      [Symbol.dispose]: () => {
-        for (const id of pipeIds) if (this.#held.get(id) === released.promise) this.#held.delete(id);
-        released.resolve();
+      release: async () => {
+        clearInterval(renewal);
+        await this.#db.run("DELETE FROM pipe_holds WHERE hold_id = ?", holdId);
+        for (const wake of this.#waiting) wake();
       },
     };
   }
 
   /** Saves the intent; waits first while the pipe is held. */
   async begin(pipeId: string, intent: StoredIntent): Promise<void> {
-    for (let held = this.#held.get(pipeId); held !== undefined; held = this.#held.get(pipeId)) await held;
-    await this.#writes.run((tx) => writeIntent(tx, pipeId, intent));
+    const held = `SELECT 1 AS held FROM pipe_holds WHERE pipe_id = ? AND expires_at > ${this.#db.nowMs} LIMIT 1`;
+    const tryBegin = (tx: Queries) =>
+      tx.get(held, pipeId).then(async (found) => {
+        if (found === undefined) await writeIntent(tx, pipeId, intent);
+        return found === undefined;
+      });
+    while (!(await this.#writes.run(tryBegin))) await this.#look();
+  }
+
+  /** Resolves when a hold of this process ends, and after a while. */
+  async #look(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.add(resolve);
+    const timer = setTimeout(resolve, heldLookMs);
+    await promise;
+    clearTimeout(timer);
+    this.#waiting.delete(resolve);
   }
 
   /** Replaces an intent whose insert was refused, atomically and at its position in the lane's order. */

@@ -1,4 +1,6 @@
 /** Opens the store: one database, and an object for each kind of row. */
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ActivityStore } from "./activities.ts";
 import { AuditEventStore } from "./audit-events.ts";
@@ -11,6 +13,7 @@ import { countingWrites, type Database, openDatabase, takeLock } from "./databas
 import { ErrorRequestStore } from "./error-requests.ts";
 import { HistoryStore } from "./history.ts";
 import { type PipeSeries, pipeSeries, type ServiceSeries, serviceSeries } from "./history-series.ts";
+import { fenced, ServerLease } from "./leases.ts";
 import { Ledger } from "./ledger.ts";
 import { LeftoverStore } from "./leftovers.ts";
 import type { MigrationStep } from "./migrate.ts";
@@ -63,6 +66,9 @@ export type Stores = {
   readonly savedObjects: SavedObjectStore;
 };
 
+/** Renew the lease every `renewEveryMs`. */
+export type LeasedStores = Stores & { readonly lease: ServerLease };
+
 export type StoresOptions = {
   readonly dataDir: string;
   /** In base64; without one, a key file in the folder is read or created. On Postgres it is required. */
@@ -76,9 +82,12 @@ export type StoresOptions = {
 };
 
 /** Opens the store that the options name. Close it at the end. */
-export async function openStoresOf(options: StoresOptions): Promise<Stores> {
-  const { dataDir, secretKey, database, onStep = () => {}, onLost = () => {} } = options;
-  if (database === undefined) return openStores(dataDir, secretKey, onStep);
+export async function openStoresOf(options: StoresOptions): Promise<LeasedStores> {
+  const { dataDir, database, onStep = () => {}, onLost = () => {} } = options;
+  if (database === undefined) {
+    const db = openDatabase(join(dataDir, "millrace.db"), { onStep });
+    return await leasedStores(db, options, true);
+  }
   // Loaded here: a server on SQLite does not need the driver.
   const { openPostgres } = await import("./postgres-database.ts");
   // Engines and workers of the directory belong to one process.
@@ -86,14 +95,38 @@ export async function openStoresOf(options: StoresOptions): Promise<Stores> {
   try {
     const db = await openPostgres(database, { onStep, onLost });
     const close = () => db.close().finally(() => lock.close());
-    return storesOf({ ...db, close }, dataDir, keyOf(dataDir, secretKey));
+    return await leasedStores({ ...db, close }, options, false);
   } catch (error) {
     lock.close();
     throw error;
   }
 }
 
-/** Opens the store on SQLite in the folder. */
+/** Stores whose every write compares the lease. A database that is exclusive has been opened by this process alone. */
+async function leasedStores(db: Database, { dataDir, secretKey }: StoresOptions, isExclusive: boolean) {
+  try {
+    const lease = await ServerLease.claim(db, { holder: nodeIdOf(dataDir), isExclusive });
+    const stores = storesOf(fenced(db, lease), dataDir, keyOf(dataDir, secretKey));
+    const close = async () => {
+      // Without it, the next server waits for the end of the lease.
+      await lease.release().catch(() => {});
+      await stores.close();
+    };
+    return { ...stores, lease, close };
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/** The same at every start on the data directory. */
+function nodeIdOf(dataDir: string): string {
+  const file = join(dataDir, "node-id");
+  if (!existsSync(file)) writeFileSync(file, `${randomUUID()}\n`, { mode: 0o600 });
+  return readFileSync(file, "utf8").trim();
+}
+
+/** Opens the store on SQLite in the folder, for tools: without a lease, because nobody else can have it open. */
 export function openStores(
   dataDir: string,
   secretKey: string | undefined,

@@ -2,13 +2,19 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newService } from "../../harness/new-pipe.ts";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { newPipe, newService } from "../../harness/new-pipe.ts";
 import { postgresMissing, TestPostgres } from "../../harness/postgres/postgres.ts";
 import { databaseUrl } from "../../harness/stores.ts";
+import { BackupStore } from "./backups.ts";
 import type { Database } from "./database.ts";
+import { Ledger } from "./ledger.ts";
 import { openStoresOf } from "./open.ts";
+import { OrganizationStore } from "./organizations.ts";
+import { PipeStore } from "./pipes.ts";
 import { openPostgres } from "./postgres-database.ts";
+import { Sealer } from "./secrets.ts";
+import { ServiceStore } from "./services.ts";
 
 const missing = postgresMissing(18);
 const secretKey = Buffer.alloc(32, 7).toString("base64");
@@ -49,24 +55,68 @@ describe.skipIf(missing !== undefined)(`the metadata database on Postgres${missi
   });
 
   test("two processes that request a backup of a service at the same time make one", async () => {
-    const url = await databaseUrl(server, "backups");
-    const dirs = [1, 2].map((n) => mkdtempSync(join(tmpdir(), `millrace-two-${n}`)));
-    const open = (dataDir: string) => openStoresOf({ dataDir, secretKey, database: url });
-    const [one, other] = [await open(dirs[0] as string), await open(dirs[1] as string)];
-    await expect(open(dirs[0] as string)).rejects.toThrow("another Millrace process already uses");
+    const [one, other] = await twoOn("backups");
+    const organizations = new OrganizationStore(one);
     for (let round = 0; round < 10; round += 1) {
-      const serviceId = await newService(one);
-      const organizationId = (await one.organizations.list())[0]?.id ?? "";
-      const request = (stores: typeof one) =>
-        stores.backups.request({
+      const serviceId = await newService({ organizations, services: new ServiceStore(one) });
+      const organizationId = (await organizations.list())[0]?.id ?? "";
+      const request = (db: Database) =>
+        new BackupStore(db).request({
           ...{ organizationId, serviceId, serviceName: "s", name: "b", trigger: "request", status: "queued" },
           ...{ type: "full", baseId: null, location: { kind: "local", root: "/" }, encrypted: false, startedAt: "" },
         });
       const made = await Promise.all([request(one), request(other), request(one), request(other)]);
       expect(made.filter((id) => id !== undefined)).toHaveLength(1);
-      expect(await one.backups.listIn(serviceId)).toHaveLength(1);
     }
     await Promise.all([one.close(), other.close()]);
+  });
+
+  test("while one process holds a pipe, another begins no batch of it", async () => {
+    const [one, other] = await twoOn("holds");
+    const stores = { organizations: new OrganizationStore(one), services: new ServiceStore(one) };
+    const pipeId = await newPipe({ ...stores, pipes: new PipeStore(one, new Sealer(Buffer.alloc(32))) });
+    const [holding, working] = [new Ledger(one), new Ledger(other)];
+    let isDone = false;
+    const work = (async () => {
+      for (let at = 0; !isDone; at += 1) {
+        await working.begin(pipeId, { batchId: `b${at}`, lane: "l", intent: {} });
+        await working.confirm(pipeId, { batchId: `b${at}`, lane: "l", checkpoint: at, marks: {}, counts: {} });
+      }
+    })();
+    for (let round = 0; round < 10; round += 1) {
+      const hold = await holding.hold([pipeId]);
+      while ((await hold.unsettled()).size > 0) await new Promise((next) => setImmediate(next));
+      const seen = [];
+      for (let look = 0; look < 5; look += 1) {
+        seen.push([await holding.intents(pipeId), await holding.checkpoints(pipeId)]);
+        await one.run("UPDATE services SET name = name");
+      }
+      expect(new Set(seen.map((state) => JSON.stringify(state))).size).toBe(1);
+      expect(seen[0]?.[0]).toEqual([]);
+      const { l: before } = await holding.checkpoints(pipeId);
+      await hold.release();
+      await vi.waitFor(async () => expect((await holding.checkpoints(pipeId)).l).not.toBe(before), 60_000);
+    }
+    isDone = true;
+    await work;
+    await Promise.all([one.close(), other.close()]);
+  }, 120_000);
+
+  test("two servers cannot run on one database, and one at a time uses a data directory", async () => {
+    const url = await databaseUrl(server, "servers");
+    const dirs = [1, 2].map((n) => mkdtempSync(join(tmpdir(), `millrace-two-${n}`))) as [string, string];
+    const open = (dataDir: string) => openStoresOf({ dataDir, secretKey, database: url });
+    const one = await open(dirs[0]);
+    await expect(open(dirs[0])).rejects.toThrow("another Millrace process already uses");
+    const waiting = open(dirs[1]);
+    // A server that is gone does not renew.
+    const expire = await openPostgres(url);
+    await expire.run("UPDATE leases SET expires_at = 0");
+    const other = await waiting;
+    await expect(one.organizations.create("lost")).rejects.toMatchObject({ code: "LEASE_LOST" });
+    expect(await other.organizations.list()).toEqual([]);
+    await other.organizations.create("kept");
+    for (const opened of [one, other, expire]) await opened.close();
     for (const dir of dirs) rmSync(dir, { recursive: true });
   });
 
