@@ -28,6 +28,12 @@ export const settings = {
     .describe(
       "Postgres database for the metadata, as postgres://user:password@host:5432/database. Set it in the environment, because flags are visible in `ps`; default: SQLite in dataDir. See docs/metadata-on-postgres.md",
     ),
+  allowAsyncReplication: z
+    .stringbool()
+    .default(false)
+    .describe(
+      "Use a Postgres database whose failover may lose confirmed transactions: asynchronous standbys, or synchronous_commit off. Rows may then arrive twice after a failover",
+    ),
   host: z.string().min(1).default("127.0.0.1").describe("Listen address of the API and of the service endpoints"),
   port: z.coerce.number().int().min(0).max(65_535).default(8150).describe("Port of the API; 0 selects a free port"),
   cloudPort: z.coerce

@@ -13,6 +13,7 @@ export type AdoptOptions = {
   readonly secretKey?: string | undefined;
   /** Undefined: the metadata is in the data directory. */
   readonly database?: string | undefined;
+  readonly allowsAsyncReplication?: boolean | undefined;
   readonly organizationId: string;
   readonly tell: (line: string) => void;
   readonly signal: AbortSignal;
@@ -24,6 +25,7 @@ export async function adoptBackups({
   dataDir,
   secretKey,
   database,
+  allowsAsyncReplication,
   organizationId,
   tell,
   signal,
@@ -31,7 +33,7 @@ export async function adoptBackups({
   if (database === undefined && !existsSync(join(dataDir, "millrace.db"))) {
     throw new Error(`${dataDir} is no data directory: it has no millrace.db`);
   }
-  const { db, close } = await openStoresOf({ dataDir, secretKey, database });
+  const { db, close } = await openStoresOf({ dataDir, secretKey, database, allowsAsyncReplication });
   try {
     const known = new Set((await new OrganizationStore(db).list()).map((row) => row.id));
     if (!known.has(organizationId)) throw new Error(`organization ${organizationId} does not exist`);

@@ -157,10 +157,10 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
 }
 
 async function openMetadata({ config, logger }: AppOptions): Promise<LeasedStores> {
-  const { secretKey, database } = config;
+  const { secretKey, database, allowAsyncReplication: allowsAsyncReplication } = config;
   return await openStoresOf({
     dataDir: openDataDir(config),
-    ...{ secretKey, database },
+    ...{ secretKey, database, allowsAsyncReplication },
     onStep: (step) => logger.info(step, "migrating the metadata"),
     onLost: (err) => logger.warn({ err }, "connection to the metadata database lost"),
   });

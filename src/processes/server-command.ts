@@ -83,8 +83,9 @@ function addAdoptBackups(program: Command, end: SetCode): void {
     const backupLocation = new BackupTarget(backupLocationOptions(config, dataDir));
     const organizationId = flags.organization ?? "";
     const signal = new AbortController().signal;
-    const { secretKey, database } = config;
-    const options = { backupLocation, dataDir, secretKey, database, organizationId, tell: console.log, signal };
+    const { secretKey, database, allowAsyncReplication: allowsAsyncReplication } = config;
+    const metadata = { dataDir, secretKey, database, allowsAsyncReplication };
+    const options = { ...metadata, backupLocation, organizationId, tell: console.log, signal };
     end(await codeOf(adoptBackups(options)));
   });
 }

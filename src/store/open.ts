@@ -13,6 +13,7 @@ import { countingWrites, type Database, openDatabase, takeLock } from "./databas
 import { ErrorRequestStore } from "./error-requests.ts";
 import { HistoryStore } from "./history.ts";
 import { type PipeSeries, pipeSeries, type ServiceSeries, serviceSeries } from "./history-series.ts";
+import { requireSameKey } from "./key-check.ts";
 import { fenced, ServerLease } from "./leases.ts";
 import { Ledger } from "./ledger.ts";
 import { LeftoverStore } from "./leftovers.ts";
@@ -75,6 +76,8 @@ export type StoresOptions = {
   readonly secretKey: string | undefined;
   /** URL of a Postgres database; without one, SQLite in the folder. */
   readonly database?: string | undefined;
+  /** On Postgres: a failover may lose confirmed transactions. */
+  readonly allowsAsyncReplication?: boolean | undefined;
   /** Told the steps that bring a database of an earlier version to the current schema. */
   readonly onStep?: (step: MigrationStep) => void;
   /** Told of a connection to Postgres that breaks while nobody uses it. */
@@ -83,30 +86,44 @@ export type StoresOptions = {
 
 /** Opens the store that the options name. Close it at the end. */
 export async function openStoresOf(options: StoresOptions): Promise<LeasedStores> {
-  const { dataDir, database, onStep = () => {}, onLost = () => {} } = options;
+  const {
+    dataDir,
+    secretKey,
+    database,
+    onStep = () => {},
+    onLost = () => {},
+    allowsAsyncReplication = false,
+  } = options;
   if (database === undefined) {
     const db = openDatabase(join(dataDir, "millrace.db"), { onStep });
     return await leasedStores(db, options, true);
+  }
+  if (secretKey === undefined) {
+    throw new Error(
+      "--database needs the key that encrypts stored secrets: set MILLRACE_SECRET_KEY, 32 bytes in base64",
+    );
   }
   // Loaded here: a server on SQLite does not need the driver.
   const { openPostgres } = await import("./postgres-database.ts");
   // Engines and workers of the directory belong to one process.
   const lock = takeLock(join(dataDir, "millrace.lock"));
-  try {
-    const db = await openPostgres(database, { onStep, onLost });
-    const close = () => db.close().finally(() => lock.close());
-    return await leasedStores({ ...db, close }, options, false);
-  } catch (error) {
+  const opened = openPostgres(database, { onStep, onLost, allowsAsyncReplication });
+  const db = await opened.catch((error: unknown) => {
     lock.close();
     throw error;
-  }
+  });
+  const close = () => db.close().finally(() => lock.close());
+  return await leasedStores({ ...db, close }, options, false);
 }
 
 /** Stores whose every write compares the lease. A database that is exclusive has been opened by this process alone. */
 async function leasedStores(db: Database, { dataDir, secretKey }: StoresOptions, isExclusive: boolean) {
   try {
+    const key = keyOf(dataDir, secretKey);
+    // On SQLite, a lost key is replaced by a new one, and secrets are set again.
+    if (!isExclusive) await requireSameKey(db, new Sealer(key));
     const lease = await ServerLease.claim(db, { holder: nodeIdOf(dataDir), isExclusive });
-    const stores = storesOf(fenced(db, lease), dataDir, keyOf(dataDir, secretKey));
+    const stores = storesOf(fenced(db, lease), dataDir, key);
     const close = async () => {
       // Without it, the next server waits for the end of the lease.
       await lease.release().catch(() => {});

@@ -144,6 +144,38 @@ describe.skipIf(missing !== undefined)(`the metadata database on Postgres${missi
     await expect(openPostgres(url.replace(/[^/]+$/, "latin"))).rejects.toThrow(/LATIN1: create a database with UTF8/);
   });
 
+  test("a server starts with the key that the secrets are encrypted with, and with no other", async () => {
+    const database = await databaseUrl(server, "keys");
+    const dataDir = mkdtempSync(join(tmpdir(), "millrace-keys-"));
+    const open = (key: string | undefined) => openStoresOf({ dataDir, secretKey: key, database });
+    await (await open(secretKey)).close();
+    await expect(open(undefined)).rejects.toThrow("MILLRACE_SECRET_KEY");
+    await expect(open(Buffer.alloc(32, 8).toString("base64"))).rejects.toThrow("secretKey is not the key");
+    await (await open(secretKey)).close();
+    rmSync(dataDir, { recursive: true });
+  });
+
+  test("a server whose failover may lose confirmed transactions is refused, unless the operator insists", async () => {
+    const url = await databaseUrl(server, "durable");
+    const allowed = async () => (await openPostgres(url, { allowsAsyncReplication: true })).close();
+    await using standby = await TestPostgres.standbyOf(server, "s", { hot_standby: "on" });
+    await vi.waitFor(() => expect(openPostgres(url)).rejects.toThrow("set synchronous_standby_names"), 60_000);
+    await allowed();
+    await server.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    await server.sql("SELECT pg_reload_conf()");
+    await vi.waitFor(async () => (await openPostgres(url)).close(), 60_000);
+    await expect(openPostgres(url.replace(/:\d+\//, `:${standby.port}/`))).rejects.toThrow("name the primary");
+    await server.sql("ALTER SYSTEM RESET synchronous_standby_names");
+    await server.sql("ALTER SYSTEM SET synchronous_commit = 'off'");
+    await server.sql("SELECT pg_reload_conf()");
+    await vi.waitFor(() => expect(openPostgres(url)).rejects.toThrow("synchronous_commit is off"), 60_000);
+    await allowed();
+    await server.sql("ALTER SYSTEM RESET synchronous_commit");
+    await server.sql("SELECT pg_reload_conf()");
+    await standby[Symbol.asyncDispose]();
+    await vi.waitFor(async () => (await openPostgres(url)).close(), 60_000);
+  });
+
   test("texts have the order of their bytes, and the character 0 does not end one", async () => {
     const db = await openPostgres(await databaseUrl(server, "texts"));
     const names = ["b", "B", "a", "é", "_", "\u{1f600}", "x\0y"];

@@ -12,6 +12,7 @@ import { copyTables } from "./copy-tables.ts";
 import { type Database, openDatabase, type Queries, type SqlValue } from "./database.ts";
 import type { MigrationOptions } from "./migrate.ts";
 import { numbered } from "./postgres-dialect.ts";
+import { requireDurable } from "./postgres-durability.ts";
 import { migratePostgres } from "./postgres-migrate.ts";
 
 /** Connections of one process: one writes, the others read. */
@@ -33,8 +34,8 @@ const types: pg.CustomTypesConfig = {
 
 /** `folder` and the like: as for SQLite. */
 export type PostgresOptions = MigrationOptions & {
-  /** Carried out after the migrations; what it throws ends the opening. */
-  readonly check?: (db: Queries) => Promise<void>;
+  /** Opens also a server whose failover may lose confirmed transactions. */
+  readonly allowsAsyncReplication?: boolean;
   /** Told of a connection that breaks while nobody uses it. */
   readonly onLost?: (error: Error) => void;
 };
@@ -57,9 +58,9 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   try {
     await inTransaction(pool, "READ COMMITTED", async (tx) => {
       await requireUsable(tx);
+      if (options.allowsAsyncReplication !== true) await requireDurable(tx);
       await migratePostgres(tx, options);
     });
-    await options.check?.(queriesOf(pool));
   } catch (error) {
     await pool.end();
     throw new Error(`the metadata database ${placeOf(url)} cannot be used: ${reasonOf(error)}`, { cause: error });
