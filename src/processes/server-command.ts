@@ -31,6 +31,9 @@ export async function runServerCommand(argv: readonly string[], version: string)
   addAdoptBackups(program, (found) => {
     code = found;
   });
+  addMoveStore(program, (found) => {
+    code = found;
+  });
   addDemo(program, (found) => {
     code = found;
   });
@@ -90,6 +93,23 @@ function addAdoptBackups(program: Command, end: SetCode): void {
   });
 }
 
+function addMoveStore(program: Command, end: SetCode): void {
+  const move = program
+    .command("move-store")
+    .description("Moves the metadata from the data directory to Postgres, or back; the server must be stopped")
+    .requiredOption("--to <place>", "URL of an empty Postgres database, or sqlite: the data directory")
+    .option("--dry-run", "Copies and compares, and then takes the copy back");
+  addSettings(move).action(async (flags: Record<string, string | boolean>) => {
+    const config = readConfig(flags);
+    if (config === undefined) return end(2);
+    const { moveMetadata } = await import("../store/move-metadata.ts");
+    const { secretKey, database, allowAsyncReplication: allowsAsyncReplication } = config;
+    const metadata = { dataDir: resolve(config.dataDir), secretKey, database, allowsAsyncReplication };
+    const wanted = { to: String(flags.to), dryRun: flags.dryRun === true };
+    end(await codeOf(moveMetadata({ ...metadata, ...wanted, tell: console.log })));
+  });
+}
+
 function addDemo(program: Command, end: SetCode): void {
   program
     .command("demo")
@@ -125,7 +145,7 @@ function addSettings(command: Command): Command {
 }
 
 /** Undefined after the problems of the configuration are reported. */
-function readConfig(flags: Record<string, string>): Config | undefined {
+function readConfig(flags: Record<string, string | boolean>): Config | undefined {
   try {
     return loadConfig(flags);
   } catch (error) {

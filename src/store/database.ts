@@ -28,6 +28,8 @@ export interface Database extends Queries {
   othersRevision(): number;
   /** An SQL expression: the database's own time, in ms since 1970. */
   readonly nowMs: string;
+  /** After rows with numbers of their own were added: the next rows of these tables get higher ones. */
+  continueNumbers(tx: Queries): Promise<void>;
   /** Writes a consistent copy into a new file. */
   snapshotTo(file: string): Promise<void>;
   close(): Promise<void>;
@@ -80,6 +82,8 @@ export function openDatabase(file: string, migrations: MigrationOptions = {}): D
     nowMs: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
     run: (sql, ...params) => exclusively(async () => writer.run(sql, params)),
     transaction: (body) => exclusively(() => inTransaction(writer, body)),
+    // SQLite does so by itself.
+    continueNumbers: async () => {},
     snapshotTo: (file) => exclusively(async () => void writer.run("VACUUM INTO ?", [file])),
     close: async () => {
       reader.close();

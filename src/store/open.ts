@@ -18,6 +18,7 @@ import { fenced, ServerLease } from "./leases.ts";
 import { Ledger } from "./ledger.ts";
 import { LeftoverStore } from "./leftovers.ts";
 import type { MigrationStep } from "./migrate.ts";
+import { requireNotMoved } from "./move-store.ts";
 import { OrganizationStore } from "./organizations.ts";
 import { BatchStore } from "./pipe-batches.ts";
 import { PipeOverviews } from "./pipe-overviews.ts";
@@ -119,6 +120,7 @@ export async function openStoresOf(options: StoresOptions): Promise<LeasedStores
 /** Stores whose every write compares the lease. A database that is exclusive has been opened by this process alone. */
 async function leasedStores(db: Database, { dataDir, secretKey }: StoresOptions, isExclusive: boolean) {
   try {
+    await requireNotMoved(db);
     const key = keyOf(dataDir, secretKey);
     // On SQLite, a lost key is replaced by a new one, and secrets are set again.
     if (!isExclusive) await requireSameKey(db, new Sealer(key));
@@ -153,7 +155,8 @@ export function openStores(
   return storesOf(db, dataDir, keyOf(dataDir, secretKey));
 }
 
-function keyOf(dataDir: string, secretKey: string | undefined): Buffer {
+/** The key in base64, or that of the key file in the folder, which is made if it is missing. */
+export function keyOf(dataDir: string, secretKey: string | undefined): Buffer {
   return secretKey === undefined ? loadOrCreateKey(join(dataDir, "secret.key")) : Buffer.from(secretKey, "base64");
 }
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { AppError } from "../lib/errors.ts";
-import { copyTables } from "./copy-tables.ts";
+import { copyTables, storedTables } from "./copy-tables.ts";
 import { type Database, openDatabase, type Queries, type SqlValue } from "./database.ts";
 import type { MigrationOptions } from "./migrate.ts";
 import { numbered } from "./postgres-dialect.ts";
@@ -87,6 +87,7 @@ function databaseOf(pool: pg.Pool): Database {
     nowMs: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
     run: (sql, ...params) => transaction((tx) => tx.run(sql, ...params)),
     transaction,
+    continueNumbers,
     snapshotTo: (file) => inTransaction(pool, "REPEATABLE READ READ ONLY", (tx) => copyToFile(tx, file)),
     close: () => pool.end(),
   };
@@ -157,6 +158,14 @@ function queriesOf(on: pg.Pool | pg.PoolClient): Queries {
     get: async <Row>(sql: string, ...params: SqlValue[]) => (await ask(sql, params)).rows[0] as Row | undefined,
     run: async (sql, ...params) => (await ask(sql, params)).rowCount ?? 0,
   };
+}
+
+async function continueNumbers(tx: Queries): Promise<void> {
+  for (const { name, isNumbered } of storedTables) {
+    if (isNumbered !== true) continue;
+    const next = `SELECT setval(pg_get_serial_sequence('${name}', 'seq'), coalesce(max(seq), 0) + 1, false) FROM ${name}`;
+    await tx.all(next);
+  }
 }
 
 /** Writes the rows into a new SQLite database, which a server can be started on. */
