@@ -1,7 +1,7 @@
 /**
  * The lease of the server that may write: one row, with a fence that grows with every holder. Every transaction of the
- * holder compares it, so that a server that was suspended, or cut off, changes nothing after another one has taken over.
- * Only the database's clock counts. See `docs/decisions/0017-leases.md`.
+ * holder compares it, so that a server that was suspended, or cut off, changes nothing after another one has taken
+ * over. Only the database's clock counts. See `docs/decisions/0017-leases.md`.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "../lib/errors.ts";
@@ -48,7 +48,7 @@ export class ServerLease {
     }
   }
 
-  /** Within a transaction: throws LEASE_LOST when another server has taken over, and keeps it from doing so until then. */
+  /** Throws LEASE_LOST when another server has taken over; none can until the transaction ends. */
   async require(tx: Queries): Promise<void> {
     const one = `SELECT 1 AS held FROM leases WHERE ${mine} FOR SHARE`;
     if ((await tx.get(one, this.#holder, this.#fence)) === undefined) throw lost();

@@ -2,8 +2,8 @@
 import type { Queries } from "./database.ts";
 
 /**
- * Throws when a failover could lose confirmed transactions: a pipe whose last positions are lost cuts other batches from
- * the rows after them, whose tokens the tables do not know, and these rows are inserted twice.
+ * Throws when a failover could lose confirmed transactions: a pipe whose last positions are lost cuts other batches
+ * from the rows after them, whose tokens the tables do not know, and these rows are inserted twice.
  */
 export async function requireDurable(db: Queries): Promise<void> {
   const found = await db.get<{ commit: string; names: string; standbys: number }>(
