@@ -1,0 +1,58 @@
+/** Batches per second of the store on SQLite and on Postgres: intent, confirmation and counters, with the lease. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MissingTool } from "../harness/missing.ts";
+import { newPipe, newService } from "../harness/new-pipe.ts";
+import { postgresMissing, TestPostgres } from "../harness/postgres/postgres.ts";
+import { databaseUrl } from "../harness/stores.ts";
+import { type LeasedStores, openStoresOf } from "../src/store/open.ts";
+import type { BenchResult } from "./bench.ts";
+
+export const description = "confirmed batches per second of the metadata store, 1, 8 and 64 pipes at a time";
+
+const seconds = 4;
+const widths = [1, 8, 64] as const;
+const counts = { fetchedRows: 10, fetchedBytes: 1_000, sentRows: 10, sentBytes: 1_000 };
+
+export async function run(): Promise<BenchResult> {
+  const missing = postgresMissing(18);
+  if (missing !== undefined) throw new MissingTool(missing);
+  // Durable on both sides.
+  await using postgres = await TestPostgres.start({ version: 18, onDisk: true, settings: { fsync: "on" } });
+  const sqlite = await measure(undefined);
+  const onPostgres = await measure(await databaseUrl(postgres, "bench"));
+  const rows = widths.map((width, i) => ({ "at a time": width, SQLite: sqlite[i], Postgres: onPostgres[i] }));
+  const [own, other] = [sqlite.at(-1) ?? 0, onPostgres.at(-1) ?? 0];
+  return { rows, summary: { ratio: other / own, sqlitePerSecond: own, postgresPerSecond: other } };
+}
+
+/** Batches per second at each width. */
+async function measure(database: string | undefined): Promise<number[]> {
+  const dataDir = mkdtempSync(join(tmpdir(), "millrace-planes-"));
+  const secretKey = Buffer.alloc(32, 1).toString("base64");
+  const stores = await openStoresOf({ dataDir, secretKey, database });
+  const serviceId = await newService(stores);
+  const pipeIds: string[] = [];
+  for (let at = 0; at < Math.max(...widths); at += 1) pipeIds.push(await newPipe(stores, serviceId));
+  const found: number[] = [];
+  for (const width of widths) found.push(await rateOf(stores, pipeIds.slice(0, width)));
+  await stores.close();
+  rmSync(dataDir, { recursive: true });
+  return found;
+}
+
+async function rateOf({ ledger }: LeasedStores, pipeIds: readonly string[]): Promise<number> {
+  const end = performance.now() + seconds * 1_000;
+  let done = 0;
+  const work = async (pipeId: string) => {
+    for (let at = 0; performance.now() < end; at += 1) {
+      const batchId = `${end}-${at}`;
+      await ledger.begin(pipeId, { batchId, lane: "l", intent: { token: batchId } });
+      await ledger.confirm(pipeId, { batchId, lane: "l", checkpoint: at, marks: {}, counts });
+      done += 1;
+    }
+  };
+  await Promise.all(pipeIds.map(work));
+  return Math.round(done / seconds);
+}
