@@ -113,22 +113,20 @@ export class Ledger {
 
   async confirm(pipeId: string, done: StoredConfirmation): Promise<void> {
     await this.#writes.run(async (tx) => {
-      await recordBatch(tx, pipeId, done);
-      await tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, done.batchId);
-      if (done.checkpoint !== undefined) {
-        await tx.run(
-          `INSERT INTO pipe_checkpoints (pipe_id, lane, checkpoint, updated_at) VALUES (?, ?, ?, ?)
-           ON CONFLICT (pipe_id, lane) DO UPDATE SET checkpoint = excluded.checkpoint, updated_at = excluded.updated_at`,
-          ...[pipeId, done.lane, JSON.stringify(done.checkpoint), new Date().toISOString()],
-        );
-      }
-      await writeMarks(tx, pipeId, done.marks);
-      await addCounts(tx, pipeId, done.counts);
-      await tx.run(
-        `INSERT INTO pipe_outcomes (pipe_id, last_success_at) VALUES (?, ?)
-         ON CONFLICT (pipe_id) DO UPDATE SET last_success_at = excluded.last_success_at`,
-        ...[pipeId, new Date().toISOString()],
-      );
+      const now = new Date().toISOString();
+      // Sent together, and carried out in this order: the batch is recorded while its intent is there.
+      await Promise.all([
+        recordBatch(tx, pipeId, done),
+        tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, done.batchId),
+        done.checkpoint === undefined ? undefined : writeCheckpoint(tx, pipeId, done.lane, done.checkpoint),
+        writeMarks(tx, pipeId, done.marks),
+        addCounts(tx, pipeId, done.counts),
+        tx.run(
+          `INSERT INTO pipe_outcomes (pipe_id, last_success_at) VALUES (?, ?)
+           ON CONFLICT (pipe_id) DO UPDATE SET last_success_at = excluded.last_success_at`,
+          ...[pipeId, now],
+        ),
+      ]);
     });
   }
 
@@ -195,22 +193,22 @@ async function writeIntent(tx: Queries, pipeId: string, intent: StoredIntent): P
   );
 }
 
+async function writeCheckpoint(tx: Queries, pipeId: string, lane: string, checkpoint: Json): Promise<void> {
+  await tx.run(
+    `INSERT INTO pipe_checkpoints (pipe_id, lane, checkpoint, updated_at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (pipe_id, lane) DO UPDATE SET checkpoint = excluded.checkpoint, updated_at = excluded.updated_at`,
+    ...[pipeId, lane, JSON.stringify(checkpoint), new Date().toISOString()],
+  );
+}
+
 async function writeMarks(tx: Queries, pipeId: string, marks: Readonly<Record<string, Json>>): Promise<void> {
-  for (const [key, mark] of Object.entries(marks)) {
-    await tx.run(
-      `INSERT INTO pipe_marks (pipe_id, mark_key, mark) VALUES (?, ?, ?)
-       ON CONFLICT (pipe_id, mark_key) DO UPDATE SET mark = excluded.mark`,
-      ...[pipeId, key, JSON.stringify(mark)],
-    );
-  }
+  const sql = `INSERT INTO pipe_marks (pipe_id, mark_key, mark) VALUES (?, ?, ?)
+     ON CONFLICT (pipe_id, mark_key) DO UPDATE SET mark = excluded.mark`;
+  await Promise.all(Object.entries(marks).map(([key, mark]) => tx.run(sql, pipeId, key, JSON.stringify(mark))));
 }
 
 async function addCounts(tx: Queries, pipeId: string, counts: Readonly<Record<string, number>>): Promise<void> {
-  for (const [name, value] of Object.entries(counts)) {
-    await tx.run(
-      `INSERT INTO pipe_counters (pipe_id, name, value) VALUES (?, ?, ?)
-       ON CONFLICT (pipe_id, name) DO UPDATE SET value = pipe_counters.value + excluded.value`,
-      ...[pipeId, name, value],
-    );
-  }
+  const sql = `INSERT INTO pipe_counters (pipe_id, name, value) VALUES (?, ?, ?)
+     ON CONFLICT (pipe_id, name) DO UPDATE SET value = pipe_counters.value + excluded.value`;
+  await Promise.all(Object.entries(counts).map(([name, value]) => tx.run(sql, pipeId, name, value)));
 }

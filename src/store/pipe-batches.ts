@@ -44,16 +44,17 @@ export async function recordBatch(tx: Queries, pipeId: string, { batchId, lane, 
     "SELECT created_at FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?",
     ...[pipeId, batchId],
   );
-  await tx.run(
+  const recorded = tx.run(
     `INSERT INTO pipe_batches (pipe_id, batch_id, lane, rows, bytes, refused_rows, replayed_rows, started_at, finished_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ...[pipeId, batchId, lane, sentRows, sentBytes, refusedRows, replayedRows, intent?.created_at ?? now, now],
   );
-  await tx.run(
+  const trimmed = tx.run(
     `DELETE FROM pipe_batches WHERE pipe_id = ? AND seq <= (
        SELECT seq FROM pipe_batches WHERE pipe_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ${keptBatches})`,
     ...[pipeId, pipeId],
   );
+  await Promise.all([recorded, trimmed]);
 }
 
 export class BatchStore {

@@ -45,6 +45,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   const pool = new pg.Pool({
     connectionString: url,
     max: mostConnections,
+    // Statements that are not awaited one by one are sent together.
+    pipeline: true,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 60_000,
     application_name: "millrace",
