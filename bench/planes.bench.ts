@@ -22,7 +22,7 @@ export async function run(): Promise<BenchResult> {
   await using postgres = await TestPostgres.start({ version: 18, onDisk: true, settings: { fsync: "on" } });
   const sqlite = await measure(undefined);
   const onPostgres = await measure(await databaseUrl(postgres, "bench"));
-  const rows = widths.map((width, i) => ({ "at a time": width, SQLite: sqlite[i], Postgres: onPostgres[i] }));
+  const rows = widths.map((width, i) => ({ "at a time": width, SQLite: sqlite[i] ?? 0, Postgres: onPostgres[i] ?? 0 }));
   const [own, other] = [sqlite.at(-1) ?? 0, onPostgres.at(-1) ?? 0];
   return { rows, summary: { ratio: other / own, sqlitePerSecond: own, postgresPerSecond: other } };
 }
