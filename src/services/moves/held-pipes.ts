@@ -9,7 +9,7 @@ const lookMs = 50;
 
 /**
  * Resolves when no pipe has a batch between its intent and its confirmation: then the tables contain everything up to
- * the positions of the pipes and nothing after them. Throws CONFLICT with the pipes whose batches do not end. Dispose
+ * the positions of the pipes and nothing after them. Throws CONFLICT with the pipes whose batches do not end. Release
  * the hold once the engine is out of reach of the pipes.
  */
 export async function holdPipes(
@@ -18,7 +18,7 @@ export async function holdPipes(
   signal: AbortSignal,
 ): Promise<Hold> {
   const ids = (await pipeSnapshots.listIn(serviceId)).map(({ id }) => id);
-  const hold = ledger.hold(ids);
+  const hold = await ledger.hold(ids);
   try {
     const deadline = Date.now() + settleMs;
     for (;;) {
@@ -30,7 +30,7 @@ export async function holdPipes(
       signal.throwIfAborted();
     }
   } catch (error) {
-    hold[Symbol.dispose]();
+    await hold.release();
     throw error;
   }
 }

@@ -95,9 +95,11 @@ export class Mover {
 
   /** The service is stopped and nothing writes to it. Its engine is started for the move alone. */
   async #switch(move: ServiceMove, signal: AbortSignal): Promise<void> {
-    {
-      using _hold = await holdPipes(this.#deps.stores, move.serviceId, signal);
+    const hold = await holdPipes(this.#deps.stores, move.serviceId, signal);
+    try {
       await this.#stopService(move, signal);
+    } finally {
+      await hold.release();
     }
     await this.#withSides(move, signal, async (sides) => {
       const objects = await this.#objects(move, sides);
