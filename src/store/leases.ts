@@ -27,20 +27,22 @@ export class ServerLease {
   readonly #db: Database;
   readonly #holder: string;
   readonly #fence: number;
+  readonly #isExclusive: boolean;
 
-  private constructor(db: Database, holder: string, fence: number) {
+  private constructor(db: Database, { holder, isExclusive }: ClaimOptions, fence: number) {
     this.#db = db;
     this.#holder = holder;
     this.#fence = fence;
+    this.#isExclusive = isExclusive;
   }
 
   /** Waits for the lease of a server that does not renew it any more. Throws while another server does. */
   static async claim(db: Database, options: ClaimOptions): Promise<ServerLease> {
-    const { holder, waitMs = leaseMs + 2_000 } = options;
+    const { waitMs = leaseMs + 2_000 } = options;
     const deadline = performance.now() + waitMs;
     for (;;) {
       const fence = await db.transaction((tx) => tryClaim(tx, db.nowMs, options));
-      if (fence !== undefined) return new ServerLease(db, holder, fence);
+      if (fence !== undefined) return new ServerLease(db, options, fence);
       if (performance.now() > deadline) {
         throw new Error("another server uses this metadata database: stop it, or wait until it is gone");
       }
@@ -56,6 +58,8 @@ export class ServerLease {
 
   /** Call every `renewEveryMs`. Throws LEASE_LOST when another server has taken over: then this one must stop. */
   async renew(): Promise<void> {
+    // Nobody looks at its end, and a disk at rest stays at rest.
+    if (this.#isExclusive) return;
     const until = `UPDATE leases SET expires_at = ${this.#db.nowMs} + ${leaseMs} WHERE ${mine}`;
     if ((await this.#db.run(until, this.#holder, this.#fence)) === 0) throw lost();
   }

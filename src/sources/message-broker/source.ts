@@ -249,7 +249,10 @@ export class KafkaSource implements Source<KafkaDurable> {
         if (moved) continue;
       }
       if (Date.now() > patience) {
-        throw new AppError("SOURCE_UNREACHABLE", `The broker no longer returns the records of ${laneOf(topic, partition)}.`);
+        throw new AppError(
+          "SOURCE_UNREACHABLE",
+          `The broker no longer returns the records of ${laneOf(topic, partition)}.`,
+        );
       }
       await sleep(replayPauseMs, signal);
     }
