@@ -64,12 +64,13 @@ describe("--selector", () => {
 
   test("settings and definitions of the selected pipes change, those of others do not", async () => {
     expect(await run("pipe settings -l team=web streaming_max_insert_wait_ms=900")).toMatchObject({ code: 0 });
-    const all = JSON.parse((await run("pipe settings --all -o json")).stdout);
+    const all = JSON.parse((await run("pipe settings --all -o json")).stdout) as { name: string }[];
     const changed = { streaming_max_insert_wait_ms: 900 };
-    expect(all).toEqual([
+    // Pipes of the same millisecond have no order of their own.
+    expect(all.toSorted((a, b) => a.name.localeCompare(b.name))).toEqual([
       { name: "clicks", settings: changed },
-      { name: "views", settings: changed },
       { name: "orders", settings: {} },
+      { name: "views", settings: changed },
     ]);
     writeFileSync(join(folder, "change.yaml"), "settings:\n  streaming_max_insert_wait_ms: 700\n");
     expect((await run("pipe update -l team=data -f change.yaml")).stderr).toBe("changed orders\n");
@@ -105,7 +106,8 @@ describe("--selector", () => {
 
   test("several pipes are deleted only with --yes, and the others stay", async () => {
     expect(await run("pipe delete -l team=web")).toMatchObject({ code: 2 });
-    expect(await run("pipe delete -l team=web --yes")).toMatchObject({ code: 0, stderr: "deleted clicks, views\n" });
+    const { code, stderr } = await run("pipe delete -l team=web --yes");
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^deleted (?:clicks, views|views, clicks)\n$/)]);
     expect((await run("pipe list -o name")).stdout).toContain("orders\n");
   });
 });
