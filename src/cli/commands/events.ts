@@ -1,4 +1,4 @@
-/** `millrace events`: who did what, and what became of services and pipes. */
+/** `millrace events` and `millrace pipe events`: who did what, and what became of services and pipes. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import type { CliClient, OperationResult } from "../client/client.ts";
@@ -34,18 +34,30 @@ type EventFlags = {
 export function addEvents(command: Command, shell: Shell): void {
   command
     .option("--service <service>", "Only events of this service, its pipes and backups")
-    .option("--pipe <pipe>", "Only events of this pipe")
+    .option("--pipe <pipe>", "Only events of this pipe");
+  addEventFlags(command).action(async (flags: EventFlags) => await printEvents(shell, flags));
+}
+
+/** Adds `events` to the verbs of `pipe`. */
+export function addPipeEvents(command: Command, shell: Shell): void {
+  const verb = command.command("events <pipe>").description("Shows who changed a pipe, and changes of its state");
+  addEventFlags(verb).action(async (pipe: string, flags: EventFlags) => await printEvents(shell, { ...flags, pipe }));
+}
+
+function addEventFlags(command: Command): Command {
+  return command
     .option("--type <types>", "Only these types, separated by commas")
     .option("--since <time>", "Not before this time: 1h, 2d, or an ISO time")
     .option("--limit <n>", "Most events to show; default 100")
-    .option("-f, --follow", "Shows new events until Ctrl-C, oldest first")
-    .action(async (flags: EventFlags) => {
-      const client = await shell.client();
-      const query = await queryOf(client, flags);
-      const { activities } = await client.call("listActivities", { query });
-      if (flags.follow === true) return await follow(shell, client, query, activities.toReversed());
-      await shell.printList(activities, columns, "There is no event.");
-    });
+    .option("-f, --follow", "Shows new events until Ctrl-C, oldest first");
+}
+
+async function printEvents(shell: Shell, flags: EventFlags): Promise<void> {
+  const client = await shell.client();
+  const query = await queryOf(client, flags);
+  const { activities } = await client.call("listActivities", { query });
+  if (flags.follow === true) return await follow(shell, client, query, activities.toReversed());
+  await shell.printList(activities, columns, "There is no event.");
 }
 
 async function queryOf(client: CliClient, flags: EventFlags) {

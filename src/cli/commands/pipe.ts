@@ -5,6 +5,7 @@ import { choiceFlag, present, repeated } from "../flags.ts";
 import { byteSize, count, stateStyle } from "../output/text.ts";
 import { addSelectorFlag, selectPipes } from "../selector.ts";
 import type { Shell } from "../shell.ts";
+import { addPipeEvents } from "./events.ts";
 import { addPipeChanges } from "./pipe-changes.ts";
 import { pipeColumns } from "./pipe-columns.ts";
 import { addPipeCreate } from "./pipe-create.ts";
@@ -44,6 +45,7 @@ export function addPipe(command: Command, shell: Shell): void {
   addPipeCreate(command, shell);
   addPipeChanges(command, shell);
   addPipeErrors(command, shell);
+  addPipeEvents(command, shell);
 }
 
 async function list(shell: Shell, flags: ListFlags): Promise<void> {
