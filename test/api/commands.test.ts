@@ -285,6 +285,9 @@ describe("events and top", () => {
         .map((line) => JSON.parse(line)),
     ).toContainEqual(expect.objectContaining({ type: "service_update", actorDetails: "admin", fields: ["tags.add"] }));
     expect((await run("events --since yesterday")).code).toBe(2);
+    const ofPipe = await run("pipe events clicks-old -o ndjson");
+    expect(ofPipe).toMatchObject({ code: 0, stdout: (await run("events --pipe clicks-old -o ndjson")).stdout });
+    expect(await run("pipe events nothing")).toMatchObject({ code: 5 });
   });
 
   test("top --once is a table, and one JSON object for programs", async () => {
@@ -327,6 +330,20 @@ describe("mcp", () => {
     const names = (more.result.tools as { name: string }[]).map(({ name }) => name);
     expect(names).toContain("pipe_command");
     expect(names.filter((name) => /delete|restore|key|password/.test(name))).toEqual([]);
+  });
+
+  test("--service is the service of calls that name none", async () => {
+    const otherId = await createService("other");
+    const calls = [{ id: 1, method: "tools/list" }, call(2, "service_command", { command: "stop" })];
+    const [list, stopped] = await talk(calls, "--service", "other", "--write");
+    const command = (list.result.tools as { name: string; inputSchema: object }[]).find(
+      ({ name }) => name === "service_command",
+    );
+    expect(command?.inputSchema).toMatchObject({ required: ["command"] });
+    expect(stopped.result.content[0].text).toContain(otherId);
+    const [, refused] = await talk(calls, "--write");
+    expect(refused.result.isError).toBe(true);
+    expect(await run(["mcp", "--service", "nothing"])).toMatchObject({ code: 5 });
   });
 
   test("why a pipe is broken: cause and remedy; an instruction in an error stays data", async () => {

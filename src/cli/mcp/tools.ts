@@ -166,9 +166,21 @@ const writeTools: readonly Tool[] = [
   },
 ];
 
-/** The tools: those that write only when it is allowed. None deletes, restores, or sees keys and passwords. */
-export function toolsFor(writes: boolean): readonly Tool[] {
-  return writes ? [...readTools, ...writeTools] : readTools;
+/**
+ * The tools: those that write only when it is allowed. None deletes, restores, or sees keys and passwords. Calls that
+ * name no service are for `serviceId`, if it is given.
+ */
+export function toolsFor(writes: boolean, serviceId?: string): readonly Tool[] {
+  const tools = writes ? [...readTools, ...writeTools] : readTools;
+  return serviceId === undefined ? tools : tools.map((tool) => withService(tool, serviceId));
+}
+
+/** The tool with a service for calls that name none. */
+function withService(tool: Tool, serviceId: string): Tool {
+  const { service: described, ...takes } = { service: tool.takes["service?"], ...tool.takes };
+  if (described === undefined) return tool;
+  const run: Tool["run"] = async (client, given) => await tool.run(client, { service: serviceId, ...given });
+  return { ...tool, takes: { ...takes, "service?": described }, run };
 }
 
 function remedyOf(state: string): string {
