@@ -4,7 +4,7 @@
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -91,7 +91,19 @@ async function startTop(key: FirstCredentials, port: number, folder: string): Pr
   child.stdout.on("data", (chunk) => {
     shown += String(chunk);
   });
-  await until("the table is shown", async () => shown.includes("pipe-"));
+  // `script` runs the program in a session of its own, which outlives a `script` that is killed.
+  const end = async () => {
+    if (child.exitCode !== null) return;
+    if (existsSync(pidFile)) kill(Number(readFileSync(pidFile, "utf8")));
+    child.kill();
+    await exited;
+  };
+  try {
+    await until("the table is shown", async () => shown.includes("pipe-"));
+  } catch (error) {
+    await end();
+    throw error;
+  }
   return {
     pid: Number(readFileSync(pidFile, "utf8")),
     press: (keys) => void child.stdin.write(keys),
@@ -101,11 +113,17 @@ async function startTop(key: FirstCredentials, port: number, folder: string): Pr
       return taken;
     },
     ended: () => child.exitCode === 0,
-    [Symbol.asyncDispose]: async () => {
-      if (child.exitCode === null) child.kill();
-      await exited;
-    },
+    [Symbol.asyncDispose]: end,
   };
+}
+
+/** Ends a process that may have ended already. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 async function observe(top: Top, relay: Relay): Promise<Record<string, string | number>> {
