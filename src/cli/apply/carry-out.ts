@@ -80,6 +80,12 @@ async function create(run: Run, wanted: WantedObject): Promise<void> {
   }
   const service = made.get(wanted.service ?? "") ?? (await resolveService(client, wanted.service ?? ""));
   if (kind === "Pipe") return await createWantedPipe(run, wanted, service);
+  if (kind === "BackupSchedule") {
+    // A new service has the schedule of the server: the file's is a change of it.
+    const body = Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== null));
+    await client.call("updateBackupConfiguration", { params: { serviceId: service.id }, body });
+    return shell.say(`changed ${titleOf(wanted)}`);
+  }
   const body = { ...spec, name, serviceId: service.id };
   const { data } = await client.call("createSource", { body: body as never });
   await addLabel(shell, client, service.id, "source", data.id, options.set);

@@ -53,6 +53,7 @@ export function addDiff(command: Command, shell: Shell): void {
     .action(async (flags: PlanFlags & { exitCode?: boolean }) => {
       const steps = await planned(shell, flags);
       await showPlan(shell, steps, (text) => shell.write(text));
+      for (const { path, message } of replacements(steps)) shell.say(`${path}: ${message}`);
       const differs = steps.some(({ action }) => action !== "none");
       if (flags.exitCode !== true || !differs) return;
       throw new CliError("there are differences", { exitCode: exitCodes.differences, code: "DIFFERENCES" });
@@ -109,20 +110,25 @@ async function apply(shell: Shell, flags: ApplyFlags): Promise<void> {
 }
 
 function refuseReplacement(steps: readonly PlannedStep[]): void {
-  const replaced = steps.filter((step) => step.action === "replace");
-  if (replaced.length === 0) return;
+  const issues = replacements(steps);
+  if (issues.length === 0) return;
   throw new CliError("nothing was changed: some objects need replacement, which apply never does by itself", {
     code: "REPLACEMENT_NEEDED",
-    issues: replaced.flatMap((step) =>
-      "fixed" in step
-        ? step.fixed.map(({ path }) => ({
-            path: `${step.wanted.file.placeOf(["spec", ...path.split(".")])}: ${titleOf(step.wanted)}`,
-            message: `${path} cannot change`,
-          }))
-        : [],
-    ),
+    issues,
     hint: "Delete the object and apply again, or give the new one another name. The table of a deleted pipe stays.",
   });
+}
+
+/** What cannot change, with file and line. */
+function replacements(steps: readonly PlannedStep[]): { readonly path: string; readonly message: string }[] {
+  return steps.flatMap((step) =>
+    step.action === "replace"
+      ? step.fixed.map(({ path }) => ({
+          path: `${step.wanted.file.placeOf(["spec", ...path.split(".")])}: ${titleOf(step.wanted)}`,
+          message: `${path} cannot change`,
+        }))
+      : [],
+  );
 }
 
 /** Where secrets of new objects go: to a file, or to a terminal. They are not written to logs. */
