@@ -38,7 +38,7 @@ export function addSql(command: Command, shell: Shell): void {
     .option("--max-rows <n>", "Ends the result after this number of rows, to a block")
     .option("--read-only", "Refuses statements that write")
     .option("--no-wake", "Fails instead of waking a sleeping service")
-    .option("--timeout <duration>", "Ends the query after this time")
+    .option("--timeout <duration>", "Ends the query after this time, exit code 124")
     .addHelpText("after", remarks)
     .action(async (first: string | undefined, second: string | undefined, flags: SqlFlags) => {
       const { reference, query } = argumentsOf(first, second);

@@ -27,7 +27,10 @@ export type QuerySummary = {
 /** Bytes at the end that may hold the reason of a broken result. */
 const tailBytes = 16_384;
 
-/** Streams the result. Throws QUERY_FAILED when it is broken off, after what came of it is written. */
+/**
+ * Streams the result. Throws QUERY_FAILED when it is broken off, after what came of it is written; the exit code says
+ * whether the limit of the statement's time ended it.
+ */
 export async function streamStatement(
   shell: Shell,
   client: CliClient,
@@ -37,9 +40,20 @@ export async function streamStatement(
 ): Promise<QueryOutcome> {
   const { serviceId, database, format, params, settings, wake, readonly } = options;
   const body = { query: statement, params, settings, format, wake, readonly, ...(database ? { database } : {}) };
-  const response = await client.open("runQuery", { params: { serviceId }, body }, signal);
-  const bytes = await copy(shell, response, signal);
-  return { bytes, summary: summaryOf(response) };
+  try {
+    const response = await client.open("runQuery", { params: { serviceId }, body }, signal);
+    const bytes = await copy(shell, response, signal);
+    return { bytes, summary: summaryOf(response) };
+  } catch (error) {
+    throw settings.max_execution_time === undefined ? error : outOfTime(error);
+  }
+}
+
+/** The error with the exit code of `--timeout`, if the engine ended the statement for its time. */
+function outOfTime(error: unknown): unknown {
+  if (!(error instanceof CliError) || !/\bTIMEOUT_EXCEEDED\b|^Timeout exceeded\b/.test(error.message)) return error;
+  const { code, issues, hint, requestId, retryable } = error;
+  return new CliError(error.message, { exitCode: exitCodes.timeout, code, issues, hint, requestId, retryable });
 }
 
 async function copy(shell: Shell, response: IncomingMessage, signal: AbortSignal): Promise<number> {
@@ -88,11 +102,14 @@ function harmless(chunk: Buffer): Buffer {
   return copy ?? chunk;
 }
 
-/** The engine's reason at the end of a broken result. */
+/** The engine's reason at the end of a broken result, as text or as a member of JSON or XML. */
 function exceptionIn(tail: Buffer): string | undefined {
-  return /__exception__\r?\n[^\r\n]*\r?\n([\s\S]*?)(?:\r?\n\d+ [^\r\n]+\r?\n__exception__|$)/.exec(
-    tail.toString("utf8"),
-  )?.[1];
+  const text = tail.toString("utf8");
+  const own = /__exception__\r?\n[^\r\n]*\r?\n([\s\S]*?)(?:\r?\n\d+ [^\r\n]+\r?\n__exception__|$)/.exec(text)?.[1];
+  if (own !== undefined) return own;
+  const inJson = /(?:"exception": |\n\[)("Code: \d+\. DB::Exception: (?:[^"\\]|\\.)*")\s*[}\]]\s*$/.exec(text)?.[1];
+  if (inJson !== undefined) return JSON.parse(inJson) as string;
+  return /<exception>(Code: \d+\. DB::Exception: [^<]*)<\/exception>\s*<\/result>\s*$/.exec(text)?.[1];
 }
 
 function brokenResult(tail: Buffer): CliError {

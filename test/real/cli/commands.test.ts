@@ -165,6 +165,12 @@ describe("statements", () => {
     expect(broken.code).toBe(1);
     expect(broken.stdout.length).toBeGreaterThan(1_000);
     expect(broken.stderr).toContain("the result is incomplete: Code: 395.");
+    const late = "SELECT throwIf(number = 500000), '\"' AS text FROM numbers(1000000) SETTINGS max_block_size = 10000";
+    for (const format of ["JSON", "JSONEachRow", "JSONCompactEachRow", "XML"]) {
+      const { code, stderr } = await run(["sql", late, "--format", format]);
+      expect({ format, code }).toEqual({ format, code: 1 });
+      expect(stderr).toContain("the result is incomplete: Code: 395.");
+    }
   });
 
   test("--read-only makes any key one that cannot write", async () => {
@@ -172,11 +178,18 @@ describe("statements", () => {
     expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining("millrace: FORBIDDEN: ") });
   });
 
-  test("--max-rows and --timeout end a result", async () => {
+  test("--max-rows ends a result", async () => {
     const few = await run(["sql", "SELECT number FROM numbers(10000000)", "--max-rows", "10", "-o", "ndjson"]);
     expect(few.code).toBe(0);
     expect(few.stdout.split("\n").length).toBeLessThan(200_000);
-    expect((await run(["sql", "SELECT sleepEachRow(1) FROM numbers(60)", "--timeout", "1s"])).code).toBe(1);
+  });
+
+  test("124: --timeout ends a statement, before its result and within it", async () => {
+    const silent = await run(["sql", "SELECT count() FROM numbers(1e13)", "--timeout", "1s"]);
+    expect(silent).toMatchObject({ code: 124, stdout: "", stderr: expect.stringContaining("Timeout exceeded") });
+    const begun = "SELECT repeat('x', 100000), sleepEachRow(0.01) FROM numbers(2000) SETTINGS max_block_size = 20";
+    const broken = await run(["sql", begun, "--timeout", "1s", "-o", "ndjson"]);
+    expect(broken).toMatchObject({ code: 124, stderr: expect.stringContaining("the result is incomplete") });
   });
 });
 
@@ -252,6 +265,7 @@ ${more}`;
     expect(stdout).toContain("! Pipe analytics/from-file needs replacement");
     expect(stdout).toContain('~ destination.table: "from_file" -> "another" (cannot change)');
     expect(stderr).toContain("all.yaml:12: Pipe analytics/from-file: destination.table cannot change");
+    expect((await run(["diff", "-f", file()])).stderr).toContain("all.yaml:12: Pipe analytics/from-file: ");
   });
 
   test("2: mistakes name file and line", async () => {
@@ -320,6 +334,16 @@ ${more}`;
     expect(refused?.stderr).toContain("CONFLICT: ");
     expect(refused?.stderr).toContain("someone else created it at the same time, and it is different");
     expect(await named("differs")).toHaveLength(1);
+  });
+
+  test("a new service gets the schedule of its file", async () => {
+    const service = "kind: Service\nname: second\nspec: { minReplicaMemoryGb: 1, maxReplicaMemoryGb: 1 }\n";
+    const schedule = "kind: BackupSchedule\nservice: second\nspec: { backupPeriodInHours: 12 }\n";
+    writeFileSync(file(), `${service}---\n${schedule}`);
+    const secrets = ["--set", "second", "--secrets-file", join(folder, "second")];
+    const applied = await run(["apply", "-f", file(), "--yes", ...secrets]);
+    expect(applied).toMatchObject({ code: 0 });
+    expect(await run(["diff", "-f", file(), "--exit-code"])).toMatchObject({ code: 0, stdout: "no changes\n" });
   });
 
   test("--prune deletes only what apply made", async () => {
