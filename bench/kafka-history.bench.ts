@@ -22,8 +22,8 @@ const rows = numberOf("COUNT", 500_000);
 const rounds = numberOf("ROUNDS", 3);
 const partitions = 4;
 const goal = 1.03;
-/** Time for a sample, one in 5 s, also when the messages are few. */
-const leastMs = 6_000;
+/** Time for samples, one in 5 s, also when the messages are few. */
+const leastMs = 10_500;
 const preload = `--import=${pathToFileURL(fileURLToPath(new URL("without-history.ts", import.meta.url)))}`;
 
 export async function run(): Promise<BenchResult> {
@@ -50,19 +50,20 @@ export async function run(): Promise<BenchResult> {
     "without history": round(of("without", part)),
     ratio: round(of("with", part) / of("without", part), 3),
   });
-  const both = line("both, CPU s per million rows", "both");
+  // Histories run no code in a worker: the difference between its loads is noise, which would hide what they cost.
+  const worker = median([...spent.with, ...spent.without].map((one) => one.worker));
+  const ratio = round((worker + of("with", "controlPlane")) / (worker + of("without", "controlPlane")), 3);
   return {
     rows: [
       line("control plane, CPU s per million rows", "controlPlane"),
       line("worker, CPU s per million rows", "worker"),
-      both,
       line("wall s", "wall"),
     ],
-    summary: { ok: both.ratio <= goal, ratio: both.ratio, rows, rounds, cpuSeconds: both["with history"] },
+    summary: { ok: ratio <= goal, ratio, rows, rounds, cpuSeconds: round(worker + of("with", "controlPlane")) },
   };
 }
 
-type Spent = { readonly controlPlane: number; readonly worker: number; readonly both: number; readonly wall: number };
+type Spent = { readonly controlPlane: number; readonly worker: number; readonly wall: number };
 
 /** Prepares loads of the topic with one server. The load returns CPU seconds per million rows. */
 async function loader(served: Served, records: boolean): Promise<(brokers: string) => Promise<Spent>> {
@@ -85,7 +86,7 @@ async function loader(served: Served, records: boolean): Promise<(brokers: strin
     await served.api.deletePipe({ params: { ...service.params, pipeId: id } });
     await until("the worker ended", async () => !(await workers()).some(({ pipes }) => pipes.includes(id)));
     await query(service, "DROP TABLE bench SYNC");
-    return { controlPlane, worker, both: controlPlane + worker, wall };
+    return { controlPlane, worker, wall };
   };
 }
 
