@@ -48,9 +48,14 @@ export async function sourceSum(server: TestPostgres, table: string, columns: st
   return sum(rows.map(({ row }) => String(row)));
 }
 
-export async function destinationSum(service: BenchService, table: string, columns: string): Promise<string> {
+/** The same of the readers' view; `ask` answers a statement without a line break at the end. */
+export async function destinationSum(
+  ask: (sql: string) => Promise<string>,
+  table: string,
+  columns: string,
+): Promise<string> {
   const sql = `SELECT concatWithSeparator('|', ${columns}) AS row FROM ${table}_current ORDER BY row FORMAT TSVRaw`;
-  const text = await query(service, sql);
+  const text = await ask(sql);
   return sum(text === "" ? [] : text.split("\n"));
 }
 
@@ -67,11 +72,12 @@ export async function untilEqual(
   limitMs = 60_000,
 ): Promise<void> {
   let seen = "";
+  const ask = (sql: string) => query(service, sql);
   await until(
     `${table} equals its source`,
     async () => {
       const wanted = await sourceSum(server, table, columns.source);
-      const found = await destinationSum(service, table, columns.destination).catch((error: Error) => error.message);
+      const found = await destinationSum(ask, table, columns.destination).catch((error: Error) => error.message);
       seen = `source ${wanted}, destination ${found}`;
       return wanted === found;
     },
