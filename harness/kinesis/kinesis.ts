@@ -40,6 +40,16 @@ export type TestKinesis = AsyncDisposable & {
 
 const find = createRequire(import.meta.url).resolve;
 
+/** Why there can be no stand-in here; undefined when there can. */
+export function kinesisMissing(name: "kinesalite" | "kinesis-local"): string | undefined {
+  try {
+    find(name);
+    return undefined;
+  } catch {
+    return `The Kinesis stand-in ${name} is missing: npm install`;
+  }
+}
+
 export async function startKinesisLocal(): Promise<TestKinesis> {
   const [plain, tls] = [await freePort(), await freePort()];
   const quick = [
