@@ -11,8 +11,11 @@ import { type Intent, StoredForms } from "../../src/pipes/durable.ts";
 import type { Calls, Job, WorkerStatus } from "../../src/pipes/protocol.ts";
 import { runJob } from "../../src/pipes/worker/job.ts";
 import { connectorOf } from "../../src/sources/connectors.ts";
+import type { Connector } from "../../src/sources/source.ts";
 import type { StoredIntent } from "../../src/store/ledger.ts";
 import { anyNetwork } from "../network/network.ts";
+
+type Define = (sql: string) => Promise<void>;
 
 const hourMs = 3_600_000;
 const limits = { sourceOutageMs: hourMs, sourceIdleTimeoutMs: 30_000, destinationOutageMs: hourMs, retryBaseMs: 200 };
@@ -21,6 +24,7 @@ const outgoing = { reach: ["any"], ownPorts: [], setting: "--pipe-source-network
 export class PipeRun implements AsyncDisposable {
   readonly #job: Job;
   readonly #address: ClickHouseAddress;
+  readonly #define: Define | undefined;
   readonly #forms: StoredForms;
   readonly #intents = new Map<string, string>();
   readonly #checkpoints = new Map<string, string>();
@@ -31,10 +35,12 @@ export class PipeRun implements AsyncDisposable {
   /** The last status that the worker told. */
   status: WorkerStatus | undefined;
 
-  constructor(pipeId: string, body: z.input<typeof createPipeBody>, address: ClickHouseAddress) {
+  /** `define` executes the connector's statements that define tables, where the server cannot. */
+  constructor(pipeId: string, body: z.input<typeof createPipeBody>, address: ClickHouseAddress, define?: Define) {
     const { kind, config, table, pipe } = checkDefinition("service", createPipeBody.parse(body));
     this.#forms = new StoredForms(kind.durable);
     this.#address = address;
+    this.#define = define;
     this.#job = {
       ...{ task: "load", pipeId, epoch: 0, sourceKind: kind.key, config, table, limits, outgoing },
       ...{ destination: pipe.destination, settings: pipe.settings, scaling: pipe.scaling },
@@ -55,7 +61,7 @@ export class PipeRun implements AsyncDisposable {
       this.status = status;
     };
     const events = { tell, gauges: () => {} };
-    const connect = () => connectorOf(job.sourceKind);
+    const connect = async () => definingWith(await connectorOf(job.sourceKind), this.#define);
     this.#running = runJob(job, anyNetwork, connect, this.#calls(this.#stopping.signal), events, this.#stopping.signal);
     this.#running.catch(() => {});
   }
@@ -135,6 +141,15 @@ export class PipeRun implements AsyncDisposable {
       ...{ permitEngine: anyNetwork.permitEngine, listenForEngine: anyNetwork.listenForEngine },
     };
   }
+}
+
+function definingWith(connector: Connector, define: Define | undefined): Connector {
+  if (define === undefined) return connector;
+  return {
+    ...connector,
+    open: (config, context, signal) =>
+      connector.open(config, { ...context, destination: { ...context.destination, define } }, signal),
+  };
 }
 
 function parsed(texts: ReadonlyMap<string, string>): JsonObject {
