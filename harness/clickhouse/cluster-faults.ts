@@ -10,25 +10,34 @@ import type { PipeRun } from "./pipe-run.ts";
 
 export type Faults = { replica: number; shard: number; keeper: number; worker: number };
 
-const restartLimitMs = 240_000;
+export const restartLimitMs = 240_000;
 
-/**
- * The statements of a pipe, on each server: there is no ON CLUSTER. Every stored table has a materialized view, whose
- * target remembers tokens.
- */
-export async function createTables(cluster: TestCluster, table: string): Promise<void> {
-  const form = { kind: "database", cluster: clusterName, isReplicated: true, shards: 2 } as const;
+/** A table that pipes write, and the one on each server that has its rows. */
+export type ClusterTable = { readonly name: string; readonly stored: string };
+
+/** How tables are defined on each server: without ON CLUSTER. */
+export const form = { kind: "database", cluster: clusterName, isReplicated: true, shards: 2 } as const;
+
+/** The statements of a pipe over both shards, on each server. */
+export async function createTables(cluster: TestCluster, table: string): Promise<ClusterTable> {
   const target = { kind: "table", database: clusterDatabase, table, columns: [] } as const;
   const definition = { table, columns, tableDefinition: { sortingKey: ["id"] } };
   for (const sql of managedTableStatements(target, definition, form)) await cluster.onEach(sql);
   await cluster.onEach(createErrorTableSql(target, form));
+  const made = { name: table, stored: `${table}_local` };
+  await createView(cluster, made);
+  return made;
+}
+
+/** A materialized view of a stored table, whose target remembers tokens. */
+export async function createView(cluster: TestCluster, { name: table, stored }: ClusterTable): Promise<void> {
   const settings = windowSettings(form).join(", ");
   await cluster.onEach(
     `CREATE TABLE ${table}_sum (k UInt8, c UInt64, s UInt64) ENGINE = ReplicatedSummingMergeTree ORDER BY k SETTINGS ${settings}`,
   );
   await cluster.onEach(
     `CREATE MATERIALIZED VIEW ${table}_view TO ${table}_sum AS
-     SELECT id % 7 AS k, count() AS c, sum(id) AS s FROM ${table}_local GROUP BY k`,
+     SELECT id % 7 AS k, count() AS c, sum(id) AS s FROM ${stored} GROUP BY k`,
   );
 }
 
@@ -79,11 +88,12 @@ export async function restore(cluster: TestCluster): Promise<void> {
 /** Throws when rows are missing or doubled anywhere after the pipe has come to an end of its source. */
 export async function settled(
   cluster: TestCluster,
-  table: string,
+  of: ClusterTable,
   expected: number,
   pipe: PipeRun,
   seed: number,
 ): Promise<void> {
+  const { name: table } = of;
   const [first] = cluster.replicas as [Replica];
   const ask = async (replica: Replica, sql: string) =>
     (await replica.server.client.text(sql, { database: clusterDatabase })).trim();
@@ -107,14 +117,14 @@ export async function settled(
   const found = await look();
   console.log(`${table}: ${found}; expected ${wanted}`);
   if (found !== wanted) {
-    console.log(await repeatedRows(cluster, table));
+    console.log(await repeatedRows(cluster, of));
     throw new Error(`${table}: ${found} instead of ${wanted}. SEED=${seed}`);
   }
   // A replica that was dead fetches what it missed.
   let everywhere = "";
   const isEverywhere = async () => {
     await restore(cluster);
-    const shares = await Promise.all(cluster.replicas.map((replica) => shareOf(replica, table)));
+    const shares = await Promise.all(cluster.replicas.map((replica) => shareOf(replica, of)));
     everywhere = shares
       .map((share, at) => `${cluster.replicas[at]?.name} ${share.stored} view ${share.viewed}`)
       .join("; ");
@@ -135,25 +145,25 @@ export async function settled(
 }
 
 /** Where rows are that exist twice: the parts that have them, and the statements that wrote these parts. */
-async function repeatedRows(cluster: TestCluster, table: string): Promise<string> {
+async function repeatedRows(cluster: TestCluster, { name: table, stored }: ClusterTable): Promise<string> {
   const lines: string[] = [];
   for (const { name, server } of cluster.replicas) {
     const ask = (sql: string) => server.client.text(sql, { database: clusterDatabase }).catch(String);
     await ask("SYSTEM FLUSH LOGS");
-    const twice = `SELECT id FROM ${table}_local GROUP BY id HAVING count() > 1`;
+    const twice = `SELECT id FROM ${stored} GROUP BY id HAVING count() > 1`;
     lines.push(`${name}:`);
     lines.push(
-      await ask(`SELECT _part, count(), min(id), max(id) FROM ${table}_local WHERE id IN (${twice}) GROUP BY _part`),
+      await ask(`SELECT _part, count(), min(id), max(id) FROM ${stored} WHERE id IN (${twice}) GROUP BY _part`),
     );
     lines.push(
       await ask(`SELECT event_time_microseconds, event_type, part_name, rows, error, query_id, merged_from
-        FROM system.part_log WHERE table = '${table}_local' AND event_type NOT IN ('RemovePart')
+        FROM system.part_log WHERE table = '${stored}' AND event_type NOT IN ('RemovePart')
           AND rows > 0 ORDER BY event_time_microseconds FORMAT TSV`),
     );
     lines.push(
       await ask(`SELECT event_time_microseconds, type, is_initial_query, initial_query_id, query_id,
           Settings['insert_deduplication_token'], written_rows, exception_code, left(exception, 200)
-        FROM system.query_log WHERE query_kind = 'Insert' AND type <> 'QueryStart' AND has(tables, '${clusterDatabase}.${table}_local')
+        FROM system.query_log WHERE query_kind = 'Insert' AND type <> 'QueryStart' AND has(tables, '${clusterDatabase}.${stored}')
            OR (query_kind = 'Insert' AND type <> 'QueryStart' AND query LIKE '%${table}%')
         ORDER BY event_time_microseconds FORMAT TSV`),
     );
@@ -162,10 +172,13 @@ async function repeatedRows(cluster: TestCluster, table: string): Promise<string
 }
 
 /** Count and sum of the rows of a replica, and the same behind its view. */
-async function shareOf({ server }: Replica, table: string): Promise<{ stored: string; viewed: string }> {
+async function shareOf(
+  { server }: Replica,
+  { name, stored }: ClusterTable,
+): Promise<{ stored: string; viewed: string }> {
   const ask = async (sql: string) => (await server.client.text(sql, { database: clusterDatabase })).trim();
   return {
-    stored: await ask(`SELECT count(), sum(id) FROM ${table}_local`),
-    viewed: await ask(`SELECT sum(c), sum(s) FROM ${table}_sum`),
+    stored: await ask(`SELECT count(), sum(id) FROM ${stored}`),
+    viewed: await ask(`SELECT sum(c), sum(s) FROM ${name}_sum`),
   };
 }
