@@ -1,8 +1,8 @@
 /**
- * Pipes of all four kinds into a replicated cluster of two shards with two replicas each, while replicas, shards, Keeper
- * and workers are killed at random moments. In the end every row is there exactly once, on every replica, in the tables
- * and behind materialized views. A table that forgets tokens after a second shows that the check can fail: its rows
- * double. `SEED` repeats a run, `SECONDS` bounds its faults (default 90).
+ * Pipes of all four kinds into a replicated cluster of two shards with two replicas each, while replicas, shards,
+ * Keeper and workers are killed at random moments. In the end every row is there exactly once, on every replica, in the
+ * tables and behind materialized views. A table that forgets tokens after a second shows that the check can fail: its
+ * rows double. `SEED` repeats a run, `SECONDS` bounds its faults (default 90).
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { numberOf, seedOf } from "../harness/bounds.ts";
