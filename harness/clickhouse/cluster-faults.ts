@@ -94,54 +94,64 @@ export async function settled(
   seed: number,
 ): Promise<void> {
   const { name: table } = of;
-  const [first] = cluster.replicas as [Replica];
-  const ask = async (replica: Replica, sql: string) =>
-    (await replica.server.client.text(sql, { database: clusterDatabase })).trim();
-  const look = () => ask(first, `SELECT count(), uniqExact(id), sum(id) FROM ${table}`);
   let seen = "";
-  await until(
-    `${table} is complete`,
-    async () => {
-      await restore(cluster);
-      seen = await look().catch(String);
-      return Number(seen.split("\t")[0]) >= expected && pipe.openBatches === 0;
-    },
-    restartLimitMs,
-  ).catch((error: Error) => {
-    throw new Error(`${error.message}: ${seen} of ${expected}; ${JSON.stringify(pipe.status)} SEED=${seed}`);
-  });
+  // A replica that has just died does not answer; it is asked again.
+  const reach = (what: string, isMet: (shares: Shares) => boolean, limitMs: number) => {
+    const look = async () => {
+      const shares = await sharesOf(cluster, of);
+      seen = shares.text;
+      return isMet(shares);
+    };
+    const attempt = () =>
+      look().catch((error: Error) => {
+        seen = error.message;
+        return false;
+      });
+    return until(`${table} ${what}`, attempt, limitMs).catch((error: Error) => {
+      const status = JSON.stringify(pipe.status);
+      throw new Error(`${error.message}: ${seen}; expected ${expected}; ${status} SEED=${seed}`);
+    });
+  };
+  // A replica that was dead fetches what it missed. Until then a query of the whole table may be answered without it.
+  const everywhere = 2n * BigInt(expected);
+  const isComplete = ({ rows }: Shares) => rows >= everywhere && pipe.openBatches === 0;
+  await reach("is complete on every replica", isComplete, restartLimitMs);
   // Time for duplicates to arrive.
   await delay(1_500);
   const sum = (BigInt(expected) * BigInt(expected - 1)) / 2n;
   const wanted = [expected, expected, sum].join("\t");
-  const found = await look();
+  const found = await wholeTable(cluster, table);
   console.log(`${table}: ${found}; expected ${wanted}`);
   if (found !== wanted) {
     console.log(await repeatedRows(cluster, of));
-    throw new Error(`${table}: ${found} instead of ${wanted}. SEED=${seed}`);
+    throw new Error(`${table}: ${found} instead of ${wanted}; ${seen}. SEED=${seed}`);
   }
-  // A replica that was dead fetches what it missed.
-  let everywhere = "";
-  const isEverywhere = async () => {
+  const isSame = ({ rows, isViewed }: Shares) => rows === everywhere && isViewed;
+  await reach("is the same behind its view", isSame, restartLimitMs / 2);
+}
+
+/** Number, number of different ones and sum of the ids of a table, from the first replica. */
+async function wholeTable(cluster: TestCluster, table: string): Promise<string> {
+  const [{ server }] = cluster.replicas as [Replica];
+  const sql = `SELECT count(), uniqExact(id), sum(id) FROM ${table}`;
+  const answer = async () => {
     await restore(cluster);
-    const shares = await Promise.all(cluster.replicas.map((replica) => shareOf(replica, of)));
-    everywhere = shares
-      .map((share, at) => `${cluster.replicas[at]?.name} ${share.stored} view ${share.viewed}`)
-      .join("; ");
-    const total = shares.reduce((rows, { stored }) => rows + BigInt(stored.split("\t")[0] ?? 0), 0n);
-    return total === 2n * BigInt(expected) && shares.every(({ stored, viewed }) => stored === viewed);
+    return await server.client.text(sql, { database: clusterDatabase }).catch(() => "");
   };
-  // One that has just died does not answer; its share is asked for again.
-  const hasArrived = () =>
-    isEverywhere().catch((error: Error) => {
-      everywhere = error.message;
-      return false;
-    });
-  await until(`${table} is on every replica and behind its view`, hasArrived, restartLimitMs / 2).catch(
-    (error: Error) => {
-      throw new Error(`${error.message}: ${everywhere}; expected ${expected} SEED=${seed}`);
-    },
-  );
+  return (await until(`${table} answers`, answer, restartLimitMs)).trim();
+}
+
+/** What all replicas have together, and whether each has the same behind its view. */
+type Shares = { readonly rows: bigint; readonly isViewed: boolean; readonly text: string };
+
+async function sharesOf(cluster: TestCluster, of: ClusterTable): Promise<Shares> {
+  await restore(cluster);
+  const shares = await Promise.all(cluster.replicas.map((replica) => shareOf(replica, of)));
+  return {
+    rows: shares.reduce((rows, { stored }) => rows + BigInt(stored.split("\t")[0] ?? 0), 0n),
+    isViewed: shares.every(({ stored, viewed }) => stored === viewed),
+    text: shares.map(({ stored, viewed }, at) => `${cluster.replicas[at]?.name} ${stored} view ${viewed}`).join("; "),
+  };
 }
 
 /** Where rows are that exist twice: the parts that have them, and the statements that wrote these parts. */
