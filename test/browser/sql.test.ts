@@ -82,6 +82,27 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     expect(await grid.getByRole("row").count()).toBeLessThan(100);
   });
 
+  test("of a wide result only the columns in view are elements, and the keyboard reaches all", async () => {
+    const { page } = await open();
+    const columns = Array.from({ length: 200 }, (_, at) => `${at} AS c${at}`).join(", ");
+    await run(page, `SELECT ${columns}`);
+    const grid = page.getByRole("grid", { name: "Result" });
+    await grid.getByRole("gridcell", { name: "0", exact: true }).waitFor();
+    expect(await grid.getAttribute("aria-colcount")).toBe("201");
+    await grid.focus();
+    for (const key of ["ArrowDown", "End"]) await page.keyboard.press(key);
+    const last = grid.getByRole("gridcell", { name: "199", exact: true });
+    await last.waitFor();
+    expect(await last.getAttribute("aria-colindex")).toBe("201");
+    expect(await grid.getAttribute("aria-activedescendant")).toBe(await last.getAttribute("id"));
+    // The cell stands below its own header.
+    const head = grid.getByRole("columnheader", { name: /^c199/ });
+    expect((await last.boundingBox())?.x).toBe((await head.boundingBox())?.x);
+    expect(await grid.getByRole("gridcell").count()).toBeLessThan(40);
+    await page.keyboard.press("Home");
+    await grid.getByRole("gridcell", { name: "0", exact: true }).waitFor();
+  });
+
   test("Esc cancels the query in the engine", async () => {
     const { page } = await open();
     await run(page, "SELECT count() FROM numbers(1000000000000) WHERE NOT ignore(sipHash64(number))");

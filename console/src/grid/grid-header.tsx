@@ -1,4 +1,5 @@
 import { ArrowDown, ArrowUp } from "lucide-react";
+import { memo } from "react";
 import css from "./grid.module.css";
 import type { GridSort } from "./rows.ts";
 import { type GridColumn, isNumeric, type ValueKind } from "./values.ts";
@@ -11,7 +12,7 @@ type GridHeaderProps = {
 };
 
 /** Names and types; a click sorts ascending, then descending, then not at all. */
-export function GridHeader({ columns, kinds, sort, onSort }: GridHeaderProps) {
+export const GridHeader = memo(function GridHeader({ columns, kinds, sort, onSort }: GridHeaderProps) {
   return (
     <thead>
       <tr aria-rowindex={1}>
@@ -47,7 +48,7 @@ export function GridHeader({ columns, kinds, sort, onSort }: GridHeaderProps) {
       </tr>
     </thead>
   );
-}
+});
 
 function next(order: GridSort | undefined, column: number): GridSort | undefined {
   if (order === undefined) return { column, descending: false };

@@ -1,12 +1,23 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, lazy, memo, Suspense, useId, useMemo, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  lazy,
+  type RefObject,
+  Suspense,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { copyText as copyToClipboard } from "../parts/copy-button.tsx";
 import css from "./grid.module.css";
 import { GridHeader } from "./grid-header.tsx";
+import { cellId, Row } from "./grid-row.tsx";
 import { GridTools } from "./grid-tools.tsx";
 import { moved, type Place } from "./movement.ts";
 import { columnWidths, type GridSort, shownRows } from "./rows.ts";
-import { cellText, type GridColumn, type GridRow, isNumeric, kindOf, type ValueKind } from "./values.ts";
+import { cellText, type GridColumn, type GridRow, kindOf } from "./values.ts";
 
 const CellInspector = lazy(async () => ({ default: (await import("./cell-inspector.tsx")).CellInspector }));
 
@@ -20,8 +31,6 @@ export type ResultGridProps = {
 
 const rowHeight = 28;
 const pageRows = 15;
-/** Longer values are cut off in a cell; the inspector shows all. */
-const cellCharacters = 300;
 
 /** A result of any number of rows: sorted, filtered, copied, read cell by cell with the keyboard. */
 export function ResultGrid({ label, columns, rows, rowCount }: ResultGridProps) {
@@ -87,10 +96,11 @@ function Cells(props: CellsProps) {
     overscan: 8,
   });
   const numberWidth = 22 + 8 * String(rowCount).length;
+  const across = useColumnsInView(frame, widths, numberWidth);
   const go = (place: Place) => {
     props.onActive(place);
     virtual.scrollToIndex(place.row);
-    scrollColumn(frame.current, widths, place.column, numberWidth);
+    across.scrollTo(place.column);
   };
   const items = virtual.getVirtualItems();
   const [above, below] = [items[0]?.start ?? 0, virtual.getTotalSize() - (items.at(-1)?.end ?? 0)];
@@ -121,7 +131,7 @@ function Cells(props: CellsProps) {
           {items.map(({ index }) => (
             <Row
               key={index}
-              {...{ id, index, kinds }}
+              {...{ id, index, kinds, from: across.from, to: across.to }}
               number={(shown[index] as number) + 1}
               row={rows[shown[index] as number] as GridRow}
               active={active?.row === index ? active.column : undefined}
@@ -134,6 +144,28 @@ function Cells(props: CellsProps) {
       </table>
     </div>
   );
+}
+
+/** Which columns are drawn: those in view, and one at each side. */
+function useColumnsInView(frame: RefObject<HTMLElement | null>, widths: readonly number[], numberWidth: number) {
+  const virtual = useVirtualizer({
+    horizontal: true,
+    count: widths.length,
+    getScrollElement: () => frame.current,
+    estimateSize: (column) => widths[column] as number,
+    overscan: 1,
+    // The numbers of the rows cover what lies there.
+    paddingStart: numberWidth,
+    scrollPaddingStart: numberWidth,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: sizes are kept until they are measured again.
+  useLayoutEffect(() => virtual.measure(), [virtual, widths]);
+  const items = virtual.getVirtualItems();
+  return {
+    from: items[0]?.index ?? 0,
+    to: (items.at(-1)?.index ?? -1) + 1,
+    scrollTo: (column: number) => virtual.scrollToIndex(column),
+  };
 }
 
 function onKey(
@@ -154,14 +186,6 @@ function onKey(
   }
 }
 
-function scrollColumn(frame: HTMLElement | null, widths: readonly number[], column: number, sticky: number): void {
-  if (frame === null) return;
-  const left = widths.slice(0, column).reduce((sum, width) => sum + width, 0);
-  const right = left + (widths[column] ?? 0) + sticky;
-  if (left < frame.scrollLeft) frame.scrollLeft = left;
-  else if (right > frame.scrollLeft + frame.clientWidth) frame.scrollLeft = right - frame.clientWidth;
-}
-
 /** Room for the rows that are not drawn. */
 function Space({ height }: { readonly height: number }) {
   return height <= 0 ? null : (
@@ -170,50 +194,4 @@ function Space({ height }: { readonly height: number }) {
       <td style={{ height }} />
     </tr>
   );
-}
-
-type RowProps = {
-  readonly id: string;
-  readonly index: number;
-  readonly number: number;
-  readonly row: GridRow;
-  readonly kinds: readonly ValueKind[];
-  /** The column of the active cell. */
-  readonly active: number | undefined;
-  readonly onActive: (place: Place) => void;
-  readonly onInspect: (place: Place) => void;
-};
-
-const Row = memo(function Row({ id, index, number, row, kinds, active, onActive, onInspect }: RowProps) {
-  return (
-    <tr aria-rowindex={index + 2} className={css.row}>
-      <th scope="row" className={css.number}>
-        {number}
-      </th>
-      {kinds.map((kind, column) => (
-        // biome-ignore lint/a11y/useKeyWithClickEvents: the table has the keyboard's events.
-        <td
-          // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other identity.
-          key={column}
-          id={cellId(id, { row: index, column })}
-          className={isNumeric(kind) ? css.numeric : css.cell}
-          data-null={row[column] === null || undefined}
-          data-active={active === column || undefined}
-          onClick={() => onActive({ row: index, column })}
-          onDoubleClick={() => onInspect({ row: index, column })}
-        >
-          {cutText(row[column])}
-        </td>
-      ))}
-    </tr>
-  );
-});
-
-function cellId(id: string, { row, column }: Place): string {
-  return `${id}-${row}-${column}`;
-}
-
-function cutText(value: unknown): string {
-  const text = cellText(value);
-  return text.length > cellCharacters ? `${text.slice(0, cellCharacters)}…` : text;
 }
