@@ -12,7 +12,7 @@ import { kindWords, type ListSearch, type PipeSummary, stateGroups } from "./lis
 import { pipeColumns } from "./pipe-columns.tsx";
 import css from "./pipes.module.css";
 
-const pageSize = 100;
+const pageSize = 50;
 
 /** All pipes of the organization. */
 export function PipesPage() {
